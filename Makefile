@@ -1,0 +1,39 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo setup test lint docs bench clean
+
+demo: $(VENV)/.core                 ## set up .venv and run the main job
+	$(BIN)/ingest bw --model cosmoflow --gpu h100 --nodes 128
+
+setup: $(VENV)/.all                 ## .venv with every extra
+
+test: $(VENV)/.all                  ## all tests
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.all                  ## style, types, catalogs
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/ingest catalog check
+
+docs: $(VENV)/.all                  ## the handbook, as HTML
+	$(BIN)/python docs/generate.py --check
+	$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
+
+bench: $(VENV)/.all                 ## timings, as ratios measured in one run
+	$(BIN)/python tests/bench.py
+
+$(VENV)/.core: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(VENV)/.all: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,lint,docs]'
+	touch $(VENV)/.core $@
+
+clean:
+	rm -rf $(VENV) build dist docs/_build .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,27 @@
+"""Storage sizing for AI training: what must storage do so that these GPUs never wait?
+
+Each command is a function of the same name with keyword arguments.
+
+>>> import ingest
+>>> answer = ingest.bw(model="cosmoflow", gpu="h100", nodes=128, protocol="mlperf-storage")
+>>> answer.results["ingest_bandwidth_per_gpu"].display
+'808.1 MB/s (770.7 MiB/s)'
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ingest.api import bw, explain, sweep, validate
+
+__version__ = "0.1.0"
+__all__ = ["__version__", "bw", "explain", "sweep", "validate"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        import ingest.api
+
+        return getattr(ingest.api, name)
+    raise AttributeError(f"module 'ingest' has no attribute '{name}'")

@@ -1,0 +1,71 @@
+"""Plain words where a number alone would mislead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ingest.units import display
+
+if TYPE_CHECKING:
+    from ingest.estimate import Estimate
+
+#: Below this share of the storage NIC, reading tokens does not size the storage of a language model.
+NEGLIGIBLE_SHARE = 0.01
+
+
+def warnings_for(answer: Estimate) -> list[str]:
+    """Return what a buyer should know before using the answer."""
+    return [line for rule in (_basis, _bytes, _precision, _tokens, _clients, _nic, _unused) for line in rule(answer)]
+
+
+def _basis(answer: Estimate) -> Iterator[str]:
+    if answer.basis == "peak":
+        yield "the peak rung is an upper bound: measured trainings stay 2 to 80 times below it; do not buy for it"
+
+
+def _bytes(answer: Estimate) -> Iterator[str]:
+    encoding = answer.question.encoding or ""
+    if encoding.endswith("decoded"):
+        yield "decoded bytes are what the host hands to the GPU, not what storage moves; drop --encoding decoded to size storage"
+
+
+def _precision(answer: Estimate) -> Iterator[str]:
+    if answer.question.precision is None and answer.precision != "bf16" and answer.model is not None:
+        yield f"{answer.model.id} has only been measured at {answer.precision}: answered at that precision"
+
+
+def _tokens(answer: Estimate) -> Iterator[str]:
+    share, job = answer.results.get("storage_nic_share"), answer.results.get("ingest_bandwidth_per_job")
+    if answer.model is None or answer.model.family != "llm" or job is None:
+        return
+    if share is None or share.value < NEGLIGIBLE_SHARE:
+        yield f"reading tokens is negligible here ({display(job.value, job.unit)} for the whole job): checkpoints size this storage"
+
+
+def _clients(answer: Estimate) -> Iterator[str]:
+    one, many = (answer.results.get(name) for name in ("nfs_tcp_client_share", "nfs_nconnect_client_share"))
+    if one is None or many is None or one.value <= 1:
+        return
+    beyond = "and nconnect (10 GB/s) does not either" if many.value > 1 else "nconnect (10 GB/s) does"
+    yield f"one NFS/TCP mount per node (3 GB/s) does not carry this, {beyond}"
+
+
+def _nic(answer: Estimate) -> Iterator[str]:
+    share, node = answer.results.get("storage_nic_share"), answer.node
+    if share is None or node is None or share.value <= 1:
+        return
+    text = f"the reads need {share.value:.1f} times the storage NICs of {node.name} ({node.storage_nics})"
+    compute = node.compute_nic_bandwidth
+    if compute is not None and not node.storage_nics.startswith("shared"):
+        text += f"; its compute NICs ({display(compute.value, compute.unit, binary=False)}) are not the storage path"
+    yield text
+
+
+def _unused(answer: Estimate) -> Iterator[str]:
+    asked = answer.question
+    options = {name: option for option, name in asked.QUANTITIES.items() if getattr(asked, option) is not None}
+    for name in [*asked.settings, *options]:
+        if name not in answer.used:
+            shown = f"--set {name}" if name in asked.settings else "--" + options[name].replace("_", "-")
+            yield f"{shown} changes nothing here: the results do not depend on it"

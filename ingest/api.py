@@ -1,0 +1,200 @@
+"""Each command as a function: the same names, the same answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ingest.axes import parse_axis
+from ingest.catalog.store import Catalog
+from ingest.estimate import Estimate, Question, estimate, parse_setting
+from ingest.formula import unit_of
+from ingest.units import parse
+
+if TYPE_CHECKING:
+    import pandas
+
+    from ingest.explanation import Explanation
+    from ingest.sweeping import Sweep
+    from ingest.validation import Validation
+
+Written = str | float
+Many = str | float | Sequence[str] | Sequence[float]
+
+
+@dataclass(frozen=True)
+class Scenarios:
+    """Several estimates, where several were asked for."""
+
+    scenarios: tuple[Estimate, ...]
+
+    @property
+    def incomplete(self) -> str | None:
+        """The first reason why an answer is not complete."""
+        return next((one.incomplete for one in self.scenarios if one.incomplete), None)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The warnings of all scenarios, each once."""
+        return tuple(dict.fromkeys(line for one in self.scenarios for line in one.warnings))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of CONTRACT for several scenarios."""
+        return {"schema": "ingest/1", "scenarios": [one.to_dict() for one in self.scenarios]}
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per scenario and result."""
+        import pandas
+
+        keys = ["model", "gpu", "nodes"]
+        frames = {
+            (one.inputs.get("model", {}).get("value"), one.inputs.get("gpu", {}).get("value"), one.question.nodes): one.to_frame()
+            for one in self.scenarios
+        }
+        return pandas.concat(frames, names=keys)
+
+
+def question(options: Mapping[str, Any]) -> Question:
+    """Return the question that options stand for; sizes and rates may be written as people write them.
+
+    Raises:
+        UsageError: a value that is no number, or in another unit.
+    """
+    known = {name: value for name, value in options.items() if value is not None and name not in ("set", "catalogs")}
+    for option, name in Question.QUANTITIES.items():
+        if option in known:
+            known[option] = parse(known[option], unit_of(name), f"--{option.replace('_', '-')}")
+    return Question(**known, settings=settings(options.get("set")))
+
+
+def settings(given: Mapping[str, Written] | Sequence[str] | None) -> dict[str, float]:
+    """Return quantities by name from `{"name": value}` or `["name=value"]`."""
+    if not given:
+        return {}
+    if isinstance(given, Mapping):
+        return {name: parse(value, unit_of(name), f"--set {name}") for name, value in given.items()}
+    return dict(parse_setting(text) for text in given)
+
+
+def bw(
+    *,
+    model: Many | None = None,
+    gpu: Many | None = None,
+    nodes: Many = 1,
+    gpus_per_node: Written | None = None,
+    node: str | None = None,
+    basis: str = "auto",
+    protocol: str | None = None,
+    encoding: str | None = None,
+    precision: str | None = None,
+    efficiency: Written | None = None,
+    achieved: Written | None = None,
+    utilization: Written | None = None,
+    samples_per_second: Written | None = None,
+    sample_bytes: Written | None = None,
+    flops_per_sample: Written | None = None,
+    cache_hit: Written | None = None,
+    scaling: str = "linear",
+    set: Mapping[str, Written] | Sequence[str] | None = None,
+    catalogs: Sequence[str | Path] = (),
+) -> Estimate | Scenarios:
+    """Read bandwidth that storage must deliver so that GPUs never wait.
+
+    Args:
+        model: id, alias or YAML file; a list, or text with commas, for several scenarios.
+        gpu: likewise.
+        nodes: number of nodes; a list, or `1,8,128`, or `1..1024*2`.
+        gpus_per_node: GPUs in a node; that of the GPU's usual node by default.
+        node: id or YAML file of a node type.
+        basis: `auto`, `measured`, `transferred`, `efficiency` or `peak`.
+        protocol: measurement protocol whose rate is asked for.
+        encoding: encoding of the data set, or `stored`, `decoded`, `touched`, or `ID/SIZE`.
+        precision: `bf16` unless the model has only been measured at another one.
+        efficiency: model FLOPs utilization, a share of the dense peak.
+        achieved: achieved FLOP/s per GPU.
+        utilization: accelerator utilization accepted.
+        samples_per_second: samples/s per GPU, your own measurement.
+        sample_bytes: bytes of one sample.
+        flops_per_sample: forward and backward pass.
+        cache_hit: share of reads that a cache on the node serves.
+        scaling: `linear`, `weak` or `strong`.
+        set: any quantity by name.
+        catalogs: folders with entries of your own.
+
+    Returns:
+        An `Estimate`; `Scenarios` where several were asked for.
+
+    >>> bw(model="cosmoflow", gpu="v100-sxm2", achieved="35 TFLOP/s", sample_bytes="16MB").results[
+    ...     "ingest_bandwidth_per_gpu"
+    ... ].display
+    '2.267 GB/s (2.112 GiB/s)'
+
+    Raises:
+        UsageError: a question that cannot be asked.
+        IngestError: no evidence, and what to supply.
+    """
+    options = {name: value for name, value in locals().items() if name not in ("model", "gpu", "nodes")}
+    catalog = Catalog(catalogs)
+    axes = [_names(model), _names(gpu), _numbers(nodes)]
+    answers = tuple(
+        estimate(question({**options, "model": one, "gpu": other, "nodes": size}), catalog)
+        for one, other, size in product(*axes)
+    )
+    return answers[0] if len(answers) == 1 else Scenarios(answers)
+
+
+def _names(given: Many | None) -> list[Any]:
+    if given is None or isinstance(given, (int, float)):
+        return [given]
+    return given.split(",") if isinstance(given, str) else list(given)
+
+
+def _numbers(given: Many) -> list[Any]:
+    if isinstance(given, str):
+        return list(parse_axis(given, unit_of("nodes"), "--nodes"))
+    return [given] if isinstance(given, (int, float)) else list(given)
+
+
+def explain(name: str, **options: Any) -> Explanation:
+    """How one quantity of `bw` came about, down to the catalog values.
+
+    Args:
+        name: a quantity, for example `ingest_bandwidth_per_job`.
+        options: those of `bw`.
+
+    >>> print(explain("gpus", model="cosmoflow", gpu="h100", nodes=2).lines()[1])
+      = nodes × gpus_per_node
+    """
+    from ingest.explanation import Explanation
+
+    answer = bw(**options)
+    return Explanation.of(answer.scenarios[0] if isinstance(answer, Scenarios) else answer, name)
+
+
+def sweep(*, axes: Mapping[str, Any] | Sequence[str], **options: Any) -> Sweep:
+    """Many scenarios in one vectorised call.
+
+    Args:
+        axes: quantity to list, range text or array: `{"nodes": "1..1024*2"}` or `["nodes=1..1024*2"]`.
+        options: those of `bw`; `model` and `gpu` may be lists.
+
+    >>> sweep(model="cosmoflow", gpu="h100", axes={"nodes": [1, 2]}).to_frame()["gpus"].tolist()
+    [8, 16]
+    """
+    from ingest.sweeping import Sweep
+
+    return Sweep.of(axes, options)
+
+
+def validate(name: str | None = None, *, catalogs: Sequence[str | Path] = ()) -> Validation:
+    """Published results, reproduced: published, ours, error.
+
+    Args:
+        name: a set, for example `ibrahim`; all sets by default.
+    """
+    from ingest.validation import Validation
+
+    return Validation.of(name, Catalog(catalogs))

@@ -1,0 +1,226 @@
+"""The functions behind `ingest catalog`: list, show, check, path, new."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ingest.catalog.reading import read_yaml
+from ingest.catalog.records import KINDS, Encoding, Entry, Gpu, Model, Node, Value
+from ingest.catalog.schema import read_sources
+from ingest.catalog.store import Catalog
+from ingest.catalog.template import template
+from ingest.errors import IngestError, UsageError, nearest
+
+if TYPE_CHECKING:
+    import pandas
+
+Folders = Sequence[str | Path]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Entries of one or all kinds."""
+
+    kind: str
+    entries: tuple[Entry, ...]
+
+    @property
+    def results(self) -> dict[str, str]:
+        """Names by id."""
+        return {entry.id: entry.name for entry in self.entries}
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        listed = [{"kind": entry.kind, "id": entry.id, "name": entry.name, "missing": {**entry.missing}} for entry in self.entries]
+        return {"schema": "ingest/1", "command": "catalog list", "entries": listed}
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per entry."""
+        import pandas
+
+        return pandas.DataFrame(self.to_dict()["entries"])
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One entry with its values, flat: `peak_flops.bf16` and so on."""
+
+    entry: Entry
+    catalog: Catalog
+
+    @property
+    def id(self) -> str:
+        """The entry's id."""
+        return self.entry.id
+
+    @property
+    def results(self) -> dict[str, Value]:
+        """The values by name."""
+        found: dict[str, Value] = {}
+        for field in fields(self.entry):
+            found.update(_flat(field.name, getattr(self.entry, field.name)))
+        return found
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The fields that are text."""
+        named = {field.name: getattr(self.entry, field.name) for field in fields(self.entry)}
+        return {name: item for name, item in named.items() if isinstance(item, str) and item and name not in ("id", "name")}
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON: values in base units."""
+        values = {name: {**value.__dict__} for name, value in self.results.items()}
+        rates = [rate.__dict__ for rate in self.catalog.rates(self.entry)] if isinstance(self.entry, Model) else []
+        head = {"schema": "ingest/1", "command": "catalog show", "kind": self.entry.kind, "id": self.id, "name": self.entry.name}
+        tail = {"rates": rates, "missing": {**self.entry.missing}, "notes": [*self.entry.notes]}
+        return {**head, **self.words, "values": values, **tail}
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per value."""
+        import pandas
+
+        return pandas.DataFrame([{"name": name, **value.__dict__} for name, value in self.results.items()])
+
+
+def _flat(name: str, item: Any) -> dict[str, Value]:
+    if isinstance(item, Value):
+        return {name: item}
+    if isinstance(item, Encoding):
+        item = {field.name: getattr(item, field.name) for field in fields(item)}
+    if isinstance(item, dict):
+        return {inner: value for key, part in item.items() for inner, value in _flat(f"{name}.{key}", part).items()}
+    return {}
+
+
+def kind_of(word: str) -> type[Entry]:
+    """Return the kind that a word means; singular and plural are the same.
+
+    >>> kind_of("gpu").kind
+    'gpus'
+
+    Raises:
+        UsageError: no such kind.
+    """
+    plurals = {"family": "families"}
+    for name in (word.lower(), word.lower() + "s", plurals.get(word.lower(), "")):
+        if name in KINDS:
+            return KINDS[name]
+    raise UsageError(f"unknown kind '{word}', expected one of {', '.join(KINDS)}{nearest(word, KINDS)}")
+
+
+def list(kind: str | None = None, *, catalogs: Folders = ()) -> Listing:
+    """List the entries of a kind; of every kind by default.
+
+    >>> "h100-sxm" in list("gpus").results
+    True
+    """
+    catalog = Catalog(catalogs)
+    kinds = [kind_of(kind)] if kind else [*KINDS.values()]
+    return Listing(kind or "entries", tuple(entry for one in kinds for entry in catalog.all(one)))
+
+
+def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> Shown:
+    """Show one entry; without a kind the first one that has that id or alias.
+
+    >>> show("cosmoflow").results["encodings.tfrecord-gzip.stored"].value
+    2828486
+
+    Raises:
+        UsageError: no such entry.
+    """
+    catalog = Catalog(catalogs)
+    if kind:
+        return Shown(catalog.get(kind_of(kind), name), catalog)
+    for one in KINDS.values():
+        if name.lower() in catalog.ids(one.kind) or name.lower() in catalog.aliases.get(one.kind, {}):
+            return Shown(catalog.get(one, name), catalog)
+    known = [item for one in KINDS for item in (*catalog.ids(one), *catalog.aliases.get(one, {}))]
+    raise UsageError(f"unknown entry '{name}', expected an id from the catalogs{nearest(name, known)}")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `check` found."""
+
+    files: int
+    problems: tuple[str, ...]
+
+
+def check(folder: str | Path | None = None, *, catalogs: Folders = ()) -> Report:
+    """Read every file of a folder, or of all catalogs in use, and collect what is wrong.
+
+    >>> check().problems
+    ()
+
+    Raises:
+        UsageError: the folder does not exist.
+    """
+    catalog = Catalog((*catalogs, folder) if folder else catalogs)
+    folders = [Path(folder)] if folder else catalog.folders
+    problems: dict[str, None] = {}
+    files = 0
+    for place in folders:
+        for path in sorted(place.rglob("*.yaml")):
+            files += 1
+            try:
+                _check_file(catalog, place, path)
+            except IngestError as error:
+                problems[str(error)] = None
+    return Report(files, tuple(problems))
+
+
+def _check_file(catalog: Catalog, folder: Path, path: Path) -> None:
+    inside = path.relative_to(folder).parts
+    if inside == ("sources.yaml",):
+        read_sources(path, read_yaml(path))
+    elif inside == ("aliases.yaml",):
+        for kind, names in catalog.aliases.items():
+            for name in names.values():
+                catalog.get(KINDS[kind], name)
+    elif len(inside) == 2 and inside[0] in KINDS:
+        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", path.stem):
+            raise IngestError(f"{path}: '{path.stem}' is no id, expected lower-case letters, digits and hyphens")
+        _check_references(catalog, catalog.get(KINDS[inside[0]], str(path)))
+    elif inside[0] != "published":
+        raise IngestError(f"{path}: not in a known place, expected a folder {', '.join(KINDS)}, sources.yaml or aliases.yaml")
+
+
+def _check_references(catalog: Catalog, entry: Entry) -> None:
+    """Ids that an entry names must exist."""
+    if isinstance(entry, Model):
+        catalog.get(KINDS["families"], entry.family)
+        for rate in catalog.rates(entry):
+            catalog.get(Gpu, rate.gpu)
+            catalog.get(KINDS["protocols"], rate.protocol)
+    elif isinstance(entry, Gpu) and entry.usual_node:
+        catalog.get(Node, entry.usual_node)
+    elif isinstance(entry, Node):
+        catalog.get(Gpu, entry.gpu)
+
+
+def path(*, catalogs: Folders = ()) -> tuple[Path, ...]:
+    """Return the folders in use, the nearest overlay first."""
+    return tuple(Catalog(catalogs).folders)
+
+
+def new(kind: str, name: str, output: str | Path | None = None) -> Path:
+    """Write a commented template for an entry of your own, and return where.
+
+    Raises:
+        UsageError: no such kind, a name that is no id, or a file that exists already.
+    """
+    record = kind_of(kind)
+    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
+        raise UsageError(f"'{name}' is no id, expected lower-case letters, digits and hyphens, such as my-{record.kind[:-1]}")
+    target = Path(output or f"{name}.yaml")
+    text = template(record, name)
+    from ingest.report.output import write_whole
+
+    if target.exists():
+        raise UsageError(f"'{target}' exists already, expected a new file (-o FILE)")
+    write_whole(target, text)
+    return target

@@ -1,0 +1,114 @@
+"""Hostile YAML to plain data: no tags, no anchors, no duplicate keys, nothing executed, every line known.
+
+Scalars are read by one rule that has no surprises: numbers as Python writes them (`989.4e12` is a number, `1:30` and
+`012` are text), `true`, `false` and `null`; everything else is text.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from ingest.errors import CatalogError
+
+#: No catalog file comes near this; what does is an accident or an attack.
+MAX_BYTES = 2_000_000
+
+_NUMBER = re.compile(r"[+-]?(\d[\d_]*)(\.\d*)?([eE][+-]?\d+)?|[+-]?\.(?:inf|nan)|[+-]?\.\d+", re.IGNORECASE)
+_WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None, "": None}
+_PLAIN_TAGS = {"tag:yaml.org,2002:str", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:map"}
+
+
+def read_yaml(path: Path) -> Any:
+    """Return the content of a YAML file as dicts, lists, numbers and text.
+
+    Args:
+        path: the file.
+
+    Raises:
+        CatalogError: unreadable, too large, not YAML, or with tags, anchors or duplicate keys; with the line.
+    """
+    return _build(_compose(path), path, set())
+
+
+def line_of(path: Path, keys: tuple[str, ...]) -> int:
+    """Return the line of a nested key, for messages; the line of the deepest key that exists.
+
+    Args:
+        path: a file that `read_yaml` can read.
+        keys: the keys from the top down.
+    """
+    node = _compose(path)
+    line = 1
+    for key in keys:
+        if node.id == "mapping":
+            found = [(name, value) for name, value in node.value if name.value == key]
+            if not found:
+                break
+            line, node = found[0][0].start_mark.line + 1, found[0][1]
+        elif node.id == "sequence" and key.isdigit() and int(key) < len(node.value):
+            node = node.value[int(key)]
+            line = node.start_mark.line + 1
+        else:
+            break
+    return int(line)
+
+
+def _compose(path: Path) -> Any:
+    import yaml
+
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise CatalogError(f"{path}: cannot be read: {error.strerror}") from None
+    if len(raw) > MAX_BYTES:
+        raise CatalogError(f"{path}: {len(raw):,} bytes, expected a catalog file of at most {MAX_BYTES:,} bytes")
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CatalogError(f"{path}: byte {error.start} is not UTF-8 text, expected YAML") from None
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    try:
+        node = yaml.compose(text, Loader=loader)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f":{mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or "nested too deeply or with forbidden characters"
+        raise CatalogError(f"{path}{line}: not readable as YAML: {problem}") from None
+    if node is None:
+        raise CatalogError(f"{path}: empty, expected a catalog entry (`ingest catalog new` writes a template)")
+    return node
+
+
+def _build(node: Any, path: Path, seen: set[int]) -> Any:
+    place = f"{path}:{node.start_mark.line + 1}"
+    if id(node) in seen:
+        raise CatalogError(f"{place}: anchors and aliases are not allowed, expected each value written out")
+    seen.add(id(node))
+    if node.tag not in _PLAIN_TAGS:
+        raise CatalogError(f"{place}: tag '{node.tag}' is not allowed, expected plain values")
+    if node.id == "scalar":
+        return _scalar(node.value) if node.style in (None, "") else node.value
+    if node.id == "sequence":
+        return [_build(item, path, seen) for item in node.value]
+    mapping: dict[str, Any] = {}
+    for key, value in node.value:
+        if key.id != "scalar":
+            raise CatalogError(f"{place}: a key is not text, expected a name")
+        if key.value in mapping:
+            raise CatalogError(f"{path}:{key.start_mark.line + 1}: duplicate key '{key.value}', expected it once")
+        mapping[key.value] = _build(value, path, seen)
+    return mapping
+
+
+def _scalar(text: str) -> Any:
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    if not _NUMBER.fullmatch(text):
+        return text
+    plain = text.replace("_", "").lower()
+    if plain.lstrip("+-").isdigit():
+        # A leading zero may be an id or an octal number: it stays text.
+        return text if plain.lstrip("+-").startswith("0") and len(plain.lstrip("+-")) > 1 else int(plain)
+    return float(plain.replace(".inf", "inf").replace(".nan", "nan"))

@@ -1,0 +1,252 @@
+"""What a catalog holds: frozen records, and for each of their fields how it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+GRADES = ("measured", "published", "vendor", "derived", "assumed")
+PRECISIONS = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4")
+SIZES = ("stored", "decoded", "touched")
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number that can be defended: base unit, source, place, grade, and its range where one is known."""
+
+    value: float
+    unit: str
+    source: str
+    grade: str
+    where: str = ""
+    low: float | None = None
+    high: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where numbers come from."""
+
+    id: str
+    title: str
+    kind: str = ""
+    url: str = ""
+    version: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a field is read from YAML: the form, its unit, the keys of a table, and whether it must be there."""
+
+    form: str
+    unit: str = ""
+    keys: tuple[str, ...] = ()
+    required: bool = False
+
+
+def _shaped(form: str, default: Any, **details: Any) -> Any:
+    metadata = {"shape": Shape(form, **details)}
+    if callable(default):
+        return field(default_factory=default, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def text(required: bool = False) -> Any:
+    """A field that holds text."""
+    return _shaped("text", "", required=required)
+
+
+def texts() -> Any:
+    """A field that holds a list of text."""
+    return _shaped("texts", tuple)
+
+
+def value(unit: str, required: bool = False) -> Any:
+    """A field that holds one sourced value."""
+    return _shaped("value", None, unit=unit, required=required)
+
+
+def values(unit: str, keys: tuple[str, ...] = ()) -> Any:
+    """A field that holds a table of sourced values; `keys` are the names allowed, any where empty."""
+    return _shaped("values", dict, unit=unit, keys=keys)
+
+
+def notes_by_field() -> Any:
+    """A field that maps names of other fields to text."""
+    return _shaped("notes", dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A thing in the catalog; the file's stem is its id."""
+
+    kind: ClassVar[str] = ""
+    id: str = ""
+    path: Path = Path()
+    name: str = text(required=True)
+    notes: tuple[str, ...] = texts()
+    missing: Mapping[str, str] = notes_by_field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Encoding:
+    """One way in which a data set lies on storage; three sizes of a sample stay apart.
+
+    Attributes:
+        stored: bytes that storage moves for one sample.
+        decoded: bytes that the host hands to the GPU.
+        touched: bytes read where a whole file is read for a crop.
+        samples_per_file: samples in one file.
+    """
+
+    stored: Value | None = value("B/sample")
+    decoded: Value | None = value("B/sample")
+    touched: Value | None = value("B/sample")
+    samples_per_file: Value | None = value("sample/file")
+    note: str = text()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model(Entry):
+    """A model and the data set it is trained on.
+
+    Attributes:
+        sample: what one sample is.
+        family: class of models that share efficiency and scaling behaviour.
+        flops_per_sample: forward and backward pass.
+        encodings: how the data set can lie on storage; the first one is the default.
+        efficiencies: model FLOPs utilization by GPU, derived from measured rates.
+    """
+
+    kind: ClassVar[str] = "models"
+    sample: str = text(required=True)
+    family: str = text(required=True)
+    flops_per_sample: Value | None = value("FLOP/sample")
+    dataset: str = text()
+    dataset_samples: Value | None = value("sample")
+    dataset_bytes: Value | None = value("B")
+    parameters: Value | None = value("parameter")
+    parameters_active: Value | None = value("parameter")
+    encodings: Mapping[str, Encoding] = _shaped("encodings", dict)
+    efficiencies: Mapping[str, Value] = values("1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gpu(Entry):
+    """An accelerator as the operating system sees it; every peak is dense.
+
+    Attributes:
+        peak_flops: dense peak by precision.
+        usual_node: id of the node that the GPU usually comes in.
+        gpus_per_node: where there is no such node in the catalog.
+    """
+
+    kind: ClassVar[str] = "gpus"
+    vendor: str = text(required=True)
+    form: str = text()
+    peak_flops: Mapping[str, Value] = values("FLOP/s/GPU", keys=PRECISIONS)
+    memory_bytes: Value | None = value("B/GPU")
+    memory_bandwidth: Value | None = value("B/s/GPU")
+    host_link: str = text()
+    host_link_bandwidth: Value | None = value("B/s/GPU")
+    power: Value | None = value("W/GPU")
+    measured_matmul_flops: Value | None = value("FLOP/s/GPU")
+    usual_node: str = text()
+    gpus_per_node: Value | None = value("GPU/node")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node(Entry):
+    """A server with GPUs; the NICs on the storage path stand apart from the compute NICs."""
+
+    kind: ClassVar[str] = "nodes"
+    gpu: str = text(required=True)
+    gpus_per_node: Value = value("GPU/node", required=True)
+    host_memory_bytes: Value | None = value("B/node")
+    compute_nics: str = text()
+    compute_nic_bandwidth: Value | None = value("B/s/node")
+    storage_nics: str = text()
+    storage_nic_bandwidth: Value | None = value("B/s/node")
+    nvme_drives: Value | None = value("1")
+    nvme_bytes: Value | None = value("B/node")
+    nvme_read_bandwidth: Value | None = value("B/s/node")
+    nvme_write_bandwidth: Value | None = value("B/s/node")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Storage(Entry):
+    """A protocol, client, drive, protection scheme, appliance or whole system."""
+
+    kind: ClassVar[str] = "storage"
+    family: str = text(required=True)
+    scaling_unit: str = text(required=True)
+    client_read_bandwidth: Value | None = value("B/s")
+    client_write_bandwidth: Value | None = value("B/s")
+    read_bandwidth: Value | None = value("B/s")
+    write_bandwidth: Value | None = value("B/s")
+    io_per_second: Value | None = value("1/s")
+    raw_bytes: Value | None = value("B")
+    usable_bytes: Value | None = value("B")
+    usable_fraction: Value | None = value("1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Protocol(Entry):
+    """How a rate was measured: whose software, on what terms.
+
+    Attributes:
+        form: training-log, vendor-table, benchmark-table or emulation.
+        advice: what a buyer should know before demanding it.
+    """
+
+    kind: ClassVar[str] = "protocols"
+    form: str = text(required=True)
+    advice: str = text(required=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family(Entry):
+    """A class of models: what share of the dense peak its members reach."""
+
+    kind: ClassVar[str] = "families"
+    efficiency: Value | None = value("1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scaling(Entry):
+    """Rate per GPU at larger sizes, over the rate on one to a few nodes; `up_to` gives the largest size of a row."""
+
+    kind: ClassVar[str] = "scaling"
+    factors: Mapping[str, Value] = values("1")
+
+
+@dataclass(frozen=True)
+class Rate:
+    """One measured rate of a model on a GPU: a row of the model's CSV.
+
+    Attributes:
+        samples_per_second_per_gpu: in samples of the model; None where only FLOP/s were published.
+        achieved_flops_per_gpu: where FLOP/s were published.
+    """
+
+    gpu: str
+    precision: str
+    samples_per_second_per_gpu: float | None
+    achieved_flops_per_gpu: float | None
+    gpus: int
+    nodes: int
+    protocol: str
+    round: str
+    source: str
+    where: str
+    grade: str
+    note: str
+
+
+KINDS: dict[str, type[Entry]] = {
+    record.kind: record for record in (Model, Gpu, Node, Storage, Protocol, Family, Scaling)
+}

@@ -1,0 +1,204 @@
+"""Plain data to records: unknown keys, missing sources and wrong units are refused with file and line."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ingest.catalog.reading import line_of
+from ingest.catalog.records import GRADES, PRECISIONS, Encoding, Entry, Rate, Shape, Source, Value
+from ingest.errors import CatalogError, UsageError, nearest
+from ingest.units import parse
+
+Record = TypeVar("Record")
+Keys = tuple[str, ...]
+
+
+class Reader:
+    """Reads one file's data into records; remembers the file for messages.
+
+    Args:
+        path: the file, for messages.
+        known_source: tells whether a source id exists.
+        source_ids: lists the source ids, for the nearest match.
+    """
+
+    def __init__(self, path: Path, known_source: Callable[[str], bool], source_ids: Callable[[], Iterable[str]]):
+        self.path = path
+        self.known_source = known_source
+        self.source_ids = source_ids
+        self.cited: set[str] = set()
+
+    def fail(self, keys: Keys, message: str) -> CatalogError:
+        """The error for a key, with its line."""
+        named = ".".join(keys)
+        return CatalogError(f"{self.path}:{line_of(self.path, keys)}: {named + ': ' if named else ''}{message}")
+
+    def entry(self, record: type[Entry], data: Any) -> Entry:
+        """A whole entry; the file's stem is its id."""
+        content = dict(self.mapping(data, ()))
+        content.pop("sources", None)
+        parsed = self.fields(record, content, (), reserved=("id", "path"))
+        return record(id=self.path.stem, path=self.path, **parsed)
+
+    def fields(self, record: type[Any], data: Mapping[str, Any], keys: Keys, reserved: Keys = ()) -> dict[str, Any]:
+        """The fields of a record that the data give."""
+        shapes: dict[str, Shape] = {
+            field.name: field.metadata["shape"] for field in fields(record) if field.name not in reserved
+        }
+        for key in data:
+            if key not in shapes:
+                raise self.fail((*keys, key), f"unknown key '{key}', expected one of {_some(shapes, key)}")
+        for name, shape in shapes.items():
+            if shape.required and data.get(name) is None:
+                raise self.fail(keys, f"'{name}' is missing, expected {_expected(shape)}")
+        return {name: self.field(shapes[name], item, (*keys, name)) for name, item in data.items()}
+
+    def field(self, shape: Shape, item: Any, keys: Keys) -> Any:
+        """One field, by its shape."""
+        if shape.form == "text":
+            if not isinstance(item, str):
+                raise self.fail(keys, f"found {item!r}, expected text")
+            return item
+        if shape.form == "texts":
+            if not isinstance(item, list) or not all(isinstance(line, str) for line in item):
+                raise self.fail(keys, f"found {item!r}, expected a list of text")
+            return tuple(item)
+        if shape.form == "notes":
+            return {name: str(note) for name, note in self.mapping(item, keys).items()}
+        if shape.form == "value":
+            return self.value(item, shape.unit, keys)
+        if shape.form == "encodings":
+            return {
+                name: Encoding(**self.fields(Encoding, self.mapping(part, (*keys, name)), (*keys, name)))
+                for name, part in self.mapping(item, keys).items()
+            }
+        table = self.mapping(item, keys)
+        for name in table:
+            if shape.keys and name not in shape.keys:
+                raise self.fail((*keys, name), f"unknown key '{name}', expected one of {_some(shape.keys, name)}")
+        return {name: self.value(part, shape.unit, (*keys, name)) for name, part in table.items()}
+
+    def mapping(self, item: Any, keys: Keys) -> dict[str, Any]:
+        """A mapping, or the error that it is none."""
+        if not isinstance(item, dict):
+            raise self.fail(keys, f"found {item!r}, expected keys and values")
+        return item
+
+    def value(self, item: Any, unit: str, keys: Keys) -> Value:
+        """A sourced value in base units."""
+        parts = self.mapping(item, keys)
+        allowed = [field.name for field in fields(Value)]
+        for key in parts:
+            if key not in allowed:
+                raise self.fail((*keys, key), f"unknown key '{key}', expected one of {_some(allowed, key)}")
+        for key in ("value", "unit", "source", "grade"):
+            if parts.get(key) in (None, ""):
+                reason = "no source, no load" if key == "source" else f"expected one of {', '.join(GRADES)}"
+                reason = reason if key in ("source", "grade") else f"expected a number in {unit}"
+                raise self.fail(keys, f"'{key}' is missing: {reason}")
+        if parts["grade"] not in GRADES:
+            raise self.fail((*keys, "grade"), f"found '{parts['grade']}', expected one of {', '.join(GRADES)}")
+        self.source(parts["source"], (*keys, "source"))
+        written = parts["unit"]
+        numbers = {
+            name: self.number(parts[name], written, unit, (*keys, name))
+            for name in ("value", "low", "high")
+            if parts.get(name) is not None
+        }
+        low, high = numbers.get("low", numbers["value"]), numbers.get("high", numbers["value"])
+        if not low <= numbers["value"] <= high:
+            raise self.fail(keys, f"low {low:g}, value {numbers['value']:g}, high {high:g}: expected them in this order")
+        where, note = (str(parts.get(name) or "") for name in ("where", "note"))
+        return Value(**numbers, unit=unit, source=parts["source"], grade=parts["grade"], where=where, note=note)
+
+    def number(self, item: Any, written: Any, unit: str, keys: Keys) -> float:
+        """A finite, non-negative number in base units; zero only where none of a thing is an answer."""
+        if isinstance(item, bool) or not isinstance(item, (int, float)):
+            raise self.fail(keys, f"found {item!r}, expected a number (the unit stands in 'unit')")
+        try:
+            number = parse(f"{item!r} {'' if str(written) == '1' else written}", unit, "value")
+        except UsageError as error:
+            raise self.fail(keys, str(error).removeprefix("value: ")) from None
+        if number < 0:
+            raise self.fail(keys, f"found {item:g}, expected a number from 0 ({unit})")
+        return number
+
+    def source(self, found: Any, keys: Keys) -> None:
+        """Check that a cited source exists."""
+        if not isinstance(found, str) or not self.known_source(found):
+            hint = nearest(str(found), self.source_ids())
+            raise self.fail(keys, f"unknown source '{found}', expected an id from sources.yaml{hint}")
+        self.cited.add(found)
+
+
+def read_sources(path: Path, data: Any) -> dict[str, Source]:
+    """Return the sources of a file, by id.
+
+    Raises:
+        CatalogError: a source without title or with an unknown key.
+    """
+    reader = Reader(path, lambda _: True, lambda: ())
+    allowed = [field.name for field in fields(Source) if field.name != "id"]
+    found = {}
+    for name, item in reader.mapping(data, ()).items():
+        parts = reader.mapping(item, (name,))
+        for key in parts:
+            if key not in allowed:
+                raise reader.fail((name, key), f"unknown key '{key}', expected one of {_some(allowed, key)}")
+        if not parts.get("title"):
+            raise reader.fail((name,), "'title' is missing, expected the title of the source")
+        found[name] = Source(id=name, **{key: str(part) for key, part in parts.items() if part is not None})
+    return found
+
+
+def read_rates(path: Path, reader: Reader) -> tuple[Rate, ...]:
+    """Return the measured rates of a model from the CSV beside its YAML file.
+
+    Raises:
+        CatalogError: a wrong header, a rate that is no positive number, an unknown precision, source or grade.
+    """
+    columns = [field.name for field in fields(Rate)]
+    with path.open(encoding="utf-8", newline="") as lines:
+        rows = csv.reader(lines)
+        header = next(rows, [])
+        if header != columns:
+            raise CatalogError(f"{path}:1: found the columns {','.join(header)}, expected {','.join(columns)}")
+        return tuple(_rate(path, rows.line_num, row, reader) for row in rows)
+
+
+def _rate(path: Path, line: int, row: list[str], reader: Reader) -> Rate:
+    def fail(message: str) -> CatalogError:
+        return CatalogError(f"{path}:{line}: {message}")
+
+    if len(row) != 12:
+        raise fail(f"found {len(row)} columns, expected 12")
+    gpu, precision, rate, achieved, gpus, nodes, protocol, round_, source, where, grade, note = row
+    if precision not in PRECISIONS:
+        raise fail(f"precision '{precision}', expected one of {', '.join(PRECISIONS)}{nearest(precision, PRECISIONS)}")
+    if grade not in GRADES:
+        raise fail(f"grade '{grade}', expected one of {', '.join(GRADES)}")
+    if not reader.known_source(source):
+        raise fail(f"unknown source '{source}'{nearest(source, reader.source_ids())}")
+    try:
+        numbers = [float(item) if item else None for item in (rate, achieved)]
+        sizes = int(gpus), int(nodes)
+    except ValueError:
+        raise fail("a rate, GPU count or node count is no number") from None
+    given = [number for number in (*numbers, *sizes) if number is not None]
+    if numbers == [None, None] or not all(0 < number < float("inf") for number in given):
+        raise fail("expected a rate or FLOP/s above 0, and at least one GPU and one node")
+    return Rate(gpu, precision, numbers[0], numbers[1], *sizes, protocol, round_, source, where, grade, note)
+
+
+def _some(known: Iterable[str], found: str) -> str:
+    names = list(known)
+    hint = nearest(found, names)
+    return ", ".join(names) + hint
+
+
+def _expected(shape: Shape) -> str:
+    return "text" if shape.form == "text" else f"a value in {shape.unit} with source and grade"

@@ -1,0 +1,155 @@
+"""Finding entries: the shipped catalogs and the user's overlays, one file read per entry asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar, cast
+
+from ingest.catalog.reading import read_yaml
+from ingest.catalog.records import KINDS, Entry, Rate, Source
+from ingest.catalog.schema import Reader, read_rates, read_sources
+from ingest.errors import CatalogError, UsageError, nearest
+
+AnyEntry = TypeVar("AnyEntry", bound=Entry)
+
+_PACKAGE = Path(__file__).parent.parent
+
+
+def shipped_folder() -> Path:
+    """The catalogs inside the package (a wheel) or beside it (a checkout)."""
+    inside = _PACKAGE / "catalogs"
+    return inside if inside.is_dir() else _PACKAGE.parent / "catalogs"
+
+
+def user_folder() -> Path:
+    """The user's own catalogs in the user's configuration folder; it need not exist."""
+    base = os.environ.get("APPDATA") or os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(base) / "ingest" / "catalogs"
+
+
+class Catalog:
+    """All entries, the nearest overlay first: `overlays`, then INGEST_CATALOGS, then the user's folder, then shipped.
+
+    Nothing is read before it is asked for, and asking for one entry reads that entry's file alone.
+
+    Args:
+        overlays: folders laid out like the shipped one; a later one wins.
+
+    >>> from ingest.catalog.records import Gpu
+    >>> Catalog().get(Gpu, "h100").id
+    'h100-sxm'
+    """
+
+    def __init__(self, overlays: Sequence[str | Path] = ()) -> None:
+        for folder in overlays:
+            if not Path(folder).is_dir():
+                raise UsageError(f"--catalogs: '{folder}' is no folder, expected one laid out like `ingest catalog path`")
+        environment = [Path(part) for part in os.environ.get("INGEST_CATALOGS", "").split(os.pathsep) if part]
+        below = [folder for folder in (user_folder(), shipped_folder()) if folder.is_dir()]
+        self.folders: list[Path] = [*map(Path, reversed(overlays)), *reversed(environment), *below]
+        self._entries: dict[tuple[str, str], Entry] = {}
+        self._rates: dict[str, tuple[Rate, ...]] = {}
+        self._own_sources: dict[str, Source] = {}
+
+    def get(self, record: type[AnyEntry], name: str) -> AnyEntry:
+        """Return an entry by id, alias or YAML file.
+
+        Raises:
+            UsageError: no such entry, with the nearest one.
+            CatalogError: the entry's file is broken.
+        """
+        key = (record.kind, name)
+        if key not in self._entries:
+            self._entries[key] = self._load(record, self._find(record.kind, name))
+        return cast(AnyEntry, self._entries[key])
+
+    def _find(self, kind: str, name: str) -> Path:
+        if name.endswith((".yaml", ".yml")) or "/" in name or os.sep in name:
+            path = Path(name)
+            if not path.is_file():
+                raise UsageError(f"{kind}: there is no file '{name}', expected an id or a YAML file")
+            return path
+        wanted = name.lower()
+        for candidate in (wanted, self.aliases.get(kind, {}).get(wanted, "")):
+            for folder in self.folders:
+                path = folder / kind / f"{candidate}.yaml"
+                if candidate and path.is_file():
+                    return path
+        known = [*self.ids(kind), *self.aliases.get(kind, {})]
+        singular = kind.removesuffix("s") if kind != "families" else "family"
+        hint = nearest(name, known) or f"; `ingest catalog list {kind}` lists them"
+        raise UsageError(f"unknown {singular} '{name}', expected an id from the catalogs or a YAML file{hint}")
+
+    def _load(self, record: type[Entry], path: Path) -> Entry:
+        data = read_yaml(path)
+        if isinstance(data, dict) and "sources" in data:
+            self._own_sources.update(read_sources(path, data["sources"]))
+        return self._reader(path).entry(record, data)
+
+    def _reader(self, path: Path) -> Reader:
+        def known(name: str) -> bool:
+            return name in self._own_sources or name in self.sources
+
+        return Reader(path, known, lambda: [*self._own_sources, *self.sources])
+
+    def rates(self, model: Entry) -> tuple[Rate, ...]:
+        """Return the measured rates of a model: those in the CSV beside its file; none where there is no CSV."""
+        if model.id not in self._rates:
+            path = model.path.with_suffix(".csv")
+            self._rates[model.id] = read_rates(path, self._reader(path)) if path.is_file() else ()
+        return self._rates[model.id]
+
+    def ids(self, kind: str) -> list[str]:
+        """Return the ids of one kind, sorted, without reading the entries."""
+        return sorted({path.stem for folder in self.folders for path in (folder / kind).glob("*.yaml")})
+
+    def all(self, record: type[AnyEntry]) -> list[AnyEntry]:
+        """Return every entry of one kind."""
+        return [self.get(record, name) for name in self.ids(record.kind)]
+
+    @cached_property
+    def sources(self) -> dict[str, Source]:
+        """All sources by id."""
+        found: dict[str, Source] = {}
+        for folder in reversed(self.folders):
+            path = folder / "sources.yaml"
+            if path.is_file():
+                found.update(read_sources(path, read_yaml(path)))
+        return found
+
+    def source(self, name: str) -> Source:
+        """Return one source, also one that an entry brought along itself."""
+        return self._own_sources.get(name) or self.sources[name]
+
+    @cached_property
+    def aliases(self) -> dict[str, dict[str, str]]:
+        """Everyday names by kind: `h100` for `h100-sxm`."""
+        merged: dict[str, dict[str, str]] = {}
+        for folder in reversed(self.folders):
+            path = folder / "aliases.yaml"
+            if not path.is_file():
+                continue
+            for kind, names in read_yaml(path).items():
+                if kind not in KINDS or not isinstance(names, dict):
+                    raise CatalogError(f"{path}: found '{kind}', expected one of {', '.join(KINDS)}")
+                merged.setdefault(kind, {}).update({alias.lower(): str(name) for alias, name in names.items()})
+        return merged
+
+    def content_hash(self) -> str:
+        """Return the SHA-256 over all catalog files in use, so that a result can be traced to its evidence."""
+        import hashlib
+
+        digest = hashlib.sha256()
+        for folder in self.folders:
+            for path in sorted(_files(folder)):
+                digest.update(f"{path.relative_to(folder).as_posix()}\0".encode())
+                digest.update(path.read_bytes())
+        return f"sha256:{digest.hexdigest()}"
+
+
+def _files(folder: Path) -> Iterable[Path]:
+    for place in (folder, *(folder / kind for kind in KINDS)):
+        yield from (path for path in place.glob("*") if path.suffix in (".yaml", ".csv"))

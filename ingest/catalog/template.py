@@ -1,0 +1,91 @@
+"""Commented templates for entries of the user's own."""
+
+from __future__ import annotations
+
+from ingest.catalog.records import Entry
+from ingest.errors import UsageError
+
+_VALUE = "{{value: {value}, unit: {unit}, source: my-source, where: page or line, grade: measured}}"
+
+_HEAD = """\
+# {name}: a {thing} of your own. The file's stem is its id.
+#   use it     ingest bw --{option} {name}.yaml …
+#   or put it  into DIR/{kind}/{name}.yaml and say --catalogs DIR
+#   check it   ingest catalog check DIR
+# Each value needs unit, source and grade: measured, published, vendor, derived or assumed. No source, no load.
+# `low` and `high` are optional and feed the ranges. Delete what you do not know: nothing is guessed.
+sources:
+  my-source: {{title: "Where the numbers come from", url: "", version: ""}}
+
+name: {name}
+"""
+
+_BODIES = {
+    "models": """\
+sample: one image                    # what ONE sample is; every figure below is per sample
+family: vision                       # `ingest catalog list families`
+# forward and backward pass: six times the GMAC that torchvision, timm and fvcore print
+flops_per_sample: {flops}
+dataset: my data set
+dataset_samples: {samples}
+encodings:
+  jpeg:                              # the first encoding is the default
+    # what storage moves: mean size of a stored sample, compressed as it lies on storage
+    stored: {stored}
+    # what the host hands to the GPU
+    decoded: {decoded}
+    samples_per_file: {per_file}
+# Measured rates go into a CSV of the same stem beside this file, one row per run:
+# gpu,precision,samples_per_second_per_gpu,achieved_flops_per_gpu,gpus,nodes,protocol,round,source,where,grade,note
+# h100-sxm,bf16,1234.5,,8,1,paper,,my-source,log of 2026-01-31,measured,
+""",
+    "gpus": """\
+vendor: NVIDIA                       # rates are carried over within a vendor
+form: SXM5
+peak_flops:                          # DENSE peaks; a sparse headline figure is twice the dense one
+  bf16: {peak}
+memory_bytes: {memory}
+memory_bandwidth: {bandwidth}
+gpus_per_node: {gpus}
+""",
+    "nodes": """\
+gpu: h100-sxm                        # `ingest catalog list gpus`
+gpus_per_node: {gpus}
+compute_nics: 8x400Gb
+compute_nic_bandwidth: {compute}
+storage_nics: 2x200Gb                # the path to storage; a compute NIC is not part of it
+storage_nic_bandwidth: {storage}
+""",
+}
+
+_OPTIONS = {"models": "model", "gpus": "gpu", "nodes": "node"}
+
+
+def template(record: type[Entry], name: str) -> str:
+    """Return a commented template that loads as it stands.
+
+    Raises:
+        UsageError: a kind that has no template.
+    """
+    kind = record.kind
+    if kind not in _BODIES:
+        raise UsageError(f"there is no template for {kind}, expected one of {', '.join(_BODIES)}")
+
+    def value(number: float | str, unit: str) -> str:
+        return _VALUE.format(value=number, unit=unit)
+
+    body = _BODIES[kind].format(
+        flops=value(24.5, "GFLOP/sample"),
+        samples=value(1281167, "sample"),
+        stored=value(114.7, "kB/sample"),
+        decoded=value(150528, "B/sample"),
+        per_file=value(1, "sample/file"),
+        peak=value(989.4, "TFLOP/s"),
+        memory=value(80, "GB"),
+        bandwidth=value(3.35, "TB/s"),
+        gpus=value(8, "GPU/node"),
+        compute=value(400, "GB/s"),
+        storage=value(400, "Gb/s"),
+    )
+    option = _OPTIONS[kind]
+    return _HEAD.format(name=name, thing=option, option=option, kind=kind) + body

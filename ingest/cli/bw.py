@@ -1,0 +1,34 @@
+"""`ingest bw`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ingest.api import Scenarios, bw
+from ingest.cli.options import hand_over, output_options, question_options, warn
+from ingest.errors import IngestError
+from ingest.report.views import estimate_page, scenarios_page
+
+
+@click.command("bw")
+@question_options
+@output_options
+def command(form: str | None, output: str | None, **options: Any) -> None:
+    """Read bandwidth that storage must deliver so that GPUs never wait.
+
+    Sizes and rates are accepted as people write them: 16MiB, '2.83 MB', '35 TFLOP/s'; bare numbers are base units.
+
+    \b
+    ingest bw --model cosmoflow --gpu h100 --nodes 128
+    ingest bw --model resnet50 --gpu b200,h100 --nodes 1..1024*4 --format csv
+    """
+    answer = bw(**options)
+    if isinstance(answer, Scenarios):
+        hand_over(lambda: scenarios_page(answer), answer.to_dict, form, output)
+    else:
+        hand_over(lambda: estimate_page(answer), answer.to_dict, form, output)
+    warn(answer.warnings)
+    if answer.incomplete:
+        raise IngestError(answer.incomplete)

@@ -1,0 +1,70 @@
+"""`ingest catalog`."""
+
+from __future__ import annotations
+
+import click
+
+from ingest import catalog
+from ingest.cli.options import catalog_option, hand_over, output_options
+from ingest.errors import IngestError
+from ingest.report.catalog_views import entry_page, list_page
+
+
+@click.group("catalog", context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    """List, show, check and add models, GPUs, nodes and storage."""
+
+
+@command.command("list")
+@click.argument("kind", required=False)
+@catalog_option
+@output_options
+def list_(kind: str | None, form: str | None, output: str | None, catalogs: tuple[str, ...]) -> None:
+    """List the entries of a kind: models, gpus, nodes, storage, protocols, families, scaling."""
+    found = catalog.list(kind, catalogs=catalogs)
+    hand_over(lambda: list_page(found), found.to_dict, form, output)
+
+
+@command.command("show")
+@click.argument("words", nargs=-1, required=True, metavar="[KIND] ID")
+@catalog_option
+@output_options
+def show(words: tuple[str, ...], form: str | None, output: str | None, catalogs: tuple[str, ...]) -> None:
+    """Show an entry: each value with unit, source and grade, and what is missing."""
+    if len(words) > 2:
+        raise click.UsageError(f"found {len(words)} words, expected ID or KIND ID")
+    found = catalog.show(words[-1], kind=words[0] if len(words) == 2 else None, catalogs=catalogs)
+    hand_over(lambda: entry_page(found), found.to_dict, form, output)
+
+
+@command.command("check")
+@click.argument("folder", required=False)
+@catalog_option
+def check(folder: str | None, catalogs: tuple[str, ...]) -> None:
+    """Check every file of a folder of your own, or of all catalogs in use."""
+    report = catalog.check(folder, catalogs=catalogs)
+    for line in report.problems:
+        click.echo(line)
+    if report.problems:
+        count = len(report.problems)
+        raise IngestError(f"catalog check: {count} problem{'s' if count > 1 else ''} in {report.files} files")
+    click.echo(f"{report.files} files, no problem")
+
+
+@command.command("path")
+@catalog_option
+def path(catalogs: tuple[str, ...]) -> None:
+    """Print the folders in use, the nearest overlay first."""
+    for folder in catalog.path(catalogs=catalogs):
+        click.echo(str(folder))
+
+
+@command.command("new")
+@click.argument("kind")
+@click.argument("name")
+@click.option("-o", "--output", metavar="FILE", help="Where to write it. [default: NAME.yaml here]")
+def new(kind: str, name: str, output: str | None) -> None:
+    """Write a commented template for a model, GPU or node of your own."""
+    click.echo(f"wrote {catalog.new(kind, name, output)}", err=True)
+
+

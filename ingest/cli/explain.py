@@ -1,0 +1,25 @@
+"""`ingest explain`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ingest.api import explain
+from ingest.cli.options import hand_over, output_options, question_options
+from ingest.report.views import explanation_page
+
+
+@click.command("explain")
+@click.argument("name")
+@question_options
+@output_options
+def command(name: str, form: str | None, output: str | None, **options: Any) -> None:
+    """Explain one quantity of `bw`: names = numbers = result, unit and source, down to the catalog values.
+
+    \b
+    ingest explain ingest_bandwidth_per_job --model cosmoflow --gpu h100 --nodes 128
+    """
+    answer = explain(name, **options)
+    hand_over(lambda: explanation_page(answer), answer.to_dict, form, output)

@@ -1,0 +1,81 @@
+"""The command `ingest`: finds the subcommand, and turns every refusal into one line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+import click
+
+from ingest import __version__
+from ingest.errors import IngestError, nearest
+
+#: subcommand -> one line; the module of the same name is imported when the command runs
+COMMANDS = {
+    "bw": "Read bandwidth that storage must deliver so that GPUs never wait.",
+    "explain": "Explain one quantity of `bw`, down to the datasheet.",
+    "sweep": "Many scenarios at once, over any quantity.",
+    "catalog": "List, show, check and add models, GPUs, nodes and storage.",
+    "validate": "Reproduce published results, and print by how much.",
+}
+
+
+class Commands(click.Group):
+    """Subcommands that are imported only when they run, so that `--help` stays fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"ingest.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"no such command '{args[0]}', expected one of {', '.join(COMMANDS)}{nearest(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=True)
+@click.version_option(__version__, prog_name="ingest")
+def command() -> None:
+    """Storage sizing for AI training: what must storage do so that these GPUs never wait?
+
+    Every number carries unit, source and range. `ingest explain` shows how it came about.
+    """
+
+
+def main() -> None:
+    """Run the command line; refusals become one line on standard error."""
+    try:
+        code = command.main(standalone_mode=False)
+        sys.stdout.flush()
+    except click.UsageError as error:
+        code = _refuse(error.format_message().replace("\n", " "), 2)
+    except click.exceptions.NoArgsIsHelpError as error:
+        code = _refuse(str(error), 2)
+    except click.Abort:
+        code = _refuse("interrupted", 130)
+    except click.ClickException as error:
+        code = _refuse(error.format_message(), error.exit_code)
+    except IngestError as error:
+        code = _refuse(str(error), error.exit_code)
+    except BrokenPipeError:
+        # The reader of the pipe has seen enough; silence Python's own complaint at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _refuse(message: str, code: int) -> int:
+    click.echo(f"ingest: {message}", err=True)
+    return code

@@ -1,0 +1,96 @@
+"""Options that several commands share, and how a command hands over its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import click
+
+from ingest.report.output import FORMATS, format_of, render, terminal_width, write_whole
+from ingest.report.page import Page
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def _stacked(options: list[Callable[[Command], Command]]) -> Callable[[Command], Command]:
+    def decorate(function: Command) -> Command:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def output_options(function: Command) -> Command:
+    """`--format` and `--output`."""
+    return _stacked(
+        [
+            click.option("--format", "form", type=click.Choice(FORMATS), help="How to show the result. [default: table]"),
+            click.option("-o", "--output", metavar="FILE", help="Write to a file; its suffix chooses the format."),
+        ]
+    )(function)
+
+
+def catalog_option(function: Command) -> Command:
+    """`--catalogs`."""
+    return click.option(
+        "--catalogs", multiple=True, metavar="DIR", help="Folder with entries of your own; repeatable, the last one wins."
+    )(function)
+
+
+def question_options(function: Command) -> Command:
+    """The options of `bw`, which `explain` and `sweep` take too."""
+    number = {"metavar": "N"}
+    return _stacked(
+        [
+            click.option("--model", metavar="ID", help="Model, or a YAML file; a list with commas asks for several."),
+            click.option("--gpu", metavar="ID", help="GPU, or a YAML file; a list with commas asks for several."),
+            click.option("--nodes", default="1", show_default=True, metavar="N", help="Nodes: 128, or 1,8,128, or 1..1024*2."),
+            click.option("--gpus-per-node", **number, help="GPUs in a node. [default: as in the GPU's usual node]"),
+            click.option("--node", metavar="ID", help="Node type, or a YAML file; names the GPU too."),
+            click.option(
+                "--basis",
+                default="auto",
+                show_default=True,
+                metavar="RUNG",
+                help="auto, measured, transferred, efficiency or peak.",
+            ),
+            click.option("--protocol", metavar="ID", help="Whose measurement: mlperf-training, mlperf-storage, …"),
+            click.option("--encoding", metavar="ID", help="Encoding of the data set; stored, decoded or touched; ID/decoded."),
+            click.option("--precision", metavar="P", help="bf16, fp16, tf32, fp32, fp8, fp4. [default: bf16]"),
+            click.option("--efficiency", metavar="F", help="Model FLOPs utilization, a share of the dense peak."),
+            click.option("--achieved", metavar="RATE", help="Achieved FLOP/s per GPU, such as '35 TFLOP/s'."),
+            click.option("--utilization", metavar="F", help="Accelerator utilization that you accept, such as 0.9."),
+            click.option("--samples-per-second", **number, help="Samples/s per GPU, as you measured it."),
+            click.option("--sample-bytes", metavar="SIZE", help="Bytes of one sample, such as '2.83 MB'."),
+            click.option("--flops-per-sample", metavar="FLOP", help="Forward and backward pass, such as '247 GFLOP'."),
+            click.option("--cache-hit", metavar="F", help="Share of reads that a cache on the node serves."),
+            click.option(
+                "--scaling",
+                default="linear",
+                show_default=True,
+                metavar="HOW",
+                help="linear, weak or strong: what larger jobs keep of the rate.",
+            ),
+            click.option("--set", multiple=True, metavar="NAME=VALUE", help="Give any quantity a value; repeatable."),
+            catalog_option,
+        ]
+    )(function)
+
+
+def hand_over(
+    page: Callable[[], Page], data: Callable[[], Mapping[str, Any]], form: str | None, output: str | None
+) -> None:
+    """Print a result or write it to a file."""
+    chosen = format_of(output, form)
+    if output is not None:
+        write_whole(output, render(page, data, chosen) + "\n")
+        return
+    click.echo(render(page, data, chosen, terminal_width()))
+
+
+def warn(lines: tuple[str, ...] | list[str]) -> None:
+    """Print warnings, each once, on standard error."""
+    for line in lines:
+        click.echo(f"ingest: warning: {line}", err=True)

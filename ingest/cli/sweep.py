@@ -1,0 +1,39 @@
+"""`ingest sweep`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ingest.api import sweep
+from ingest.cli.options import output_options, question_options, warn
+from ingest.report.output import format_of, render, terminal_width
+from ingest.report.views import sweep_page
+
+
+@click.command("sweep")
+@click.argument("axes", nargs=-1, metavar="NAME=RANGE…")
+@question_options
+@output_options
+def command(axes: tuple[str, ...], form: str | None, output: str | None, **options: Any) -> None:
+    """Many scenarios at once: every combination of the ranges, of any quantity.
+
+    A range is from..to*k, from..to+k or from..to; a list has commas. `--nodes` may be a range too.
+    A file may end in .csv, .json, .md or .parquet.
+
+    \b
+    ingest sweep nodes=1..1024*2 sample_bytes=1MB,2.83MB,16MiB --model cosmoflow --gpu h100
+    """
+    answer = sweep(axes=axes, **options)
+    if output is not None and output.lower().endswith((".csv", ".parquet")):
+        answer.write(output)
+    elif format_of(output, form) == "csv":
+        click.echo(answer.to_frame().to_csv(index=False), nl=False)
+    elif output is not None:
+        from ingest.report.output import write_whole
+
+        write_whole(output, render(lambda: sweep_page(answer, most=10**9), answer.to_dict, format_of(output, form)) + "\n")
+    else:
+        click.echo(render(lambda: sweep_page(answer), answer.to_dict, form or "table", terminal_width()))
+    warn(answer.warnings)

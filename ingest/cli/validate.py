@@ -1,0 +1,28 @@
+"""`ingest validate`."""
+
+from __future__ import annotations
+
+import click
+
+from ingest.api import validate
+from ingest.cli.options import catalog_option, hand_over, output_options
+from ingest.errors import RequirementNotMet
+from ingest.report.views import validation_page
+
+
+@click.command("validate")
+@click.argument("name", required=False, metavar="[SET]")
+@catalog_option
+@output_options
+def command(name: str | None, form: str | None, output: str | None, catalogs: tuple[str, ...]) -> None:
+    """Reproduce published results: published, ours, error. Exits with 3 if a set misses its bar.
+
+    \b
+    ingest validate
+    ingest validate mlperf-storage
+    """
+    answer = validate(name, catalogs=catalogs)
+    hand_over(lambda: validation_page(answer), answer.to_dict, form, output)
+    missed = [one.name for one in answer.sets if not one.passed]
+    if missed:
+        raise RequirementNotMet(f"validate: missed the bar: {', '.join(missed)}")

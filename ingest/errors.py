@@ -1,0 +1,56 @@
+"""The few ways in which `ingest` refuses.
+
+Every refusal is one line: what was found, where, what was expected, and the nearest thing that exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class IngestError(Exception):
+    """Something cannot be done: a bad file, a missing fact (exit code 1)."""
+
+    exit_code = 1
+
+
+class UsageError(IngestError):
+    """The question itself is wrong: a misspelt option value, a number out of range (exit code 2)."""
+
+    exit_code = 2
+
+
+class RequirementNotMet(IngestError):
+    """A requirement that the user stated is not met (exit code 3)."""
+
+    exit_code = 3
+
+
+class CatalogError(IngestError):
+    """A catalog file that cannot be loaded, with its place."""
+
+
+class MissingQuantity(IngestError):
+    """A quantity that no formula yields and nobody has given."""
+
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(message)
+        self.name = name
+
+
+class CyclicQuantity(IngestError):
+    """A quantity that would have to be known before it can be computed."""
+
+
+def nearest(found: str, known: Iterable[str]) -> str:
+    """Return `; did you mean '…'?` for the nearest known word, or nothing.
+
+    >>> nearest("cosmflow", ["cosmoflow", "deepcam"])
+    "; did you mean 'cosmoflow'?"
+    >>> nearest("zebra", ["cosmoflow"])
+    ''
+    """
+    import difflib
+
+    matches = difflib.get_close_matches(found.lower(), list(known), n=1, cutoff=0.6)
+    return f"; did you mean '{matches[0]}'?" if matches else ""

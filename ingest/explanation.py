@@ -1,0 +1,104 @@
+"""A quantity explained down to the datasheet: names = numbers = result, unit, source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ingest.estimate import Estimate
+from ingest.expression import prose
+from ingest.formula import FORMULAS, LEAVES, Step, unit_of
+from ingest.ladder import Given
+from ingest.units import display, exact
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The derivation tree of one quantity of an estimate."""
+
+    estimate: Estimate
+    step: Step
+
+    @staticmethod
+    def of(estimate: Estimate, name: str) -> Explanation:
+        """Explain one quantity.
+
+        Raises:
+            UsageError: no such quantity.
+            MissingQuantity: it cannot be computed from what is known.
+        """
+        return Explanation(estimate, estimate.derivation(name))
+
+    @property
+    def results(self) -> dict[str, Any]:
+        """The quantity explained."""
+        return {self.step.name: self.step.value}
+
+    def lines(self) -> list[str]:
+        """The tree as indented text; each line can be recomputed by hand from the lines below it."""
+        return list(self._lines(self.step, "", set()))
+
+    def _lines(self, step: Step, indent: str, told: set[str]) -> Iterator[str]:
+        unit = unit_of(step.name)
+        shown, exactly = display(step.value, unit), f"{exact(step.value)} {unit}"
+        again = "  (see above)" if step.name in told and step.formula else ""
+        yield f"{indent}{step.name} = {shown}" + (f"  [{exactly}]" if exactly != shown else "") + again
+        if again:
+            return
+        told.add(step.name)
+        inner = indent + "  "
+        if step.formula is None:
+            yield from self._origin(step.name, inner)
+            return
+        tree = step.formula.tree()
+        values = {part.name: exact(part.value) for part in step.inputs}
+        yield f"{inner}= {prose(tree)}"
+        yield f"{inner}= {prose(tree, lambda name: values[name])}"
+        if step.formula.source != "definition":
+            yield f"{inner}formula: {self._cited(step.formula.source, step.formula.where)}"
+        for part in step.inputs:
+            yield from self._lines(part, inner, told)
+
+    def _origin(self, name: str, indent: str) -> Iterator[str]:
+        item = self.estimate.given.get(name)
+        if item is None:
+            declared = LEAVES[name]
+            yield f"{indent}by definition: {declared.meaning}"
+            if declared.source:
+                yield f"{indent}{self._cited(declared.source, '')}"
+            return
+        words = {"user": "given by the user", "default": "assumed", "catalog": item.grade or "catalog"}
+        yield f"{indent}{words[item.origin]}" + (f": {item.note}" if item.note else "")
+        if item.source:
+            yield f"{indent}{self._cited(item.source, item.where)}"
+        yield from self._parts(item, unit_of(name), indent)
+
+    def _parts(self, item: Given, unit: str, indent: str) -> Iterator[str]:
+        for part in item.parts:
+            yield f"{indent}- {part.what}: {exact(part.value)} {unit}, {part.grade}"
+            if part.runs:
+                yield f"{indent}  median of {len(part.runs)} runs: {'; '.join(exact(run) for run in part.runs)}"
+            yield f"{indent}  {self._cited(part.source, part.where)}"
+
+    def _cited(self, source: str, where: str) -> str:
+        title = self.estimate.catalog.source(source).title
+        return f"[{source}] {title}" + (f", {where}" if where else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The tree as JSON: values in base units."""
+        full = self.estimate.to_dict()
+        return {**full, "command": "explain", "derivation": self._tree(self.step)}
+
+    def _tree(self, step: Step) -> dict[str, Any]:
+        node: dict[str, Any] = {"name": step.name, "value": step.value, "unit": unit_of(step.name)}
+        if step.formula is not None:
+            made = FORMULAS[step.name]
+            node |= {"formula": prose(made.tree()), "source": made.source, "where": made.where}
+            node["inputs"] = [self._tree(part) for part in step.inputs]
+            return node
+        item = self.estimate.given.get(step.name)
+        if item is not None:
+            node |= {"from": item.origin, "source": item.source, "where": item.where, "grade": item.grade, "note": item.note}
+            node["evidence"] = [part.__dict__ for part in item.parts]
+        return node

@@ -1,0 +1,264 @@
+"""The recorder: run a formula on symbols and get a tree instead of a number.
+
+A formula is written once, with `+ - * / **`, comparisons and the functions below. On numbers it gives a number, on
+NumPy arrays an array, on symbols an `Expression`. A printer turns the tree into text: `Notation` holds what differs
+between prose, a spreadsheet cell and a script, so that each further rendering is one more `Notation`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+#: A number, a NumPy array of numbers, or an `Expression`: whatever a formula can be run on.
+Num = Any
+
+
+class NotRecordable(TypeError):
+    """A formula used something that cannot be recorded; the message names the replacement."""
+
+
+class Expression:
+    """A node of the tree; the operators build larger trees."""
+
+    def __add__(self, other: Num) -> Expression:
+        return Operation("+", (self, _node(other)))
+
+    def __radd__(self, other: Num) -> Expression:
+        return Operation("+", (_node(other), self))
+
+    def __sub__(self, other: Num) -> Expression:
+        return Operation("-", (self, _node(other)))
+
+    def __rsub__(self, other: Num) -> Expression:
+        return Operation("-", (_node(other), self))
+
+    def __mul__(self, other: Num) -> Expression:
+        return Operation("*", (self, _node(other)))
+
+    def __rmul__(self, other: Num) -> Expression:
+        return Operation("*", (_node(other), self))
+
+    def __truediv__(self, other: Num) -> Expression:
+        return Operation("/", (self, _node(other)))
+
+    def __rtruediv__(self, other: Num) -> Expression:
+        return Operation("/", (_node(other), self))
+
+    def __pow__(self, other: Num) -> Expression:
+        return Operation("**", (self, _node(other)))
+
+    def __rpow__(self, other: Num) -> Expression:
+        return Operation("**", (_node(other), self))
+
+    def __neg__(self) -> Expression:
+        return Operation("-", (Number(0), self))
+
+    def __lt__(self, other: Num) -> Expression:
+        return Operation("<", (self, _node(other)))
+
+    def __le__(self, other: Num) -> Expression:
+        return Operation("<=", (self, _node(other)))
+
+    def __gt__(self, other: Num) -> Expression:
+        return Operation(">", (self, _node(other)))
+
+    def __ge__(self, other: Num) -> Expression:
+        return Operation(">=", (self, _node(other)))
+
+    def __eq__(self, other: object) -> NoReturn:  # type: ignore[override]
+        raise NotRecordable("a formula cannot use ==: write where(a >= b, …) or a formula of its own")
+
+    def __ne__(self, other: object) -> NoReturn:  # type: ignore[override]
+        raise NotRecordable("a formula cannot use !=: write where(a >= b, …) or a formula of its own")
+
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> NoReturn:
+        raise NotRecordable("a formula cannot use if, and, or, not: write where(condition, a, b)")
+
+    def __float__(self) -> NoReturn:
+        raise NotRecordable("a formula cannot use math.* or float(): write minimum, maximum, ceil, where, total or **")
+
+    __int__ = __index__ = __floor__ = __ceil__ = __trunc__ = __round__ = __abs__ = __float__
+
+    def __floordiv__(self, other: Num) -> NoReturn:
+        raise NotRecordable("a formula cannot use // or %: write ceil(a / b)")
+
+    __mod__ = __rmod__ = __rfloordiv__ = __divmod__ = __floordiv__
+
+    def __array__(self, *_: object) -> NoReturn:
+        raise NotRecordable("a formula cannot use numpy.*: write minimum, maximum, ceil, where or total")
+
+    def __iter__(self) -> NoReturn:
+        raise NotRecordable("a formula cannot loop over a quantity: write total(column)")
+
+
+@dataclass(frozen=True, eq=False)
+class Number(Expression):
+    """A number written in the formula itself."""
+
+    value: float
+
+
+@dataclass(frozen=True, eq=False)
+class Symbol(Expression):
+    """A quantity, by name."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Operation(Expression):
+    """An infix operator on two trees."""
+
+    operator: str
+    operands: tuple[Expression, Expression]
+
+
+@dataclass(frozen=True, eq=False)
+class Call(Expression):
+    """One of the recorder's functions on trees."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+
+
+def _node(value: Num) -> Expression:
+    return value if isinstance(value, Expression) else Number(value)
+
+
+def _dispatch(name: str, arguments: Sequence[Num], on_numbers: Callable[..., Num], on_arrays: str) -> Num:
+    if any(isinstance(argument, Expression) for argument in arguments):
+        return Call(name, tuple(_node(argument) for argument in arguments))
+    if any(hasattr(argument, "__array_function__") for argument in arguments):
+        import numpy
+
+        return getattr(numpy, on_arrays)(*arguments)
+    return on_numbers(*arguments)
+
+
+def minimum(a: Num, b: Num) -> Num:
+    """The smaller of two.
+
+    >>> minimum(3, 10)
+    3
+    """
+    return _dispatch("minimum", (a, b), min, "minimum")
+
+
+def maximum(a: Num, b: Num) -> Num:
+    """The larger of two.
+
+    >>> maximum(3, 10)
+    10
+    """
+    return _dispatch("maximum", (a, b), max, "maximum")
+
+
+def ceil(a: Num) -> Num:
+    """Rounded up to a whole number.
+
+    >>> ceil(2.1)
+    3
+    """
+    return _dispatch("ceil", (a,), math.ceil, "ceil")
+
+
+def where(condition: Num, a: Num, b: Num) -> Num:
+    """`a` where the condition holds, else `b`.
+
+    >>> where(70_000 > 65_536, 4, 2)
+    4
+    """
+    return _dispatch("where", (condition, a, b), lambda holds, yes, no: yes if holds else no, "where")
+
+
+def total(column: Num) -> Num:
+    """The sum of a column.
+
+    >>> total([1, 2, 3])
+    6
+    """
+    if isinstance(column, Expression):
+        return Call("total", (column,))
+    return column.sum() if hasattr(column, "sum") else sum(column)
+
+
+def record(function: Callable[..., Num], names: Iterable[str]) -> Expression:
+    """Run a formula on symbols and return its tree.
+
+    >>> prose(record(lambda rate, size: rate * size, ["rate", "size"]))
+    'rate × size'
+
+    Raises:
+        NotRecordable: the formula used something other than the recorder's operators and functions.
+    """
+    return _node(function(*(Symbol(name) for name in names)))
+
+
+@dataclass(frozen=True)
+class Notation:
+    """What differs between renderings of one tree.
+
+    Attributes:
+        operators: how each operator is written; an operator that is absent is written as in Python.
+        functions: how each function is called; a function that is absent keeps its name.
+        number: how a number in the formula is written.
+    """
+
+    operators: dict[str, str] = field(default_factory=dict)
+    functions: dict[str, str] = field(default_factory=dict)
+    number: Callable[[float], str] = repr
+
+
+PROSE = Notation(
+    operators={"*": "×", "/": "÷", "**": "^", "-": "−", "<=": "≤", ">=": "≥"},
+    functions={"minimum": "min", "maximum": "max", "ceil": "round up", "where": "if", "total": "sum of"},
+    number=lambda value: f"{value:,}",
+)
+
+_STRENGTH = {"<": 0, "<=": 0, ">": 0, ">=": 0, "+": 1, "-": 1, "*": 2, "/": 2, "**": 3}
+_ATOM = 9
+
+
+def write(tree: Expression, name: Callable[[str], str], notation: Notation) -> str:
+    """Print a tree.
+
+    Args:
+        tree: what `record` returned.
+        name: how a quantity is written: its name, its value, its cell.
+        notation: prose, cell or script.
+
+    >>> write(record(lambda a, b, c: (a + b) * c, "abc"), str.upper, Notation())
+    '(A + B) * C'
+    """
+    return _write(tree, name, notation)[0]
+
+
+def _write(tree: Expression, name: Callable[[str], str], notation: Notation) -> tuple[str, int]:
+    if isinstance(tree, Symbol):
+        return name(tree.name), _ATOM
+    if isinstance(tree, Number):
+        return notation.number(tree.value), _ATOM
+    if isinstance(tree, Call):
+        arguments = ", ".join(_write(argument, name, notation)[0] for argument in tree.arguments)
+        return f"{notation.functions.get(tree.function, tree.function)}({arguments})", _ATOM
+    assert isinstance(tree, Operation)
+    strength = _STRENGTH[tree.operator]
+    left, right = (_write(operand, name, notation) for operand in tree.operands)
+    # A right operand of equal strength keeps its parentheses: a − (b − c), a ÷ (b × c).
+    first = f"({left[0]})" if left[1] < strength or (left[1] == strength == 3) else left[0]
+    second = f"({right[0]})" if right[1] <= strength else right[0]
+    return f"{first} {notation.operators.get(tree.operator, tree.operator)} {second}", strength
+
+
+def prose(tree: Expression, name: Callable[[str], str] = str) -> str:
+    """Print a tree for people, with names or, where `name` maps them, with numbers.
+
+    >>> prose(record(lambda rate, hit: rate * (1 - hit), ["rate", "hit"]))
+    'rate × (1 − hit)'
+    """
+    return write(tree, name, PROSE)

@@ -1,0 +1,1 @@
+"""Results as pages and files: each part takes results, none computes."""

@@ -1,0 +1,123 @@
+"""A page of results, and its renderings: text for a terminal, Markdown, CSV. Each takes results, none computes."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table with a title; without columns it is a list of lines."""
+
+    title: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a command shows.
+
+    Attributes:
+        title: the first line.
+        sections: tables and lists.
+        table: the same as flat rows in base units, for CSV: a header and its rows.
+    """
+
+    title: str
+    sections: tuple[Section, ...]
+    table: tuple[tuple[object, ...], ...] = field(default=())
+
+
+def as_text(page: Page, width: int | None = None) -> str:
+    """Render for a terminal of that width; None cuts and wraps nothing.
+
+    >>> print(as_text(Page("Title", (Section("Rates", ("what", "value"), (("a", "1"), ("bb", "22"))),))))
+    Title
+    <BLANKLINE>
+    Rates
+      what  value
+      a     1
+      bb    22
+    """
+    lines = _wrapped(page.title, "", width)
+    for section in page.sections:
+        lines += ["", section.title] if section.title else [""]
+        lines += _table(section, width)
+        for line in section.lines:
+            lines += _wrapped(line, "  ", width)
+    return "\n".join(lines)
+
+
+def _table(section: Section, width: int | None) -> list[str]:
+    if not section.rows:
+        return []
+    shown = [section.columns, *section.rows] if any(section.columns) else list(section.rows)
+    widths = [max(len(row[column]) for row in shown) for column in range(len(shown[0]))]
+    before = 2 + sum(widths[:-1]) + 2 * (len(widths) - 1)
+    lines = []
+    for row in shown:
+        start = "  " + "".join(cell.ljust(size) + "  " for cell, size in zip(row[:-1], widths[:-1], strict=True))
+        room = max(width - before, 24) if width else None
+        parts = textwrap.wrap(row[-1], room, break_on_hyphens=False) if room else [row[-1]]
+        lines.append((start + (parts[0] if parts else "")).rstrip())
+        lines += [" " * before + part for part in parts[1:]]
+    return lines
+
+
+def _wrapped(line: str, indent: str, width: int | None) -> list[str]:
+    own = len(line) - len(line.lstrip(" "))
+    if width is None or len(indent + line) <= width:
+        return [indent + line]
+    deeper = indent + " " * (own + 2)
+    return textwrap.wrap(
+        line.strip(), width, initial_indent=indent + " " * own, subsequent_indent=deeper, break_on_hyphens=False
+    )
+
+
+def as_markdown(page: Page) -> str:
+    """Render as Markdown; pipes in cells are escaped."""
+    return "\n".join(_markdown(page))
+
+
+def _markdown(page: Page) -> Iterator[str]:
+    yield f"# {page.title}"
+    for section in page.sections:
+        yield ""
+        if section.title:
+            yield f"## {section.title}"
+            yield ""
+        if section.rows:
+            columns = section.columns if any(section.columns) else section.rows[0]
+            yield _row(columns)
+            yield _row(["---"] * len(columns))
+            for row in section.rows if any(section.columns) else section.rows[1:]:
+                yield _row(row)
+        if section.lines:
+            if section.rows:
+                yield ""
+            for line in section.lines:
+                yield f"- {line.strip()}"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def as_csv(page: Page) -> str:
+    """Render the flat table as CSV in base units; text that a spreadsheet would run as a formula is quoted."""
+    import csv
+    import io
+
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows([_harmless(cell) for cell in row] for row in page.table)
+    return buffer.getvalue().rstrip("\n")
+
+
+def _harmless(cell: object) -> object:
+    if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r"):
+        return "'" + cell
+    return "" if cell is None else cell

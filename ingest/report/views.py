@@ -1,0 +1,174 @@
+"""Results as pages: which quantities stand where, under which words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ingest.report.page import Page, Section
+from ingest.units import display
+
+if TYPE_CHECKING:
+    from ingest.api import Scenarios
+    from ingest.estimate import Estimate, Quantity
+    from ingest.explanation import Explanation
+    from ingest.sweeping import Sweep
+    from ingest.validation import Validation
+
+LABELS = {
+    "ingest_bandwidth_per_gpu": "read bandwidth per GPU",
+    "ingest_bandwidth_per_node": "per node",
+    "ingest_bandwidth_per_job": "per job",
+    "samples_per_second_per_gpu": "samples per GPU",
+    "unstalled_bandwidth_per_gpu": "per GPU that never waits",
+    "file_opens_per_second_per_job": "file opens per job",
+    "bytes_per_file_open": "read per open, at most",
+    "epoch_seconds": "one epoch",
+    "storage_nic_share": "share of storage NICs",
+    "nfs_tcp_client_share": "of one NFS/TCP client",
+    "nfs_nconnect_client_share": "of one with nconnect",
+    "implied_flops_utilization": "share of dense peak",
+}
+SHARES = ("storage_nic_share", "nfs_tcp_client_share", "nfs_nconnect_client_share", "implied_flops_utilization")
+
+
+def _shown(name: str, value: float, unit: str, binary: bool = True) -> str:
+    if name in SHARES:
+        return f"{value * 100:,.3g} %" if value >= 1e-4 else "below 0.01 %"
+    return display(value, unit, binary)
+
+
+def _range(name: str, quantity: Quantity) -> str:
+    if quantity.low is None or quantity.high is None:
+        return ""
+    return " – ".join(_shown(name, end, quantity.unit, binary=False) for end in (quantity.low, quantity.high))
+
+
+def estimate_page(answer: Estimate) -> Page:
+    """The page of `ingest bw`."""
+    results = answer.results
+    rows = [
+        (label, _shown(name, results[name].value, results[name].unit), _range(name, results[name]))
+        for name, label in LABELS.items()
+        if name in results
+    ]
+    missing = [f"{LABELS.get(name, name)}: {why}" for name, why in answer.unknown.items()]
+    sections = [Section("", ("", "typical", "low – high"), tuple(rows)), _ladder(answer)]
+    if missing:
+        sections.append(Section("Not known", lines=tuple(dict.fromkeys(missing))))
+    assumed = [
+        f"{item['name']} = {display(item['value'], item['unit'], binary=False)}: {item['why']}" for item in answer.assumptions
+    ]
+    sections.append(Section(f"Assumptions ({len(assumed)})", lines=tuple(assumed)))
+    cited = tuple(f"{item['id']}: {item['title']}{', ' if item['where'] else ''}{_brief(item['where'])}" for item in answer.sources)
+    sections.append(Section("Sources", lines=cited))
+    return Page(_title(answer), tuple(sections), _table([answer]))
+
+
+def _brief(where: str) -> str:
+    return where if len(where) <= 100 else where[:97] + "…"
+
+
+def _title(answer: Estimate) -> str:
+    model = answer.model.name if answer.model else "Your model"
+    gpu = answer.gpu.name if answer.gpu else "GPU"
+    gpus = answer.results.get("gpus")
+    count = f"{gpus.value:,.0f} × " if gpus else ""
+    nodes = f", {answer.question.nodes:,.0f} node{'s' if answer.question.nodes != 1 else ''}"
+    basis = {"given": "the rate you gave"}.get(answer.basis, answer.basis)
+    return f"{model} on {count}{gpu}{nodes}, {answer.precision}: {basis}"
+
+
+def _ladder(answer: Estimate) -> Section:
+    rows = []
+    for position, (rung, results) in enumerate(answer.rungs):
+        rate, read = results.get("samples_per_second_per_gpu"), results.get("ingest_bandwidth_per_gpu")
+        if rate is None:
+            continue
+        spread = _range("", rate).replace(" samples/s", "") or ("upper bound" if rung.basis == "peak" else "")
+        rows.append(
+            (
+                ("> " if position == 0 else "  ") + rung.basis,
+                display(rate.value, rate.unit).removesuffix(" samples/s"),
+                spread,
+                display(read.value, read.unit, binary=False) if read else "",
+            )
+        )
+    notes = tuple(f"{rung.basis}: {rung.note}" for rung, results in answer.rungs if results)
+    columns = ("  rung", "samples/s/GPU", "low – high", "read per GPU")
+    return Section("Ladder of evidence, the rung used first", columns, tuple(rows), notes)
+
+
+def _table(answers: Sequence[Estimate]) -> tuple[tuple[object, ...], ...]:
+    header = ("model", "gpu", "nodes", "basis", "name", "value", "low", "high", "unit")
+    rows: list[tuple[object, ...]] = [header]
+    for one in answers:
+        model, gpu = (entry.id if entry else "" for entry in (one.model, one.gpu))
+        for name, item in one.results.items():
+            rows.append((model, gpu, one.question.nodes, one.basis, name, item.value, item.low, item.high, item.unit))
+    return tuple(rows)
+
+
+def scenarios_page(answers: Scenarios) -> Page:
+    """The page of `ingest bw` where several scenarios were asked for."""
+    columns = ("model", "gpu", "nodes", "basis", "per GPU", "per node", "per job")
+    rows = []
+    for one in answers.scenarios:
+        model, gpu = (entry.id if entry else "" for entry in (one.model, one.gpu))
+        reads = [one.results.get(f"ingest_bandwidth_per_{part}") for part in ("gpu", "node", "job")]
+        shown = [display(item.value, item.unit, binary=False) if item else "not known" for item in reads]
+        rows.append((model, gpu, f"{one.question.nodes:,.0f}", one.basis, *shown))
+    title = f"Read bandwidth of {len(rows)} scenarios"
+    return Page(title, (Section("", columns, tuple(rows)),), _table(answers.scenarios))
+
+
+def explanation_page(explanation: Explanation) -> Page:
+    """The page of `ingest explain`."""
+    header = ("name", "value", "unit", "formula", "source", "where", "grade")
+    rows: list[tuple[object, ...]] = [header]
+
+    def walk(node: dict[str, Any]) -> None:
+        rows.append(tuple(node.get(key, "") for key in header))
+        for part in node.get("inputs", []):
+            walk(part)
+
+    walk(explanation.to_dict()["derivation"])
+    lines = explanation.lines()
+    return Page(lines[0], (Section("", lines=tuple(lines[1:])),), tuple(rows))
+
+
+def sweep_page(sweep: Sweep, most: int = 40) -> Page:
+    """The page of `ingest sweep`: the first rows for people, all of them in CSV."""
+    frame = sweep.to_frame()
+    columns = tuple(sweep.columns_shown())
+    shown = frame.head(most)
+    rows = tuple(
+        tuple(display(cell, sweep.unit(name), binary=False) if sweep.unit(name) else str(cell) for name, cell in row.items())
+        for row in shown[list(columns)].to_dict("records")
+    )
+    more = (f"{len(frame) - most:,} more rows: write them with -o FILE.csv or .parquet",) if len(frame) > most else ()
+    return Page(f"{len(frame):,} scenarios", (Section("", columns, rows, more),), ())
+
+
+def validation_page(validation: Validation) -> Page:
+    """The page of `ingest validate`: the sets, then every case that misses, or all cases of a single set."""
+    rows = tuple(
+        (
+            one.name,
+            str(one.cases),
+            str(one.within_tolerance),
+            f"{one.median_absolute_error * 100:.2f} %",
+            "yes" if one.passed else "NO",
+            one.bar_text,
+        )
+        for one in validation.sets
+    )
+    sections = [Section("", ("set", "cases", "within", "median error", "passed", "bar"), rows)]
+    for one in validation.sets:
+        chosen = one.shown_cases(all_of_them=len(validation.sets) == 1)
+        if chosen:
+            cases = tuple((case.id, case.published_text, case.ours_text, case.error_text, case.remark) for case in chosen)
+            sections.append(Section(f"{one.name}: {one.title}", ("case", "published", "ours", "error", "remark"), cases))
+    header = ("set", "case", "published", "ours", "unit", "error", "tolerance", "within", "source", "where", "remark")
+    table = [header, *(row for one in validation.sets for row in one.table())]
+    return Page(f"{len(validation.sets)} published sets", tuple(sections), tuple(table))

@@ -1,0 +1,197 @@
+"""Many scenarios in one call: the formulas run on NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ingest import ladder
+from ingest.api import question
+from ingest.axes import parse_axis
+from ingest.catalog.store import Catalog
+from ingest.errors import IngestError, MissingQuantity, UsageError
+from ingest.estimate import RESULTS, Estimate, estimate
+from ingest.formula import check_value, solve, unit_of
+from ingest.report.output import write_whole
+
+if TYPE_CHECKING:
+    import numpy
+    import pandas
+
+    Array = numpy.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The scenarios of one model on one GPU: axes and results as arrays that broadcast against each other."""
+
+    estimate: Estimate
+    axes: Mapping[str, Array]
+    results: Mapping[str, Array]
+
+    def columns(self) -> dict[str, Array]:
+        """Axes and results as flat columns, one row per scenario."""
+        import numpy
+
+        shape = numpy.broadcast_shapes(*(axis.shape for axis in self.axes.values()))
+        named = {**self.axes, **self.results}
+        return {name: numpy.broadcast_to(array, shape).ravel() for name, array in named.items()}
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The answer of `sweep`."""
+
+    grids: tuple[Grid, ...]
+
+    @staticmethod
+    def of(axes: Mapping[str, Any] | Sequence[str], options: Mapping[str, Any]) -> Sweep:
+        """Run the sweep.
+
+        Raises:
+            UsageError: no axis, an unknown quantity, a range that is none.
+            IngestError: no evidence for a model on a GPU.
+        """
+        options = dict(options)
+        written = dict(_split(axis) for axis in axes) if not isinstance(axes, Mapping) else dict(axes)
+        if "nodes" in options and "nodes" not in written and not isinstance(options["nodes"], (int, float)):
+            written["nodes"] = options.pop("nodes")
+        numbers = {name: _axis(name, values) for name, values in written.items()}
+        if not numbers:
+            raise UsageError("sweep: expected at least one range, such as nodes=1..1024*2")
+        catalog = Catalog(options.get("catalogs") or ())
+        choices = [_names(options.get(name)) for name in ("model", "gpu")]
+        grids = tuple(
+            _grid({**options, "model": model, "gpu": gpu}, numbers, catalog) for model, gpu in product(*choices)
+        )
+        return Sweep(grids)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The warnings of all grids, each once."""
+        lines = (line for grid in self.grids for line in grid.estimate.warnings if "changes nothing here" not in line)
+        return tuple(dict.fromkeys(lines))
+
+    @property
+    def results(self) -> dict[str, Any]:
+        """Arrays by name, of the first model and GPU."""
+        return dict(self.grids[0].results)
+
+    @cached_property
+    def _frame(self) -> pandas.DataFrame:
+        import pandas
+
+        frames = []
+        for grid in self.grids:
+            frame = pandas.DataFrame(grid.columns(), copy=False)
+            for place, entry in enumerate((grid.estimate.model, grid.estimate.gpu)):
+                frame.insert(place, "model" if place == 0 else "gpu", pandas.Categorical([entry.id if entry else ""] * 1).repeat(len(frame)))
+            frame.insert(2, "basis", pandas.Categorical([grid.estimate.basis]).repeat(len(frame)))
+            frames.append(frame)
+        return frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per scenario, in base units."""
+        return self._frame
+
+    def columns_shown(self) -> list[str]:
+        """The columns that a person wants to see."""
+        axes = list(self.grids[0].axes)
+        reads = [f"ingest_bandwidth_per_{part}" for part in ("gpu", "node", "job")]
+        names = ["model", "gpu", *axes, *(name for name in ("samples_per_second_per_gpu", *reads) if name not in axes)]
+        return [name for name in names if name in self._frame.columns]
+
+    def unit(self, name: str) -> str:
+        """The unit of a column; empty for text."""
+        return "" if name in ("model", "gpu", "basis") else unit_of(name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON: columns of numbers in base units."""
+        from ingest import __version__
+
+        frame = self.to_frame()
+        return {
+            "schema": "ingest/1",
+            "command": "sweep",
+            "version": __version__,
+            "catalog_hash": self.grids[0].estimate.catalog.content_hash(),
+            "units": {name: self.unit(name) for name in frame.columns if self.unit(name)},
+            "columns": {str(name): column.tolist() for name, column in frame.items()},
+            "warnings": list(self.warnings),
+        }
+
+    def write(self, path: str | Path) -> None:
+        """Write all scenarios as CSV or Parquet; the file is whole or not there."""
+        import io
+
+        if str(path).lower().endswith(".parquet"):
+            buffer = io.BytesIO()
+            self.to_frame().to_parquet(buffer, index=False)
+            write_whole(path, buffer.getvalue())
+        else:
+            write_whole(path, self.to_frame().to_csv(index=False))
+
+
+def _split(axis: str) -> tuple[str, str]:
+    name, equals, values = axis.partition("=")
+    if not equals:
+        raise UsageError(f"sweep: found '{axis}', expected NAME=from..to*k or NAME=a,b,c")
+    return name.strip(), values
+
+
+def _names(given: Any) -> list[Any]:
+    return given.split(",") if isinstance(given, str) else list(given) if isinstance(given, (list, tuple)) else [given]
+
+
+def _axis(name: str, values: Any) -> Array:
+    import numpy
+
+    unit = unit_of(name)
+    numbers = parse_axis(values, unit, name) if isinstance(values, str) else values
+    array = numpy.atleast_1d(numpy.asarray(numbers, dtype=numpy.float64))
+    if array.ndim != 1 or array.size == 0 or not numpy.isfinite(array).all():
+        raise UsageError(f"{name}: expected a list of finite numbers ({unit})")
+    return numpy.asarray(check_value(name, array))
+
+
+def _grid(options: Mapping[str, Any], axes: Mapping[str, Array], catalog: Catalog) -> Grid:
+    import numpy
+
+    first = {name: float(values[0]) for name, values in axes.items()}
+    asked = question({**options, "set": None})
+    fixed = question(options).settings
+    base = estimate(_replaced(asked, {**fixed, **first}), catalog)
+    shaped = dict(zip(axes, numpy.ix_(*axes.values()), strict=True))
+    known: dict[str, Any] = {name: item.value for name, item in base.given.items()} | shaped
+    if asked.scaling != "linear":
+        known["scaling_efficiency"] = _scaling(catalog, solve("gpus", known), asked.scaling)
+    results = {}
+    for name in RESULTS:
+        try:
+            results[name] = numpy.asarray(solve(name, known))
+        except MissingQuantity as error:
+            if name == RESULTS[0]:
+                raise IngestError(str(error)) from None
+    return Grid(base, shaped, {name: array for name, array in results.items() if name not in shaped})
+
+
+def _replaced(asked: Any, values: Mapping[str, float]) -> Any:
+    """The question with the first value of each axis, so that evidence and warnings fit."""
+    from dataclasses import replace
+
+    nodes = values.get("nodes", asked.nodes)
+    return replace(asked, nodes=nodes, settings={name: value for name, value in values.items() if name != "nodes"})
+
+
+def _scaling(catalog: Catalog, gpus: Any, kind: str) -> Array:
+    import numpy
+
+    sizes = numpy.asarray(gpus)
+    factors = [1.0 if size <= ladder.BASE_GPUS else ladder.scaling_factor(catalog, size, kind).value for size in sizes.flat]
+    return numpy.asarray(factors).reshape(sizes.shape)
+
+

@@ -1,0 +1,226 @@
+"""Text to base units and back: the only place where a prefix or a factor lives.
+
+Base units are B, s, FLOP, W and J, and the things one counts: sample, token, GPU, node, file, parameter.
+Things counted may be left out when a size is written (`16 MB` for bytes per sample), the physical part may not.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from ingest.errors import UsageError, nearest
+
+DECIMAL = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18, "Z": 10**21}
+BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60}
+SMALL = {"m": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9}
+
+#: unit as written -> (factor, base unit); these take decimal and binary prefixes
+SCALED = {"B": (1, "B"), "b": (0.125, "B"), "bit": (0.125, "B"), "FLOP": (1, "FLOP"), "W": (1, "W"), "J": (1, "J")}
+#: these stand as they are
+PLAIN = {
+    "s": (1, "s"),
+    "sec": (1, "s"),
+    "min": (60, "s"),
+    "h": (3600, "s"),
+    "hour": (3600, "s"),
+    "d": (86400, "s"),
+    "day": (86400, "s"),
+    "week": (604800, "s"),
+    "year": (31557600, "s"),
+}
+COUNTED = ("sample", "token", "GPU", "node", "file", "parameter")
+SHORTHAND = {"bps": "b/s", "Bps": "B/s", "FLOPS": "FLOP/s"}
+
+_NUMBER = re.compile(r"\s*([+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*$", re.DOTALL)
+
+
+def physical(unit: str) -> str:
+    """Return a unit without the things it counts.
+
+    >>> physical("B/s/GPU"), physical("B/sample"), physical("sample/s/GPU"), physical("node")
+    ('B/s', 'B', '1/s', '1')
+    """
+    top, *below = unit.split("/")
+    kept = [part for part in below if part not in COUNTED]
+    return "/".join(["1" if top in COUNTED else top, *kept])
+
+
+def _factor(symbol: str) -> tuple[float, str] | None:
+    singular = symbol[:-1] if symbol.endswith("s") and len(symbol) > 3 else symbol
+    for name in (symbol, singular):
+        if name in PLAIN:
+            return PLAIN[name]
+        if name in COUNTED or name == "1":
+            return 1, name
+        for base, (factor, unit) in SCALED.items():
+            prefix = name[: -len(base)] if name.endswith(base) else None
+            if prefix in DECIMAL:
+                return DECIMAL[prefix] * factor, unit
+            if prefix in BINARY:
+                return BINARY[prefix] * factor, unit
+    if symbol[:1] in SMALL and symbol[1:] in ("s", "sec"):
+        return SMALL[symbol[0]], "s"
+    for counted in COUNTED:
+        prefix = singular[: -len(counted)] if singular.endswith(counted) else None
+        if prefix in DECIMAL:
+            return DECIMAL[prefix], counted
+    return None
+
+
+def unit_factor(text: str) -> tuple[float, str]:
+    """Return what one unit, as people write it, is in base units.
+
+    >>> unit_factor("TFLOP/s"), unit_factor("Gb/s"), unit_factor("GiB")
+    ((1000000000000.0, 'FLOP/s'), (125000000.0, 'B/s'), (1073741824, 'B'))
+
+    Raises:
+        UsageError: an unknown unit, with the nearest one that exists.
+    """
+    for short, full in SHORTHAND.items():
+        if text.endswith(short):
+            text = text[: -len(short)] + full
+            break
+    factor: float = 1
+    parts = []
+    for position, symbol in enumerate(text.replace(" ", "").split("/")):
+        found = _factor(symbol)
+        if found is None:
+            known = [p + b for b in SCALED for p in [*DECIMAL, *BINARY]] + [*PLAIN, *COUNTED]
+            raise UsageError(f"unknown unit '{symbol}'{nearest(symbol, known)}")
+        factor = factor * found[0] if position == 0 else factor / found[0]
+        parts.append(found[1])
+    return factor, "/".join(parts)
+
+
+def parse(written: object, unit: str, what: str) -> float:
+    """Return a number in base units from what a person wrote.
+
+    A bare number is in base units already; a bare prefix (`15T`) counts; `%` is a share.
+
+    Args:
+        written: text such as `16MiB`, `35 TFLOP/s`, `30 min`, `70%`, or a number.
+        unit: the base unit expected, for example `B/s/GPU`.
+        what: the option, key or quantity, for the message.
+
+    >>> parse("16MiB", "B/sample", "--sample-bytes"), parse("35 TFLOP/s", "FLOP/s/GPU", "--achieved")
+    (16777216, 35000000000000)
+    >>> parse("400 Gb/s", "B/s/node", "nic"), parse("70%", "1", "--utilization"), parse("15T", "token", "--tokens")
+    (50000000000, 0.7, 15000000000000)
+
+    Raises:
+        UsageError: no number, not finite, an unknown unit, or a unit of another kind.
+    """
+    if isinstance(written, bool) or not isinstance(written, (int, float, str)):
+        raise UsageError(f"{what}: found {written!r}, expected {_example(unit)}")
+    if isinstance(written, (int, float)):
+        return _finite(written, written, unit, what)
+    match = _NUMBER.match(written)
+    if match is None:
+        raise UsageError(f"{what}: found '{written}', expected {_example(unit)}")
+    digits = match[1].replace("_", "").replace(",", "")
+    number: float = float(digits) if re.search("[.eE]", digits) else int(digits)
+    suffix = match[2]
+    factor: float = 1
+    if suffix == "%":
+        number, base = number / 100, "1"
+    elif suffix in DECIMAL:
+        factor, base = DECIMAL[suffix], unit
+    else:
+        try:
+            factor, base = unit_factor(suffix)
+        except UsageError as error:
+            raise UsageError(f"{what}: '{written}' has an {error}") from None
+    if physical(base) != physical(unit) or not _countable(base, unit):
+        raise UsageError(f"{what}: '{written}' is in {base}, expected {unit}, {_example(unit)}")
+    return _finite(number * factor, written, unit, what)
+
+
+def _countable(base: str, unit: str) -> bool:
+    """A thing counted may be left out, but not replaced by another."""
+    written = [part for part in base.split("/") if part in COUNTED]
+    return all(part in unit.split("/") for part in written)
+
+
+def _finite(number: float, written: object, unit: str, what: str) -> float:
+    if not math.isfinite(number):
+        raise UsageError(f"{what}: found {written}, expected a finite number, {_example(unit)}")
+    rounded = round(number)
+    return rounded if abs(number) < 2**63 and math.isclose(number, rounded, rel_tol=1e-12) else number
+
+
+def _example(unit: str) -> str:
+    examples = {"B/s": "2.5 GB/s", "B": "16 MiB", "FLOP/s": "35 TFLOP/s", "FLOP": "247 GFLOP", "s": "30 min", "1": "128"}
+    return f"for example {examples.get(physical(unit), '310')}"
+
+
+def _significant(number: float, digits: int = 4) -> str:
+    """Four significant digits, thousands grouped, no trailing zeros, no exponent between 1e-4 and 1e15.
+
+    >>> _significant(808.098), _significant(8.0), _significant(1234567.0), _significant(0.0201)
+    ('808.1', '8', '1,234,567', '0.0201')
+    """
+    if number == 0:
+        return "0"
+    magnitude = math.floor(math.log10(abs(number)))
+    if magnitude >= 15 or magnitude < -4:
+        return f"{number:.{digits - 1}e}"
+    text = f"{number:,.{max(digits - 1 - magnitude, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _prefixed(number: float, prefixes: dict[str, int], unit: str) -> str:
+    fitting = [prefix for prefix, factor in prefixes.items() if prefix != "K" and abs(number) >= 0.9995 * factor]
+    prefix = fitting[-1] if fitting else next(iter(prefixes))
+    return f"{_significant(number / prefixes[prefix])} {prefix}{unit}"
+
+
+def display(number: float, unit: str, binary: bool = True) -> str:
+    """Return a quantity as people read it: decimal first, binary beside it.
+
+    >>> display(808_098_450.2, "B/s/GPU")
+    '808.1 MB/s (770.7 MiB/s)'
+    >>> display(285.714, "sample/s/GPU"), display(989.4e12, "FLOP/s/GPU"), display(5400, "s"), display(1024, "GPU")
+    ('285.7 samples/s', '989.4 TFLOP/s', '1.5 h', '1,024 GPUs')
+    """
+    short = _readable(unit)
+    base = short.split("/")[0]
+    if base == "B":
+        decimal = _prefixed(number, DECIMAL, short)
+        wide = abs(number) >= 1000 and binary
+        return f"{decimal} ({_prefixed(number, {'': 1, **BINARY}, short)})" if wide else decimal
+    if base in ("FLOP", "W", "J"):
+        return _prefixed(number, DECIMAL, short)
+    if short == "s":
+        return _duration(number)
+    if short == "1":
+        return _significant(number)
+    plural = base + "s" if base in COUNTED and number != 1 else base
+    return f"{_significant(number)} {'/'.join([plural, *short.split('/')[1:]])}"
+
+
+def _readable(unit: str) -> str:
+    """`per GPU` stands in the quantity's name already, so it is left out behind a time; a plain ratio stays."""
+    parts = unit.split("/")
+    return "/".join(parts[:2]) if len(parts) > 2 and parts[1] == "s" else unit
+
+
+def _duration(seconds: float) -> str:
+    for factor, name in ((86400, "days"), (3600, "h"), (60, "min")):
+        if abs(seconds) >= 1.5 * factor:
+            return f"{_significant(seconds / factor)} {name}"
+    return f"{_significant(seconds)} s" if abs(seconds) >= 0.01 or seconds == 0 else f"{_significant(seconds * 1e3)} ms"
+
+
+def exact(number: float) -> str:
+    """A number in base units with every digit that matters, thousands grouped.
+
+    >>> exact(2828486), exact(285.7142857142857), exact(0.0201)
+    ('2,828,486', '285.7142857', '0.0201')
+    """
+    if abs(number) >= 1e21 or 0 < abs(number) < 1e-4:
+        return f"{number:.10g}"
+    if number == round(number):
+        return f"{round(number):,}"
+    whole, _, fraction = f"{number:.10g}".partition(".")
+    return f"{int(whole):,}" + (f".{fraction}" if fraction else "") if "e" not in fraction else f"{number:.10g}"

@@ -1,0 +1,286 @@
+"""Published results, reproduced: published, ours, error; and whether each set meets its bar."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ingest import ladder
+from ingest.catalog.reading import read_yaml
+from ingest.catalog.records import Gpu, Model, Protocol
+from ingest.catalog.store import Catalog, shipped_folder
+from ingest.errors import CatalogError, UsageError, nearest
+from ingest.estimate import RATE
+from ingest.formula import solve, unit_of
+from ingest.units import display, parse
+
+if TYPE_CHECKING:
+    import pandas
+
+SET_KEYS = {"title", "source", "bar", "cases", "runs", "note"}
+CASE_KEYS = {"id", "statement", "source", "where", "quantity", "given", "bw", "published", "expected", "tolerance", "remark"}
+BARS = ("tolerance", "median", "p95", "coverage_low", "coverage_high")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One published figure and ours.
+
+    Attributes:
+        published: as the source prints it, in base units.
+        ours: what we compute from the published inputs.
+        expected: what those inputs give by hand; differs from `published` where the source contradicts itself.
+        tolerance: how far ours may be from `expected`, relative.
+    """
+
+    id: str
+    unit: str
+    published: float
+    ours: float
+    expected: float
+    tolerance: float
+    source: str
+    where: str
+    remark: str = ""
+
+    @property
+    def error(self) -> float:
+        """Ours against the published figure, relative."""
+        return self.ours / self.published - 1
+
+    @property
+    def within(self) -> bool:
+        """Whether ours meets what the published inputs give."""
+        return math.isclose(self.ours, self.expected, rel_tol=self.tolerance)
+
+    @property
+    def published_text(self) -> str:
+        """The published figure for people."""
+        return display(self.published, self.unit, binary=False)
+
+    @property
+    def ours_text(self) -> str:
+        """Our figure for people."""
+        return display(self.ours, self.unit, binary=False)
+
+    @property
+    def error_text(self) -> str:
+        """The error for people."""
+        return f"{self.error * 100:+.2f} %" + ("" if self.within else " MISS")
+
+
+@dataclass(frozen=True)
+class ValidatedSet:
+    """A set of published figures and its bar."""
+
+    name: str
+    title: str
+    results: tuple[Case, ...]
+    bar: Mapping[str, float]
+
+    @property
+    def cases(self) -> int:
+        """How many figures."""
+        return len(self.results)
+
+    @property
+    def within_tolerance(self) -> int:
+        """How many of ours meet what the published inputs give."""
+        return sum(case.within for case in self.results)
+
+    @property
+    def median_absolute_error(self) -> float:
+        """Median of the errors against what the published inputs give."""
+        return ladder.median(self._errors)
+
+    @property
+    def p95_absolute_error(self) -> float:
+        """95th percentile of these errors (nearest rank)."""
+        return sorted(self._errors)[math.ceil(0.95 * self.cases) - 1]
+
+    @property
+    def _errors(self) -> list[float]:
+        return [abs(case.ours / case.expected - 1) for case in self.results]
+
+    @property
+    def passed(self) -> bool:
+        """Whether the set meets its bar."""
+        covered = self.within_tolerance / self.cases
+        held = {
+            "tolerance": self.within_tolerance == self.cases,
+            "median": self.median_absolute_error <= self.bar.get("median", 0),
+            "p95": self.p95_absolute_error <= self.bar.get("p95", 0),
+            "coverage_low": covered >= self.bar.get("coverage_low", 0),
+            "coverage_high": covered <= self.bar.get("coverage_high", 1),
+        }
+        return all(held[name] for name in self.bar)
+
+    @property
+    def bar_text(self) -> str:
+        """The bar for people."""
+        words = {
+            "tolerance": "every case within its tolerance",
+            "median": "median error at most {:.3g} %",
+            "p95": "95th percentile at most {:.3g} %",
+            "coverage_low": "at least {:.3g} % within the range",
+            "coverage_high": "at most {:.3g} %",
+        }
+        return ", ".join(words[name].format(limit * 100) for name, limit in self.bar.items())
+
+    def shown_cases(self, all_of_them: bool, most: int = 60) -> list[Case]:
+        """Every case of a small set; of a large one the largest errors; otherwise those that miss."""
+        if not all_of_them:
+            return [case for case in self.results if not case.within] if "tolerance" in self.bar else []
+        if self.cases <= most:
+            return list(self.results)
+        return sorted(self.results, key=lambda case: -abs(case.error))[:most]
+
+    def table(self) -> Iterator[tuple[object, ...]]:
+        """All cases as rows for CSV."""
+        for case in self.results:
+            numbers = (case.published, case.ours, case.unit, case.error, case.tolerance, case.within)
+            yield (self.name, case.id, *numbers, case.source, case.where, case.remark)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        keys = ("id", "unit", "published", "ours", "expected", "error", "tolerance", "within", "source", "where", "remark")
+        return {
+            "set": self.name,
+            "title": self.title,
+            "cases": self.cases,
+            "within_tolerance": self.within_tolerance,
+            "median_absolute_error": self.median_absolute_error,
+            "p95_absolute_error": self.p95_absolute_error,
+            "passed": self.passed,
+            "bar": dict(self.bar),
+            "details": [{key: getattr(case, key) for key in keys} for case in self.results],
+        }
+
+
+@dataclass(frozen=True)
+class Validation:
+    """The answer of `validate`."""
+
+    sets: tuple[ValidatedSet, ...]
+
+    @staticmethod
+    def of(name: str | None, catalog: Catalog) -> Validation:
+        """Run one set or all of them.
+
+        Raises:
+            UsageError: no such set.
+        """
+        known = {path.stem: path for path in sorted((shipped_folder() / "published").glob("*.yaml"))}
+        if name is not None and name not in known:
+            raise UsageError(f"unknown set '{name}', expected one of {', '.join(known)}{nearest(name, known)}")
+        return Validation(tuple(_read(path, catalog) for stem, path in known.items() if name in (None, stem)))
+
+    @property
+    def results(self) -> dict[str, ValidatedSet]:
+        """The sets by name."""
+        return {one.name: one for one in self.sets}
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        from ingest import __version__
+
+        head = {"schema": "ingest/1", "command": "validate", "version": __version__}
+        return {**head, "sets": [one.to_dict() for one in self.sets]}
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per case."""
+        import pandas
+
+        return pandas.DataFrame([{"set": one["set"], **case} for one in self.to_dict()["sets"] for case in one["details"]])
+
+
+def _read(path: Path, catalog: Catalog) -> ValidatedSet:
+    data = read_yaml(path)
+    _known_keys(path, data, SET_KEYS)
+    _known_keys(path, data["bar"], set(BARS))
+    results: tuple[Case, ...]
+    if data.get("runs") == "transfer":
+        results = tuple(_transfers(catalog))
+    elif "runs" in data:
+        results = tuple(_runs(path.with_suffix(".csv"), data))
+    else:
+        results = tuple(_case(path, data, case, catalog) for case in data["cases"])
+    return ValidatedSet(path.stem, data["title"], results, data["bar"])
+
+
+def _known_keys(path: Path, found: Mapping[str, Any], known: set[str]) -> None:
+    for key in found:
+        if key not in known:
+            raise CatalogError(f"{path}: unknown key '{key}', expected one of {', '.join(sorted(known))}{nearest(key, known)}")
+
+
+def _case(path: Path, data: Mapping[str, Any], case: Mapping[str, Any], catalog: Catalog) -> Case:
+    _known_keys(path, case, CASE_KEYS)
+    name, place = case["quantity"], f"{path.name} {case['id']}"
+    unit = unit_of(name)
+    published = parse(case["published"], unit, place)
+    expected = parse(case.get("expected", case["published"]), unit, place)
+    if "bw" in case:
+        ours = _answered(name, case["bw"])
+    else:
+        ours = float(solve(name, {key: parse(item, unit_of(key), place) for key, item in case["given"].items()}))
+    source, where = case.get("source", data.get("source", "")), case.get("where", "")
+    if source not in catalog.sources:
+        raise CatalogError(f"{path}: case {case['id']}: unknown source '{source}'{nearest(source, catalog.sources)}")
+    remark = " ".join(filter(None, (case.get("statement", ""), case.get("remark", ""))))
+    return Case(str(case["id"]), unit, published, ours, expected, case["tolerance"], source, where, remark)
+
+
+def _answered(name: str, options: Mapping[str, Any]) -> float:
+    """What the command itself answers, so that the case tests the whole way from the catalogs."""
+    from ingest.api import bw
+    from ingest.estimate import Estimate
+
+    answer = bw(**options)
+    assert isinstance(answer, Estimate)
+    return answer.results[name].value
+
+
+def _runs(path: Path, data: Mapping[str, Any]) -> Iterator[Case]:
+    """One case per row of the CSV: `runs` maps quantities to columns."""
+    quantity, columns = data["runs"]["quantity"], data["runs"]["given"]
+    unit = unit_of(quantity)
+    with path.open(encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader(lines):
+            given = {name: parse(row[column], unit_of(name), f"{path.name} {column}") for name, column in columns.items()}
+            ours, published = float(solve(quantity, given)), float(row["published"])
+            yield Case(row["id"], unit, published, ours, published, data["bar"]["p95"], data["source"], row["where"])
+
+
+def _transfers(catalog: Catalog) -> Iterator[Case]:
+    """Each measured rate, predicted from the other GPUs of its vendor alone: leave one out."""
+    for model in catalog.all(Model):
+        rates = catalog.rates(model)
+        families = dict.fromkeys(ladder.family_of(rate.precision)[0] for rate in rates)
+        for precision in families:
+            for rate in ladder.protocol_rates(model, rates, precision):
+                if catalog.get(Protocol, rate.protocol).form == "emulation":
+                    continue
+                rung = ladder.transferred(catalog, model, catalog.get(Gpu, rate.gpu), precision, rate.protocol)
+                if rung is None or rung.warnings:
+                    continue
+                yield _transfer_case(model, rate, rung, precision)
+
+
+def _transfer_case(model: Model, rate: ladder.ProtocolRate, rung: ladder.Rung, precision: str) -> Case:
+    predicted = rung.given[RATE]
+    low, high = predicted.low or predicted.value, predicted.high or predicted.value
+    inside = low <= rate.value <= high
+    row: ladder.Rate = rate.rows[0]
+    remark = f"{rung.note}; measured {'inside' if inside else 'OUTSIDE'} the range"
+    # Within means: the measured value lies in the range that was promised.
+    tolerance = abs(predicted.value / rate.value - 1) * 1.0000001 if inside else 0.0
+    name = f"{model.id} on {rate.gpu}, {precision}, {rate.protocol}"
+    return Case(name, unit_of(RATE), rate.value, predicted.value, rate.value, tolerance, row.source, row.where, remark)
+
+
+__all__: Sequence[str] = ["Case", "ValidatedSet", "Validation"]
