@@ -23,16 +23,19 @@ docs: $(VENV)/.all                  ## the handbook, as HTML
 	$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
 
 bench: $(VENV)/.all                 ## timings, as ratios measured in one run
+	$(BIN)/python -m compileall -q ingest
 	$(BIN)/python tests/bench.py
 
 $(VENV)/.core: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m compileall -q ingest
 	touch $@
 
 $(VENV)/.all: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,lint,docs]'
+	$(BIN)/python -m compileall -q ingest
 	touch $(VENV)/.core $@
 
 clean:

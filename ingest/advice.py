@@ -27,7 +27,7 @@ def _basis(answer: Estimate) -> Iterator[str]:
 def _bytes(answer: Estimate) -> Iterator[str]:
     encoding = answer.question.encoding or ""
     if encoding.endswith("decoded"):
-        yield "decoded bytes are what the host hands to the GPU, not what storage moves; drop --encoding decoded to size storage"
+        yield "decoded bytes are what the host hands to the GPU, not what storage moves: drop --encoding decoded for storage"
 
 
 def _precision(answer: Estimate) -> Iterator[str]:
@@ -40,7 +40,8 @@ def _tokens(answer: Estimate) -> Iterator[str]:
     if answer.model is None or answer.model.family != "llm" or job is None:
         return
     if share is None or share.value < NEGLIGIBLE_SHARE:
-        yield f"reading tokens is negligible here ({display(job.value, job.unit)} for the whole job): checkpoints size this storage"
+        read = display(job.value, job.unit, binary=False)
+        yield f"reading tokens is negligible here ({read} for the whole job): checkpoints size this storage"
 
 
 def _clients(answer: Estimate) -> Iterator[str]:

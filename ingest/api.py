@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.axes import parse_axis
 from ingest.catalog.store import Catalog
-from ingest.estimate import Estimate, Question, estimate, parse_setting
+from ingest.estimate import Estimate, estimate
 from ingest.formula import unit_of
-from ingest.units import parse
+from ingest.question import question_of
 
 if TYPE_CHECKING:
     import pandas
@@ -51,32 +51,14 @@ class Scenarios:
 
         keys = ["model", "gpu", "nodes"]
         frames = {
-            (one.inputs.get("model", {}).get("value"), one.inputs.get("gpu", {}).get("value"), one.question.nodes): one.to_frame()
+            (
+                one.inputs.get("model", {}).get("value"),
+                one.inputs.get("gpu", {}).get("value"),
+                one.question.nodes,
+            ): one.to_frame()
             for one in self.scenarios
         }
         return pandas.concat(frames, names=keys)
-
-
-def question(options: Mapping[str, Any]) -> Question:
-    """Return the question that options stand for; sizes and rates may be written as people write them.
-
-    Raises:
-        UsageError: a value that is no number, or in another unit.
-    """
-    known = {name: value for name, value in options.items() if value is not None and name not in ("set", "catalogs")}
-    for option, name in Question.QUANTITIES.items():
-        if option in known:
-            known[option] = parse(known[option], unit_of(name), f"--{option.replace('_', '-')}")
-    return Question(**known, settings=settings(options.get("set")))
-
-
-def settings(given: Mapping[str, Written] | Sequence[str] | None) -> dict[str, float]:
-    """Return quantities by name from `{"name": value}` or `["name=value"]`."""
-    if not given:
-        return {}
-    if isinstance(given, Mapping):
-        return {name: parse(value, unit_of(name), f"--set {name}") for name, value in given.items()}
-    return dict(parse_setting(text) for text in given)
 
 
 def bw(
@@ -140,7 +122,7 @@ def bw(
     catalog = Catalog(catalogs)
     axes = [_names(model), _names(gpu), _numbers(nodes)]
     answers = tuple(
-        estimate(question({**options, "model": one, "gpu": other, "nodes": size}), catalog)
+        estimate(question_of({**options, "model": one, "gpu": other, "nodes": size}), catalog)
         for one, other, size in product(*axes)
     )
     return answers[0] if len(answers) == 1 else Scenarios(answers)
@@ -182,7 +164,7 @@ def sweep(*, axes: Mapping[str, Any] | Sequence[str], **options: Any) -> Sweep:
         options: those of `bw`; `model` and `gpu` may be lists.
 
     >>> sweep(model="cosmoflow", gpu="h100", axes={"nodes": [1, 2]}).to_frame()["gpus"].tolist()
-    [8, 16]
+    [8.0, 16.0]
     """
     from ingest.sweeping import Sweep
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import ingest.formulas  # noqa: F401  registers the formulas
 from ingest import ladder
-from ingest.catalog.records import SIZES, Entry, Gpu, Model, Node, Source, Storage, Value
+from ingest.catalog.records import Gpu, Model, Node, Storage
 from ingest.catalog.store import Catalog
-from ingest.errors import IngestError, MissingQuantity, UsageError, nearest
-from ingest.formula import FORMULAS, LEAVES, Step, check_value, derive, solve, unit_of
-from ingest.ladder import BASES, Given, Rung, from_catalog
-from ingest.units import display, parse
+from ingest.errors import MissingQuantity
+from ingest.formula import FORMULAS, Step, derive, unit_of
+from ingest.known import known_quantities, machine, set_by_user
+from ingest.ladder import Given, Rung, from_catalog
+from ingest.question import Question
+from ingest.rungs import choose
+from ingest.units import display
 
 if TYPE_CHECKING:
     import pandas
@@ -37,11 +39,9 @@ RESULTS = (
 NEEDED = ("samples_per_second_per_gpu", "ingest_bandwidth_per_gpu", "ingest_bandwidth_per_node", "ingest_bandwidth_per_job")
 #: Storage clients that the need of a node is held against.
 CLIENTS = {"nfs_tcp_client_share": "nfs-tcp", "nfs_nconnect_client_share": "nfs-nconnect"}
-RATE = "unstalled_samples_per_second_per_gpu"
 
 
-@dataclass(frozen=True)
-class Quantity:
+class Quantity(NamedTuple):
     """A result: base units, and its range where a spread is known."""
 
     value: float
@@ -58,79 +58,6 @@ class Quantity:
         """The JSON form of CONTRACT: numbers in base units."""
         spread = {"low": self.low, "high": self.high} if self.low is not None else {}
         return {"value": self.value, **spread, "unit": self.unit, "display": self.display}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """What the user asks, in base units; None where nothing was said.
-
-    Attributes:
-        model, gpu, node: id, alias or YAML file.
-        basis: `auto` or one of the rungs.
-        protocol: id of the protocol whose rate is asked for.
-        encoding: an encoding of the data set, one of `stored`, `decoded`, `touched`, or both as `ID/SIZE`.
-        scaling: `linear` (a requirement assumes that the job scales), `weak` or `strong`.
-        settings: any quantity by name; wins over everything else.
-    """
-
-    model: str | None = None
-    gpu: str | None = None
-    nodes: float = 1
-    gpus_per_node: float | None = None
-    node: str | None = None
-    basis: str = "auto"
-    protocol: str | None = None
-    encoding: str | None = None
-    precision: str | None = None
-    efficiency: float | None = None
-    achieved: float | None = None
-    utilization: float | None = None
-    samples_per_second: float | None = None
-    sample_bytes: float | None = None
-    flops_per_sample: float | None = None
-    cache_hit: float | None = None
-    scaling: str = "linear"
-    settings: Mapping[str, float] = field(default_factory=dict)
-
-    #: options that are quantities
-    QUANTITIES = {
-        "nodes": "nodes",
-        "gpus_per_node": "gpus_per_node",
-        "efficiency": "model_flops_utilization",
-        "achieved": "achieved_flops_per_gpu",
-        "utilization": "accelerator_utilization",
-        "samples_per_second": RATE,
-        "sample_bytes": "sample_bytes",
-        "flops_per_sample": "flops_per_sample",
-        "cache_hit": "cache_hit_fraction",
-    }
-
-    def checked(self) -> Question:
-        """The same question, or the reason why it cannot be asked.
-
-        Raises:
-            UsageError: a value out of range, a misspelt choice, or two options that exclude each other.
-        """
-        for option, name in self.QUANTITIES.items():
-            value = getattr(self, option)
-            if value is not None:
-                check_value(name, value, f"--{option.replace('_', '-')}")
-        for name, value in self.settings.items():
-            check_value(name, value, f"--set {name}")
-        for option, choices in (("basis", ("auto", *BASES)), ("scaling", ("linear", "weak", "strong"))):
-            found = getattr(self, option)
-            if found not in choices:
-                hint = nearest(found, choices)
-                raise UsageError(f"--{option}: found '{found}', expected one of {', '.join(choices)}{hint}")
-        if self.precision is not None:
-            ladder.family_of(self.precision)
-        own = [option for option in ("samples_per_second", "achieved", "efficiency") if getattr(self, option) is not None]
-        if len(own) > 1 or (own and self.basis != "auto" and (own[0] == "samples_per_second" or self.basis != "efficiency")):
-            named = ", ".join("--" + option.replace("_", "-") for option in own)
-            raise UsageError(f"{named}: the rate is given more than once; expected one of them, without --basis")
-        if self.model is None and self.samples_per_second is None and self.flops_per_sample is None and not self.settings:
-            raise UsageError("--model is missing; expected an id (`ingest catalog list models`), or --samples-per-second")
-        return self
 
 
 @dataclass(frozen=True)
@@ -195,7 +122,11 @@ class Estimate:
         """What nobody measured: values graded `assumed`, and defaults that a user may contest."""
         found = []
         for name, item in self.used.items():
-            reasons = [item.note or item.where or "recalled, not read again"] if item.grade == "assumed" or item.origin == "default" else []
+            reasons = (
+                [item.note or item.where or "recalled, not read again"]
+                if item.grade == "assumed" or item.origin == "default"
+                else []
+            )
             reasons += [f"{part.what}: {part.where}" for part in item.parts if part.grade == "assumed" and not reasons]
             if reasons:
                 entry = {"name": name, "value": item.value, "unit": unit_of(name), "grade": "assumed"}
@@ -208,13 +139,13 @@ class Estimate:
         places: dict[str, dict[str, None]] = {}
         for item in self.used.values():
             cited = [(part.source, part.where) for part in item.parts] or [(item.source, item.where)]
-            for source, where in [*cited, (item.source, "" if item.parts else item.where)]:
-                if source:
-                    places.setdefault(source, {})[where] = None
+            for name, place in [*cited, (item.source, "" if item.parts else item.where)]:
+                if name:
+                    places.setdefault(name, {})[place] = None
         listed = []
-        for name, where in places.items():
-            source: Source = self.catalog.source(name)
-            listed.append({"id": name, "title": source.title, "where": "; ".join(filter(None, where)), "url": source.url})
+        for name, found in places.items():
+            source = self.catalog.source(name)
+            listed.append({"id": name, "title": source.title, "where": "; ".join(filter(None, found)), "url": source.url})
         return listed
 
     @property
@@ -273,7 +204,7 @@ def estimate(question: Question, catalog: Catalog) -> Estimate:
 
     >>> answer = estimate(Question(model="cosmoflow", gpu="h100", nodes=128), Catalog())
     >>> answer.basis, answer.results["ingest_bandwidth_per_job"].display
-    ('measured', '827.5 TB/s (752.6 TiB/s)')
+    ('measured', '827.5 GB/s (770.7 GiB/s)')
 
     Raises:
         UsageError: the question cannot be asked.
@@ -281,15 +212,14 @@ def estimate(question: Question, catalog: Catalog) -> Estimate:
     """
     asked = question.checked()
     model = catalog.get(Model, asked.model) if asked.model else None
-    node, gpu = _machine(asked, catalog)
+    node, gpu = machine(asked, catalog)
     precision = asked.precision or ladder.usual_precision(catalog.rates(model) if model else ())
-    common = _common(asked, catalog, model, gpu, node, precision)
-    rungs = _rungs(asked, catalog, model, gpu, precision, common)
-    if not rungs:
-        raise _nothing(asked, catalog, model, gpu, precision, common)
-    solved = tuple((rung, _results({**common, **rung.given, **_settings(asked)}, catalog)[0]) for rung in rungs)
+    common = known_quantities(asked, catalog, model, gpu, node, precision)
+    rungs = choose(asked, catalog, model, gpu, precision, common)
+    fixed = set_by_user(asked)
+    solved = tuple((rung, _results({**common, **rung.given, **fixed}, catalog)[0]) for rung in rungs)
     best = rungs[0]
-    known = {**common, **best.given, **_settings(asked)}
+    known = {**common, **best.given, **fixed}
     results, unknown = _results(known, catalog)
     if model is not None and "sample_bytes" in model.missing and "sample_bytes" not in known:
         reason = f"the bytes of one sample of {model.id} are not known: {model.missing['sample_bytes']}"
@@ -300,187 +230,44 @@ def estimate(question: Question, catalog: Catalog) -> Estimate:
     return replace(answer, warnings=(*best.warnings, *warnings_for(answer)))
 
 
-def _machine(asked: Question, catalog: Catalog) -> tuple[Node | None, Gpu | None]:
-    gpu = catalog.get(Gpu, asked.gpu) if asked.gpu else None
-    node = catalog.get(Node, asked.node) if asked.node else None
-    if node is not None and gpu is None:
-        gpu = catalog.get(Gpu, node.gpu)
-    elif node is not None and gpu is not None and node.gpu != gpu.id:
-        raise UsageError(f"--node: {node.id} carries {node.gpu}, not {gpu.id}; expected a node with that GPU, or no --gpu")
-    elif node is None and gpu is not None and gpu.usual_node:
-        node = catalog.get(Node, gpu.usual_node)
-    return node, gpu
-
-
-def _settings(asked: Question) -> dict[str, Given]:
-    return {name: Given(value, origin="user", grade="") for name, value in asked.settings.items()}
-
-
-def _common(
-    asked: Question, catalog: Catalog, model: Model | None, gpu: Gpu | None, node: Node | None, precision: str
-) -> dict[str, Given]:
-    """What is known on every rung."""
-    known: dict[str, Given] = {}
-    if node is not None:
-        known["gpus_per_node"] = from_catalog(node.gpus_per_node)
-        if asked.node is None:
-            note = f"as in {node.name}; say --node or --gpus-per-node for yours"
-            known["gpus_per_node"] = replace(known["gpus_per_node"], origin="default", note=note)
-        if node.storage_nic_bandwidth is not None:
-            known["storage_nic_bandwidth_per_node"] = from_catalog(node.storage_nic_bandwidth)
-    elif gpu is not None and gpu.gpus_per_node is not None:
-        known["gpus_per_node"] = from_catalog(gpu.gpus_per_node)
-    top = ladder.peak_of(gpu, precision) if gpu is not None else None
-    if top is not None:
-        known["peak_flops_per_gpu"] = top
-    if model is not None:
-        named: dict[str, Value | None] = {
-            "flops_per_sample": model.flops_per_sample,
-            "dataset_samples": model.dataset_samples,
-            **_encoding(model, asked.encoding),
-        }
-        known.update({name: from_catalog(value) for name, value in named.items() if value is not None})
-    size = known.get("sample_bytes")
-    for option, name in Question.QUANTITIES.items():
-        value = getattr(asked, option)
-        if value is not None and option not in ("samples_per_second", "achieved", "efficiency"):
-            known[name] = Given(value, origin="user")
-    if asked.sample_bytes is None and size is not None:
-        known["sample_bytes"] = size
-    if asked.scaling != "linear":
-        gpus = solve("gpus", {name: item.value for name, item in known.items()})
-        known["scaling_efficiency"] = from_catalog(ladder.scaling_factor(catalog, gpus, asked.scaling))
-        if gpus <= ladder.BASE_GPUS:
-            known["scaling_efficiency"] = Given(1, origin="default", note=f"up to {ladder.BASE_GPUS} GPUs no loss is assumed")
-    else:
-        note = "linear scaling: a requirement assumes that the job scales; --scaling strong shows the published loss"
-        known["scaling_efficiency"] = Given(1, origin="default", note=note)
-    if asked.utilization is None:
-        note = "the GPU never waits; MLPerf Storage accepts 0.9 (UNet3D, ResNet-50) and 0.7 (CosmoFlow)"
-        known["accelerator_utilization"] = Given(1, origin="default", note=note)
-    return known
-
-
-def _encoding(model: Model, asked: str | None) -> dict[str, Value | None]:
-    """Bytes per sample and samples per file of an encoding."""
-    name, _, size = (asked or "").partition("/")
-    if name in SIZES:
-        name, size = "", name
-    name, size = name or next(iter(model.encodings), ""), size or "stored"
-    if name not in model.encodings:
-        if asked is None:
-            return {}
-        known = ", ".join([*model.encodings, *SIZES])
-        raise UsageError(f"--encoding: found '{asked}', expected one of {known}{nearest(name, [*model.encodings, *SIZES])}")
-    if size not in SIZES:
-        raise UsageError(f"--encoding: found '{size}', expected one of {', '.join(SIZES)}{nearest(size, SIZES)}")
-    encoding = model.encodings[name]
-    value = getattr(encoding, size)
-    if value is None and asked is not None:
-        there = ", ".join(item for item in SIZES if getattr(encoding, item) is not None)
-        raise IngestError(f"--encoding: {model.id} has no {size} bytes for {name} (known: {there}); supply --sample-bytes")
-    return {"sample_bytes": value, "samples_per_file": encoding.samples_per_file}
-
-
-def _rungs(
-    asked: Question, catalog: Catalog, model: Model | None, gpu: Gpu | None, precision: str, known: Mapping[str, Given]
-) -> list[Rung]:
-    """The rungs that exist, the one to use first."""
-    found: list[Rung] = []
-    flops = _settings(asked).get("flops_per_sample") or known.get("flops_per_sample")
-    if gpu is not None:
-        if model is not None:
-            everything = {name: item.value for name, item in {**known, **_settings(asked)}.items()}
-            known_size = "gpus_per_node" in everything and asked.scaling == "linear"
-            size = solve("gpus", everything) if known_size else 1
-            found += _some(ladder.measured(catalog, model, gpu, precision, _protocol(asked, catalog), size))
-            found += _some(ladder.transferred(catalog, model, gpu, precision, _protocol(asked, catalog)))
-            found += _some(ladder.efficiency(catalog, model, gpu, precision, flops))
-        found += _some(ladder.peak(gpu, precision, flops))
-    if asked.protocol:
-        found = [rung for rung in found if rung.basis in ("measured", "transferred") or asked.basis == rung.basis]
-    own = _own_rung(asked, flops)
-    if own is not None:
-        return [own, *found]
-    if asked.basis == "auto":
-        return found
-    wanted = [rung for rung in found if rung.basis == asked.basis]
-    return [*wanted, *(rung for rung in found if rung.basis != asked.basis)] if wanted else []
-
-
-def _some(rung: Rung | None) -> list[Rung]:
-    return [] if rung is None else [rung]
-
-
-def _protocol(asked: Question, catalog: Catalog) -> str | None:
-    from ingest.catalog.records import Protocol
-
-    return catalog.get(Protocol, asked.protocol).id if asked.protocol else None
-
-
-def _own_rung(asked: Question, flops: Given | None) -> Rung | None:
-    """The rate as the user gives it: samples/s, achieved FLOP/s, or a utilization."""
-    fixed = {name for name in ("samples_per_second_per_gpu", RATE) if name in asked.settings}
-    if asked.samples_per_second is not None or fixed:
-        value = asked.samples_per_second
-        given = {} if value is None else {RATE: Given(value, origin="user")}
-        return Rung("given", given, "samples/s as given by the user")
-    base = {"flops_per_sample": flops} if flops else {}
-    if asked.achieved is not None or "achieved_flops_per_gpu" in asked.settings:
-        achieved = {} if asked.achieved is None else {"achieved_flops_per_gpu": Given(asked.achieved, origin="user")}
-        return Rung("efficiency", {**base, **achieved}, "achieved FLOP/s as given by the user")
-    if asked.efficiency is not None or "model_flops_utilization" in asked.settings:
-        share = {} if asked.efficiency is None else {"model_flops_utilization": Given(asked.efficiency, origin="user")}
-        return Rung("efficiency", {**base, **share}, "model FLOPs utilization as given by the user")
-    return None
-
-
-def _nothing(
-    asked: Question, catalog: Catalog, model: Model | None, gpu: Gpu | None, precision: str, known: Mapping[str, Given]
-) -> IngestError:
-    if gpu is None:
-        return UsageError("--gpu is missing; expected an id (`ingest catalog list gpus`), --node, or --samples-per-second")
-    if model is None:
-        return UsageError("--model is missing; expected an id, or --samples-per-second")
-    flops = known.get("flops_per_sample")
-    if asked.protocol and asked.basis in ("auto", "measured"):
-        seen = sorted({rate.protocol for rate in catalog.rates(model)})
-        hint = f"; {model.id} has been measured under {', '.join(seen)}" if seen else ""
-        return IngestError(f"--protocol: no rate of {model.id} on {gpu.id} under '{asked.protocol}' at {precision}{hint}")
-    return ladder.absence(model, gpu, "measured" if asked.basis == "auto" else asked.basis, precision, flops)
-
-
 def _results(known: Mapping[str, Given], catalog: Catalog) -> tuple[dict[str, Quantity], dict[str, str]]:
     """Every result that can be computed, with its range; and for the others what is missing."""
-    typical = {name: item.value for name, item in known.items()}
-    low = {name: item.value if item.low is None else item.low for name, item in known.items()}
-    high = {name: item.value if item.high is None else item.high for name, item in known.items()}
+    ends = _Ends(known)
     results: dict[str, Quantity] = {}
     unknown: dict[str, str] = {}
     for name in RESULTS:
         try:
-            results[name] = _quantity(name, typical, low, high)
+            results[name] = ends.quantity(name)
         except MissingQuantity as error:
             unknown[name] = _option_hint(error)
     if "ingest_bandwidth_per_node" in results:
         for name, storage in CLIENTS.items():
             client = catalog.get(Storage, storage).client_read_bandwidth
             if client is not None:
-                ceiling = {"client_bandwidth_per_node": client.value}
-                results[name] = _quantity("client_share", typical | ceiling, low | ceiling, high | ceiling)
-    if typical.get("accelerator_utilization") == 1 and typical.get("scaling_efficiency") == 1:
+                results[name] = _Ends({**known, "client_bandwidth_per_node": from_catalog(client)}).quantity("client_share")
+    if all(known[name].value == 1 for name in ("accelerator_utilization", "scaling_efficiency")):
         results.pop("unstalled_bandwidth_per_gpu", None)
+        unknown.pop("unstalled_bandwidth_per_gpu", None)
     return results, unknown
 
 
-def _quantity(name: str, typical: Mapping[str, float], low: Mapping[str, float], high: Mapping[str, float]) -> Quantity:
-    """A result and its range; every formula of `bw` is monotone in the quantities that carry a range."""
-    value = solve(name, typical)
-    ends = sorted((solve(name, low), solve(name, high)))
-    unit = FORMULAS[name].unit
-    if ends[0] == ends[1]:
-        return Quantity(value, unit)
-    return Quantity(value, unit, min(ends[0], value), max(ends[1], value))
+class _Ends:
+    """The known quantities three times: typical, all at their low end, all at their high end.
+
+    Every formula of `bw` is monotone in the quantities that carry a range, so the ends of a result lie at these ends.
+    """
+
+    def __init__(self, known: Mapping[str, Given]) -> None:
+        typical = {name: item.value for name, item in known.items()}
+        low = {name: item.value if item.low is None else item.low for name, item in known.items()}
+        high = {name: item.value if item.high is None else item.high for name, item in known.items()}
+        self.sides: list[tuple[dict[str, float], dict[str, Step]]] = [(typical, {}), (low, {}), (high, {})]
+
+    def quantity(self, name: str) -> Quantity:
+        """A result and its range."""
+        value, *ends = (derive(name, given, steps).value for given, steps in self.sides)
+        unit = FORMULAS[name].unit
+        return Quantity(value, unit) if ends[0] == ends[1] else Quantity(value, unit, min(value, *ends), max(value, *ends))
 
 
 def _option_hint(error: MissingQuantity) -> str:
@@ -489,27 +276,3 @@ def _option_hint(error: MissingQuantity) -> str:
     option = options.get(error.name)
     hint = f"; supply --{option.replace('_', '-')}" if option else ""
     return str(error) if not option else f"{error.name} is not known{hint} (or --set {error.name}=VALUE)"
-
-
-def parse_setting(text: str) -> tuple[str, float]:
-    """Return name and value of `NAME=VALUE`, in the unit of the quantity.
-
-    >>> parse_setting("sample_bytes=16 MiB")
-    ('sample_bytes', 16777216)
-
-    Raises:
-        UsageError: no such quantity, or a value in another unit.
-    """
-    name, equals, written = text.partition("=")
-    if not equals:
-        raise UsageError(f"--set: found '{text}', expected NAME=VALUE")
-    name = name.strip()
-    return name, parse(written, unit_of(name), f"--set {name}")
-
-
-def known_quantities() -> list[str]:
-    """The names that `--set` and `explain` accept."""
-    return [*FORMULAS, *LEAVES]
-
-
-__all__ = ["CLIENTS", "RESULTS", "Entry", "Estimate", "Quantity", "Question", "estimate", "known_quantities", "parse_setting"]

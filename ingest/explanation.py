@@ -100,5 +100,5 @@ class Explanation:
         item = self.estimate.given.get(step.name)
         if item is not None:
             node |= {"from": item.origin, "source": item.source, "where": item.where, "grade": item.grade, "note": item.note}
-            node["evidence"] = [part.__dict__ for part in item.parts]
+            node["evidence"] = [part._asdict() for part in item.parts]
         return node

@@ -8,9 +8,10 @@ between prose, a spreadsheet cell and a script, so that each further rendering i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple, NoReturn
 
 #: A number, a NumPy array of numbers, or an `Expression`: whatever a formula can be run on.
 Num = Any
@@ -68,10 +69,10 @@ class Expression:
     def __ge__(self, other: Num) -> Expression:
         return Operation(">=", (self, _node(other)))
 
-    def __eq__(self, other: object) -> NoReturn:  # type: ignore[override]
+    def __eq__(self, other: object) -> NoReturn:
         raise NotRecordable("a formula cannot use ==: write where(a >= b, …) or a formula of its own")
 
-    def __ne__(self, other: object) -> NoReturn:  # type: ignore[override]
+    def __ne__(self, other: object) -> NoReturn:
         raise NotRecordable("a formula cannot use !=: write where(a >= b, …) or a formula of its own")
 
     __hash__ = object.__hash__
@@ -199,8 +200,7 @@ def record(function: Callable[..., Num], names: Iterable[str]) -> Expression:
     return _node(function(*(Symbol(name) for name in names)))
 
 
-@dataclass(frozen=True)
-class Notation:
+class Notation(NamedTuple):
     """What differs between renderings of one tree.
 
     Attributes:
@@ -209,8 +209,8 @@ class Notation:
         number: how a number in the formula is written.
     """
 
-    operators: dict[str, str] = field(default_factory=dict)
-    functions: dict[str, str] = field(default_factory=dict)
+    operators: Mapping[str, str] = MappingProxyType({})
+    functions: Mapping[str, str] = MappingProxyType({})
     number: Callable[[float], str] = repr
 
 

@@ -7,8 +7,7 @@ needs. Quantities that no formula yields (the leaves) are declared with their un
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from ingest.errors import CyclicQuantity, MissingQuantity, UsageError, nearest
 from ingest.expression import Expression, Num, record
@@ -16,8 +15,7 @@ from ingest.expression import Expression, Num, record
 Function = TypeVar("Function", bound=Callable[..., Num])
 
 
-@dataclass(frozen=True)
-class Formula:
+class Formula(NamedTuple):
     """A registered formula.
 
     Attributes:
@@ -46,8 +44,7 @@ class Formula:
         return record(self.function, self.needs)
 
 
-@dataclass(frozen=True)
-class Leaf:
+class Leaf(NamedTuple):
     """A quantity that is given, not computed.
 
     Attributes:
@@ -147,8 +144,7 @@ def check_value(name: str, value: Num, what: str = "") -> Num:
     raise UsageError(f"{what or name}: found {shown}, expected {kind} {start} {declared.low:g}{end} ({declared.unit})")
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One node of a derivation: a quantity, its value, and how it came about.
 
     Attributes:
@@ -171,7 +167,7 @@ class Step:
             yield from step.leaves()
 
 
-def derive(name: str, given: Mapping[str, Num]) -> Step:
+def derive(name: str, given: Mapping[str, Num], known: dict[str, Step] | None = None) -> Step:
     """Compute a quantity and keep every step on the way.
 
     A value that is given wins over its formula. Values may be numbers, NumPy arrays or expressions.
@@ -179,6 +175,7 @@ def derive(name: str, given: Mapping[str, Num]) -> Step:
     Args:
         name: the quantity asked for.
         given: known quantities in base units.
+        known: steps already computed from the same `given`; new ones are added.
 
     >>> import ingest.formulas
     >>> derive("gpus", {"nodes": 128, "gpus_per_node": 8}).value
@@ -188,7 +185,7 @@ def derive(name: str, given: Mapping[str, Num]) -> Step:
         MissingQuantity: a quantity on the way is neither given nor computable.
         CyclicQuantity: a quantity would have to be known before it can be computed.
     """
-    return _derive(name, given, {}, ())
+    return _derive(name, given, {} if known is None else known, ())
 
 
 def _derive(name: str, given: Mapping[str, Num], known: dict[str, Step], path: tuple[str, ...]) -> Step:

@@ -9,8 +9,9 @@ peak        dense peak ÷ FLOPs per sample: an upper bound only
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
 
 from ingest.catalog.records import Family, Gpu, Model, Protocol, Rate, Scaling, Value
 from ingest.catalog.store import Catalog
@@ -18,6 +19,8 @@ from ingest.errors import IngestError, UsageError
 from ingest.formula import solve
 from ingest.units import exact
 
+#: The quantity that the measured and transferred rungs give.
+RATE = "unstalled_samples_per_second_per_gpu"
 BASES = ("measured", "transferred", "efficiency", "peak")
 FAMILIES = (("bf16", "fp16"), ("tf32", "fp32"), ("fp8",), ("fp4",), ("fp64",))
 
@@ -32,8 +35,7 @@ WIDE_BAND = (0.5, 2.0)
 SOFTENING = 0.2
 
 
-@dataclass(frozen=True)
-class Given:
+class Given(NamedTuple):
     """A known quantity and how it is known.
 
     Attributes:
@@ -53,8 +55,7 @@ class Given:
     parts: tuple[Part, ...] = ()
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """One piece of evidence behind a value; `runs` are the single figures where it is their median."""
 
     what: str
@@ -65,22 +66,19 @@ class Part:
     runs: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True)
-class Rung:
+class Rung(NamedTuple):
     """One rung of the ladder: the quantities it gives, what it rests on, and what to be wary of."""
 
     basis: str
     given: dict[str, Given]
     note: str
     warnings: tuple[str, ...] = ()
-    protocols: dict[str, float] = field(default_factory=dict)
+    protocols: Mapping[str, float] = MappingProxyType({})
 
 
 def from_catalog(value: Value) -> Given:
     """A catalog value as a known quantity."""
-    return Given(
-        value.value, value.low, value.high, "catalog", value.source, value.where, value.grade, value.note
-    )
+    return Given(value.value, value.low, value.high, "catalog", value.source, value.where, value.grade, value.note)
 
 
 def family_of(precision: str) -> tuple[str, ...]:
@@ -142,8 +140,7 @@ def median(numbers: Iterable[float]) -> float:
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
-@dataclass(frozen=True)
-class ProtocolRate:
+class ProtocolRate(NamedTuple):
     """The rate of a model on a GPU under one protocol, on one to a few nodes."""
 
     protocol: str
@@ -175,12 +172,10 @@ def samples_of(model: Model, rate: Rate) -> float | None:
     if rate.achieved_flops_per_gpu is None or model.flops_per_sample is None:
         return None
     known = {"achieved_flops_per_gpu": rate.achieved_flops_per_gpu, "flops_per_sample": model.flops_per_sample.value}
-    return float(solve("unstalled_samples_per_second_per_gpu", known))
+    return float(solve(RATE, known))
 
 
-def measured(
-    catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol: str | None, gpus: float
-) -> Rung | None:
+def measured(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol: str | None, gpus: float) -> Rung | None:
     """The measured rung, or None where nobody has published a rate."""
     found = [rate for rate in protocol_rates(model, catalog.rates(model), precision) if rate.gpu == gpu.id]
     if protocol:
@@ -217,7 +212,7 @@ def measured(
     rates = {rate.protocol: rate.value for rate in found}
     return Rung(
         "measured",
-        {"unstalled_samples_per_second_per_gpu": given},
+        {RATE: given},
         note,
         _protocol_warnings(catalog, found),
         rates,
@@ -251,8 +246,7 @@ def _protocol_warnings(catalog: Catalog, found: Sequence[ProtocolRate]) -> tuple
     return tuple(warnings)
 
 
-@dataclass(frozen=True)
-class Transfer:
+class Transfer(NamedTuple):
     """A rate carried from one GPU to another."""
 
     rate: ProtocolRate
@@ -335,8 +329,10 @@ def _combine(model: Model, gpu: Gpu, transfers: Sequence[Transfer], crossed: boo
         )
         for t in nearest_first
     )
-    given = Given(value, value * low, value * high, "catalog", "ingest-transfer-study", "docs/method.md", "derived", note, parts)
-    return Rung("transferred", {"unstalled_samples_per_second_per_gpu": given}, note, tuple(warnings))
+    given = Given(
+        value, value * low, value * high, "catalog", "ingest-transfer-study", "docs/method.md", "derived", note, parts
+    )
+    return Rung("transferred", {RATE: given}, note, tuple(warnings))
 
 
 def efficiency(catalog: Catalog, model: Model | None, gpu: Gpu, precision: str, flops: Given | None) -> Rung | None:
@@ -356,7 +352,7 @@ def efficiency(catalog: Catalog, model: Model | None, gpu: Gpu, precision: str, 
         if shared is None:
             return None
         given, note = from_catalog(shared), f"utilization of its class ({model.family}), not of this model"
-    given = Given(**{**given.__dict__, "value": min(given.value, 1.0)})
+    given = given._replace(value=min(given.value, 1.0))
     return Rung("efficiency", {"peak_flops_per_gpu": peak, "model_flops_utilization": given, "flops_per_sample": flops}, note)
 
 

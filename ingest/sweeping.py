@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingest import ladder
-from ingest.api import question
 from ingest.axes import parse_axis
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError, MissingQuantity, UsageError
 from ingest.estimate import RESULTS, Estimate, estimate
 from ingest.formula import check_value, solve, unit_of
+from ingest.question import Question, question_of
 from ingest.report.output import write_whole
 
 if TYPE_CHECKING:
@@ -41,6 +41,17 @@ class Grid:
         named = {**self.axes, **self.results}
         return {name: numpy.broadcast_to(array, shape).ravel() for name, array in named.items()}
 
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per scenario: model, GPU, basis, axes, results."""
+        import pandas
+
+        frame = pandas.DataFrame(self.columns(), copy=False)
+        entries = {"model": self.estimate.model, "gpu": self.estimate.gpu}
+        labels = {name: entry.id if entry else "" for name, entry in entries.items()} | {"basis": self.estimate.basis}
+        for place, (name, label) in enumerate(labels.items()):
+            frame.insert(place, name, label)
+        return frame
+
 
 @dataclass(frozen=True)
 class Sweep:
@@ -65,9 +76,7 @@ class Sweep:
             raise UsageError("sweep: expected at least one range, such as nodes=1..1024*2")
         catalog = Catalog(options.get("catalogs") or ())
         choices = [_names(options.get(name)) for name in ("model", "gpu")]
-        grids = tuple(
-            _grid({**options, "model": model, "gpu": gpu}, numbers, catalog) for model, gpu in product(*choices)
-        )
+        grids = tuple(_grid({**options, "model": model, "gpu": gpu}, numbers, catalog) for model, gpu in product(*choices))
         return Sweep(grids)
 
     @property
@@ -85,13 +94,7 @@ class Sweep:
     def _frame(self) -> pandas.DataFrame:
         import pandas
 
-        frames = []
-        for grid in self.grids:
-            frame = pandas.DataFrame(grid.columns(), copy=False)
-            for place, entry in enumerate((grid.estimate.model, grid.estimate.gpu)):
-                frame.insert(place, "model" if place == 0 else "gpu", pandas.Categorical([entry.id if entry else ""] * 1).repeat(len(frame)))
-            frame.insert(2, "basis", pandas.Categorical([grid.estimate.basis]).repeat(len(frame)))
-            frames.append(frame)
+        frames = [grid.to_frame() for grid in self.grids]
         return frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True)
 
     def to_frame(self) -> pandas.DataFrame:
@@ -162,9 +165,8 @@ def _grid(options: Mapping[str, Any], axes: Mapping[str, Array], catalog: Catalo
     import numpy
 
     first = {name: float(values[0]) for name, values in axes.items()}
-    asked = question({**options, "set": None})
-    fixed = question(options).settings
-    base = estimate(_replaced(asked, {**fixed, **first}), catalog)
+    asked = question_of(options)
+    base = estimate(_at(asked, first), catalog)
     shaped = dict(zip(axes, numpy.ix_(*axes.values()), strict=True))
     known: dict[str, Any] = {name: item.value for name, item in base.given.items()} | shaped
     if asked.scaling != "linear":
@@ -179,12 +181,10 @@ def _grid(options: Mapping[str, Any], axes: Mapping[str, Array], catalog: Catalo
     return Grid(base, shaped, {name: array for name, array in results.items() if name not in shaped})
 
 
-def _replaced(asked: Any, values: Mapping[str, float]) -> Any:
-    """The question with the first value of each axis, so that evidence and warnings fit."""
-    from dataclasses import replace
-
-    nodes = values.get("nodes", asked.nodes)
-    return replace(asked, nodes=nodes, settings={name: value for name, value in values.items() if name != "nodes"})
+def _at(asked: Question, first: Mapping[str, float]) -> Question:
+    """The question at the first value of each axis, so that evidence and warnings fit."""
+    rest = {name: value for name, value in first.items() if name != "nodes"}
+    return replace(asked, nodes=first.get("nodes", asked.nodes), settings={**asked.settings, **rest})
 
 
 def _scaling(catalog: Catalog, gpus: Any, kind: str) -> Array:
@@ -193,5 +193,3 @@ def _scaling(catalog: Catalog, gpus: Any, kind: str) -> Array:
     sizes = numpy.asarray(gpus)
     factors = [1.0 if size <= ladder.BASE_GPUS else ladder.scaling_factor(catalog, size, kind).value for size in sizes.flat]
     return numpy.asarray(factors).reshape(sizes.shape)
-
-

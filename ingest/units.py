@@ -150,7 +150,7 @@ def _finite(number: float, written: object, unit: str, what: str) -> float:
 
 
 def _example(unit: str) -> str:
-    examples = {"B/s": "2.5 GB/s", "B": "16 MiB", "FLOP/s": "35 TFLOP/s", "FLOP": "247 GFLOP", "s": "30 min", "1": "128"}
+    examples = {"B/s": "2.5 GB/s", "B": "16 MiB", "FLOP/s": "35 TFLOP/s", "FLOP": "247 GFLOP", "s": "30 min", "1": "0.7"}
     return f"for example {examples.get(physical(unit), '310')}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,6 @@ from ingest.catalog.reading import read_yaml
 from ingest.catalog.records import Gpu, Model, Protocol
 from ingest.catalog.store import Catalog, shipped_folder
 from ingest.errors import CatalogError, UsageError, nearest
-from ingest.estimate import RATE
 from ingest.formula import solve, unit_of
 from ingest.units import display, parse
 
@@ -272,15 +271,12 @@ def _transfers(catalog: Catalog) -> Iterator[Case]:
 
 
 def _transfer_case(model: Model, rate: ladder.ProtocolRate, rung: ladder.Rung, precision: str) -> Case:
-    predicted = rung.given[RATE]
+    predicted = rung.given[ladder.RATE]
     low, high = predicted.low or predicted.value, predicted.high or predicted.value
     inside = low <= rate.value <= high
-    row: ladder.Rate = rate.rows[0]
+    row = rate.rows[0]
     remark = f"{rung.note}; measured {'inside' if inside else 'OUTSIDE'} the range"
     # Within means: the measured value lies in the range that was promised.
     tolerance = abs(predicted.value / rate.value - 1) * 1.0000001 if inside else 0.0
     name = f"{model.id} on {rate.gpu}, {precision}, {rate.protocol}"
-    return Case(name, unit_of(RATE), rate.value, predicted.value, rate.value, tolerance, row.source, row.where, remark)
-
-
-__all__: Sequence[str] = ["Case", "ValidatedSet", "Validation"]
+    return Case(name, unit_of(ladder.RATE), rate.value, predicted.value, rate.value, tolerance, row.source, row.where, remark)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,9 @@ class Listing:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
-        listed = [{"kind": entry.kind, "id": entry.id, "name": entry.name, "missing": {**entry.missing}} for entry in self.entries]
+        listed = [
+            {"kind": entry.kind, "id": entry.id, "name": entry.name, "missing": {**entry.missing}} for entry in self.entries
+        ]
         return {"schema": "ingest/1", "command": "catalog list", "entries": listed}
 
     def to_frame(self) -> pandas.DataFrame:
@@ -61,21 +63,27 @@ class Shown:
     def results(self) -> dict[str, Value]:
         """The values by name."""
         found: dict[str, Value] = {}
-        for field in fields(self.entry):
-            found.update(_flat(field.name, getattr(self.entry, field.name)))
+        for name in self.entry.shapes:
+            found.update(_flat(name, getattr(self.entry, name)))
         return found
 
     @property
     def words(self) -> dict[str, str]:
         """The fields that are text."""
-        named = {field.name: getattr(self.entry, field.name) for field in fields(self.entry)}
-        return {name: item for name, item in named.items() if isinstance(item, str) and item and name not in ("id", "name")}
+        named = {name: getattr(self.entry, name) for name in self.entry.shapes if name != "name"}
+        return {name: item for name, item in named.items() if isinstance(item, str) and item}
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON: values in base units."""
-        values = {name: {**value.__dict__} for name, value in self.results.items()}
-        rates = [rate.__dict__ for rate in self.catalog.rates(self.entry)] if isinstance(self.entry, Model) else []
-        head = {"schema": "ingest/1", "command": "catalog show", "kind": self.entry.kind, "id": self.id, "name": self.entry.name}
+        values = {name: value._asdict() for name, value in self.results.items()}
+        rates = [rate._asdict() for rate in self.catalog.rates(self.entry)] if isinstance(self.entry, Model) else []
+        head = {
+            "schema": "ingest/1",
+            "command": "catalog show",
+            "kind": self.entry.kind,
+            "id": self.id,
+            "name": self.entry.name,
+        }
         tail = {"rates": rates, "missing": {**self.entry.missing}, "notes": [*self.entry.notes]}
         return {**head, **self.words, "values": values, **tail}
 
@@ -83,14 +91,14 @@ class Shown:
         """One row per value."""
         import pandas
 
-        return pandas.DataFrame([{"name": name, **value.__dict__} for name, value in self.results.items()])
+        return pandas.DataFrame([{"name": name, **value._asdict()} for name, value in self.results.items()])
 
 
 def _flat(name: str, item: Any) -> dict[str, Value]:
     if isinstance(item, Value):
         return {name: item}
     if isinstance(item, Encoding):
-        item = {field.name: getattr(item, field.name) for field in fields(item)}
+        item = {part: getattr(item, part) for part in item.shapes}
     if isinstance(item, dict):
         return {inner: value for key, part in item.items() for inner, value in _flat(f"{name}.{key}", part).items()}
     return {}

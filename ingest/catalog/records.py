@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 GRADES = ("measured", "published", "vendor", "derived", "assumed")
 PRECISIONS = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4")
 SIZES = ("stored", "decoded", "touched")
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(NamedTuple):
     """A number that can be defended: base unit, source, place, grade, and its range where one is known."""
 
     value: float
@@ -26,8 +25,7 @@ class Value:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """Where numbers come from."""
 
     id: str
@@ -38,62 +36,86 @@ class Source:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class Shape:
-    """How a field is read from YAML: the form, its unit, the keys of a table, and whether it must be there."""
+class Shape(NamedTuple):
+    """How a field is read from YAML: the form, its unit, the keys of a table, whether it must be there, its default."""
 
     form: str
+    default: Any
     unit: str = ""
     keys: tuple[str, ...] = ()
     required: bool = False
 
 
-def _shaped(form: str, default: Any, **details: Any) -> Any:
-    metadata = {"shape": Shape(form, **details)}
-    if callable(default):
-        return field(default_factory=default, metadata=metadata)
-    return field(default=default, metadata=metadata)
-
-
 def text(required: bool = False) -> Any:
     """A field that holds text."""
-    return _shaped("text", "", required=required)
+    return Shape("text", "", required=required)
 
 
 def texts() -> Any:
     """A field that holds a list of text."""
-    return _shaped("texts", tuple)
+    return Shape("texts", ())
 
 
 def value(unit: str, required: bool = False) -> Any:
     """A field that holds one sourced value."""
-    return _shaped("value", None, unit=unit, required=required)
+    return Shape("value", None, unit=unit, required=required)
 
 
 def values(unit: str, keys: tuple[str, ...] = ()) -> Any:
     """A field that holds a table of sourced values; `keys` are the names allowed, any where empty."""
-    return _shaped("values", dict, unit=unit, keys=keys)
+    return Shape("values", MappingProxyType({}), unit=unit, keys=keys)
 
 
 def notes_by_field() -> Any:
     """A field that maps names of other fields to text."""
-    return _shaped("notes", dict)
+    return Shape("notes", MappingProxyType({}))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Entry:
+def encodings() -> Any:
+    """A field that holds a table of encodings."""
+    return Shape("encodings", MappingProxyType({}))
+
+
+class Record:
+    """A frozen record whose fields are class attributes that say how they are read.
+
+    Plain attributes instead of generated code: reading one entry must cost next to nothing.
+    """
+
+    shapes: ClassVar[Mapping[str, Shape]] = {}
+
+    def __init_subclass__(cls) -> None:
+        own = {name: shape for name, shape in vars(cls).items() if isinstance(shape, Shape)}
+        cls.shapes = {**cls.shapes, **own}
+
+    def __init__(self, **fields: Any) -> None:
+        for name, shape in self.shapes.items():
+            self.__dict__[name] = fields.get(name, shape.default)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} is frozen: '{name}' cannot be set")
+
+    def __repr__(self) -> str:
+        given = {name: item for name, item in self.__dict__.items() if item}
+        return f"{type(self).__name__}({', '.join(f'{name}={item!r}' for name, item in given.items())})"
+
+
+class Entry(Record):
     """A thing in the catalog; the file's stem is its id."""
 
     kind: ClassVar[str] = ""
-    id: str = ""
-    path: Path = Path()
+    id: str
+    path: Path
     name: str = text(required=True)
     notes: tuple[str, ...] = texts()
     missing: Mapping[str, str] = notes_by_field()
 
+    def __init__(self, id: str, path: Path, **fields: Any) -> None:
+        super().__init__(**fields)
+        self.__dict__.update(id=id, path=path)
 
-@dataclass(frozen=True, kw_only=True)
-class Encoding:
+
+class Encoding(Record):
     """One way in which a data set lies on storage; three sizes of a sample stay apart.
 
     Attributes:
@@ -110,7 +132,6 @@ class Encoding:
     note: str = text()
 
 
-@dataclass(frozen=True, kw_only=True)
 class Model(Entry):
     """A model and the data set it is trained on.
 
@@ -131,11 +152,10 @@ class Model(Entry):
     dataset_bytes: Value | None = value("B")
     parameters: Value | None = value("parameter")
     parameters_active: Value | None = value("parameter")
-    encodings: Mapping[str, Encoding] = _shaped("encodings", dict)
+    encodings: Mapping[str, Encoding] = encodings()
     efficiencies: Mapping[str, Value] = values("1")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Gpu(Entry):
     """An accelerator as the operating system sees it; every peak is dense.
 
@@ -159,7 +179,6 @@ class Gpu(Entry):
     gpus_per_node: Value | None = value("GPU/node")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Node(Entry):
     """A server with GPUs; the NICs on the storage path stand apart from the compute NICs."""
 
@@ -177,7 +196,6 @@ class Node(Entry):
     nvme_write_bandwidth: Value | None = value("B/s/node")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Storage(Entry):
     """A protocol, client, drive, protection scheme, appliance or whole system."""
 
@@ -194,7 +212,6 @@ class Storage(Entry):
     usable_fraction: Value | None = value("1")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Protocol(Entry):
     """How a rate was measured: whose software, on what terms.
 
@@ -208,7 +225,6 @@ class Protocol(Entry):
     advice: str = text(required=True)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Family(Entry):
     """A class of models: what share of the dense peak its members reach."""
 
@@ -216,7 +232,6 @@ class Family(Entry):
     efficiency: Value | None = value("1")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Scaling(Entry):
     """Rate per GPU at larger sizes, over the rate on one to a few nodes; `up_to` gives the largest size of a row."""
 
@@ -224,8 +239,7 @@ class Scaling(Entry):
     factors: Mapping[str, Value] = values("1")
 
 
-@dataclass(frozen=True)
-class Rate:
+class Rate(NamedTuple):
     """One measured rate of a model on a GPU: a row of the model's CSV.
 
     Attributes:
@@ -247,6 +261,4 @@ class Rate:
     note: str
 
 
-KINDS: dict[str, type[Entry]] = {
-    record.kind: record for record in (Model, Gpu, Node, Storage, Protocol, Family, Scaling)
-}
+KINDS: dict[str, type[Entry]] = {record.kind: record for record in (Model, Gpu, Node, Storage, Protocol, Family, Scaling)}

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from ingest.catalog.reading import line_of
-from ingest.catalog.records import GRADES, PRECISIONS, Encoding, Entry, Rate, Shape, Source, Value
+from ingest.catalog.records import GRADES, PRECISIONS, Encoding, Entry, Rate, Record, Shape, Source, Value
 from ingest.errors import CatalogError, UsageError, nearest
 from ingest.units import parse
 
-Record = TypeVar("Record")
 Keys = tuple[str, ...]
 
 
@@ -41,14 +39,12 @@ class Reader:
         """A whole entry; the file's stem is its id."""
         content = dict(self.mapping(data, ()))
         content.pop("sources", None)
-        parsed = self.fields(record, content, (), reserved=("id", "path"))
+        parsed = self.fields(record, content, ())
         return record(id=self.path.stem, path=self.path, **parsed)
 
-    def fields(self, record: type[Any], data: Mapping[str, Any], keys: Keys, reserved: Keys = ()) -> dict[str, Any]:
+    def fields(self, record: type[Record], data: Mapping[str, Any], keys: Keys) -> dict[str, Any]:
         """The fields of a record that the data give."""
-        shapes: dict[str, Shape] = {
-            field.name: field.metadata["shape"] for field in fields(record) if field.name not in reserved
-        }
+        shapes = record.shapes
         for key in data:
             if key not in shapes:
                 raise self.fail((*keys, key), f"unknown key '{key}', expected one of {_some(shapes, key)}")
@@ -91,7 +87,7 @@ class Reader:
     def value(self, item: Any, unit: str, keys: Keys) -> Value:
         """A sourced value in base units."""
         parts = self.mapping(item, keys)
-        allowed = [field.name for field in fields(Value)]
+        allowed = Value._fields
         for key in parts:
             if key not in allowed:
                 raise self.fail((*keys, key), f"unknown key '{key}', expected one of {_some(allowed, key)}")
@@ -142,7 +138,7 @@ def read_sources(path: Path, data: Any) -> dict[str, Source]:
         CatalogError: a source without title or with an unknown key.
     """
     reader = Reader(path, lambda _: True, lambda: ())
-    allowed = [field.name for field in fields(Source) if field.name != "id"]
+    allowed = Source._fields[1:]
     found = {}
     for name, item in reader.mapping(data, ()).items():
         parts = reader.mapping(item, (name,))
@@ -161,7 +157,7 @@ def read_rates(path: Path, reader: Reader) -> tuple[Rate, ...]:
     Raises:
         CatalogError: a wrong header, a rate that is no positive number, an unknown precision, source or grade.
     """
-    columns = [field.name for field in fields(Rate)]
+    columns = list(Rate._fields)
     with path.open(encoding="utf-8", newline="") as lines:
         rows = csv.reader(lines)
         header = next(rows, [])

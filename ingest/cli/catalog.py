@@ -66,5 +66,3 @@ def path(catalogs: tuple[str, ...]) -> None:
 def new(kind: str, name: str, output: str | None) -> None:
     """Write a commented template for a model, GPU or node of your own."""
     click.echo(f"wrote {catalog.new(kind, name, output)}", err=True)
-
-

@@ -33,9 +33,7 @@ class Commands(click.Group):
         command: click.Command = import_module(f"ingest.cli.{cmd_name}").command
         return command
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(f"no such command '{args[0]}', expected one of {', '.join(COMMANDS)}{nearest(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)

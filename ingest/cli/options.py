@@ -41,13 +41,12 @@ def catalog_option(function: Command) -> Command:
 
 def question_options(function: Command) -> Command:
     """The options of `bw`, which `explain` and `sweep` take too."""
-    number = {"metavar": "N"}
     return _stacked(
         [
             click.option("--model", metavar="ID", help="Model, or a YAML file; a list with commas asks for several."),
             click.option("--gpu", metavar="ID", help="GPU, or a YAML file; a list with commas asks for several."),
             click.option("--nodes", default="1", show_default=True, metavar="N", help="Nodes: 128, or 1,8,128, or 1..1024*2."),
-            click.option("--gpus-per-node", **number, help="GPUs in a node. [default: as in the GPU's usual node]"),
+            click.option("--gpus-per-node", metavar="N", help="GPUs in a node. [default: as in the GPU's usual node]"),
             click.option("--node", metavar="ID", help="Node type, or a YAML file; names the GPU too."),
             click.option(
                 "--basis",
@@ -62,7 +61,7 @@ def question_options(function: Command) -> Command:
             click.option("--efficiency", metavar="F", help="Model FLOPs utilization, a share of the dense peak."),
             click.option("--achieved", metavar="RATE", help="Achieved FLOP/s per GPU, such as '35 TFLOP/s'."),
             click.option("--utilization", metavar="F", help="Accelerator utilization that you accept, such as 0.9."),
-            click.option("--samples-per-second", **number, help="Samples/s per GPU, as you measured it."),
+            click.option("--samples-per-second", metavar="N", help="Samples/s per GPU, as you measured it."),
             click.option("--sample-bytes", metavar="SIZE", help="Bytes of one sample, such as '2.83 MB'."),
             click.option("--flops-per-sample", metavar="FLOP", help="Forward and backward pass, such as '247 GFLOP'."),
             click.option("--cache-hit", metavar="F", help="Share of reads that a cache on the node serves."),
@@ -79,9 +78,7 @@ def question_options(function: Command) -> Command:
     )(function)
 
 
-def hand_over(
-    page: Callable[[], Page], data: Callable[[], Mapping[str, Any]], form: str | None, output: str | None
-) -> None:
+def hand_over(page: Callable[[], Page], data: Callable[[], Mapping[str, Any]], form: str | None, output: str | None) -> None:
     """Print a result or write it to a file."""
     chosen = format_of(output, form)
     if output is not None:

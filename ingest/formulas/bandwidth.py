@@ -87,9 +87,7 @@ def samples_per_second_per_job(samples_per_second_per_gpu: Num, gpus: Num) -> Nu
 
 
 @formula(unit="file/s", source="definition")
-def file_opens_per_second_per_job(
-    samples_per_second_per_job: Num, samples_per_file: Num, cache_hit_fraction: Num
-) -> Num:
+def file_opens_per_second_per_job(samples_per_second_per_job: Num, samples_per_file: Num, cache_hit_fraction: Num) -> Num:
     """Files that the whole job opens each second; each file is opened once per pass.
 
     >>> file_opens_per_second_per_job(292_556.8, 1, 0)

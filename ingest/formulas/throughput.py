@@ -25,9 +25,7 @@ def unstalled_samples_per_second_per_gpu(achieved_flops_per_gpu: Num, flops_per_
 
 
 @formula(unit="1", source="palm2022", where="appendix B, model FLOPs utilization")
-def implied_flops_utilization(
-    unstalled_samples_per_second_per_gpu: Num, flops_per_sample: Num, peak_flops_per_gpu: Num
-) -> Num:
+def implied_flops_utilization(unstalled_samples_per_second_per_gpu: Num, flops_per_sample: Num, peak_flops_per_gpu: Num) -> Num:
     """Share of the dense peak that a rate of samples implies.
 
     >>> round(implied_flops_utilization(285.7, 247e9, 989.4e12), 4)

@@ -23,7 +23,9 @@ def entry_page(found: Shown) -> Page:
     values = found.results
     rows = tuple((name, display(item.value, item.unit), item.grade, item.source) for name, item in values.items())
     places = tuple(
-        f"{name}: {', '.join(filter(None, (item.where, item.note)))}" for name, item in values.items() if item.where or item.note
+        f"{name}: {', '.join(filter(None, (item.where, item.note)))}"
+        for name, item in values.items()
+        if item.where or item.note
     )
     sections = [
         Section("", lines=tuple(f"{name}: {text}" for name, text in found.words.items())),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """A table with a title; without columns it is a list of lines."""
 
     title: str
@@ -17,8 +16,7 @@ class Section:
     lines: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(NamedTuple):
     """What a command shows.
 
     Attributes:
@@ -29,7 +27,7 @@ class Page:
 
     title: str
     sections: tuple[Section, ...]
-    table: tuple[tuple[object, ...], ...] = field(default=())
+    table: tuple[tuple[object, ...], ...] = ()
 
 
 def as_text(page: Page, width: int | None = None) -> str:

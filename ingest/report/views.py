@@ -52,15 +52,20 @@ def estimate_page(answer: Estimate) -> Page:
         for name, label in LABELS.items()
         if name in results
     ]
-    missing = [f"{LABELS.get(name, name)}: {why}" for name, why in answer.unknown.items()]
+    reasons: dict[str, list[str]] = {}
+    for name, why in answer.unknown.items():
+        reasons.setdefault(why, []).append(LABELS.get(name, name))
+    missing = [f"{', '.join(names)}: {why}" for why, names in reasons.items()]
     sections = [Section("", ("", "typical", "low – high"), tuple(rows)), _ladder(answer)]
     if missing:
-        sections.append(Section("Not known", lines=tuple(dict.fromkeys(missing))))
+        sections.append(Section("Not known", lines=tuple(missing)))
     assumed = [
         f"{item['name']} = {display(item['value'], item['unit'], binary=False)}: {item['why']}" for item in answer.assumptions
     ]
     sections.append(Section(f"Assumptions ({len(assumed)})", lines=tuple(assumed)))
-    cited = tuple(f"{item['id']}: {item['title']}{', ' if item['where'] else ''}{_brief(item['where'])}" for item in answer.sources)
+    cited = tuple(
+        f"{item['id']}: {item['title']}{', ' if item['where'] else ''}{_brief(item['where'])}" for item in answer.sources
+    )
     sections.append(Section("Sources", lines=cited))
     return Page(_title(answer), tuple(sections), _table([answer]))
 
@@ -143,11 +148,16 @@ def sweep_page(sweep: Sweep, most: int = 40) -> Page:
     columns = tuple(sweep.columns_shown())
     shown = frame.head(most)
     rows = tuple(
-        tuple(display(cell, sweep.unit(name), binary=False) if sweep.unit(name) else str(cell) for name, cell in row.items())
+        tuple(display(row[name], sweep.unit(name), binary=False) if sweep.unit(name) else str(row[name]) for name in columns)
         for row in shown[list(columns)].to_dict("records")
     )
+    headings = {
+        "samples_per_second_per_gpu": "samples/s/GPU",
+        **{f"ingest_bandwidth_per_{part}": f"per {part}" for part in ("gpu", "node", "job")},
+    }
+    titles = tuple(headings.get(name, name) for name in columns)
     more = (f"{len(frame) - most:,} more rows: write them with -o FILE.csv or .parquet",) if len(frame) > most else ()
-    return Page(f"{len(frame):,} scenarios", (Section("", columns, rows, more),), ())
+    return Page(f"{len(frame):,} scenarios", (Section("", titles, rows, more),), ())
 
 
 def validation_page(validation: Validation) -> Page:

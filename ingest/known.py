@@ -1,0 +1,125 @@
+"""What is known on every rung of the ladder: the machine, the data set, and what the user said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ingest import ladder
+from ingest.catalog.records import SIZES, Gpu, Model, Node, Value
+from ingest.catalog.store import Catalog
+from ingest.errors import IngestError, UsageError, nearest
+from ingest.formula import solve
+from ingest.ladder import Given, from_catalog
+from ingest.question import Question
+
+#: Options that give the rate itself; they make a rung of their own.
+RATES = ("samples_per_second", "achieved", "efficiency")
+
+
+def machine(asked: Question, catalog: Catalog) -> tuple[Node | None, Gpu | None]:
+    """The node type and the GPU: as asked, or the one that the other implies.
+
+    Raises:
+        UsageError: a node that carries another GPU.
+    """
+    gpu = catalog.get(Gpu, asked.gpu) if asked.gpu else None
+    node = catalog.get(Node, asked.node) if asked.node else None
+    if node is not None and gpu is None:
+        gpu = catalog.get(Gpu, node.gpu)
+    elif node is not None and gpu is not None and node.gpu != gpu.id:
+        raise UsageError(f"--node: {node.id} carries {node.gpu}, not {gpu.id}; expected a node with that GPU, or no --gpu")
+    elif node is None and gpu is not None and gpu.usual_node:
+        node = catalog.get(Node, gpu.usual_node)
+    return node, gpu
+
+
+def set_by_user(asked: Question) -> dict[str, Given]:
+    """What `--set` says; it wins over everything else."""
+    return {name: Given(value, origin="user") for name, value in asked.settings.items()}
+
+
+def known_quantities(
+    asked: Question, catalog: Catalog, model: Model | None, gpu: Gpu | None, node: Node | None, precision: str
+) -> dict[str, Given]:
+    """What is known whatever the rung; a later source wins over an earlier one.
+
+    Raises:
+        UsageError: an encoding that the model does not have.
+    """
+    options = {
+        name: Given(getattr(asked, option), origin="user")
+        for option, name in Question.QUANTITIES.items()
+        if getattr(asked, option) is not None and option not in RATES
+    }
+    known = {
+        **_defaults(),
+        **_of_machine(asked, gpu, node, precision),
+        **(_of_model(asked, model) if model is not None else {}),
+        **options,
+    }
+    if asked.scaling != "linear":
+        known["scaling_efficiency"] = _scaling(asked, catalog, known)
+    return known
+
+
+def _defaults() -> dict[str, Given]:
+    linear = "linear scaling: a requirement assumes that the job scales; --scaling strong shows the published loss"
+    busy = "the GPU never waits; MLPerf Storage accepts 0.9 (UNet3D, ResNet-50) and 0.7 (CosmoFlow)"
+    return {
+        "scaling_efficiency": Given(1, origin="default", note=linear),
+        "accelerator_utilization": Given(1, origin="default", note=busy),
+    }
+
+
+def _of_machine(asked: Question, gpu: Gpu | None, node: Node | None, precision: str) -> dict[str, Given]:
+    known: dict[str, Given] = {}
+    if node is not None:
+        known["gpus_per_node"] = from_catalog(node.gpus_per_node)
+        if asked.node is None:
+            note = f"as in {node.name}; say --node or --gpus-per-node for yours"
+            known["gpus_per_node"] = known["gpus_per_node"]._replace(origin="default", note=note)
+        if node.storage_nic_bandwidth is not None:
+            known["storage_nic_bandwidth_per_node"] = from_catalog(node.storage_nic_bandwidth)
+    elif gpu is not None and gpu.gpus_per_node is not None:
+        known["gpus_per_node"] = from_catalog(gpu.gpus_per_node)
+    top = ladder.peak_of(gpu, precision) if gpu is not None else None
+    if top is not None:
+        known["peak_flops_per_gpu"] = top
+    return known
+
+
+def _of_model(asked: Question, model: Model) -> dict[str, Given]:
+    named: dict[str, Value | None] = {
+        "flops_per_sample": model.flops_per_sample,
+        "dataset_samples": model.dataset_samples,
+        **_encoding(model, asked.encoding),
+    }
+    return {name: from_catalog(value) for name, value in named.items() if value is not None}
+
+
+def _scaling(asked: Question, catalog: Catalog, known: Mapping[str, Given]) -> Given:
+    gpus = solve("gpus", {name: item.value for name, item in {**known, **set_by_user(asked)}.items()})
+    if gpus <= ladder.BASE_GPUS:
+        return Given(1, origin="default", note=f"up to {ladder.BASE_GPUS} GPUs no loss is assumed")
+    return from_catalog(ladder.scaling_factor(catalog, gpus, asked.scaling))
+
+
+def _encoding(model: Model, asked: str | None) -> dict[str, Value | None]:
+    """Bytes per sample and samples per file of an encoding."""
+    name, _, size = (asked or "").partition("/")
+    if name in SIZES:
+        name, size = "", name
+    name, size = name or next(iter(model.encodings), ""), size or "stored"
+    if name not in model.encodings:
+        if asked is None:
+            return {}
+        known = ", ".join([*model.encodings, *SIZES])
+        raise UsageError(f"--encoding: found '{asked}', expected one of {known}{nearest(name, [*model.encodings, *SIZES])}")
+    if size not in SIZES:
+        raise UsageError(f"--encoding: found '{size}', expected one of {', '.join(SIZES)}{nearest(size, SIZES)}")
+    encoding = model.encodings[name]
+    value = getattr(encoding, size)
+    if value is None and asked is not None:
+        there = ", ".join(item for item in SIZES if getattr(encoding, item) is not None)
+        raise IngestError(f"--encoding: {model.id} has no {size} bytes for {name} (known: {there}); supply --sample-bytes")
+    return {"sample_bytes": value, "samples_per_file": encoding.samples_per_file}

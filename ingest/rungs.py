@@ -1,0 +1,87 @@
+"""Which rungs of the ladder exist for a question, the one to use first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ingest import ladder
+from ingest.catalog.records import Gpu, Model, Protocol
+from ingest.catalog.store import Catalog
+from ingest.errors import IngestError, UsageError
+from ingest.formula import solve
+from ingest.known import set_by_user
+from ingest.ladder import RATE, Given, Rung
+from ingest.question import Question
+
+
+def choose(
+    asked: Question, catalog: Catalog, model: Model | None, gpu: Gpu | None, precision: str, known: Mapping[str, Given]
+) -> list[Rung]:
+    """Return the rungs that exist, the one to use first.
+
+    Raises:
+        UsageError: no GPU or no model, and nothing that could stand in for it.
+        IngestError: the rung asked for does not exist; why, and what to supply.
+    """
+    everything = {**known, **set_by_user(asked)}
+    flops = everything.get("flops_per_sample")
+    found = _on_the_ladder(asked, catalog, model, gpu, precision, everything)
+    own = _own(asked, flops)
+    if own is not None:
+        return [own, *found]
+    wanted = [rung for rung in found if asked.basis in ("auto", rung.basis)]
+    if not wanted:
+        raise _nothing(asked, catalog, model, gpu, precision, flops)
+    return [*wanted, *(rung for rung in found if rung not in wanted)]
+
+
+def _on_the_ladder(
+    asked: Question, catalog: Catalog, model: Model | None, gpu: Gpu | None, precision: str, known: Mapping[str, Given]
+) -> list[Rung]:
+    if gpu is None:
+        return []
+    flops, rungs = known.get("flops_per_sample"), []
+    if model is not None:
+        protocol = catalog.get(Protocol, asked.protocol).id if asked.protocol else None
+        sized = "gpus_per_node" in known and asked.scaling == "linear"
+        size = solve("gpus", {name: item.value for name, item in known.items()}) if sized else 1
+        rungs += [
+            ladder.measured(catalog, model, gpu, precision, protocol, size),
+            ladder.transferred(catalog, model, gpu, precision, protocol),
+            ladder.efficiency(catalog, model, gpu, precision, flops),
+        ]
+    rungs.append(ladder.peak(gpu, precision, flops))
+    found = [rung for rung in rungs if rung is not None]
+    if asked.protocol:
+        # A protocol names measurements: the rungs without any answer only when they are asked for.
+        return [rung for rung in found if rung.basis in ("measured", "transferred", asked.basis)]
+    return found
+
+
+def _own(asked: Question, flops: Given | None) -> Rung | None:
+    """The rate as the user gives it: samples/s, achieved FLOP/s, or a utilization."""
+    fixed = {"samples_per_second_per_gpu", RATE} & asked.settings.keys()
+    if asked.samples_per_second is not None or fixed:
+        given = {} if asked.samples_per_second is None else {RATE: Given(asked.samples_per_second, origin="user")}
+        return Rung("given", given, "samples/s as given by the user")
+    base = {"flops_per_sample": flops} if flops else {}
+    for option, name in (("achieved", "achieved_flops_per_gpu"), ("efficiency", "model_flops_utilization")):
+        value = getattr(asked, option)
+        if value is not None or name in asked.settings:
+            share = {} if value is None else {name: Given(value, origin="user")}
+            return Rung("efficiency", {**base, **share}, f"{name} as given by the user")
+    return None
+
+
+def _nothing(
+    asked: Question, catalog: Catalog, model: Model | None, gpu: Gpu | None, precision: str, flops: Given | None
+) -> IngestError:
+    if gpu is None:
+        return UsageError("--gpu is missing; expected an id (`ingest catalog list gpus`), --node, or --samples-per-second")
+    if model is None:
+        return UsageError("--model is missing; expected an id (`ingest catalog list models`), or --samples-per-second")
+    if asked.protocol and asked.basis in ("auto", "measured"):
+        seen = sorted({rate.protocol for rate in catalog.rates(model)})
+        hint = f"; {model.id} has been measured under {', '.join(seen)}" if seen else ""
+        return IngestError(f"--protocol: no rate of {model.id} on {gpu.id} under '{asked.protocol}' at {precision}{hint}")
+    return ladder.absence(model, gpu, "measured" if asked.basis == "auto" else asked.basis, precision, flops)

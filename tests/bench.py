@@ -1,0 +1,95 @@
+"""Timings as ratios, both sides measured in one run; `--write` puts the table into docs/performance.md.
+
+Run by `make bench`. Nothing here is asserted: machines differ, ratios hardly do.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy
+
+from ingest.api import sweep
+
+RUNS = 21
+PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
+START, END = "<!-- bench -->", "<!-- end -->"
+COMMAND = str(Path(sys.executable).parent / "ingest")
+JOB = ["--model", "cosmoflow", "--gpu", "h100", "--nodes", "128"]
+
+
+def median_seconds(call: Callable[[], object], runs: int = RUNS) -> float:
+    """Median wall time of a call."""
+    times = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return sorted(times)[runs // 2]
+
+
+def process(*arguments: str) -> Callable[[], object]:
+    """A call that runs a process and throws its output away."""
+    return lambda: subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def by_hand() -> list[numpy.ndarray]:
+    """The arithmetic of a million scenarios, written out: every result of `bw` as a full column."""
+    nodes, size = (axis.ravel() for axis in numpy.meshgrid(numpy.arange(1.0, 1001.0), numpy.arange(1000.0) * 1e3 + 1e6))
+    rate = 285.71428571428571 * 1.0 * 1.0
+    per_gpu = rate * (size * (1 - 0.0))
+    per_node = per_gpu * 8
+    gpus = nodes * 8
+    per_job = per_gpu * gpus
+    samples = rate * gpus
+    opens = samples / 1 * (1 - 0.0)
+    nic = per_node / 80e9
+    epoch = 524288 / samples
+    return [nodes, size, per_gpu, per_node, gpus, per_job, samples, opens, nic, epoch]
+
+
+def swept() -> object:
+    """The same through `sweep`, from the catalogs to full columns."""
+    axes = {"nodes": numpy.arange(1.0, 1001.0), "sample_bytes": numpy.arange(1000.0) * 1e3 + 1e6}
+    answer = sweep(model="cosmoflow", gpu="h100", axes=axes)
+    return [grid.columns() for grid in answer.grids]
+
+
+def table() -> str:
+    """Measure everything and return the table."""
+    bare = median_seconds(process(sys.executable, "-c", "pass"))
+    starts = {
+        "ingest --help": (process(COMMAND, "--help"), 6),
+        "ingest bw": (process(COMMAND, "bw", *JOB), 10),
+        "ingest bw --format json": (process(COMMAND, "bw", *JOB, "--format", "json"), 10),
+        "ingest explain": (process(COMMAND, "explain", "ingest_bandwidth_per_job", *JOB), 10),
+    }
+    rows = [("what", "against", "ratio", "bar")]
+    for name, (call, bar) in starts.items():
+        rows.append((f"`{name}`", "`python -c pass`", f"{median_seconds(call) / bare:.1f}", f"≤ {bar}"))
+    swept(), by_hand()
+    ratio = median_seconds(swept, 7) / median_seconds(by_hand, 7)
+    rows.append(("1,000,000 scenarios through `sweep`", "the same arithmetic in NumPy by hand", f"{ratio:.2f}", "≤ 3"))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    rows.append(("peak memory of that process", "1 GiB", f"{peak / 2**30:.2f}", "≤ 1"))
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join([lines[0], "|---|---|---|---|", *lines[1:]])
+
+
+def main() -> None:
+    """Print the table; write it into the handbook where asked to."""
+    measured = table()
+    print(measured)
+    if "--write" in sys.argv:
+        before, _, rest = PAGE.read_text(encoding="utf-8").partition(START)
+        after = rest.partition(END)[2]
+        PAGE.write_text(f"{before}{START}\n{measured}\n{END}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""What every test may use: the installed command as a subprocess, and the catalogs as shipped."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import ingest.formulas  # noqa: F401  registers the formulas
+from ingest.catalog.store import Catalog
+
+#: The console script of the environment that runs the tests.
+COMMAND = str(Path(sys.executable).parent / "ingest")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a subprocess left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def data(self):
+        """Standard output as JSON; numbers that are no JSON are refused."""
+
+        def refuse(word):
+            raise AssertionError(f"{word} is no JSON number")
+
+        return json.loads(self.out, parse_constant=refuse)
+
+    @property
+    def refusal(self):
+        """The last line on standard error, which must be the only one that is no warning."""
+        lines = [line for line in self.err.splitlines() if not line.startswith("ingest: warning: ")]
+        assert len(lines) == 1, self.err
+        assert lines[0].startswith("ingest: "), self.err
+        return lines[0].removeprefix("ingest: ")
+
+
+def clean_environment(**extra):
+    """The environment without what would change the catalogs or the look of the output."""
+    dropped = {"INGEST_CATALOGS", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "PYTHONPATH"}
+    kept = {name: value for name, value in os.environ.items() if name not in dropped}
+    return {**kept, "PYTHONIOENCODING": "utf-8", **extra}
+
+
+@pytest.fixture(autouse=True)
+def no_catalogs_of_the_user(monkeypatch, tmp_path_factory):
+    """The person who runs the tests may have catalogs of their own; the tests mean the shipped ones."""
+    empty = tmp_path_factory.getbasetemp() / "no-configuration"
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(empty))
+    monkeypatch.delenv("APPDATA", raising=False)
+    monkeypatch.delenv("INGEST_CATALOGS", raising=False)
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run `ingest` in an empty folder."""
+
+    def call(*words, cwd=None, **environment):
+        done = subprocess.run(
+            [COMMAND, *map(str, words)],
+            cwd=cwd or tmp_path,
+            env=clean_environment(**environment),
+            capture_output=True,
+            encoding="utf-8",
+            timeout=60,
+            check=False,
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def shipped():
+    """The catalogs as shipped, without overlays; one for all tests, since entries never change once read."""
+    catalog = Catalog()
+    return Catalog() if len(catalog.folders) == 1 else _only_shipped(catalog)
+
+
+def _only_shipped(catalog):
+    catalog.folders = catalog.folders[-1:]
+    return catalog
+
+
+@pytest.fixture
+def write_entry(tmp_path):
+    """Write an entry of the user's own into an overlay folder and return that folder."""
+
+    def write(kind, name, text, folder="mine"):
+        path = tmp_path / folder / kind / f"{name}.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return tmp_path / folder
+
+    return write

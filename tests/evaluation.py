@@ -1,0 +1,37 @@
+"""An evaluator for recorded trees that shares nothing with the recorder."""
+
+import math
+import operator
+
+from ingest.expression import Call, Number, Operation, Symbol
+
+OPERATORS = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "**": operator.pow,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+FUNCTIONS = {
+    "minimum": min,
+    "maximum": max,
+    "ceil": math.ceil,
+    "where": lambda condition, yes, no: yes if condition else no,
+    "total": sum,
+}
+
+
+def evaluate(tree, values):
+    """The value of a tree where the symbols have these values."""
+    if isinstance(tree, Number):
+        return tree.value
+    if isinstance(tree, Symbol):
+        return values[tree.name]
+    if isinstance(tree, Operation):
+        return OPERATORS[tree.operator](*(evaluate(part, values) for part in tree.operands))
+    assert isinstance(tree, Call), tree
+    return FUNCTIONS[tree.function](*(evaluate(part, values) for part in tree.arguments))

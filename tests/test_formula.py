@@ -1,0 +1,191 @@
+"""Formulas by name: the registry and the solver."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingest import formula as registry
+from ingest.errors import CyclicQuantity, IngestError, MissingQuantity, UsageError
+from ingest.formula import FORMULAS, LEAVES, Formula, Leaf, check_value, derive, formula, leaf, solve, unit_of
+
+positive = st.floats(1e-3, 1e12)
+
+
+@pytest.fixture
+def own_registry(monkeypatch):
+    """An empty registry, so that a test can define quantities of its own."""
+    formulas, leaves = {}, {}
+    monkeypatch.setattr(registry, "FORMULAS", formulas)
+    monkeypatch.setattr(registry, "LEAVES", leaves)
+    return formulas, leaves
+
+
+def test_a_given_value_wins_over_its_formula():
+    assert solve("gpus", {"nodes": 128, "gpus_per_node": 8, "gpus": 7}) == 7
+
+
+@given(positive)
+def test_every_formula_can_be_overridden(value):
+    assert {name: solve(name, {name: value}) for name in FORMULAS} == dict.fromkeys(FORMULAS, value)
+
+
+def test_a_given_value_in_the_middle_wins_too():
+    given_values = {"samples_per_second_per_gpu": 310, "sample_bytes": 100, "bytes_read_per_sample": 7}
+    assert solve("ingest_bandwidth_per_gpu", given_values) == 2170
+
+
+def test_defaults_are_neutral():
+    base = {"unstalled_samples_per_second_per_gpu": 285.7, "sample_bytes": 2_828_486}
+    assert solve("samples_per_second_per_gpu", base) == 285.7
+    assert solve("bytes_read_per_sample", base) == 2_828_486
+
+
+def test_a_missing_quantity_names_what_to_supply():
+    with pytest.raises(MissingQuantity) as caught:
+        solve("ingest_bandwidth_per_job", {"samples_per_second_per_gpu": 1, "sample_bytes": 1, "nodes": 2})
+    message = str(caught.value)
+    assert caught.value.name == "gpus_per_node"
+    assert "needed for ingest_bandwidth_per_job" in message
+    assert "GPU/node" in message
+    assert "--set gpus_per_node=VALUE" in message
+
+
+def test_a_missing_quantity_that_was_asked_for_itself_is_not_needed_for_another():
+    with pytest.raises(MissingQuantity) as caught:
+        solve("nodes", {})
+    assert "needed for" not in str(caught.value)
+
+
+@pytest.mark.parametrize("call", [lambda name: solve(name, {}), unit_of, lambda name: check_value(name, 1)])
+def test_an_unknown_name_suggests_the_nearest(call):
+    with pytest.raises(UsageError, match="'ingest_bandwith_per_gpu'.*did you mean 'ingest_bandwidth_per_gpu'"):
+        call("ingest_bandwith_per_gpu")
+
+
+def test_an_unknown_name_that_resembles_nothing_suggests_nothing():
+    with pytest.raises(UsageError, match="no quantity is called 'zzz'$"):
+        unit_of("zzz")
+
+
+def test_a_cyclic_quantity_is_refused_with_its_circle(own_registry):
+    formulas, _ = own_registry
+    formulas["hen"] = Formula("hen", lambda egg: egg, ("egg",), "1", "definition", "")
+    formulas["egg"] = Formula("egg", lambda hen: hen, ("hen",), "1", "definition", "")
+    with pytest.raises(CyclicQuantity, match="hen needs egg needs hen; give one of them with --set"):
+        solve("hen", {})
+    assert solve("hen", {"egg": 3}) == 3
+
+
+def test_a_quantity_that_needs_itself_is_refused(own_registry):
+    own_registry[0]["ouroboros"] = Formula("ouroboros", lambda ouroboros: ouroboros, ("ouroboros",), "1", "definition", "")
+    with pytest.raises(CyclicQuantity, match="ouroboros needs ouroboros"):
+        solve("ouroboros", {})
+
+
+@pytest.mark.parametrize("name", sorted(FORMULAS))
+def test_no_shipped_quantity_is_cyclic(name):
+    assert solve(name, dict.fromkeys(LEAVES, 0.5)) > 0
+
+
+def test_a_quantity_on_two_ways_is_computed_once(own_registry):
+    calls = []
+
+    def shared(root):
+        calls.append(root)
+        return root
+
+    formulas, leaves = own_registry
+    leaves["root"] = Leaf("root", "1", "")
+    formulas["shared"] = Formula("shared", shared, ("root",), "1", "definition", "")
+    formulas["left"] = Formula("left", lambda shared: shared, ("shared",), "1", "definition", "")
+    formulas["both"] = Formula("both", lambda shared, left: shared + left, ("shared", "left"), "1", "definition", "")
+    assert solve("both", {"root": 2}) == 4
+    assert calls == [2]
+
+
+def test_the_decorator_returns_the_function_unchanged(own_registry):
+    def area(width, height):
+        """Width times height."""
+        return width * height
+
+    registered = formula(unit="1", source="definition")(area)
+    assert registered is area
+    assert own_registry[0]["area"].needs == ("width", "height")
+    assert own_registry[0]["area"].meaning == "Width times height."
+
+
+@pytest.mark.parametrize("again", [lambda: leaf("twice", "1", ""), lambda: formula("1", "definition")(twice)])
+def test_two_definitions_of_one_quantity_are_refused(own_registry, again):
+    formula("1", "definition")(twice)
+    with pytest.raises(ValueError, match="two definitions of the quantity 'twice'"):
+        again()
+
+
+def twice():
+    """A formula that needs nothing."""
+    return 2
+
+
+def test_a_derivation_keeps_every_step():
+    step = derive("ingest_bandwidth_per_node", {"ingest_bandwidth_per_gpu": 808e6, "gpus_per_node": 8})
+    assert (step.name, step.value, step.formula) == ("ingest_bandwidth_per_node", 6464e6, FORMULAS[step.name])
+    assert [(leaf.name, leaf.value) for leaf in step.leaves()] == [("ingest_bandwidth_per_gpu", 808e6), ("gpus_per_node", 8)]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("nodes", 1.5, "whole number above 0"),
+        ("nodes", 0, "whole number above 0"),
+        ("nodes", -1, "whole number above 0"),
+        ("nodes", float("nan"), "whole number above 0"),
+        ("nodes", float("inf"), "whole number above 0"),
+        ("sample_bytes", 0, "a number above 0"),
+        ("sample_bytes", float("inf"), "a number above 0"),
+        ("accelerator_utilization", 1.01, "above 0 up to 1"),
+        ("accelerator_utilization", 0, "above 0 up to 1"),
+        ("cache_hit_fraction", -0.1, "from 0 up to 1"),
+        ("ingest_bandwidth_per_gpu", -5, "a number above 0"),
+    ],
+)
+def test_values_out_of_range_name_the_range(name, value, expected):
+    with pytest.raises(UsageError, match=f"^--x: found .*, expected .*{expected}.*\\({unit_of(name)}\\)$"):
+        check_value(name, value, "--x")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("nodes", 1), ("nodes", 128.0), ("cache_hit_fraction", 0), ("cache_hit_fraction", 1), ("accelerator_utilization", 1)],
+)
+def test_values_at_the_edge_are_allowed(name, value):
+    assert check_value(name, value) == value
+
+
+@pytest.mark.parametrize("bad", [[1.0, 2.5], [1.0, 0.0], [1.0, float("inf")], [1.0, float("nan")]])
+def test_one_bad_value_spoils_an_array(bad):
+    import numpy
+
+    with pytest.raises(UsageError, match="nodes: found"):
+        check_value("nodes", numpy.array(bad))
+
+
+@pytest.mark.parametrize("name", sorted(FORMULAS))
+def test_every_formula_names_a_source_that_exists(name, shipped):
+    source = FORMULAS[name].source
+    assert source == "definition" or source in shipped.sources
+
+
+@pytest.mark.parametrize("name", sorted(FORMULAS))
+def test_every_formula_needs_quantities_that_exist(name):
+    assert FORMULAS[name].meaning.endswith(".")
+    assert all(unit_of(need) for need in FORMULAS[name].needs)
+
+
+def test_defaults_lie_within_their_own_range():
+    for declared in LEAVES.values():
+        if declared.default is not None:
+            assert check_value(declared.name, declared.default) == declared.default
+
+
+def test_refusals_are_one_kind_of_error():
+    assert all(issubclass(kind, IngestError) for kind in (UsageError, MissingQuantity, CyclicQuantity))

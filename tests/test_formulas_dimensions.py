@@ -1,0 +1,83 @@
+"""Every formula on quantities that carry units: the result must have the dimension that the formula declares."""
+
+import numpy
+import pint
+import pytest
+from evaluation import evaluate
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingest.formula import FORMULAS, LEAVES, unit_of
+from ingest.units import COUNTED
+
+BASE = ("B", "FLOP", "W", "J", "s", *COUNTED)
+
+
+@pytest.fixture(scope="module")
+def units():
+    """Base dimensions of our own: to pint a byte is 8 bit and a bit is dimensionless, to storage it is not."""
+    own = pint.UnitRegistry(None)
+    for name in BASE:
+        own.define(f"{name} = [{name}]")
+    return own
+
+
+def carrying(units, name):
+    """Two, in the unit of the quantity."""
+    return units.Quantity(2.0, written(units, unit_of(name)))
+
+
+def written(units, unit):
+    return units.dimensionless if unit == "1" else units.parse_units(unit)
+
+
+def right_dimension(units, formula):
+    """Whether the formula's result has the declared dimension; adding unlike things is an error of its own."""
+    try:
+        result = formula.function(*(carrying(units, need) for need in formula.needs))
+    except pint.DimensionalityError:
+        return False
+    return units.Quantity(1.0, written(units, formula.unit)).check(getattr(result, "dimensionality", units.dimensionless))
+
+
+@pytest.mark.parametrize("name", sorted(FORMULAS))
+def test_a_formula_yields_the_unit_it_declares(units, name):
+    assert right_dimension(units, FORMULAS[name])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda samples_per_second_per_gpu, bytes_read_per_sample: samples_per_second_per_gpu / bytes_read_per_sample,
+        lambda samples_per_second_per_gpu, bytes_read_per_sample: samples_per_second_per_gpu + bytes_read_per_sample,
+        lambda samples_per_second_per_gpu, bytes_read_per_sample: samples_per_second_per_gpu * bytes_read_per_sample**2,
+        lambda samples_per_second_per_gpu, _: samples_per_second_per_gpu,
+        lambda _, __: 3.0,
+    ],
+)
+def test_a_wrong_formula_does_not_pass(units, wrong):
+    right = FORMULAS["ingest_bandwidth_per_gpu"]
+    assert not right_dimension(units, type(right)(right.name, wrong, right.needs, right.unit, right.source, right.where))
+
+
+@pytest.mark.parametrize("name", [*sorted(FORMULAS), *sorted(LEAVES)])
+def test_every_unit_is_made_of_base_units(units, name):
+    assert set(unit_of(name).split("/")) <= {*BASE, "1"}
+    assert written(units, unit_of(name)) is not None
+
+
+@pytest.mark.parametrize("name", sorted(FORMULAS))
+@given(data=st.data())
+def test_number_array_and_recorder_agree(name, data):
+    made = FORMULAS[name]
+    values = [data.draw(st.floats(1e-2, 1e12), label=need) for need in made.needs]
+    number = made.function(*values)
+    array = made.function(*(numpy.array([item]) for item in values))
+    assert evaluate(made.tree(), dict(zip(made.needs, values, strict=True))) == number
+    assert array.tolist() == pytest.approx([number], rel=1e-14)
+
+
+@pytest.mark.parametrize("name", sorted(FORMULAS))
+def test_a_formula_has_a_worked_example(name):
+    example = FORMULAS[name].function.__doc__.partition(">>> ")[2]
+    assert f"{name}(" in example

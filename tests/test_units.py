@@ -1,0 +1,174 @@
+"""Text to base units and back."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingest.errors import UsageError
+from ingest.units import BINARY, DECIMAL, display, exact, parse, physical, unit_factor
+
+WRITTEN = [
+    ("16MiB", "B/sample", 16 * 2**20),
+    ("16 MiB", "B/sample", 16 * 2**20),
+    ("  16  MiB ", "B/sample", 16 * 2**20),
+    ("2.83 MB", "B/sample", 2_830_000),
+    ("2.83MB/sample", "B/sample", 2_830_000),
+    ("1 GB", "B", 10**9),
+    ("1 GiB", "B", 2**30),
+    ("1 kB", "B", 1000),
+    ("1 KB", "B", 1000),
+    ("1 KiB", "B", 1024),
+    ("8 b", "B", 1),
+    ("400 Gb/s", "B/s/node", 50 * 10**9),
+    ("400 Gbit/s", "B/s/node", 50 * 10**9),
+    ("400 Gbps", "B/s/node", 50 * 10**9),
+    ("3.35 TB/s", "B/s/GPU", 3_350_000_000_000),
+    ("3.35TBps", "B/s/GPU", 3_350_000_000_000),
+    ("35 TFLOP/s", "FLOP/s/GPU", 35 * 10**12),
+    ("35 TFLOPS", "FLOP/s/GPU", 35 * 10**12),
+    ("35 TFLOP/s/GPU", "FLOP/s/GPU", 35 * 10**12),
+    ("247 GFLOP", "FLOP/sample", 247 * 10**9),
+    ("247 GFLOPs", "FLOP/sample", 247 * 10**9),
+    ("30 min", "s", 1800),
+    ("1.5 h", "s", 5400),
+    ("2 hours", "s", 7200),
+    ("1 day", "s", 86400),
+    ("5 ms", "s", 0.005),
+    ("70%", "1", 0.7),
+    ("70 %", "1", 0.7),
+    ("0.7", "1", 0.7),
+    ("15T", "token", 15 * 10**12),
+    ("15T tokens", "token", 15 * 10**12),
+    ("1e3", "sample/s/GPU", 1000),
+    ("1,281,167", "sample", 1_281_167),
+    ("1_000", "sample", 1000),
+    ("310", "sample/s/GPU", 310),
+    ("310 samples/s", "sample/s/GPU", 310),
+    ("700 W", "W/GPU", 700),
+    ("1.2 MJ", "J", 1_200_000),
+    (310, "sample/s/GPU", 310),
+    (0.5, "1", 0.5),
+]
+
+OTHER_KIND = [
+    ("16MB", "FLOP/s/GPU"),
+    ("16 MB", "FLOP/sample"),
+    ("247 GFLOP", "B/sample"),
+    ("247 GFLOP", "FLOP/s/GPU"),
+    ("35 TFLOP/s", "FLOP/sample"),
+    ("16 MB", "B/s/GPU"),
+    ("16 MB/s", "B/sample"),
+    ("30 min", "B"),
+    ("70%", "B/sample"),
+    ("15T tokens", "sample"),
+    ("8 GPUs", "node"),
+    ("300 files/s", "sample/s"),
+    ("1 s", "1"),
+    ("400 W", "J"),
+]
+
+NOT_A_NUMBER = ["", " ", "many", "nan", "NaN", "inf", "-inf", "MiB", "1..2", "--5", "0x10", "1 2", "½", None, True, [1], {"value": 1}]
+
+
+@pytest.mark.parametrize(("written", "unit", "expected"), WRITTEN)
+def test_sizes_and_rates_are_read_as_people_write_them(written, unit, expected):
+    assert parse(written, unit, "--x") == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize(("written", "unit"), [("16MiB", "B"), ("2.83 MB", "B"), ("0.1 kB", "B"), ("1e3", "B")])
+def test_whole_bytes_are_integers(written, unit):
+    assert isinstance(parse(written, unit, "--x"), int)
+
+
+@pytest.mark.parametrize(("written", "unit"), OTHER_KIND)
+def test_a_unit_of_another_kind_is_refused(written, unit):
+    with pytest.raises(UsageError, match=r"^--x: .*expected") as caught:
+        parse(written, unit, "--x")
+    assert written in str(caught.value)
+
+
+@pytest.mark.parametrize("written", NOT_A_NUMBER)
+def test_what_is_no_number_is_refused(written):
+    with pytest.raises(UsageError, match=r"^--x: .*(for example|unknown unit)"):
+        parse(written, "B/sample", "--x")
+
+
+@pytest.mark.parametrize("written", [math.nan, math.inf, -math.inf, "1e999", "1e308 TB"])
+def test_numbers_that_are_not_finite_are_refused(written):
+    with pytest.raises(UsageError, match="finite"):
+        parse(written, "B", "--x")
+
+
+@pytest.mark.parametrize(("written", "nearest"), [("16 MIB", "MiB"), ("35 TFLOQ/s", "TFLOP"), ("3 samlpes/s", "sample")])
+def test_an_unknown_unit_names_the_nearest(written, nearest):
+    with pytest.raises(UsageError, match=f"unknown unit .*did you mean '{nearest}'"):
+        parse(written, "B", "--x")
+
+
+def test_lower_case_b_is_a_bit_and_upper_case_a_byte():
+    assert parse("8 Gb/s", "B/s", "--x") == parse("1 GB/s", "B/s", "--x")
+
+
+@given(st.integers(1, 10**9), st.sampled_from(sorted(BINARY)))
+def test_binary_sizes_are_exact(count, prefix):
+    assert parse(f"{count} {prefix}B", "B", "--x") == count * BINARY[prefix]
+
+
+@given(st.integers(1, 10**9), st.sampled_from(sorted(DECIMAL)))
+def test_decimal_sizes_are_exact(count, prefix):
+    assert parse(f"{count} {prefix}B", "B", "--x") == count * DECIMAL[prefix]
+
+
+@given(st.floats(1e-12, 1e30, allow_nan=False))
+def test_a_bare_number_is_in_base_units(number):
+    assert parse(repr(number), "B/s", "--x") == pytest.approx(number, rel=1e-12)
+
+
+@given(st.floats(1e-3, 1e17), st.sampled_from(["B/s/GPU", "FLOP/s/GPU", "FLOP/sample", "s", "W/GPU"]))
+def test_what_is_displayed_reads_back_within_four_digits(number, unit):
+    shown = display(number, unit, binary=False)
+    assert parse(shown, unit, "--x") == pytest.approx(number, rel=6e-4)
+
+
+@given(st.floats(1024, 1e17))
+def test_decimal_and_binary_beside_it_are_the_same_size(number):
+    decimal, _, binary = display(number, "B").removesuffix(")").partition(" (")
+    assert parse(decimal, "B", "--x") == pytest.approx(parse(binary, "B", "--x"), rel=1.1e-3)
+
+
+@pytest.mark.parametrize(
+    ("number", "unit", "shown"),
+    [
+        (808_098_450.2, "B/s/GPU", "808.1 MB/s (770.7 MiB/s)"),
+        (2_828_486, "B/sample", "2.828 MB/sample (2.697 MiB/sample)"),
+        (999, "B", "999 B"),
+        (999_999, "B", "1 MB (976.6 KiB)"),
+        (0, "B", "0 B"),
+        (1, "GPU", "1 GPU"),
+        (1024, "GPU", "1,024 GPUs"),
+        (285.714, "sample/s/GPU", "285.7 samples/s"),
+        (989.4e12, "FLOP/s/GPU", "989.4 TFLOP/s"),
+        (1.792, "s", "1.792 s"),
+        (0.0035, "s", "3.5 ms"),
+        (5400, "s", "1.5 h"),
+        (3.79e25, "FLOP", "37,900 ZFLOP"),
+    ],
+)
+def test_display_is_decimal_first_with_four_digits(number, unit, shown):
+    assert display(number, unit) == shown
+
+
+@given(st.floats(1e-30, 1e30))
+def test_exact_keeps_ten_digits(number):
+    assert float(exact(number).replace(",", "")) == pytest.approx(number, rel=1e-9)
+
+
+@pytest.mark.parametrize("short", ["Gbps", "GBps", "TFLOPS"])
+def test_shorthand_is_a_rate(short):
+    assert unit_factor(short)[1].endswith("/s")
+
+
+def test_things_counted_are_no_physical_unit():
+    assert physical("FLOP/parameter/token") == "FLOP"
