@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ingest.ladder import family_of, protocol_rates
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ NEGLIGIBLE_SHARE = 0.01
 
 def warnings_for(answer: Estimate) -> list[str]:
     """Return what a buyer should know before using the answer."""
-    return [line for rule in (_basis, _bytes, _precision, _tokens, _clients, _nic, _unused) for line in rule(answer)]
+    return [line for rule in (_basis, _bytes, _precision, _faster, _tokens, _clients, _nic, _unused) for line in rule(answer)]
 
 
 def _basis(answer: Estimate) -> Iterator[str]:
@@ -33,6 +34,20 @@ def _bytes(answer: Estimate) -> Iterator[str]:
 def _precision(answer: Estimate) -> Iterator[str]:
     if answer.question.precision is None and answer.precision != "bf16" and answer.model is not None:
         yield f"{answer.model.id} has only been measured at {answer.precision}: answered at that precision"
+
+
+def _faster(answer: Estimate) -> Iterator[str]:
+    """A lower precision may have been measured faster, and then asks more of the storage."""
+    if answer.basis != "measured" or answer.model is None or answer.gpu is None or answer.question.protocol:
+        return
+    rates = [rate for rate in answer.catalog.rates(answer.model) if rate.gpu == answer.gpu.id]
+    for precision in dict.fromkeys(family_of(rate.precision)[0] for rate in rates):
+        if precision in family_of(answer.precision):
+            continue
+        found = [rate.value for rate in protocol_rates(answer.model, rates, precision)]
+        if found and max(found) > 1.1 * answer.results["samples_per_second_per_gpu"].value:
+            rate = f"up to {max(found):,.4g} samples/s per GPU"
+            yield f"measured at {precision} too, {rate}: --precision {precision} asks more of the storage"
 
 
 def _tokens(answer: Estimate) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.axes import parse_axis
 from ingest.catalog.store import Catalog
+from ingest.errors import UsageError
 from ingest.estimate import Estimate, estimate
 from ingest.formula import unit_of
 from ingest.question import question_of
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from ingest.validation import Validation
 
 Written = str | float
+#: Each is a whole page with sources; more are the business of `sweep`.
+MOST_SCENARIOS = 1000
+
 Many = str | float | Sequence[str] | Sequence[float]
 
 
@@ -121,6 +126,9 @@ def bw(
     options = {name: value for name, value in locals().items() if name not in ("model", "gpu", "nodes")}
     catalog = Catalog(catalogs)
     axes = [_names(model), _names(gpu), _numbers(nodes)]
+    count = math.prod(map(len, axes))
+    if count > MOST_SCENARIOS:
+        raise UsageError(f"--nodes: {count:,} scenarios, expected at most {MOST_SCENARIOS:,}; `ingest sweep` takes millions")
     answers = tuple(
         estimate(question_of({**options, "model": one, "gpu": other, "nodes": size}), catalog)
         for one, other, size in product(*axes)

@@ -8,7 +8,7 @@ from ingest.errors import UsageError
 from ingest.units import parse
 
 #: A range with more points than this is a slip of the pen.
-MAX_POINTS = 100_000_000
+MAX_POINTS = 10_000_000
 
 
 def parse_axis(written: str, unit: str, what: str) -> list[float]:

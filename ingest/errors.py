@@ -52,5 +52,8 @@ def nearest(found: str, known: Iterable[str]) -> str:
     """
     import difflib
 
-    matches = difflib.get_close_matches(found.lower(), list(known), n=1, cutoff=0.6)
-    return f"; did you mean '{matches[0]}'?" if matches else ""
+    by_lower: dict[str, str] = {}
+    for word in known:
+        by_lower.setdefault(word.lower(), word)
+    matches = difflib.get_close_matches(found.lower(), by_lower, n=1, cutoff=0.6)
+    return f"; did you mean '{by_lower[matches[0]]}'?" if matches else ""

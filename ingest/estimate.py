@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ingest import ladder
 from ingest.catalog.records import Gpu, Model, Node, Storage
 from ingest.catalog.store import Catalog
-from ingest.errors import MissingQuantity
+from ingest.errors import MissingQuantity, UsageError
 from ingest.formula import FORMULAS, Step, derive, unit_of
 from ingest.known import known_quantities, machine, set_by_user
 from ingest.ladder import Given, Rung, from_catalog
@@ -265,7 +266,12 @@ class _Ends:
 
     def quantity(self, name: str) -> Quantity:
         """A result and its range."""
-        value, *ends = (derive(name, given, steps).value for given, steps in self.sides)
+        try:
+            value, *ends = (derive(name, given, steps).value for given, steps in self.sides)
+        except OverflowError:
+            value = float("inf")
+        if not math.isfinite(value):
+            raise UsageError(f"{name} is beyond what a number can hold: expected smaller inputs")
         unit = FORMULAS[name].unit
         return Quantity(value, unit) if ends[0] == ends[1] else Quantity(value, unit, min(value, *ends), max(value, *ends))
 

@@ -88,7 +88,7 @@ class Expression:
     def __floordiv__(self, other: Num) -> NoReturn:
         raise NotRecordable("a formula cannot use // or %: write ceil(a / b)")
 
-    __mod__ = __rmod__ = __rfloordiv__ = __divmod__ = __floordiv__
+    __mod__ = __rmod__ = __rfloordiv__ = __divmod__ = __rdivmod__ = __floordiv__
 
     def __array__(self, *_: object) -> NoReturn:
         raise NotRecordable("a formula cannot use numpy.*: write minimum, maximum, ceil, where or total")

@@ -25,11 +25,11 @@ def machine(asked: Question, catalog: Catalog) -> tuple[Node | None, Gpu | None]
     gpu = catalog.get(Gpu, asked.gpu) if asked.gpu else None
     node = catalog.get(Node, asked.node) if asked.node else None
     if node is not None and gpu is None:
-        gpu = catalog.get(Gpu, node.gpu)
+        gpu = catalog.referred(Gpu, node.gpu, by=node.path)
     elif node is not None and gpu is not None and node.gpu != gpu.id:
         raise UsageError(f"--node: {node.id} carries {node.gpu}, not {gpu.id}; expected a node with that GPU, or no --gpu")
     elif node is None and gpu is not None and gpu.usual_node:
-        node = catalog.get(Node, gpu.usual_node)
+        node = catalog.referred(Node, gpu.usual_node, by=gpu.path)
     return node, gpu
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ingest.catalog.records import Family, Gpu, Model, Protocol, Rate, Scaling, Value
 from ingest.catalog.store import Catalog
-from ingest.errors import IngestError, UsageError
+from ingest.errors import IngestError, UsageError, nearest
 from ingest.formula import solve
 from ingest.units import exact
 
@@ -90,7 +90,8 @@ def family_of(precision: str) -> tuple[str, ...]:
     for members in FAMILIES:
         if precision in members:
             return members
-    raise UsageError(f"--precision: found '{precision}', expected one of {', '.join(sum(FAMILIES, ()))}")
+    known = sum(FAMILIES, ())
+    raise UsageError(f"--precision: found '{precision}', expected one of {', '.join(known)}{nearest(precision, known)}")
 
 
 def peak_of(gpu: Gpu, precision: str) -> Given | None:
@@ -270,9 +271,10 @@ def transferred(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protoc
     for rate in protocol_rates(model, catalog.rates(model), precision):
         if rate.gpu == gpu.id or (protocol and rate.protocol != protocol):
             continue
-        if not protocol and catalog.get(Protocol, rate.protocol).form == "emulation":
+        file = model.path.with_suffix(".csv")
+        if not protocol and catalog.referred(Protocol, rate.protocol, by=file).form == "emulation":
             continue
-        source = catalog.get(Gpu, rate.gpu)
+        source = catalog.referred(Gpu, rate.gpu, by=file)
         source_peak = peak_of(source, precision)
         if source_peak is None or source.memory_bandwidth is None:
             continue
@@ -348,7 +350,7 @@ def efficiency(catalog: Catalog, model: Model | None, gpu: Gpu, precision: str, 
         note = f"utilization of {model.name} on {len(own)} GPU{'s' if len(own) > 1 else ''}"
         given = Given(value, low, high, source="ingest-rates", grade="derived", note=note, parts=parts)
     else:
-        shared = catalog.get(Family, model.family).efficiency
+        shared = catalog.referred(Family, model.family, by=model.path).efficiency
         if shared is None:
             return None
         given, note = from_catalog(shared), f"utilization of its class ({model.family}), not of this model"

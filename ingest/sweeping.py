@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingest import ladder
-from ingest.axes import parse_axis
+from ingest.axes import MAX_POINTS, parse_axis
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError, MissingQuantity, UsageError
 from ingest.estimate import RESULTS, Estimate, estimate
@@ -72,8 +73,11 @@ class Sweep:
         if "nodes" in options and "nodes" not in written and not isinstance(options["nodes"], (int, float)):
             written["nodes"] = options.pop("nodes")
         numbers = {name: _axis(name, values) for name, values in written.items()}
-        if not numbers:
-            raise UsageError("sweep: expected at least one range, such as nodes=1..1024*2")
+        if all(values.size == 1 for values in numbers.values()):
+            raise UsageError("sweep: expected at least one range of several values, such as nodes=1..1024*2")
+        count = math.prod(values.size for values in numbers.values())
+        if count > MAX_POINTS:
+            raise UsageError(f"sweep: {count:,} scenarios, expected at most {MAX_POINTS:,}")
         catalog = Catalog(options.get("catalogs") or ())
         choices = [_names(options.get(name)) for name in ("model", "gpu")]
         grids = tuple(_grid({**options, "model": model, "gpu": gpu}, numbers, catalog) for model, gpu in product(*choices))

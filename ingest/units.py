@@ -112,12 +112,12 @@ def parse(written: object, unit: str, what: str) -> float:
         UsageError: no number, not finite, an unknown unit, or a unit of another kind.
     """
     if isinstance(written, bool) or not isinstance(written, (int, float, str)):
-        raise UsageError(f"{what}: found {written!r}, expected {_example(unit)}")
+        raise UsageError(f"{what}: found {written!r}, expected a finite number, {_example(unit)}")
     if isinstance(written, (int, float)):
         return _finite(written, written, unit, what)
     match = _NUMBER.match(written)
     if match is None:
-        raise UsageError(f"{what}: found '{written}', expected {_example(unit)}")
+        raise UsageError(f"{what}: found '{written}', expected a finite number, {_example(unit)}")
     digits = match[1].replace("_", "").replace(",", "")
     number: float = float(digits) if re.search("[.eE]", digits) else int(digits)
     suffix = match[2]

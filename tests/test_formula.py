@@ -58,12 +58,12 @@ def test_a_missing_quantity_that_was_asked_for_itself_is_not_needed_for_another(
 
 @pytest.mark.parametrize("call", [lambda name: solve(name, {}), unit_of, lambda name: check_value(name, 1)])
 def test_an_unknown_name_suggests_the_nearest(call):
-    with pytest.raises(UsageError, match="'ingest_bandwith_per_gpu'.*did you mean 'ingest_bandwidth_per_gpu'"):
+    with pytest.raises(UsageError, match=r"'ingest_bandwith_per_gpu'.*did you mean 'ingest_bandwidth_per_gpu'"):
         call("ingest_bandwith_per_gpu")
 
 
 def test_an_unknown_name_that_resembles_nothing_suggests_nothing():
-    with pytest.raises(UsageError, match="no quantity is called 'zzz'$"):
+    with pytest.raises(UsageError, match=r"no quantity is called 'zzz'$"):
         unit_of("zzz")
 
 
@@ -115,7 +115,8 @@ def test_the_decorator_returns_the_function_unchanged(own_registry):
 
 
 @pytest.mark.parametrize("again", [lambda: leaf("twice", "1", ""), lambda: formula("1", "definition")(twice)])
-def test_two_definitions_of_one_quantity_are_refused(own_registry, again):
+@pytest.mark.usefixtures("own_registry")
+def test_two_definitions_of_one_quantity_are_refused(again):
     formula("1", "definition")(twice)
     with pytest.raises(ValueError, match="two definitions of the quantity 'twice'"):
         again()
@@ -161,7 +162,7 @@ def test_values_at_the_edge_are_allowed(name, value):
     assert check_value(name, value) == value
 
 
-@pytest.mark.parametrize("bad", [[1.0, 2.5], [1.0, 0.0], [1.0, float("inf")], [1.0, float("nan")]])
+@pytest.mark.parametrize("bad", [[1.0, 2.5], [1.0, 0.0], [1.0, -3.0], [1.0, float("nan")]])
 def test_one_bad_value_spoils_an_array(bad):
     import numpy
 

@@ -69,7 +69,25 @@ OTHER_KIND = [
     ("400 W", "J"),
 ]
 
-NOT_A_NUMBER = ["", " ", "many", "nan", "NaN", "inf", "-inf", "MiB", "1..2", "--5", "0x10", "1 2", "½", None, True, [1], {"value": 1}]
+NOT_A_NUMBER = [
+    "",
+    " ",
+    "many",
+    "nan",
+    "NaN",
+    "inf",
+    "-inf",
+    "MiB",
+    "1..2",
+    "--5",
+    "0x10",
+    "1 2",
+    "½",
+    None,
+    True,
+    [1],
+    {"value": 1},
+]
 
 
 @pytest.mark.parametrize(("written", "unit", "expected"), WRITTEN)

@@ -188,7 +188,7 @@ def _check_file(catalog: Catalog, folder: Path, path: Path) -> None:
     elif inside == ("aliases.yaml",):
         for kind, names in catalog.aliases.items():
             for name in names.values():
-                catalog.get(KINDS[kind], name)
+                catalog.referred(KINDS[kind], name, by=path)
     elif len(inside) == 2 and inside[0] in KINDS:
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", path.stem):
             raise IngestError(f"{path}: '{path.stem}' is no id, expected lower-case letters, digits and hyphens")
@@ -200,14 +200,14 @@ def _check_file(catalog: Catalog, folder: Path, path: Path) -> None:
 def _check_references(catalog: Catalog, entry: Entry) -> None:
     """Ids that an entry names must exist."""
     if isinstance(entry, Model):
-        catalog.get(KINDS["families"], entry.family)
+        catalog.referred(KINDS["families"], entry.family, by=entry.path)
         for rate in catalog.rates(entry):
-            catalog.get(Gpu, rate.gpu)
-            catalog.get(KINDS["protocols"], rate.protocol)
+            catalog.referred(Gpu, rate.gpu, by=entry.path.with_suffix(".csv"))
+            catalog.referred(KINDS["protocols"], rate.protocol, by=entry.path.with_suffix(".csv"))
     elif isinstance(entry, Gpu) and entry.usual_node:
-        catalog.get(Node, entry.usual_node)
+        catalog.referred(Node, entry.usual_node, by=entry.path)
     elif isinstance(entry, Node):
-        catalog.get(Gpu, entry.gpu)
+        catalog.referred(Gpu, entry.gpu, by=entry.path)
 
 
 def path(*, catalogs: Folders = ()) -> tuple[Path, ...]:

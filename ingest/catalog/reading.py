@@ -14,6 +14,7 @@ from ingest.errors import CatalogError
 
 #: No catalog file comes near this; what does is an accident or an attack.
 MAX_BYTES = 2_000_000
+MAX_DEPTH = 20
 
 _NUMBER = re.compile(r"[+-]?(\d[\d_]*)(\.\d*)?([eE][+-]?\d+)?|[+-]?\.(?:inf|nan)|[+-]?\.\d+", re.IGNORECASE)
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None, "": None}
@@ -30,6 +31,25 @@ def read_yaml(path: Path) -> Any:
         CatalogError: unreadable, too large, not YAML, or with tags, anchors or duplicate keys; with the line.
     """
     return _build(_compose(path), path, set())
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a catalog file.
+
+    Raises:
+        CatalogError: unreadable, too large, or not UTF-8.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise CatalogError(f"{path}: cannot be read: {error.strerror}") from None
+    if len(raw) > MAX_BYTES:
+        raise CatalogError(f"{path}: {len(raw):,} bytes, expected a catalog file of at most {MAX_BYTES:,} bytes")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise CatalogError(f"{path}:{line}: byte {error.start} is not UTF-8, expected text") from None
 
 
 def line_of(path: Path, keys: tuple[str, ...]) -> int:
@@ -58,31 +78,24 @@ def line_of(path: Path, keys: tuple[str, ...]) -> int:
 def _compose(path: Path) -> Any:
     import yaml
 
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise CatalogError(f"{path}: cannot be read: {error.strerror}") from None
-    if len(raw) > MAX_BYTES:
-        raise CatalogError(f"{path}: {len(raw):,} bytes, expected a catalog file of at most {MAX_BYTES:,} bytes")
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise CatalogError(f"{path}: byte {error.start} is not UTF-8 text, expected YAML") from None
+    text = read_text(path)
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
         node = yaml.compose(text, Loader=loader)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
-        line = f":{mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or "nested too deeply or with forbidden characters"
-        raise CatalogError(f"{path}{line}: not readable as YAML: {problem}") from None
+        line = mark.line + 1 if mark else text.count("\n", 0, getattr(error, "position", 0)) + 1
+        problem = getattr(error, "problem", None) or "nested too deeply, or a control character"
+        raise CatalogError(f"{path}:{line}: not readable as YAML: {problem}") from None
     if node is None:
         raise CatalogError(f"{path}: empty, expected a catalog entry (`ingest catalog new` writes a template)")
     return node
 
 
-def _build(node: Any, path: Path, seen: set[int]) -> Any:
+def _build(node: Any, path: Path, seen: set[int], depth: int = 0) -> Any:
     place = f"{path}:{node.start_mark.line + 1}"
+    if depth > MAX_DEPTH:
+        raise CatalogError(f"{place}: nested more than {MAX_DEPTH} deep, expected a catalog entry")
     if id(node) in seen:
         raise CatalogError(f"{place}: anchors and aliases are not allowed, expected each value written out")
     seen.add(id(node))
@@ -91,14 +104,14 @@ def _build(node: Any, path: Path, seen: set[int]) -> Any:
     if node.id == "scalar":
         return _scalar(node.value) if node.style in (None, "") else node.value
     if node.id == "sequence":
-        return [_build(item, path, seen) for item in node.value]
+        return [_build(item, path, seen, depth + 1) for item in node.value]
     mapping: dict[str, Any] = {}
     for key, value in node.value:
         if key.id != "scalar":
             raise CatalogError(f"{place}: a key is not text, expected a name")
         if key.value in mapping:
             raise CatalogError(f"{path}:{key.start_mark.line + 1}: duplicate key '{key.value}', expected it once")
-        mapping[key.value] = _build(value, path, seen)
+        mapping[key.value] = _build(value, path, seen, depth + 1)
     return mapping
 
 

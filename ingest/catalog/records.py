@@ -37,13 +37,14 @@ class Source(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """How a field is read from YAML: the form, its unit, the keys of a table, whether it must be there, its default."""
+    """How a field is read from YAML: the form, its unit, the keys of a table, its default, whether it must be there."""
 
     form: str
     default: Any
     unit: str = ""
     keys: tuple[str, ...] = ()
     required: bool = False
+    zero: bool = False
 
 
 def text(required: bool = False) -> Any:
@@ -56,9 +57,9 @@ def texts() -> Any:
     return Shape("texts", ())
 
 
-def value(unit: str, required: bool = False) -> Any:
-    """A field that holds one sourced value."""
-    return Shape("value", None, unit=unit, required=required)
+def value(unit: str, required: bool = False, zero: bool = False) -> Any:
+    """A field that holds one sourced value; `zero` where having none of a thing is an answer."""
+    return Shape("value", None, unit=unit, required=required, zero=zero)
 
 
 def values(unit: str, keys: tuple[str, ...] = ()) -> Any:
@@ -190,10 +191,10 @@ class Node(Entry):
     compute_nic_bandwidth: Value | None = value("B/s/node")
     storage_nics: str = text()
     storage_nic_bandwidth: Value | None = value("B/s/node")
-    nvme_drives: Value | None = value("1")
-    nvme_bytes: Value | None = value("B/node")
-    nvme_read_bandwidth: Value | None = value("B/s/node")
-    nvme_write_bandwidth: Value | None = value("B/s/node")
+    nvme_drives: Value | None = value("1", zero=True)
+    nvme_bytes: Value | None = value("B/node", zero=True)
+    nvme_read_bandwidth: Value | None = value("B/s/node", zero=True)
+    nvme_write_bandwidth: Value | None = value("B/s/node", zero=True)
 
 
 class Storage(Entry):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ingest.catalog.reading import line_of
+from ingest.catalog.reading import line_of, read_text
 from ingest.catalog.records import GRADES, PRECISIONS, Encoding, Entry, Rate, Record, Shape, Source, Value
 from ingest.errors import CatalogError, UsageError, nearest
 from ingest.units import parse
@@ -66,7 +66,7 @@ class Reader:
         if shape.form == "notes":
             return {name: str(note) for name, note in self.mapping(item, keys).items()}
         if shape.form == "value":
-            return self.value(item, shape.unit, keys)
+            return self.value(item, shape, keys)
         if shape.form == "encodings":
             return {
                 name: Encoding(**self.fields(Encoding, self.mapping(part, (*keys, name)), (*keys, name)))
@@ -76,7 +76,7 @@ class Reader:
         for name in table:
             if shape.keys and name not in shape.keys:
                 raise self.fail((*keys, name), f"unknown key '{name}', expected one of {_some(shape.keys, name)}")
-        return {name: self.value(part, shape.unit, (*keys, name)) for name, part in table.items()}
+        return {name: self.value(part, shape, (*keys, name)) for name, part in table.items()}
 
     def mapping(self, item: Any, keys: Keys) -> dict[str, Any]:
         """A mapping, or the error that it is none."""
@@ -84,8 +84,9 @@ class Reader:
             raise self.fail(keys, f"found {item!r}, expected keys and values")
         return item
 
-    def value(self, item: Any, unit: str, keys: Keys) -> Value:
+    def value(self, item: Any, shape: Shape, keys: Keys) -> Value:
         """A sourced value in base units."""
+        unit = shape.unit
         parts = self.mapping(item, keys)
         allowed = Value._fields
         for key in parts:
@@ -101,7 +102,7 @@ class Reader:
         self.source(parts["source"], (*keys, "source"))
         written = parts["unit"]
         numbers = {
-            name: self.number(parts[name], written, unit, (*keys, name))
+            name: self.number(parts[name], written, shape, (*keys, name))
             for name in ("value", "low", "high")
             if parts.get(name) is not None
         }
@@ -111,16 +112,17 @@ class Reader:
         where, note = (str(parts.get(name) or "") for name in ("where", "note"))
         return Value(**numbers, unit=unit, source=parts["source"], grade=parts["grade"], where=where, note=note)
 
-    def number(self, item: Any, written: Any, unit: str, keys: Keys) -> float:
-        """A finite, non-negative number in base units; zero only where none of a thing is an answer."""
+    def number(self, item: Any, written: Any, shape: Shape, keys: Keys) -> float:
+        """A finite number in base units, above 0; zero only where having none of a thing is an answer."""
+        unit = shape.unit
         if isinstance(item, bool) or not isinstance(item, (int, float)):
             raise self.fail(keys, f"found {item!r}, expected a number (the unit stands in 'unit')")
         try:
             number = parse(f"{item!r} {'' if str(written) == '1' else written}", unit, "value")
         except UsageError as error:
             raise self.fail(keys, str(error).removeprefix("value: ")) from None
-        if number < 0:
-            raise self.fail(keys, f"found {item:g}, expected a number from 0 ({unit})")
+        if number < 0 or (number == 0 and not shape.zero):
+            raise self.fail(keys, f"found {item:g}, expected a number {'from' if shape.zero else 'above'} 0 ({unit})")
         return number
 
     def source(self, found: Any, keys: Keys) -> None:
@@ -158,12 +160,14 @@ def read_rates(path: Path, reader: Reader) -> tuple[Rate, ...]:
         CatalogError: a wrong header, a rate that is no positive number, an unknown precision, source or grade.
     """
     columns = list(Rate._fields)
-    with path.open(encoding="utf-8", newline="") as lines:
-        rows = csv.reader(lines)
+    rows = csv.reader(read_text(path).splitlines())
+    try:
         header = next(rows, [])
         if header != columns:
             raise CatalogError(f"{path}:1: found the columns {','.join(header)}, expected {','.join(columns)}")
         return tuple(_rate(path, rows.line_num, row, reader) for row in rows)
+    except csv.Error as error:
+        raise CatalogError(f"{path}:{rows.line_num}: not readable as CSV: {error}") from None
 
 
 def _rate(path: Path, line: int, row: list[str], reader: Reader) -> Rate:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar, cast
 
-from ingest.catalog.reading import read_yaml
+from ingest.catalog.reading import line_of, read_yaml
 from ingest.catalog.records import KINDS, Entry, Rate, Source
 from ingest.catalog.schema import Reader, read_rates, read_sources
 from ingest.errors import CatalogError, UsageError, nearest
@@ -65,6 +65,17 @@ class Catalog:
         if key not in self._entries:
             self._entries[key] = self._load(record, self._find(record.kind, name))
         return cast(AnyEntry, self._entries[key])
+
+    def referred(self, record: type[AnyEntry], name: str, by: Path) -> AnyEntry:
+        """Return an entry that another file names.
+
+        Raises:
+            CatalogError: there is none, with the file that names it.
+        """
+        try:
+            return self.get(record, name)
+        except UsageError as error:
+            raise CatalogError(f"{by}: {error}") from None
 
     def _find(self, kind: str, name: str) -> Path:
         if name.endswith((".yaml", ".yml")) or "/" in name or os.sep in name:
@@ -132,9 +143,13 @@ class Catalog:
             path = folder / "aliases.yaml"
             if not path.is_file():
                 continue
-            for kind, names in read_yaml(path).items():
+            data = read_yaml(path)
+            if not isinstance(data, dict):
+                raise CatalogError(f"{path}:1: found no keys and values, expected a table per kind: {', '.join(KINDS)}")
+            for kind, names in data.items():
                 if kind not in KINDS or not isinstance(names, dict):
-                    raise CatalogError(f"{path}: found '{kind}', expected one of {', '.join(KINDS)}")
+                    line = line_of(path, (kind,))
+                    raise CatalogError(f"{path}:{line}: found '{kind}', expected a table of names under {', '.join(KINDS)}")
                 merged.setdefault(kind, {}).update({alias.lower(): str(name) for alias, name in names.items()})
         return merged
 

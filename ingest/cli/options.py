@@ -7,10 +7,23 @@ from typing import Any, TypeVar
 
 import click
 
+from ingest.errors import nearest
 from ingest.report.output import FORMATS, format_of, render, terminal_width, write_whole
 from ingest.report.page import Page
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class OneOf(click.Choice[str]):
+    """A choice whose refusal names the nearest value."""
+
+    name = "choice"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value not in self.choices:
+            known = ", ".join(self.choices)
+            self.fail(f"found '{value}', expected one of {known}{nearest(str(value), self.choices)}", param, ctx)
+        return str(value)
 
 
 def _stacked(options: list[Callable[[Command], Command]]) -> Callable[[Command], Command]:
@@ -26,7 +39,7 @@ def output_options(function: Command) -> Command:
     """`--format` and `--output`."""
     return _stacked(
         [
-            click.option("--format", "form", type=click.Choice(FORMATS), help="How to show the result. [default: table]"),
+            click.option("--format", "form", type=OneOf(FORMATS), help="table, json, csv or markdown. [default: table]"),
             click.option("-o", "--output", metavar="FILE", help="Write to a file; its suffix chooses the format."),
         ]
     )(function)

@@ -1,0 +1,70 @@
+"""Lists and ranges as people write them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingest.axes import parse_axis
+from ingest.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("written", "unit", "expected"),
+    [
+        ("128", "node", [128]),
+        ("1,8,128", "node", [1, 8, 128]),
+        ("1, 8", "node", [1, 8]),
+        ("1..4", "node", [1, 2, 3, 4]),
+        ("1..1024*4", "node", [1, 4, 16, 64, 256, 1024]),
+        ("1..1000*10", "node", [1, 10, 100, 1000]),
+        ("10..100+30", "node", [10, 40, 70, 100]),
+        ("1..2,64..256*2", "node", [1, 2, 64, 128, 256]),
+        ("1MB..3MB+1MB", "B/sample", [10**6, 2 * 10**6, 3 * 10**6]),
+        ("1MiB..4MiB*2", "B/sample", [2**20, 2**21, 2**22]),
+        ("0.1..0.4+0.1", "1", pytest.approx([0.1, 0.2, 0.3, 0.4])),
+        ("5..5*2", "node", [5]),
+    ],
+)
+def test_lists_and_ranges(written, unit, expected):
+    assert parse_axis(written, unit, "--x") == expected
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "",
+        "1,,2",
+        "8..1",
+        "8..1*2",
+        "1..8*1",
+        "1..8*0.5",
+        "0..8*2",
+        "1..8+0",
+        "1..8+-1",
+        "1..",
+        "..8",
+        "1..8*",
+        "a..b",
+        "1..2..3",
+    ],
+)
+def test_what_is_no_range_is_refused_in_one_line(written):
+    with pytest.raises(UsageError, match=r"\A--x: [^\n]*\Z"):
+        parse_axis(written, "node", "--x")
+
+
+def test_an_endless_range_is_refused_before_it_is_made():
+    with pytest.raises(UsageError, match="fewer than"):
+        parse_axis("1..1e18", "node", "--x")
+
+
+@given(st.integers(1, 50), st.integers(2, 7), st.integers(0, 12))
+def test_a_geometric_range_reaches_its_end(first, factor, steps):
+    points = parse_axis(f"{first}..{first * factor**steps}*{factor}", "node", "--x")
+    assert points == [first * factor**step for step in range(steps + 1)]
+
+
+@given(st.integers(1, 1000), st.integers(1, 50), st.integers(0, 200), st.integers(0, 49))
+def test_a_linear_range_stays_within_its_ends(first, step, count, rest):
+    last = first + step * count + min(rest, step - 1)
+    assert parse_axis(f"{first}..{last}+{step}", "node", "--x") == [first + step * place for place in range(count + 1)]

@@ -1,0 +1,158 @@
+"""The shipped catalogs: every figure sourced, every reference there, every derived figure derivable."""
+
+import pytest
+
+from ingest import catalog as commands
+from ingest import ladder
+from ingest.catalog.commands import Shown
+from ingest.catalog.records import GRADES, KINDS, Family, Gpu, Model, Node, Protocol
+from ingest.catalog.store import Catalog
+from ingest.units import physical
+
+#: Emulated rates say nothing about a GPU's efficiency; where a model has hardly any other, they stand in and say so.
+EMULATION_COUNTS = ("cosmoflow", "unet3d")
+SIXTEEN_BIT = ("bf16", "fp16")
+
+ENTRIES = [(kind, name) for kind in KINDS for name in Catalog().ids(kind)]
+MODELS = Catalog().ids("models")
+
+
+def entries(shipped, kind):
+    return shipped.all(kind)
+
+
+@pytest.mark.parametrize(("kind", "least"), [("models", 40), ("gpus", 40), ("nodes", 19), ("storage", 1), ("families", 1)])
+def test_there_are_as_many_entries_as_promised(shipped, kind, least):
+    assert len(shipped.ids(kind)) >= least
+
+
+@pytest.mark.parametrize(("kind", "name"), ENTRIES)
+def test_every_value_has_unit_source_and_grade(shipped, kind, name):
+    entry = shipped.get(KINDS[kind], name)
+    assert entry.id == name
+    for value in Shown(entry, shipped).results.values():
+        assert value.unit
+        assert value.source in shipped.sources
+        assert value.grade in GRADES
+        assert (value.low or value.value) <= value.value <= (value.high or value.value)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_rate_names_a_gpu_protocol_and_source_that_exist(shipped, name):
+    model = shipped.get(Model, name)
+    assert shipped.get(Family, model.family).name
+    for rate in shipped.rates(model):
+        assert shipped.get(Gpu, rate.gpu).id == rate.gpu
+        assert shipped.get(Protocol, rate.protocol).id == rate.protocol
+        assert rate.source in shipped.sources
+        assert rate.gpus >= rate.nodes
+
+
+def test_every_alias_stands_for_an_entry_and_hides_none(shipped):
+    for kind, names in shipped.aliases.items():
+        for alias, name in names.items():
+            assert name in shipped.ids(kind)
+            assert alias == name or alias not in shipped.ids(kind)
+
+
+def test_nodes_and_gpus_name_each_other_rightly(shipped):
+    for node in entries(shipped, Node):
+        assert shipped.get(Gpu, node.gpu).id == node.gpu
+    for gpu in entries(shipped, Gpu):
+        if gpu.usual_node:
+            assert shipped.get(Node, gpu.usual_node).gpu == gpu.id
+
+
+def test_every_catalog_file_passes_its_own_check():
+    report = commands.check()
+    assert report.problems == ()
+    assert report.files > 200
+
+
+def test_no_file_lies_where_nobody_looks(shipped):
+    folder = shipped.folders[-1]
+    known = {*KINDS, "published"}
+    assert {path.relative_to(folder).parts[0] for path in folder.rglob("*.yaml")} <= {*known, "sources.yaml", "aliases.yaml"}
+    csvs = set(folder.rglob("*.csv"))
+    assert all(path.with_suffix(".yaml").is_file() for path in csvs)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "dense"),
+    [("h100-sxm", 989.4e12), ("a100-80-sxm", 312e12), ("a100-40-sxm", 312e12), ("v100-sxm2", 125e12), ("mi300x", 1307.4e12)],
+)
+def test_sixteen_bit_peaks_are_dense(shipped, gpu, dense):
+    found = ladder.peak_of(shipped.get(Gpu, gpu), "bf16")
+    assert found.value == pytest.approx(dense, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", Catalog().ids("gpus"))
+def test_no_peak_is_a_sparse_headline(shipped, name):
+    sparse = {"h100": (1979, 3958), "h200": (1979, 3958), "gh200": (1979, 3958), "a100": (624,), "mi300x": (2614.9,)}
+    headlines = next((figures for start, figures in sparse.items() if name.startswith(start)), ())
+    for precision in SIXTEEN_BIT:
+        value = shipped.get(Gpu, name).peak_flops.get(precision)
+        assert value is None or all(abs(value.value / 1e12 / figure - 1) > 0.01 for figure in headlines)
+
+
+@pytest.mark.parametrize("name", Catalog().ids("gpus"))
+def test_lower_precision_is_never_slower(shipped, name):
+    peaks = shipped.get(Gpu, name).peak_flops
+    order = [peaks[one].value for one in ("fp64", "fp32", "tf32", "bf16", "fp8", "fp4") if one in peaks and one != "fp64"]
+    assert order == sorted(order)
+
+
+def shares(shipped, model, gpu):
+    """Utilization of the dense 16-bit peak that each published rate implies."""
+    peak = ladder.peak_of(shipped.get(Gpu, gpu), "bf16")
+    counted = []
+    for rate in shipped.rates(model):
+        emulated = shipped.get(Protocol, rate.protocol).form == "emulation"
+        if rate.gpu != gpu or rate.precision not in SIXTEEN_BIT or (emulated and model.id not in EMULATION_COUNTS):
+            continue
+        if rate.achieved_flops_per_gpu is not None and rate.samples_per_second_per_gpu is None:
+            counted.append(rate.achieved_flops_per_gpu / peak.value)
+        else:
+            counted.append(rate.samples_per_second_per_gpu * model.flops_per_sample.value / peak.value)
+    return sorted(counted)
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if Catalog().get(Model, name).efficiencies])
+def test_the_efficiencies_of_a_model_follow_from_its_rates(shipped, name):
+    model = shipped.get(Model, name)
+    for gpu, value in model.efficiencies.items():
+        implied = shares(shipped, model, gpu)
+        assert f"median of {len(implied)} rate" in value.where, gpu
+        assert value.value == pytest.approx(ladder.median(implied), rel=1e-3), gpu
+        if value.low is not None:
+            assert (value.low, value.high) == pytest.approx((implied[0], implied[-1]), rel=1e-3), gpu
+
+
+@pytest.mark.parametrize("name", Catalog().ids("families"))
+def test_the_efficiency_of_a_class_is_the_median_over_its_members(shipped, name):
+    shared = shipped.get(Family, name).efficiency
+    members = [model for model in entries(shipped, Model) if model.family == name]
+    # A share above 1 shows that the published FLOPs do not fit the runs: it cannot speak for a class.
+    own = [value.value for model in members for value in model.efficiencies.values() if value.value <= 1]
+    if shared is None:
+        assert len(own) < 5
+        assert "too few" in shipped.get(Family, name).missing["efficiency"]
+        return
+    assert f"over {len(own)} pairs" in shared.where
+    assert shared.value == pytest.approx(ladder.median(own), rel=5e-3)
+
+
+def test_units_are_base_units_once_loaded(shipped):
+    value = shipped.get(Gpu, "h100").memory_bandwidth
+    assert (value.value, value.unit, physical(value.unit)) == (3_350_000_000_000, "B/s/GPU", "B/s")
+
+
+def test_three_sizes_of_a_cosmoflow_sample_stay_apart(shipped):
+    encoding = shipped.get(Model, "cosmoflow").encodings["tfrecord-gzip"]
+    assert (encoding.stored.value, encoding.decoded.value) == (2_828_486, 16 * 2**20)
+
+
+def test_what_is_missing_says_how_to_supply_it(shipped):
+    told = [note for kind in KINDS.values() for entry in shipped.all(kind) for note in entry.missing.values()]
+    assert told
+    assert all(len(note) > 10 for note in told)
