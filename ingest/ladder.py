@@ -31,6 +31,8 @@ BASE_GPUS = 16
 #: Measured ÷ transferred, P10 to P90 (docs/method.md): within a vendor and a ratio of four, and beyond.
 NEAR_BAND = (0.65, 1.5)
 WIDE_BAND = (0.5, 2.0)
+#: Eight A100 PCIe without NVLink against SXM, DLRM: the slowest of the measured systems.
+NO_NVLINK = 1 / 65
 #: How quickly a source GPU loses weight with its distance, the logarithm of the transfer ratio.
 SOFTENING = 0.2
 
@@ -315,9 +317,10 @@ def _combine(model: Model, gpu: Gpu, transfers: Sequence[Transfer], crossed: boo
     if far:
         warnings.append(f"every source GPU is more than 4× away by peak and memory bandwidth; range ×{low} to ×{high}")
     if model.family == "recsys" and gpu.form == "PCIe":
+        low = NO_NVLINK
         warnings.append(
             "embedding tables sharded over GPUs without NVLink have measured 18 to 65 times slower: "
-            "no ratio of peaks or bandwidths sees this"
+            f"no ratio of peaks or bandwidths sees this, so the range goes down to ×{low:.3f}"
         )
     gpus = sorted({transfer.source.id for transfer in transfers})
     note = f"weighted geometric mean from {', '.join(gpus[:3])}{' …' if len(gpus) > 3 else ''}; P10–P90 of such transfers"

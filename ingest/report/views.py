@@ -138,8 +138,7 @@ def explanation_page(explanation: Explanation) -> Page:
             walk(part)
 
     walk(explanation.to_dict()["derivation"])
-    lines = explanation.lines()
-    return Page(lines[0], (Section("", lines=tuple(lines[1:])),), tuple(rows))
+    return Page(f"How {explanation.step.name} came about", (Section("", lines=tuple(explanation.lines())),), tuple(rows))
 
 
 def sweep_page(sweep: Sweep, most: int = 40) -> Page:
