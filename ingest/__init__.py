@@ -10,16 +10,20 @@ Each command is a function of the same name with keyword arguments.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ingest import catalog
     from ingest.api import bw, explain, sweep, validate
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "bw", "explain", "sweep", "validate"]
+__all__ = ["__version__", "bw", "catalog", "explain", "sweep", "validate"]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "catalog":
+        return import_module("ingest.catalog")
     if name in __all__:
         import ingest.api
 

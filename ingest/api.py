@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.axes import parse_axis
 from ingest.catalog.store import Catalog
 from ingest.errors import UsageError
-from ingest.estimate import Estimate, estimate
+from ingest.estimate import Estimate, Quantity, estimate
 from ingest.formula import unit_of
 from ingest.question import question_of
 
@@ -46,8 +46,13 @@ class Scenarios:
         """The warnings of all scenarios, each once."""
         return tuple(dict.fromkeys(line for one in self.scenarios for line in one.warnings))
 
+    @property
+    def results(self) -> list[Mapping[str, Quantity]]:
+        """The results of each scenario."""
+        return [one.results for one in self.scenarios]
+
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object of CONTRACT for several scenarios."""
+        """The JSON object of several scenarios."""
         return {"schema": "ingest/1", "scenarios": [one.to_dict() for one in self.scenarios]}
 
     def to_frame(self) -> pandas.DataFrame:
@@ -59,7 +64,7 @@ class Scenarios:
             (
                 one.inputs.get("model", {}).get("value"),
                 one.inputs.get("gpu", {}).get("value"),
-                one.question.nodes,
+                one.nodes,
             ): one.to_frame()
             for one in self.scenarios
         }
@@ -70,7 +75,7 @@ def bw(
     *,
     model: Many | None = None,
     gpu: Many | None = None,
-    nodes: Many = 1,
+    nodes: Many | None = None,
     gpus_per_node: Written | None = None,
     node: str | None = None,
     basis: str = "auto",
@@ -93,7 +98,7 @@ def bw(
     Args:
         model: id, alias or YAML file; a list, or text with commas, for several scenarios.
         gpu: likewise.
-        nodes: number of nodes; a list, or `1,8,128`, or `1..1024*2`.
+        nodes: number of nodes, one by default; a list, or `1,8,128`, or `1..1024*2`.
         gpus_per_node: GPUs in a node; that of the GPU's usual node by default.
         node: id or YAML file of a node type.
         basis: `auto`, `measured`, `transferred`, `efficiency` or `peak`.
@@ -142,7 +147,9 @@ def _names(given: Many | None) -> list[Any]:
     return given.split(",") if isinstance(given, str) else list(given)
 
 
-def _numbers(given: Many) -> list[Any]:
+def _numbers(given: Many | None) -> list[Any]:
+    if given is None:
+        return [None]
     if isinstance(given, str):
         return list(parse_axis(given, unit_of("nodes"), "--nodes"))
     return [given] if isinstance(given, (int, float)) else list(given)

@@ -91,6 +91,11 @@ class Estimate:
     command = "bw"
 
     @property
+    def nodes(self) -> float:
+        """Nodes of the job."""
+        return self.given["nodes"].value
+
+    @property
     def incomplete(self) -> str | None:
         """Why a needed result is missing, and what to supply; None for a complete answer."""
         return next((self.unknown[name] for name in NEEDED if name in self.unknown), None)

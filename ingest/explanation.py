@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ingest.estimate import Estimate
 from ingest.expression import prose
 from ingest.formula import FORMULAS, LEAVES, Step, unit_of
 from ingest.ladder import Given
 from ingest.units import display, exact
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,24 @@ class Explanation:
         """The tree as JSON: values in base units."""
         full = self.estimate.to_dict()
         return {**full, "command": "explain", "derivation": self._tree(self.step)}
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per quantity of the derivation."""
+        import pandas
+
+        return pandas.DataFrame([{key: item for key, item in row.items() if key != "inputs"} for row in self.rows()])
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The quantities of the derivation, each before those that it was computed from."""
+        found: list[dict[str, Any]] = []
+
+        def walk(node: dict[str, Any]) -> None:
+            found.append(node)
+            for part in node.get("inputs", []):
+                walk(part)
+
+        walk(self._tree(self.step))
+        return found
 
     def _tree(self, step: Step) -> dict[str, Any]:
         node: dict[str, Any] = {"name": step.name, "value": step.value, "unit": unit_of(step.name)}

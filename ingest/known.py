@@ -66,6 +66,7 @@ def _defaults() -> dict[str, Given]:
     linear = "linear scaling: a requirement assumes that the job scales; --scaling strong shows the published loss"
     busy = "the GPU never waits; MLPerf Storage accepts 0.9 (UNet3D, ResNet-50) and 0.7 (CosmoFlow)"
     return {
+        "nodes": Given(1, origin="default", note="one node; say --nodes for yours"),
         "scaling_efficiency": Given(1, origin="default", note=linear),
         "accelerator_utilization": Given(1, origin="default", note=busy),
     }

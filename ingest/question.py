@@ -31,7 +31,7 @@ class Question:
 
     model: str | None = None
     gpu: str | None = None
-    nodes: float = 1
+    nodes: float | None = None
     gpus_per_node: float | None = None
     node: str | None = None
     basis: str = "auto"

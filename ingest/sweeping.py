@@ -70,7 +70,7 @@ class Sweep:
         """
         options = dict(options)
         written = dict(_split(axis) for axis in axes) if not isinstance(axes, Mapping) else dict(axes)
-        if "nodes" in options and "nodes" not in written and not isinstance(options["nodes"], (int, float)):
+        if isinstance(options.get("nodes"), (str, list, tuple)) and "nodes" not in written:
             written["nodes"] = options.pop("nodes")
         numbers = {name: _axis(name, values) for name, values in written.items()}
         if all(values.size == 1 for values in numbers.values()):

@@ -58,7 +58,7 @@ def question_options(function: Command) -> Command:
         [
             click.option("--model", metavar="ID", help="Model, or a YAML file; a list with commas asks for several."),
             click.option("--gpu", metavar="ID", help="GPU, or a YAML file; a list with commas asks for several."),
-            click.option("--nodes", default="1", show_default=True, metavar="N", help="Nodes: 128, or 1,8,128, or 1..1024*2."),
+            click.option("--nodes", metavar="N", help="Nodes: 128, or 1,8,128, or 1..1024*2. [default: 1]"),
             click.option("--gpus-per-node", metavar="N", help="GPUs in a node. [default: as in the GPU's usual node]"),
             click.option("--node", metavar="ID", help="Node type, or a YAML file; names the GPU too."),
             click.option(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ingest.report.page import Page, Section
 from ingest.units import display
@@ -79,7 +79,7 @@ def _title(answer: Estimate) -> str:
     gpu = answer.gpu.name if answer.gpu else "GPU"
     gpus = answer.results.get("gpus")
     count = f"{gpus.value:,.0f} × " if gpus else ""
-    nodes = f", {answer.question.nodes:,.0f} node{'s' if answer.question.nodes != 1 else ''}"
+    nodes = f", {display(answer.nodes, 'node')}"
     basis = {"given": "the rate you gave"}.get(answer.basis, answer.basis)
     return f"{model} on {count}{gpu}{nodes}, {answer.precision}: {basis}"
 
@@ -110,7 +110,7 @@ def _table(answers: Sequence[Estimate]) -> tuple[tuple[object, ...], ...]:
     for one in answers:
         model, gpu = (entry.id if entry else "" for entry in (one.model, one.gpu))
         for name, item in one.results.items():
-            rows.append((model, gpu, one.question.nodes, one.basis, name, item.value, item.low, item.high, item.unit))
+            rows.append((model, gpu, one.nodes, one.basis, name, item.value, item.low, item.high, item.unit))
     return tuple(rows)
 
 
@@ -122,7 +122,7 @@ def scenarios_page(answers: Scenarios) -> Page:
         model, gpu = (entry.id if entry else "" for entry in (one.model, one.gpu))
         reads = [one.results.get(f"ingest_bandwidth_per_{part}") for part in ("gpu", "node", "job")]
         shown = [display(item.value, item.unit, binary=False) if item else "not known" for item in reads]
-        rows.append((model, gpu, f"{one.question.nodes:,.0f}", one.basis, *shown))
+        rows.append((model, gpu, f"{one.nodes:,.0f}", one.basis, *shown))
     title = f"Read bandwidth of {len(rows)} scenarios"
     return Page(title, (Section("", columns, tuple(rows)),), _table(answers.scenarios))
 
@@ -130,15 +130,8 @@ def scenarios_page(answers: Scenarios) -> Page:
 def explanation_page(explanation: Explanation) -> Page:
     """The page of `ingest explain`."""
     header = ("name", "value", "unit", "formula", "source", "where", "grade")
-    rows: list[tuple[object, ...]] = [header]
-
-    def walk(node: dict[str, Any]) -> None:
-        rows.append(tuple(node.get(key, "") for key in header))
-        for part in node.get("inputs", []):
-            walk(part)
-
-    walk(explanation.to_dict()["derivation"])
-    return Page(f"How {explanation.step.name} came about", (Section("", lines=tuple(explanation.lines())),), tuple(rows))
+    rows = (header, *(tuple(row.get(key, "") for key in header) for row in explanation.rows()))
+    return Page(f"How {explanation.step.name} came about", (Section("", lines=tuple(explanation.lines())),), rows)
 
 
 def sweep_page(sweep: Sweep, most: int = 40) -> Page:
