@@ -17,12 +17,25 @@ NEGLIGIBLE_SHARE = 0.01
 
 def warnings_for(answer: Estimate) -> list[str]:
     """Return what a buyer should know before using the answer."""
-    return [line for rule in (_basis, _bytes, _precision, _faster, _tokens, _clients, _nic, _unused) for line in rule(answer)]
+    return [
+        line
+        for rule in (_basis, _above_peak, _bytes, _precision, _faster, _tokens, _clients, _nic, _unused)
+        for line in rule(answer)
+    ]
 
 
 def _basis(answer: Estimate) -> Iterator[str]:
     if answer.basis == "peak":
         yield "the peak rung is an upper bound: measured trainings stay 2 to 80 times below it; do not buy for it"
+
+
+def _above_peak(answer: Estimate) -> Iterator[str]:
+    share = answer.results.get("implied_flops_utilization")
+    if answer.basis in ("measured", "given") and share is not None and (share.high or share.value) > 1:
+        yield (
+            "the rate exceeds the dense peak by its FLOPs per sample: either these overcount (padding, sequences shorter than "
+            "the maximum), or the run used a lower precision than its log states"
+        )
 
 
 def _bytes(answer: Estimate) -> Iterator[str]:

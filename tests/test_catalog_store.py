@@ -8,7 +8,8 @@ from ingest.catalog import store
 from ingest.catalog.records import KINDS, Gpu, Model, Node
 from ingest.catalog.store import Catalog
 from ingest.errors import UsageError
-from ingest.estimate import Question, estimate
+from ingest.estimate import estimate
+from ingest.question import Question
 
 OWN_GPU = (
     "name: {name}\nvendor: NVIDIA\n"

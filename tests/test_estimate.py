@@ -1,0 +1,268 @@
+"""From a question to an answer."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ingest.catalog.store import Catalog
+from ingest.errors import IngestError, UsageError
+from ingest.estimate import NEEDED, estimate
+from ingest.ladder import BASES
+from ingest.question import Question
+
+MODELS, GPUS = Catalog().ids("models"), Catalog().ids("gpus")
+
+
+def answered(shipped, **options):
+    return estimate(Question(**{"model": "cosmoflow", "gpu": "h100", **options}), shipped)
+
+
+def value(answer, name):
+    return answer.results[name].value
+
+
+def assert_sound(answer):
+    """What must hold for every answer whatever was asked."""
+    for name, quantity in answer.results.items():
+        assert quantity.value >= 0
+        if quantity.low is not None:
+            assert quantity.low <= quantity.value <= quantity.high, name
+    assert answer.incomplete or all(name in answer.results for name in NEEDED)
+    if answer.incomplete is None:
+        per_gpu = value(answer, "ingest_bandwidth_per_gpu")
+        per_node = answer.given["gpus_per_node"].value
+        assert value(answer, "ingest_bandwidth_per_node") == pytest.approx(per_gpu * per_node)
+        assert value(answer, "ingest_bandwidth_per_job") == pytest.approx(per_gpu * per_node * answer.question.nodes)
+        rate, size = value(answer, "samples_per_second_per_gpu"), answer.given["sample_bytes"].value
+        assert per_gpu == pytest.approx(rate * size)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_pair_of_model_and_gpu_answers_soundly_or_refuses(shipped, model):
+    for gpu in GPUS:
+        try:
+            answer = estimate(Question(model=model, gpu=gpu), shipped)
+        except IngestError as error:
+            assert "\n" not in str(error)  # noqa: PT017  both outcomes are right; each is checked
+            assert "supply" in str(error)  # noqa: PT017
+        else:
+            assert_sound(answer)
+
+
+@given(st.sampled_from(MODELS), st.sampled_from(GPUS), st.sampled_from(BASES), st.integers(1, 5000))
+@settings(max_examples=150, deadline=None)
+def test_every_basis_answers_as_asked_or_says_why_not(shipped, model, gpu, basis, nodes):
+    try:
+        answer = estimate(Question(model=model, gpu=gpu, basis=basis, nodes=nodes), shipped)
+    except IngestError as error:
+        assert str(error).startswith(f"no {basis} estimate: ")  # noqa: PT017
+    else:
+        assert answer.basis == basis
+        assert_sound(answer)
+
+
+@given(
+    st.sampled_from(["cosmoflow", "resnet50", "unet3d", "bert-large", "llama3-70b"]),
+    st.sampled_from(["h100", "a100", "v100", "b200", "mi300x"]),
+    st.integers(1, 4000),
+    st.integers(1, 4000),
+)
+@settings(max_examples=60, deadline=None)
+def test_more_nodes_never_lower_the_bandwidth_of_the_job(shipped, model, gpu, one, other):
+    few, many = (answered(shipped, model=model, gpu=gpu, nodes=nodes) for nodes in sorted((one, other)))
+    assert value(few, "ingest_bandwidth_per_job") <= value(many, "ingest_bandwidth_per_job")
+    assert value(few, "ingest_bandwidth_per_gpu") == pytest.approx(value(many, "ingest_bandwidth_per_gpu"))
+
+
+@given(st.floats(0.01, 1), st.floats(0, 0.99))
+@settings(deadline=None)
+def test_utilization_and_cache_scale_the_need(shipped, utilization, cache_hit):
+    full = answered(shipped)
+    less = answered(shipped, utilization=utilization, cache_hit=cache_hit)
+    need = value(full, "ingest_bandwidth_per_gpu") * utilization * (1 - cache_hit)
+    assert value(less, "ingest_bandwidth_per_gpu") == pytest.approx(need)
+
+
+def test_cosmoflow_on_h100(shipped):
+    answer = answered(shipped, nodes=128)
+    assert answer.basis == "measured"
+    assert value(answer, "samples_per_second_per_gpu") == pytest.approx(285.7, rel=1e-3)
+    assert value(answer, "gpus") == 1024
+    assert value(answer, "ingest_bandwidth_per_job") == pytest.approx(827.5e9, rel=1e-3)
+    assert value(answer, "epoch_seconds") == pytest.approx(524_288 / (285.714 * 1024), rel=1e-3)
+    assert value(answer, "file_opens_per_second_per_job") == pytest.approx(285.714 * 1024, rel=1e-3)
+    assert value(answer, "storage_nic_share") == pytest.approx(6.465 / 80, rel=1e-3)
+    assert value(answer, "nfs_tcp_client_share") == pytest.approx(6.465 / 3, rel=1e-3)
+    assert value(answer, "nfs_nconnect_client_share") == pytest.approx(6.465 / 10, rel=1e-3)
+
+
+@pytest.mark.parametrize(("encoding", "expected"), [(None, 11.33e9), ("stored", 11.33e9), ("decoded", 67.2e9)])
+def test_the_peak_rung_of_cosmoflow(shipped, encoding, expected):
+    answer = answered(shipped, basis="peak", encoding=encoding)
+    assert answer.given["peak_flops_per_gpu"].value == 989.4e12
+    assert value(answer, "ingest_bandwidth_per_gpu") == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "size"),
+    [
+        (None, 2_828_486),
+        ("stored", 2_828_486),
+        ("decoded", 16_777_216),
+        ("tfrecord-gzip", 2_828_486),
+        ("tfrecord-gzip/decoded", 16_777_216),
+        ("tfrecord", 15_564_000),
+        ("tfrecord/stored", 15_564_000),
+    ],
+)
+def test_an_encoding_chooses_the_bytes(shipped, encoding, size):
+    assert answered(shipped, encoding=encoding).given["sample_bytes"].value == size
+
+
+@pytest.mark.parametrize(("achieved", "expected"), [(35e12, 2.267e9), (50e12, 3.239e9)])
+def test_ibrahims_v100(shipped, achieved, expected):
+    answer = answered(shipped, gpu="v100-sxm2", achieved=achieved, sample_bytes=16e6)
+    assert value(answer, "ingest_bandwidth_per_gpu") == pytest.approx(expected, rel=1e-3)
+    assert value(answer, "ingest_bandwidth_per_node") == pytest.approx(8 * expected, rel=1e-3)
+
+
+def test_resnet_says_its_range_and_why(shipped):
+    answer = answered(shipped, model="resnet50")
+    rate = answer.results["samples_per_second_per_gpu"]
+    assert 2600 <= rate.value <= 2800
+    assert 1780 <= rate.low <= 1800
+    assert rate.high >= 7000
+    assert any("protocols disagree" in line for line in answer.warnings)
+
+
+def test_a_setting_wins_over_everything(shipped):
+    answer = answered(shipped, nodes=128, settings={"samples_per_second_per_gpu": 310.0})
+    assert value(answer, "samples_per_second_per_gpu") == 310
+    assert answer.results["samples_per_second_per_gpu"].low is None
+    assert value(answer, "ingest_bandwidth_per_gpu") == 310 * 2_828_486
+    assert answer.inputs["samples_per_second_per_gpu"]["from"] == "user"
+
+
+@pytest.mark.parametrize(
+    ("option", "number", "rate"),
+    [("samples_per_second", 310, 310), ("achieved", 24.7e12, 100), ("efficiency", 0.0247, 0.0247 * 989.4e12 / 247e9)],
+)
+def test_a_rate_of_the_users_own_needs_no_catalog_rate(shipped, option, number, rate):
+    answer = answered(shipped, **{option: number})
+    assert value(answer, "samples_per_second_per_gpu") == pytest.approx(rate)
+    assert [found.basis for found, _ in answer.rungs][1:] == ["measured", "transferred", "efficiency", "peak"]
+
+
+def test_a_question_without_any_catalog_entry(shipped):
+    question = Question(samples_per_second=100, sample_bytes=1e6, gpus_per_node=8, nodes=2)
+    assert value(estimate(question, shipped), "ingest_bandwidth_per_job") == 1.6e9
+
+
+def test_unknown_bytes_are_asked_for_and_never_guessed(shipped):
+    answer = answered(shipped, model="openfold")
+    assert "samples_per_second_per_gpu" in answer.results
+    assert "ingest_bandwidth_per_gpu" not in answer.results
+    assert "--sample-bytes" in answer.incomplete
+    assert answered(shipped, model="openfold", sample_bytes=1e6).incomplete is None
+
+
+def test_unknown_flops_are_asked_for_and_never_guessed(shipped):
+    with pytest.raises(IngestError, match=r"FLOPs per sample of openfold are not known.*--flops-per-sample"):
+        answered(shipped, model="openfold", basis="peak")
+    assert answered(shipped, model="openfold", basis="peak", flops_per_sample=1e12).basis == "peak"
+
+
+def test_linear_is_the_default_and_strong_scaling_loses(shipped):
+    linear, strong = (answered(shipped, nodes=128, scaling=scaling) for scaling in ("linear", "strong"))
+    assert value(strong, "samples_per_second_per_gpu") == pytest.approx(0.38 * value(linear, "samples_per_second_per_gpu"))
+
+
+def test_a_node_brings_its_gpu_and_its_nic(shipped):
+    answer = estimate(Question(model="cosmoflow", node="dgx-h100"), shipped)
+    assert (answer.gpu.id, answer.given["gpus_per_node"].value) == ("h100-sxm", 8)
+    assert answer.inputs["gpus_per_node"]["from"] == "catalog"
+
+
+def test_gpus_per_node_of_the_user_win_over_the_usual_node(shipped):
+    assert value(answered(shipped, gpus_per_node=4, nodes=3), "gpus") == 12
+
+
+def test_what_is_assumed_is_listed(shipped):
+    names = {item["name"] for item in answered(shipped).assumptions}
+    assert names == {"accelerator_utilization", "scaling_efficiency", "gpus_per_node"}
+    given_names = {item["name"] for item in answered(shipped, utilization=0.7, gpus_per_node=8).assumptions}
+    assert given_names == {"scaling_efficiency"}
+
+
+def test_a_recalled_value_is_listed_as_assumed(write_entry):
+    folder = write_entry(
+        "gpus",
+        "vague",
+        "name: Vague\nvendor: NVIDIA\n"
+        "peak_flops:\n  bf16: {value: 100, unit: TFLOP/s, source: recalled, grade: assumed}\n"
+        "gpus_per_node: {value: 8, unit: GPU/node, source: recalled, grade: assumed}\n",
+    )
+    answer = estimate(Question(model="cosmoflow", gpu="vague", basis="peak"), Catalog([folder]))
+    assert {"peak_flops_per_gpu", "gpus_per_node"} <= {item["name"] for item in answer.assumptions}
+
+
+def test_every_source_cited_exists_and_is_named_once(shipped):
+    cited = [item["id"] for item in answered(shipped, model="resnet50", gpu="b200").sources]
+    assert len(cited) == len(set(cited))
+    assert set(cited) <= set(shipped.sources)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"model": "llama3-70b"}, "reading tokens is negligible"),
+        ({"basis": "peak"}, "upper bound"),
+        ({"encoding": "decoded"}, "not what storage moves"),
+        ({"nodes": 1}, "one NFS/TCP mount per node"),
+        ({"samples_per_second": 100_000}, "compute NICs"),
+        ({"samples_per_second": 100, "settings": {"memory_bandwidth_per_gpu": 1e12}}, "changes nothing here"),
+    ],
+)
+def test_plain_words_where_a_number_alone_misleads(shipped, options, words):
+    assert any(words in line for line in answered(shipped, **options).warnings)
+
+
+def test_a_plain_question_has_no_idle_warning(shipped):
+    warnings = answered(shipped, model="unet3d", protocol="mlperf-storage", samples_per_second=None, utilization=0.9).warnings
+    assert not any("changes nothing" in line or "upper bound" in line for line in warnings)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"model": None}, "--model is missing"),
+        ({"gpu": None}, "--gpu is missing"),
+        ({"basis": "measurd"}, "did you mean 'measured'"),
+        ({"scaling": "strng"}, "did you mean 'strong'"),
+        ({"encoding": "decodd"}, "did you mean 'decoded'"),
+        ({"encoding": "tfrecord-gzip/decodd"}, "did you mean 'decoded'"),
+        ({"protocol": "mlperf-storag"}, "did you mean 'mlperf-storage'"),
+        ({"precision": "bf61"}, "expected one of bf16"),
+        ({"node": "dgx-a100"}, "carries a100-80-sxm, not h100-sxm"),
+        ({"nodes": 1.5}, "--nodes: found 1.5, expected a whole number above 0"),
+        ({"achieved": 1e12, "efficiency": 0.5}, "more than once"),
+        ({"samples_per_second": 1, "basis": "peak"}, "without --basis"),
+        ({"settings": {"sample_byte": 1.0}}, "did you mean 'sample_bytes'"),
+    ],
+)
+def test_a_question_that_cannot_be_asked_is_refused(shipped, options, message):
+    with pytest.raises(UsageError, match=message):
+        answered(shipped, **options)
+
+
+def test_a_protocol_without_a_rate_names_those_that_have_one(shipped):
+    with pytest.raises(IngestError, match=r"no rate of cosmoflow on h100-sxm under 'paper'.*mlperf-storage"):
+        answered(shipped, protocol="paper", basis="measured")
+
+
+@pytest.mark.parametrize("gpu", ["tpu-v3", "tpu-v4"])
+def test_no_cross_vendor_guess_without_a_wide_band(shipped, gpu):
+    answer = answered(shipped, model="bert-squad" if "bert-squad" in MODELS else "cosmoflow", gpu=gpu, basis="transferred")
+    rate = answer.results["samples_per_second_per_gpu"]
+    assert rate.high / rate.low >= 4
+    assert any("across vendors" in line for line in answer.warnings)
