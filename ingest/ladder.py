@@ -357,7 +357,9 @@ def efficiency(catalog: Catalog, model: Model | None, gpu: Gpu, precision: str, 
         if shared is None:
             return None
         given, note = from_catalog(shared), f"utilization of its class ({model.family}), not of this model"
-    given = given._replace(value=min(given.value, 1.0))
+    # FLOPs per sample that overcount give shares above 1; a utilization cannot be one.
+    capped = {name: min(end, 1.0) for name in ("value", "low", "high") if (end := getattr(given, name)) is not None}
+    given = given._replace(**capped)
     return Rung("efficiency", {"peak_flops_per_gpu": peak, "model_flops_utilization": given, "flops_per_sample": flops}, note)
 
 
