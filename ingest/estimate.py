@@ -140,19 +140,24 @@ class Estimate:
         return found
 
     @property
-    def sources(self) -> list[dict[str, str]]:
-        """The sources of every value and formula that the results rest on, with the places."""
-        places: dict[str, dict[str, None]] = {}
+    def places(self) -> Mapping[str, list[str]]:
+        """The sources of every value that the results rest on, each with the places within it."""
+        found: dict[str, dict[str, None]] = {}
         for item in self.used.values():
-            cited = [(part.source, part.where) for part in item.parts] or [(item.source, item.where)]
-            for name, place in [*cited, (item.source, "" if item.parts else item.where)]:
-                if name:
-                    places.setdefault(name, {})[place] = None
-        listed = []
-        for name, found in places.items():
-            source = self.catalog.source(name)
-            listed.append({"id": name, "title": source.title, "where": "; ".join(filter(None, found)), "url": source.url})
-        return listed
+            for part in item.parts:
+                found.setdefault(part.source, {})[part.where] = None
+            if item.source:
+                found.setdefault(item.source, {})[item.where] = None
+        return {name: list(places) for name, places in found.items()}
+
+    @property
+    def sources(self) -> list[dict[str, str]]:
+        """The same as JSON, with titles."""
+        named = ((self.catalog.source(name), places) for name, places in self.places.items())
+        return [
+            {"id": source.id, "title": source.title, "where": "; ".join(filter(None, places)), "url": source.url}
+            for source, places in named
+        ]
 
     @property
     def inputs(self) -> dict[str, Any]:

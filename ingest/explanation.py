@@ -44,7 +44,7 @@ class Explanation:
 
     def _lines(self, step: Step, indent: str, told: set[str]) -> Iterator[str]:
         unit = unit_of(step.name)
-        shown, exactly = display(step.value, unit), f"{exact(step.value)} {unit}"
+        shown, exactly = display(step.value, unit), f"{exact(step.value)} {unit}".removesuffix(" 1")
         again = "  (see above)" if step.name in told and step.formula else ""
         yield f"{indent}{step.name} = {shown}" + (f"  [{exactly}]" if exactly != shown else "") + again
         if again:

@@ -50,7 +50,7 @@ def test_every_pair_of_model_and_gpu_answers_soundly_or_refuses(shipped, model):
 
 
 @given(st.sampled_from(MODELS), st.sampled_from(GPUS), st.sampled_from(BASES), st.integers(1, 5000))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=400, deadline=None)
 def test_every_basis_answers_as_asked_or_says_why_not(shipped, model, gpu, basis, nodes):
     try:
         answer = estimate(Question(model=model, gpu=gpu, basis=basis, nodes=nodes), shipped)

@@ -128,7 +128,7 @@ def list(kind: str | None = None, *, catalogs: Folders = ()) -> Listing:
     """
     catalog = Catalog(catalogs)
     kinds = [kind_of(kind)] if kind else [*KINDS.values()]
-    return Listing(kind or "entries", tuple(entry for one in kinds for entry in catalog.all(one)))
+    return Listing(kinds[0].kind if kind else "entries", tuple(entry for one in kinds for entry in catalog.all(one)))
 
 
 def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> Shown:

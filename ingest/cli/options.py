@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -9,7 +10,7 @@ import click
 
 from ingest.errors import nearest
 from ingest.report.output import FORMATS, format_of, render, terminal_width, write_whole
-from ingest.report.page import Page
+from ingest.report.page import Page, wrapped
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -102,5 +103,6 @@ def hand_over(page: Callable[[], Page], data: Callable[[], Mapping[str, Any]], f
 
 def warn(lines: tuple[str, ...] | list[str]) -> None:
     """Print warnings, each once, on standard error."""
+    width = terminal_width(sys.stderr)
     for line in lines:
-        click.echo(f"ingest: warning: {line}", err=True)
+        click.echo("\n".join(wrapped(f"ingest: warning: {line}", "", width)), err=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ingest.catalog.records import KINDS
 from ingest.report.page import Page, Section
 from ingest.units import display
 
@@ -13,9 +14,12 @@ if TYPE_CHECKING:
 
 def list_page(found: Listing) -> Page:
     """The page of `ingest catalog list`."""
-    rows = tuple((entry.kind, entry.id, entry.name, ", ".join(entry.missing)) for entry in found.entries)
     columns = ("kind", "id", "name", "missing")
-    return Page(f"{len(rows)} {found.kind}", (Section("", columns, rows),), (columns, *rows))
+    table = tuple((entry.kind, entry.id, entry.name, ", ".join(entry.missing)) for entry in found.entries)
+    # Of one kind, the title says which.
+    first = 1 if found.kind in KINDS else 0
+    rows = tuple(row[first:] for row in table)
+    return Page(f"{len(rows)} {found.kind}", (Section("", columns[first:], rows),), (columns, *table))
 
 
 def entry_page(found: Shown) -> Page:

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from ingest.errors import IngestError, UsageError, nearest
 from ingest.report.page import Page, as_csv, as_markdown, as_text
@@ -41,9 +41,9 @@ def render(page: Callable[[], Page], data: Callable[[], Mapping[str, Any]], form
     return as_markdown(made) if form == "markdown" else as_text(made, width)
 
 
-def terminal_width() -> int | None:
-    """The width of the terminal that standard output is; None for a pipe or file, where nothing is cut."""
-    if not sys.stdout.isatty():
+def terminal_width(stream: TextIO | None = None) -> int | None:
+    """The width of the terminal that a stream is, standard output by default; None for a pipe, where nothing is cut."""
+    if not (stream or sys.stdout).isatty():
         return None
     import shutil
 

@@ -41,12 +41,12 @@ def as_text(page: Page, width: int | None = None) -> str:
       a     1
       bb    22
     """
-    lines = _wrapped(page.title, "", width)
+    lines = wrapped(page.title, "", width)
     for section in page.sections:
         lines += ["", section.title] if section.title else [""]
         lines += _table(section, width)
         for line in section.lines:
-            lines += _wrapped(line, "  ", width)
+            lines += wrapped(line, "  ", width)
     return "\n".join(lines)
 
 
@@ -66,7 +66,8 @@ def _table(section: Section, width: int | None) -> list[str]:
     return lines
 
 
-def _wrapped(line: str, indent: str, width: int | None) -> list[str]:
+def wrapped(line: str, indent: str, width: int | None) -> list[str]:
+    """One line as several where the terminal is narrower; None wraps nothing."""
     own = len(line) - len(line.lstrip(" "))
     if width is None or len(indent + line) <= width:
         return [indent + line]

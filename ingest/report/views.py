@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ingest.report.page import Page, Section
@@ -41,7 +41,9 @@ def _shown(name: str, value: float, unit: str, binary: bool = True) -> str:
 def _range(name: str, quantity: Quantity) -> str:
     if quantity.low is None or quantity.high is None:
         return ""
-    return " – ".join(_shown(name, end, quantity.unit, binary=False) for end in (quantity.low, quantity.high))
+    low, high = (_shown(name, end, quantity.unit, binary=False) for end in (quantity.low, quantity.high))
+    number, _, unit = low.partition(" ")
+    return f"{number} – {high}" if unit and high.endswith(f" {unit}") else f"{low} – {high}"
 
 
 def estimate_page(answer: Estimate) -> Page:
@@ -63,15 +65,16 @@ def estimate_page(answer: Estimate) -> Page:
         f"{item['name']} = {display(item['value'], item['unit'], binary=False)}: {item['why']}" for item in answer.assumptions
     ]
     sections.append(Section(f"Assumptions ({len(assumed)})", lines=tuple(assumed)))
-    cited = tuple(
-        f"{item['id']}: {item['title']}{', ' if item['where'] else ''}{_brief(item['where'])}" for item in answer.sources
-    )
-    sections.append(Section("Sources", lines=cited))
+    sections.append(Section("Sources", lines=tuple(_cited(answer))))
     return Page(_title(answer), tuple(sections), _table([answer]))
 
 
-def _brief(where: str) -> str:
-    return where if len(where) <= 100 else where[:97] + "…"
+def _cited(answer: Estimate) -> Iterator[str]:
+    """One line per source with its first place; `explain` and JSON have them all."""
+    for name, places in answer.places.items():
+        first, *more = [place for place in places if place] or [""]
+        place = f", {first}" if first else ""
+        yield f"{name}: {answer.catalog.source(name).title}{place}" + (f" (+{len(more)} more)" if more else "")
 
 
 def _title(answer: Estimate) -> str:

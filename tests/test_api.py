@@ -1,0 +1,93 @@
+"""Each command as a Python function: the same names, the same answers."""
+
+import pytest
+
+import ingest
+from ingest.errors import IngestError, UsageError
+
+
+def test_every_command_is_a_function_of_the_same_name():
+    assert {"bw", "explain", "sweep", "validate"} <= set(ingest.__all__)
+    assert all(callable(getattr(ingest, name)) for name in ("bw", "explain", "sweep", "validate"))
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="bandwidth"):
+        ingest.bandwidth  # noqa: B018  reading it is the test
+
+
+def test_function_and_command_give_the_same_object(run):
+    options = {"model": "cosmoflow", "gpu": "h100", "nodes": 128, "protocol": "mlperf-storage", "utilization": "70%"}
+    words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    assert run("bw", *words, "--format", "json").data == ingest.bw(**options).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("option", "written", "base"),
+    [
+        ("sample_bytes", "16 MiB", 16 * 2**20),
+        ("achieved", "35 TFLOP/s", 35e12),
+        ("flops_per_sample", "247 GFLOP", 247e9),
+        ("utilization", "70 %", 0.7),
+        ("cache_hit", "50%", 0.5),
+        ("nodes", "128", 128),
+        ("samples_per_second", "310 samples/s", 310),
+    ],
+)
+def test_written_and_bare_numbers_are_the_same(option, written, base):
+    common = {"model": "cosmoflow", "gpu": "h100"}
+    assert ingest.bw(**common, **{option: written}).to_dict() == ingest.bw(**common, **{option: base}).to_dict()
+
+
+@pytest.mark.parametrize("given", [{"samples_per_second_per_gpu": 310}, ["samples_per_second_per_gpu=310 samples/s"]])
+def test_set_takes_a_mapping_or_the_words_of_the_command_line(given):
+    answer = ingest.bw(model="cosmoflow", gpu="h100", set=given)
+    assert answer.results["samples_per_second_per_gpu"].value == 310
+
+
+@pytest.mark.parametrize(
+    ("options", "asked"),
+    [
+        ({"nodes": "1,8,128"}, [("cosmoflow", "h100-sxm", n) for n in (1, 8, 128)]),
+        ({"nodes": [1, 8]}, [("cosmoflow", "h100-sxm", n) for n in (1, 8)]),
+        ({"nodes": "1..4*2"}, [("cosmoflow", "h100-sxm", n) for n in (1, 2, 4)]),
+        ({"gpu": "h100,a100", "nodes": 1}, [("cosmoflow", "h100-sxm", 1), ("cosmoflow", "a100-80-sxm", 1)]),
+        ({"model": ["cosmoflow", "unet3d"], "nodes": 1}, [("cosmoflow", "h100-sxm", 1), ("unet3d", "h100-sxm", 1)]),
+    ],
+)
+def test_lists_give_scenarios_in_order(options, asked):
+    answer = ingest.bw(**{"model": "cosmoflow", "gpu": "h100", **options})
+    found = [(one.model.id, one.gpu.id, one.question.nodes) for one in answer.scenarios]
+    assert found == asked
+    assert [one["schema"] for one in answer.to_dict()["scenarios"]] == ["ingest/1"] * len(asked)
+
+
+def test_a_list_of_one_is_one_answer():
+    assert ingest.bw(model="cosmoflow", gpu="h100", nodes="8").command == "bw"
+
+
+def test_frames_hold_base_units():
+    frame = ingest.bw(model="resnet50", gpu="h100", nodes=2).to_frame()
+    assert frame.loc["ingest_bandwidth_per_gpu", "unit"] == "B/s/GPU"
+    assert frame.loc["gpus", "value"] == 16
+    many = ingest.bw(model="resnet50", gpu="h100,b200", nodes="1,2").to_frame()
+    assert many.loc[("resnet50", "b200", 2), :].loc["gpus", "value"] == 16
+    assert len(many.groupby(level=["model", "gpu", "nodes"])) == 4
+
+
+def test_refusals_are_ingest_errors_with_their_exit_code():
+    with pytest.raises(UsageError) as usage:
+        ingest.bw(model="cosmflow", gpu="h100")
+    with pytest.raises(IngestError) as fact:
+        ingest.bw(model="openfold", gpu="h100", basis="peak")
+    assert (usage.value.exit_code, fact.value.exit_code) == (2, 1)
+
+
+def test_a_misspelt_option_is_pythons_own_error():
+    with pytest.raises(TypeError, match="gpus"):
+        ingest.bw(model="cosmoflow", gpus="h100")
+
+
+def test_more_scenarios_than_one_can_read_are_refused():
+    with pytest.raises(UsageError, match="nodes"):
+        ingest.bw(model="cosmoflow", gpu="h100", nodes="1..1000000")

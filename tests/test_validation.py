@@ -1,0 +1,146 @@
+"""Published results, reproduced; and a set that is tampered with fails."""
+
+import shutil
+
+import pytest
+
+import ingest
+from ingest import validation
+from ingest.catalog.store import shipped_folder
+from ingest.cli.main import main
+from ingest.errors import CatalogError, UsageError
+
+SETS = ("ibrahim", "kurth", "lockwood-calculator", "mlperf-storage", "superpod", "llm-compute", "transfer")
+SHIPPED = sorted(path.stem for path in (shipped_folder() / "published").glob("*.yaml"))
+
+
+@pytest.fixture
+def tampered(tmp_path, monkeypatch):
+    """A copy of the shipped folder that a test may spoil."""
+    folder = tmp_path / "catalogs"
+    shutil.copytree(shipped_folder(), folder)
+    monkeypatch.setattr(validation, "shipped_folder", lambda: folder)
+
+    def change(name, old, new):
+        path = folder / "published" / name
+        text = path.read_text(encoding="utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+    return change
+
+
+def command(monkeypatch, *words):
+    monkeypatch.setattr("sys.argv", ["ingest", *words])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    return caught.value.code
+
+
+@pytest.mark.parametrize("name", sorted({*SETS, *SHIPPED}))
+def test_a_shipped_set_meets_its_bar(name):
+    (found,) = ingest.validate(name).sets
+    assert found.passed
+    assert found.cases > 0
+
+
+def test_all_combinations_of_the_calculator_are_there():
+    assert ingest.validate("lockwood-calculator").sets[0].cases == 27
+
+
+def test_mlperf_storage_is_as_near_as_promised():
+    (found,) = ingest.validate("mlperf-storage").sets
+    assert found.median_absolute_error <= 0.01
+    assert found.p95_absolute_error <= 0.08
+    assert found.cases >= 250
+
+
+def test_transfer_is_as_near_as_promised():
+    (found,) = ingest.validate("transfer").sets
+    assert found.median_absolute_error <= 0.14
+    assert 0.75 <= found.within_tolerance / found.cases <= 0.90
+    assert found.cases >= 200
+
+
+@pytest.mark.parametrize("name", ["ibrahim", "kurth", "superpod"])
+def test_a_source_that_contradicts_itself_is_said_to(name):
+    cases = ingest.validate(name).sets[0].results
+    apart = [case for case in cases if abs(case.published / case.expected - 1) > 0.005]
+    assert all(case.remark for case in apart)
+
+
+def test_every_case_is_cited(shipped):
+    for one in ingest.validate().sets:
+        assert all(case.source in shipped.sources for case in one.results)
+        assert all(case.where for case in one.results) or one.name == "ibrahim"
+
+
+def test_a_published_figure_that_does_not_follow_exits_with_3(tampered, monkeypatch, capsys):
+    tampered("kurth.yaml", "published: 20.93 TFLOP/s", "published: 23.00 TFLOP/s")
+    assert command(monkeypatch, "validate", "kurth") == 3
+    shown = capsys.readouterr()
+    assert "MISS" in shown.out
+    assert shown.err == "ingest: validate: missed the bar: kurth\n"
+    assert command(monkeypatch, "validate", "superpod") == 0
+
+
+def test_a_wrong_catalog_value_is_found_out(write_entry, monkeypatch, capsys):
+    text = (shipped_folder() / "models" / "cosmoflow.yaml").read_text(encoding="utf-8")
+    assert "value: 2828486" in text
+    folder = write_entry("models", "cosmoflow", text.replace("value: 2828486", "value: 2900000"))
+    shutil.copy(shipped_folder() / "models" / "cosmoflow.csv", folder / "models")
+    assert command(monkeypatch, "validate", "mlperf-storage-rates", "--catalogs", str(folder)) == 3
+    assert "missed the bar: mlperf-storage-rates" in capsys.readouterr().err
+
+
+def test_runs_that_are_far_off_miss_the_bar(tampered):
+    path = validation.shipped_folder() / "published" / "mlperf-storage.csv"
+    header, *rows = path.read_text(encoding="utf-8").splitlines()
+    place = header.split(",").index("accelerators")
+    spoiled = [row.split(",") for row in rows]
+    assert all(len(row) >= len(header.split(",")) for row in spoiled)
+    for row in spoiled[: len(spoiled) // 2 + 1]:
+        row[place] = str(2 * int(row[place]))
+    path.write_text("\n".join([header, *map(",".join, spoiled)]), encoding="utf-8")
+    assert not ingest.validate("mlperf-storage").sets[0].passed
+    assert tampered is not None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("quantity: implied_flops_per_gpu", "quantity: implied_flop_per_gpu", "did you mean 'implied_flops_per_gpu'"),
+        ("tolerance: 0.001", "tolerence: 0.001", "did you mean 'tolerance'"),
+        ("bar: {tolerance: 1}", "bar: {tolerence: 1}", "did you mean 'tolerance'"),
+        ("source: limelead-quartz", "source: limelead-quarz", "did you mean 'limelead-quartz'"),
+        ("published: 20.93 TFLOP/s", "published: 20.93 GB/s", "expected FLOP/s/GPU"),
+    ],
+)
+def test_a_broken_set_is_refused(tampered, old, new, message):
+    tampered("kurth.yaml", old, new)
+    with pytest.raises((CatalogError, UsageError), match=message):
+        ingest.validate("kurth")
+
+
+def test_an_unknown_set_names_the_nearest():
+    with pytest.raises(UsageError, match="did you mean 'ibrahim'"):
+        ingest.validate("ibrhim")
+
+
+def test_the_command_prints_published_ours_and_error(run):
+    ran = run("validate", "ibrahim")
+    assert ran.code == 0
+    assert all(word in ran.out for word in ("published", "ours", "error", "T1", "64.78 GB/s", "65 GB/s"))
+
+
+def test_the_json_has_the_names_of_the_contract(run):
+    data = run("validate", "--format", "json").data
+    assert {one["set"] for one in data["sets"]} >= set(SETS)
+    assert all({"cases", "within_tolerance", "median_absolute_error"} <= set(one) for one in data["sets"])
+
+
+def test_csv_holds_every_case(run):
+    ran = run("validate", "superpod", "--format", "csv")
+    header, *rows = ran.out.splitlines()
+    assert header.startswith("set,case,published,ours,unit,error,tolerance,within,source")
+    assert len(rows) == ingest.validate("superpod").sets[0].cases
