@@ -13,6 +13,8 @@ myst_heading_anchors = 3
 suppress_warnings = ["myst.header"]
 
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["tables.css"]
 html_title = f"ingest {__version__}"
 html_copy_source = False
 html_show_sphinx = False

@@ -190,7 +190,7 @@ def measured(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol:
     loss = scaling_loss(catalog, gpus, measured_on=min(row.gpus for rate in found for row in rate.rows))
     parts = tuple(
         Part(
-            f"{rate.protocol}, {_sizes(rate.rows)}",
+            _named(catalog, model, rate),
             rate.value,
             rate.rows[0].source,
             rate.rows[0].where,
@@ -201,7 +201,7 @@ def measured(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol:
     )
     grade = "assumed" if all(part.grade == "assumed" for part in parts) else "measured"
     many = len(found) > 1
-    note = f"median of {len(found)} protocols" if many else f"protocol {found[0].protocol}, {_sizes(found[0].rows)}"
+    note = f"median of {len(found)} protocols" if many else f"protocol {parts[0].what}"
     given = Given(
         value,
         low=min(found[0].value, value * loss),
@@ -220,6 +220,12 @@ def measured(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol:
         _protocol_warnings(catalog, found),
         rates,
     )
+
+
+def _named(catalog: Catalog, model: Model, rate: ProtocolRate) -> str:
+    """A protocol with what it is and the sizes it was run at."""
+    form = catalog.referred(Protocol, rate.protocol, by=model.path.with_suffix(".csv")).form
+    return f"{rate.protocol}, emulated" if form == "emulation" else f"{rate.protocol}, {_sizes(rate.rows)}"
 
 
 def _sizes(rows: Sequence[Rate]) -> str:

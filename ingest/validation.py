@@ -14,7 +14,9 @@ from ingest.catalog.reading import read_yaml
 from ingest.catalog.records import Gpu, Model, Protocol
 from ingest.catalog.store import Catalog, shipped_folder
 from ingest.errors import CatalogError, UsageError, nearest
+from ingest.estimate import estimate
 from ingest.formula import solve, unit_of
+from ingest.question import question_of
 from ingest.units import display, parse
 
 if TYPE_CHECKING:
@@ -224,7 +226,7 @@ def _case(path: Path, data: Mapping[str, Any], case: Mapping[str, Any], catalog:
     published = parse(case["published"], unit, place)
     expected = parse(case.get("expected", case["published"]), unit, place)
     if "bw" in case:
-        ours = _answered(name, case["bw"])
+        ours = estimate(question_of(case["bw"]), catalog).results[name].value
     else:
         ours = float(solve(name, {key: parse(item, unit_of(key), place) for key, item in case["given"].items()}))
     source, where = case.get("source", data.get("source", "")), case.get("where", "")
@@ -232,16 +234,6 @@ def _case(path: Path, data: Mapping[str, Any], case: Mapping[str, Any], catalog:
         raise CatalogError(f"{path}: case {case['id']}: unknown source '{source}'{nearest(source, catalog.sources)}")
     remark = " ".join(filter(None, (case.get("statement", ""), case.get("remark", ""))))
     return Case(str(case["id"]), unit, published, ours, expected, case["tolerance"], source, where, remark)
-
-
-def _answered(name: str, options: Mapping[str, Any]) -> float:
-    """What the command itself answers, so that the case tests the whole way from the catalogs."""
-    from ingest.api import bw
-    from ingest.estimate import Estimate
-
-    answer = bw(**options)
-    assert isinstance(answer, Estimate)
-    return answer.results[name].value
 
 
 def _runs(path: Path, data: Mapping[str, Any]) -> Iterator[Case]:

@@ -57,9 +57,9 @@ MODELS = {
     "only-a-comment": (None, "empty", "expected a catalog entry"),
     "not-yaml": (2, "not readable as YAML"),
     "tab-indented": (3, "not readable as YAML"),
-    "nested-too-deeply": (None, "nested too deeply"),
-    "control-characters": (None, "not readable as YAML", "forbidden characters"),
-    "not-utf-8": (None, "byte 56 is not UTF-8 text", "expected YAML"),
+    "nested-too-deeply": (4, "nested", "expected a catalog entry"),
+    "control-characters": (4, "not readable as YAML", "control character"),
+    "not-utf-8": (4, "byte 56 is not UTF-8", "expected"),
     "own-source-without-title": (None, "my-paper: 'title' is missing", "expected the title of the source"),
 }
 GPUS = {
@@ -94,7 +94,7 @@ OVERLAYS = {
     "unknown-key-of-a-source": ("sources.yaml", 2, "unknown key 'titel'", "did you mean 'title'?"),
     "duplicate-source": ("sources.yaml", 2, "duplicate key 'my-paper'", "expected it once"),
     "sources-as-a-list": ("sources.yaml", 1, "expected keys and values"),
-    "unknown-kind-of-alias": ("aliases.yaml", None, "found 'gpuz'", "expected one of models, gpus"),
+    "unknown-kind-of-alias": ("aliases.yaml", 1, "found 'gpuz'", "expected", "models, gpus"),
     "aliases-as-a-list": ("aliases.yaml", None, "expected"),
     "alias-to-nothing": ("aliases.yaml", None, "unknown gpu 'h100-smx'", "did you mean 'h100-sxm'?"),
     "misplaced": ("model/mine.yaml", None, "not in a known place", "expected a folder models, gpus"),

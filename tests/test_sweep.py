@@ -35,6 +35,11 @@ def test_models_and_gpus_are_axes_too():
     ]
 
 
+def test_the_last_axis_runs_fastest():
+    frame = ingest.sweep(axes={"nodes": [1, 2], "sample_bytes": [10, 20]}, **JOB).to_frame()
+    assert list(zip(frame["nodes"], frame["sample_bytes"], strict=True)) == [(1, 10), (1, 20), (2, 10), (2, 20)]
+
+
 def test_a_result_can_be_an_axis():
     frame = ingest.sweep(axes={"samples_per_second_per_gpu": [100, 200]}, **JOB).to_frame()
     assert frame["ingest_bandwidth_per_gpu"].tolist() == [100 * 2_828_486, 200 * 2_828_486]

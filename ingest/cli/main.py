@@ -67,10 +67,11 @@ def main() -> None:
         code = _refuse(error.format_message(), error.exit_code)
     except IngestError as error:
         code = _refuse(str(error), error.exit_code)
-    except BrokenPipeError:
-        # The reader of the pipe has seen enough; silence Python's own complaint at exit.
+    except OSError as error:
+        # Whatever is left to write has nowhere to go: without this Python complains at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+        full = not isinstance(error, BrokenPipeError)
+        code = _refuse(f"the result cannot be written: {error.strerror}", 1) if full else 0
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 
@@ -54,16 +55,27 @@ def _table(section: Section, width: int | None) -> list[str]:
     if not section.rows:
         return []
     shown = [section.columns, *section.rows] if any(section.columns) else list(section.rows)
-    widths = [max(len(row[column]) for row in shown) for column in range(len(shown[0]))]
-    before = 2 + sum(widths[:-1]) + 2 * (len(widths) - 1)
-    lines = []
-    for row in shown:
-        start = "  " + "".join(cell.ljust(size) + "  " for cell, size in zip(row[:-1], widths[:-1], strict=True))
-        room = max(width - before, 24) if width else None
-        parts = textwrap.wrap(row[-1], room, break_on_hyphens=False) if room else [row[-1]]
-        lines.append((start + (parts[0] if parts else "")).rstrip())
-        lines += [" " * before + part for part in parts[1:]]
-    return lines
+    widths = _fitting([max(len(row[column]) for row in shown) for column in range(len(shown[0]))], width)
+    return [line for row in shown for line in _row_lines(row, widths)]
+
+
+def _fitting(widths: list[int], width: int | None) -> list[int]:
+    """Column widths for a terminal: the widest column gives way first, none below twelve."""
+    fitting = list(widths)
+    room = (width or sum(widths) + 2 * len(widths)) - 2 * len(widths)
+    while sum(fitting) > room and max(fitting) > 12:
+        fitting[fitting.index(max(fitting))] -= 1
+    return fitting
+
+
+def _row_lines(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
+    """One row as lines; a cell too wide for its column goes on below."""
+    cells = [
+        [cell] if len(cell) <= width else textwrap.wrap(cell, width, break_on_hyphens=False)
+        for cell, width in zip(row, widths, strict=True)
+    ]
+    for line in zip_longest(*cells, fillvalue=""):
+        yield "  " + "  ".join(part.ljust(width) for part, width in zip(line, widths, strict=True)).rstrip()
 
 
 def wrapped(line: str, indent: str, width: int | None) -> list[str]:

@@ -35,7 +35,8 @@ SHARES = ("storage_nic_share", "nfs_tcp_client_share", "nfs_nconnect_client_shar
 def _shown(name: str, value: float, unit: str, binary: bool = True) -> str:
     if name in SHARES:
         return f"{value * 100:,.3g} %" if value >= 1e-4 else "below 0.01 %"
-    return display(value, unit, binary)
+    # The label says "per open" already.
+    return display(value, unit.removesuffix("/file"), binary)
 
 
 def _range(name: str, quantity: Quantity) -> str:

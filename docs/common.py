@@ -1,0 +1,58 @@
+"""Pieces that the generated pages share: tables, pages, values with their grade; and the shipped catalogs alone."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import ingest.formulas  # noqa: F401  registers the formulas
+from ingest.catalog.records import Value
+from ingest.catalog.store import Catalog
+from ingest.units import display, physical
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+WIDTH = 92
+# Neither the terminal nor the entries of whoever runs this may show in the documentation.
+os.environ |= {"COLUMNS": str(WIDTH), "NO_COLOR": "1", "XDG_CONFIG_HOME": str(DOCS / "_build" / "none")}
+for name in ("APPDATA", "INGEST_CATALOGS"):
+    os.environ.pop(name, None)
+
+CATALOG = Catalog()
+NOTE = "<!-- Written by docs/generate.py; do not edit. -->"
+UNBROKEN: dict[str, Any] = {"break_on_hyphens": False, "break_long_words": False}
+
+
+def table(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """A Markdown table; pipes and line breaks in cells are escaped."""
+    heads = list(columns)
+    cells = [["" if cell is None else str(cell).replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows]
+    return "\n".join("| " + " | ".join(row) + " |" for row in [heads, ["---"] * len(heads), *cells])
+
+
+def page(title: str, *parts: str) -> str:
+    """A generated page."""
+    return "\n\n".join([f"# {title}", NOTE, *(_filled(part) for part in parts if part)]) + "\n"
+
+
+def _filled(part: str) -> str:
+    """Paragraphs at most 118 columns wide; tables, headings, lists and code as they are."""
+    paragraphs = part.split("\n\n")
+    if any(paragraph.startswith("```") for paragraph in paragraphs):
+        return part
+    return "\n\n".join(item if item[0] in "#|-(" else textwrap.fill(item, 118, **UNBROKEN) for item in paragraphs)
+
+
+def shown(value: Value | None) -> str:
+    """A catalog value for a cell: decimal prefix and grade."""
+    return (
+        f"{display(value.value, physical(value.unit), binary=False)} {value.grade[0]}".replace(" ", "\u00a0") if value else ""
+    )
+
+
+def limits(value: Value | None) -> str:
+    """The range of a catalog value."""
+    return f"{value.low:g} – {value.high:g}" if value and value.low is not None and value.high is not None else ""

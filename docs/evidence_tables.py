@@ -1,0 +1,148 @@
+"""The tables of evidence in the method chapter and the README, computed from the catalogs."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from common import CATALOG, limits, table
+
+from ingest import ladder
+from ingest.catalog.records import Gpu, Model, Node, Protocol, Scaling, Storage
+from ingest.expression import prose
+from ingest.formula import FORMULAS
+from ingest.validation import Validation
+
+
+def percent(share: float) -> str:
+    """A share as a percentage with one decimal."""
+    return f"{share * 100:.1f} %"
+
+
+class Carried(NamedTuple):
+    """A measured rate and what the transferred rung says with that GPU left out."""
+
+    family: str
+    group: str
+    measured: float
+    given: ladder.Given
+
+    @property
+    def inside(self) -> bool:
+        """Whether the measured rate lies in the range."""
+        low, high = self.given.low or self.given.value, self.given.high or self.given.value
+        return low <= self.measured <= high
+
+
+def carried() -> Iterator[Carried]:
+    """Every measured rate that other GPUs can predict under the same protocol."""
+    for model in CATALOG.all(Model):
+        rates = CATALOG.rates(model)
+        for precision in dict.fromkeys(ladder.family_of(rate.precision)[0] for rate in rates):
+            for rate in ladder.protocol_rates(model, rates, precision):
+                gpu, form = CATALOG.get(Gpu, rate.gpu), CATALOG.get(Protocol, rate.protocol).form
+                rung = None
+                if form != "emulation":
+                    rung = ladder.transferred(CATALOG, model, gpu, precision, rate.protocol)
+                if rung is None:
+                    continue
+                given = rung.given[ladder.RATE]
+                wide = (given.low or 0) / given.value == ladder.WIDE_BAND[0]
+                flagged = "same vendor, flagged (recommendation models on PCIe GPUs)"
+                plain = "same vendor, at most 4× apart" if not rung.warnings else flagged
+                yield Carried(model.family, "across vendors, or more than 4× apart" if wide else plain, rate.value, given)
+
+
+def _errors(groups: Mapping[str, list[Carried]]) -> Iterator[tuple[str, ...]]:
+    for name, cases in groups.items():
+        error = statistics.median(abs(case.given.value / case.measured - 1) for case in cases)
+        ratios = sorted(case.measured / case.given.value for case in cases)
+        ends = [ratios[round(share * (len(ratios) - 1))] for share in (0.1, 0.5, 0.9)]
+        inside = sum(case.inside for case in cases) / len(cases)
+        yield (name, str(len(cases)), percent(error), percent(inside), *(f"{end:.2f}" for end in ends))
+
+
+ERROR_COLUMNS = ("cases", "median error", "inside the range", "measured ÷ predicted: P10", "P50", "P90")
+
+
+def transfer_by_relation() -> str:
+    """Transfer errors by how the source GPUs relate to the target."""
+    groups: dict[str, list[Carried]] = {}
+    for case in carried():
+        groups.setdefault(case.group, []).append(case)
+    return table(("source GPUs", *ERROR_COLUMNS), _errors(groups))
+
+
+def transfer_by_class() -> str:
+    """Transfer errors by class of model, same vendor only."""
+    groups: dict[str, list[Carried]] = {}
+    for case in carried():
+        if case.group.endswith("apart") and case.group.startswith("same"):
+            groups.setdefault(case.family, []).append(case)
+    return table(("class", *ERROR_COLUMNS), _errors(dict(sorted(groups.items()))))
+
+
+def validation_table() -> str:
+    """The sets of `ingest validate`."""
+    rows = [
+        (f"`{one.name}`", one.title, one.cases, one.within_tolerance, f"{one.median_absolute_error * 100:.2f} %", one.bar_text)
+        for one in Validation.of(None, CATALOG).sets
+    ]
+    return table(("set", "published figures", "cases", "within", "median error", "bar"), rows)
+
+
+def protocol_spread() -> str:
+    """How far protocols disagree on the same model, GPU and precision."""
+    rows = []
+    for name, forms in (("trainings alone", {"emulation"}), ("emulated rates included", set())):
+        spreads = []
+        for model in CATALOG.all(Model):
+            rates = [rate for rate in CATALOG.rates(model) if CATALOG.get(Protocol, rate.protocol).form not in forms]
+            for precision in dict.fromkeys(ladder.family_of(rate.precision)[0] for rate in rates):
+                found: dict[str, list[float]] = {}
+                for rate in ladder.protocol_rates(model, rates, precision):
+                    found.setdefault(rate.gpu, []).append(rate.value)
+                spreads += [max(values) / min(values) for values in found.values() if len(values) > 1]
+        rows.append((name, len(spreads), f"{statistics.median(spreads):.2f}×", f"{max(spreads):.1f}×"))
+    return table(("protocols", "pairs of model and GPU", "median fastest ÷ slowest", "largest"), rows)
+
+
+def scaling_table() -> str:
+    """What larger jobs keep of the rate per GPU."""
+    rows = [
+        (one.name, name.replace("-", " "), f"{value.value:g}", limits(value), value.where)
+        for one in CATALOG.all(Scaling)
+        for name, value in one.factors.items()
+    ]
+    return table(("scaling", "GPUs", "factor", "range", "from"), rows)
+
+
+def counts() -> str:
+    """How much the catalogs hold."""
+    models = CATALOG.all(Model)
+    rates = [(model.id, rate) for model in models for rate in CATALOG.rates(model)]
+    pairs = {(model, rate.gpu) for model, rate in rates}
+    kinds = ((Model, "models"), (Gpu, "accelerators"), (Node, "node types"), (Storage, "storage entries"))
+    rows = [(word, len(CATALOG.all(kind))) for kind, word in kinds]
+    more = [("measured rates", f"{len(rates):,}"), ("pairs of model and GPU with a rate", len(pairs))]
+    return table(("what", "how many"), [*rows, *more, ("sources", len(CATALOG.sources))])
+
+
+def ladder_formulas() -> str:
+    """The formulas of the ladder, as written."""
+    names = ("unstalled_samples_per_second_per_gpu", "achieved_flops_per_gpu", "transfer_ratio")
+    more = ("transferred_samples_per_second_per_gpu", "samples_per_second_per_gpu", "ingest_bandwidth_per_gpu")
+    lines = [f"{name}\n  = {prose(FORMULAS[name].tree())}" for name in (*names, *more)]
+    return "```text\n" + "\n".join(lines) + "\n```"
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "validation": validation_table,
+    "transfer-by-relation": transfer_by_relation,
+    "transfer-by-class": transfer_by_class,
+    "protocol-spread": protocol_spread,
+    "scaling": scaling_table,
+    "counts": counts,
+    "ladder-formulas": ladder_formulas,
+}

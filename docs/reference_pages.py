@@ -1,0 +1,271 @@
+"""The reference pages: commands, formulas, quantities and catalogs, each taken from the package."""
+
+from __future__ import annotations
+
+import doctest
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+
+import click
+from common import CATALOG, UNBROKEN, limits, page, shown, table
+
+from ingest.catalog.records import PRECISIONS, SIZES, Entry, Family, Gpu, Model, Node, Protocol, Storage, Value
+from ingest.catalog.template import template
+from ingest.cli.main import command
+from ingest.expression import prose
+from ingest.formula import FORMULAS, LEAVES, Formula
+
+GRADES = "The letter behind a value is its grade: m measured, p published, v vendor, d derived, a assumed."
+SHOW = "`ingest catalog show {kind} ID` prints an entry in full, with the source and the place of each value."
+
+
+# Commands
+
+
+def commands_page() -> str:
+    """The help text of every command."""
+
+    def walk(found: click.Command, parent: click.Context | None, name: str) -> Iterator[str]:
+        context = click.Context(found, info_name=name, parent=parent, terminal_width=80, max_content_width=80)
+        yield f"## `{context.command_path}`\n\n```text\n{found.get_help(context)}\n```"
+        if isinstance(found, click.Group):
+            for inner in found.list_commands(context):
+                child = found.get_command(context, inner)
+                if child is not None:
+                    yield from walk(child, context, inner)
+
+    return page("Commands", *walk(command, None, "ingest"))
+
+
+# Formulas and quantities
+
+
+def formulas_page() -> str:
+    """Every formula, by module."""
+    parts = []
+    for module, found in groupby(FORMULAS.values(), key=lambda item: item.function.__module__):
+        doc = sys.modules[module].__doc__ or ""
+        parts += [f"## {doc.strip().splitlines()[0].rstrip('.')}", *map(_formula, found)]
+    intro = "A formula is named after the quantity it yields. A value that is given with `--set NAME=VALUE` wins over it."
+    return page("Formulas", intro, *parts)
+
+
+def _formula(made: Formula) -> str:
+    needs = ", ".join(f"[`{name}`]({'' if name in FORMULAS else 'quantities.md'}#{name})" for name in made.needs)
+    cited = "by definition" if made.source == "definition" else f"[{made.source}](sources.md#{made.source}), {made.where}"
+    examples = doctest.DocTestParser().get_examples(made.function.__doc__ or "")
+    worked = "".join(f">>> {example.source}{example.want}" for example in examples).rstrip()
+    facts = (f"- Unit: `{made.unit}`", f"- Needs: {needs}", f"- Source: {cited}")
+    lines = [
+        f"### `{made.name}`",
+        made.meaning,
+        f"```text\n{made.name}\n  = {prose(made.tree())}\n```",
+        "\n".join(textwrap.fill(line, 118, subsequent_indent="  ", **UNBROKEN) for line in facts),
+        f"```pycon\n{worked}\n```",
+    ]
+    return "\n\n".join(lines)
+
+
+def quantities_page() -> str:
+    """Every quantity that is given, not computed."""
+    intro = (
+        "These quantities are given: by a catalog, by an option of `ingest bw`, or by `--set NAME=VALUE`. "
+        "They are in base units inside; prefixes are understood when they are written (`--set sample_bytes=16MiB`)."
+    )
+    parts = []
+    for item in LEAVES.values():
+        start = ("above " if item.above else "from ") + f"{item.low:g}"
+        end = f" up to {item.high:g}" if item.high < float("inf") else ""
+        kind = "whole numbers " if item.whole else ""
+        lines = [f"- Unit: `{item.unit}`", f"- Allowed: {kind}{start}{end}"]
+        if item.default is not None:
+            source = f" ([{item.source}](sources.md#{item.source}))" if item.source else ""
+            lines.append(f"- Default: {item.default:g}{source}")
+        parts.append(f"## `{item.name}`\n\n{item.meaning}\n\n" + "\n".join(lines))
+    return page("Quantities that are given", intro, *parts)
+
+
+# Catalogs
+
+
+def missing_part(entries: Iterable[Entry]) -> str:
+    """What entries lack, and why or what to supply."""
+    rows = [(f"`{one.id}`", f"`{name}`", why) for one in entries for name, why in one.missing.items()]
+    intro = "A number that nobody has published is not invented: the tool says what is missing and how to supply it."
+    return f"## Missing\n\n{intro}\n\n" + table(("id", "value", "why, or what to supply"), rows) if rows else ""
+
+
+def aliases_part(kind: str) -> str:
+    """Everyday names."""
+    rows = [(f"`{alias}`", f"`{name}`") for alias, name in sorted(CATALOG.aliases.get(kind, {}).items())]
+    return "## Everyday names\n\n" + table(("name", "stands for"), rows) if rows else ""
+
+
+def notes_part(entries: Iterable[Entry]) -> str:
+    """Traps and remarks that belong to entries."""
+    rows = [(f"`{one.id}`", note) for one in entries for note in one.notes]
+    return "## Notes\n\n" + table(("id", "note"), rows) if rows else ""
+
+
+def models_page() -> str:
+    """Models, encodings, classes and what is missing."""
+    models = CATALOG.all(Model)
+    rows, sizes = [], []
+    for one in models:
+        rates = CATALOG.rates(one)
+        gpus = len({rate.gpu for rate in rates})
+        flops, samples = shown(one.flops_per_sample), shown(one.dataset_samples)
+        rows.append((f"`{one.id}`", one.name, one.family, flops, samples, len(rates), gpus))
+        for name, encoding in one.encodings.items():
+            values = [shown(getattr(encoding, size)) for size in (*SIZES, "samples_per_file")]
+            sizes.append((f"`{one.id}`", name, *values))
+    classes = [(f"`{one.id}`", one.name, shown(one.efficiency), limits(one.efficiency)) for one in CATALOG.all(Family)]
+    columns = ("id", "model", "class", "FLOP per sample", "samples per pass", "rates", "GPUs")
+    return page(
+        "Models",
+        f"{len(models)} models. {GRADES} {SHOW.format(kind='model')}",
+        "`rates` counts the measured rates of a model, `GPUs` the accelerators they were measured on.",
+        table(columns, rows),
+        "## What one sample is",
+        table(("id", "one sample"), [(f"`{one.id}`", one.sample) for one in models]),
+        "## Encodings\n\nBytes of one sample: stored on storage, decoded for the GPU, touched where a whole file is read. "
+        "The first encoding of a model is its default.",
+        table(("model", "encoding", *SIZES, "samples per file"), sizes),
+        "## Classes\n\nThe share of the dense peak that the members of a class reach.",
+        table(("id", "class", "median", "P10 – P90"), classes),
+        missing_part([*models, *CATALOG.all(Family)]),
+        notes_part(models),
+        aliases_part("models"),
+    )
+
+
+def gpus_page() -> str:
+    """Accelerators."""
+    gpus = CATALOG.all(Gpu)
+    peaks = [
+        (f"`{one.id}`", *(_tera(one.peak_flops.get(name)) for name in PRECISIONS), shown(one.memory_bandwidth)) for one in gpus
+    ]
+    rest = [
+        (
+            f"`{one.id}`",
+            one.name,
+            one.vendor,
+            one.form,
+            shown(one.memory_bytes),
+            one.host_link,
+            shown(one.power),
+            one.usual_node,
+        )
+        for one in gpus
+    ]
+    return page(
+        "GPUs and other accelerators",
+        f"{len(gpus)} accelerators. Every peak is dense, in TFLOP/s. {GRADES} {SHOW.format(kind='gpu')}",
+        table(("id", *PRECISIONS, "memory bandwidth"), peaks),
+        "## Memory, link and node",
+        table(("id", "name", "vendor", "form", "memory", "host link", "power", "usual node"), rest),
+        missing_part(gpus),
+        notes_part(gpus),
+        aliases_part("gpus"),
+    )
+
+
+def _tera(value: Value | None) -> str:
+    return f"{value.value / 1e12:,.5g}\u00a0{value.grade[0]}" if value else ""
+
+
+def nodes_page() -> str:
+    """Node types; storage NICs stand apart from compute NICs."""
+    nodes = CATALOG.all(Node)
+    nics = [
+        (
+            f"`{one.id}`",
+            one.name,
+            f"{one.gpus_per_node.value:g} × `{one.gpu}`",
+            f"{one.storage_nics}: {shown(one.storage_nic_bandwidth)}".removesuffix(": "),
+            f"{one.compute_nics}: {shown(one.compute_nic_bandwidth)}".removesuffix(": "),
+        )
+        for one in nodes
+    ]
+    local = [
+        (f"`{one.id}`", *map(shown, (one.host_memory_bytes, one.nvme_drives, one.nvme_bytes, one.nvme_read_bandwidth)))
+        for one in nodes
+    ]
+    return page(
+        "Node types",
+        f"{len(nodes)} node types. A compute NIC is not the path to storage. {GRADES} {SHOW.format(kind='node')}",
+        table(("id", "name", "GPUs", "storage NICs", "compute NICs"), nics),
+        "## Memory and local drives",
+        table(("id", "host memory", "NVMe drives", "NVMe capacity", "NVMe read"), local),
+        missing_part(nodes),
+        notes_part(nodes),
+        aliases_part("nodes"),
+    )
+
+
+def storage_page() -> str:
+    """Storage protocols, clients, drives, protection schemes and systems."""
+    found = CATALOG.all(Storage)
+    rows = [
+        (
+            f"`{one.id}`",
+            one.name,
+            one.family,
+            one.scaling_unit,
+            *map(shown, (one.client_read_bandwidth, one.read_bandwidth, one.write_bandwidth, one.usable_fraction)),
+        )
+        for one in found
+    ]
+    columns = ("id", "name", "family", "unit", "one client reads", "reads", "writes", "usable share")
+    return page(
+        "Storage",
+        f"{len(found)} protocols, clients, drives, protection schemes and systems. {GRADES} {SHOW.format(kind='storage')}",
+        table(columns, rows),
+        missing_part(found),
+        notes_part(found),
+        aliases_part("storage"),
+    )
+
+
+def protocols_page() -> str:
+    """Measurement protocols, and what to know before demanding one."""
+    count: dict[str, int] = {}
+    for model in CATALOG.all(Model):
+        for rate in CATALOG.rates(model):
+            count[rate.protocol] = count.get(rate.protocol, 0) + 1
+    found = CATALOG.all(Protocol)
+    rows = [(f"`{one.id}`", one.name, one.form, count.get(one.id, 0), one.advice) for one in found]
+    return page(
+        "Measurement protocols",
+        "A rate belongs to a protocol: whose software, on what terms. `--protocol ID` asks for one. "
+        f"{len(found)} protocols, {sum(count.values()):,} rates.",
+        table(("id", "name", "form", "rates", "advice"), rows),
+        aliases_part("protocols"),
+    )
+
+
+def sources_page() -> str:
+    """Where every number comes from."""
+    parts = []
+    for name, source in sorted(CATALOG.sources.items()):
+        version = f"version {source.version}" if source.version else ""
+        facts = ", ".join(filter(None, (source.kind, f"<{source.url}>" if source.url else "", version)))
+        parts.append("\n\n".join(filter(None, (f"## `{name}`", source.title, facts, source.note))))
+    return page("Sources", f"{len(parts)} sources. A value without a source does not load.", *parts)
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "examples/models/my-model.yaml": lambda: template(Model, "my-model"),
+    "examples/gpus/my-gpu.yaml": lambda: template(Gpu, "my-gpu"),
+    "reference/commands.md": commands_page,
+    "reference/formulas.md": formulas_page,
+    "reference/quantities.md": quantities_page,
+    "reference/models.md": models_page,
+    "reference/gpus.md": gpus_page,
+    "reference/nodes.md": nodes_page,
+    "reference/storage.md": storage_page,
+    "reference/protocols.md": protocols_page,
+    "reference/sources.md": sources_page,
+}

@@ -1,0 +1,71 @@
+"""What starts fast imports little."""
+
+import subprocess
+import sys
+
+import pytest
+from conftest import clean_environment
+
+HEAVY = {"pandas", "numpy", "tokenizers", "datasets", "pint", "pyarrow", "hypothesis", "requests"}
+MAIN_JOB = ["bw", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "128"]
+
+PROBE = """
+import sys
+sys.argv = ["ingest", *{words!r}]
+from ingest.cli.main import main
+try:
+    main()
+except SystemExit as done:
+    assert not done.code, done.code
+print(*sorted(name for name in sys.modules if "." not in name), file=sys.stderr)
+"""
+
+
+def imported(words, probe=PROBE):
+    """The top-level modules after a command ran, and its output."""
+    done = subprocess.run(
+        [sys.executable, "-c", probe.format(words=words)],
+        env=clean_environment(),
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+        timeout=60,
+    )
+    return set(done.stderr.splitlines()[-1].split()), done.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        ["--version"],
+        ["bw", "--help"],
+        MAIN_JOB,
+        [*MAIN_JOB, "--format", "json"],
+        [*MAIN_JOB, "--format", "csv"],
+        [*MAIN_JOB, "--format", "markdown"],
+        ["bw", "--model", "resnet50", "--gpu", "b200,h100", "--nodes", "1..64*2"],
+        ["explain", "ingest_bandwidth_per_job", *MAIN_JOB[1:]],
+        ["catalog", "list", "gpus"],
+        ["catalog", "show", "h100"],
+    ],
+)
+def test_nothing_heavy_is_imported(words):
+    modules, out = imported(words)
+    assert out
+    assert "ingest" in modules
+    assert modules & HEAVY == set()
+
+
+def test_the_probe_sees_what_a_sweep_imports():
+    assert {"numpy", "pandas"} <= imported(["sweep", "nodes=1,2", "--model", "cosmoflow", "--gpu", "h100"])[0]
+
+
+def test_help_reads_no_catalog():
+    modules, _ = imported(["--help"])
+    assert "yaml" not in modules
+
+
+def test_importing_the_package_imports_nothing_of_it():
+    probe = "import sys, ingest\nprint(*sorted(name for name in sys.modules if name.startswith('ingest')), file=sys.stderr)"
+    assert imported([], probe)[0] == {"ingest"}
