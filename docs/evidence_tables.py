@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from common import CATALOG, limits, table
@@ -12,6 +12,7 @@ from ingest import ladder
 from ingest.catalog.records import Gpu, Model, Node, Protocol, Scaling, Storage
 from ingest.expression import prose
 from ingest.formula import FORMULAS
+from ingest.transfer import transferred
 from ingest.validation import Validation
 
 
@@ -44,14 +45,20 @@ def carried() -> Iterator[Carried]:
                 gpu, form = CATALOG.get(Gpu, rate.gpu), CATALOG.get(Protocol, rate.protocol).form
                 rung = None
                 if form != "emulation":
-                    rung = ladder.transferred(CATALOG, model, gpu, precision, rate.protocol)
+                    rung = transferred(CATALOG, model, gpu, precision, rate.protocol)
                 if rung is None:
                     continue
                 given = rung.given[ladder.RATE]
-                wide = (given.low or 0) / given.value == ladder.WIDE_BAND[0]
-                flagged = "same vendor, flagged (recommendation models on PCIe GPUs)"
-                plain = "same vendor, at most 4× apart" if not rung.warnings else flagged
-                yield Carried(model.family, "across vendors, or more than 4× apart" if wide else plain, rate.value, given)
+                yield Carried(model.family, _relation(rung.warnings), rate.value, given)
+
+
+def _relation(warnings: Sequence[str]) -> str:
+    """How the source GPUs relate to the target, as the rung itself says it."""
+    if not warnings:
+        return "same vendor, at most 4× apart"
+    if any("NVLink" in line for line in warnings):
+        return "same vendor, flagged (recommendation models on PCIe GPUs)"
+    return "across vendors, or more than 4× apart"
 
 
 def _errors(groups: Mapping[str, list[Carried]]) -> Iterator[tuple[str, ...]]:

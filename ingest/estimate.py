@@ -34,6 +34,7 @@ RESULTS = (
     "epoch_seconds",
     "gpus",
     "storage_nic_share",
+    "client_share",
     "implied_flops_utilization",
 )
 #: Without these the answer is not complete.
@@ -107,13 +108,16 @@ class Estimate:
             UsageError: no such quantity.
             MissingQuantity: it cannot be computed from what is known.
         """
-        known = {key: item.value for key, item in self.given.items()}
+        known = {key: item.value for key, item in self.known_for(name).items()}
         if name in CLIENTS:
-            client = self.catalog.get(Storage, CLIENTS[name]).client_read_bandwidth
-            assert client is not None
-            return derive("client_share", known | {"client_bandwidth_per_node": client.value})
+            return derive("client_share", known)
         unit_of(name)
         return derive(name, known)
+
+    def known_for(self, name: str) -> Mapping[str, Given]:
+        """What the quantity is computed from; the share of a client takes in that client's bandwidth."""
+        client = self.catalog.get(Storage, CLIENTS[name]).client_read_bandwidth if name in CLIENTS else None
+        return self.given if client is None else {**self.given, "client_bandwidth_per_node": from_catalog(client)}
 
     @cached_property
     def used(self) -> Mapping[str, Given]:
@@ -259,6 +263,8 @@ def _results(known: Mapping[str, Given], catalog: Catalog) -> tuple[dict[str, Qu
     if all(known[name].value == 1 for name in ("accelerator_utilization", "scaling_efficiency")):
         results.pop("unstalled_bandwidth_per_gpu", None)
         unknown.pop("unstalled_bandwidth_per_gpu", None)
+    if "client_bandwidth_per_node" not in known:
+        unknown.pop("client_share", None)
     return results, unknown
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class Explanation:
     """The derivation tree of one quantity of an estimate."""
 
+    name: str
     estimate: Estimate
     step: Step
 
@@ -31,12 +32,12 @@ class Explanation:
             UsageError: no such quantity.
             MissingQuantity: it cannot be computed from what is known.
         """
-        return Explanation(estimate, estimate.derivation(name))
+        return Explanation(name, estimate, estimate.derivation(name))
 
     @property
     def results(self) -> dict[str, Any]:
         """The quantity explained."""
-        return {self.step.name: self.step.value}
+        return {self.name: self.step.value}
 
     def lines(self) -> list[str]:
         """The tree as indented text; each line can be recomputed by hand from the lines below it."""
@@ -64,7 +65,7 @@ class Explanation:
             yield from self._lines(part, inner, told)
 
     def _origin(self, name: str, indent: str) -> Iterator[str]:
-        item = self.estimate.given.get(name)
+        item = self.estimate.known_for(self.name).get(name)
         if item is None:
             declared = LEAVES[name]
             yield f"{indent}by definition: {declared.meaning}"
@@ -118,7 +119,7 @@ class Explanation:
             node |= {"formula": prose(made.tree()), "source": made.source, "where": made.where}
             node["inputs"] = [self._tree(part) for part in step.inputs]
             return node
-        item = self.estimate.given.get(step.name)
+        item = self.estimate.known_for(self.name).get(step.name)
         if item is not None:
             node |= {"from": item.origin, "source": item.source, "where": item.where, "grade": item.grade, "note": item.note}
             node["evidence"] = [part._asdict() for part in item.parts]

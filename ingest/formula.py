@@ -141,7 +141,8 @@ def check_value(name: str, value: Num, what: str = "") -> Num:
     start = "above" if declared.above else "from"
     end = f" up to {declared.high:g}" if declared.high < float("inf") else ""
     shown = f"{smallest:g}" if not low_ok or not many else f"{largest:g}"
-    raise UsageError(f"{what or name}: found {shown}, expected {kind} {start} {declared.low:g}{end} ({declared.unit})")
+    unit = f" ({declared.unit})" if declared.unit != "1" else ""
+    raise UsageError(f"{what or name}: found {shown}, expected {kind} {start} {declared.low:g}{end}{unit}")
 
 
 class Step(NamedTuple):

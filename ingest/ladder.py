@@ -8,7 +8,6 @@ peak        dense peak ÷ FLOPs per sample: an upper bound only
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
@@ -17,7 +16,6 @@ from ingest.catalog.records import Family, Gpu, Model, Protocol, Rate, Scaling, 
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError, UsageError, nearest
 from ingest.formula import solve
-from ingest.units import exact
 
 #: The quantity that the measured and transferred rungs give.
 RATE = "unstalled_samples_per_second_per_gpu"
@@ -28,13 +26,6 @@ FAMILIES = (("bf16", "fp16"), ("tf32", "fp32"), ("fp8",), ("fp4",), ("fp64",))
 FEW_NODES = 2
 #: Size up to which no scaling loss is assumed: the base of the scaling study.
 BASE_GPUS = 16
-#: Measured ÷ transferred, P10 to P90 (docs/method.md): within a vendor and a ratio of four, and beyond.
-NEAR_BAND = (0.65, 1.5)
-WIDE_BAND = (0.5, 2.0)
-#: Eight A100 PCIe without NVLink against SXM, DLRM: the slowest of the measured systems.
-NO_NVLINK = 1 / 65
-#: How quickly a source GPU loses weight with its distance, the logarithm of the transfer ratio.
-SOFTENING = 0.2
 
 
 class Given(NamedTuple):
@@ -188,6 +179,7 @@ def measured(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol:
     found.sort(key=lambda rate: rate.value)
     value = median(rate.value for rate in found)
     loss = scaling_loss(catalog, gpus, measured_on=min(row.gpus for rate in found for row in rate.rows))
+    many = len(found) > 1
     parts = tuple(
         Part(
             _named(catalog, model, rate),
@@ -200,12 +192,12 @@ def measured(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol:
         for rate in found
     )
     grade = "assumed" if all(part.grade == "assumed" for part in parts) else "measured"
-    many = len(found) > 1
     note = f"median of {len(found)} protocols" if many else f"protocol {parts[0].what}"
+    ends = [rate.value for rate in found] if many else [samples_of(model, row) or value for row in found[0].rows]
     given = Given(
         value,
-        low=min(found[0].value, value * loss),
-        high=found[-1].value,
+        low=min([*ends, value * loss]),
+        high=max(ends),
         source="" if many else parts[0].source,
         where="" if many else parts[0].where,
         grade=grade,
@@ -255,97 +247,6 @@ def _protocol_warnings(catalog: Catalog, found: Sequence[ProtocolRate]) -> tuple
     return tuple(warnings)
 
 
-class Transfer(NamedTuple):
-    """A rate carried from one GPU to another."""
-
-    rate: ProtocolRate
-    source: Gpu
-    ratio: float
-    value: float
-
-    @property
-    def weight(self) -> float:
-        """Near relatives count more: the inverse square of the softened distance."""
-        return 1 / (SOFTENING + abs(math.log(self.ratio))) ** 2
-
-
-def transferred(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol: str | None) -> Rung | None:
-    """The transferred rung, or None where no other GPU has a rate or a needed figure is missing."""
-    peak = peak_of(gpu, precision)
-    if peak is None or gpu.memory_bandwidth is None:
-        return None
-    target = {"peak_flops_per_gpu": peak.value, "memory_bandwidth_per_gpu": gpu.memory_bandwidth.value}
-    found = []
-    for rate in protocol_rates(model, catalog.rates(model), precision):
-        if rate.gpu == gpu.id or (protocol and rate.protocol != protocol):
-            continue
-        file = model.path.with_suffix(".csv")
-        if not protocol and catalog.referred(Protocol, rate.protocol, by=file).form == "emulation":
-            continue
-        source = catalog.referred(Gpu, rate.gpu, by=file)
-        source_peak = peak_of(source, precision)
-        if source_peak is None or source.memory_bandwidth is None:
-            continue
-        known = target | {
-            "source_samples_per_second_per_gpu": rate.value,
-            "source_peak_flops_per_gpu": source_peak.value,
-            "source_memory_bandwidth_per_gpu": source.memory_bandwidth.value,
-        }
-        ratio = float(solve("transfer_ratio", known))
-        found.append(Transfer(rate, source, ratio, float(solve("transferred_samples_per_second_per_gpu", known))))
-    related = [transfer for transfer in found if transfer.source.vendor == gpu.vendor]
-    return _combine(model, gpu, related or found, crossed=not related) if found else None
-
-
-def combined_rate(transfers: Sequence[Transfer]) -> float:
-    """Weighted geometric mean within a protocol, median over the protocols."""
-    protocols: dict[str, list[Transfer]] = {}
-    for transfer in transfers:
-        protocols.setdefault(transfer.rate.protocol, []).append(transfer)
-    return median(
-        math.exp(sum(t.weight * math.log(t.value) for t in group) / sum(t.weight for t in group))
-        for group in protocols.values()
-    )
-
-
-def _combine(model: Model, gpu: Gpu, transfers: Sequence[Transfer], crossed: bool) -> Rung:
-    value = combined_rate(transfers)
-    nearest_first = sorted(transfers, key=lambda transfer: -transfer.weight)
-    heaviest = nearest_first[0].weight
-    far = all(abs(math.log(transfer.ratio)) > math.log(4) for transfer in transfers)
-    low, high = WIDE_BAND if crossed or far else NEAR_BAND
-    warnings = []
-    if crossed:
-        warnings.append(
-            f"no other {gpu.vendor} part has a rate for {model.name}: carried across vendors, where software maturity "
-            f"differs more than the hardware; range ×{low} to ×{high}"
-        )
-    if far:
-        warnings.append(f"every source GPU is more than 4× away by peak and memory bandwidth; range ×{low} to ×{high}")
-    if model.family == "recsys" and gpu.form == "PCIe":
-        low = NO_NVLINK
-        warnings.append(
-            "embedding tables sharded over GPUs without NVLink have measured 18 to 65 times slower: "
-            f"no ratio of peaks or bandwidths sees this, so the range goes down to ×{low:.3f}"
-        )
-    gpus = sorted({transfer.source.id for transfer in transfers})
-    note = f"weighted geometric mean from {', '.join(gpus[:3])}{' …' if len(gpus) > 3 else ''}; P10–P90 of such transfers"
-    parts = tuple(
-        Part(
-            f"{t.rate.protocol} on {t.source.id}: {exact(t.rate.value)} × {t.ratio:.6g}, weight {t.weight / heaviest:.4f}",
-            t.value,
-            t.rate.rows[0].source,
-            t.rate.rows[0].where,
-            t.rate.rows[0].grade,
-        )
-        for t in nearest_first
-    )
-    given = Given(
-        value, value * low, value * high, "catalog", "ingest-transfer-study", "docs/method.md", "derived", note, parts
-    )
-    return Rung("transferred", {RATE: given}, note, tuple(warnings))
-
-
 def efficiency(catalog: Catalog, model: Model | None, gpu: Gpu, precision: str, flops: Given | None) -> Rung | None:
     """The efficiency rung: the model's own utilization where it is known, else that of its class."""
     peak = peak_of(gpu, precision)
@@ -374,6 +275,7 @@ def peak(gpu: Gpu, precision: str, flops: Given | None) -> Rung | None:
     top = peak_of(gpu, precision)
     if top is None or flops is None:
         return None
+    flops = flops._replace(low=None, high=None)
     full = Given(1.0, origin="default", note="upper bound: no training reaches its dense peak")
     note = "upper bound only: real trainings stay 2 to 80 times below"
     return Rung("peak", {"peak_flops_per_gpu": top, "model_flops_utilization": full, "flops_per_sample": flops}, note)

@@ -12,6 +12,7 @@ from ingest.formula import solve
 from ingest.known import set_by_user
 from ingest.ladder import RATE, Given, Rung
 from ingest.question import Question
+from ingest.transfer import transferred
 
 
 def choose(
@@ -29,6 +30,7 @@ def choose(
     own = _own(asked, flops)
     if own is not None:
         return [own, *found]
+    found = _with_real_trainings(found, asked, catalog)
     wanted = [rung for rung in found if asked.basis in ("auto", rung.basis)]
     if not wanted:
         raise _nothing(asked, catalog, model, gpu, precision, flops)
@@ -47,7 +49,7 @@ def _on_the_ladder(
         size = solve("gpus", {name: item.value for name, item in known.items()}) if sized else 1
         rungs += [
             ladder.measured(catalog, model, gpu, precision, protocol, size),
-            ladder.transferred(catalog, model, gpu, precision, protocol),
+            transferred(catalog, model, gpu, precision, protocol),
             ladder.efficiency(catalog, model, gpu, precision, flops),
         ]
     rungs.append(ladder.peak(gpu, precision, flops))
@@ -56,6 +58,24 @@ def _on_the_ladder(
         # A protocol names measurements: the rungs without any answer only when they are asked for.
         return [rung for rung in found if rung.basis in ("measured", "transferred", asked.basis)]
     return found
+
+
+def _with_real_trainings(found: list[Rung], asked: Question, catalog: Catalog) -> list[Rung]:
+    """Where every measured rate is emulated, real trainings carried over from other GPUs enter its range."""
+    rungs = {rung.basis: rung for rung in found}
+    measured, real = rungs.get("measured"), rungs.get("transferred")
+    if measured is None or real is None or asked.protocol:
+        return found
+    if any(catalog.get(Protocol, protocol).form != "emulation" for protocol in measured.protocols):
+        return found
+    rate, carried = measured.given[RATE], real.given[RATE].value
+    low, high = min(carried, rate.low or rate.value), max(carried, rate.high or rate.value)
+    warning = (
+        f"real trainings, carried over from other GPUs, point to {carried:,.4g} samples/s per GPU "
+        f"against {rate.value:,.4g} emulated: the range takes them in"
+    )
+    widened = measured._replace(given={RATE: rate._replace(low=low, high=high)}, warnings=(*measured.warnings, warning))
+    return [widened if rung is measured else rung for rung in found]
 
 
 def _own(asked: Question, flops: Given | None) -> Rung | None:

@@ -17,6 +17,7 @@ from ingest.errors import CatalogError, UsageError, nearest
 from ingest.estimate import estimate
 from ingest.formula import solve, unit_of
 from ingest.question import question_of
+from ingest.transfer import transferred
 from ingest.units import display, parse
 
 if TYPE_CHECKING:
@@ -256,7 +257,7 @@ def _transfers(catalog: Catalog) -> Iterator[Case]:
             for rate in ladder.protocol_rates(model, rates, precision):
                 if catalog.get(Protocol, rate.protocol).form == "emulation":
                     continue
-                rung = ladder.transferred(catalog, model, catalog.get(Gpu, rate.gpu), precision, rate.protocol)
+                rung = transferred(catalog, model, catalog.get(Gpu, rate.gpu), precision, rate.protocol)
                 if rung is None or rung.warnings:
                     continue
                 yield _transfer_case(model, rate, rung, precision)

@@ -44,7 +44,7 @@ class Ran:
 
 def clean_environment(**extra):
     """The environment without what would change the catalogs or the look of the output."""
-    dropped = {"INGEST_CATALOGS", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "PYTHONPATH"}
+    dropped = {"INGEST_CATALOGS", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "PYTHONPATH", "PYTHONUNBUFFERED"}
     kept = {name: value for name, value in os.environ.items() if name not in dropped}
     return {**kept, "PYTHONIOENCODING": "utf-8", **extra}
 

@@ -429,14 +429,16 @@ def test_a_terminal_shows_the_same_words_as_a_pipe(run):
     assert sorted(squeezed(terminal(*JOB, columns=400)).split()) == sorted(squeezed(run(*JOB).out).split())
 
 
-@pytest.mark.parametrize("words", [("catalog", "list"), ("sweep", "nodes=1..50000", *JOB[1:5], "--format", "csv")])
-def test_a_broken_pipe_is_quiet(words):
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_a_broken_pipe_is_quiet(form):
+    # Far more than a pipe holds, so that the command is still writing when its reader leaves.
+    words = ["sweep", "nodes=1..50000", *JOB[1:5], "--format", form]
     with subprocess.Popen(
         [COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_environment(), encoding="utf-8"
     ) as process:
         assert process.stdout.readline()
         process.stdout.close()
-        assert all(line.startswith("ingest: warning: ") for line in process.stderr)
+        assert [line for line in process.stderr if not line.startswith("ingest: warning: ")] == []
         assert process.wait(timeout=60) == 0
 
 

@@ -143,6 +143,8 @@ def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> Shown
     catalog = Catalog(catalogs)
     if kind:
         return Shown(catalog.get(kind_of(kind), name), catalog)
+    if name.lower() in KINDS or name.lower() + "s" in KINDS:
+        raise UsageError(f"'{name}' is a kind, expected an id behind it (`ingest catalog list {kind_of(name).kind}`)")
     for one in KINDS.values():
         if name.lower() in catalog.ids(one.kind) or name.lower() in catalog.aliases.get(one.kind, {}):
             return Shown(catalog.get(one, name), catalog)
@@ -173,7 +175,7 @@ def check(folder: str | Path | None = None, *, catalogs: Folders = ()) -> Report
     files = 0
     for place in folders:
         for path in sorted(place.rglob("*.yaml")):
-            files += 1
+            files += 1 + path.with_suffix(".csv").is_file()
             try:
                 _check_file(catalog, place, path)
             except IngestError as error:

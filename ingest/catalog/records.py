@@ -227,10 +227,15 @@ class Protocol(Entry):
 
 
 class Family(Entry):
-    """A class of models: what share of the dense peak its members reach."""
+    """A class of models: what share of the dense peak its members reach, and how well rates carry over between GPUs.
+
+    Attributes:
+        transfer_range: measured ÷ transferred, P10 to P90; absent where too few pairs have shown it.
+    """
 
     kind: ClassVar[str] = "families"
     efficiency: Value | None = value("1")
+    transfer_range: Value | None = value("1")
 
 
 class Scaling(Entry):

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ingest.api import explain
-from ingest.cli.options import hand_over, output_options, question_options
+from ingest.cli.options import hand_over, output_options, question_options, warn
 from ingest.report.views import explanation_page
 
 
@@ -23,3 +23,4 @@ def command(name: str, form: str | None, output: str | None, **options: Any) -> 
     """
     answer = explain(name, **options)
     hand_over(lambda: explanation_page(answer), answer.to_dict, form, output)
+    warn(answer.estimate.warnings)

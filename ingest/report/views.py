@@ -27,13 +27,16 @@ LABELS = {
     "storage_nic_share": "share of storage NICs",
     "nfs_tcp_client_share": "of one NFS/TCP client",
     "nfs_nconnect_client_share": "of one with nconnect",
+    "client_share": "of one client, yours",
     "implied_flops_utilization": "share of dense peak",
 }
-SHARES = ("storage_nic_share", "nfs_tcp_client_share", "nfs_nconnect_client_share", "implied_flops_utilization")
+SHARES = ("storage_nic_share", "nfs_tcp_client_share", "nfs_nconnect_client_share", "client_share", "implied_flops_utilization")
 
 
 def _shown(name: str, value: float, unit: str, binary: bool = True) -> str:
     if name in SHARES:
+        if value >= 10:
+            return f"{value:,.3g} times"
         return f"{value * 100:,.3g} %" if value >= 1e-4 else "below 0.01 %"
     # The label says "per open" already.
     return display(value, unit.removesuffix("/file"), binary)
@@ -43,6 +46,8 @@ def _range(name: str, quantity: Quantity) -> str:
     if quantity.low is None or quantity.high is None:
         return ""
     low, high = (_shown(name, end, quantity.unit, binary=False) for end in (quantity.low, quantity.high))
+    if low == high:
+        return low
     number, _, unit = low.partition(" ")
     return f"{number} – {high}" if unit and high.endswith(f" {unit}") else f"{low} – {high}"
 
@@ -135,7 +140,7 @@ def explanation_page(explanation: Explanation) -> Page:
     """The page of `ingest explain`."""
     header = ("name", "value", "unit", "formula", "source", "where", "grade")
     rows = (header, *(tuple(row.get(key, "") for key in header) for row in explanation.rows()))
-    return Page(f"How {explanation.step.name} came about", (Section("", lines=tuple(explanation.lines())),), rows)
+    return Page(f"How {explanation.name} came about", (Section("", lines=tuple(explanation.lines())),), rows)
 
 
 def sweep_page(sweep: Sweep, most: int = 40) -> Page:
@@ -149,7 +154,7 @@ def sweep_page(sweep: Sweep, most: int = 40) -> Page:
     )
     headings = {
         "samples_per_second_per_gpu": "samples/s/GPU",
-        **{f"ingest_bandwidth_per_{part}": f"per {part}" for part in ("gpu", "node", "job")},
+        **{f"ingest_bandwidth_per_{part}": f"per {part}".replace("gpu", "GPU") for part in ("gpu", "node", "job")},
     }
     titles = tuple(headings.get(name, name) for name in columns)
     more = (f"{len(frame) - most:,} more rows: write them with -o FILE.csv or .parquet",) if len(frame) > most else ()
@@ -177,4 +182,8 @@ def validation_page(validation: Validation) -> Page:
             sections.append(Section(f"{one.name}: {one.title}", ("case", "published", "ours", "error", "remark"), cases))
     header = ("set", "case", "published", "ours", "unit", "error", "tolerance", "within", "source", "where", "remark")
     table = [header, *(row for one in validation.sets for row in one.table())]
-    return Page(f"{len(validation.sets)} published sets", tuple(sections), tuple(table))
+    return Page(
+        f"Published results, {len(validation.sets)} set{'s' if len(validation.sets) != 1 else ''}",
+        tuple(sections),
+        tuple(table),
+    )
