@@ -150,8 +150,9 @@ def test_a_derivation_keeps_every_step():
     ],
 )
 def test_values_out_of_range_name_the_range(name, value, expected):
-    with pytest.raises(UsageError, match=f"^--x: found .*, expected .*{expected}.*\\({unit_of(name)}\\)$"):
+    with pytest.raises(UsageError, match=f"^--x: found .*, expected .*{expected}") as caught:
         check_value(name, value, "--x")
+    assert unit_of(name) == "1" or f"({unit_of(name)})" in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,9 @@ def main() -> None:
         code = _refuse(error.format_message(), error.exit_code)
     except IngestError as error:
         code = _refuse(str(error), error.exit_code)
+    except SystemExit:
+        # click exits by itself where the reader of a pipe has seen enough, and only then; that is no failure.
+        code = 0
     except OSError as error:
         # Whatever is left to write has nowhere to go: without this Python complains at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

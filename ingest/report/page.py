@@ -60,10 +60,10 @@ def _table(section: Section, width: int | None) -> list[str]:
 
 
 def _fitting(widths: list[int], width: int | None) -> list[int]:
-    """Column widths for a terminal: the widest column gives way first, none below twelve."""
+    """Column widths for a terminal: the widest column gives way first, none below eight."""
     fitting = list(widths)
     room = (width or sum(widths) + 2 * len(widths)) - 2 * len(widths)
-    while sum(fitting) > room and max(fitting) > 12:
+    while sum(fitting) > room and max(fitting) > 8:
         fitting[fitting.index(max(fitting))] -= 1
     return fitting
 
