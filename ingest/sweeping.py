@@ -15,9 +15,9 @@ from ingest.axes import MAX_POINTS, parse_axis
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError, MissingQuantity, UsageError
 from ingest.estimate import RESULTS, Estimate, estimate
+from ingest.files import write_whole
 from ingest.formula import check_value, solve, unit_of
 from ingest.question import Question, question_of
-from ingest.report.output import write_whole
 
 if TYPE_CHECKING:
     import numpy

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.errors import IngestError, UsageError
-from ingest.report.output import format_of, render, write_whole
+from ingest.files import write_whole
+from ingest.report.output import format_of, render
 from ingest.report.page import Page, Section, as_csv, as_markdown, as_text
 
 PAGE = Page(

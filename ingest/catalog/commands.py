@@ -14,6 +14,7 @@ from ingest.catalog.schema import read_sources
 from ingest.catalog.store import Catalog
 from ingest.catalog.template import template
 from ingest.errors import IngestError, UsageError, nearest
+from ingest.files import write_whole
 
 if TYPE_CHECKING:
     import pandas
@@ -228,8 +229,6 @@ def new(kind: str, name: str, output: str | Path | None = None) -> Path:
         raise UsageError(f"'{name}' is no id, expected lower-case letters, digits and hyphens, such as my-{record.kind[:-1]}")
     target = Path(output or f"{name}.yaml")
     text = template(record, name)
-    from ingest.report.output import write_whole
-
     if target.exists():
         raise UsageError(f"'{target}' exists already, expected a new file (-o FILE)")
     write_whole(target, text)

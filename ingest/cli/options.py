@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 import click
 
 from ingest.errors import nearest
-from ingest.report.output import FORMATS, format_of, render, terminal_width, write_whole
+from ingest.files import write_whole
+from ingest.report.output import FORMATS, format_of, render, terminal_width
 from ingest.report.page import Page, wrapped
 
 Command = TypeVar("Command", bound=Callable[..., Any])

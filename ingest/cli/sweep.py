@@ -8,6 +8,7 @@ import click
 
 from ingest.api import sweep
 from ingest.cli.options import output_options, question_options, warn
+from ingest.files import write_whole
 from ingest.report.output import format_of, render, terminal_width
 from ingest.report.views import sweep_page
 
@@ -31,8 +32,6 @@ def command(axes: tuple[str, ...], form: str | None, output: str | None, **optio
     elif format_of(output, form) == "csv":
         click.echo(answer.to_frame().to_csv(index=False), nl=False)
     elif output is not None:
-        from ingest.report.output import write_whole
-
         write_whole(output, render(lambda: sweep_page(answer, most=10**9), answer.to_dict, format_of(output, form)) + "\n")
     else:
         click.echo(render(lambda: sweep_page(answer), answer.to_dict, form or "table", terminal_width()))

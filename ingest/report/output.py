@@ -1,14 +1,13 @@
-"""Where results go: standard output or a file, in the format asked for; a file is whole or not there."""
+"""The format of a result, and the width it has to fit."""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from ingest.errors import IngestError, UsageError, nearest
+from ingest.errors import UsageError, nearest
 from ingest.report.page import Page, as_csv, as_markdown, as_text
 
 FORMATS = ("table", "json", "csv", "markdown")
@@ -48,19 +47,3 @@ def terminal_width(stream: TextIO | None = None) -> int | None:
     import shutil
 
     return max(shutil.get_terminal_size().columns, 40)
-
-
-def write_whole(path: str | Path, content: str | bytes) -> None:
-    """Write a file under a temporary name and rename it, so that it is never half-written.
-
-    Raises:
-        IngestError: the folder does not exist or cannot be written.
-    """
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        temporary.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
-        os.replace(temporary, target)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise IngestError(f"--output: '{target}' cannot be written: {error.strerror}") from None
