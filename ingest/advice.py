@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ingest.ladder import family_of, protocol_rates
+from ingest.ladder import family_of
+from ingest.measurement import protocol_rates
 from ingest.units import display
 
 if TYPE_CHECKING:

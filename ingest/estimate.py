@@ -16,7 +16,7 @@ from ingest.formula import FORMULAS, Step, derive, unit_of
 from ingest.known import known_quantities, machine, set_by_user
 from ingest.ladder import Given, Rung, from_catalog
 from ingest.question import Question
-from ingest.rungs import choose
+from ingest.rungs import OUTCOMES, choose
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -232,8 +232,11 @@ def estimate(question: Question, catalog: Catalog) -> Estimate:
     common = known_quantities(asked, catalog, model, gpu, node, precision)
     rungs = choose(asked, catalog, model, gpu, precision, common)
     fixed = set_by_user(asked)
-    solved = tuple((rung, _results({**common, **rung.given, **fixed}, catalog)[0]) for rung in rungs)
     best = rungs[0]
+    plain = {name: item for name, item in fixed.items() if name not in OUTCOMES}
+    solved = tuple(
+        (rung, _results({**common, **rung.given, **(fixed if rung is best else plain)}, catalog)[0]) for rung in rungs
+    )
     known = {**common, **best.given, **fixed}
     results, unknown = _results(known, catalog)
     if model is not None and "sample_bytes" in model.missing and "sample_bytes" not in known:
@@ -259,7 +262,8 @@ def _results(known: Mapping[str, Given], catalog: Catalog) -> tuple[dict[str, Qu
         for name, storage in CLIENTS.items():
             client = catalog.get(Storage, storage).client_read_bandwidth
             if client is not None:
-                results[name] = _Ends({**known, "client_bandwidth_per_node": from_catalog(client)}).quantity("client_share")
+                shared = {key: item for key, item in known.items() if key != "client_share"}
+                results[name] = _Ends({**shared, "client_bandwidth_per_node": from_catalog(client)}).quantity("client_share")
     if all(known[name].value == 1 for name in ("accelerator_utilization", "scaling_efficiency")):
         results.pop("unstalled_bandwidth_per_gpu", None)
         unknown.pop("unstalled_bandwidth_per_gpu", None)

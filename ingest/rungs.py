@@ -11,8 +11,18 @@ from ingest.errors import IngestError, UsageError
 from ingest.formula import solve
 from ingest.known import set_by_user
 from ingest.ladder import RATE, Given, Rung
+from ingest.measurement import measured
 from ingest.question import Question
 from ingest.transfer import transferred
+
+#: Quantities that, set by the user, leave nothing to the ladder.
+GIVEN_RATES = {
+    RATE,
+    "samples_per_second_per_gpu",
+    *(f"ingest_bandwidth_per_{part}" for part in ("gpu", "node", "job")),
+}
+#: What `--set` may say about the rung in use, but not about those shown for comparison.
+OUTCOMES = GIVEN_RATES | {"achieved_flops_per_gpu", "model_flops_utilization"}
 
 
 def choose(
@@ -29,7 +39,7 @@ def choose(
     found = _on_the_ladder(asked, catalog, model, gpu, precision, everything)
     own = _own(asked, flops)
     if own is not None:
-        return [own, *found]
+        return [own, *(rung for rung in found if rung.basis != own.basis)]
     found = _with_real_trainings(found, asked, catalog)
     wanted = [rung for rung in found if asked.basis in ("auto", rung.basis)]
     if not wanted:
@@ -48,7 +58,7 @@ def _on_the_ladder(
         sized = "gpus_per_node" in known and asked.scaling == "linear"
         size = solve("gpus", {name: item.value for name, item in known.items()}) if sized else 1
         rungs += [
-            ladder.measured(catalog, model, gpu, precision, protocol, size),
+            measured(catalog, model, gpu, precision, protocol, size),
             transferred(catalog, model, gpu, precision, protocol),
             ladder.efficiency(catalog, model, gpu, precision, flops),
         ]
@@ -63,24 +73,24 @@ def _on_the_ladder(
 def _with_real_trainings(found: list[Rung], asked: Question, catalog: Catalog) -> list[Rung]:
     """Where every measured rate is emulated, real trainings carried over from other GPUs enter its range."""
     rungs = {rung.basis: rung for rung in found}
-    measured, real = rungs.get("measured"), rungs.get("transferred")
-    if measured is None or real is None or asked.protocol:
+    emulated, real = rungs.get("measured"), rungs.get("transferred")
+    if emulated is None or real is None or asked.protocol:
         return found
-    if any(catalog.get(Protocol, protocol).form != "emulation" for protocol in measured.protocols):
+    if any(catalog.get(Protocol, protocol).form != "emulation" for protocol in emulated.protocols):
         return found
-    rate, carried = measured.given[RATE], real.given[RATE].value
+    rate, carried = emulated.given[RATE], real.given[RATE].value
     low, high = min(carried, rate.low or rate.value), max(carried, rate.high or rate.value)
     warning = (
         f"real trainings, carried over from other GPUs, point to {carried:,.4g} samples/s per GPU "
         f"against {rate.value:,.4g} emulated: the range takes them in"
     )
-    widened = measured._replace(given={RATE: rate._replace(low=low, high=high)}, warnings=(*measured.warnings, warning))
-    return [widened if rung is measured else rung for rung in found]
+    widened = emulated._replace(given={RATE: rate._replace(low=low, high=high)}, warnings=(*emulated.warnings, warning))
+    return [widened if rung is emulated else rung for rung in found]
 
 
 def _own(asked: Question, flops: Given | None) -> Rung | None:
     """The rate as the user gives it: samples/s, achieved FLOP/s, or a utilization."""
-    fixed = {"samples_per_second_per_gpu", RATE} & asked.settings.keys()
+    fixed = GIVEN_RATES & asked.settings.keys()
     if asked.samples_per_second is not None or fixed:
         given = {} if asked.samples_per_second is None else {RATE: Given(asked.samples_per_second, origin="user")}
         return Rung("given", given, "samples/s as given by the user")
@@ -104,4 +114,4 @@ def _nothing(
         seen = sorted({rate.protocol for rate in catalog.rates(model)})
         hint = f"; {model.id} has been measured under {', '.join(seen)}" if seen else ""
         return IngestError(f"--protocol: no rate of {model.id} on {gpu.id} under '{asked.protocol}' at {precision}{hint}")
-    return ladder.absence(model, gpu, "measured" if asked.basis == "auto" else asked.basis, precision, flops)
+    return ladder.absence(model, gpu, "measured" if asked.basis == "auto" else asked.basis, precision, flops, asked.protocol)

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from ingest import ladder
 from ingest.catalog.reading import read_yaml
-from ingest.catalog.records import Gpu, Model, Protocol
+from ingest.catalog.records import Gpu, Model, Protocol, Rate
 from ingest.catalog.store import Catalog, shipped_folder
 from ingest.errors import CatalogError, UsageError, nearest
 from ingest.estimate import estimate
 from ingest.formula import solve, unit_of
+from ingest.measurement import ProtocolRate, protocol_rates
 from ingest.question import question_of
 from ingest.transfer import transferred
 from ingest.units import display, parse
@@ -23,7 +24,7 @@ from ingest.units import display, parse
 if TYPE_CHECKING:
     import pandas
 
-SET_KEYS = {"title", "source", "bar", "cases", "runs", "note"}
+SET_KEYS = {"title", "source", "bar", "cases", "runs", "study", "note"}
 CASE_KEYS = {"id", "statement", "source", "where", "quantity", "given", "bw", "published", "expected", "tolerance", "remark"}
 BARS = ("tolerance", "median", "p95", "coverage_low", "coverage_high")
 
@@ -205,8 +206,8 @@ def _read(path: Path, catalog: Catalog) -> ValidatedSet:
     _known_keys(path, data, SET_KEYS)
     _known_keys(path, data["bar"], set(BARS))
     results: tuple[Case, ...]
-    if data.get("runs") == "transfer":
-        results = tuple(_transfers(catalog))
+    if "study" in data:
+        results = tuple(STUDIES[data["study"]](catalog))
     elif "runs" in data:
         results = tuple(_runs(path.with_suffix(".csv"), data))
     else:
@@ -249,27 +250,51 @@ def _runs(path: Path, data: Mapping[str, Any]) -> Iterator[Case]:
 
 
 def _transfers(catalog: Catalog) -> Iterator[Case]:
-    """Each measured rate, predicted from the other GPUs of its vendor alone: leave one out."""
+    """Each measured rate, predicted from the other GPUs of its vendor under its protocol alone: leave one out."""
+    for model, precision, rates in _measured_models(catalog):
+        for rate in rates:
+            rung = transferred(catalog, model, catalog.get(Gpu, rate.gpu), precision, rate.protocol)
+            if rung is not None and not rung.warnings:
+                yield _transfer_case(f"{model.id} on {rate.gpu}, {precision}, {rate.protocol}", rate.value, rate.rows[0], rung)
+
+
+def _transferred_pairs(catalog: Catalog) -> Iterator[Case]:
+    """Each pair of model and GPU as the command answers it: the median over protocols, leave one out."""
+    for model, precision, rates in _measured_models(catalog):
+        for gpu in dict.fromkeys(rate.gpu for rate in rates):
+            own = [rate for rate in rates if rate.gpu == gpu]
+            rung = transferred(catalog, model, _without(catalog, catalog.get(Gpu, gpu), model), precision, None)
+            if rung is not None and not any("across vendors" in warning for warning in rung.warnings):
+                middle = ladder.median(rate.value for rate in own)
+                yield _transfer_case(f"{model.id} on {gpu}, {precision}", middle, own[0].rows[0], rung)
+
+
+def _measured_models(catalog: Catalog) -> Iterator[tuple[Model, str, list[ProtocolRate]]]:
+    """The rates of real trainings by model and precision."""
     for model in catalog.all(Model):
         rates = catalog.rates(model)
-        families = dict.fromkeys(ladder.family_of(rate.precision)[0] for rate in rates)
-        for precision in families:
-            for rate in ladder.protocol_rates(model, rates, precision):
-                if catalog.get(Protocol, rate.protocol).form == "emulation":
-                    continue
-                rung = transferred(catalog, model, catalog.get(Gpu, rate.gpu), precision, rate.protocol)
-                if rung is None or rung.warnings:
-                    continue
-                yield _transfer_case(model, rate, rung, precision)
+        for precision in dict.fromkeys(ladder.family_of(rate.precision)[0] for rate in rates):
+            found = protocol_rates(model, rates, precision)
+            real = [rate for rate in found if catalog.get(Protocol, rate.protocol).form != "emulation"]
+            yield model, precision, real
 
 
-def _transfer_case(model: Model, rate: ladder.ProtocolRate, rung: ladder.Rung, precision: str) -> Case:
+def _without(catalog: Catalog, gpu: Gpu, model: Model) -> Gpu:
+    """The GPU as if this model had never been measured on it."""
+    others = (rate for one in catalog.all(Model) if one.id != model.id for rate in catalog.rates(one))
+    protocols = tuple(dict.fromkeys(rate.protocol for rate in others if rate.gpu == gpu.id))
+    return Gpu(**{**gpu.__dict__, "protocols": protocols})
+
+
+def _transfer_case(name: str, measured: float, row: Rate, rung: ladder.Rung) -> Case:
     predicted = rung.given[ladder.RATE]
     low, high = predicted.low or predicted.value, predicted.high or predicted.value
-    inside = low <= rate.value <= high
-    row = rate.rows[0]
+    inside = low <= measured <= high
     remark = f"{rung.note}; measured {'inside' if inside else 'OUTSIDE'} the range"
     # Within means: the measured value lies in the range that was promised.
-    tolerance = abs(predicted.value / rate.value - 1) * 1.0000001 if inside else 0.0
-    name = f"{model.id} on {rate.gpu}, {precision}, {rate.protocol}"
-    return Case(name, unit_of(ladder.RATE), rate.value, predicted.value, rate.value, tolerance, row.source, row.where, remark)
+    tolerance = abs(predicted.value / measured - 1) * 1.0000001 if inside else 0.0
+    return Case(name, unit_of(ladder.RATE), measured, predicted.value, measured, tolerance, row.source, row.where, remark)
+
+
+#: Sets that the catalogs themselves hold: what `study` calls them.
+STUDIES = {"transfer": _transfers, "transfer-pairs": _transferred_pairs}

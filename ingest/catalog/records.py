@@ -164,6 +164,7 @@ class Gpu(Entry):
         peak_flops: dense peak by precision.
         usual_node: id of the node that the GPU usually comes in.
         gpus_per_node: where there is no such node in the catalog.
+        protocols: those under which any model has been measured on it; transfers stay with these where they can.
     """
 
     kind: ClassVar[str] = "gpus"
@@ -177,6 +178,7 @@ class Gpu(Entry):
     power: Value | None = value("W/GPU")
     measured_matmul_flops: Value | None = value("FLOP/s/GPU")
     usual_node: str = text()
+    protocols: tuple[str, ...] = texts()
     gpus_per_node: Value | None = value("GPU/node")
 
 
