@@ -12,6 +12,7 @@ from ingest import ladder
 from ingest.catalog.records import Gpu, Model, Node, Protocol, Scaling, Storage
 from ingest.expression import prose
 from ingest.formula import FORMULAS
+from ingest.measurement import protocol_rates
 from ingest.transfer import transferred
 from ingest.validation import Validation
 
@@ -41,7 +42,7 @@ def carried() -> Iterator[Carried]:
     for model in CATALOG.all(Model):
         rates = CATALOG.rates(model)
         for precision in dict.fromkeys(ladder.family_of(rate.precision)[0] for rate in rates):
-            for rate in ladder.protocol_rates(model, rates, precision):
+            for rate in protocol_rates(model, rates, precision):
                 gpu, form = CATALOG.get(Gpu, rate.gpu), CATALOG.get(Protocol, rate.protocol).form
                 rung = None
                 if form != "emulation":
@@ -108,7 +109,7 @@ def protocol_spread() -> str:
             rates = [rate for rate in CATALOG.rates(model) if CATALOG.get(Protocol, rate.protocol).form not in forms]
             for precision in dict.fromkeys(ladder.family_of(rate.precision)[0] for rate in rates):
                 found: dict[str, list[float]] = {}
-                for rate in ladder.protocol_rates(model, rates, precision):
+                for rate in protocol_rates(model, rates, precision):
                     found.setdefault(rate.gpu, []).append(rate.value)
                 spreads += [max(values) / min(values) for values in found.values() if len(values) > 1]
         rows.append((name, len(spreads), f"{statistics.median(spreads):.2f}×", f"{max(spreads):.1f}×"))

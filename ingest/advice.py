@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ingest.ladder import family_of
+from ingest.catalog.records import Storage
+from ingest.known import CLIENTS
+from ingest.ladder import RATE, family_of
 from ingest.measurement import protocol_rates
 from ingest.units import display
 
@@ -32,7 +34,7 @@ def _basis(answer: Estimate) -> Iterator[str]:
 
 def _above_peak(answer: Estimate) -> Iterator[str]:
     share = answer.results.get("implied_flops_utilization")
-    if answer.basis in ("measured", "given") and share is not None and (share.high or share.value) > 1:
+    if answer.basis in ("measured", "given", "efficiency") and share is not None and (share.high or share.value) > 1:
         yield (
             "the rate exceeds the dense peak by its FLOPs per sample: either these overcount (padding, sequences shorter than "
             "the maximum), or the run used a lower precision than its log states"
@@ -41,7 +43,7 @@ def _above_peak(answer: Estimate) -> Iterator[str]:
 
 def _bytes(answer: Estimate) -> Iterator[str]:
     encoding = answer.question.encoding or ""
-    if encoding.endswith("decoded"):
+    if encoding.endswith("decoded") and answer.question.sample_bytes is None:
         yield "decoded bytes are what the host hands to the GPU, not what storage moves: drop --encoding decoded for storage"
 
 
@@ -74,11 +76,13 @@ def _tokens(answer: Estimate) -> Iterator[str]:
 
 
 def _clients(answer: Estimate) -> Iterator[str]:
-    one, many = (answer.results.get(name) for name in ("nfs_tcp_client_share", "nfs_nconnect_client_share"))
+    one, many = (answer.results.get(name) for name in CLIENTS)
     if one is None or many is None or one.value <= 1:
         return
-    beyond = "and nconnect (10 GB/s) does not either" if many.value > 1 else "nconnect (10 GB/s) does"
-    yield f"one NFS/TCP mount per node (3 GB/s) does not carry this, {beyond}"
+    clients = (answer.catalog.get(Storage, name).client_read_bandwidth for name in CLIENTS.values())
+    reach = [display(client.value, client.unit, binary=False) for client in clients if client is not None]
+    beyond = f"and nconnect ({reach[1]}) does not either" if many.value > 1 else f"nconnect ({reach[1]}) does"
+    yield f"one NFS/TCP mount per node ({reach[0]}) does not carry this, {beyond}"
 
 
 def _nic(answer: Estimate) -> Iterator[str]:
@@ -94,6 +98,12 @@ def _nic(answer: Estimate) -> Iterator[str]:
 
 def _unused(answer: Estimate) -> Iterator[str]:
     asked = answer.question
+    if asked.protocol and answer.rungs[0][0].given.keys() != {RATE}:
+        yield "--protocol changes nothing here: the rate does not come from a measurement"
+    if asked.protocol and asked.samples_per_second is not None:
+        yield "--protocol changes nothing here: the rate is yours"
+    if asked.encoding and asked.sample_bytes is not None:
+        yield "--encoding changes no bytes here: --sample-bytes is given"
     options = {name: option for option, name in asked.QUANTITIES.items() if getattr(asked, option) is not None}
     for name in [*asked.settings, *options]:
         if name not in answer.used:

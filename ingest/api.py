@@ -90,8 +90,8 @@ def bw(
     flops_per_sample: Written | None = None,
     cache_hit: Written | None = None,
     scaling: str = "linear",
-    set: Mapping[str, Written] | Sequence[str] | None = None,
-    catalogs: Sequence[str | Path] = (),
+    set: Mapping[str, Written] | str | Sequence[str] | None = None,
+    catalogs: str | Path | Sequence[str | Path] = (),
 ) -> Estimate | Scenarios:
     """Read bandwidth that storage must deliver so that GPUs never wait.
 
@@ -132,6 +132,8 @@ def bw(
     catalog = Catalog(catalogs)
     axes = [_names(model), _names(gpu), _numbers(nodes)]
     count = math.prod(map(len, axes))
+    if count == 0:
+        raise UsageError("bw: found an empty list, expected at least one model, GPU and node count")
     if count > MOST_SCENARIOS:
         raise UsageError(f"--nodes: {count:,} scenarios, expected at most {MOST_SCENARIOS:,}; `ingest sweep` takes millions")
     answers = tuple(

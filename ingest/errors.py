@@ -42,6 +42,16 @@ class CyclicQuantity(IngestError):
     """A quantity that would have to be known before it can be computed."""
 
 
+def brief(found: object) -> str:
+    """What was found, in one line of at most sixty characters.
+
+    >>> brief("a" * 100)
+    "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…'"
+    """
+    shown = repr(found)
+    return shown if len(shown) <= 60 else f"{shown[:57]}…{shown[-1]}"
+
+
 def nearest(found: str, known: Iterable[str]) -> str:
     """Return `; did you mean '…'?` for the nearest known word, or nothing.
 

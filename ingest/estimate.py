@@ -13,7 +13,7 @@ from ingest.catalog.records import Gpu, Model, Node, Storage
 from ingest.catalog.store import Catalog
 from ingest.errors import MissingQuantity, UsageError
 from ingest.formula import FORMULAS, Step, derive, unit_of
-from ingest.known import known_quantities, machine, set_by_user
+from ingest.known import CLIENTS, known_quantities, machine, set_by_user
 from ingest.ladder import Given, Rung, from_catalog
 from ingest.question import Question
 from ingest.rungs import OUTCOMES, choose
@@ -39,8 +39,6 @@ RESULTS = (
 )
 #: Without these the answer is not complete.
 NEEDED = ("samples_per_second_per_gpu", "ingest_bandwidth_per_gpu", "ingest_bandwidth_per_node", "ingest_bandwidth_per_job")
-#: Storage clients that the need of a node is held against.
-CLIENTS = {"nfs_tcp_client_share": "nfs-tcp", "nfs_nconnect_client_share": "nfs-nconnect"}
 
 
 class Quantity(NamedTuple):

@@ -10,10 +10,10 @@ from ingest.catalog.store import Catalog
 from ingest.errors import IngestError, UsageError, nearest
 from ingest.formula import solve
 from ingest.ladder import Given, from_catalog
-from ingest.question import Question
+from ingest.question import RATE_OPTIONS, Question
 
-#: Options that give the rate itself; they make a rung of their own.
-RATES = ("samples_per_second", "achieved", "efficiency")
+#: Storage clients that the need of a node is held against, by the name of the result.
+CLIENTS = {"nfs_tcp_client_share": "nfs-tcp", "nfs_nconnect_client_share": "nfs-nconnect"}
 
 
 def machine(asked: Question, catalog: Catalog) -> tuple[Node | None, Gpu | None]:
@@ -49,7 +49,7 @@ def known_quantities(
     options = {
         name: Given(getattr(asked, option), origin="user")
         for option, name in Question.QUANTITIES.items()
-        if getattr(asked, option) is not None and option not in RATES
+        if getattr(asked, option) is not None and option not in RATE_OPTIONS
     }
     known = {
         **_defaults(),

@@ -15,6 +15,9 @@ from ingest.units import parse
 
 Written = str | float
 
+#: Options that give the rate itself; they make a rung of their own.
+RATE_OPTIONS = ("samples_per_second", "achieved", "efficiency")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
@@ -80,10 +83,12 @@ class Question:
                 raise UsageError(f"--{option}: found '{found}', expected one of {', '.join(choices)}{hint}")
         if self.precision is not None:
             ladder.family_of(self.precision)
-        own = [option for option in ("samples_per_second", "achieved", "efficiency") if getattr(self, option) is not None]
+        own = [
+            option for option in RATE_OPTIONS if getattr(self, option) is not None or self.QUANTITIES[option] in self.settings
+        ]
         if len(own) > 1 or (own and self.basis != "auto" and (own[0] == "samples_per_second" or self.basis != "efficiency")):
             named = ", ".join("--" + option.replace("_", "-") for option in own)
-            raise UsageError(f"{named}: the rate is given more than once; expected one of them, without --basis")
+            raise UsageError(f"{named}: gives the rate itself; expected it alone, without another and without --basis")
         if self.model is None and self.samples_per_second is None and self.flops_per_sample is None and not self.settings:
             raise UsageError("--model is missing; expected an id (`ingest catalog list models`), or --samples-per-second")
         return self
@@ -105,13 +110,13 @@ def question_of(options: Mapping[str, Any]) -> Question:
     return Question(**known, settings=settings_of(options.get("set")))
 
 
-def settings_of(given: Mapping[str, Written] | Sequence[str] | None) -> dict[str, float]:
+def settings_of(given: Mapping[str, Written] | str | Sequence[str] | None) -> dict[str, float]:
     """Return quantities by name from `{"name": value}` or `["name=value"]`."""
     if not given:
         return {}
     if isinstance(given, Mapping):
         return {name: parse(value, unit_of(name), f"--set {name}") for name, value in given.items()}
-    return dict(parse_setting(text) for text in given)
+    return dict(parse_setting(text) for text in ([given] if isinstance(given, str) else given))
 
 
 def parse_setting(text: str) -> tuple[str, float]:

@@ -17,7 +17,7 @@ from ingest.errors import IngestError, MissingQuantity, UsageError
 from ingest.estimate import RESULTS, Estimate, estimate
 from ingest.files import write_whole
 from ingest.formula import check_value, solve, unit_of
-from ingest.question import Question, question_of
+from ingest.question import Question, question_of, settings_of
 
 if TYPE_CHECKING:
     import numpy
@@ -69,7 +69,10 @@ class Sweep:
             IngestError: no evidence for a model on a GPU.
         """
         options = dict(options)
-        written = dict(_split(axis) for axis in axes) if not isinstance(axes, Mapping) else dict(axes)
+        written = _distinct([_split(axis) for axis in axes]) if not isinstance(axes, Mapping) else dict(axes)
+        taken = {name for name in ("nodes",) if options.get(name) is not None} | settings_of(options.get("set")).keys()
+        for name in written.keys() & taken:
+            raise UsageError(f"sweep: {name} is given as a range and as a value, expected one of them")
         if isinstance(options.get("nodes"), (str, list, tuple)) and "nodes" not in written:
             written["nodes"] = options.pop("nodes")
         numbers = {name: _axis(name, values) for name, values in written.items()}
@@ -150,6 +153,13 @@ def _split(axis: str) -> tuple[str, str]:
     return name.strip(), values
 
 
+def _distinct(axes: Sequence[tuple[str, str]]) -> dict[str, str]:
+    for name, _ in axes:
+        if sum(name == other for other, _ in axes) > 1:
+            raise UsageError(f"sweep: {name} is given more than once, expected one range")
+    return dict(axes)
+
+
 def _names(given: Any) -> list[Any]:
     return given.split(",") if isinstance(given, str) else list(given) if isinstance(given, (list, tuple)) else [given]
 
@@ -178,11 +188,19 @@ def _grid(options: Mapping[str, Any], axes: Mapping[str, Array], catalog: Catalo
     results = {}
     for name in RESULTS:
         try:
-            results[name] = numpy.asarray(solve(name, known))
+            results[name] = _finite(name, numpy.asarray(solve(name, known)))
         except MissingQuantity as error:
             if name == RESULTS[0]:
                 raise IngestError(str(error)) from None
     return Grid(base, shaped, {name: array for name, array in results.items() if name not in shaped})
+
+
+def _finite(name: str, values: Array) -> Array:
+    import numpy
+
+    if not numpy.isfinite(values).all():
+        raise UsageError(f"{name} is beyond what a number can hold: expected smaller inputs")
+    return values
 
 
 def _at(asked: Question, first: Mapping[str, float]) -> Question:

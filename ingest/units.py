@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 
-from ingest.errors import UsageError, nearest
+from ingest.errors import UsageError, brief, nearest
 
 DECIMAL = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18, "Z": 10**21}
 BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60}
@@ -32,7 +32,14 @@ PLAIN = {
 COUNTED = ("sample", "token", "GPU", "node", "file", "parameter")
 SHORTHAND = {"bps": "b/s", "Bps": "B/s", "FLOPS": "FLOP/s"}
 
-_NUMBER = re.compile(r"\s*([+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*$", re.DOTALL)
+# Commas group thousands and nothing else: "2,83" is no number here, because half the world reads it as 2.83.
+_NUMBER = re.compile(
+    r"\s*([+-]?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d[\d_]*)?(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*([^\d,.].*?)?\s*$", re.DOTALL
+)
+#: A number with more digits is a slip of the pen or an attack.
+MAX_DIGITS = 40
+#: Bits are for links, which have a rate; a size in bits is a slip of the shift key.
+_BITS = re.compile(r"(b|bits?)$")
 
 
 def physical(unit: str) -> str:
@@ -112,15 +119,15 @@ def parse(written: object, unit: str, what: str) -> float:
         UsageError: no number, not finite, an unknown unit, or a unit of another kind.
     """
     if isinstance(written, bool) or not isinstance(written, (int, float, str)):
-        raise UsageError(f"{what}: found {written!r}, expected a finite number, {_example(unit)}")
+        raise UsageError(f"{what}: found {brief(written)}, expected a finite number, {_example(unit)}")
     if isinstance(written, (int, float)):
         return _finite(written, written, unit, what)
     match = _NUMBER.match(written)
-    if match is None:
-        raise UsageError(f"{what}: found '{written}', expected a finite number, {_example(unit)}")
+    if match is None or not any(mark.isdigit() for mark in match[1]) or len(match[1]) > MAX_DIGITS:
+        raise UsageError(f"{what}: found {brief(written)}, expected a finite number, {_example(unit)}")
     digits = match[1].replace("_", "").replace(",", "")
     number: float = float(digits) if re.search("[.eE]", digits) else int(digits)
-    suffix = match[2]
+    suffix = match[2] or ""
     factor: float = 1
     if suffix == "%":
         number, base = number / 100, "1"
@@ -131,6 +138,8 @@ def parse(written: object, unit: str, what: str) -> float:
             factor, base = unit_factor(suffix)
         except UsageError as error:
             raise UsageError(f"{what}: '{written}' has an {error}") from None
+    if _BITS.search(suffix) and physical(unit) == "B":
+        raise UsageError(f"{what}: '{written}' is in bits, expected bytes, {_example(unit)}")
     if physical(base) != physical(unit) or not _countable(base, unit):
         raise UsageError(f"{what}: '{written}' is in {base}, expected {unit}, {_example(unit)}")
     return _finite(number * factor, written, unit, what)
@@ -143,7 +152,7 @@ def _countable(base: str, unit: str) -> bool:
 
 
 def _finite(number: float, written: object, unit: str, what: str) -> float:
-    if not math.isfinite(number):
+    if abs(number) > 1e300 or not math.isfinite(number):
         raise UsageError(f"{what}: found {written}, expected a finite number, {_example(unit)}")
     rounded = round(number)
     return rounded if abs(number) < 2**63 and math.isclose(number, rounded, rel_tol=1e-12) else number
@@ -151,7 +160,8 @@ def _finite(number: float, written: object, unit: str, what: str) -> float:
 
 def _example(unit: str) -> str:
     examples = {"B/s": "2.5 GB/s", "B": "16 MiB", "FLOP/s": "35 TFLOP/s", "FLOP": "247 GFLOP", "s": "30 min", "1": "0.7"}
-    return f"for example {examples.get(physical(unit), '310')}"
+    count = "128" if unit.split("/")[0] in COUNTED else "310"
+    return f"for example {count if unit in COUNTED else examples.get(physical(unit), count)}"
 
 
 def _significant(number: float, digits: int = 4) -> str:

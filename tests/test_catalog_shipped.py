@@ -9,8 +9,6 @@ from ingest.catalog.records import GRADES, KINDS, Family, Gpu, Model, Node, Prot
 from ingest.catalog.store import Catalog
 from ingest.units import physical
 
-#: Emulated rates say nothing about a GPU's efficiency; where a model has hardly any other, they stand in and say so.
-EMULATION_COUNTS = ("cosmoflow", "unet3d")
 SIXTEEN_BIT = ("bf16", "fp16")
 
 ENTRIES = [(kind, name) for kind in KINDS for name in Catalog().ids(kind)]
@@ -108,7 +106,7 @@ def shares(shipped, model, gpu):
     counted = []
     for rate in shipped.rates(model):
         emulated = shipped.get(Protocol, rate.protocol).form == "emulation"
-        if rate.gpu != gpu or rate.precision not in SIXTEEN_BIT or (emulated and model.id not in EMULATION_COUNTS):
+        if rate.gpu != gpu or rate.precision not in SIXTEEN_BIT or emulated or rate.grade == "assumed":
             continue
         if rate.achieved_flops_per_gpu is not None and rate.samples_per_second_per_gpu is None:
             counted.append(rate.achieved_flops_per_gpu / peak.value)

@@ -150,7 +150,9 @@ def test_a_setting_wins_over_everything(shipped):
 def test_a_rate_of_the_users_own_needs_no_catalog_rate(shipped, option, number, rate):
     answer = answered(shipped, **{option: number})
     assert value(answer, "samples_per_second_per_gpu") == pytest.approx(rate)
-    assert [found.basis for found, _ in answer.rungs][1:] == ["measured", "transferred", "efficiency", "peak"]
+    # The user's own utilization stands in for the catalog's: one rung per basis.
+    others = {"measured", "transferred", "efficiency", "peak"} - {answer.basis}
+    assert {found.basis for found, _ in answer.rungs[1:]} == others
 
 
 def test_a_question_without_any_catalog_entry(shipped):
@@ -245,7 +247,7 @@ def test_a_plain_question_has_no_idle_warning(shipped):
         ({"precision": "bf61"}, "expected one of bf16"),
         ({"node": "dgx-a100"}, "carries a100-80-sxm, not h100-sxm"),
         ({"nodes": 1.5}, "--nodes: found 1.5, expected a whole number above 0"),
-        ({"achieved": 1e12, "efficiency": 0.5}, "more than once"),
+        ({"achieved": 1e12, "efficiency": 0.5}, "without another"),
         ({"samples_per_second": 1, "basis": "peak"}, "without --basis"),
         ({"settings": {"sample_byte": 1.0}}, "did you mean 'sample_bytes'"),
     ],

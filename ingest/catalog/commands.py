@@ -175,8 +175,9 @@ def check(folder: str | Path | None = None, *, catalogs: Folders = ()) -> Report
     problems: dict[str, None] = {}
     files = 0
     for place in folders:
-        for path in sorted(place.rglob("*.yaml")):
-            files += 1 + path.with_suffix(".csv").is_file()
+        alone = [path for path in place.glob("models/*.csv") if not path.with_suffix(".yaml").is_file()]
+        for path in sorted([*place.rglob("*.yaml"), *alone]):
+            files += 1 + (path.suffix == ".yaml" and path.with_suffix(".csv").is_file())
             try:
                 _check_file(catalog, place, path)
             except IngestError as error:
@@ -186,6 +187,10 @@ def check(folder: str | Path | None = None, *, catalogs: Folders = ()) -> Report
 
 def _check_file(catalog: Catalog, folder: Path, path: Path) -> None:
     inside = path.relative_to(folder).parts
+    if path.suffix == ".csv":
+        # Rates of a model that another folder describes.
+        catalog.rates(catalog.referred(Model, path.stem, by=path))
+        return
     if inside == ("sources.yaml",):
         read_sources(path, read_yaml(path))
     elif inside == ("aliases.yaml",):
@@ -204,6 +209,8 @@ def _check_references(catalog: Catalog, entry: Entry) -> None:
     """Ids that an entry names must exist."""
     if isinstance(entry, Model):
         catalog.referred(KINDS["families"], entry.family, by=entry.path)
+        for name in entry.efficiencies:
+            catalog.referred(Gpu, name, by=entry.path)
         for rate in catalog.rates(entry):
             catalog.referred(Gpu, rate.gpu, by=entry.path.with_suffix(".csv"))
             catalog.referred(KINDS["protocols"], rate.protocol, by=entry.path.with_suffix(".csv"))

@@ -15,8 +15,11 @@ from ingest.errors import CatalogError
 #: No catalog file comes near this; what does is an accident or an attack.
 MAX_BYTES = 2_000_000
 MAX_DEPTH = 20
+MAX_BRACKETS = 5_000
+MAX_DIGITS = 40
 
 _NUMBER = re.compile(r"[+-]?(\d[\d_]*)(\.\d*)?([eE][+-]?\d+)?|[+-]?\.(?:inf|nan)|[+-]?\.\d+", re.IGNORECASE)
+_INLINE_NESTING = re.compile(r"(?:[-?:][ \t]+){30}")
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None, "": None}
 _PLAIN_TAGS = {"tag:yaml.org,2002:str", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:map"}
 
@@ -79,6 +82,9 @@ def _compose(path: Path) -> Any:
     import yaml
 
     text = read_text(path)
+    # The parser's C code descends one stack frame per level and does not come back from a hundred thousand.
+    if text.count("[") + text.count("{") > MAX_BRACKETS or _INLINE_NESTING.search(text):
+        raise CatalogError(f"{path}:1: nested too deeply or too often, expected a catalog entry")
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
         node = yaml.compose(text, Loader=loader)
@@ -121,6 +127,8 @@ def _scalar(text: str) -> Any:
     if not _NUMBER.fullmatch(text):
         return text
     plain = text.replace("_", "").lower()
+    if len(plain) > MAX_DIGITS:
+        return text
     if plain.lstrip("+-").isdigit():
         # A leading zero may be an id or an octal number: it stays text.
         return text if plain.lstrip("+-").startswith("0") and len(plain.lstrip("+-")) > 1 else int(plain)

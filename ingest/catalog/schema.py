@@ -9,7 +9,7 @@ from typing import Any
 
 from ingest.catalog.reading import line_of, read_text
 from ingest.catalog.records import GRADES, PRECISIONS, Encoding, Entry, Rate, Record, Shape, Source, Value
-from ingest.errors import CatalogError, UsageError, nearest
+from ingest.errors import CatalogError, UsageError, brief, nearest
 from ingest.units import parse
 
 Keys = tuple[str, ...]
@@ -57,11 +57,11 @@ class Reader:
         """One field, by its shape."""
         if shape.form == "text":
             if not isinstance(item, str):
-                raise self.fail(keys, f"found {item!r}, expected text")
+                raise self.fail(keys, f"found {brief(item)}, expected text")
             return item
         if shape.form == "texts":
             if not isinstance(item, list) or not all(isinstance(line, str) for line in item):
-                raise self.fail(keys, f"found {item!r}, expected a list of text")
+                raise self.fail(keys, f"found {brief(item)}, expected a list of text")
             return tuple(item)
         if shape.form == "notes":
             return {name: str(note) for name, note in self.mapping(item, keys).items()}
@@ -81,7 +81,7 @@ class Reader:
     def mapping(self, item: Any, keys: Keys) -> dict[str, Any]:
         """A mapping, or the error that it is none."""
         if not isinstance(item, dict):
-            raise self.fail(keys, f"found {item!r}, expected keys and values")
+            raise self.fail(keys, f"found {brief(item)}, expected keys and values")
         return item
 
     def value(self, item: Any, shape: Shape, keys: Keys) -> Value:
@@ -116,7 +116,7 @@ class Reader:
         """A finite number in base units, above 0; zero only where having none of a thing is an answer."""
         unit = shape.unit
         if isinstance(item, bool) or not isinstance(item, (int, float)):
-            raise self.fail(keys, f"found {item!r}, expected a number (the unit stands in 'unit')")
+            raise self.fail(keys, f"found {brief(item)}, expected a number (the unit stands in 'unit')")
         try:
             number = parse(f"{item!r} {'' if str(written) == '1' else written}", unit, "value")
         except UsageError as error:
@@ -184,14 +184,21 @@ def _rate(path: Path, line: int, row: list[str], reader: Reader) -> Rate:
     if not reader.known_source(source):
         raise fail(f"unknown source '{source}'{nearest(source, reader.source_ids())}")
     try:
-        numbers = [float(item) if item else None for item in (rate, achieved)]
+        numbers = [_plain_number(item) if item else None for item in (rate, achieved)]
         sizes = int(gpus), int(nodes)
-    except ValueError:
-        raise fail("a rate, GPU count or node count is no number") from None
+    except (ValueError, OverflowError):
+        found = ", ".join(brief(item) for item in (rate, achieved, gpus, nodes) if item)
+        raise fail(f"found {found}, expected a number for the rate or FLOP/s, whole numbers for GPUs and nodes") from None
     given = [number for number in (*numbers, *sizes) if number is not None]
     if numbers == [None, None] or not all(0 < number < float("inf") for number in given):
         raise fail("expected a rate or FLOP/s above 0, and at least one GPU and one node")
     return Rate(gpu, precision, numbers[0], numbers[1], *sizes, protocol, round_, source, where, grade, note)
+
+
+def _plain_number(written: str) -> float:
+    if "_" in written:
+        raise ValueError(written)
+    return float(written)
 
 
 def _some(known: Iterable[str], found: str) -> str:

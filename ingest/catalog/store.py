@@ -11,9 +11,12 @@ from typing import TypeVar, cast
 from ingest.catalog.reading import line_of, read_yaml
 from ingest.catalog.records import KINDS, Entry, Rate, Source
 from ingest.catalog.schema import Reader, read_rates, read_sources
-from ingest.errors import CatalogError, UsageError, nearest
+from ingest.errors import CatalogError, UsageError, brief, nearest
 
 AnyEntry = TypeVar("AnyEntry", bound=Entry)
+
+#: No id and no sensible path is longer; file systems refuse such names with other words.
+MAX_NAME = 250
 
 _PACKAGE = Path(__file__).parent.parent
 
@@ -43,11 +46,13 @@ class Catalog:
     'h100-sxm'
     """
 
-    def __init__(self, overlays: Sequence[str | Path] = ()) -> None:
-        for folder in overlays:
-            if not Path(folder).is_dir():
-                raise UsageError(f"--catalogs: '{folder}' is no folder, expected one laid out like `ingest catalog path`")
+    def __init__(self, overlays: str | Path | Sequence[str | Path] = ()) -> None:
+        overlays = [overlays] if isinstance(overlays, (str, Path)) else overlays
         environment = [Path(part) for part in os.environ.get("INGEST_CATALOGS", "").split(os.pathsep) if part]
+        for option, folders in (("--catalogs", overlays), ("INGEST_CATALOGS", environment)):
+            for folder in folders:
+                if not Path(folder).is_dir():
+                    raise UsageError(f"{option}: '{folder}' is no folder, expected one laid out like `ingest catalog path`")
         below = [folder for folder in (user_folder(), shipped_folder()) if folder.is_dir()]
         self.folders: list[Path] = [*map(Path, reversed(overlays)), *reversed(environment), *below]
         self._entries: dict[tuple[str, str], Entry] = {}
@@ -78,6 +83,8 @@ class Catalog:
             raise CatalogError(f"{by}: {error}") from None
 
     def _find(self, kind: str, name: str) -> Path:
+        if not isinstance(name, str) or len(name) > MAX_NAME:
+            raise UsageError(f"{kind}: found {brief(name)}, expected an id or a YAML file")
         if name.endswith((".yaml", ".yml")) or "/" in name or os.sep in name:
             path = Path(name)
             if not path.is_file():
@@ -107,11 +114,23 @@ class Catalog:
         return Reader(path, known, lambda: [*self._own_sources, *self.sources])
 
     def rates(self, model: Entry) -> tuple[Rate, ...]:
-        """Return the measured rates of a model: those in the CSV beside its file; none where there is no CSV."""
-        if model.id not in self._rates:
-            path = model.path.with_suffix(".csv")
-            self._rates[model.id] = read_rates(path, self._reader(path)) if path.is_file() else ()
-        return self._rates[model.id]
+        """Return the measured rates of a model: the CSV beside its file, and those of the same id in every overlay."""
+        key = str(model.path)
+        if key not in self._rates:
+            beside = model.path.with_suffix(".csv")
+            overlaid = [folder / model.kind / beside.name for folder in self.folders]
+            # A file given by its path is a model of its own, whatever it is called.
+            paths = overlaid if beside in overlaid else [beside]
+            found = (rate for path in paths if path.is_file() for rate in read_rates(path, self._reader(path)))
+            self._rates[key] = tuple(
+                rate._replace(gpu=self.canonical("gpus", rate.gpu), protocol=self.canonical("protocols", rate.protocol))
+                for rate in found
+            )
+        return self._rates[key]
+
+    def canonical(self, kind: str, name: str) -> str:
+        """Return the id that an everyday name stands for; any other name as it is."""
+        return self.aliases.get(kind, {}).get(name.lower(), name)
 
     def ids(self, kind: str) -> list[str]:
         """Return the ids of one kind, sorted, without reading the entries."""

@@ -57,10 +57,11 @@ def main() -> None:
     try:
         code = command.main(standalone_mode=False)
         sys.stdout.flush()
-    except click.UsageError as error:
-        code = _refuse(error.format_message().replace("\n", " "), 2)
     except click.exceptions.NoArgsIsHelpError as error:
-        code = _refuse(str(error), 2)
+        click.echo(error.format_message(), err=True)
+        code = 2
+    except click.UsageError as error:
+        code = _refuse(error.format_message(), 2)
     except click.Abort:
         code = _refuse("interrupted", 130)
     except click.ClickException as error:
@@ -79,5 +80,5 @@ def main() -> None:
 
 
 def _refuse(message: str, code: int) -> int:
-    click.echo(f"ingest: {message}", err=True)
+    click.echo(f"ingest: {' '.join(message.split())}", err=True)
     return code

@@ -20,9 +20,13 @@ def format_of(output: str | None, asked: str | None) -> str:
     Raises:
         UsageError: a suffix that stands for no format.
     """
-    if output is None or asked is not None:
+    if output is None:
         return asked or "table"
     suffix = Path(output).suffix.lower()
+    if asked is not None:
+        if SUFFIXES.get(suffix, asked) != asked:
+            raise UsageError(f"--format {asked} and --output '{output}' disagree, expected one of them to go")
+        return asked
     if suffix not in SUFFIXES:
         raise UsageError(f"--output: '{output}' ends in '{suffix}', expected {', '.join(SUFFIXES)}{nearest(suffix, SUFFIXES)}")
     return SUFFIXES[suffix]

@@ -1,0 +1,164 @@
+"""What a sceptical reader found: each case once slipped through."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ingest
+from ingest.catalog.store import Catalog, shipped_folder
+from ingest.errors import CatalogError, UsageError
+from ingest.estimate import Estimate
+from ingest.units import parse
+
+INGEST = str(Path(sys.executable).parent / "ingest")
+
+
+def answered(**options) -> Estimate:
+    answer = ingest.bw(**options)
+    assert isinstance(answer, Estimate)
+    return answer
+
+
+def rate(**options) -> float:
+    return answered(**options).results["samples_per_second_per_gpu"].value
+
+
+def overlay(folder: Path, name: str, text: str) -> Path:
+    (folder / "models").mkdir(parents=True, exist_ok=True)
+    (folder / "models" / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+HEADER = (shipped_folder() / "models" / "resnet50.csv").read_text(encoding="utf-8").splitlines()[0]
+
+
+def test_an_overlaid_model_keeps_the_measured_rates(tmp_path):
+    text = (shipped_folder() / "models" / "cosmoflow.yaml").read_text(encoding="utf-8")
+    mine = overlay(tmp_path, "cosmoflow.yaml", text)
+    assert answered(model="cosmoflow", gpu="h100", catalogs=[mine]).basis == "measured"
+
+
+def test_a_rate_of_ones_own_joins_the_shipped_ones(tmp_path):
+    row = "h100,bf16,9999,,8,1,paper,,recalled,own log,measured,"
+    mine = overlay(tmp_path, "resnet50.csv", f"{HEADER}\n{row}\n")
+    found = answered(model="resnet50", gpu="h100", catalogs=[mine])
+    assert found.rungs[0][0].protocols["paper"] == 9999
+    assert found.rungs[0][0].protocols["mlperf-training"] > 6000
+
+
+def test_a_broken_csv_without_a_yaml_is_found_by_check(tmp_path):
+    mine = overlay(tmp_path, "resnet50.csv", f"{HEADER}\nh100,bf16,1_0,,8,1,paper,,recalled,log,measured,\n")
+    assert any("resnet50.csv:2" in line for line in ingest.catalog.check(mine).problems)
+
+
+def test_recalled_rates_give_way_to_published_ones():
+    protocols = answered(model="llama3-8b", gpu="h100").rungs[0][0].protocols
+    assert protocols
+    assert "paper" not in protocols
+
+
+def test_a_newer_gpu_is_not_estimated_below_the_older_one():
+    assert rate(model="bert-large", gpu="b200") > rate(model="bert-large", gpu="h200")
+
+
+@pytest.mark.parametrize("precision", ["fp8", "fp64"])
+def test_sixteen_bit_utilizations_are_not_put_on_another_peak(precision):
+    bases = [rung.basis for rung, _ in answered(model="resnet50", gpu="h100", precision=precision).rungs]
+    assert "efficiency" not in bases
+
+
+def test_utilizations_do_not_outlive_the_flops_they_came_from():
+    bases = [rung.basis for rung, _ in answered(model="cosmoflow", gpu="h100", flops_per_sample="494 GFLOP").rungs]
+    assert "efficiency" not in bases
+
+
+def test_a_bandwidth_of_ones_own_is_not_called_measured():
+    found = answered(model="cosmoflow", gpu="h100", set={"ingest_bandwidth_per_gpu": "5 GB/s"})
+    assert found.basis == "given"
+    others = {rung.basis: results["ingest_bandwidth_per_gpu"].value for rung, results in found.rungs[1:]}
+    assert 5e9 not in others.values()
+
+
+@pytest.mark.parametrize("written", ["2,83 MB", "1,5", "1,0245"])
+def test_a_decimal_comma_is_no_number(written):
+    with pytest.raises(UsageError, match="expected a finite number"):
+        parse(written, "B/sample", "--sample-bytes")
+
+
+def test_thousands_are_grouped_by_commas():
+    assert parse("1,281,024", "sample", "x") == 1281024
+
+
+def test_a_size_in_bits_is_a_slip():
+    with pytest.raises(UsageError, match="bits"):
+        parse("16Mb", "B/sample", "--sample-bytes")
+
+
+@pytest.mark.parametrize("text", ["a: " + "[" * 100_000, "- " * 100_000, "? " * 100_000, "a: " + "9" * 5000])
+def test_deep_or_endless_yaml_is_one_line(tmp_path, text):
+    path = tmp_path / "bomb.yaml"
+    path.write_text(text, encoding="utf-8")
+    run = subprocess.run([INGEST, "bw", "--model", str(path), "--gpu", "h100"], capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    assert len(run.stderr.splitlines()) == 1
+    assert "bomb.yaml:1" in run.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"nodes": "9" * 400},
+        {"sample_bytes": "9" * 5000},
+        {"model": 5},
+        {"node": 5},
+        {"model": "x" * 5000},
+        {"nodes": []},
+        {"catalogs": "/no/such/folder"},
+        {"set": "nodes"},
+    ],
+)
+def test_nonsense_is_refused_in_words(options):
+    with pytest.raises(UsageError):
+        ingest.bw(**{"model": "cosmoflow", "gpu": "h100", **options})
+
+
+def test_a_missing_folder_in_the_environment_is_named(monkeypatch):
+    monkeypatch.setenv("INGEST_CATALOGS", os.path.join("no", "such", "folder"))
+    with pytest.raises(UsageError, match="INGEST_CATALOGS"):
+        Catalog()
+
+
+@pytest.mark.parametrize(
+    ("axes", "options"),
+    [(["nodes=1..3", "nodes=5,6"], {}), (["nodes=1..3"], {"nodes": 9}), (["nodes=1..3"], {"set": ["nodes=9"]})],
+)
+def test_a_sweep_does_not_choose_between_two_answers(axes, options):
+    with pytest.raises(UsageError, match="nodes"):
+        ingest.sweep(model="cosmoflow", gpu="h100", axes=axes, **options)
+
+
+def test_an_efficiency_of_an_unknown_gpu_is_found_by_check(tmp_path):
+    text = (shipped_folder() / "models" / "deepcam.yaml").read_text(encoding="utf-8")
+    mine = overlay(tmp_path, "deepcam.yaml", text.replace("  h100-sxm:", "  no-such-gpu:"))
+    assert any("no-such-gpu" in line for line in ingest.catalog.check(mine).problems)
+
+
+def test_a_file_that_is_no_entry_is_not_printed_whole(tmp_path):
+    path = tmp_path / "notes.yaml"
+    path.write_text("lorem ipsum " * 200, encoding="utf-8")
+    with pytest.raises(CatalogError) as caught:
+        ingest.bw(model=str(path), gpu="h100")
+    assert len(str(caught.value)) < 250
+
+
+def test_format_and_suffix_may_not_disagree(tmp_path):
+    command = [INGEST, "bw", "--model", "cosmoflow", "--gpu", "h100", "--format", "json", "-o", str(tmp_path / "x.csv")]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 2
+    assert "disagree" in run.stderr
+    assert not (tmp_path / "x.csv").exists()
