@@ -14,7 +14,6 @@ leaf("flops_per_sample", "FLOP/sample", "Forward and backward pass of one sample
 leaf("sample_bytes", "B/sample", "Bytes of one sample in the chosen encoding; stored unless said otherwise.")
 leaf("samples_per_file", "sample/file", "Samples that one file holds.")
 leaf("dataset_samples", "sample", "Samples of one pass over the data set.")
-leaf("parameters_active", "parameter", "Parameters that one token passes through.")
 leaf("training_tokens", "token", "Tokens seen in the whole training.")
 
 leaf("elements_per_sample", "1/sample", "Numbers in the decoded tensor of one sample.")
@@ -47,5 +46,27 @@ leaf(
     "FLOP/parameter/token",
     "Two for the forward and four for the backward pass: the 6 in 6·N·D.",
     default=6,
+    source="kaplan2020",
+)
+
+# A transformer: columns of its tables of weights and attention, and how it is run
+leaf("weight_parameters", "parameter", "Parameters of each row of weights.")
+leaf("active_weight_parameters", "parameter", "Parameters of each row that one token passes through.")
+leaf("embedding_weight_parameters", "parameter", "Parameters of each token embedding table.")
+leaf("multiply_adds_per_token", "1/token", "Products of one token with each row of weights.")
+leaf("multiply_adds_per_token_pair", "1/token/token", "Products for one query and one key token, per kind of attention.")
+leaf("pair_multiply_adds", "1/token/token", "The same for one kind of attention.")
+leaf("causal_attention_flops", "FLOP/token", "Attention over the tokens in sight, per kind of attention.")
+leaf("cached_elements_per_token", "1/token", "Numbers kept per token while generating, per kind of attention.", above=False)
+leaf("sequence_length", "token", "Tokens of one sequence.", whole=True)
+leaf("attention_window", "token", "Tokens that a query can look back on.")
+leaf("bytes_per_parameter", "B/parameter", "Width of one parameter as stored.")
+leaf("bytes_per_cached_element", "B", "Width of one number of the key-value cache.")
+leaf("flops_per_multiply_add", "FLOP", "A multiplication and an addition.", default=2)
+leaf(
+    "training_passes",
+    "1",
+    "Training over forward pass: the backward pass multiplies twice, for weights and for inputs.",
+    default=3,
     source="kaplan2020",
 )

@@ -1,0 +1,5 @@
+"""One function per family: config -> rows of weights. Importing this package registers them all."""
+
+from ingest.architecture.families import dense
+
+__all__ = ["dense"]
