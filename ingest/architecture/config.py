@@ -173,7 +173,7 @@ class Config:
         found = [
             (self, key)
             for key, value in self.data.items()
-            if key not in self.asked and key not in HARMLESS and STRUCTURAL.search(key) and not _off(value)
+            if key not in self.asked and key not in HARMLESS and structural(key) and not _off(value)
         ]
         return found + [item for part in self.parts for item in part.leftovers()]
 
@@ -183,10 +183,23 @@ def _off(value: object) -> bool:
 
 
 #: Words by which a key sounds like structure.
-STRUCTURAL = re.compile(
-    r"bias|dim|rank|size|heads?\b|_heads?_|layers?\b|layer_|experts?|moe|mlp|ffn|d_|n_|num_|norm|width|depth|mixer|conv|"
-    r"tie_|gate|lora|mamba|ssm|adapter|embed|project|parallel|pattern|share|engram|mtp|blocks?|channels?|factor"
-)
+_STRUCTURAL = """
+adapter affine altup arch bias block blocks channels conv depth depths dim dims embed embd embedding embeddings expert
+experts ffn ff gate gated groups head heads hidden inner intermediate kv latent layer layers lora mamba mixer mlp moe mtp n
+nextn norm layernorm layernorms num parallel pattern pos positions project projection rank ratio residual shared size ssm state
+tie vocab width
+"""
+STRUCTURAL = frozenset(_STRUCTURAL.split())
+
+
+def structural(key: str) -> bool:
+    """Whether a key sounds like structure.
+
+    >>> structural("num_local_experts"), structural("activation_function"), structural("mlp_bias")
+    (True, False, True)
+    """
+    return not STRUCTURAL.isdisjoint(re.split(r"[_\W\d]+", key.lower()))
+
 
 #: Keys that sound like structure and are none: training, generation, positions without weights, other software.
 _HARMLESS = """
