@@ -124,6 +124,16 @@ def checkpoint_files(file_counts: Num) -> Num:
     return total(file_counts)
 
 
+@formula(unit="file", source="huggingface-hub", where="serialization, split_torch_state_dict_into_shards")
+def safetensors_shards(checkpoint_weights_bytes: Num, shard_bytes_max: Num) -> Num:
+    """Shards of a release: each is filled up to the largest size.
+
+    >>> safetensors_shards(137_953_296_384, 5_000_000_000)
+    28
+    """
+    return ceil(checkpoint_weights_bytes / shard_bytes_max)
+
+
 @formula(unit="1", source="definition")
 def data_parallel(gpus: Num, tensor_parallel: Num, pipeline_parallel: Num) -> Num:
     """Replicas of the model: GPUs over those that one replica takes.
