@@ -39,6 +39,26 @@ def observed_mean_time_to_interrupt(observed_seconds: Num, observed_interrupts: 
     return observed_seconds / observed_interrupts
 
 
+@formula(unit="1", source="definition")
+def interrupts_share(interrupts_of_cause: Num, observed_interrupts: Num) -> Num:
+    """Share of the interrupts that one cause has.
+
+    >>> round(interrupts_share(148, 419), 3)
+    0.353
+    """
+    return interrupts_of_cause / observed_interrupts
+
+
+@formula(unit="1/s/GPU", source="definition")
+def failures_per_gpu_second(observed_interrupts: Num, observed_seconds: Num, observed_gpus: Num) -> Num:
+    """Failure rate of one GPU with its share of the node.
+
+    >>> round(1 / failures_per_gpu_second(419, 54 * 86_400, 16_384) / 3600)
+    50677
+    """
+    return observed_interrupts / observed_seconds / observed_gpus
+
+
 @formula(unit="GPU", source="definition")
 def observed_gpus(observed_nodes: Num, gpus_per_node: Num) -> Num:
     """GPUs of the cluster that was watched.

@@ -96,6 +96,7 @@ leaf("file_counts", "file", "Files of each kind in one checkpoint.", above=False
 
 # Failures, intervals and rates
 leaf("observed_interrupts", "1", "Interrupts counted.", whole=True)
+leaf("interrupts_of_cause", "1", "Interrupts that one cause has.", whole=True)
 leaf("observed_seconds", "s", "Time over which they were counted.")
 leaf("observed_nodes", "node", "Nodes that were watched.", whole=True)
 leaf("common_failures_per_second", "1/s", "Failures that strike all nodes at once.", above=False, default=0)
