@@ -122,6 +122,11 @@ class Config:
         """Return a list of words, one per layer, or None where there is none."""
         return self._list(names, str, "words", length)
 
+    def wording(self, name: str) -> str:
+        """Return the first word of a list of words, or nothing."""
+        listed = self.words(name)
+        return listed[0] if listed else ""
+
     def wholes(self, names: str, length: int | None = None) -> list[int] | None:
         """Return a list of whole numbers, or None where there is none."""
         return self._list(names, int, "whole numbers", length)
@@ -198,6 +203,8 @@ def structural(key: str) -> bool:
     >>> structural("num_local_experts"), structural("activation_function"), structural("mlp_bias")
     (True, False, True)
     """
+    if "dropout" in key or "pdrop" in key or key.endswith(("_act", "_act_fn", "_activation", "_eps", "_token_id")):
+        return False
     return not STRUCTURAL.isdisjoint(re.split(r"[_\W\d]+", key.lower()))
 
 
@@ -222,7 +229,10 @@ output_hidden_states num_key_value_groups attn_logit_softcapping final_logit_sof
 normalize_attention_scores attention_bias_init dtype torch_dtype forced_bos_token_id embedding_initializer_range
 normalization_function bos_token_id eos_token_id pad_token_id sep_token_id max_seq_len task_specific_params
 temporal_dropout mlp_dropout logit_scale vocab_file n_positions_hint init_cutoff_factor model_max_length
-initial_context_length transformers.js_config pipeline_parallel tensor_parallel num_crops
+initial_context_length chunk_size mamba_chunk_size n_group topk_group enable_moe_fp32_combine moe_norm_min moe_routed_scaling_factor
+moe_apply_router_weight_on_input moe_router_logit_softcapping moe_token_drop_policy router_scaling_factor group_norm_eps
+num_expert_group moe_renormalize num_train_timesteps problem_type num_choices max_window_size tie_encoder_decoder
+transformers.js_config pipeline_parallel tensor_parallel num_crops
 """
 HARMLESS = frozenset(_HARMLESS.split())
 

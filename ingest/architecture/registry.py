@@ -25,3 +25,21 @@ def family(*model_types: str) -> Callable[[AnyFamily], AnyFamily]:
         return function
 
     return register
+
+
+def class_suffix(config: Config, *known: str) -> str:
+    """Which of the known classes `architectures` names; the first one where it names none.
+
+    >>> class_suffix(Config({"architectures": ["BertModel"]}, "config.json"), "ForMaskedLM", "Model")
+    'Model'
+
+    Raises:
+        IngestError: another class, whose last layers nobody has described.
+    """
+    found = config.wording("architectures")
+    if not found:
+        return known[0]
+    matching = [suffix for suffix in known if found.endswith(suffix)]
+    if not matching:
+        raise config.refuse("architectures", found, f"a class that ends in {', '.join(known)}")
+    return max(matching, key=len)

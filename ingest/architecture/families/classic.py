@@ -197,11 +197,8 @@ def falcon(config: Config) -> Iterator[Row]:
     stated = kv_group_count(config, heads, None, "num_kv_heads|n_head_kv")
     kv_heads = stated if grouped else 1 if mqa else heads
     width = head_width(config, hidden, heads, name="-")
-    if grouped:
-        number = 1 if config.whole("num_ln_in_parallel_attn", 2) == 1 else 2
-    else:
-        config.ignore("num_ln_in_parallel_attn")
-        number = 1 if parallel else 2
+    side_by_side = config.whole("num_ln_in_parallel_attn", 2 if grouped else 1)
+    number = 2 if not parallel or side_by_side == 2 else 1
     yield embedding(words, hidden)
     layer = [
         *attention(hidden, heads, kv_heads, width, q_bias=bias, kv_bias=bias, o_bias=bias),
@@ -220,7 +217,7 @@ def mpt(config: Config) -> Iterator[Row]:
     layers = config.size("n_layers|num_hidden_layers", 24, high=MAX_LAYERS)
     heads = config.size("n_heads|num_attention_heads", 16)
     words = config.size("vocab_size", 50368)
-    ratio = config.whole("expansion_ratio", 4)
+    config.only("expansion_ratio", 4)
     inside = config.part("attn_config", required=False)
     if inside is not None:
         inside.ignore("attn_type", "attn_impl", "clip_qkv", "softmax_scale", "prefix_lm", "alibi", "alibi_bias_max")
@@ -234,7 +231,7 @@ def mpt(config: Config) -> Iterator[Row]:
     config.part("ffn_config", required=False)
     width = head_width(config, hidden, heads, name="-")
     yield embedding(words, hidden)
-    layer = [*attention(hidden, heads, heads, width), *plain_mlp(hidden, ratio * hidden, False)]
+    layer = [*attention(hidden, heads, heads, width), *plain_mlp(hidden, 4 * hidden, False)]
     yield from times(layers, [*layer, *norm("norm", hidden, number=2)])
     yield from norm("final_norm", hidden)
     yield from head(words, hidden, config.flag("tie_word_embeddings", True))

@@ -21,11 +21,11 @@ def llama(config: Config) -> Iterator[Row]:
 
 @family("internlm3")
 def internlm3(config: Config) -> Iterator[Row]:
-    """InternLM3: as LLaMA; `qkv_bias` and `bias` are the names of its own code."""
+    """InternLM3: as LLaMA, one switch for all biases; `qkv_bias` and `bias` in its first files."""
     s = sizes(config, 4096, 10240, 48, 32, 128512, kv_heads=2)
-    config.only("qkv_bias", False)
-    config.only("bias", False)
-    bias, mlp_bias = config.flag("attention_bias", False), config.flag("mlp_bias", False)
+    bias, mlp_bias = config.flag("attention_bias|qkv_bias", False), config.flag("mlp_bias|bias", False)
+    if bias != mlp_bias:
+        raise config.refuse("mlp_bias", mlp_bias, "the same as attention_bias")
     yield from s.frame(times(s.layers, [*s.attention(bias), *s.gated(bias=mlp_bias), *s.norms(2)]))
 
 
@@ -237,6 +237,8 @@ def helium(config: Config) -> Iterator[Row]:
     """Helium 1: as LLaMA; O without bias."""
     s = sizes(config, 2560, 7040, 24, 20, 48000, kv_heads=20, width=128)
     bias, mlp_bias = config.flag("attention_bias", False), config.flag("mlp_bias", False)
+    if s.heads * s.width != s.hidden:
+        raise config.refuse("head_dim", s.width, f"hidden_size {s.hidden:,} shared among {s.heads:,} heads")
     yield from s.frame(times(s.layers, [*s.attention(bias, o_bias=False), *s.gated(bias=mlp_bias), *s.norms(2)]))
 
 
@@ -300,9 +302,10 @@ def nemotron(config: Config) -> Iterator[Row]:
 def cwm(config: Config) -> Iterator[Row]:
     """Code World Model: LLaMA with three layers of four within a window."""
     s = sizes(config, 6144, 21504, 64, 48, 128256, kv_heads=8, width=128)
-    config.ignore("mlp_bias", "attention_bias")
+    config.ignore("attention_bias")
     short, window = sliding(config, s.layers, 8192, every=4)
-    yield from s.frame(windowed(times(s.layers, [*s.attention(), *s.gated(), *s.norms(2)]), short, window))
+    layer = [*s.attention(), *s.gated(bias=config.flag("mlp_bias", False)), *s.norms(2)]
+    yield from s.frame(windowed(times(s.layers, layer), short, window))
 
 
 @family("hunyuan_v1_dense")
