@@ -117,6 +117,10 @@ class Answer:
         unit_of(name)
         return self.known.step(name)
 
+    def known_for(self, name: str) -> Mapping[str, Given]:  # noqa: ARG002  an estimate answers by name
+        """What a quantity is computed from."""
+        return self.given
+
     @cached_property
     def used(self) -> Mapping[str, Given]:
         """The given quantities that the results rest on."""

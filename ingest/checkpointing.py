@@ -238,10 +238,13 @@ def _policy(options: Mapping[str, float], keep: str | float | None) -> dict[str,
     }
     if "checkpoint_interval" in options and "write_bandwidth" in options:
         del default["waste_allowed"]
-    return {**default, **_keep(keep, default)}
+    kept = _keep(keep)
+    if "keep_every" in kept:
+        del default["checkpoints_kept_forever"]
+    return {**default, **kept}
 
 
-def _keep(keep: str | float | None, default: dict[str, Given]) -> dict[str, Given]:
+def _keep(keep: str | float | None) -> dict[str, Given]:
     if keep is None:
         return {}
     names = {"last": "keep_last", "every": "keep_every", "final": "keep_final"}
@@ -253,8 +256,6 @@ def _keep(keep: str | float | None, default: dict[str, Given]) -> dict[str, Give
             raise UsageError(f"--keep: found '{part}', expected N, or last=N,every=M,final=1{nearest(word, names)}")
         value = parse(written if equals else part, "1", "--keep")
         found[names[word]] = Given(float(check_value(names[word], value, "--keep")), origin="user")
-    if "keep_every" in found:
-        del default["checkpoints_kept_forever"]
     return found
 
 
