@@ -137,7 +137,10 @@ class Answer:
             for name, item in self.used.items()
             if item.origin == "default" or (item.grade == "assumed" and item.origin != "user")
         ]
-        rules = [{"name": "layout", "value": "", "unit": "", "grade": "assumed", "why": why} for *_, why in self.cited if why]
+        layout = self.chosen.get("layout", {}).get("value", "")
+        rules = [
+            {"name": "layout", "value": layout, "unit": "", "grade": "assumed", "why": why} for *_, why in self.cited if why
+        ]
         return [*found, *rules]
 
     @property

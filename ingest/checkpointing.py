@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from ingest.errors import MissingQuantity, UsageError, nearest
 from ingest.formula import check_value, unit_of
 from ingest.ladder import Given, from_catalog
 from ingest.question import settings_of
-from ingest.states import Sized, kept_by, machine_of, optimizer_of, size_of, width_of
+from ingest.states import MOST, Sized, kept_by, machine_of, optimizer_of, size_of, width_of
 from ingest.units import parse
 
 Written = str | float
@@ -138,7 +139,7 @@ def checkpoint(
     given = {**sized.given, **kept_by(optimizer_of(optimizer, catalog), precision, sized, settings)}
     given["weight_bytes_per_parameter"] = Given(width_of(precision), note=f"a weight at {precision}")
     given |= _machine(gpu, failures if "job_mean_time_to_interrupt" not in options else None, catalog)
-    given |= _policy(options, keep)
+    given |= _policy({**options, **settings}, keep)
     given |= {name: Given(value, origin="user") for name, value in {**options, **settings}.items()}
     job = _job(given, sized, expert_parallel, zero_stage)
     chosen = layout or ("megatron" if job is not None and job.shards > 1 else "dcp")
@@ -148,6 +149,8 @@ def checkpoint(
     unmet, warnings = plan_interval(known, mode, options)
     _restart(known, readers)
     results, unknown = known.results(RESULTS)
+    if job is None:
+        unknown = dict.fromkeys(unknown, "say --gpus: it decides files, ranks and failures")
     further, _ = known.results(OPTIONAL[mode])
     waste_name = "synchronous_waste" if mode == "sync" else "asynchronous_waste"
     results |= known.results([waste_name])[0] | {name: item for name, item in further.items() if item.value}
@@ -158,7 +161,7 @@ def checkpoint(
         **tier_table(known, mode),
         "readers": _readers(known),
     }
-    return Answer(
+    answer = Answer(
         "checkpoint",
         f"Checkpoints of {sized.name}"
         + (f" on {job.ranks:,} GPUs" if job else "")
@@ -173,6 +176,7 @@ def checkpoint(
         unmet,
         tuple((row.source, row.where, row.assumed) for row in rows),
     )
+    return replace(answer, warnings=(*answer.warnings, *_unused(answer, options, settings)))
 
 
 _DEFAULTS = {"optimizer": "adamw", "precision": "bf16", "mode": "sync", "readers": "unique"}
@@ -191,8 +195,8 @@ def _quantities(asked: Mapping[str, Any]) -> dict[str, float]:
             value = parse(asked[option], unit_of(name), shown)
             if option in ("gpus", "mtti", "duration") and not value > 0:
                 raise UsageError(f"{shown}: found {asked[option]}, expected a number above 0 ({unit_of(name)})")
-            if option == "gpus" and value % 1:
-                raise UsageError(f"{shown}: found {asked[option]}, expected a whole number (GPU)")
+            if option == "gpus" and (value % 1 or value > MOST["gpus"]):
+                raise UsageError(f"{shown}: found {asked[option]}, expected a whole number up to {MOST['gpus']:,.0f} (GPU)")
             found[name] = float(check_value(name, value, shown))
     return found
 
@@ -240,6 +244,8 @@ def _policy(options: Mapping[str, float], keep: str | float | None) -> dict[str,
         del default["waste_allowed"]
     kept = _keep(keep)
     if "keep_every" in kept:
+        if not {"training_seconds", "checkpoints_written"} & options.keys():
+            raise UsageError("--keep: to keep every m-th the training must have an end; expected --duration, such as 60d")
         del default["checkpoints_kept_forever"]
     return {**default, **kept}
 
@@ -340,6 +346,17 @@ def _readers(known: Known) -> list[dict[str, Any]]:
             seconds = known.value("restart_seconds")
             rows.append({"readers": readers, "restart_read_bytes": item.value, "restart_read_bandwidth": item.value / seconds})
     return rows
+
+
+def _unused(answer: Answer, options: Mapping[str, float], settings: Mapping[str, float]) -> list[str]:
+    """Options that change nothing here, so that nobody believes they did."""
+    shown = {name: f"--{option.replace('_', '-')}" for option, name in QUANTITIES.items() if name in options}
+    shown |= {name: f"--set {name}" for name in settings}
+    # A stated waste and a stated bandwidth are held against the results, even where none rests on them.
+    told = {*answer.used, "waste_allowed", "write_bandwidth"}
+    return [
+        f"{option} changes nothing here: the results do not depend on it" for name, option in shown.items() if name not in told
+    ]
 
 
 def _warnings(layout: str, job: Job | None) -> list[str]:

@@ -13,7 +13,7 @@ from ingest.errors import UsageError, nearest
 from ingest.formula import check_value, unit_of
 from ingest.ladder import Given, from_catalog
 from ingest.question import settings_of
-from ingest.states import Sized, kept_by, machine_of, optimizer_of, size_of
+from ingest.states import MOST, Sized, kept_by, machine_of, optimizer_of, size_of
 from ingest.units import display, parse
 
 Written = str | float
@@ -142,8 +142,8 @@ def _quantities(asked: Mapping[str, Any]) -> dict[str, float]:
         if asked[option] is not None:
             shown = f"--{option.replace('_', '-')}"
             value = parse(asked[option], unit_of(name), shown)
-            if option == "gpus" and (value < 1 or value % 1):
-                raise UsageError(f"{shown}: found {asked[option]}, expected a whole number above 0 (GPU)")
+            if option == "gpus" and (value < 1 or value % 1 or value > MOST["gpus"]):
+                raise UsageError(f"{shown}: found {asked[option]}, expected a whole number from 1 to {MOST['gpus']:,.0f} (GPU)")
             found[name] = float(check_value(name, value, shown))
     shards = int(found.get("tensor_parallel", 1) * found.get("pipeline_parallel", 1))
     if "gpus" in found and found["gpus"] % shards:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 #: bytes of a weight, by precision; those of full precision keep no master copy beside them
 WIDTHS = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "fp4": 0.5}
 FULL_PRECISION = ("fp32", "tf32")
+#: More than anybody can build; beyond it a number is wrong.
+MOST = {"parameters": 1e17, "trainable_parameters": 1e17, "gpus": 1e8}
 #: Matrices that LoRA adapts where nothing else is said: all linear layers but experts, embedding and head.
 ADAPTED = ("attention", "mlp", "ssm")
 #: Weights that Muon leaves to AdamW.
@@ -52,6 +54,9 @@ def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float])
         UsageError: no such model, or nothing said about its size.
         IngestError: a catalog entry that does not know its parameters.
     """
+    for name, most in MOST.items():
+        if settings.get(name, 0) > most:
+            raise UsageError(f"--set {name}: found {settings[name]:g}, expected at most {most:g}: sizes that can be built")
     if source is None:
         if "parameters" not in settings and "trainable_parameters" not in settings:
             raise UsageError("the model is missing: expected a catalog id, a config.json, or --set parameters=N")
@@ -158,11 +163,19 @@ def _adapters(optimizer: Optimizer, sized: Sized) -> Given:
 
 
 def machine_of(gpu: str | None, node: str | None, catalog: Catalog) -> tuple[Gpu | None, Node | None]:
-    """The GPU, and the node it comes in."""
+    """The GPU, and the node it comes in.
+
+    Raises:
+        UsageError: a node that carries another GPU.
+    """
     found = catalog.get(Gpu, gpu) if gpu else None
     inside = catalog.get(Node, node) if node else None
     if inside is not None and found is None:
         found = catalog.referred(Gpu, inside.gpu, by=inside.path)
+    if inside is not None and found is not None and inside.gpu != found.id:
+        raise UsageError(
+            f"--node: {inside.id} carries {inside.gpu}, not {found.id}; expected a node with that GPU, or no --gpu"
+        )
     if inside is None and found is not None and found.usual_node:
         inside = catalog.referred(Node, found.usual_node, by=found.path)
     return found, inside

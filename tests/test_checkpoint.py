@@ -93,6 +93,17 @@ def test_a_requirement_that_is_not_met_exits_with_3(run):
     assert "6.313 GB/s" in ran.refusal
 
 
+def test_an_interval_too_long_for_the_stated_waste_exits_with_3(run):
+    ran = run("checkpoint", "llama3-405b", "--gpus", 16384, "--mode", "async", "--interval", "15 min", "--waste", "5%")
+    assert ran.code == 3
+    assert "12.1 %" in ran.refusal
+
+
+def test_an_option_that_changes_nothing_is_told(run):
+    ran = run("checkpoint", "llama3-405b", "--gpus", 16384, "--drain-fraction", 0.5)
+    assert "--drain-fraction changes nothing here" in ran.err
+
+
 def test_a_config_is_counted_to_the_parameter(config):
     answer = ingest.checkpoint(str(config), gpus=8, zero_stage=3)
     assert answer.results["checkpoint_weights_bytes"].value == 2 * 8_030_261_248
@@ -185,6 +196,9 @@ def test_a_derivation_goes_down_to_the_catalog(run):
         ("llama3-405b --gpus 16384 --interval 2h --waste 5%", 1, "half an interval"),
         ("resnet50 --gpus 8", 1, "parameters of resnet50 are not known"),
         ("--gpus 8", 2, "the model is missing"),
+        ("llama3-8b --gpus 1e18", 2, "expected a whole number up to"),
+        ("llama3-8b --set parameters=1e300", 2, "sizes that can be built"),
+        ("llama3-8b --gpus 8 --keep last=3,every=10", 2, "--duration"),
         ("llama3-8b --set parameters=0", 2, "parameters"),
         ("llama3-8b --set paramters=5", 2, "did you mean 'parameters'"),
     ],

@@ -8,6 +8,7 @@ import ingest
 from ingest.architecture import describe
 from ingest.catalog.store import Catalog
 from ingest.checkpoint_layout import LAYOUTS, Content, Job, largest_stage_factor
+from ingest.errors import UsageError
 
 BIG = {
     "model_type": "llama",
@@ -64,6 +65,25 @@ def test_each_rule_has_a_source(layout):
 def test_pipeline_layers_have_files_of_their_own(big):
     rows = files("deepspeed", Job(8, 32, 2), big)
     assert next(row.count for row in rows if row.pattern.startswith("layer_")) == (126 + 2) * 8
+
+
+def test_experts_have_files_of_their_own():
+    from ingest.architecture import Architecture, Weight
+
+    rows = (
+        Weight("router", (64, 2048), "router", 24),
+        Weight("expert.up", (8192, 2048), "expert", 24 * 64 * 2),
+        Weight("attention", (2048, 2048), "attention", 24 * 4),
+    )
+    moe = Architecture("moe", "moe", rows, (), 24, 2048, 16, 16, 128, 50_000)
+    job = Job(1, 1, 64, expert=8, zero_stage=1)
+    laid_out = files("deepspeed", job, moe)
+    counts = {row.pattern.split("_")[0]: row.count for row in laid_out}
+    assert counts["layer"] == 24 * 64
+    assert counts["expp"] == 8
+    assert sum(row.count * row.bytes_each for row in laid_out) == pytest.approx(14e12)
+    with pytest.raises(UsageError, match="to count them"):
+        files("deepspeed", job)
 
 
 def test_the_largest_stage_is_that_of_the_benchmark(big):

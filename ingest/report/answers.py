@@ -66,7 +66,7 @@ def _cell(column: str, value: Any) -> str:
 
 
 def _assumption(item: Mapping[str, Any]) -> str:
-    value = display(item["value"], item["unit"], binary=False) if item["unit"] else ""
+    value = display(item["value"], item["unit"], binary=False) if item["unit"] else item["value"]
     return f"{item['name']}{' = ' if value else ''}{value}: {item['why']}"
 
 
