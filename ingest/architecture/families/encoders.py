@@ -172,7 +172,13 @@ def roberta(config: Config) -> Iterator[Row]:
     yield from e.tables()
     yield from times(e.layers, e.layer())
     end = class_suffix(
-        config, "ForMaskedLM", "ForCausalLM", "Model", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
+        config,
+        "ForMaskedLM",
+        "ForCausalLM",
+        "Model",
+        "ForSequenceClassification",
+        "ForTokenClassification",
+        "ForQuestionAnswering",
     )
     if end in ("ForMaskedLM", "ForCausalLM"):
         yield from transform(e.hidden, e.hidden)
@@ -216,7 +222,13 @@ def albert(config: Config) -> Iterator[Row]:
     yield from linear("embedding.in", e.hidden, narrow, True, "other")
     yield from times(groups * deep, shared(e.layers // groups, e.layer()))
     end = class_suffix(
-        config, "ForMaskedLM", "Model", "ForPreTraining", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
+        config,
+        "ForMaskedLM",
+        "Model",
+        "ForPreTraining",
+        "ForSequenceClassification",
+        "ForTokenClassification",
+        "ForQuestionAnswering",
     )
     if end in ("Model", "ForPreTraining", "ForSequenceClassification"):
         yield from pooler(e.hidden)
@@ -240,7 +252,13 @@ def electra(config: Config) -> Iterator[Row]:
         yield from linear("embedding.in", e.hidden, narrow, True, "other")
     yield from times(e.layers, e.layer())
     end = class_suffix(
-        config, "ForMaskedLM", "Model", "ForPreTraining", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
+        config,
+        "ForMaskedLM",
+        "Model",
+        "ForPreTraining",
+        "ForSequenceClassification",
+        "ForTokenClassification",
+        "ForQuestionAnswering",
     )
     if end == "ForMaskedLM":
         yield from transform(narrow, e.hidden)
@@ -278,7 +296,10 @@ def deberta_v2(config: Config) -> Iterator[Row]:
     config.ignore("share_att_key")
     layer = [*e.layer()]
     for _ in range(own):
-        layer += [Weight("attention.place", (e.hidden, e.hidden), "attention"), Weight("attention.place.bias", (e.hidden,), "attention")]
+        layer += [
+            Weight("attention.place", (e.hidden, e.hidden), "attention"),
+            Weight("attention.place.bias", (e.hidden,), "attention"),
+        ]
     if relative and kinds:
         layer.append(Attention("places", e.heads, e.width * len(kinds), 0, causal=False))
     yield from times(e.layers, layer)
@@ -350,9 +371,7 @@ def modernbert(config: Config) -> Iterator[Row]:
     config.ignore("global_attn_every_n_layers", "local_attention", "sliding_window")
     yield embedding(e.words, e.hidden)
     yield from norm("embedding_norm", e.hidden, norms)
-    look = attention(
-        e.hidden, e.heads, e.heads, e.width, q_bias=bias, kv_bias=bias, o_bias=bias, causal=False, cached=False
-    )
+    look = attention(e.hidden, e.heads, e.heads, e.width, q_bias=bias, kv_bias=bias, o_bias=bias, causal=False, cached=False)
     yield from times(e.layers, [*look, *gated_mlp(e.hidden, e.inner, mlp_bias)])
     yield from norm("norm", e.hidden, norms, 2 * e.layers - 1)
     yield from norm("final_norm", e.hidden, norms)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ingest.architecture.blocks import embedding, gated_mlp, head, linear, norm
 from ingest.architecture.config import MAX_LAYERS, Config
@@ -81,33 +82,39 @@ def frame(config: Config, rows: Iterator[Row], words: int, hidden: int, tied: bo
     yield from head(words, hidden, config.flag("tie_word_embeddings", tied))
 
 
+class Default(NamedTuple):
+    """A family's own defaults: words, depth, widths of network and expert, experts, shared ones, dense layers."""
+
+    words: int
+    layers: int
+    inner: int
+    expert: int
+    number: int
+    shared: int
+    dense: int
+
+
 def deepseek(
     config: Config,
     a: Latent,
+    default: Default,
     *,
-    words: int,
-    layers: int,
-    inner: int,
-    expert: int,
-    number: int,
     chosen: int | None,
-    shared: int,
-    dense: int,
     index: tuple[int, int] = (0, 0),
     indexed: int | None = None,
     mlp_bias: bool = False,
 ) -> Iterator[Row]:
     """The frame of DeepSeek: latent attention, the first layers dense, then fine experts and shared ones."""
-    deep = config.size("num_hidden_layers", layers, high=MAX_LAYERS)
-    vocabulary = config.size("vocab_size", words)
+    deep = config.size("num_hidden_layers", default.layers, high=MAX_LAYERS)
+    vocabulary = config.size("vocab_size", default.words)
     config.ignore("num_nextn_predict_layers", "n_group", "topk_group", "ep_size", "aux_loss_alpha", "seq_aux")
     config.only("moe_layer_freq", 1)
-    first, sparse = dense_first(config, deep, dense)
-    s = Sizes(config, a.hidden, config.size("intermediate_size", inner), deep, a.heads, a.heads, a.nope, vocabulary)
-    width = config.whole("moe_intermediate_size", expert)
+    first, sparse = dense_first(config, deep, default.dense)
+    s = Sizes(config, a.hidden, config.size("intermediate_size", default.inner), deep, a.heads, a.heads, a.nope, vocabulary)
+    width = config.whole("moe_intermediate_size", default.expert)
     visited = config.whole("num_experts_per_tok", chosen) if chosen else config.whole("num_experts_per_tok")
-    parts = s.experts(config.whole("n_routed_experts|num_experts|num_local_experts", number), visited, width)
-    beside = width * config.whole("n_shared_experts", shared, low=0)
+    parts = s.experts(config.whole("n_routed_experts|num_experts|num_local_experts", default.number), visited, width)
+    beside = width * config.whole("n_shared_experts", default.shared, low=0)
     with_index = deep if indexed is None else indexed
 
     def rows() -> Iterator[Row]:
@@ -125,16 +132,16 @@ def deepseek_v2(config: Config) -> Iterator[Row]:
     """DeepSeek-AI 2024: latent attention and fine experts; V2-Lite without a latent for Q."""
     a = latent(config, 4096, 32, 1536, 512, 128, 64, 128)
     bias = config.flag("mlp_bias", False)
-    args = {"words": 102400, "layers": 32, "inner": 11008, "expert": 1407, "number": 64, "shared": 2, "dense": 0}
-    yield from deepseek(config, a, **args, chosen=None, mlp_bias=bias)
+    default = Default(102400, 32, 11008, 1407, 64, 2, 0)
+    yield from deepseek(config, a, default, chosen=None, mlp_bias=bias)
 
 
 @family("deepseek_v3")
 def deepseek_v3(config: Config) -> Iterator[Row]:
     """DeepSeek-AI 2024: 256 experts, eight visited; the prediction module of the release is not part of it."""
     a = latent(config, 7168, 128, 1536, 512, 128, 64, 128)
-    args = {"words": 129280, "layers": 61, "inner": 18432, "expert": 2048, "number": 256, "shared": 1, "dense": 3}
-    yield from deepseek(config, a, **args, chosen=8)
+    default = Default(129280, 61, 18432, 2048, 256, 1, 3)
+    yield from deepseek(config, a, default, chosen=8)
 
 
 @family("deepseek_v32")
@@ -145,8 +152,8 @@ def deepseek_v32(config: Config) -> Iterator[Row]:
         raise config.refuse("q_lora_rank", None, "a rank: the indexer reads the latent of Q")
     config.ignore("index_topk", "layer_types", "mlp_bias")
     index = (config.whole("index_n_heads", 64), config.whole("index_head_dim", 128))
-    args = {"words": 129280, "layers": 61, "inner": 18432, "expert": 2048, "number": 256, "shared": 1, "dense": 3}
-    yield from deepseek(config, a, **args, chosen=8, index=index)
+    default = Default(129280, 61, 18432, 2048, 256, 1, 3)
+    yield from deepseek(config, a, default, chosen=8, index=index)
 
 
 @family("glm_moe_dsa")
@@ -161,16 +168,16 @@ def glm_moe_dsa(config: Config) -> Iterator[Row]:
     config.ignore("index_skip_topk_offset", "index_share_for_mtp_iteration")
     kinds = config.words("indexer_types")
     index = (config.whole("index_n_heads", 32), config.whole("index_head_dim", 128))
-    args = {"words": 154880, "layers": 78, "inner": 12288, "expert": 2048, "number": 256, "shared": 1, "dense": 3}
-    yield from deepseek(config, a, **args, chosen=8, index=index, indexed=kinds.count("full") if kinds else None)
+    default = Default(154880, 78, 12288, 2048, 256, 1, 3)
+    yield from deepseek(config, a, default, chosen=8, index=index, indexed=kinds.count("full") if kinds else None)
 
 
 @family("glm4_moe_lite")
 def glm4_moe_lite(config: Config) -> Iterator[Row]:
     """GLM-4.7-Flash: latent attention, the first layer dense, 64 experts."""
     a = latent(config, 2048, 20, 768, 512, 192, 64, 256)
-    args = {"words": 154880, "layers": 47, "inner": 10240, "expert": 1536, "number": 64, "shared": 1, "dense": 1}
-    yield from deepseek(config, a, **args, chosen=4)
+    default = Default(154880, 47, 10240, 1536, 64, 1, 1)
+    yield from deepseek(config, a, default, chosen=4)
 
 
 @family("minicpm3")
@@ -189,7 +196,9 @@ def youtu(config: Config) -> Iterator[Row]:
     yield from _dense(config, a, words=128256, layers=32, inner=6144, tied=True)
 
 
-def _dense(config: Config, a: Latent, *, words: int, layers: int, inner: int, tied: bool, mlp_bias: bool = False) -> Iterator[Row]:
+def _dense(
+    config: Config, a: Latent, *, words: int, layers: int, inner: int, tied: bool, mlp_bias: bool = False
+) -> Iterator[Row]:
     deep = config.size("num_hidden_layers", layers, high=MAX_LAYERS)
     vocabulary = config.size("vocab_size", words)
     wide = config.size("intermediate_size", inner)

@@ -170,7 +170,11 @@ def recurrent_gemma(config: Config) -> Iterator[Row]:
     if hidden % heads or lru % heads:
         raise config.refuse("num_attention_heads", heads, f"a divisor of {hidden:,} and of lru_width {lru:,}")
     looks = sum(kinds[layer % len(kinds)] == "attention" for layer in range(layers))
-    width, bias, inner = config.whole("head_dim", hidden // heads), config.flag("attention_bias", False), config.size("intermediate_size", 7680) // 2
+    width, bias, inner = (
+        config.whole("head_dim", hidden // heads),
+        config.flag("attention_bias", False),
+        config.size("intermediate_size", 7680) // 2,
+    )
     block = lru // heads
     recurrence: list[Row] = [
         *linear("recurrent.y", lru, hidden, True, "recurrent"),
@@ -214,5 +218,3 @@ def rwkv(config: Config) -> Iterator[Row]:
     yield from norm("first_norm", hidden, True)
     yield from norm("final_norm", hidden, True)
     yield from head(words, hidden, config.flag("tie_word_embeddings", False))
-
-

@@ -34,9 +34,7 @@ def t5(config: Config) -> Iterator[Row]:
 
     def look(name: str, causal: bool) -> Iterator[Row]:
         cached = causal and name == "self"
-        yield from attention(
-            hidden, count, count, width, name=name, prefix=f"{name}_attention", causal=causal, cached=cached
-        )
+        yield from attention(hidden, count, count, width, name=name, prefix=f"{name}_attention", causal=causal, cached=cached)
 
     yield embedding(vocabulary, hidden)
     each = kind == "umt5"
@@ -46,8 +44,11 @@ def t5(config: Config) -> Iterator[Row]:
         return
     layer = [*look("self", True), *look("cross", False), *feed, *norm("norm", hidden, number=3)]
     yield from relabelled([*times(down, layer), *norm("final_norm", hidden), *times(down if each else 1, [places])], "decoder")
+    if not config.flag("tie_word_embeddings", True):
+        expected = "true: versions of the class disagree on the head of T5 1.1 (describe it as weights)"
+        raise config.refuse("tie_word_embeddings", False, expected)
     if end != "Model":
-        yield from head(vocabulary, hidden, config.flag("tie_word_embeddings", True))
+        yield from head(vocabulary, hidden, tied=True)
 
 
 @dataclass(frozen=True)
@@ -203,5 +204,3 @@ def whisper(config: Config) -> Iterator[Row]:
     yield from relabelled(down, "decoder")
     if end != "Model":
         yield from head(vocabulary, p.hidden, config.flag("tie_word_embeddings", True))
-
-

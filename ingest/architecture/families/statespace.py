@@ -33,13 +33,17 @@ def duality(
     state: int,
     groups: int,
     conv: int,
+    chunk: int,
     *,
     bias: bool = False,
     out_bias: bool | None = None,
     conv_bias: bool = True,
     gate_norm: bool = True,
 ) -> Iterator[Row]:
-    """Dao & Gu 2024: one projection for gate, values, B, C and step; a decay per head; a norm before going out."""
+    """Dao & Gu 2024: one projection for gate, values, B, C and step; a decay per head; a norm before going out.
+
+    The scan is computed in chunks: each token with every token of its chunk, and in and out of the state between chunks.
+    """
     inner = heads * width
     mixed = inner + 2 * groups * state
     yield from linear("ssm.in", inner + mixed + heads, hidden, bias, "ssm")
@@ -48,6 +52,8 @@ def duality(
         yield Weight("ssm.conv.bias", (mixed,), "ssm")
     for name in ("ssm.step", "ssm.decay", "ssm.skip"):
         yield Weight(name, (heads,), "ssm")
+    yield Weight("ssm.chunk (work, no weights)", (chunk, heads, state + width), "ssm", 0, 0, 1)
+    yield Weight("ssm.state (work, no weights)", (2, inner, state), "ssm", 0, 0, 1)
     if gate_norm:
         yield from norm("ssm.norm", inner)
     yield from linear("ssm.out", hidden, inner, bias if out_bias is None else out_bias, "ssm")
@@ -93,7 +99,8 @@ def mamba2(config: Config) -> Iterator[Row]:
         raise config.refuse("num_heads", heads, f"heads × head_dim = expand × hidden_size = {expand * hidden:,}")
     bias, conv_bias = config.flag("use_bias", False), config.flag("use_conv_bias", True)
     state, groups, conv = config.whole("state_size", 128), config.whole("n_groups", 8), config.whole("conv_kernel", 4)
-    block = duality(hidden, heads, width, state, groups, conv, bias=bias, conv_bias=conv_bias)
+    chunk = config.whole("chunk_size", 256)
+    block = duality(hidden, heads, width, state, groups, conv, chunk, bias=bias, conv_bias=conv_bias)
     yield embedding(words, hidden)
     yield from times(layers, [*block, *norm("norm", hidden)])
     yield from norm("final_norm", hidden)
@@ -135,8 +142,8 @@ def _placed(config: Config, what: str, layers: int, period: int, offset: int) ->
     return sum(layer % every == first for layer in range(layers))
 
 
-def _mamba2_keys(config: Config, hidden: int, heads: int, state: int) -> tuple[int, int, int, int, int]:
-    """Heads, their width, state, groups and convolution under the keys `mamba_…`."""
+def _mamba2_keys(config: Config, hidden: int, heads: int, state: int) -> tuple[int, int, int, int, int, int]:
+    """Heads, their width, state, groups, convolution and chunk under the keys `mamba_…`."""
     count = config.whole("mamba_n_heads", heads)
     inner = config.whole("mamba_expand", 2) * hidden
     _, stated = config.get("mamba_d_head")
@@ -144,7 +151,8 @@ def _mamba2_keys(config: Config, hidden: int, heads: int, state: int) -> tuple[i
     if count * width != inner:
         raise config.refuse("mamba_d_head", stated, f"heads × width = mamba_expand × hidden_size = {inner:,}")
     groups = config.whole("mamba_n_groups", 1)
-    return count, width, config.whole("mamba_d_state", state), groups, config.whole("mamba_d_conv", 4)
+    conv, chunk = config.whole("mamba_d_conv", 4), config.whole("mamba_chunk_size", 256)
+    return count, width, config.whole("mamba_d_state", state), groups, conv, chunk
 
 
 @family("bamba")
@@ -206,6 +214,7 @@ def falcon_h1(config: Config) -> Iterator[Row]:
         state,
         groups,
         conv,
+        config.whole("mamba_chunk_size", 256),
         bias=config.flag("mamba_proj_bias", False),
         out_bias=config.flag("projectors_bias", False),
         conv_bias=config.flag("mamba_conv_bias", True),
@@ -232,7 +241,16 @@ def nemotron_h(config: Config) -> Iterator[Row]:
     groups = kv_group_count(config, heads, 8)
     width = config.whole("head_dim|attention_head_dim", 128)
     s = Sizes(config, hidden, 0, len(kinds), heads, groups, width, words)
-    config.ignore("time_step_rank", "mamba_dt_rank", "residual_in_fp32", "attention_bias", "mamba_proj_bias", "expand")
+    config.ignore(
+        "use_mamba_kernels",
+        "mamba_ssm_cache_dtype",
+        "time_step_rank",
+        "mamba_dt_rank",
+        "residual_in_fp32",
+        "attention_bias",
+        "mamba_proj_bias",
+        "expand",
+    )
     config.ignore("mamba_expand", "n_group", "topk_group", "moe_shared_expert_overlap", "mtp_layers_block_type")
     config.ignore("mtp_hybrid_override_pattern", "num_nextn_predict_layers", "mamba_state_scale_weights", "norm_topk_prob")
     bias, mlp_bias = config.flag("use_bias", False), config.flag("mlp_bias", False)
@@ -245,6 +263,7 @@ def nemotron_h(config: Config) -> Iterator[Row]:
             config.whole("ssm_state_size", 128),
             config.whole("mamba_n_groups|n_groups", 8),
             config.whole("mamba_d_conv|conv_kernel", 4),
+            config.whole("mamba_chunk_size|chunk_size", 128),
             bias=bias,
             conv_bias=config.flag("mamba_conv_bias|use_conv_bias", True),
         )
@@ -290,5 +309,3 @@ def _nemotron_experts(config: Config, hidden: int, bias: bool) -> Iterator[Row]:
     config.whole("n_shared_experts", 1, low=0)
     beside = config.whole("moe_shared_expert_intermediate_size", 7688)
     yield from plain_mlp(hidden, beside, bias, prefix="shared_expert")
-
-
