@@ -98,8 +98,8 @@ def _safetensors(_: Job, content: Content, shards: int, __: Architecture | None)
 
 
 def _dcp(job: Job, content: Content, _: int, __: Architecture | None) -> list[Files]:
-    where = "docs/source/distributed.checkpoint.rst: at least one file per rank"
-    assumed = "one .distcp file per rank and replicated tensors spread over the ranks, as FileSystemWriter does by default"
+    where = "torch/distributed/checkpoint/filesystem.py: one file per rank (single_file_per_rank), and .metadata"
+    assumed = "tensors that replicas share are spread evenly over the ranks"
     each = sum(content) / job.ranks
     return [
         Files("__RANK_0.distcp", job.ranks, each, "weights and optimizer states", "pytorch-dcp", where, assumed),
@@ -109,7 +109,7 @@ def _dcp(job: Job, content: Content, _: int, __: Architecture | None) -> list[Fi
 
 def _megatron(job: Job, content: Content, _: int, __: Architecture | None) -> list[Files]:
     where = "megatron/core/dist_checkpointing/strategies/torch.py: saving ranks × 2 threads"
-    assumed = "every rank saves its share of weights and optimizer states (fully parallel save, distributed optimizer)"
+    assumed = "every rank saves its share (--ckpt-fully-parallel-save, once an option, now the default; distributed optimizer)"
     count = job.ranks * MEGATRON_THREADS
     return [
         Files(
@@ -135,8 +135,8 @@ def _deepspeed_weights(job: Job, content: Content, model: Architecture | None) -
     where = "deepspeed/runtime/engine.py, _get_ckpt_name"
     weights = content.weights + content.extra
     if job.zero_stage == 3:
-        name, assumed = "zero_pp_rank_D_mp_rank_M_model_states.pt", "16-bit weights lie in the files of each rank"
-        return [Files(name, job.ranks, weights / job.ranks, "weights", "deepspeed", where, assumed)]
+        name, holds = "zero_pp_rank_D_mp_rank_M_model_states.pt", "names and shapes, not the weights"
+        return [Files(name, job.ranks, weights / job.ranks, holds, "deepspeed", f"{where}; issue 3820")]
     whole = weights if job.zero_stage else weights + content.optimizer
     holds = "weights" if job.zero_stage else "weights and optimizer states"
     rows: list[Files] = []
@@ -148,8 +148,9 @@ def _deepspeed_weights(job: Job, content: Content, model: Architecture | None) -
         whole -= of_experts
     if job.pipeline > 1 and model is not None and model.layers:
         count, name = (model.layers + 2) * job.tensor, "layer_L-model_T-model_states.pt"
-        assumed = "one file per block and tensor rank, and for the embedding and the last norm"
-        rows.append(Files(name, count, whole / count, holds, "deepspeed", "deepspeed/runtime/pipe/module.py", assumed))
+        place = "deepspeed/runtime/pipe/module.py, ckpt_layer_path: one file per layer that has weights"
+        assumed = "the layers are the blocks, the embedding and the last norm"
+        rows.append(Files(name, count, whole / count, holds, "deepspeed", place, assumed))
         whole, holds = 0.0, "state of the engine"
     return [Files("mp_rank_M_model_states.pt", job.shards, whole / job.shards, holds, "deepspeed", where), *rows]
 

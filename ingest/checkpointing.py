@@ -312,6 +312,11 @@ def _lay_out(known: Known, layout: str, job: Job | None, sized: Sized) -> list[F
     if not form.optimizer:
         for name in ("master", "momentum", "variance"):
             given[f"{name}_bytes_per_parameter"] = Given(0, note=f"{layout} holds weights alone")
+    if layout == "deepspeed" and job is not None and job.zero_stage == 3 and given["master_bytes_per_parameter"].value:
+        # Each rank's optimizer file holds its share of the master copy, from which 16-bit weights are restored.
+        note = "at ZeRO-3 the 16-bit weights are not saved: they are restored from the master copy"
+        if given["weight_bytes_per_parameter"].origin != "user":
+            given["weight_bytes_per_parameter"] = Given(0, source="deepspeed", where="issues 3820 and 4029", note=note)
     if job is None and "extra_bytes_per_rank" not in given:
         given.setdefault("checkpoint_extra_bytes", Given(0, note="no further bytes"))
     if job is None and form.optimizer:
@@ -363,8 +368,8 @@ def _warnings(layout: str, job: Job | None) -> list[str]:
     lines = []
     if layout == "deepspeed" and job is not None and job.zero_stage == 3:
         lines.append(
-            "DeepSpeed can restore 16-bit weights from the master copy at ZeRO-3 and then writes 2 B per parameter less: "
-            "counted here in full"
+            "DeepSpeed at ZeRO-3 restores 16-bit weights from the master copy and does not save them; with "
+            "stage3_gather_16bit_weights_on_model_save, and in MLPerf Storage, 2 B per parameter more are written"
         )
     if layout == "safetensors":
         lines.append("safetensors holds weights alone: a training cannot be resumed from it")

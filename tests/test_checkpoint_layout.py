@@ -98,6 +98,14 @@ def test_files_follow_the_ranks_and_sizes_the_writers():
     assert answer.results["checkpoint_bytes_per_rank_max"].value / 2**30 == pytest.approx(11.81, abs=0.01)
 
 
+def test_deepspeed_does_not_save_16_bit_weights_at_its_third_stage():
+    answer = ingest.checkpoint("llama3-8b", gpus=64, zero_stage=3, layout="deepspeed")
+    assert answer.results["checkpoint_bytes"].value == 12 * 8_030_261_248
+    assert any("stage3_gather_16bit" in line for line in answer.warnings)
+    full = ingest.checkpoint("llama3-8b", gpus=64, zero_stage=3, layout="deepspeed", precision="fp32")
+    assert full.results["checkpoint_bytes"].value == 12 * 8_030_261_248
+
+
 def test_a_release_holds_weights_alone():
     answer = ingest.checkpoint("llama2-70b", layout="safetensors", set={"parameters": 68_976_648_192})
     assert answer.results["checkpoint_bytes"].value == 137_953_296_384
