@@ -159,6 +159,17 @@ class Config:
         assert found is not None
         return found
 
+    def tables(self, names: str) -> list[Config]:
+        """Return a list of nested tables; none where there is no list."""
+        key, found = self.get(names)
+        if found is None:
+            return []
+        if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+            raise self.refuse(key, found, "a list of tables of keys and values")
+        inner = [Config(item, self.path, f"{self.prefix}{key}.{number}.") for number, item in enumerate(found, start=1)]
+        self.parts += inner
+        return inner
+
     def only(self, names: str, *allowed: object, default: object = None) -> None:
         """Accept a key only with values that leave the structure as described.
 
@@ -172,6 +183,10 @@ class Config:
     def ignore(self, *names: str) -> None:
         """Keys that this family has looked at and that change no weight."""
         self.asked.update(names)
+
+    def all_defaults(self) -> dict[str, Any]:
+        """What this table and those within leave to the class."""
+        return {**self.defaults, **{key: item for part in self.parts for key, item in part.all_defaults().items()}}
 
     def leftovers(self) -> list[tuple[Config, str]]:
         """Keys that nobody asked for, that sound like structure and are not switched off."""

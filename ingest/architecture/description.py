@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import ingest.formulas  # noqa: F401  registers the formulas
+from ingest.architecture.byhand import HOW, by_hand
 from ingest.architecture.config import Config, read_config
-from ingest.architecture.registry import FAMILIES
-from ingest.architecture.table import Attention, Weight, joined
+from ingest.architecture.registry import FAMILIES, ended
+from ingest.architecture.table import Attention, Row, Weight, joined
 from ingest.catalog.reading import read_yaml
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError, UsageError, nearest
@@ -20,7 +22,6 @@ from ingest.formula import solve
 
 #: More than anybody can build; beyond it a number in the config is wrong.
 MAX_PARAMETERS = 10**17
-SINGLE_PRECISION = 2
 
 
 @dataclass(frozen=True)
@@ -115,72 +116,91 @@ def describe(source: str | Path, catalog: Catalog | None = None) -> Architecture
     """Describe a model.
 
     Args:
-        source: a Hugging Face `config.json`, a YAML file of the same keys, or a catalog id.
+        source: a Hugging Face `config.json` or its folder, a YAML file of the same keys, or a catalog id.
         catalog: where ids are looked up; the shipped catalogs by default.
+
+    >>> describe("llama2-70b").parameters
+    68976648192
 
     Raises:
         IngestError: a file that cannot be read, or a family that nobody has described.
         UsageError: no such file or id.
     """
     path = Path(source)
-    if path.is_dir():
-        path = path / "config.json"
-    if path.suffix == ".json" or path.name == "config.json":
-        return _described(path, read_config(path))
+    if path.suffix == ".json" or path.is_dir():
+        path = path / "config.json" if path.is_dir() else path
+        return _described(_name(path), path, read_config(path))
     if path.suffix in (".yaml", ".yml"):
-        return _described(path, _table(path, read_yaml(path)))
-    catalog = catalog or Catalog()
-    for folder in catalog.folders:
-        found = folder / "architectures" / f"{str(source).lower()}.yaml"
-        if found.is_file():
-            return _described(found, _table(found, read_yaml(found)))
-    known = sorted({item.stem for folder in catalog.folders for item in (folder / "architectures").glob("*.yaml")})
-    hint = nearest(str(source), known)
-    raise UsageError(f"no architecture is called '{source}', expected an id, a config.json or a YAML file{hint}")
+        return _described(path.stem, path, _keys(path, read_yaml(path)))
+    return _from_catalog(str(source), catalog or Catalog())
 
 
-def _table(path: Path, data: Any) -> Mapping[str, Any]:
+def _name(path: Path) -> str:
+    return path.parent.name if path.stem == "config" and path.parent.name else path.stem
+
+
+def _from_catalog(name: str, catalog: Catalog) -> Architecture:
+    wanted = name.lower()
+    for candidate in (wanted, catalog.aliases.get("models", {}).get(wanted, "")):
+        for folder in catalog.folders:
+            path = folder / "architectures" / f"{candidate}.yaml"
+            if candidate and path.is_file():
+                return _described(candidate, path, _keys(path, read_yaml(path)))
+    ids = {item.stem for folder in catalog.folders for item in (folder / "architectures").glob("*.yaml")}
+    if wanted in catalog.ids("models") or wanted in catalog.aliases.get("models", {}):
+        raise IngestError(f"the structure of {name} is not known; supply its config.json{nearest(wanted, ids)}")
+    hint = nearest(wanted, ids) or f"; known are {', '.join(sorted(ids))}"
+    raise UsageError(f"no architecture is called '{name}', expected an id, a config.json or a YAML file{hint}")
+
+
+def _keys(path: Path, data: Any) -> Mapping[str, Any]:
     if not isinstance(data, dict):
         raise IngestError(f"{path}: found no keys and values, expected a model's hyper-parameters")
     return data
 
 
-def _described(path: Path, data: Mapping[str, Any]) -> Architecture:
-    import ingest.architecture.families  # noqa: F401  registers the families
-
-    name = path.parent.name if path.stem == "config" and path.parent.name else path.stem
-    config = Config(data, str(path))
-    config.ignore("architectures", "model_type")
-    model_type = data.get("model_type")
-    if not isinstance(model_type, str):
-        raise IngestError(f"{path}: model_type: found {model_type!r}, expected the name of a family, such as llama")
-    if model_type not in FAMILIES:
-        raise IngestError(f"{path}: model_type: nobody has described '{model_type[:60]}'{nearest(model_type, FAMILIES)}")
-    rows = [*joined(FAMILIES[model_type](config))]
-    left = config.leftovers()
-    if left:
-        owner, key = left[0]
-        raise owner.refuse(key, owner.data[key], f"a key that is known for '{model_type}': it may change the structure")
+def _described(name: str, path: Path, data: Mapping[str, Any]) -> Architecture:
+    config = Config({key: item for key, item in data.items() if key not in ("source", "where", "name")}, str(path))
+    rows = [*joined(by_hand(config) if "weights" in data else _family(config))]
     weights = tuple(row for row in rows if isinstance(row, Weight))
     attentions = tuple(row for row in rows if isinstance(row, Attention))
     if sum(row.parameters for row in weights) > MAX_PARAMETERS:
         raise IngestError(f"{path}: more than {MAX_PARAMETERS:,} parameters, expected sizes that can be built")
-    first = attentions[0] if attentions else None
+    first = max(attentions, key=lambda row: row.cached, default=None)
     table = next((row for row in weights if row.kind == "embedding"), None)
-    per_value = first.key + first.value if first else 1
     return Architecture(
         id=name,
-        model_type=model_type,
+        model_type=str(data.get("model_type", "by hand")),
         weights=weights,
         attentions=attentions,
         layers=_layers(config),
         hidden=table.shape[-1] if table else 0,
         heads=first.heads if first else 0,
-        kv_heads=first.cached // per_value if first else 0,
+        kv_heads=max(first.cached // (first.key + first.value), 1) if first and first.cached else 0,
         head_dim=first.key if first else 0,
         vocabulary=table.shape[0] if table else 0,
-        defaults=config.defaults,
+        defaults=config.all_defaults(),
     )
+
+
+def _family(config: Config) -> Iterable[Row]:
+    """The rows of the family that `model_type` names, with the end that `architectures` names."""
+    import ingest.architecture.families  # noqa: F401  registers the families
+
+    config.ignore("model_type")
+    found = config.data.get("model_type")
+    if not isinstance(found, str):
+        raise IngestError(f"{config.path}: model_type: found {found!r}, expected the name of a family, such as llama")
+    if found not in FAMILIES:
+        near = get_close_matches(found, FAMILIES, n=3, cutoff=0.5)
+        hint = f"; near are {', '.join(near)}" if near else ""
+        raise IngestError(f"{config.path}: model_type: nobody has described '{found[:60]}'{hint}; {HOW}")
+    rows = [*FAMILIES[found](config)]
+    if "architectures" not in config.asked:
+        rows = [*ended(config, rows)]
+    for owner, key in config.leftovers():
+        raise owner.refuse(key, owner.data[key], f"a key known for '{found}': this one may change the structure; {HOW}")
+    return rows
 
 
 def _layers(config: Config) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from ingest.architecture.config import Config
-from ingest.architecture.table import Row
+from ingest.architecture.table import Row, Weight
 
 Family = Callable[[Config], Iterable[Row]]
 AnyFamily = TypeVar("AnyFamily", bound=Family)
@@ -43,3 +43,27 @@ def class_suffix(config: Config, *known: str) -> str:
     if not matching:
         raise config.refuse("architectures", found, f"a class that ends in {', '.join(known)}")
     return max(matching, key=len)
+
+
+def ended(config: Config, rows: Iterable[Row]) -> Iterator[Row]:
+    """The rows of a decoder with the end that `architectures` names: a head over the words, none, or a classifier.
+
+    Raises:
+        IngestError: another class, whose last layers nobody has described.
+    """
+    end = class_suffix(config, "ForCausalLM", "LMHeadModel", "Model", "ForSequenceClassification")
+    width = 0
+    for row in rows:
+        if isinstance(row, Weight) and row.kind == "embedding":
+            width = row.shape[-1]
+        if end in ("ForCausalLM", "LMHeadModel") or not (isinstance(row, Weight) and row.kind == "head"):
+            yield row
+    if end == "ForSequenceClassification":
+        yield Weight("classifier", (labels(config), width), "head")
+
+
+def labels(config: Config) -> int:
+    """How many classes a classifier tells apart."""
+    _, named = config.get("id2label")
+    config.ignore("label2id")
+    return len(named) if isinstance(named, dict) and named else config.whole("num_labels|_num_labels", 2)

@@ -1,4 +1,4 @@
-"""Pages of the answers of `checkpoint` and `memory`."""
+"""Pages of the answers of `model`, `checkpoint` and `memory`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ TITLES = {
     "readers": "Restart, by who reads",
     "tiers": "Tiers",
     "stages": "Model states, by ZeRO stage",
+    "weights": "Weights",
+    "attention": "Attention",
 }
 #: quantities that people read as a share
-SHARES = ("checkpoint_stall_fraction", "synchronous_waste", "asynchronous_waste", "restart_waste", "waste")
+SHARES = ("share_active", "checkpoint_stall_fraction", "synchronous_waste", "asynchronous_waste", "restart_waste", "waste")
 #: columns that CSV and JSON carry in full and a page leaves to the sources
 HIDDEN = ("source", "where", "assumed")
 #: columns of tables that are no quantities of their own

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ingest.architecture.blocks import attention, embedding, gated_mlp, head, linear, norm, plain_mlp, positions
 from ingest.architecture.config import MAX_LAYERS, Config
-from ingest.architecture.registry import class_suffix, family
+from ingest.architecture.registry import class_suffix, family, labels
 from ingest.architecture.sizes import head_width
 from ingest.architecture.table import Attention, Row, Weight, shared, times
 
@@ -81,13 +81,6 @@ def encoder(
         config.whole("max_position_embeddings", places),
         config.whole("type_vocab_size", segments, low=0),
     )
-
-
-def labels(config: Config) -> int:
-    """How many classes a classifier tells apart."""
-    _, named = config.get("id2label")
-    config.ignore("label2id")
-    return len(named) if isinstance(named, dict) and named else config.whole("num_labels|_num_labels", 2)
 
 
 def tied(config: Config, words: int, width: int, bias: bool = True, twice: bool = True) -> Iterator[Row]:
