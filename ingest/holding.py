@@ -122,10 +122,17 @@ def memory(
     unknown = _fill(known, gpus is not None)
     results, missing = known.results([name for name in RESULTS if name not in unknown])
     results |= _offloaded(known, places, unknown)
-    words = {"model": model, "recipe": chosen.id, "offload": offload, "zero_stage": str(zero_stage)}
+    words = {
+        "model": model,
+        "recipe": chosen.id,
+        "optimizer": optimizer or chosen.optimizer,
+        "offload": offload,
+        "zero_stage": str(zero_stage),
+    }
+    keeping = f"{chosen.name}, {optimizer}" if optimizer else chosen.name
     return Answer(
         "memory",
-        f"Model states of {sized.name}: {chosen.name}; ZeRO-{zero_stage}, offload {offload}",
+        f"Model states of {sized.name}: {keeping}; ZeRO-{zero_stage}, offload {offload}",
         {name: {"value": word, "from": "user"} for name, word in words.items()},
         known,
         results,
@@ -177,13 +184,32 @@ def _recipe(name: str, catalog: Catalog) -> Recipe:
 def _kept(
     recipe: Recipe, optimizer: str | None, catalog: Catalog, sized: Sized, settings: Mapping[str, float]
 ) -> dict[str, Given]:
-    states = kept_by(optimizer_of(optimizer or recipe.optimizer, catalog), "bf16", sized, settings)
-    states.pop("trainable_parameters", None)
-    return {
+    chosen = optimizer_of(optimizer or recipe.optimizer, catalog)
+    states = kept_by(chosen, "bf16", sized, settings)
+    kept = {
         **states,
         "weight_bytes_per_parameter": from_catalog(recipe.weights),
         "gradient_bytes_per_parameter": from_catalog(recipe.gradients),
     }
+    if not chosen.adapters:
+        return kept
+    if "parameters" not in sized.given and "parameters" not in settings:
+        raise UsageError("the model is missing: expected the frozen model beside the adapters, or --set parameters=N")
+    counted = kept.pop("trainable_parameters", None)
+    adapters = counted or Given(settings["trainable_parameters"], origin="user")
+    return _beside_frozen(kept, adapters, settings.get("parameters") or sized.given["parameters"].value)
+
+
+def _beside_frozen(kept: dict[str, Given], adapters: Given, parameters: float) -> dict[str, Given]:
+    """Bytes per parameter of a frozen model whose adapters alone have gradients and optimizer states."""
+    share, weights = adapters.value / parameters, kept["weight_bytes_per_parameter"]
+    note = "; ".join(filter(None, (f"adapters of {adapters.value:,.0f} parameters beside the frozen model", adapters.note)))
+    scaled = {
+        name: item._replace(value=item.value * share, grade=adapters.grade or "derived", note=note)
+        for name, item in kept.items()
+        if name.endswith("_bytes_per_parameter")
+    }
+    return {**kept, **scaled, "weight_bytes_per_parameter": weights._replace(value=weights.value * (1 + share), note=note)}
 
 
 def _machine(gpu: str | None, node: str | None, catalog: Catalog) -> dict[str, Given]:

@@ -99,6 +99,11 @@ def test_an_interval_too_long_for_the_stated_waste_exits_with_3(run):
     assert "12.1 %" in ran.refusal
 
 
+def test_small_jobs_are_warned_about():
+    assert any("--mtti" in line for line in ingest.checkpoint("llama3-8b", gpus=64).warnings)
+    assert not ingest.checkpoint("llama3-8b", gpus=64, mtti="8 h").warnings
+
+
 def test_an_option_that_changes_nothing_is_told(run):
     ran = run("checkpoint", "llama3-405b", "--gpus", 16384, "--drain-fraction", 0.5)
     assert "--drain-fraction changes nothing here" in ran.err
@@ -155,7 +160,7 @@ def test_the_knee_lies_in_the_table_where_the_curve_bends():
 
 @pytest.mark.parametrize("form", ["table", "csv", "markdown", "json"])
 def test_every_format(run, form):
-    ran = run("checkpoint", "llama3-8b", "--gpus", 64, "--format", form)
+    ran = run("checkpoint", "llama3-8b", "--gpus", 2048, "--format", form)
     assert ran.code == 0, ran.err
     assert "checkpoint" in ran.out
     assert ran.err == ""
@@ -192,7 +197,7 @@ def test_a_derivation_goes_down_to_the_catalog(run):
         ("llama3-8b --gpus 8 --zero-stage 4", 2, "expected 0, 1, 2 or 3"),
         ("llama3-8b --gpus 8 --zero-stage x", 2, "--zero-stage"),
         ("llama3-8b --gpus 8 --expert-parallel 3", 2, "divisor of the 8 replicas"),
-        ("llama3-8b --optimizer lora", 2, "trainable_parameters"),
+        ("--set parameters=8e9 --optimizer lora", 2, "trainable_parameters"),
         ("llama3-405b --gpus 16384 --interval 2h --waste 5%", 1, "half an interval"),
         ("resnet50 --gpus 8", 1, "parameters of resnet50 are not known"),
         ("--gpus 8", 2, "the model is missing"),

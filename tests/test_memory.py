@@ -1,5 +1,7 @@
 """`ingest memory`: the founding papers' tables, offload, and what it refuses."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,6 +47,26 @@ def test_offload_leaves_the_weights_on_the_gpu_or_nothing():
     on_drives = results(set={"parameters": 13e9}, offload="nvme", gpus=8)
     assert on_drives["model_state_bytes_per_gpu"].value == 0
     assert on_drives["offloaded_bytes"].value == 18 * 13e9
+
+
+def test_adapters_alone_have_gradients_and_states(tmp_path):
+    config = {
+        "model_type": "llama",
+        "hidden_size": 4096,
+        "intermediate_size": 14336,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+        "vocab_size": 128256,
+        "tie_word_embeddings": False,
+    }
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    adapters = 32 * 16 * ((4096 + 4096) * 2 + (4096 + 1024) * 2 + (4096 + 14336) * 3)
+    found = results(model=str(path), optimizer="lora")["model_state_bytes"].value
+    assert found == pytest.approx(2 * 8_030_261_248 + 16 * adapters)
+    given = results(set={"parameters": 70e9, "trainable_parameters": 1e8}, optimizer="lora")["model_state_bytes"].value
+    assert given == pytest.approx(2 * 70e9 + 16 * 1e8)
 
 
 def test_a_host_that_is_too_small_is_named():
