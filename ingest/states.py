@@ -73,10 +73,10 @@ def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float])
 
 
 def _is_architecture(source: str, catalog: Catalog) -> bool:
-    """A YAML file of hyper-parameters, or an id of the catalogs' architectures."""
+    """A YAML file of hyper-parameters or rows instead of a catalog entry, or an id of the catalogs' architectures."""
     if source.endswith((".yaml", ".yml")) and Path(source).is_file():
         data = read_yaml(Path(source))
-        return isinstance(data, dict) and "model_type" in data
+        return isinstance(data, dict) and "sample" not in data
     return any((folder / "architectures" / f"{source.lower()}.yaml").is_file() for folder in catalog.folders)
 
 
