@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ingest.architecture.config import Config
+from ingest.architecture.config import MAX_NUMBER, Config
 from ingest.architecture.table import KINDS, Attention, Row, Weight
 
 #: What the message of a refusal says about this way.
@@ -26,7 +26,7 @@ def by_hand(config: Config) -> Iterator[Row]:
     for row in config.tables("weights"):
         count = row.whole("count", 1)
         shape = row.wholes("shape")
-        if not shape or any(width < 1 for width in shape):
+        if not shape or any(not 0 < width <= MAX_NUMBER for width in shape):
             raise row.refuse("shape", shape, "a list of whole numbers above 0, (output, input) for a matrix")
         kind = row.text("kind", "other", choices=KINDS)
         looked_up = kind in ("embedding", "position", "norm") or len(shape) < 2
@@ -48,7 +48,7 @@ def by_hand(config: Config) -> Iterator[Row]:
             row.whole("window", 0, low=0),
             row.flag("causal", True),
         )
-    unknown = [(part, key) for part in config.parts for key in part.data if key not in part.asked]
-    if unknown:
-        part, key = unknown[0]
-        raise part.refuse(key, part.data[key], f"one of {', '.join(sorted(part.asked))}")
+    for part in config.parts:
+        for name in part.data:
+            if name not in part.asked:
+                raise part.refuse(name, part.data[name], f"one of {', '.join(sorted(part.asked))}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import ingest.formulas  # noqa: F401  registers the formulas
 from ingest.architecture.byhand import HOW, by_hand
 from ingest.architecture.config import Config, read_config
-from ingest.architecture.registry import FAMILIES, ended
+from ingest.architecture.registry import KNOWN, ended, find
 from ingest.architecture.table import Attention, Row, Weight, joined
 from ingest.catalog.reading import read_yaml
 from ingest.catalog.store import Catalog
@@ -185,17 +184,18 @@ def _described(name: str, path: Path, data: Mapping[str, Any]) -> Architecture:
 
 def _family(config: Config) -> Iterable[Row]:
     """The rows of the family that `model_type` names, with the end that `architectures` names."""
-    import ingest.architecture.families  # noqa: F401  registers the families
-
     config.ignore("model_type")
     found = config.data.get("model_type")
     if not isinstance(found, str):
         raise IngestError(f"{config.path}: model_type: found {found!r}, expected the name of a family, such as llama")
-    if found not in FAMILIES:
-        near = get_close_matches(found, FAMILIES, n=3, cutoff=0.5)
+    describing = find(found)
+    if describing is None:
+        from difflib import get_close_matches
+
+        near = get_close_matches(found, KNOWN, n=3, cutoff=0.5)
         hint = f"; near are {', '.join(near)}" if near else ""
         raise IngestError(f"{config.path}: model_type: nobody has described '{found[:60]}'{hint}; {HOW}")
-    rows = [*FAMILIES[found](config)]
+    rows = [*describing(config)]
     if "architectures" not in config.asked:
         rows = [*ended(config, rows)]
     for owner, key in config.leftovers():

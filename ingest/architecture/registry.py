@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
 from typing import TypeVar
 
 from ingest.architecture.config import Config
+from ingest.architecture.families import PLACES
 from ingest.architecture.table import Row, Weight
 
 Family = Callable[[Config], Iterable[Row]]
 AnyFamily = TypeVar("AnyFamily", bound=Family)
 
 FAMILIES: dict[str, Family] = {}
+#: model type -> the module that describes it
+KNOWN = {name: module for module, names in PLACES.items() for name in names.split()}
 
 
 def family(*model_types: str) -> Callable[[AnyFamily], AnyFamily]:
@@ -25,6 +29,18 @@ def family(*model_types: str) -> Callable[[AnyFamily], AnyFamily]:
         return function
 
     return register
+
+
+def find(model_type: str) -> Family | None:
+    """Return the function that describes a model type, or None where nobody has.
+
+    >>> find("llama") is not None, find("lama")
+    (True, None)
+    """
+    if model_type not in KNOWN:
+        return None
+    import_module(f"ingest.architecture.families.{KNOWN[model_type]}")
+    return FAMILIES[model_type]
 
 
 def class_suffix(config: Config, *known: str) -> str:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from ingest.architecture.blocks import linear, norm
 from ingest.architecture.config import Config
 from ingest.architecture.families import towers
-from ingest.architecture.registry import FAMILIES, class_suffix, family
+from ingest.architecture.families.dense import ministral3
+from ingest.architecture.registry import class_suffix, family, find
 from ingest.architecture.sizes import Sizes, sizes, sliding, windowed
 from ingest.architecture.table import Row, Weight, relabelled, times
 
@@ -32,7 +33,8 @@ def joined(
     text = config.table("text_config|llm_config")
     kind = text.text("model_type", default)
     kind = _ALIASES.get(kind, kind)
-    if kind not in FAMILIES:
+    describing = find(kind)
+    if describing is None:
         raise text.refuse("model_type", kind, "a family that somebody has described")
     own, together = text.get("tie_word_embeddings")[1], config.flag("tie_word_embeddings", tied)
     if "tie_word_embeddings" not in config.data and own is not None and own is not together:
@@ -40,7 +42,7 @@ def joined(
     text.data = {**text.data, "model_type": kind, "tie_word_embeddings": together}
     text.ignore("architectures", "model_type")
     config.ignore(*_MARKS)
-    yield from FAMILIES[kind](text)
+    yield from describing(text)
     seen = [*rows(config)] if sees else []
     yield from relabelled(seen, "vision", "vision", computed=False)
 
@@ -74,7 +76,7 @@ def _seer(config: Config, default: str) -> tuple[int, list[Row]]:
 def mistral3(config: Config) -> Iterator[Row]:
     """Mistral Small 3.1 and Ministral 3: Pixtral sees; a norm, a merger of patches and two products join."""
     if "text_config" not in config.data:
-        yield from FAMILIES["ministral3_text"](config)
+        yield from ministral3(config)
         return
 
     def rows(whole: Config) -> Iterator[Row]:
@@ -150,7 +152,7 @@ def qwen2_vl(config: Config) -> Iterator[Row]:
     kind = str(config.data["model_type"])
     tower = towers.qwen2_vl if kind == "qwen2_vl" else towers.qwen2_5_vl
     if "text_config" not in config.data:
-        yield from FAMILIES[f"{kind}_text"](config)
+        yield from qwen2_vl_text(config)
         vision = config.table("vision_config")
         yield from relabelled(tower(vision), "vision", "vision", computed=False)
         return
