@@ -23,11 +23,18 @@ _ALIASES = {"ministral3": "ministral3_text"}
 
 
 def joined(
-    config: Config, default: str, tied: bool, rows: Callable[[Config], Iterable[Row]], sees: bool = True
+    config: Config,
+    default: str,
+    tied: bool,
+    rows: Callable[[Config], Iterable[Row]],
+    *,
+    sees: bool = True,
+    either: bool = False,
 ) -> Iterator[Row]:
     """The text part by its own family, then the rows of the tower.
 
     The wrapper says whether the head is tied; a text part that says otherwise is refused where the wrapper is silent.
+    With `either`, the head is tied where the wrapper or the text part says so.
     """
     class_suffix(config, "ForConditionalGeneration", "ForCausalLM", "ForImageTextToText")
     text = config.table("text_config|llm_config")
@@ -37,10 +44,12 @@ def joined(
     if describing is None:
         raise text.refuse("model_type", kind, "a family that somebody has described")
     own, together = text.get("tie_word_embeddings")[1], config.flag("tie_word_embeddings", tied)
-    if "tie_word_embeddings" not in config.data and own is not None and own is not together:
+    if either:
+        together = together or (text.flag("tie_word_embeddings") if own is not None else kind.startswith("gemma"))
+    elif "tie_word_embeddings" not in config.data and own is not None and own is not together:
         raise text.refuse("tie_word_embeddings", own, f"{together}, or the same key beside text_config, which decides")
     text.data = {**text.data, "model_type": kind, "tie_word_embeddings": together}
-    text.ignore("architectures", "model_type")
+    text.ignore("architectures", "model_type", "num_image_tokens")
     config.ignore(*_MARKS)
     yield from describing(text)
     seen = [*rows(config)] if sees else []
@@ -103,7 +112,7 @@ def llava(config: Config) -> Iterator[Row]:
             yield Weight("newline", (text,), "vision")
 
     config.ignore("vision_feature_select_strategy", "use_image_newline_parameter", "ignore_index", "vocab_size")
-    yield from joined(config, "llama", False, rows)
+    yield from joined(config, "llama", False, rows, either=config.data["model_type"] == "llava")
 
 
 @family("gemma3")
@@ -125,7 +134,7 @@ def paligemma(config: Config) -> Iterator[Row]:
     """PaliGemma: SigLIP sees, one product joins."""
 
     def rows(whole: Config) -> Iterator[Row]:
-        width, tower = towers.siglip(whole.table("vision_config"), pooling=False)
+        width, tower = towers.siglip(whole.table("vision_config"))
         yield from tower
         out = whole.parts[-1].get("projection_dim")[1] or whole.get("projection_dim")[1]
         text = _text_width(whole, 2048)
@@ -156,7 +165,7 @@ def qwen2_vl(config: Config) -> Iterator[Row]:
         vision = config.table("vision_config")
         yield from relabelled(tower(vision), "vision", "vision", computed=False)
         return
-    yield from joined(config, f"{kind}_text", False, lambda whole: tower(whole.table("vision_config")))
+    yield from joined(config, f"{kind}_text", False, lambda whole: tower(whole.table("vision_config")), either=True)
 
 
 @family("qwen3_vl_text")
@@ -197,7 +206,8 @@ def qwen3_5(config: Config) -> Iterator[Row]:
 
 @family("llama4")
 def llama4(config: Config) -> Iterator[Row]:
-    """Llama 4."""
+    """Llama 4; its class never ties the head."""
+    config.only("tie_word_embeddings", False)
 
     def rows(whole: Config) -> Iterator[Row]:
         yield from towers.llama4(whole.table("vision_config"), _text_width(whole, 5120))
@@ -210,7 +220,8 @@ def kimi_k25(config: Config) -> Iterator[Row]:
     """Kimi K2.5: DeepSeek-V3's structure reads."""
 
     def rows(whole: Config) -> Iterator[Row]:
-        yield from towers.moonvit(whole.table("vision_config"), _text_width(whole, 7168))
+        joint = whole.whole("projection_hidden_size", 1152)
+        yield from towers.moonvit(whole.table("vision_config"), _text_width(whole, 7168), joint)
 
     yield from joined(config, "deepseek_v3", True, rows)
 
@@ -226,11 +237,8 @@ def gemma4_text(config: Config) -> Iterator[Row]:
     config.only("num_kv_shared_layers", 0)
     config.only("use_double_wide_mlp", False)
     config.only("use_bidirectional_attention", "vision")
-    config.only("per_layer_config")
     bias, same = config.flag("attention_bias", False), config.flag("attention_k_eq_v", False)
-    wide = config.whole("global_head_dim", 512)
-    groups = config.whole("num_global_key_value_heads", s.kv_heads) if same else s.kv_heads
-    config.ignore("num_global_key_value_heads")
+    wide, groups = _global_heads(config, s, kinds, same)
     everywhere = Sizes(config, s.hidden, s.inner, s.layers, s.heads, groups, wide, s.vocabulary)
     full = [row for row in everywhere.attention(bias) if not (same and str(row.name).startswith("attention.v"))]
     rows: list[Row] = [
@@ -254,6 +262,22 @@ def gemma4_text(config: Config) -> Iterator[Row]:
     yield from s.frame(rows, tied=True)
 
 
+def _global_heads(config: Config, s: Sizes, kinds: list[str] | None, same: bool) -> tuple[int, int]:
+    """Width and key-value heads of the layers that see everything: by keys of their own, or layer by layer."""
+    wide = config.whole("global_head_dim", 512)
+    groups = config.whole("num_global_key_value_heads", s.kv_heads) if same else s.kv_heads
+    config.ignore("num_global_key_value_heads")
+    listed = config.part("per_layer_config", required=False)
+    if listed is None:
+        return wide, groups
+    full = {number for number in range(s.layers) if (kinds[number] == "full_attention" if kinds else (number + 1) % 6 == 0)}
+    inside = [listed.table(key) for key in listed.data]
+    found = {(part.whole("head_dim", s.width), part.whole("num_key_value_heads", s.kv_heads)) for part in inside}
+    if {int(key) if key.isdigit() else -1 for key in listed.data} != full or len(found) != 1:
+        raise config.refuse("per_layer_config", listed.data, "the same entry for each layer with full attention, and no other")
+    return found.pop()
+
+
 @family("gemma4")
 def gemma4(config: Config) -> Iterator[Row]:
     """Gemma 4 with its tower; not those that hear."""
@@ -264,4 +288,4 @@ def gemma4(config: Config) -> Iterator[Row]:
         yield from towers.gemma4(whole.table("vision_config"), _text_width(whole, 2304))
 
     config.ignore("vision_soft_tokens_per_image")
-    yield from joined(config, "gemma4_text", True, rows, sees)
+    yield from joined(config, "gemma4_text", True, rows, sees=sees)

@@ -76,6 +76,7 @@ def qwen3_5(config: Config) -> Iterator[Row]:
 def qwen3_5_moe(config: Config) -> Iterator[Row]:
     """Qwen3.5 MoE: the same mixers, experts in every layer."""
     s = sizes(config, 2048, None, 40, 16, 248320, kv_heads=2, width=256)
+    config.ignore("intermediate_size")
     config.ignore("mtp_num_hidden_layers", "mtp_use_dedicated_embeddings", "attn_output_gate", "mlp_only_layers")
     parts = s.experts(
         config.whole("num_experts|num_local_experts", 256),

@@ -49,7 +49,7 @@ def _classic(hidden: int, inner: int, layers: int, heads: int, width: int) -> It
     return times(layers, layer)
 
 
-def siglip(config: Config, pooling: bool = True) -> tuple[int, list[Row]]:
+def siglip(config: Config) -> tuple[int, list[Row]]:
     """SigLIP: learned places, LayerNorm; at the end a query that pools, unless switched off."""
     hidden, inner, layers, heads = _sizes(config, 768, 3072, 12, 12)
     patch, image = _number(config, "patch_size", 16), _number(config, "image_size", 224)
@@ -61,7 +61,7 @@ def siglip(config: Config, pooling: bool = True) -> tuple[int, list[Row]]:
         *_classic(hidden, inner, layers, heads, head_width(config, hidden, heads, name="-")),
         *norm("final_norm", hidden, True),
     ]
-    if pooling and config.flag("vision_use_head", True):
+    if config.flag("vision_use_head", True):
         rows += [Weight("pool.query", (1, 1, hidden), "vision"), *linear("pool.qkv", 3 * hidden, hidden, True)]
         rows += [*linear("pool.o", hidden, hidden, True), *norm("pool.norm", hidden, True), *plain_mlp(hidden, inner)]
     return hidden, rows
@@ -169,10 +169,11 @@ def llama4(config: Config, text: int) -> list[Row]:
     ]
 
 
-def moonvit(config: Config, text: int) -> list[Row]:
+def moonvit(config: Config, text: int, joint: int) -> list[Row]:
     """Kimi K2.5: a grid of learned places, a norm and two products over merged patches."""
     hidden, inner, layers, heads = _sizes(config, 1152, 4304, 27, 16)
     patch = config.whole("patch_size", 14)
+    config.ignore("pos_emb_time", "init_pos_emb_time", "pos_emb_type", "video_attn_type", "merge_type")
     merge = config.wholes("merge_kernel_size") or [2, 2]
     high, wide = config.whole("pos_emb_height|init_pos_emb_height", 64), config.whole("pos_emb_width|init_pos_emb_width", 64)
     merged = hidden * merge[0] * merge[-1]
@@ -182,7 +183,7 @@ def moonvit(config: Config, text: int) -> list[Row]:
         Weight("places", (high, wide, hidden), "vision"),
         *_classic(hidden, inner, layers, heads, head_width(config, hidden, heads, name="-")),
         *norm("final_norm", hidden, True),
-        *norm("projector.norm", hidden, True),
+        *norm("projector.norm", joint, True),
         *linear("projector.in", merged, merged, True),
         *linear("projector.out", text, merged, True),
     ]
