@@ -20,6 +20,7 @@ def cases(name):
 
 PUBLISHED = cases("published.yaml")
 COUNTED = cases("counted.yaml")
+REMEMBERED = cases("remembered.yaml")
 
 
 @pytest.fixture
@@ -67,6 +68,11 @@ def test_a_small_config_is_exact(described, case):
         assert made.forward_flops_per_token(16, causal=False) * 16 == pytest.approx(case["flops"], rel=0.005)
     if case["cached"] is not None:
         assert made.kv_cache_bytes_per_token(1) == case["cached"]
+
+
+@pytest.mark.parametrize("case", REMEMBERED, ids=[case["name"] for case in REMEMBERED])
+def test_a_remembered_config_is_exact(described, case):
+    assert described(case["config"]).parameters == case["parameters"]
 
 
 def test_the_index_of_families_is_what_the_modules_describe():

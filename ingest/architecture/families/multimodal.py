@@ -161,6 +161,7 @@ def qwen2_vl(config: Config) -> Iterator[Row]:
     kind = str(config.data["model_type"])
     tower = towers.qwen2_vl if kind == "qwen2_vl" else towers.qwen2_5_vl
     if "text_config" not in config.data:
+        class_suffix(config, "ForConditionalGeneration")
         yield from qwen2_vl_text(config)
         vision = config.table("vision_config")
         yield from relabelled(tower(vision), "vision", "vision", computed=False)

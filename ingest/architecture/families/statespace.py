@@ -74,7 +74,10 @@ def mamba(config: Config) -> Iterator[Row]:
     layers = config.size("num_hidden_layers|n_layer", 32, high=MAX_LAYERS)
     words = config.size("vocab_size", 50280)
     expand = config.whole("expand", 2)
-    config.ignore("d_inner", "time_step_init_scheme", "time_step_scale", "ssm_cfg", "mixer_rms_eps")
+    config.ignore(
+        "d_inner", "time_step_init_scheme", "time_step_scale", "ssm_cfg", "mixer_rms_eps", "fused_add_norm", "rms_norm"
+    )
+    config.ignore("pad_vocab_size_multiple")
     rank = step_rank(config, "time_step_rank", hidden)
     bias, conv_bias = config.flag("use_bias", False), config.flag("use_conv_bias", True)
     state, conv = config.whole("state_size", 16), config.whole("conv_kernel", 4)
