@@ -16,16 +16,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ingest import catalog
     from ingest.api import bw, explain, sweep, validate
+    from ingest.checkpointing import checkpoint
+    from ingest.holding import memory
+    from ingest.modelling import model
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "bw", "catalog", "explain", "sweep", "validate"]
+__all__ = ["__version__", "bw", "catalog", "checkpoint", "explain", "memory", "model", "sweep", "validate"]
+#: functions that live outside `ingest.api`, so that each command imports only what it needs
+_PLACES = {"checkpoint": "ingest.checkpointing", "memory": "ingest.holding", "model": "ingest.modelling"}
 
 
 def __getattr__(name: str) -> Any:
     if name == "catalog":
         return import_module("ingest.catalog")
     if name in __all__:
-        import ingest.api
-
-        return getattr(ingest.api, name)
+        return getattr(import_module(_PLACES.get(name, "ingest.api")), name)
     raise AttributeError(f"module 'ingest' has no attribute '{name}'")

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.estimate import Estimate
 from ingest.expression import prose
-from ingest.formula import FORMULAS, LEAVES, Step, unit_of
+from ingest.formula import LEAVES, Step, unit_of
 from ingest.ladder import Given
 from ingest.units import display, exact
 
 if TYPE_CHECKING:
     import pandas
+
+    from ingest.answer import Answer
 
 
 @dataclass(frozen=True)
@@ -21,11 +23,11 @@ class Explanation:
     """The derivation tree of one quantity of an estimate."""
 
     name: str
-    estimate: Estimate
+    estimate: Estimate | Answer
     step: Step
 
     @staticmethod
-    def of(estimate: Estimate, name: str) -> Explanation:
+    def of(estimate: Estimate | Answer, name: str) -> Explanation:
         """Explain one quantity.
 
         Raises:
@@ -115,7 +117,7 @@ class Explanation:
     def _tree(self, step: Step) -> dict[str, Any]:
         node: dict[str, Any] = {"name": step.name, "value": step.value, "unit": unit_of(step.name)}
         if step.formula is not None:
-            made = FORMULAS[step.name]
+            made = step.formula
             node |= {"formula": prose(made.tree()), "source": made.source, "where": made.where}
             node["inputs"] = [self._tree(part) for part in step.inputs]
             return node

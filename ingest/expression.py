@@ -178,14 +178,19 @@ def where(condition: Num, a: Num, b: Num) -> Num:
 
 
 def total(column: Num) -> Num:
-    """The sum of a column.
+    """The sum of a column; a single number is its own sum.
 
-    >>> total([1, 2, 3])
-    6
+    >>> total([1, 2, 3]), total(7)
+    (6, 7)
     """
     if isinstance(column, Expression):
         return Call("total", (column,))
-    return column.sum() if hasattr(column, "sum") else sum(column)
+    if getattr(column, "ndim", 0):
+        return column.sum()
+    try:
+        return sum(column)
+    except TypeError:
+        return column
 
 
 def record(function: Callable[..., Num], names: Iterable[str]) -> Expression:

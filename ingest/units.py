@@ -205,6 +205,8 @@ def display(number: float, unit: str, binary: bool = True) -> str:
         return _duration(number)
     if short == "1":
         return _significant(number)
+    if short == "parameter" and number == round(number):
+        return f"{round(number):,} parameter{'' if number == 1 else 's'}"
     plural = base + "s" if base in COUNTED and number != 1 else base
     return f"{_significant(number)} {'/'.join([plural, *short.split('/')[1:]])}"
 

@@ -21,7 +21,7 @@ FUNCTIONS = {
     "maximum": max,
     "ceil": math.ceil,
     "where": lambda condition, yes, no: yes if condition else no,
-    "total": sum,
+    "total": lambda column: sum(column) if hasattr(column, "__iter__") else column,
 }
 
 

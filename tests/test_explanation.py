@@ -76,7 +76,7 @@ def test_an_explanation_agrees_with_bw(name):
 
 
 def test_what_cannot_be_computed_says_what_to_supply():
-    with pytest.raises(MissingQuantity, match="--set parameters_active=VALUE"):
+    with pytest.raises(MissingQuantity, match="--set active_weight_parameters=VALUE"):
         ingest.explain("training_seconds", **JOB)
 
 

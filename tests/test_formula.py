@@ -84,7 +84,8 @@ def test_a_quantity_that_needs_itself_is_refused(own_registry):
 
 @pytest.mark.parametrize("name", sorted(FORMULAS))
 def test_no_shipped_quantity_is_cyclic(name):
-    assert solve(name, dict.fromkeys(LEAVES, 0.5)) > 0
+    # Finite is all that is asked: a difference such as the memory left may lie below zero.
+    assert abs(solve(name, dict.fromkeys(LEAVES, 0.5))) < float("inf")
 
 
 def test_a_quantity_on_two_ways_is_computed_once(own_registry):

@@ -74,7 +74,7 @@ def test_number_array_and_recorder_agree(name, data):
     number = made.function(*values)
     array = made.function(*(numpy.array([item]) for item in values))
     assert evaluate(made.tree(), dict(zip(made.needs, values, strict=True))) == number
-    assert array.tolist() == pytest.approx([number], rel=1e-14)
+    assert numpy.atleast_1d(array).tolist() == pytest.approx([number], rel=1e-14)
 
 
 @pytest.mark.parametrize("name", sorted(FORMULAS))

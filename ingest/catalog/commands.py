@@ -197,6 +197,10 @@ def _check_file(catalog: Catalog, folder: Path, path: Path) -> None:
         for kind, names in catalog.aliases.items():
             for name in names.values():
                 catalog.referred(KINDS[kind], name, by=path)
+    elif len(inside) == 2 and inside[0] == "architectures":
+        from ingest.architecture import describe
+
+        describe(path)
     elif len(inside) == 2 and inside[0] in KINDS:
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", path.stem):
             raise IngestError(f"{path}: '{path.stem}' is no id, expected lower-case letters, digits and hyphens")

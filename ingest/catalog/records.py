@@ -140,6 +140,7 @@ class Model(Entry):
         sample: what one sample is.
         family: class of models that share efficiency and scaling behaviour.
         flops_per_sample: forward and backward pass.
+        tensor_parallel, pipeline_parallel: how the published training laid the model out.
         encodings: how the data set can lie on storage; the first one is the default.
         efficiencies: model FLOPs utilization by GPU, derived from measured rates.
     """
@@ -153,6 +154,8 @@ class Model(Entry):
     dataset_bytes: Value | None = value("B")
     parameters: Value | None = value("parameter")
     parameters_active: Value | None = value("parameter")
+    tensor_parallel: Value | None = value("GPU")
+    pipeline_parallel: Value | None = value("1")
     encodings: Mapping[str, Encoding] = encodings()
     efficiencies: Mapping[str, Value] = values("1")
 
@@ -247,6 +250,51 @@ class Scaling(Entry):
     factors: Mapping[str, Value] = values("1")
 
 
+class Optimizer(Entry):
+    """What an optimizer keeps for each parameter trained, in mixed precision.
+
+    Attributes:
+        factored: `matrices` where the second moment of a matrix is its rows and columns, `rest` where only what is no
+            hidden matrix has one; empty where every parameter has one.
+        second_moment_share: numbers of second moment per parameter, where the model's weights are not known.
+        adapters: `low-rank` where adapters are trained instead of the model.
+        rank: of these adapters.
+    """
+
+    kind: ClassVar[str] = "optimizers"
+    factored: str = text()
+    adapters: str = text()
+    rank: Value | None = value("1")
+    master: Value = value("B/parameter", required=True, zero=True)
+    momentum: Value = value("B/parameter", required=True, zero=True)
+    variance: Value = value("B/parameter", required=True, zero=True)
+    second_moment_share: Value | None = value("1")
+
+
+class Recipe(Entry):
+    """What training keeps for each parameter: weights, gradients, and the states of an optimizer."""
+
+    kind: ClassVar[str] = "recipes"
+    optimizer: str = text(required=True)
+    weights: Value = value("B/parameter", required=True, zero=True)
+    gradients: Value = value("B/parameter", required=True, zero=True)
+
+
+class Failures(Entry):
+    """How often nodes fail: interrupts counted on a cluster, or a rate per node.
+
+    Attributes:
+        gpus_per_node: of what the source calls a node.
+    """
+
+    kind: ClassVar[str] = "failures"
+    interrupts: Value | None = value("1")
+    period: Value | None = value("s")
+    nodes: Value | None = value("node")
+    rate: Value | None = value("1/s/node")
+    gpus_per_node: Value = value("GPU/node", required=True)
+
+
 class Rate(NamedTuple):
     """One measured rate of a model on a GPU: a row of the model's CSV.
 
@@ -269,4 +317,5 @@ class Rate(NamedTuple):
     note: str
 
 
-KINDS: dict[str, type[Entry]] = {record.kind: record for record in (Model, Gpu, Node, Storage, Protocol, Family, Scaling)}
+_RECORDS = (Model, Gpu, Node, Storage, Protocol, Family, Scaling, Optimizer, Recipe, Failures)
+KINDS: dict[str, type[Entry]] = {record.kind: record for record in _RECORDS}

@@ -185,5 +185,5 @@ class Catalog:
 
 
 def _files(folder: Path) -> Iterable[Path]:
-    for place in (folder, *(folder / kind for kind in KINDS)):
+    for place in (folder, folder / "architectures", *(folder / kind for kind in KINDS)):
         yield from (path for path in place.glob("*") if path.suffix in (".yaml", ".csv"))

@@ -14,6 +14,9 @@ from ingest.errors import IngestError, nearest
 #: subcommand -> one line; the module of the same name is imported when the command runs
 COMMANDS = {
     "bw": "Read bandwidth that storage must deliver so that GPUs never wait.",
+    "model": "Parameters, FLOPs and cache of a model, from its config.json.",
+    "checkpoint": "How big, how fast, how often: checkpoints, their waste and their restart.",
+    "memory": "Model states in GPU memory, and the GPUs and nodes that hold them.",
     "explain": "Explain one quantity of `bw`, down to the datasheet.",
     "sweep": "Many scenarios at once, over any quantity.",
     "catalog": "List, show, check and add models, GPUs, nodes and storage.",

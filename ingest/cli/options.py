@@ -28,7 +28,9 @@ class OneOf(click.Choice[str]):
         return str(value)
 
 
-def _stacked(options: list[Callable[[Command], Command]]) -> Callable[[Command], Command]:
+def stacked(options: list[Callable[[Command], Command]]) -> Callable[[Command], Command]:
+    """Several options as one decorator, shown in this order."""
+
     def decorate(function: Command) -> Command:
         for option in reversed(options):
             function = option(function)
@@ -39,7 +41,7 @@ def _stacked(options: list[Callable[[Command], Command]]) -> Callable[[Command],
 
 def output_options(function: Command) -> Command:
     """`--format` and `--output`."""
-    return _stacked(
+    return stacked(
         [
             click.option("--format", "form", type=OneOf(FORMATS), help="table, json, csv or markdown. [default: table]"),
             click.option("-o", "--output", metavar="FILE", help="Write to a file; its suffix chooses the format."),
@@ -56,7 +58,7 @@ def catalog_option(function: Command) -> Command:
 
 def question_options(function: Command) -> Command:
     """The options of `bw`, which `explain` and `sweep` take too."""
-    return _stacked(
+    return stacked(
         [
             click.option("--model", metavar="ID", help="Model, or a YAML file; a list with commas asks for several."),
             click.option("--gpu", metavar="ID", help="GPU, or a YAML file; a list with commas asks for several."),

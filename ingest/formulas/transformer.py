@@ -1,7 +1,161 @@
-"""Compute of transformer training."""
+"""Size and compute of a transformer: totals over the columns of its weights and attention, and the whole training."""
 
-from ingest.expression import Num
+from ingest.expression import Num, minimum, total
 from ingest.formula import formula
+
+
+@formula(unit="parameter", source="definition")
+def parameters(weight_parameters: Num) -> Num:
+    """All parameters of a model; a tied matrix counts once.
+
+    >>> parameters([131_072_000, 6_476_271_616, 131_072_000])
+    6738415616
+    """
+    return total(weight_parameters)
+
+
+@formula(unit="parameter", source="definition")
+def parameters_active(active_weight_parameters: Num) -> Num:
+    """Parameters without the routed experts that a token does not visit; embedding and head in full.
+
+    >>> parameters_active([262_144_000, 12_617_781_248])
+    12879925248
+    """
+    return total(active_weight_parameters)
+
+
+@formula(unit="parameter", source="definition")
+def parameters_embedding(embedding_weight_parameters: Num) -> Num:
+    """Parameters of the token embedding table.
+
+    >>> parameters_embedding([32_000 * 4_096])
+    131072000
+    """
+    return total(embedding_weight_parameters)
+
+
+@formula(unit="B", source="definition")
+def weights_bytes(parameters: Num, bytes_per_parameter: Num) -> Num:
+    """Bytes of the weights at one precision.
+
+    >>> weights_bytes(68_976_648_192, 2)
+    137953296384
+    """
+    return parameters * bytes_per_parameter
+
+
+@formula(unit="B/token", source="definition")
+def kv_cache_bytes_per_token(cached_elements_per_token: Num, bytes_per_cached_element: Num) -> Num:
+    """Keys and values that generating keeps per token, before a sliding window cuts them.
+
+    >>> kv_cache_bytes_per_token([80 * 2 * 8 * 128], 2)
+    327680
+    """
+    return total(cached_elements_per_token) * bytes_per_cached_element
+
+
+@formula(unit="FLOP/token", source="kaplan2020", where="sec. 2.1, table 1")
+def forward_matmul_flops_per_token(flops_per_multiply_add: Num, multiply_adds_per_token: Num) -> Num:
+    """Products of a token with the weights.
+
+    >>> forward_matmul_flops_per_token(2, [6_607_077_376])
+    13214154752
+    """
+    return flops_per_multiply_add * total(multiply_adds_per_token)
+
+
+@formula(unit="FLOP/token", source="kaplan2020", where="sec. 2.1, table 1")
+def forward_attention_flops_per_token_full(
+    flops_per_multiply_add: Num, multiply_adds_per_token_pair: Num, sequence_length: Num
+) -> Num:
+    """Scores and weighted values where every token looks at every token.
+
+    >>> forward_attention_flops_per_token_full(2, [32 * 32 * (128 + 128)], 4096)
+    2147483648
+    """
+    return flops_per_multiply_add * total(multiply_adds_per_token_pair) * sequence_length
+
+
+@formula(unit="token", source="definition")
+def visible_tokens(sequence_length: Num, attention_window: Num) -> Num:
+    """Tokens that a query looks at on average: half the sequence, or less within a window.
+
+    >>> visible_tokens(4096, 4096), visible_tokens(4096, 1024)
+    (2048.0, 896.0)
+    """
+    return minimum(attention_window, sequence_length) * (1 - minimum(attention_window, sequence_length) / sequence_length / 2)
+
+
+@formula(unit="FLOP/token", source="definition")
+def visible_attention_flops(flops_per_multiply_add: Num, pair_multiply_adds: Num, visible_tokens: Num) -> Num:
+    """Scores and weighted values of one kind of layer, over the tokens that it sees.
+
+    >>> visible_attention_flops(2, 32 * 32 * (128 + 128), 2048)
+    1073741824
+    """
+    return flops_per_multiply_add * pair_multiply_adds * visible_tokens
+
+
+@formula(unit="FLOP/token", source="definition")
+def forward_attention_flops_per_token(causal_attention_flops: Num) -> Num:
+    """Scores and weighted values where a token sees what came before it, within its window.
+
+    >>> forward_attention_flops_per_token([1_073_741_824])
+    1073741824
+    """
+    return total(causal_attention_flops)
+
+
+@formula(unit="FLOP/token", source="definition")
+def forward_flops_per_token_full_attention(
+    forward_matmul_flops_per_token: Num, forward_attention_flops_per_token_full: Num
+) -> Num:
+    """Forward pass, attention without causal discount.
+
+    >>> forward_flops_per_token_full_attention(13_214_154_752, 67_108_864)
+    13281263616
+    """
+    return forward_matmul_flops_per_token + forward_attention_flops_per_token_full
+
+
+@formula(unit="FLOP/token", source="definition")
+def forward_flops_per_token(forward_matmul_flops_per_token: Num, forward_attention_flops_per_token: Num) -> Num:
+    """Forward pass, attention over what a token can see.
+
+    >>> forward_flops_per_token(13_214_154_752, 33_554_432)
+    13247709184
+    """
+    return forward_matmul_flops_per_token + forward_attention_flops_per_token
+
+
+@formula(unit="FLOP/token", source="kaplan2020", where="sec. 2.1: the backward pass costs twice the forward pass")
+def flops_per_token(forward_flops_per_token: Num, training_passes: Num) -> Num:
+    """Forward and backward pass of one token, attention over what it can see.
+
+    >>> flops_per_token(13_247_709_184, 3)
+    39743127552
+    """
+    return forward_flops_per_token * training_passes
+
+
+@formula(unit="FLOP/token", source="kaplan2020", where="sec. 2.1: the backward pass costs twice the forward pass")
+def flops_per_token_full_attention(forward_flops_per_token_full_attention: Num, training_passes: Num) -> Num:
+    """Forward and backward pass of one token, attention without causal discount.
+
+    >>> flops_per_token_full_attention(13_281_263_616, 3)
+    39843790848
+    """
+    return forward_flops_per_token_full_attention * training_passes
+
+
+@formula(unit="FLOP/token", source="kaplan2020", where="sec. 2.1, C = 6·N·D")
+def flops_per_token_6n(flops_per_parameter_and_token: Num, parameters_active: Num) -> Num:
+    """The rule of thumb, attention left out and the embedding table counted as if it were multiplied.
+
+    >>> flops_per_token_6n(6, 6_738_415_616)
+    40430493696
+    """
+    return flops_per_parameter_and_token * parameters_active
 
 
 @formula(unit="FLOP", source="kaplan2020", where="sec. 2.1, C = 6·N·D")

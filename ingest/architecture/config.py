@@ -1,0 +1,292 @@
+"""A model's hyper-parameters, read with suspicion: every key is checked, and remembered as read.
+
+What a file says and no family function has asked for is looked at once more: a key that sounds like structure and is
+not switched off means that the model is not the one the family describes, and it is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ingest.errors import IngestError
+
+#: No real config comes near these.
+MAX_BYTES = 2_000_000
+MAX_NUMBER = 10**9
+MAX_LAYERS = 100_000
+
+
+class _Required:
+    """Stands for: there is no default."""
+
+
+REQUIRED = _Required()
+
+
+class Config:
+    """The keys of one config, or of one table within it.
+
+    Args:
+        data: the keys and values.
+        path: the file, for messages.
+        prefix: the place within the file, such as `text_config.`.
+        lenient: a nested table, in which even sizes may be left to the class default.
+    """
+
+    def __init__(self, data: Mapping[str, Any], path: str, prefix: str = "", lenient: bool = False) -> None:
+        self.data = data
+        self.path = path
+        self.prefix = prefix
+        self.lenient = lenient
+        self.asked: set[str] = set()
+        self.defaults: dict[str, Any] = {}
+        self.parts: list[Config] = []
+
+    def refuse(self, key: str, found: object, expected: str) -> IngestError:
+        """An error that names file and key."""
+        shown = repr(found) if not isinstance(found, str) else f"'{found}'"
+        shown = shown if len(shown) <= 60 else shown[:57] + "…"
+        return IngestError(f"{self.path}: {self.prefix}{key}: found {shown}, expected {expected}")
+
+    def get(self, names: str) -> tuple[str, Any]:
+        """Return the first key of `a|b|c` that is there and not null, and its value; the first one and None."""
+        keys = names.split("|")
+        self.asked.update(keys)
+        for key in keys:
+            if self.data.get(key) is not None:
+                return key, self.data[key]
+        return keys[0], None
+
+    def _absent(self, key: str, default: Any, expected: str) -> Any:
+        if isinstance(default, _Required):
+            raise IngestError(f"{self.path}: {self.prefix}{key}: missing, expected {expected}")
+        self.defaults[self.prefix + key] = default
+        return default
+
+    def whole(self, names: str, default: int | _Required = REQUIRED, low: int = 1, high: int = MAX_NUMBER) -> int:
+        """Return a whole number.
+
+        >>> Config({"hidden_size": 64}, "config.json").whole("hidden_size")
+        64
+
+        Raises:
+            IngestError: missing, no whole number, or out of range.
+        """
+        key, found = self.get(names)
+        expected = f"a whole number from {low} to {high:,}"
+        if found is None:
+            return int(self._absent(key, default, expected))
+        if isinstance(found, float) and found.is_integer() and abs(found) < 2**53:
+            found = int(found)
+        if isinstance(found, bool) or not isinstance(found, int) or not low <= found <= high:
+            raise self.refuse(key, found, expected)
+        return found
+
+    def size(self, names: str, default: int, low: int = 1, high: int = MAX_NUMBER) -> int:
+        """Return a size that a file must state itself; within a nested table the class default will do."""
+        return self.whole(names, default if self.lenient else REQUIRED, low, high)
+
+    def number(self, names: str, default: float | _Required = REQUIRED) -> float:
+        """Return a finite number above zero."""
+        key, found = self.get(names)
+        if found is None:
+            return float(self._absent(key, default, "a number above 0"))
+        if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 < found < float("inf"):
+            raise self.refuse(key, found, "a number above 0")
+        return float(found)
+
+    def flag(self, names: str, default: bool | _Required = REQUIRED) -> bool:
+        """Return true or false."""
+        key, found = self.get(names)
+        if found is None:
+            return bool(self._absent(key, default, "true or false"))
+        if not isinstance(found, bool) and found not in (0, 1):
+            raise self.refuse(key, found, "true or false")
+        return bool(found)
+
+    def text(self, names: str, default: str | _Required = REQUIRED, choices: tuple[str, ...] = ()) -> str:
+        """Return a word, one of the choices where there are any."""
+        key, found = self.get(names)
+        expected = f"one of {', '.join(choices)}" if choices else "text"
+        if found is None:
+            return str(self._absent(key, default, expected))
+        if not isinstance(found, str) or (choices and found not in choices):
+            raise self.refuse(key, found, expected)
+        return found
+
+    def words(self, names: str, length: int | None = None) -> list[str] | None:
+        """Return a list of words, one per layer, or None where there is none."""
+        return self._list(names, str, "words", length)
+
+    def wording(self, name: str) -> str:
+        """Return the first word of a list of words, or nothing."""
+        listed = self.words(name)
+        return listed[0] if listed else ""
+
+    def wholes(self, names: str, length: int | None = None) -> list[int] | None:
+        """Return a list of whole numbers, or None where there is none."""
+        return self._list(names, int, "whole numbers", length)
+
+    def _list(self, names: str, kind: type, what: str, length: int | None) -> list[Any] | None:
+        key, found = self.get(names)
+        if found is None:
+            return None
+        expected = f"a list of {length:,} {what}" if length is not None else f"a list of {what}"
+        good = isinstance(found, list) and all(isinstance(item, kind) and not isinstance(item, bool) for item in found)
+        if not good or (length is not None and len(found) != length):
+            shown = f"{len(found):,} items" if good else found
+            raise self.refuse(key, shown, expected)
+        return list(found)
+
+    def part(self, names: str, required: bool = True) -> Config | None:
+        """Return a nested table."""
+        key, found = self.get(names)
+        if found is None and not required:
+            return None
+        if not isinstance(found, dict):
+            raise self.refuse(key, found, "a table of keys and values")
+        inner = Config(found, self.path, f"{self.prefix}{key}.", lenient=True)
+        self.parts.append(inner)
+        return inner
+
+    def table(self, names: str) -> Config:
+        """Return a nested table that is there."""
+        found = self.part(names)
+        assert found is not None
+        return found
+
+    def tables(self, names: str) -> list[Config]:
+        """Return a list of nested tables; none where there is no list."""
+        key, found = self.get(names)
+        if found is None:
+            return []
+        if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+            raise self.refuse(key, found, "a list of tables of keys and values")
+        inner = [Config(item, self.path, f"{self.prefix}{key}.{number}.") for number, item in enumerate(found, start=1)]
+        self.parts += inner
+        return inner
+
+    def only(self, names: str, *allowed: object, default: object = None) -> None:
+        """Accept a key only with values that leave the structure as described.
+
+        Raises:
+            IngestError: another value.
+        """
+        key, found = self.get(names)
+        if found is not None and found not in allowed and found != default:
+            raise self.refuse(key, found, f"{' or '.join(map(str, allowed))}: nobody has described another")
+
+    def ignore(self, *names: str) -> None:
+        """Keys that this family has looked at and that change no weight."""
+        self.asked.update(names)
+
+    def all_defaults(self) -> dict[str, Any]:
+        """What this table and those within leave to the class."""
+        return {**self.defaults, **{key: item for part in self.parts for key, item in part.all_defaults().items()}}
+
+    def leftovers(self) -> list[tuple[Config, str]]:
+        """Keys that nobody asked for, that sound like structure and are not switched off."""
+        found = [
+            (self, key)
+            for key, value in self.data.items()
+            if key not in self.asked and key not in HARMLESS and structural(key) and not _off(value)
+        ]
+        return found + [item for part in self.parts for item in part.leftovers()]
+
+
+def _off(value: object) -> bool:
+    return value is None or value is False or value == 0 or value in ([], {}, "", "none", "None")
+
+
+#: Words by which a key sounds like structure.
+_STRUCTURAL = """
+adapter affine altup arch bias block blocks channels conv depth depths dim dims embed embd embedding embeddings expert
+experts ffn ff gate gated groups head heads hidden inner intermediate kv latent layer layers lora mamba mixer mlp moe mtp n
+nextn norm layernorm layernorms num parallel pattern pos positions project projection rank ratio residual shared size ssm state
+tie vocab width
+"""
+STRUCTURAL = frozenset(_STRUCTURAL.split())
+
+
+def structural(key: str) -> bool:
+    """Whether a key sounds like structure.
+
+    >>> structural("num_local_experts"), structural("activation_function"), structural("mlp_bias")
+    (True, False, True)
+    """
+    if "dropout" in key or "pdrop" in key or key.endswith(("_act", "_act_fn", "_activation", "_eps", "_token_id")):
+        return False
+    return not STRUCTURAL.isdisjoint(re.split(r"[_\W\d]+", key.lower()))
+
+
+#: Keys that sound like structure and are none: training, generation, positions without weights, other software.
+_HARMLESS = """
+_attn_implementation attention_dropout attn_pdrop embd_pdrop embd_dropout embed_dropout embedding_dropout ffn_dropout
+hidden_dropout hidden_dropout_prob layerdrop encoder_layerdrop decoder_layerdrop initializer_range initializer_factor
+layer_norm_eps layer_norm_epsilon layernorm_epsilon norm_eps norm_epsilon rms_norm_eps rms_norm_epsilon
+max_position_embeddings original_max_position_embeddings max_sequence_length n_ctx num_labels num_beams
+num_return_sequences num_beam_groups diversity_penalty no_repeat_ngram_size encoder_no_repeat_ngram_size
+chunk_size_feed_forward rope_dim partial_rotary_factor rotary_dim rotary_pct rotary_emb_base rope_parameters
+rope_scaling_factor rope_interleaved router_aux_loss_coef router_z_loss_coef router_jitter_noise routed_scaling_factor
+norm_topk_prob num_experts_to_keep moe_aux_loss_coeff moe_jitter_eps moe_loss_weight moe_router_load_balancing_type
+residual_multiplier embedding_multiplier attention_multiplier logits_scaling scale_depth scale_emb dim_model_base
+pretraining_tp context_window_size prefill_chunk_size attention_sink_size tensor_parallel_shards max_batch_size
+sliding_window_size max_window_layers num_logits_to_keep kv_cache_dtype cache_implementation ep_size
+image_token_index image_token_id spatial_merge_size_hint tokenizer_class projector_hidden_act
+rescale_prenorm_residual residual_in_fp32 fused_mlp fuse_norm bnb_4bit quantization_config compression_config
+gradient_checkpointing scale_embedding scale_attention_softmax_in_fp32 scale_attn_weights reorder_and_upcast_attn
+scale_attn_by_inverse_layer_idx embd_scale hidden_act hidden_activation num_hidden_layers_to_keep init_std
+output_hidden_states num_key_value_groups attn_logit_softcapping final_logit_softcapping query_pre_attn_scalar
+normalize_attention_scores attention_bias_init dtype torch_dtype forced_bos_token_id embedding_initializer_range
+normalization_function bos_token_id eos_token_id pad_token_id sep_token_id max_seq_len task_specific_params
+temporal_dropout mlp_dropout logit_scale vocab_file n_positions_hint init_cutoff_factor model_max_length
+initial_context_length layer_switch order_of_interleaved_layers use_embedding_sharing use_gated_activation
+use_parallel_block use_parallel_embedding position_embedding_type seq_length pad_vocab_size_multiple
+chunk_size mamba_chunk_size n_group topk_group enable_moe_fp32_combine moe_norm_min
+moe_routed_scaling_factor
+moe_apply_router_weight_on_input moe_router_logit_softcapping moe_token_drop_policy router_scaling_factor group_norm_eps
+num_expert_group moe_renormalize num_train_timesteps problem_type num_choices max_window_size tie_encoder_decoder
+transformers.js_config pipeline_parallel tensor_parallel num_crops
+"""
+HARMLESS = frozenset(_HARMLESS.split())
+
+
+def read_config(path: Path) -> Mapping[str, Any]:
+    """Return the keys of a JSON config.
+
+    Raises:
+        IngestError: unreadable, too large, not JSON, nested too deeply, or no table.
+    """
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise IngestError(f"{path}: cannot be read: {error.strerror}") from None
+    if len(raw) > MAX_BYTES:
+        raise IngestError(f"{path}: more than {MAX_BYTES:,} bytes, expected a model's config.json")
+    try:
+        data = json.loads(raw.decode("utf-8-sig"), object_pairs_hook=_once)
+    except UnicodeDecodeError as error:
+        raise IngestError(f"{path}: byte {error.start} is not UTF-8, expected a model's config.json") from None
+    except json.JSONDecodeError as error:
+        raise IngestError(f"{path}:{error.lineno}: not readable as JSON: {error.msg}") from None
+    except RecursionError:
+        raise IngestError(f"{path}: nested too deeply, expected a model's config.json") from None
+    except ValueError as error:
+        raise IngestError(f"{path}: {error}, expected a model's config.json") from None
+    if not isinstance(data, dict):
+        raise IngestError(f"{path}: found a {type(data).__name__}, expected a table of keys and values")
+    return data
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        double = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"duplicate key '{double[:60]}'")
+    return found

@@ -1,0 +1,375 @@
+"""Encoders that read a whole text at once: BERT and those that follow it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ingest.architecture.blocks import attention, embedding, gated_mlp, head, linear, norm, plain_mlp, positions
+from ingest.architecture.config import MAX_LAYERS, Config
+from ingest.architecture.registry import class_suffix, family, labels
+from ingest.architecture.sizes import head_width
+from ingest.architecture.table import Attention, Row, Weight, shared, times
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Sizes of a BERT."""
+
+    hidden: int
+    inner: int
+    layers: int
+    heads: int
+    width: int
+    words: int
+    places: int
+    segments: int
+
+    def layer(self) -> Iterator[Row]:
+        """Attention and a plain network, biases everywhere, a LayerNorm each."""
+        yield from attention(
+            self.hidden,
+            self.heads,
+            self.heads,
+            self.width,
+            q_bias=True,
+            kv_bias=True,
+            o_bias=True,
+            causal=False,
+            cached=False,
+        )
+        yield from plain_mlp(self.hidden, self.inner)
+        yield from norm("norm", self.hidden, True, 2)
+
+    def tables(self, width: int | None = None, scaled: bool = True) -> Iterator[Row]:
+        """Words, places and segments, and a norm over their sum."""
+        wide = width or self.hidden
+        yield embedding(self.words, wide)
+        if self.places:
+            yield positions(self.places, wide)
+        if self.segments:
+            yield positions(self.segments, wide, "segment_embedding")
+        yield from norm("embedding_norm", wide, True, 1 if scaled else 0)
+
+
+def encoder(
+    config: Config,
+    hidden: int,
+    inner: int,
+    layers: int,
+    heads: int,
+    words: int,
+    places: int = 512,
+    segments: int = 2,
+) -> Encoder:
+    """Read the sizes; the arguments are the family's defaults."""
+    config.only("is_decoder", False)
+    config.only("add_cross_attention", False)
+    config.only("position_embedding_type", "absolute")
+    config.ignore("pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head")
+    config.ignore("pooler_type", "directionality", "classifier_dropout", "output_past", "gap_size", "num_memory_blocks")
+    config.ignore("down_scale_factor", "net_structure_type")
+    wide = config.size("hidden_size|dim|d_model", hidden)
+    count = config.size("num_attention_heads|n_heads", heads)
+    return Encoder(
+        wide,
+        config.size("intermediate_size|hidden_dim", inner),
+        config.size("num_hidden_layers|n_layers", layers, high=MAX_LAYERS),
+        count,
+        head_width(config, wide, count, name="-"),
+        config.size("vocab_size", words),
+        config.whole("max_position_embeddings", places),
+        config.whole("type_vocab_size", segments, low=0),
+    )
+
+
+def tied(config: Config, words: int, width: int, bias: bool = True, twice: bool = True) -> Iterator[Row]:
+    """The head over the words, tied unless the file says otherwise; untied, many classes keep a second bias."""
+    together = config.flag("tie_word_embeddings", True)
+    yield from head(words, width, together, bias)
+    if not together and twice:
+        yield Weight("head.bias", (words,), "head")
+
+
+def classifier(config: Config, width: int) -> Iterator[Row]:
+    """One product over the first token; it costs next to nothing per token."""
+    count = labels(config)
+    yield Weight("classifier", (count, width), "head")
+    yield Weight("classifier.bias", (count,), "head")
+
+
+def pooler(width: int) -> Iterator[Row]:
+    """A product over the first token."""
+    yield Weight("pooler", (width, width), "head")
+    yield Weight("pooler.bias", (width,), "head")
+
+
+def transform(out: int, into: int) -> Iterator[Row]:
+    """The product and norm before the head over the words."""
+    yield from linear("head.transform", out, into, True, "head")
+    yield from norm("head.norm", out, True)
+
+
+@family("bert", "ernie")
+def bert(config: Config) -> Iterator[Row]:
+    """Devlin et al. 2018; the parts behind the layers depend on the class that `architectures` names."""
+    e = encoder(config, 768, 3072, 12, 12, 30522)
+    tasks = 0
+    if config.data["model_type"] == "ernie" and config.flag("use_task_id", False):
+        tasks = config.whole("task_type_vocab_size", 3)
+    config.ignore("task_type_vocab_size")
+    yield from e.tables()
+    if tasks:
+        yield positions(tasks, e.hidden, "task_embedding")
+    yield from times(e.layers, e.layer())
+    yield from _bert_end(config, e)
+
+
+def _bert_end(config: Config, e: Encoder) -> Iterator[Row]:
+    end = class_suffix(
+        config,
+        "ForMaskedLM",
+        "LMHeadModel",
+        "ForPreTraining",
+        "Model",
+        "ForSequenceClassification",
+        "ForTokenClassification",
+        "ForQuestionAnswering",
+    )
+    if end in ("ForPreTraining", "Model", "ForSequenceClassification"):
+        yield from pooler(e.hidden)
+    if end in ("ForMaskedLM", "LMHeadModel", "ForPreTraining"):
+        yield from transform(e.hidden, e.hidden)
+        yield from tied(config, e.words, e.hidden)
+    if end == "ForPreTraining":
+        yield from linear("next_sentence", 2, e.hidden, True, "head")
+    if end in ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"):
+        yield from classifier(config, e.hidden)
+
+
+@family("megatron-bert")
+def megatron_bert(config: Config) -> Iterator[Row]:
+    """Megatron BERT: norms before each part, so one at the end and none over the embedding."""
+    e = encoder(config, 1024, 4096, 24, 16, 29056)
+    yield from e.tables(scaled=False)
+    yield from times(e.layers, e.layer())
+    yield from norm("final_norm", e.hidden, True)
+    yield from _bert_end(config, e)
+
+
+@family("roberta", "xlm-roberta", "camembert")
+def roberta(config: Config) -> Iterator[Row]:
+    """Liu et al. 2019: BERT without the sentence task."""
+    segments, words = (2, 50265) if config.data["model_type"] == "roberta" else (2, 30522)
+    e = encoder(config, 768, 3072, 12, 12, words, segments=segments)
+    yield from e.tables()
+    yield from times(e.layers, e.layer())
+    end = class_suffix(
+        config,
+        "ForMaskedLM",
+        "ForCausalLM",
+        "Model",
+        "ForSequenceClassification",
+        "ForTokenClassification",
+        "ForQuestionAnswering",
+    )
+    if end in ("ForMaskedLM", "ForCausalLM"):
+        yield from transform(e.hidden, e.hidden)
+        yield from tied(config, e.words, e.hidden)
+    elif end == "Model":
+        yield from pooler(e.hidden)
+    else:
+        if end == "ForSequenceClassification":
+            yield from pooler(e.hidden)
+        yield from classifier(config, e.hidden)
+
+
+@family("distilbert")
+def distilbert(config: Config) -> Iterator[Row]:
+    """Sanh et al. 2019: half the layers of BERT, no segments."""
+    config.ignore("sinusoidal_pos_embds", "tie_weights_", "type_vocab_size")
+    e = encoder(config, 768, 3072, 6, 12, 30522, segments=0)
+    yield from Encoder(e.hidden, e.inner, e.layers, e.heads, e.width, e.words, e.places, 0).tables()
+    yield from times(e.layers, e.layer())
+    end = class_suffix(
+        config, "ForMaskedLM", "Model", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
+    )
+    if end == "ForMaskedLM":
+        yield from transform(e.hidden, e.hidden)
+        yield from tied(config, e.words, e.hidden, twice=False)
+    elif end != "Model":
+        if end == "ForSequenceClassification":
+            yield from pooler(e.hidden)
+        yield from classifier(config, e.hidden)
+
+
+@family("albert")
+def albert(config: Config) -> Iterator[Row]:
+    """Lan et al. 2019: one layer for all, a narrow embedding."""
+    e = encoder(config, 4096, 16384, 12, 64, 30000)
+    narrow = config.whole("embedding_size", 128)
+    groups, deep = config.whole("num_hidden_groups", 1), config.whole("inner_group_num", 1)
+    if e.layers % groups:
+        raise config.refuse("num_hidden_groups", groups, f"a divisor of the {e.layers:,} layers")
+    yield from e.tables(narrow)
+    yield from linear("embedding.in", e.hidden, narrow, True, "other")
+    yield from times(groups * deep, shared(e.layers // groups, e.layer()))
+    end = class_suffix(
+        config,
+        "ForMaskedLM",
+        "Model",
+        "ForPreTraining",
+        "ForSequenceClassification",
+        "ForTokenClassification",
+        "ForQuestionAnswering",
+    )
+    if end in ("Model", "ForPreTraining", "ForSequenceClassification"):
+        yield from pooler(e.hidden)
+    if end in ("ForMaskedLM", "ForPreTraining"):
+        yield from transform(narrow, e.hidden)
+        yield from tied(config, e.words, narrow)
+    if end == "ForPreTraining":
+        yield from linear("sentence_order", 2, e.hidden, True, "head")
+    if end in ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"):
+        yield from classifier(config, e.hidden)
+
+
+@family("electra")
+def electra(config: Config) -> Iterator[Row]:
+    """Clark et al. 2020: a discriminator over replaced tokens, or the generator that replaces them."""
+    e = encoder(config, 256, 1024, 12, 4, 30522)
+    config.ignore("summary_type", "summary_use_proj", "summary_activation", "summary_last_dropout")
+    narrow = config.whole("embedding_size", 128)
+    yield from e.tables(narrow)
+    if narrow != e.hidden:
+        yield from linear("embedding.in", e.hidden, narrow, True, "other")
+    yield from times(e.layers, e.layer())
+    end = class_suffix(
+        config,
+        "ForMaskedLM",
+        "Model",
+        "ForPreTraining",
+        "ForSequenceClassification",
+        "ForTokenClassification",
+        "ForQuestionAnswering",
+    )
+    if end == "ForMaskedLM":
+        yield from transform(narrow, e.hidden)
+        yield from tied(config, e.words, narrow, twice=False)
+    elif end == "ForPreTraining":
+        yield from linear("discriminator", e.hidden, e.hidden, True, "head")
+        yield from linear("discriminator.out", 1, e.hidden, True, "head")
+    elif end != "Model":
+        if end == "ForSequenceClassification":
+            yield from pooler(e.hidden)
+        yield from classifier(config, e.hidden)
+
+
+@family("deberta-v2")
+def deberta_v2(config: Config) -> Iterator[Row]:
+    """He et al. 2021: attention to contents and to relative places; their projections shared with those of the contents."""
+    e = encoder(config, 1536, 6144, 24, 24, 128100, segments=0)
+    config.ignore("pooler_dropout", "pooler_hidden_act", "pooler_hidden_size", "legacy", "norm_rel_ebd", "pos_att_type")
+    config.only("embedding_size", e.hidden)
+    config.only("attention_head_size", e.width)
+    relative = config.flag("relative_attention", False)
+    _, kinds = config.get("pos_att_type")
+    kinds = [kind.strip() for kind in kinds.split("|")] if isinstance(kinds, str) else kinds or []
+    if not all(kind in ("c2p", "p2c") for kind in kinds):
+        raise config.refuse("pos_att_type", kinds, "c2p, p2c or both")
+    reach = config.get("max_relative_positions")[1]
+    reach = e.places if reach in (None, -1, 0) else config.whole("max_relative_positions")
+    buckets = config.get("position_buckets")[1]
+    span = config.whole("position_buckets") if buckets not in (None, -1, 0) else reach
+    biased = config.flag("position_biased_input", True)
+    yield from Encoder(e.hidden, e.inner, e.layers, e.heads, e.width, e.words, e.places if biased else 0, e.segments).tables()
+    own = 0
+    if relative and not config.flag("share_att_key", False):
+        own = len(kinds)
+    config.ignore("share_att_key")
+    layer = [*e.layer()]
+    for _ in range(own):
+        layer += [
+            Weight("attention.place", (e.hidden, e.hidden), "attention"),
+            Weight("attention.place.bias", (e.hidden,), "attention"),
+        ]
+    if relative and kinds:
+        layer.append(Attention("places", e.heads, e.width * len(kinds), 0, causal=False))
+    yield from times(e.layers, layer)
+    if relative:
+        yield positions(2 * span, e.hidden, "relative_embedding")
+    if "layer_norm" in str(config.get("norm_rel_ebd")[1] or "none").lower():
+        yield from norm("relative_norm", e.hidden, True)
+    if config.get("conv_kernel_size")[1]:
+        taps, groups = config.whole("conv_kernel_size"), config.whole("conv_groups", 1)
+        yield Weight("conv", (e.hidden, e.hidden // groups, taps), "conv", passes=1)
+        yield Weight("conv.bias", (e.hidden,), "conv")
+        yield from norm("conv.norm", e.hidden, True)
+    config.ignore("conv_act", "conv_groups")
+    yield from _deberta_end(config, e)
+
+
+def _deberta_end(config: Config, e: Encoder) -> Iterator[Row]:
+    end = class_suffix(
+        config, "ForMaskedLM", "Model", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
+    )
+    if end == "ForMaskedLM":
+        config.only("legacy", True)
+        yield from transform(e.hidden, e.hidden)
+        yield from tied(config, e.words, e.hidden)
+    elif end != "Model":
+        if end == "ForSequenceClassification":
+            yield from pooler(e.hidden)
+        yield from classifier(config, e.hidden)
+
+
+@family("deberta")
+def deberta(config: Config) -> Iterator[Row]:
+    """He et al. 2020: one matrix for Q, K, V with biases on Q and V, and projections of relative places."""
+    e = encoder(config, 768, 3072, 12, 12, 50265, segments=0)
+    config.ignore("pooler_dropout", "pooler_hidden_act", "pooler_hidden_size", "legacy")
+    config.only("embedding_size", e.hidden)
+    config.only("talking_head", False)
+    relative = config.flag("relative_attention", False)
+    _, kinds = config.get("pos_att_type")
+    kinds = [kind.strip() for kind in kinds.split("|")] if isinstance(kinds, str) else kinds or []
+    if not all(kind in ("c2p", "p2c") for kind in kinds):
+        raise config.refuse("pos_att_type", kinds, "c2p, p2c or both")
+    reach = config.get("max_relative_positions")[1]
+    span = e.places if reach in (None, -1, 0) else config.whole("max_relative_positions")
+    biased = config.flag("position_biased_input", True)
+    yield from Encoder(e.hidden, e.inner, e.layers, e.heads, e.width, e.words, e.places if biased else 0, e.segments).tables()
+    layer = [row for row in e.layer() if getattr(row, "name", "") != "attention.k.bias"]
+    if relative:
+        if "c2p" in kinds:
+            layer.append(Weight("attention.place_key", (e.hidden, e.hidden), "attention"))
+        if "p2c" in kinds:
+            layer.append(Weight("attention.place_query", (e.hidden, e.hidden), "attention"))
+            layer.append(Weight("attention.place_query.bias", (e.hidden,), "attention"))
+    yield from times(e.layers, layer)
+    if relative:
+        yield positions(2 * span, e.hidden, "relative_embedding")
+    yield from _deberta_end(config, e)
+
+
+@family("modernbert")
+def modernbert(config: Config) -> Iterator[Row]:
+    """Warner et al. 2024: rotary positions, gated networks, two layers of three within a window."""
+    e = encoder(config, 768, 1152, 22, 12, 50368, places=8192, segments=0)
+    norms, bias = config.flag("norm_bias", False), config.flag("attention_bias", False)
+    mlp_bias, last = config.flag("mlp_bias", False), config.flag("decoder_bias", True)
+    config.ignore("type_vocab_size", "classifier_pooling", "deterministic_flash_attn", "sparse_prediction", "classifier_bias")
+    config.ignore("sparse_pred_ignore_index", "repad_logits_with_grad", "reference_compile", "classifier_activation")
+    config.ignore("embedding_dropout", "layer_types", "position_embedding_type", "global_rope_theta", "local_rope_theta")
+    config.ignore("global_attn_every_n_layers", "local_attention", "sliding_window")
+    yield embedding(e.words, e.hidden)
+    yield from norm("embedding_norm", e.hidden, norms)
+    look = attention(e.hidden, e.heads, e.heads, e.width, q_bias=bias, kv_bias=bias, o_bias=bias, causal=False, cached=False)
+    yield from times(e.layers, [*look, *gated_mlp(e.hidden, e.inner, mlp_bias)])
+    yield from norm("norm", e.hidden, norms, 2 * e.layers - 1)
+    yield from norm("final_norm", e.hidden, norms)
+    end = class_suffix(config, "ForMaskedLM", "Model")
+    if end == "ForMaskedLM":
+        yield from linear("head.transform", e.hidden, e.hidden, config.flag("classifier_bias", False), "head")
+        yield from norm("head.norm", e.hidden, norms)
+        yield from tied(config, e.words, e.hidden, last, twice=False)

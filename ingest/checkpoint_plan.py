@@ -1,0 +1,134 @@
+"""Interval, waste and bandwidth of checkpoints: which of them follows from which, and the table between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ingest.answer import Known
+from ingest.errors import IngestError, MissingQuantity
+from ingest.formula import solve
+from ingest.units import display
+
+#: The wastes of the table; the knee is set among them.
+WASTES = (0.01, 0.02, 0.03, 0.05, 0.07, 0.10, 0.15, 0.20)
+
+
+def plan_interval(known: Known, mode: str, options: Mapping[str, float]) -> tuple[str, list[str]]:
+    """Choose the formulas that yield interval, bandwidth and stall.
+
+    Returns:
+        A stated requirement that is not met, or nothing; and warnings.
+
+    Raises:
+        IngestError: the interval alone costs more than the waste allowed.
+    """
+    try:
+        return _synchronous(known, options) if mode == "sync" else _asynchronous(known, options)
+    except MissingQuantity:
+        # Neither GPUs nor a mean time to interrupt: sizes are all that can be told.
+        return "", []
+
+
+def _synchronous(known: Known, options: Mapping[str, float]) -> tuple[str, list[str]]:
+    if "write_bandwidth" in known.given:
+        known.given.setdefault("checkpoint_write_bandwidth", known.given["write_bandwidth"])
+    elif "checkpoint_interval" in known.given:
+        left = known.value("waste_left_for_dumps")
+        if left <= 0:
+            lost = known.value("waste_at_interval") / 2
+            raise IngestError(
+                f"--interval: half an interval lost per interrupt is already {lost * 100:.3g} % of the time, "
+                f"expected less than the {known.given['waste_allowed'].value * 100:.3g} % allowed (--waste)"
+            )
+        known.choose("checkpoint_write_bandwidth", "bandwidth_for_interval")
+    else:
+        known.choose("checkpoint_write_bandwidth", "bandwidth_for_waste")
+    known.choose("checkpoint_stall_seconds", "checkpoint_dump_seconds")
+    known.choose("checkpoint_interval", "daly_interval")
+    unmet = _too_wasteful("synchronous_waste", known, options)
+    slow = known.value("checkpoint_dump_seconds") >= known.value("job_mean_time_to_interrupt") / 2
+    return unmet, ["a dump takes half the mean time to interrupt or longer: the job hardly advances"] if slow else []
+
+
+def _asynchronous(known: Known, options: Mapping[str, float]) -> tuple[str, list[str]]:
+    given = known.given
+    if "checkpoint_interval" not in given:
+        by_waste = "waste_allowed" in options or "write_bandwidth" not in given
+        known.choose("checkpoint_interval", "interval_for_waste" if by_waste else "drain_limited_interval")
+    known.choose("checkpoint_write_bandwidth", "drain_bandwidth")
+    unmet = ""
+    if "write_bandwidth" in given:
+        need, have = known.value("drain_bandwidth"), given["write_bandwidth"].value
+        if need > have * 1.000001:
+            shown = (display(value, "B/s", binary=False) for value in (need, have))
+            unmet = "--write-bandwidth: draining in time needs {}, found {}".format(*shown)
+    known.choose("checkpoint_stall_seconds", "device_copy_seconds")
+    return unmet or _too_wasteful("asynchronous_waste", known, options), []
+
+
+def _too_wasteful(name: str, known: Known, options: Mapping[str, float]) -> str:
+    """Say so where the waste exceeds what the user stated; the approximations agree to half a percent of it."""
+    wasted, allowed = known.value(name), options.get("waste_allowed")
+    if allowed is None or wasted <= allowed * 1.005:
+        return ""
+    return f"--waste: {wasted * 100:.3g} % of the time is lost, expected at most {allowed * 100:.3g} %"
+
+
+def interval_table(known: Known, mode: str) -> dict[str, list[dict[str, Any]]]:
+    """Interval, waste and the bandwidth that it takes; marked are the knee, and what was asked."""
+    try:
+        size, mtti = known.value("checkpoint_bytes"), known.value("job_mean_time_to_interrupt")
+    except MissingQuantity:
+        return {}
+    shared = {"checkpoint_bytes": size, "job_mean_time_to_interrupt": mtti}
+    shared |= {name: known.given[name].value for name in ("drain_fraction", "persistent_every")}
+    marks: dict[float, str] = dict.fromkeys(WASTES, "")
+    marks[known.value("knee_waste_synchronous" if mode == "sync" else "knee_waste_asynchronous")] = "knee"
+    asked = _asked(known, mode, shared)
+    if asked is not None:
+        marks[asked] = "asked"
+    return {"intervals": [_row(waste, mark, shared, mode) for waste, mark in sorted(marks.items())]}
+
+
+def _asked(known: Known, mode: str, shared: Mapping[str, float]) -> float | None:
+    """The waste that the question names: by itself, or by an interval."""
+    if "checkpoint_interval" in known.given:
+        interval = known.given["checkpoint_interval"].value
+        if mode == "async":
+            per_waste = solve("interval_for_waste", {**shared, "waste_allowed": 1})
+            return float(interval / per_waste)
+        return float(solve("waste_at_interval", {**shared, "checkpoint_interval": interval}))
+    return known.given["waste_allowed"].value if "waste_allowed" in known.given else None
+
+
+def _row(waste: float, mark: str, shared: Mapping[str, float], mode: str) -> dict[str, Any]:
+    given = {**shared, "waste_allowed": waste}
+    if mode == "sync":
+        rate = solve("bandwidth_for_waste", given)
+        interval = solve("daly_interval", {**given, "checkpoint_write_bandwidth": rate})
+    else:
+        interval = solve("interval_for_waste", given)
+        rate = solve("drain_bandwidth", {**given, "checkpoint_interval": interval})
+    return {"checkpoint_interval": interval, "waste": waste, "checkpoint_write_bandwidth": rate, "mark": mark}
+
+
+def tier_table(known: Known, mode: str) -> dict[str, list[dict[str, Any]]]:
+    """Where an asynchronous checkpoint passes through: host memory, the node's NVMe, shared storage."""
+    if mode != "async":
+        return {}
+    try:
+        rank, nodes = known.value("checkpoint_bytes_per_rank_max"), known.value("nodes_in_job")
+        size, interval = known.value("checkpoint_bytes"), known.value("checkpoint_interval")
+        shared, every = known.value("drain_bandwidth"), known.value("persistent_every")
+        copied = known.value("device_to_host_bandwidth")
+    except MissingQuantity:
+        return {}
+    per_node = rank * known.value("gpus") / nodes
+    rows = (
+        ("host memory", 1.0, per_node, copied * known.value("gpus"), "the GPUs wait for this copy"),
+        ("NVMe of the nodes", 1.0, per_node, size / interval, "survives a process, not a node"),
+        ("shared storage", every, size / nodes, shared, "survives everything"),
+    )
+    names = ("tier", "persistent_every", "bytes_per_node", "checkpoint_write_bandwidth", "note")
+    return {"tiers": [dict(zip(names, row, strict=True)) for row in rows]}

@@ -1,0 +1,69 @@
+"""`ingest checkpoint`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ingest.checkpointing import checkpoint
+from ingest.cli.options import catalog_option, hand_over, output_options, stacked, warn
+from ingest.errors import RequirementNotMet
+from ingest.explanation import Explanation
+from ingest.report.answers import answer_page
+from ingest.report.views import explanation_page
+
+OPTIONS = [
+    click.option("--gpus", metavar="N", help="GPUs of the job."),
+    click.option("--tensor-parallel", metavar="N", help="GPUs that share a layer. [default: as published, else 1]"),
+    click.option("--pipeline-parallel", metavar="N", help="Pipeline stages. [default: as published, else 1]"),
+    click.option("--expert-parallel", default="1", metavar="N", help="Ranks that share the experts. [default: 1]"),
+    click.option("--zero-stage", default="1", metavar="0-3", help="What ZeRO spreads over the replicas. [default: 1]"),
+    click.option("--layout", metavar="NAME", help="megatron, deepspeed, dcp or safetensors. [default: megatron or dcp]"),
+    click.option(
+        "--optimizer", default="adamw", metavar="ID", help="adamw, adam8bit, adafactor, muon, sgd, lora. [default: adamw]"
+    ),
+    click.option("--precision", default="bf16", metavar="P", help="Of the weights: bf16, fp16, fp32, fp8. [default: bf16]"),
+    click.option("--mtti", metavar="TIME", help="The job's mean time to interrupt. [default: from a failure rate]"),
+    click.option("--failures", default="llama3", metavar="ID", help="Whose failure rate: llama3, rsc-1, … [default: llama3]"),
+    click.option("--interval", metavar="TIME", help="Computing between two checkpoints. [default: the one that wastes least]"),
+    click.option("--waste", metavar="F", help="Share of time for checkpoints and lost work. [default: 5%]"),
+    click.option("--mode", default="sync", metavar="HOW", help="sync or async. [default: sync]"),
+    click.option("--drain-fraction", metavar="F", help="Share of the interval in which a checkpoint drains. [default: 1]"),
+    click.option("--persistent-every", metavar="K", help="Every k-th checkpoint goes to shared storage. [default: 1]"),
+    click.option("--restart-time", metavar="TIME", help="Time in which a restart reads its checkpoint. [default: 10 min]"),
+    click.option("--readers", default="unique", metavar="HOW", help="unique, replicated or all. [default: unique]"),
+    click.option("--keep", metavar="N", help="Newest checkpoints kept, or last=3,every=10,final=1. [default: 3]"),
+    click.option("--duration", metavar="TIME", help="Of the training; needed to keep every m-th."),
+    click.option("--write-bandwidth", metavar="RATE", help="What the storage at hand takes."),
+    click.option("--tier-capacity", metavar="SIZE", help="Of the tier that takes the checkpoints, for its endurance."),
+    click.option("--gpu", metavar="ID", help="GPU, for its host link. [default: h100]"),
+    click.option("--set", multiple=True, metavar="NAME=VALUE", help="Give any quantity a value; repeatable."),
+    click.option("--explain", metavar="NAME", help="Show how one quantity came about instead."),
+    catalog_option,
+]
+
+
+@click.command("checkpoint")
+@click.argument("model", required=False, metavar="ID|config.json")
+@stacked(OPTIONS)
+@output_options
+def command(form: str | None, output: str | None, explain: str | None, **options: Any) -> None:
+    """How big a checkpoint is, how fast storage must take it, how often, and how long a restart reads.
+
+    Exits with 3 where a stated --waste or --write-bandwidth does not suffice.
+
+    \b
+    ingest checkpoint llama3-405b --gpus 16384 --waste 5%
+    ingest checkpoint llama3-405b --gpus 16384 --mode async --interval 15min
+    ingest checkpoint config.json --gpus 64 --tensor-parallel 8 --layout deepspeed --zero-stage 1
+    """
+    answer = checkpoint(**options)
+    if explain:
+        told = Explanation.of(answer, explain)
+        hand_over(lambda: explanation_page(told), told.to_dict, form, output)
+    else:
+        hand_over(lambda: answer_page(answer), answer.to_dict, form, output)
+    warn(answer.warnings)
+    if answer.unmet:
+        raise RequirementNotMet(answer.unmet)

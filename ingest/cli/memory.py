@@ -1,0 +1,53 @@
+"""`ingest memory`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ingest.cli.options import catalog_option, hand_over, output_options, stacked, warn
+from ingest.errors import IngestError
+from ingest.explanation import Explanation
+from ingest.holding import memory
+from ingest.report.answers import answer_page
+from ingest.report.views import explanation_page
+
+OPTIONS = [
+    click.option("--gpu", metavar="ID", help="GPU, or a YAML file. [default: h100]"),
+    click.option("--node", metavar="ID", help="Node type, or a YAML file; names the GPU too."),
+    click.option("--gpus", metavar="N", help="GPUs of the job. [default: the fewest that hold the model]"),
+    click.option("--tensor-parallel", metavar="N", help="GPUs that share a layer. [default: 1]"),
+    click.option("--pipeline-parallel", metavar="N", help="Pipeline stages. [default: 1]"),
+    click.option("--zero-stage", default="3", metavar="0-3", help="What ZeRO spreads over the replicas. [default: 3]"),
+    click.option("--offload", default="none", metavar="WHERE", help="none, cpu or nvme. [default: none]"),
+    click.option("--recipe", default="zero-16", metavar="ID", help="Bytes per parameter: 2, 12, 14, 16, 18, 20. [default: 16]"),
+    click.option("--optimizer", metavar="ID", help="Instead of the recipe's: adam8bit, adafactor, muon, sgd, …"),
+    click.option("--utilization", metavar="F", help="Share of the memory that states may fill. [default: 0.9]"),
+    click.option("--residual", metavar="SIZE", help="Activations and buffers on one GPU. [default: 0]"),
+    click.option("--set", multiple=True, metavar="NAME=VALUE", help="Give any quantity a value; repeatable."),
+    click.option("--explain", metavar="NAME", help="Show how one quantity came about instead."),
+    catalog_option,
+]
+
+
+@click.command("memory")
+@click.argument("model", required=False, metavar="ID|config.json")
+@stacked(OPTIONS)
+@output_options
+def command(form: str | None, output: str | None, explain: str | None, **options: Any) -> None:
+    """Model states in GPU memory, and the GPUs and nodes that hold them.
+
+    \b
+    ingest memory llama3-405b --gpu h100
+    ingest memory --set parameters=7.5e9 --gpus 64 --zero-stage 2
+    """
+    answer = memory(**options)
+    if explain:
+        told = Explanation.of(answer, explain)
+        hand_over(lambda: explanation_page(told), told.to_dict, form, output)
+    else:
+        hand_over(lambda: answer_page(answer), answer.to_dict, form, output)
+    warn(answer.warnings)
+    if "model_state_bytes_per_gpu" in answer.unknown:
+        raise IngestError(answer.unknown["gpus_to_hold"])

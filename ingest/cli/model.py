@@ -1,0 +1,39 @@
+"""`ingest model`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ingest.cli.options import catalog_option, hand_over, output_options, stacked, warn
+from ingest.modelling import model
+from ingest.report.answers import answer_page
+
+OPTIONS = [
+    click.option("--sequence-length", metavar="N", help="Tokens of one sequence, for attention. [default: 4096]"),
+    click.option(
+        "--precision", default="bf16", metavar="P", help="Of weights and cache: bf16, fp16, fp32, fp8. [default: bf16]"
+    ),
+    click.option("--set", multiple=True, metavar="NAME=VALUE", help="Give any quantity a value; repeatable."),
+    catalog_option,
+]
+
+
+@click.command("model")
+@click.argument("source", metavar="ID|config.json")
+@stacked(OPTIONS)
+@output_options
+def command(form: str | None, output: str | None, **options: Any) -> None:
+    """Parameters, weight bytes, FLOPs per token and key-value cache, from a model's own config.json.
+
+    FLOPs are those of forward and backward pass, per token. A family that nobody has described is refused; write its
+    weights down as rows in a YAML file then.
+
+    \b
+    ingest model llama3-405b --sequence-length 8192
+    ingest model config.json --precision fp8 --format json
+    """
+    answer = model(**options)
+    hand_over(lambda: answer_page(answer), answer.to_dict, form, output)
+    warn(answer.warnings)

@@ -1,0 +1,232 @@
+"""What training keeps in memory for each parameter, on which device, and how many GPUs hold it.
+
+ZeRO spreads parts of the states over the replicas; offload moves parts off the GPU. Both are tables of shares
+(`ingest.holding`): a part is replicated (on every GPU of its model shard), partitioned over the replicas, or not on the GPU.
+"""
+
+from ingest.expression import Num, ceil, maximum
+from ingest.formula import formula
+
+ZERO = "zero2020"
+
+
+@formula(unit="B/parameter", source=ZERO, where="sec. 3.1: (2 + 2 + K)·Ψ")
+def model_state_bytes_per_parameter(
+    weight_bytes_per_parameter: Num, gradient_bytes_per_parameter: Num, optimizer_bytes_per_parameter: Num
+) -> Num:
+    """Weights, gradients and optimizer states of one parameter.
+
+    >>> model_state_bytes_per_parameter(2, 2, 12)
+    16
+    """
+    return weight_bytes_per_parameter + gradient_bytes_per_parameter + optimizer_bytes_per_parameter
+
+
+@formula(unit="B", source=ZERO, where="sec. 3.1")
+def model_state_bytes(parameters: Num, model_state_bytes_per_parameter: Num) -> Num:
+    """Weights, gradients and optimizer states of the whole model, once.
+
+    >>> model_state_bytes(17_000_000_000, 16)
+    272000000000
+    """
+    return parameters * model_state_bytes_per_parameter
+
+
+@formula(unit="B/parameter", source=ZERO, where="sec. 5, figure 1")
+def replicated_bytes_per_parameter(
+    weight_bytes_per_parameter: Num,
+    weights_replicated: Num,
+    gradient_bytes_per_parameter: Num,
+    gradients_replicated: Num,
+    optimizer_bytes_per_parameter: Num,
+    optimizer_replicated: Num,
+) -> Num:
+    """Bytes of one parameter that every replica holds in full.
+
+    >>> replicated_bytes_per_parameter(2, 1, 2, 1, 12, 0)
+    4
+    """
+    return (
+        weight_bytes_per_parameter * weights_replicated
+        + gradient_bytes_per_parameter * gradients_replicated
+        + optimizer_bytes_per_parameter * optimizer_replicated
+    )
+
+
+@formula(unit="B/parameter", source=ZERO, where="sec. 5, figure 1")
+def partitioned_bytes_per_parameter(
+    weight_bytes_per_parameter: Num,
+    weights_partitioned: Num,
+    gradient_bytes_per_parameter: Num,
+    gradients_partitioned: Num,
+    optimizer_bytes_per_parameter: Num,
+    optimizer_partitioned: Num,
+) -> Num:
+    """Bytes of one parameter that the replicas share.
+
+    >>> partitioned_bytes_per_parameter(2, 0, 2, 1, 12, 1)
+    14
+    """
+    return (
+        weight_bytes_per_parameter * weights_partitioned
+        + gradient_bytes_per_parameter * gradients_partitioned
+        + optimizer_bytes_per_parameter * optimizer_partitioned
+    )
+
+
+@formula(unit="parameter/GPU", source="definition")
+def parameters_per_gpu(parameters: Num, tensor_parallel: Num, pipeline_parallel: Num) -> Num:
+    """Parameters of one model shard: the model over tensor and pipeline ranks, evenly.
+
+    >>> parameters_per_gpu(405_853_388_800, 8, 16)
+    3170729600.0
+    """
+    return parameters / (tensor_parallel * pipeline_parallel)
+
+
+@formula(unit="B/GPU", source=ZERO, where="sec. 5, figure 1")
+def model_state_bytes_per_gpu(
+    parameters_per_gpu: Num,
+    replicated_bytes_per_parameter: Num,
+    partitioned_bytes_per_parameter: Num,
+    data_parallel: Num,
+) -> Num:
+    """Model states on one GPU.
+
+    >>> model_state_bytes_per_gpu(7.5e9, 2, 14, 64)
+    16640625000.0
+    """
+    return parameters_per_gpu * (replicated_bytes_per_parameter + partitioned_bytes_per_parameter / data_parallel)
+
+
+@formula(unit="B/GPU", source="ingest-checkpoint-model", where="M·u − replicated − residual")
+def memory_left_for_partitions(
+    memory_bytes_per_gpu: Num,
+    memory_utilization: Num,
+    parameters_per_gpu: Num,
+    replicated_bytes_per_parameter: Num,
+    residual_bytes_per_gpu: Num,
+) -> Num:
+    """Memory of one GPU that partitioned states may fill; not above zero: no number of GPUs holds the model.
+
+    >>> memory_left_for_partitions(80e9, 0.9, 17e9, 0, 0)
+    72000000000.0
+    """
+    return (
+        memory_bytes_per_gpu * memory_utilization - parameters_per_gpu * replicated_bytes_per_parameter - residual_bytes_per_gpu
+    )
+
+
+@formula(unit="GPU", source="ingest-checkpoint-model", where="the smallest N with replicated + partitioned/N within the memory")
+def gpus_to_hold(
+    parameters: Num,
+    partitioned_bytes_per_parameter: Num,
+    memory_left_for_partitions: Num,
+    tensor_parallel: Num,
+    pipeline_parallel: Num,
+) -> Num:
+    """GPUs that hold the model states; at least one model shard each.
+
+    >>> gpus_to_hold(17e9, 16, 72e9, 1, 1)
+    4
+    """
+    return maximum(
+        ceil(parameters * partitioned_bytes_per_parameter / memory_left_for_partitions), tensor_parallel * pipeline_parallel
+    )
+
+
+@formula(unit="node", source="definition")
+def nodes_to_hold(gpus_to_hold: Num, gpus_per_node: Num) -> Num:
+    """Nodes that these GPUs fill.
+
+    >>> nodes_to_hold(4, 8)
+    1
+    """
+    return ceil(gpus_to_hold / gpus_per_node)
+
+
+@formula(unit="B", source="zero-infinity2021", where="sec. 3; ZeRO-Offload for the optimizer states on the host")
+def offloaded_bytes(
+    parameters: Num,
+    weight_bytes_per_parameter: Num,
+    weights_offloaded: Num,
+    offloaded_gradient_bytes_per_parameter: Num,
+    optimizer_bytes_per_parameter: Num,
+    optimizer_offloaded: Num,
+) -> Num:
+    """Model states that lie in host memory or on NVMe instead of on the GPUs.
+
+    >>> offloaded_bytes(13e9, 2, 0, 4, 12, 1)
+    208000000000.0
+    """
+    return parameters * (
+        weight_bytes_per_parameter * weights_offloaded
+        + offloaded_gradient_bytes_per_parameter
+        + optimizer_bytes_per_parameter * optimizer_offloaded
+    )
+
+
+@formula(unit="B/node", source="definition")
+def offloaded_bytes_per_node(offloaded_bytes: Num, offload_nodes: Num) -> Num:
+    """Offloaded states in one node.
+
+    >>> offloaded_bytes_per_node(208e9, 2)
+    104000000000.0
+    """
+    return offloaded_bytes / offload_nodes
+
+
+@formula(unit="B", source="zero-infinity2021", where="eq. 1 and 2: 12·nl·hd² parameters, 20 B each")
+def zero_infinity_state_bytes(block_parameter_factor: Num, layers: Num, hidden_size: Num, zero_infinity_bytes: Num) -> Num:
+    """Model states of a transformer by the ZeRO-Infinity rule, embeddings left out.
+
+    >>> round(zero_infinity_state_bytes(12, 128, 25_600, 20) / 2**40, 2)
+    18.31
+    """
+    return block_parameter_factor * layers * hidden_size * hidden_size * zero_infinity_bytes
+
+
+@formula(unit="B", source="zero-infinity2021", where="eq. 3: 2·bsz·seq·hd·nl/ci")
+def activation_checkpoint_bytes(
+    activation_bytes: Num,
+    batch_sequences: Num,
+    sequence_elements: Num,
+    hidden_size: Num,
+    layers: Num,
+    blocks_per_checkpoint: Num,
+) -> Num:
+    """Activations kept between checkpointed blocks, for the whole batch.
+
+    >>> round(activation_checkpoint_bytes(2, 32, 1024, 25_600, 128, 1) / 2**40, 2)
+    0.2
+    """
+    return activation_bytes * batch_sequences * sequence_elements * hidden_size * layers / blocks_per_checkpoint
+
+
+@formula(unit="B", source="zero-infinity2021", where="eq. 4: 4·hd·4hd")
+def model_state_working_memory(working_bytes: Num, hidden_size: Num, feed_forward_ratio: Num) -> Num:
+    """Weights and gradients of the largest operator, which must fit on a GPU at once.
+
+    >>> model_state_working_memory(4, 25_600, 4) / 2**30
+    9.765625
+    """
+    return working_bytes * hidden_size * feed_forward_ratio * hidden_size
+
+
+@formula(unit="parameter", source="bigscience-bloom", where="12·nl·hd² + e·V·hd + 13·nl·hd")
+def bloom_parameters(
+    layers: Num,
+    hidden_size: Num,
+    block_parameter_factor: Num,
+    vector_parameter_factor: Num,
+    embeddings: Num,
+    vocabulary_size: Num,
+) -> Num:
+    """Parameters of the BLOOM family; one embedding where input and output share it, two where not.
+
+    >>> bloom_parameters(70, 14_336, 12, 13, 1, 250_880)
+    176247214080
+    """
+    return (
+        block_parameter_factor * hidden_size + vector_parameter_factor
+    ) * layers * hidden_size + embeddings * vocabulary_size * hidden_size

@@ -1,0 +1,89 @@
+"""Pages of the answers of `model`, `checkpoint` and `memory`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ingest.formula import FORMULAS, LEAVES, unit_of
+from ingest.report.page import Page, Section
+from ingest.units import display
+
+if TYPE_CHECKING:
+    from ingest.answer import Answer
+
+TITLES = {
+    "files": "Files of one checkpoint",
+    "intervals": "Interval, waste, and the write bandwidth that it takes",
+    "readers": "Restart, by who reads",
+    "tiers": "Tiers",
+    "stages": "Model states, by ZeRO stage",
+    "weights": "Weights",
+    "attention": "Attention",
+}
+#: quantities that people read as a share
+SHARES = ("share_active", "checkpoint_stall_fraction", "synchronous_waste", "asynchronous_waste", "restart_waste", "waste")
+#: columns that CSV and JSON carry in full and a page leaves to the sources
+HIDDEN = ("source", "where", "assumed")
+#: columns of tables that are no quantities of their own
+UNITS = {"bytes_each": "B", "bytes_per_node": "B", "count": "file"}
+
+
+def answer_page(answer: Answer) -> Page:
+    """The page of an answer: results, tables, what is not known, assumptions, sources."""
+    rows = tuple((_label(name), _shown(name, item.value, item.unit)) for name, item in answer.results.items())
+    sections = [Section("", ("", ""), rows)]
+    sections += [_table(name, found) for name, found in answer.tables.items()]
+    reasons: dict[str, list[str]] = {}
+    for name, why in answer.unknown.items():
+        reasons.setdefault(why, []).append(_label(name))
+    if reasons:
+        sections.append(Section("Not known", lines=tuple(f"{', '.join(names)}: {why}" for why, names in reasons.items())))
+    assumed = tuple(_assumption(item) for item in answer.assumptions)
+    sections.append(Section(f"Assumptions ({len(assumed)})", lines=assumed))
+    cited = tuple(f"{item['id']}: {item['title']}" + _place(item["where"]) for item in answer.sources)
+    sections.append(Section("Sources", lines=cited))
+    return Page(answer.title, tuple(sections), _flat(answer))
+
+
+def _label(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _shown(name: str, value: float, unit: str) -> str:
+    return f"{value * 100:.3g} %" if name in SHARES else display(value, unit)
+
+
+def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
+    columns = tuple(column for column in rows[0] if column not in HIDDEN)
+    shown = tuple(tuple(_cell(column, row[column]) for column in columns) for row in rows)
+    return Section(TITLES[name], tuple(_label(column) for column in columns), shown)
+
+
+def _cell(column: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    unit = UNITS.get(column) or (unit_of(column) if column in FORMULAS or column in LEAVES else "1")
+    return "small" if column == "bytes_each" and not value else _shown(column, value, unit)
+
+
+def _assumption(item: Mapping[str, Any]) -> str:
+    value = display(item["value"], item["unit"], binary=False) if item["unit"] else item["value"]
+    return f"{item['name']}{' = ' if value else ''}{value}: {item['why']}"
+
+
+def _place(where: str) -> str:
+    return f", {where if len(where) <= 100 else where[:97] + '…'}" if where else ""
+
+
+def _flat(answer: Answer) -> tuple[tuple[object, ...], ...]:
+    """Results, then the tables, one value per row in base units."""
+    rows: list[tuple[object, ...]] = [("table", "row", "name", "value", "unit")]
+    rows += [("results", "", name, item.value, item.unit) for name, item in answer.results.items()]
+    for table, found in answer.tables.items():
+        for number, row in enumerate(found, start=1):
+            for column, value in row.items():
+                known = column in FORMULAS or column in LEAVES
+                unit = UNITS.get(column, unit_of(column) if known else "")
+                rows.append((table, number, column, value, unit))
+    return tuple(rows)

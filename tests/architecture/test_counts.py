@@ -1,0 +1,97 @@
+"""Every family against the real class: parameters to the unit, cache bytes, counted FLOPs."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ingest.architecture import describe
+from ingest.architecture.families import PLACES
+from ingest.architecture.registry import FAMILIES, KNOWN, find
+
+HERE = Path(__file__).parent
+FAST = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def cases(name):
+    return yaml.load((HERE / name).read_text(encoding="utf-8"), Loader=FAST)["models"]  # noqa: S506  it is a safe one
+
+
+PUBLISHED = cases("published.yaml")
+COUNTED = cases("counted.yaml")
+REMEMBERED = cases("remembered.yaml")
+
+
+@pytest.fixture
+def described(tmp_path):
+    def make(config):
+        path = tmp_path / "config.json"
+        path.write_text(json.dumps(config), encoding="utf-8")
+        return describe(path)
+
+    return make
+
+
+@pytest.mark.parametrize("case", PUBLISHED, ids=[case["name"] for case in PUBLISHED])
+def test_a_published_config_is_exact(described, case):
+    made = described(case["config"])
+    assert made.parameters == case["parameters"]
+    assert made.parameters_active == case["active"]
+    assert made.parameters_embedding == case["embedding"]
+    if case["kv"] is not None:
+        assert made.kv_cache_bytes_per_token() == case["kv"]
+
+
+@pytest.mark.parametrize("case", PUBLISHED, ids=[case["name"] for case in PUBLISHED])
+def test_counted_flops_are_met(described, case):
+    if case["flops"] is None:
+        pytest.skip("nobody counted")
+    config = dict(case["config"])
+    if case["flops_layers"] < described(config).layers:
+        depth = "n_layers" if "n_layers" in config else "num_hidden_layers"
+        config[depth] = case["flops_layers"]
+        config = {key: value[: case["flops_layers"]] if key == "layer_types" else value for key, value in config.items()}
+    made = described(config)
+    for tokens, counted in case["flops"].items():
+        ours = made.forward_flops_per_token(int(tokens), causal=False) * int(tokens)
+        assert ours == pytest.approx(counted, rel=0.005), tokens
+
+
+@pytest.mark.parametrize(
+    "case", COUNTED, ids=[f"{case['config']['model_type']}-{number}" for number, case in enumerate(COUNTED)]
+)
+def test_a_small_config_is_exact(described, case):
+    made = described(case["config"])
+    assert made.parameters == case["parameters"]
+    if case["flops"] is not None:
+        assert made.forward_flops_per_token(16, causal=False) * 16 == pytest.approx(case["flops"], rel=0.005)
+    if case["cached"] is not None:
+        assert made.kv_cache_bytes_per_token(1) == case["cached"]
+
+
+@pytest.mark.parametrize("case", REMEMBERED, ids=[case["name"] for case in REMEMBERED])
+def test_a_remembered_config_is_exact(described, case):
+    assert described(case["config"]).parameters == case["parameters"]
+
+
+def test_the_index_of_families_is_what_the_modules_describe():
+    for name in KNOWN:
+        assert find(name) is FAMILIES[name]
+    assert set(FAMILIES) == set(KNOWN)
+    assert {function.__module__.rsplit(".", 1)[1] for function in FAMILIES.values()} == set(PLACES)
+
+
+def test_each_family_is_counted_somewhere():
+    counted = {case["config"]["model_type"] for case in (*PUBLISHED, *COUNTED)}
+    inside = {
+        part["model_type"]
+        for case in (*PUBLISHED, *COUNTED)
+        for part in case["config"].values()
+        if isinstance(part, dict) and "model_type" in part
+    }
+    assert set(KNOWN) <= counted | inside | {"ministral3_text"}
+
+
+def test_each_family_says_where_it_comes_from():
+    assert all(find(name).__doc__ for name in KNOWN)

@@ -1,0 +1,305 @@
+"""`ingest checkpoint`: the question in all its directions, and what it refuses."""
+
+import json
+import time
+
+import numpy
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import ingest
+from ingest.errors import IngestError, UsageError
+from ingest.formula import solve
+
+GIB = 2**30
+LLAMA = {
+    "model_type": "llama",
+    "hidden_size": 4096,
+    "intermediate_size": 14336,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "vocab_size": 128256,
+    "tie_word_embeddings": False,
+}
+CONTRACT = {
+    "checkpoint_bytes",
+    "checkpoint_weights_bytes",
+    "checkpoint_optimizer_bytes",
+    "checkpoint_files",
+    "checkpoint_bytes_per_rank_max",
+    "checkpoint_interval",
+    "checkpoint_write_bandwidth",
+    "checkpoint_stall_fraction",
+    "restart_read_bandwidth",
+    "checkpoint_retained_bytes",
+}
+
+
+def value(name, model="llama3-405b", gpus=16384, **options):
+    return ingest.checkpoint(model, gpus=gpus, **options).results[name].value
+
+
+@pytest.fixture
+def config(tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(LLAMA), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_the_contract_is_answered_in_full(run, mode):
+    ran = run("checkpoint", "llama3-405b", "--gpus", 16384, "--mode", mode, "--format", "json")
+    assert ran.code == 0, ran.err
+    assert set(ran.data["results"]) >= CONTRACT
+    assert ran.data["schema"] == "ingest/1"
+    assert ran.data["command"] == "checkpoint"
+    assert all(item["why"] for item in ran.data["assumptions"])
+    assert {"daly2006", "zero2020"} <= {item["id"] for item in ran.data["sources"]} or mode == "async"
+
+
+def test_asynchronous_every_quarter_of_an_hour():
+    answer = ingest.checkpoint("llama3-405b", gpus=16384, mode="async", interval="15min")
+    assert answer.results["checkpoint_write_bandwidth"].value / 1e9 == pytest.approx(6.313, rel=1e-3)
+    readers = {row["readers"]: row["restart_read_bandwidth"] / 1e9 for row in answer.tables["readers"]}
+    assert readers == pytest.approx({"unique": 9.47, "replicated": 181.3, "all": 1212.1}, rel=1e-3)
+
+
+def test_an_allowed_waste_is_what_is_wasted():
+    answer = ingest.checkpoint("llama3-405b", gpus=16384, waste="5%")
+    assert answer.results["checkpoint_write_bandwidth"].value / 1e9 == pytest.approx(408.2, rel=1e-3)
+    assert answer.results["synchronous_waste"].value == pytest.approx(0.05, rel=1e-3)
+
+
+def test_a_fixed_interval_and_its_bandwidth_waste_what_is_allowed():
+    answer = ingest.checkpoint("llama3-405b", gpus=16384, waste="8%", interval="10 min")
+    assert answer.results["synchronous_waste"].value == pytest.approx(0.08)
+
+
+def test_storage_at_hand_gives_the_interval():
+    answer = ingest.checkpoint("llama3-405b", gpus=16384, write_bandwidth="500 GB/s")
+    assert answer.results["checkpoint_interval"].value == pytest.approx(495.52, rel=1e-4)
+
+
+def test_a_requirement_that_is_not_met_exits_with_3(run):
+    ran = run("checkpoint", "llama3-405b", "--gpus", 16384, "--write-bandwidth", "100 GB/s", "--waste", "5%")
+    assert ran.code == 3
+    assert "10.1 %" in ran.refusal
+    ran = run(
+        "checkpoint", "llama3-405b", "--gpus", 16384, "--mode", "async", "--interval", "15min", "--write-bandwidth", "5GB/s"
+    )
+    assert ran.code == 3
+    assert "6.313 GB/s" in ran.refusal
+
+
+def test_an_interval_too_long_for_the_stated_waste_exits_with_3(run):
+    ran = run("checkpoint", "llama3-405b", "--gpus", 16384, "--mode", "async", "--interval", "15 min", "--waste", "5%")
+    assert ran.code == 3
+    assert "12.1 %" in ran.refusal
+
+
+def test_small_jobs_are_warned_about():
+    assert any("--mtti" in line for line in ingest.checkpoint("llama3-8b", gpus=64).warnings)
+    assert not ingest.checkpoint("llama3-8b", gpus=64, mtti="8 h").warnings
+
+
+def test_an_option_that_changes_nothing_is_told(run):
+    ran = run("checkpoint", "llama3-405b", "--gpus", 16384, "--drain-fraction", 0.5)
+    assert "--drain-fraction changes nothing here" in ran.err
+
+
+def test_a_config_is_counted_to_the_parameter(config):
+    answer = ingest.checkpoint(str(config), gpus=8, zero_stage=3)
+    assert answer.results["checkpoint_weights_bytes"].value == 2 * 8_030_261_248
+    assert answer.results["checkpoint_bytes"].value / GIB == pytest.approx(104.70, abs=0.01)
+
+
+def test_a_model_may_be_its_parameters_alone():
+    answer = ingest.checkpoint(set={"parameters": "405.85e9"})
+    assert answer.results["checkpoint_bytes"].value == pytest.approx(5.682e12, rel=1e-4)
+    assert "checkpoint_interval" in answer.unknown
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "per_parameter"),
+    [("adamw", 12), ("adam8bit", 6.03125), ("sgd", 8), ("adafactor", 4), ("muon", 8), ("none", 0)],
+)
+def test_optimizers_keep_what_their_papers_say(config, optimizer, per_parameter):
+    answer = ingest.checkpoint(str(config), optimizer=optimizer)
+    kept = answer.results["checkpoint_optimizer_bytes"].value / 8_030_261_248
+    # Muon leaves embedding and head (13 % of 8B) to AdamW; Adafactor's rows and columns are a thousandth.
+    assert kept == pytest.approx(per_parameter + (4 * 0.1309 if optimizer == "muon" else 0), rel=2e-3)
+
+
+def test_lora_saves_its_adapters_alone(config):
+    answer = ingest.checkpoint(str(config), optimizer="lora")
+    per_layer = 16 * ((4096 + 4096) * 2 + (4096 + 1024) * 2 + (4096 + 14336) * 3)
+    assert answer.results["checkpoint_bytes"].value == 14 * 32 * per_layer
+
+
+def test_full_precision_keeps_no_master_copy():
+    assert value("checkpoint_bytes", precision="fp32") == 12 * 405_853_388_800
+
+
+def test_retention():
+    size = value("checkpoint_bytes")
+    assert value("checkpoint_retained_bytes", keep=5) == 5 * size
+    kept = value("checkpoints_retained", mode="async", interval="1 h", keep="last=3,every=10,final=1", duration="10 day")
+    assert kept == 3 + 24 + 1
+
+
+def test_the_knee_lies_in_the_table_where_the_curve_bends():
+    for mode, expected in (("sync", 0.0336), ("async", 0.0447)):
+        rows = ingest.checkpoint("llama3-405b", gpus=16384, mode=mode).tables["intervals"]
+        knees = [row["waste"] for row in rows if row["mark"] == "knee"]
+        assert knees == [pytest.approx(expected, rel=1e-2)]
+        rates = [row["checkpoint_write_bandwidth"] for row in rows]
+        assert rates == sorted(rates, reverse=True)
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "markdown", "json"])
+def test_every_format(run, form):
+    ran = run("checkpoint", "llama3-8b", "--gpus", 2048, "--format", form)
+    assert ran.code == 0, ran.err
+    assert "checkpoint" in ran.out
+    assert ran.err == ""
+
+
+def test_a_derivation_goes_down_to_the_catalog(run):
+    ran = run("checkpoint", "llama3-8b", "--gpus", 64, "--waste", 0.05, "--explain", "checkpoint_interval")
+    assert "daly_interval" in ran.out
+    assert "8,030,261,248" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        ("llama3-405b --gpus 100 --tensor-parallel 8 --pipeline-parallel 16", 2, "multiple of tensor × pipeline = 8 × 16"),
+        ("llama3-8b --optimizer adamx", 2, "did you mean 'adamw'"),
+        ("llama3-8b --layout megatorn", 2, "did you mean 'megatron'"),
+        ("llama3-8b --mode asnyc", 2, "did you mean 'async'"),
+        ("llama3-8b --readers al", 2, "did you mean 'all'"),
+        ("llama3-8b --precision bf61", 2, "did you mean 'bf16'"),
+        ("llama3-8b --failures lama3", 2, "did you mean 'llama3'"),
+        ("llama3-8 --gpus 8", 2, "did you mean"),
+        ("llama3-8b --gpus 0", 2, "--gpus: found 0"),
+        ("llama3-8b --gpus -8", 2, "--gpus: found -8"),
+        ("llama3-8b --gpus 8.5", 2, "whole number"),
+        ("llama3-8b --gpus 8 --waste 0", 2, "--waste"),
+        ("llama3-8b --gpus 8 --waste 2", 2, "--waste"),
+        ("llama3-8b --gpus 8 --interval 0", 2, "--interval"),
+        ("llama3-8b --gpus 8 --interval 5GB", 2, "--interval"),
+        ("llama3-8b --gpus 8 --write-bandwidth -1", 2, "--write-bandwidth"),
+        ("llama3-8b --gpus 8 --mtti 0", 2, "--mtti"),
+        ("llama3-8b --gpus 8 --keep 0", 2, "--keep: found 0"),
+        ("llama3-8b --gpus 8 --keep newest=3", 2, "--keep"),
+        ("llama3-8b --gpus 8 --zero-stage 4", 2, "expected 0, 1, 2 or 3"),
+        ("llama3-8b --gpus 8 --zero-stage x", 2, "--zero-stage"),
+        ("llama3-8b --gpus 8 --expert-parallel 3", 2, "divisor of the 8 replicas"),
+        ("--set parameters=8e9 --optimizer lora", 2, "trainable_parameters"),
+        ("llama3-405b --gpus 16384 --interval 2h --waste 5%", 1, "half an interval"),
+        ("resnet50 --gpus 8", 1, "parameters of resnet50 are not known"),
+        ("--gpus 8", 2, "the model is missing"),
+        ("llama3-8b --gpus 1e18", 2, "expected a whole number up to"),
+        ("llama3-8b --set parameters=1e300", 2, "sizes that can be built"),
+        ("llama3-8b --gpus 8 --keep last=3,every=10", 2, "--duration"),
+        ("llama3-8b --set parameters=0", 2, "parameters"),
+        ("llama3-8b --set paramters=5", 2, "did you mean 'parameters'"),
+    ],
+)
+def test_bad_input_is_one_line(run, words, code, told):
+    ran = run("checkpoint", *words.split())
+    assert ran.code == code, ran.err
+    assert told in ran.refusal
+    assert ran.out == ""
+
+
+def test_a_truncated_config_is_one_line(run, tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(LLAMA)[:40], encoding="utf-8")
+    ran = run("checkpoint", path, "--gpus", 8)
+    assert ran.code == 1
+    assert "config.json" in ran.refusal
+
+
+bytes_ = st.floats(1e9, 1e15)
+hours = st.floats(600, 1e7)
+shares = st.floats(0.001, 0.9)
+
+
+@given(bytes_, hours, shares, shares)
+def test_more_waste_allowed_never_needs_more_bandwidth(size, mtti, one, other):
+    known = {"checkpoint_bytes": size, "job_mean_time_to_interrupt": mtti}
+    less, more = sorted((one, other))
+    needs = [solve("bandwidth_for_waste", {**known, "waste_allowed": waste}) for waste in (less, more)]
+    assert needs[0] >= needs[1]
+    intervals = [solve("interval_for_waste", {**known, "waste_allowed": waste}) for waste in (less, more)]
+    assert intervals[0] <= intervals[1]
+
+
+@given(bytes_, hours, st.floats(1e8, 1e13), st.floats(0.2, 5))
+def test_no_interval_wastes_less_than_the_best_one(size, mtti, rate, factor):
+    known = {"checkpoint_bytes": size, "job_mean_time_to_interrupt": mtti, "checkpoint_write_bandwidth": rate}
+    best = solve("young_interval", known)
+    at_best, elsewhere = (
+        solve("synchronous_waste", {**known, "checkpoint_interval": interval}) for interval in (best, best * factor)
+    )
+    assert at_best <= elsewhere * (1 + 1e-12)
+
+
+@given(bytes_, hours, st.floats(0.005, 0.5))
+def test_the_bandwidth_for_a_waste_wastes_just_that(size, mtti, waste):
+    known = {"checkpoint_bytes": size, "job_mean_time_to_interrupt": mtti, "waste_allowed": waste}
+    rate = solve("bandwidth_for_waste", known)
+    assert solve("least_waste", {**known, "checkpoint_write_bandwidth": rate}) == pytest.approx(waste)
+
+
+@given(hours, st.floats(1, 1e6), st.floats(1, 1e6))
+def test_a_slower_dump_never_means_checkpointing_more_often(mtti, one, other):
+    assume(max(one, other) < mtti / 2)
+    quick, slow = sorted((one, other))
+    intervals = [
+        solve("daly_interval", {"checkpoint_dump_seconds": dump, "job_mean_time_to_interrupt": mtti}) for dump in (quick, slow)
+    ]
+    assert intervals[0] <= intervals[1] * (1 + 1e-12)
+
+
+@given(st.integers(1, 100_000), st.integers(1, 100_000))
+def test_more_nodes_never_last_longer(one, other):
+    few, many = sorted((one, other))
+    lasting = [
+        solve("job_mean_time_to_interrupt", {"nodes_in_job": nodes, "failures_per_node_second": 1e-8}) for nodes in (few, many)
+    ]
+    assert lasting[0] >= lasting[1]
+
+
+def test_a_hundred_thousand_scenarios_in_a_second():
+    models = numpy.logspace(9, 13, 100).reshape(-1, 1, 1)
+    intervals = numpy.linspace(60, 7200, 100).reshape(1, -1, 1)
+    rates = numpy.logspace(9, 12, 10).reshape(1, 1, -1)
+    given_ = {
+        "parameters": models,
+        "checkpoint_interval": intervals,
+        "checkpoint_write_bandwidth": rates,
+        "job_mean_time_to_interrupt": 11_135.0,
+        "gpus": 16_384,
+        "weight_bytes_per_parameter": 2,
+        "master_bytes_per_parameter": 4,
+        "momentum_bytes_per_parameter": 4,
+        "variance_bytes_per_parameter": 4,
+    }
+    start = time.perf_counter()
+    waste, best = solve("synchronous_waste", given_), solve("daly_interval", given_)
+    assert time.perf_counter() - start < 1
+    assert waste.shape == (100, 100, 10)
+    one = {**given_, "parameters": models[3, 0, 0], "checkpoint_interval": 60.0, "checkpoint_write_bandwidth": 1e9}
+    assert waste[3, 0, 0] == pytest.approx(solve("synchronous_waste", one))
+    assert best[3, 0, 0] == pytest.approx(solve("daly_interval", one))
+
+
+def test_errors_in_python_are_of_the_kinds_that_the_handbook_names():
+    with pytest.raises(UsageError):
+        ingest.checkpoint("llama3-8b", gpus=8, mode="never")
+    with pytest.raises(IngestError):
+        ingest.checkpoint("resnet50")
