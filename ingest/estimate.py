@@ -212,6 +212,15 @@ class Estimate:
         return pandas.DataFrame(rows, columns=["name", "value", "low", "high", "unit"]).set_index("name")
 
 
+def _model(source: str, catalog: Catalog) -> Model:
+    """A catalog entry in most questions; only a config.json or hyper-parameters need the families of architectures."""
+    if isinstance(source, str) and source.lower() in catalog.ids(Model.kind):
+        return catalog.get(Model, source)
+    from ingest.architecture.sample import model_of
+
+    return model_of(source, catalog)
+
+
 def estimate(question: Question, catalog: Catalog) -> Estimate:
     """Answer one question.
 
@@ -224,7 +233,7 @@ def estimate(question: Question, catalog: Catalog) -> Estimate:
         IngestError: no rung of the ladder can answer, and what to supply.
     """
     asked = question.checked()
-    model = catalog.get(Model, asked.model) if asked.model else None
+    model = _model(asked.model, catalog) if asked.model is not None else None
     node, gpu = machine(asked, catalog)
     precision = asked.precision or ladder.usual_precision(catalog.rates(model) if model else ())
     common = known_quantities(asked, catalog, model, gpu, node, precision)

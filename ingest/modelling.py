@@ -99,7 +99,7 @@ def _title(made: Architecture, catalog: Catalog) -> str:
 
 def _structure(made: Architecture) -> str:
     heads = f", {made.heads:,} heads ({made.kv_heads:,} for keys and values)" if made.heads and made.kv_heads else ""
-    return f"{made.model_type}, {made.layers:,} layers, {made.hidden:,} wide{heads}, {made.vocabulary:,} words"
+    return f"{made.model_type}, {made.layers:,} layers, {made.hidden:,} wide{heads}, vocabulary of {made.vocabulary:,}"
 
 
 def _weights(made: Architecture) -> list[dict[str, Any]]:

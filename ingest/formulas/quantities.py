@@ -151,3 +151,9 @@ leaf("sequence_elements", "1", "Positions of one sequence.", whole=True)
 leaf("blocks_per_checkpoint", "1", "Blocks between two checkpointed activations.", whole=True, default=1)
 leaf("working_bytes", "B", "Weight and gradient of one parameter while an operator runs.", default=4)
 leaf("feed_forward_ratio", "1", "Width of the feed-forward layer over the hidden width.", default=4)
+
+# Tokens on storage
+leaf("vocabulary", "1", "Different token ids of the model.", whole=True)
+leaf("narrow_vocabulary", "1", "Ids that two bytes can tell apart.", whole=True, default=65_536)
+leaf("narrow_id_bytes", "B/token", "Width of an id that fits into two bytes.", default=2)
+leaf("wide_id_bytes", "B/token", "Width of any other id.", default=4)

@@ -1,6 +1,6 @@
 """Size and compute of a transformer: totals over the columns of its weights and attention, and the whole training."""
 
-from ingest.expression import Num, minimum, total
+from ingest.expression import Num, minimum, total, where
 from ingest.formula import formula
 
 
@@ -176,3 +176,13 @@ def training_seconds(training_flops: Num, achieved_flops_per_gpu: Num, gpus: Num
     33.06
     """
     return training_flops / achieved_flops_per_gpu / gpus
+
+
+@formula(unit="B/token", source="megatron-lm", where="megatron/core/datasets/indexed_dataset.py, width of a token id")
+def token_id_bytes(vocabulary: Num, narrow_vocabulary: Num, narrow_id_bytes: Num, wide_id_bytes: Num) -> Num:
+    """Bytes of one stored token: two while every id fits into them, else four.
+
+    >>> token_id_bytes(32_000, 65_536, 2, 4), token_id_bytes(128_256, 65_536, 2, 4)
+    (2, 4)
+    """
+    return where(vocabulary > narrow_vocabulary, wide_id_bytes, narrow_id_bytes)

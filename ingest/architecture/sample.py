@@ -1,0 +1,64 @@
+"""A described architecture as a model of `ingest bw`: one sample is one token."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ingest.architecture.description import describe
+from ingest.catalog.reading import read_yaml
+from ingest.catalog.records import Encoding, Model, Value
+from ingest.catalog.store import Catalog
+from ingest.formula import solve
+
+#: The length that FLOPs are counted at; attention is a small part of them at such lengths.
+USUAL_SEQUENCE = 4096
+
+
+def model_of(source: str, catalog: Catalog) -> Model:
+    """Return the model that `--model` names: a catalog entry, or one made from a config.json or hyper-parameters.
+
+    >>> model_of("llama3-8b", Catalog()).sample
+    'one 8192-token sequence'
+
+    Raises:
+        UsageError: no such entry or file.
+        IngestError: a family that nobody has described.
+    """
+    return _made(source, catalog) if _describes_structure(source, catalog) else catalog.get(Model, source)
+
+
+def _describes_structure(source: str, catalog: Catalog) -> bool:
+    if not isinstance(source, str):
+        return False
+    if source.endswith(".json"):
+        return True
+    if source.endswith((".yaml", ".yml")) and Path(source).is_file():
+        data = read_yaml(Path(source))
+        return isinstance(data, dict) and ("model_type" in data or "weights" in data)
+    known = source.lower() in catalog.ids(Model.kind) or source.lower() in catalog.aliases.get(Model.kind, {})
+    return not known and any((folder / "architectures" / f"{source.lower()}.yaml").is_file() for folder in catalog.folders)
+
+
+def _made(source: str, catalog: Catalog) -> Model:
+    made = describe(source, catalog)
+    flops = made.flops_per_token(USUAL_SEQUENCE)
+    note = f"causal, forward and backward, sequences of {USUAL_SEQUENCE:,} tokens; counted from the weights"
+    encodings = {}
+    if made.vocabulary:
+        width = solve("token_id_bytes", {"vocabulary": made.vocabulary})
+        where = f"a vocabulary of {made.vocabulary:,} ids"
+        encodings["tokens"] = Encoding(stored=Value(width, "B/sample", "megatron-lm", "derived", where))
+    return Model(
+        id=made.id,
+        path=Path(source),
+        name=made.id,
+        sample="one token",
+        family="llm",
+        flops_per_sample=Value(flops, "FLOP/sample", "arithmetic", "derived", f"rows of {made.id}", note=note),
+        parameters=Value(made.parameters, "parameter", "arithmetic", "derived", f"rows of {made.id}"),
+        encodings=encodings,
+        missing={
+            "sample_bytes": "bytes per token are not known; supply --sample-bytes",
+            "dataset_samples": "tokens of the data set are not known; supply --set dataset_samples=N",
+        },
+    )
