@@ -69,10 +69,9 @@ def test_a_key_that_cannot_be_is_named(refusal, key, value):
     assert key in refusal(json.dumps({**LLAMA, key: value}))
 
 
-@pytest.mark.parametrize("key", [*LLAMA])
+# Without `architectures` the class with a head over the vocabulary is meant: the one key that may be missing.
+@pytest.mark.parametrize("key", [key for key in LLAMA if key != "architectures"])
 def test_a_missing_key_is_named(refusal, key):
-    if key == "architectures":
-        pytest.skip("the class with a head over the words is what a config without it means")
     assert key in refusal(json.dumps({name: value for name, value in LLAMA.items() if name != key}))
 
 
