@@ -6,10 +6,11 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from common import CATALOG, limits, table
+from common import CATALOG, ROOT, limits, table
 
 from ingest import ladder
-from ingest.catalog.records import Gpu, Model, Node, Protocol, Scaling, Storage
+from ingest.architecture.registry import KNOWN
+from ingest.catalog.records import Failures, Gpu, Model, Node, Optimizer, Protocol, Recipe, Scaling, Storage
 from ingest.expression import prose
 from ingest.formula import FORMULAS
 from ingest.measurement import protocol_rates
@@ -134,6 +135,10 @@ def counts() -> str:
     kinds = ((Model, "models"), (Gpu, "accelerators"), (Node, "node types"), (Storage, "storage entries"))
     rows = [(word, len(CATALOG.all(kind))) for kind, word in kinds]
     more = [("measured rates", f"{len(rates):,}"), ("pairs of model and GPU with a rate", len(pairs))]
+    more += [("architectures described by their weights", len(list((ROOT / "catalogs" / "architectures").glob("*.yaml"))))]
+    more += [("families of architectures (values of `model_type`)", len(KNOWN))]
+    more += [(word, len(CATALOG.all(kind))) for kind, word in ((Optimizer, "optimizers"), (Recipe, "recipes of model states"))]
+    more += [("failure rates", len(CATALOG.all(Failures)))]
     return table(("what", "how many"), [*rows, *more, ("sources", len(CATALOG.sources))])
 
 

@@ -17,11 +17,13 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
+import evidence_tables
+import training_tables
 from common import DOCS, ROOT, UNBROKEN, WIDTH
-from evidence_tables import TABLES
 from reference_pages import PAGES
 
-LEXERS = {".yaml": "yaml"}
+LEXERS = {".yaml": "yaml", ".json": "json"}
+TABLES = evidence_tables.TABLES | training_tables.TABLES
 
 
 def printed(arguments: str) -> str:
@@ -55,15 +57,15 @@ def _read(reader: int) -> Iterator[str]:
 BLOCK = re.compile(r"(<!-- (output|table|file): (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def fill(text: str) -> str:
-    """A hand-written page with its marked blocks brought up to date."""
+def fill(text: str, root: str = "") -> str:
+    """A hand-written page with its marked blocks brought up to date; `root` leads from its folder to that of the docs."""
 
     def block(found: re.Match[str]) -> str:
         kind, what = found[2], found[3]
         if kind == "output":
             content = printed(what)
         elif kind == "table":
-            content = TABLES[what]()
+            content = TABLES[what]().replace("](reference/", f"]({root}reference/")
         else:
             content = f"```{LEXERS.get(Path(what).suffix, 'text')}\n{(ROOT / what).read_text(encoding='utf-8').rstrip()}\n```"
         return f"{found[1]}\n{content}\n\n{found[4]}"
@@ -77,7 +79,7 @@ def wanted() -> Iterator[tuple[Path, str]]:
         yield DOCS / name, make()
     for path in sorted([ROOT / "README.md", *DOCS.rglob("*.md")]):
         if str(path.relative_to(ROOT)) not in {f"docs/{name}" for name in PAGES} and "_build" not in path.parts:
-            yield path, fill(path.read_text(encoding="utf-8"))
+            yield path, fill(path.read_text(encoding="utf-8"), "../" if path.parent.parent == DOCS else "")
 
 
 def main() -> int:

@@ -9,9 +9,26 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
 import click
-from common import CATALOG, UNBROKEN, limits, page, shown, table
+from common import CATALOG, ROOT, UNBROKEN, limits, page, shown, table
 
-from ingest.catalog.records import PRECISIONS, SIZES, Entry, Family, Gpu, Model, Node, Protocol, Storage, Value
+from ingest.architecture import describe
+from ingest.architecture.families import PLACES
+from ingest.architecture.registry import KNOWN, find
+from ingest.catalog.records import (
+    PRECISIONS,
+    SIZES,
+    Entry,
+    Failures,
+    Family,
+    Gpu,
+    Model,
+    Node,
+    Optimizer,
+    Protocol,
+    Recipe,
+    Storage,
+    Value,
+)
 from ingest.catalog.template import template
 from ingest.cli.main import command
 from ingest.expression import prose
@@ -71,7 +88,7 @@ def _formula(made: Formula) -> str:
 def quantities_page() -> str:
     """Every quantity that is given, not computed."""
     intro = (
-        "These quantities are given: by a catalog, by an option of `ingest bw`, or by `--set NAME=VALUE`. "
+        "These quantities are given: by a catalog, by an option of a command, or by `--set NAME=VALUE`. "
         "They are in base units inside; prefixes are understood when they are written (`--set sample_bytes=16MiB`)."
     )
     parts = []
@@ -246,6 +263,65 @@ def protocols_page() -> str:
     )
 
 
+def architectures_page() -> str:
+    """Models described by their weights, and the families that a config.json may name."""
+    made = [describe(path.stem, CATALOG) for path in sorted((ROOT / "catalogs" / "architectures").glob("*.yaml"))]
+    sizes = [
+        (
+            f"`{one.id}`",
+            f"`{one.model_type}`",
+            *(f"{size:,}" for size in (one.layers, one.hidden, one.heads, one.kv_heads, one.vocabulary)),
+            *(f"{size:,}" for size in (one.parameters, one.parameters_active)),
+            f"{one.kv_cache_bytes_per_token():,.0f}",
+        )
+        for one in made
+    ]
+    columns = ("id", "family", "layers", "width", "heads", "key and value heads", "vocabulary")
+    totals = ("parameters", "active", "cache, B per token at bf16")
+    families = []
+    for place in PLACES:
+        rows = []
+        for name in sorted(key for key, module in KNOWN.items() if module == place):
+            doc = (find(name).__doc__ or "").strip()
+            rows.append((f"`{name}`", " ".join(doc.split("\n\n")[0].split())))
+        families.append(f"### {place.replace('_', ' ').capitalize()}\n\n" + table(("model_type", "what is counted"), rows))
+    return page(
+        "Architectures",
+        f"{len(made)} models are described by the hyper-parameters of their own `config.json`; "
+        f"{len(KNOWN)} values of `model_type` are known. Any other model is refused, "
+        "[or written by hand](../howto/size-a-model.md).",
+        table((*columns, *totals), sizes),
+        "## Families\n\nThe module in `ingest/architecture/families/` groups them; the sentence is its own.",
+        *families,
+    )
+
+
+def training_page() -> str:
+    """Optimizers, recipes and failure rates."""
+    kept = CATALOG.all(Optimizer)
+    states = [(f"`{one.id}`", one.name, *map(shown, (one.master, one.momentum, one.variance))) for one in kept]
+    recipes = [
+        (f"`{one.id}`", one.name, f"`{one.optimizer}`", shown(one.weights), shown(one.gradients)) for one in CATALOG.all(Recipe)
+    ]
+    failures = [
+        (f"`{one.id}`", one.name, *map(shown, (one.interrupts, one.period, one.nodes, one.rate, one.gpus_per_node)))
+        for one in CATALOG.all(Failures)
+    ]
+    return page(
+        "Optimizers, recipes and failures",
+        f"What training keeps for each parameter, and how often nodes fail. {GRADES}",
+        "## Optimizers\n\nBytes of state for each parameter that is trained. " + SHOW.format(kind="optimizers"),
+        table(("id", "name", "master copy", "momentum", "variance"), states),
+        notes_part(kept).replace("## Notes", "### Notes on optimizers"),
+        "## Recipes\n\nWeights and gradients of a recipe, beside the states of its optimizer. "
+        "`--recipe` takes the id, or the bytes per parameter at its end.",
+        table(("id", "name", "optimizer", "weights", "gradients"), recipes),
+        "## Failures\n\nInterrupts that were counted on a cluster, or a rate for each node. `--failures` takes the id.",
+        table(("id", "name", "interrupts", "period", "nodes", "rate", "GPUs per node"), failures),
+        notes_part(CATALOG.all(Failures)).replace("## Notes", "### Notes on failures"),
+    )
+
+
 def sources_page() -> str:
     """Where every number comes from."""
     parts = []
@@ -267,5 +343,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/nodes.md": nodes_page,
     "reference/storage.md": storage_page,
     "reference/protocols.md": protocols_page,
+    "reference/architectures.md": architectures_page,
+    "reference/training.md": training_page,
     "reference/sources.md": sources_page,
 }
