@@ -181,6 +181,32 @@ def _deepspeed_writers(job: Job) -> tuple[int, int]:
     return (job.ranks if job.zero_stage == 3 else job.shards, job.ranks if job.zero_stage else job.shards)
 
 
+def check_division(model: Architecture, tensor: int, pipeline: int, expert: int = 1) -> None:
+    """Check that the model can be cut that way.
+
+    Raises:
+        UsageError: more stages than layers, heads or experts that do not divide.
+    """
+    if model.heads and model.heads % tensor:
+        raise UsageError(f"--tensor-parallel: found {tensor}, expected a divisor of the {model.heads} heads of {model.id}")
+    if model.layers and pipeline > model.layers:
+        raise UsageError(f"--pipeline-parallel: found {pipeline}, expected at most the {model.layers} layers of {model.id}")
+    experts = {row.shape[0] for row in model.weights if row.kind == "router" and len(row.shape) == 2}
+    if expert > 1 and not experts:
+        raise UsageError(f"--expert-parallel: found {expert}, expected 1: {model.id} has no experts")
+    if any(count % expert for count in experts):
+        raise UsageError(f"--expert-parallel: found {expert}, expected a divisor of the {max(experts)} experts of {model.id}")
+
+
+def expert_spread(model: Architecture, experts_shared_by: int) -> float:
+    """What the busiest rank writes of the weights, over all of them, where the experts are spread over ranks.
+
+    The first replica holds everything but the experts, and its own share of these.
+    """
+    share = sum(row.parameters for row in model.weights if row.kind == "expert") / model.parameters
+    return 1 - share + share / experts_shared_by
+
+
 LAYOUTS = {
     "safetensors": Layout(False, lambda _: (1, 1), _safetensors),
     "dcp": Layout(True, lambda job: (job.ranks, job.ranks), _dcp),

@@ -8,6 +8,7 @@ from typing import Any
 from ingest.answer import Known
 from ingest.errors import IngestError, MissingQuantity
 from ingest.formula import solve
+from ingest.ladder import Given
 from ingest.units import display
 
 #: The wastes of the table; the knee is set among them.
@@ -53,6 +54,7 @@ def _synchronous(known: Known, options: Mapping[str, float]) -> tuple[str, list[
 
 def _asynchronous(known: Known, options: Mapping[str, float]) -> tuple[str, list[str]]:
     given = known.given
+    _copy(known)
     if "checkpoint_interval" not in given:
         by_waste = "waste_allowed" in options or "write_bandwidth" not in given
         known.choose("checkpoint_interval", "interval_for_waste" if by_waste else "drain_limited_interval")
@@ -67,6 +69,15 @@ def _asynchronous(known: Known, options: Mapping[str, float]) -> tuple[str, list
     return unmet or _too_wasteful("asynchronous_waste", known, options), []
 
 
+def _copy(known: Known) -> None:
+    """The wait for the copy into host memory; without ranks nobody can tell it."""
+    try:
+        known.value("device_copy_seconds")
+    except MissingQuantity:
+        note = "the copy into host memory is not known without --gpus, and left out"
+        known.given["device_copy_seconds"] = Given(0, origin="default", note=note)
+
+
 def _too_wasteful(name: str, known: Known, options: Mapping[str, float]) -> str:
     """Say so where the waste exceeds what the user stated; the approximations agree to half a percent of it."""
     wasted, allowed = known.value(name), options.get("waste_allowed")
@@ -77,40 +88,40 @@ def _too_wasteful(name: str, known: Known, options: Mapping[str, float]) -> str:
 
 def interval_table(known: Known, mode: str) -> dict[str, list[dict[str, Any]]]:
     """Interval, waste and the bandwidth that it takes; marked are the knee, and what was asked."""
+    names = ["checkpoint_bytes", "job_mean_time_to_interrupt", "drain_fraction", "persistent_every"]
     try:
-        size, mtti = known.value("checkpoint_bytes"), known.value("job_mean_time_to_interrupt")
+        shared = {name: known.value(name) for name in [*names, *(["device_copy_seconds"] if mode == "async" else [])]}
     except MissingQuantity:
         return {}
-    shared = {"checkpoint_bytes": size, "job_mean_time_to_interrupt": mtti}
-    shared |= {name: known.given[name].value for name in ("drain_fraction", "persistent_every")}
     marks: dict[float, str] = dict.fromkeys(WASTES, "")
     marks[known.value("knee_waste_synchronous" if mode == "sync" else "knee_waste_asynchronous")] = "knee"
-    asked = _asked(known, mode, shared)
-    if asked is not None:
-        marks[asked] = "asked"
-    return {"intervals": [_row(waste, mark, shared, mode) for waste, mark in sorted(marks.items())]}
+    interval = known.given["checkpoint_interval"].value if "checkpoint_interval" in known.given else None
+    if interval is None and "waste_allowed" in known.given:
+        marks[known.given["waste_allowed"].value] = "asked"
+    elif interval is not None and mode == "sync":
+        marks[float(solve("waste_at_interval", {**shared, "checkpoint_interval": interval}))] = "asked"
+    rows = [_row({**shared, "waste_allowed": waste}, mark, mode) for waste, mark in sorted(marks.items())]
+    if interval is not None and mode == "async":
+        rows.append(_at_interval({**shared, "checkpoint_interval": interval}, "asked"))
+    return {"intervals": sorted(rows, key=lambda row: float(row["checkpoint_interval"]))}
 
 
-def _asked(known: Known, mode: str, shared: Mapping[str, float]) -> float | None:
-    """The waste that the question names: by itself, or by an interval."""
-    if "checkpoint_interval" in known.given:
-        interval = known.given["checkpoint_interval"].value
-        if mode == "async":
-            per_waste = solve("interval_for_waste", {**shared, "waste_allowed": 1})
-            return float(interval / per_waste)
-        return float(solve("waste_at_interval", {**shared, "checkpoint_interval": interval}))
-    return known.given["waste_allowed"].value if "waste_allowed" in known.given else None
-
-
-def _row(waste: float, mark: str, shared: Mapping[str, float], mode: str) -> dict[str, Any]:
-    given = {**shared, "waste_allowed": waste}
-    if mode == "sync":
-        rate = solve("bandwidth_for_waste", given)
-        interval = solve("daly_interval", {**given, "checkpoint_write_bandwidth": rate})
-    else:
-        interval = solve("interval_for_waste", given)
-        rate = solve("drain_bandwidth", {**given, "checkpoint_interval": interval})
+def _row(given: Mapping[str, float], mark: str, mode: str) -> dict[str, Any]:
+    """One waste: the longest interval that keeps to it, and the bandwidth that this takes."""
+    if mode == "async":
+        return _at_interval({**given, "checkpoint_interval": float(solve("interval_for_waste", given))}, mark)
+    rate = solve("bandwidth_for_waste", given)
+    interval = solve("daly_interval", {**given, "checkpoint_write_bandwidth": rate})
+    waste = given["waste_allowed"]
     return {"checkpoint_interval": interval, "waste": waste, "checkpoint_write_bandwidth": rate, "mark": mark}
+
+
+def _at_interval(given: Mapping[str, float], mark: str) -> dict[str, Any]:
+    """One asynchronous interval: what it wastes, copies included, and the bandwidth that drains it in time."""
+    rate = solve("drain_bandwidth", given)
+    waste = solve("asynchronous_waste", {**given, "checkpoint_write_bandwidth": rate})
+    found = {"checkpoint_interval": given["checkpoint_interval"], "waste": waste}
+    return {**found, "checkpoint_write_bandwidth": rate, "mark": mark}
 
 
 def tier_table(known: Known, mode: str) -> dict[str, list[dict[str, Any]]]:

@@ -10,7 +10,7 @@ from typing import Any
 from ingest.answer import Answer, Known
 from ingest.catalog.records import Failures, Gpu
 from ingest.catalog.store import Catalog
-from ingest.checkpoint_layout import LAYOUTS, Content, Files, Job, largest_stage_factor
+from ingest.checkpoint_layout import LAYOUTS, Content, Files, Job, check_division, expert_spread, largest_stage_factor
 from ingest.checkpoint_plan import interval_table, plan_interval, tier_table
 from ingest.errors import MissingQuantity, UsageError, nearest
 from ingest.formula import check_value, unit_of
@@ -157,6 +157,7 @@ def checkpoint(
     waste_name = "synchronous_waste" if mode == "sync" else "asynchronous_waste"
     results |= known.results([waste_name])[0] | {name: item for name, item in further.items() if item.value}
     words = {"model": model, "optimizer": optimizer, "precision": precision, "mode": mode, "readers": readers, "layout": chosen}
+    defaults = {**_DEFAULTS, **({"layout": chosen} if layout is None else {})}
     tables = {
         "files": [row._asdict() for row in rows],
         **interval_table(known, mode),
@@ -168,7 +169,8 @@ def checkpoint(
         f"Checkpoints of {sized.name}"
         + (f" on {job.ranks:,} GPUs" if job else "")
         + f": {optimizer}, {precision}, {chosen}, {mode}",
-        {name: {"value": word, "from": "user" if word != _DEFAULTS.get(name) else "default"} for name, word in words.items()},
+        {name: {"value": word, "from": "default" if word == defaults.get(name) else "user"} for name, word in words.items()}
+        | ({"zero_stage": {"value": job.zero_stage, "from": "user" if job.zero_stage else "default"}} if job else {}),
         known,
         results,
         unknown,
@@ -286,6 +288,8 @@ def _job(given: dict[str, Given], sized: Sized, expert_parallel: int | str, zero
         return None
     if gpus % (tensor * pipeline):
         raise UsageError(f"--gpus: found {gpus:,}, expected a multiple of tensor × pipeline = {tensor} × {pipeline}")
+    if sized.architecture is not None:
+        check_division(sized.architecture, tensor, pipeline, int(expert))
     data = gpus // (tensor * pipeline)
     if data % expert:
         raise UsageError(f"--expert-parallel: found {expert:g}, expected a divisor of the {data} replicas")
@@ -325,7 +329,10 @@ def _lay_out(known: Known, layout: str, job: Job | None, sized: Sized) -> list[F
         return []
     job = job or Job()
     if form.optimizer or "gpus" in given:
+        weights: float
         weights, states = form.writers(job)
+        if layout == "deepspeed" and job.expert > 1 and job.zero_stage < 3 and sized.architecture is not None:
+            weights /= expert_spread(sized.architecture, job.expert)
         given.setdefault("ranks_writing_weights", Given(weights, note=f"as {layout} writes"))
         given.setdefault("ranks_writing_optimizer", Given(states, note=f"as {layout} writes"))
     if sized.architecture is not None and job.pipeline > 1 and form.optimizer:

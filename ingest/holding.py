@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ingest.answer import Answer, Known
 from ingest.catalog.records import Node, Recipe
 from ingest.catalog.store import Catalog
+from ingest.checkpoint_layout import check_division
 from ingest.errors import UsageError, nearest
 from ingest.formula import check_value, unit_of
 from ingest.ladder import Given, from_catalog
@@ -60,6 +61,9 @@ OFFLOADED_GRADIENT = Given(
     4, source="zero-infinity2021", where="sec. 3: full-precision gradients beside the optimizer", grade="assumed",
     note="gradients wait in 32 bits beside the offloaded optimizer states",
 )  # fmt: skip
+
+#: The ZeRO stage of a question that names none.
+USUAL_STAGE = 3
 
 
 def memory(
@@ -122,18 +126,20 @@ def memory(
     unknown = _fill(known, gpus is not None)
     results, missing = known.results([name for name in RESULTS if name not in unknown])
     results |= _offloaded(known, places, unknown)
+    if sized.architecture is not None:
+        check_division(sized.architecture, *(int(options.get(f"{kind}_parallel", 1)) for kind in ("tensor", "pipeline")))
     words = {
-        "model": model,
-        "recipe": chosen.id,
-        "optimizer": optimizer or chosen.optimizer,
-        "offload": offload,
-        "zero_stage": str(zero_stage),
+        "model": (model, True),
+        "recipe": (chosen.id, recipe != "zero-16"),
+        "optimizer": (optimizer or chosen.optimizer, optimizer is not None),
+        "offload": (offload, offload != "none"),
+        "zero_stage": (int(zero_stage), int(zero_stage) != USUAL_STAGE),
     }
     keeping = f"{chosen.name}, {optimizer}" if optimizer else chosen.name
     return Answer(
         "memory",
         f"Model states of {sized.name}: {keeping}; ZeRO-{zero_stage}, offload {offload}",
-        {name: {"value": word, "from": "user"} for name, word in words.items()},
+        {name: {"value": word, "from": "user" if asked_for else "default"} for name, (word, asked_for) in words.items()},
         known,
         results,
         {**missing, **unknown},

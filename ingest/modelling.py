@@ -67,7 +67,10 @@ def model(
     known = Known(_given(made, tokens, width, settings))
     results, unknown = known.results(RESULTS)
     title = f"{_title(made, catalog)}: {_structure(made)}"
-    chosen = {"model": {"value": str(source), "from": "user"}, "precision": {"value": precision, "from": "user"}}
+    chosen = {
+        "model": {"value": str(source), "from": "user"},
+        "precision": {"value": precision, "from": "default" if precision == "bf16" else "user"},
+    }
     tables = {"weights": _weights(made), **({"attention": _attention(made)} if made.attentions else {})}
     return Answer("model", title, chosen, known, results, unknown, tables, _warnings(made), catalog)
 
@@ -88,7 +91,10 @@ def _given(made: Architecture, tokens: Given, width: float, settings: Mapping[st
         name: Given(column, source="arithmetic", where=where, grade="derived")
         for name, column in made.quantities(tokens.value).items()
     }
-    widths = {name: Given(width, origin="user") for name in ("bytes_per_parameter", "bytes_per_cached_element")}
+    widths = {
+        name: Given(width, note="the width of the precision asked for")
+        for name in ("bytes_per_parameter", "bytes_per_cached_element")
+    }
     by_user = {name: Given(value, origin="user") for name, value in settings.items()}
     return {**counted, **widths, "sequence_length": tokens, **by_user}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from ingest.architecture.description import describe
 from ingest.catalog.reading import read_yaml
 from ingest.catalog.records import Encoding, Model, Value
-from ingest.catalog.store import Catalog
+from ingest.catalog.store import MAX_NAME, Catalog
 from ingest.formula import solve
 
 #: The length that FLOPs are counted at; attention is a small part of them at such lengths.
@@ -28,7 +28,7 @@ def model_of(source: str, catalog: Catalog) -> Model:
 
 
 def _describes_structure(source: str, catalog: Catalog) -> bool:
-    if not isinstance(source, str):
+    if not isinstance(source, str) or len(source) > MAX_NAME:
         return False
     if source.endswith(".json"):
         return True

@@ -228,14 +228,18 @@ def checkpoint_retained_bytes(checkpoint_bytes: Num, checkpoints_retained: Num) 
 
 @formula(unit="B", source="definition")
 def checkpoint_bytes_written_per_day(
-    checkpoint_bytes: Num, checkpoint_interval: Num, checkpoint_stall_seconds: Num, seconds_per_day: Num
+    checkpoint_bytes: Num,
+    persistent_every: Num,
+    checkpoint_interval: Num,
+    checkpoint_stall_seconds: Num,
+    seconds_per_day: Num,
 ) -> Num:
-    """Bytes written in one day.
+    """Bytes that reach shared storage in one day.
 
-    >>> checkpoint_bytes_written_per_day(5.682e12, 900, 0, 86_400)
+    >>> checkpoint_bytes_written_per_day(5.682e12, 1, 900, 0, 86_400)
     545472000000000.0
     """
-    return checkpoint_bytes * seconds_per_day / (checkpoint_interval + checkpoint_stall_seconds)
+    return checkpoint_bytes / persistent_every * seconds_per_day / (checkpoint_interval + checkpoint_stall_seconds)
 
 
 @formula(unit="1", source="definition")

@@ -3,7 +3,7 @@
 M is the job's mean time to interrupt, δ the time of one dump, τ the computing between two dumps, w the share of time lost.
 """
 
-from ingest.expression import Num, ceil, where
+from ingest.expression import Num, ceil, maximum, where
 from ingest.formula import formula
 
 MODEL = "ingest-checkpoint-model"
@@ -238,14 +238,40 @@ def drain_limited_interval(checkpoint_bytes: Num, drain_fraction: Num, persisten
     return checkpoint_bytes / (drain_fraction * persistent_every * write_bandwidth)
 
 
-@formula(unit="s", source=MODEL, where="w·M/(½ + x): half an interval and its drain are lost per interrupt")
-def interval_for_waste(waste_allowed: Num, job_mean_time_to_interrupt: Num, drain_fraction: Num, persistent_every: Num) -> Num:
-    """Longest interval of asynchronous checkpoints that wastes no more than allowed.
+@formula(unit="1/s", source=MODEL, where="k·(½ + x)/M: half an interval and its drain are lost per interrupt")
+def waste_per_second_of_interval(drain_fraction: Num, persistent_every: Num, job_mean_time_to_interrupt: Num) -> Num:
+    """Share of time that each second of an asynchronous interval costs.
 
-    >>> round(interval_for_waste(0.05, 3.093 * 3600, 1, 1), 1)
-    371.2
+    >>> 0.05 / waste_per_second_of_interval(1, 1, 3.093 * 3600)
+    371.16
     """
-    return waste_allowed * job_mean_time_to_interrupt / (0.5 + drain_fraction) / persistent_every
+    return persistent_every * (0.5 + drain_fraction) / job_mean_time_to_interrupt
+
+
+@formula(unit="1", source=MODEL, where="w² − 4·a·δs; below zero no interval is that cheap")
+def waste_margin(waste_allowed: Num, waste_per_second_of_interval: Num, device_copy_seconds: Num) -> Num:
+    """What the allowed waste leaves beyond the copies into host memory; below zero it cannot be met.
+
+    >>> waste_margin(0.05, 0.0001, 0.0)
+    0.0025
+    """
+    return waste_allowed * waste_allowed - 4 * waste_per_second_of_interval * device_copy_seconds
+
+
+@formula(unit="s", source=MODEL, where="larger root of δs/τ + a·τ = w, or the least waste √(δs/a)")
+def interval_for_waste(
+    waste_allowed: Num, waste_margin: Num, waste_per_second_of_interval: Num, device_copy_seconds: Num
+) -> Num:
+    """Longest interval of asynchronous checkpoints that wastes no more than allowed; else the one that wastes least.
+
+    >>> interval_for_waste(0.05, 0.0025, 0.05 / 371.16, 0)
+    371.16
+    """
+    return where(
+        waste_margin >= 0,
+        (waste_allowed + maximum(waste_margin, 0) ** 0.5) / (2 * waste_per_second_of_interval),
+        (device_copy_seconds / waste_per_second_of_interval) ** 0.5,
+    )
 
 
 @formula(unit="s", source=MODEL, where="bytes per GPU ÷ device-to-host rate")

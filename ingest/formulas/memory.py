@@ -4,7 +4,7 @@ ZeRO spreads parts of the states over the replicas; offload moves parts off the 
 (`ingest.holding`): a part is replicated (on every GPU of its model shard), partitioned over the replicas, or not on the GPU.
 """
 
-from ingest.expression import Num, ceil, maximum
+from ingest.expression import Num, ceil
 from ingest.formula import formula
 
 ZERO = "zero2020"
@@ -125,13 +125,23 @@ def gpus_to_hold(
     tensor_parallel: Num,
     pipeline_parallel: Num,
 ) -> Num:
-    """GPUs that hold the model states; at least one model shard each.
+    """GPUs that hold the model states; whole replicas of tensor × pipeline GPUs.
 
     >>> gpus_to_hold(17e9, 16, 72e9, 1, 1)
     4
     """
-    return maximum(
-        ceil(parameters * partitioned_bytes_per_parameter / memory_left_for_partitions), tensor_parallel * pipeline_parallel
+    return (
+        maximum(
+            ceil(
+                parameters
+                * partitioned_bytes_per_parameter
+                / memory_left_for_partitions
+                / (tensor_parallel * pipeline_parallel)
+            ),
+            1,
+        )
+        * tensor_parallel
+        * pipeline_parallel
     )
 
 
