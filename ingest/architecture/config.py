@@ -18,6 +18,7 @@ from ingest.errors import IngestError
 MAX_BYTES = 2_000_000
 MAX_NUMBER = 10**9
 MAX_LAYERS = 100_000
+MAX_DIGITS = 100
 
 
 class _Required:
@@ -48,6 +49,8 @@ class Config:
 
     def refuse(self, key: str, found: object, expected: str) -> IngestError:
         """An error that names file and key."""
+        if isinstance(found, int) and found.bit_length() > MAX_DIGITS:
+            found = "a number of very many digits"
         shown = repr(found) if not isinstance(found, str) else f"'{found}'"
         shown = shown if len(shown) <= 60 else shown[:57] + "…"
         return IngestError(f"{self.path}: {self.prefix}{key}: found {shown}, expected {expected}")
@@ -90,12 +93,28 @@ class Config:
         """Return a size that a file must state itself; within a nested table the class default will do."""
         return self.whole(names, default if self.lenient else REQUIRED, low, high)
 
+    def maybe(self, names: str, *unset: int, low: int = 1, high: int = MAX_NUMBER) -> int | None:
+        """Return a whole number, or None where there is none or where it is one that stands for none.
+
+        >>> Config({"buckets": -1}, "config.json").maybe("buckets", -1, 0) is None
+        True
+        """
+        _, found = self.get(names)
+        if found is None or (type(found) is int and found in unset):
+            return None
+        return self.whole(names, low=low, high=high)
+
+    def auto(self, names: str, default: int) -> int | None:
+        """Return a whole number, or None where the file says `auto`."""
+        _, found = self.get(names)
+        return None if found == "auto" else self.whole(names, default)
+
     def number(self, names: str, default: float | _Required = REQUIRED) -> float:
         """Return a finite number above zero."""
         key, found = self.get(names)
         if found is None:
             return float(self._absent(key, default, "a number above 0"))
-        if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 < found < float("inf"):
+        if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 < found <= MAX_NUMBER:
             raise self.refuse(key, found, "a number above 0")
         return float(found)
 
@@ -127,9 +146,31 @@ class Config:
         listed = self.words(name)
         return listed[0] if listed else ""
 
-    def wholes(self, names: str, length: int | None = None) -> list[int] | None:
+    def names(self, name: str) -> list[str]:
+        """Return words, listed or written as `one|other`; none where there are none."""
+        _, found = self.get(name)
+        if isinstance(found, str):
+            return [word.strip() for word in found.split("|")]
+        return self.words(name) or []
+
+    def wholes(
+        self, names: str, length: int | None = None, low: int = -MAX_NUMBER, high: int = MAX_NUMBER
+    ) -> list[int] | None:
         """Return a list of whole numbers, or None where there is none."""
-        return self._list(names, int, "whole numbers", length)
+        listed: list[int] | None = self._list(names, int, "whole numbers", length)
+        odd = next((item for item in listed or () if not low <= item <= high), None)
+        if odd is not None:
+            raise self.refuse(self.get(names)[0], odd, f"whole numbers from {low:,} to {high:,}")
+        return listed
+
+    def number_of(self, names: str) -> int:
+        """Return how many whole numbers are listed; one for a bare number, and where there is none."""
+        _, found = self.get(names)
+        if isinstance(found, list):
+            return len(self.wholes(names) or ())
+        if found is not None:
+            self.whole(names, low=-MAX_NUMBER)
+        return 1
 
     def _list(self, names: str, kind: type, what: str, length: int | None) -> list[Any] | None:
         key, found = self.get(names)
@@ -193,7 +234,7 @@ class Config:
         found = [
             (self, key)
             for key, value in self.data.items()
-            if key not in self.asked and key not in HARMLESS and structural(key) and not _off(value)
+            if key not in self.asked and key not in HARMLESS and (structural(key) or _table(key, value)) and not _off(value)
         ]
         return found + [item for part in self.parts for item in part.leftovers()]
 
@@ -202,10 +243,15 @@ def _off(value: object) -> bool:
     return value is None or value is False or value == 0 or value in ([], {}, "", "none", "None")
 
 
+def _table(key: str, value: object) -> bool:
+    """Whether this is a nested description of a part, such as `vision_config`."""
+    return key.endswith("_config") and isinstance(value, (dict, list))
+
+
 #: Words by which a key sounds like structure.
 _STRUCTURAL = """
 adapter affine altup arch bias block blocks channels conv depth depths dim dims embed embd embedding embeddings expert
-experts ffn ff gate gated groups head heads hidden inner intermediate kv latent layer layers lora mamba mixer mlp moe mtp n
+experts feed ffn ff gate gated groups head heads hidden inner intermediate kv latent layer layers lora mamba mixer mlp moe mtp n
 nextn norm layernorm layernorms num parallel pattern pos positions project projection rank ratio residual shared size ssm state
 tie vocab width
 """
@@ -250,7 +296,7 @@ chunk_size mamba_chunk_size n_group topk_group enable_moe_fp32_combine moe_norm_
 moe_routed_scaling_factor
 moe_apply_router_weight_on_input moe_router_logit_softcapping moe_token_drop_policy router_scaling_factor group_norm_eps
 num_expert_group moe_renormalize num_train_timesteps problem_type num_choices max_window_size tie_encoder_decoder
-transformers.js_config pipeline_parallel tensor_parallel num_crops
+transformers.js_config generation_config quant_config init_config rope_hf_config pipeline_parallel tensor_parallel num_crops
 """
 HARMLESS = frozenset(_HARMLESS.split())
 
@@ -269,7 +315,7 @@ def read_config(path: Path) -> Mapping[str, Any]:
     if len(raw) > MAX_BYTES:
         raise IngestError(f"{path}: more than {MAX_BYTES:,} bytes, expected a model's config.json")
     try:
-        data = json.loads(raw.decode("utf-8-sig"), object_pairs_hook=_once)
+        data = json.loads(raw.decode("utf-8-sig"), object_pairs_hook=_once, parse_int=_int)
     except UnicodeDecodeError as error:
         raise IngestError(f"{path}: byte {error.start} is not UTF-8, expected a model's config.json") from None
     except json.JSONDecodeError as error:
@@ -279,8 +325,20 @@ def read_config(path: Path) -> Mapping[str, Any]:
     except ValueError as error:
         raise IngestError(f"{path}: {error}, expected a model's config.json") from None
     if not isinstance(data, dict):
-        raise IngestError(f"{path}: found a {type(data).__name__}, expected a table of keys and values")
+        raise IngestError(f"{path}: found {_called(data)}, expected a table of keys and values")
     return data
+
+
+def _called(data: object) -> str:
+    if data is None or isinstance(data, bool):
+        return json.dumps(data)
+    return {list: "a list", str: "text"}.get(type(data), "a number")
+
+
+def _int(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ValueError(f"found a number of {len(digits):,} digits")
+    return int(digits)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
+from itertools import product
 from typing import TypeVar
 
+from ingest.architecture.byhand import HOW
 from ingest.architecture.config import Config
 from ingest.architecture.families import PLACES
 from ingest.architecture.table import Row, Weight
@@ -43,22 +46,75 @@ def find(model_type: str) -> Family | None:
     return FAMILIES[model_type]
 
 
+#: Stems of class names that are no spelling of the model type: renamed in the library, or in the files of a release.
+_OTHER_STEMS = {
+    "hunyuan_v1_dense": ("hunyuandensev1",),
+    "hunyuan_v1_moe": ("hunyuanmoev1",),
+    "internlm3": ("llama",),
+    "ministral3": ("mistral3",),
+}
+
+#: Stems that only `auto_map` may name: the files of a release call the parts so.
+_REMOTE_STEMS = {"hunyuan_v1_dense": ("hunyuan",), "hunyuan_v1_moe": ("hunyuan",)}
+
+#: How the name of a class of a model may go on after the stem, in `auto_map`.
+_ANY_END = re.compile(r"(PreTrainedModel|LMHeadModel|WithLMHeadModel|EncoderModel|MTModel|Model|Config|For[A-Z][A-Za-z0-9]*)$")
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).lower()
+
+
+def stems(model_type: str) -> set[str]:
+    """What the class names of a model type may begin with, in small letters and digits alone.
+
+    >>> sorted(stems("gpt_neox")), sorted(stems("gemma3_text"))
+    (['gptneox'], ['gemma3', 'gemma3text'])
+    """
+    return {_bare(model_type), _bare(model_type.removesuffix("_text")), *_OTHER_STEMS.get(model_type, ())}
+
+
+def _check_remote(config: Config, model_type: str) -> None:
+    """Refuse a file whose `auto_map` names classes of another model."""
+    _, named = config.get("auto_map")
+    if named is None:
+        return
+    if not isinstance(named, dict):
+        raise config.refuse("auto_map", named, "a table of class names")
+    allowed = stems(model_type) | {*_REMOTE_STEMS.get(model_type, ())}
+    for key, found in named.items():
+        if not str(key).startswith(("AutoModel", "AutoConfig")) or found is None:
+            continue
+        if not isinstance(found, str):
+            raise config.refuse(f"auto_map.{key}", found, "the name of a class")
+        name = re.split(r"--|\.", found)[-1]
+        if _bare(_ANY_END.sub("", name)) not in allowed:
+            raise config.refuse(f"auto_map.{key}", name, f"a class of '{model_type}': {HOW}")
+
+
 def class_suffix(config: Config, *known: str) -> str:
     """Which of the known classes `architectures` names; the first one where it names none.
 
-    >>> class_suffix(Config({"architectures": ["BertModel"]}, "config.json"), "ForMaskedLM", "Model")
+    >>> bert = Config({"model_type": "bert", "architectures": ["BertModel"]}, "config.json")
+    >>> class_suffix(bert, "ForMaskedLM", "Model")
     'Model'
 
     Raises:
-        IngestError: another class, whose last layers nobody has described.
+        IngestError: another class, whose last layers nobody has described, or a class of another family.
     """
-    found = config.wording("architectures")
-    if not found:
+    model_type = str(config.data["model_type"])
+    _check_remote(config, model_type)
+    listed = config.words("architectures")
+    if not listed:
         return known[0]
-    matching = [suffix for suffix in known if found.endswith(suffix)]
-    if not matching:
-        raise config.refuse("architectures", found, f"a class that ends in {', '.join(known)}")
-    return max(matching, key=len)
+    if len(set(listed)) > 1:
+        raise config.refuse("architectures", ", ".join(listed), "one class")
+    found, own = listed[0], stems(model_type)
+    for suffix, stem in product(sorted(known, key=len, reverse=True), own):
+        if found.endswith(suffix) and _bare(found.removesuffix(suffix)) == stem:
+            return suffix
+    ends = ", ".join(known)
+    raise config.refuse("architectures", found, f"the name of '{model_type}' before one of {ends}; for another class {HOW}")
 
 
 def ended(config: Config, rows: Iterable[Row]) -> Iterator[Row]:
@@ -81,5 +137,7 @@ def ended(config: Config, rows: Iterable[Row]) -> Iterator[Row]:
 def labels(config: Config) -> int:
     """How many classes a classifier tells apart."""
     _, named = config.get("id2label")
+    if named is not None and not isinstance(named, dict):
+        raise config.refuse("id2label", named, "a table of labels")
     config.ignore("label2id")
-    return len(named) if isinstance(named, dict) and named else config.whole("num_labels|_num_labels", 2)
+    return len(named) if named else config.whole("num_labels|_num_labels", 2)

@@ -4,7 +4,7 @@ ZeRO spreads parts of the states over the replicas; offload moves parts off the 
 (`ingest.holding`): a part is replicated (on every GPU of its model shard), partitioned over the replicas, or not on the GPU.
 """
 
-from ingest.expression import Num, ceil
+from ingest.expression import Num, ceil, maximum
 from ingest.formula import formula
 
 ZERO = "zero2020"

@@ -20,7 +20,8 @@ def gpt(
     count = config.size("n_head|num_attention_heads", heads)
     words = config.size("vocab_size", vocabulary)
     config.only("add_cross_attention", False)
-    config.ignore("n_ctx", "n_special", "predict_special_tokens", "attention_head_type")
+    config.ignore("n_ctx", "n_special", "predict_special_tokens")
+    config.only("attention_head_type", "multiquery" if mqa else "multihead")
     width = head_width(config, wide, count, name="-")
     kv_heads = 1 if mqa else count
     yield embedding(words, wide)

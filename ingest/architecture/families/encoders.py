@@ -66,6 +66,7 @@ def encoder(
     config.only("is_decoder", False)
     config.only("add_cross_attention", False)
     config.only("position_embedding_type", "absolute")
+    config.only("feed_forward_type", "original")
     config.ignore("pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head")
     config.ignore("pooler_type", "directionality", "classifier_dropout", "output_past", "gap_size", "num_memory_blocks")
     config.ignore("down_scale_factor", "net_structure_type")
@@ -273,14 +274,10 @@ def deberta_v2(config: Config) -> Iterator[Row]:
     config.only("embedding_size", e.hidden)
     config.only("attention_head_size", e.width)
     relative = config.flag("relative_attention", False)
-    _, kinds = config.get("pos_att_type")
-    kinds = [kind.strip() for kind in kinds.split("|")] if isinstance(kinds, str) else kinds or []
+    kinds = config.names("pos_att_type")
     if not all(kind in ("c2p", "p2c") for kind in kinds):
         raise config.refuse("pos_att_type", kinds, "c2p, p2c or both")
-    reach = config.get("max_relative_positions")[1]
-    reach = e.places if reach in (None, -1, 0) else config.whole("max_relative_positions")
-    buckets = config.get("position_buckets")[1]
-    span = config.whole("position_buckets") if buckets not in (None, -1, 0) else reach
+    span = config.maybe("position_buckets", -1, 0) or config.maybe("max_relative_positions", -1, 0) or e.places
     biased = config.flag("position_biased_input", True)
     yield from Encoder(e.hidden, e.inner, e.layers, e.heads, e.width, e.words, e.places if biased else 0, e.segments).tables()
     own = 0
@@ -298,10 +295,11 @@ def deberta_v2(config: Config) -> Iterator[Row]:
     yield from times(e.layers, layer)
     if relative:
         yield positions(2 * span, e.hidden, "relative_embedding")
-    if "layer_norm" in str(config.get("norm_rel_ebd")[1] or "none").lower():
+    if "layer_norm" in config.text("norm_rel_ebd", "none").lower():
         yield from norm("relative_norm", e.hidden, True)
-    if config.get("conv_kernel_size")[1]:
-        taps, groups = config.whole("conv_kernel_size"), config.whole("conv_groups", 1)
+    taps = config.maybe("conv_kernel_size", 0)
+    if taps is not None:
+        groups = config.whole("conv_groups", 1)
         yield Weight("conv", (e.hidden, e.hidden // groups, taps), "conv", passes=1)
         yield Weight("conv.bias", (e.hidden,), "conv")
         yield from norm("conv.norm", e.hidden, True)
@@ -331,12 +329,10 @@ def deberta(config: Config) -> Iterator[Row]:
     config.only("embedding_size", e.hidden)
     config.only("talking_head", False)
     relative = config.flag("relative_attention", False)
-    _, kinds = config.get("pos_att_type")
-    kinds = [kind.strip() for kind in kinds.split("|")] if isinstance(kinds, str) else kinds or []
+    kinds = config.names("pos_att_type")
     if not all(kind in ("c2p", "p2c") for kind in kinds):
         raise config.refuse("pos_att_type", kinds, "c2p, p2c or both")
-    reach = config.get("max_relative_positions")[1]
-    span = e.places if reach in (None, -1, 0) else config.whole("max_relative_positions")
+    span = config.maybe("max_relative_positions", -1, 0) or e.places
     biased = config.flag("position_biased_input", True)
     yield from Encoder(e.hidden, e.inner, e.layers, e.heads, e.width, e.words, e.places if biased else 0, e.segments).tables()
     layer = [row for row in e.layer() if getattr(row, "name", "") != "attention.k.bias"]

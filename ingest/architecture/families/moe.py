@@ -261,10 +261,9 @@ def ernie4_5_moe(config: Config) -> Iterator[Row]:
     s = sizes(config, 2560, 12288, 28, 20, 103424, kv_heads=4)
     config.ignore("moe_capacity", "moe_gate", "moe_use_aux_free", "num_nextn_predict_layers", "use_moe", "moe_layer_type")
     bias = config.flag("use_bias", False)
-    start, end = config.whole("moe_layer_start_index", 1, low=0), config.get("moe_layer_end_index")[1]
-    last = s.layers - 1 if end in (None, -1) else config.whole("moe_layer_end_index", 27, low=0)
-    if end is None and not config.lenient and "moe_layer_end_index" not in config.data:
-        last = 27
+    start, last = config.whole("moe_layer_start_index", 1, low=0), config.maybe("moe_layer_end_index", -1, low=0)
+    if last is None:
+        last = s.layers - 1 if config.lenient or "moe_layer_end_index" in config.data else 27
     step = config.whole("moe_layer_interval", 1)
     sparse = sum((layer + 1) % step == 0 and start <= layer <= last for layer in range(s.layers))
     inner = config.whole("moe_intermediate_size", 1536)
@@ -290,10 +289,9 @@ def hunyuan_moe(config: Config) -> Iterator[Row]:
     for key in ("num_shared_expert", "moe_intermediate_size"):
         _, stated = config.get(key)
         wanted = 1 if key == "num_shared_expert" else s.inner
-        if isinstance(stated, list) and any(item != wanted for item in stated):
+        listed = config.wholes(key) if isinstance(stated, list) else [config.whole(key, wanted)]
+        if any(item != wanted for item in listed or ()):
             raise config.refuse(key, stated, f"{wanted:,} in every layer")
-        if not isinstance(stated, list):
-            config.only(key, wanted)
     parts = s.experts(number, chosen, s.inner, shared=s.inner)
     mixer = [*s.attention(config.flag("attention_bias", False)), *s.head_norms(), *s.norms(2)]
     yield from s.frame(times(s.layers, [*mixer, *parts]))
@@ -303,7 +301,7 @@ def _alike(config: Config, names: str, default: int) -> int:
     """A whole number, or a list of the same number for every layer."""
     key, stated = config.get(names)
     if isinstance(stated, list):
-        listed = config.wholes(names) or [default]
+        listed = config.wholes(names, low=1) or [default]
         if len(set(listed)) != 1:
             raise config.refuse(key, stated, "the same number for every layer")
         return listed[0]
@@ -318,7 +316,7 @@ def llama4(config: Config) -> Iterator[Row]:
     config.ignore("attention_chunk_size")
     bias = config.flag("attention_bias", False)
     step = config.whole("interleave_moe_layer_step", 1)
-    listed = config.wholes("moe_layers")
+    listed = config.wholes("moe_layers", low=0)
     sparse = len({layer for layer in listed if layer < s.layers}) if listed is not None else s.layers // step
     number = config.whole("num_local_experts", 16)
     parts = s.experts(number, config.whole("num_experts_per_tok", 1), s.inner, shared=s.inner)

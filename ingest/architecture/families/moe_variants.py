@@ -59,10 +59,12 @@ def jetmoe(config: Config) -> Iterator[Row]:
 def laguna(config: Config) -> Iterator[Row]:
     """Laguna: a gate per head, heads in a number of their own per layer, the first layer dense, a shared expert."""
     s = sizes(config, 2048, 8192, 40, 48, 100352, kv_heads=8, width=128)
-    counts = config.wholes("num_attention_heads_per_layer", s.layers) or [s.heads] * s.layers
+    counts = config.wholes("num_attention_heads_per_layer", s.layers, low=1) or [s.heads] * s.layers
     short, window = sliding(config, s.layers, 512)
     bias = config.flag("attention_bias", False)
-    gating = config.get("gating")[1]
+    key, gating = config.get("gating")
+    if gating is not None and not isinstance(gating, (bool, str)):
+        raise config.refuse(key, gating, "true, false, per-head or per-element")
     config.only("gating", True, False, "per-head", "per-element")
     listed = layers_of(config, "mlp_layer_types", s.layers, ("dense", "sparse"))
     dense = listed["dense"] if listed else 1

@@ -36,17 +36,19 @@ def joined(
     The wrapper says whether the head is tied; a text part that says otherwise is refused where the wrapper is silent.
     With `either`, the head is tied where the wrapper or the text part says so.
     """
-    class_suffix(config, "ForConditionalGeneration", "ForCausalLM", "ForImageTextToText")
+    class_suffix(config, "ForConditionalGeneration")
     text = config.table("text_config|llm_config")
     kind = text.text("model_type", default)
     kind = _ALIASES.get(kind, kind)
     describing = find(kind)
     if describing is None:
         raise text.refuse("model_type", kind, "a family that somebody has described")
-    own, together = text.get("tie_word_embeddings")[1], config.flag("tie_word_embeddings", tied)
+    _, own = text.get("tie_word_embeddings")
+    own = None if own is None else text.flag("tie_word_embeddings")
+    together = config.flag("tie_word_embeddings", tied)
     if either:
-        together = together or (text.flag("tie_word_embeddings") if own is not None else kind.startswith("gemma"))
-    elif "tie_word_embeddings" not in config.data and own is not None and own is not together:
+        together = together or (own if own is not None else kind.startswith("gemma"))
+    elif "tie_word_embeddings" not in config.data and own is not None and own != together:
         raise text.refuse("tie_word_embeddings", own, f"{together}, or the same key beside text_config, which decides")
     text.data = {**text.data, "model_type": kind, "tie_word_embeddings": together}
     text.ignore("architectures", "model_type", "num_image_tokens")
@@ -56,15 +58,16 @@ def joined(
     yield from relabelled(seen, "vision", "vision", computed=False)
 
 
-def _text_width(config: Config, default: int) -> int:
+def _text_width(config: Config) -> int:
+    """The width that the text part has read: stated, or its family's default."""
     text = config.parts[0]
-    return text.whole("hidden_size", default)
+    default = text.defaults.get(f"{text.prefix}hidden_size")
+    return text.whole("hidden_size") if default is None else int(default)
 
 
 def _two_products(config: Config, width: int, text: int, bias: bool) -> Iterator[Row]:
     """The joint of LLaVA: two products."""
-    layers = config.get("vision_feature_layer")[1]
-    times_wide = len(layers) if isinstance(layers, list) else 1
+    times_wide = config.number_of("vision_feature_layer")
     yield from linear("projector.1", text, width * times_wide, bias)
     yield from linear("projector.2", text, text, bias)
 
@@ -84,9 +87,11 @@ def _seer(config: Config, default: str) -> tuple[int, list[Row]]:
 @family("mistral3", "ministral3")
 def mistral3(config: Config) -> Iterator[Row]:
     """Mistral Small 3.1 and Ministral 3: Pixtral sees; a norm, a merger of patches and two products join."""
-    if "text_config" not in config.data:
+    if "text_config" not in config.data and config.data["model_type"] == "ministral3":
         yield from ministral3(config)
         return
+    config.table("text_config").whole("hidden_size")
+    config.parts.clear()
 
     def rows(whole: Config) -> Iterator[Row]:
         width, tower = _seer(whole, "pixtral")
@@ -94,7 +99,7 @@ def mistral3(config: Config) -> Iterator[Row]:
         yield from norm("projector.norm", width)
         yield from linear("projector.merge", width, width * whole.whole("spatial_merge_size", 2) ** 2)
         bias = whole.flag("multimodal_projector_bias", False)
-        yield from _two_products(whole, width, _text_width(whole, 5120), bias)
+        yield from _two_products(whole, width, _text_width(whole), bias)
 
     yield from joined(config, "mistral", True, rows)
 
@@ -106,7 +111,7 @@ def llava(config: Config) -> Iterator[Row]:
     def rows(whole: Config) -> Iterator[Row]:
         width, tower = _seer(whole, "clip_vision_model")
         yield from tower
-        text = _text_width(whole, 4096)
+        text = _text_width(whole)
         yield from _two_products(whole, width, text, whole.flag("multimodal_projector_bias", True))
         if whole.data["model_type"] == "llava_next":
             yield Weight("newline", (text,), "vision")
@@ -123,7 +128,7 @@ def gemma3(config: Config) -> Iterator[Row]:
         width, tower = towers.siglip(whole.table("vision_config"))
         yield from tower
         yield from norm("projector.norm", width)
-        yield Weight("projector", (width, _text_width(whole, 2304)), "vision")
+        yield Weight("projector", (width, _text_width(whole)), "vision")
 
     config.ignore("mm_tokens_per_image")
     yield from joined(config, "gemma3_text", True, rows)
@@ -137,7 +142,7 @@ def paligemma(config: Config) -> Iterator[Row]:
         width, tower = towers.siglip(whole.table("vision_config"))
         yield from tower
         out = whole.parts[-1].get("projection_dim")[1] or whole.get("projection_dim")[1]
-        text = _text_width(whole, 2048)
+        text = _text_width(whole)
         whole.only("projection_dim", text)
         if out not in (None, text):
             raise whole.refuse("projection_dim", out, f"the width of the text, {text:,}")
@@ -209,9 +214,11 @@ def qwen3_5(config: Config) -> Iterator[Row]:
 def llama4(config: Config) -> Iterator[Row]:
     """Llama 4; its class never ties the head."""
     config.only("tie_word_embeddings", False)
+    config.table("text_config").only("tie_word_embeddings", False)
+    config.parts.clear()
 
     def rows(whole: Config) -> Iterator[Row]:
-        yield from towers.llama4(whole.table("vision_config"), _text_width(whole, 5120))
+        yield from towers.llama4(whole.table("vision_config"), _text_width(whole))
 
     yield from joined(config, "llama4_text", False, rows)
 
@@ -222,7 +229,7 @@ def kimi_k25(config: Config) -> Iterator[Row]:
 
     def rows(whole: Config) -> Iterator[Row]:
         joint = whole.whole("projection_hidden_size", 1152)
-        yield from towers.moonvit(whole.table("vision_config"), _text_width(whole, 7168), joint)
+        yield from towers.moonvit(whole.table("vision_config"), _text_width(whole), joint)
 
     yield from joined(config, "deepseek_v3", True, rows)
 
@@ -274,7 +281,7 @@ def _global_heads(config: Config, s: Sizes, kinds: list[str] | None, same: bool)
     full = {number for number in range(s.layers) if (kinds[number] == "full_attention" if kinds else (number + 1) % 6 == 0)}
     inside = [listed.table(key) for key in listed.data]
     found = {(part.whole("head_dim", s.width), part.whole("num_key_value_heads", s.kv_heads)) for part in inside}
-    if {int(key) if key.isdigit() else -1 for key in listed.data} != full or len(found) != 1:
+    if {int(key) if key.isdecimal() and len(key) < 9 else -1 for key in listed.data} != full or len(found) != 1:
         raise config.refuse("per_layer_config", listed.data, "the same entry for each layer with full attention, and no other")
     return found.pop()
 
@@ -286,7 +293,7 @@ def gemma4(config: Config) -> Iterator[Row]:
     sees = config.get("vision_config")[1] is not None
 
     def rows(whole: Config) -> Iterator[Row]:
-        yield from towers.gemma4(whole.table("vision_config"), _text_width(whole, 2304))
+        yield from towers.gemma4(whole.table("vision_config"), _text_width(whole))
 
     config.ignore("vision_soft_tokens_per_image")
     yield from joined(config, "gemma4_text", True, rows, sees=sees)

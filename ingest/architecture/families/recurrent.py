@@ -100,7 +100,7 @@ def short_conv(config: Config, hidden: int) -> Iterator[Row]:
 
 def _conv_layers(config: Config, layers: int) -> int:
     kinds = config.words("layer_types", layers)
-    places = config.wholes("full_attn_idxs")
+    places = config.wholes("full_attn_idxs", low=0)
     if kinds is None:
         return layers - len({place for place in places if place < layers}) if places is not None else 0
     odd = next((kind for kind in kinds if kind not in ("conv", "full_attention")), None)

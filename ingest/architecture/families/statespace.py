@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ingest.architecture.blocks import embedding, experts, head, linear, norm, plain_mlp
-from ingest.architecture.config import MAX_LAYERS, Config
+from ingest.architecture.config import MAX_LAYERS, REQUIRED, Config
 from ingest.architecture.registry import family
 from ingest.architecture.sizes import Sizes, kv_group_count, sizes
 from ingest.architecture.table import Row, Weight, routed, times
@@ -149,10 +149,9 @@ def _mamba2_keys(config: Config, hidden: int, heads: int, state: int) -> tuple[i
     """Heads, their width, state, groups, convolution and chunk under the keys `mamba_…`."""
     count = config.whole("mamba_n_heads", heads)
     inner = config.whole("mamba_expand", 2) * hidden
-    _, stated = config.get("mamba_d_head")
-    width = inner // count if stated == "auto" else config.whole("mamba_d_head", 64)
+    width = config.auto("mamba_d_head", 64) or inner // count
     if count * width != inner:
-        raise config.refuse("mamba_d_head", stated, f"heads × width = mamba_expand × hidden_size = {inner:,}")
+        raise config.refuse("mamba_d_head", width, f"heads × width = mamba_expand × hidden_size = {inner:,}")
     groups = config.whole("mamba_n_groups", 1)
     conv, chunk = config.whole("mamba_d_conv", 4), config.whole("mamba_chunk_size", 256)
     return count, width, config.whole("mamba_d_state", state), groups, conv, chunk
@@ -162,7 +161,7 @@ def _mamba2_keys(config: Config, hidden: int, heads: int, state: int) -> tuple[i
 def bamba(config: Config) -> Iterator[Row]:
     """Bamba: Mamba-2 layers with a few attention layers at stated places."""
     s = sizes(config, 4096, 14336, 32, 32, 128000, kv_heads=8)
-    places = config.wholes("attn_layer_indices") or []
+    places = config.wholes("attn_layer_indices", low=0) or []
     looks = len({place for place in places if place < s.layers})
     bias, mlp_bias = config.flag("attention_bias", False), config.flag("mlp_bias", False)
     inner_bias, conv_bias = config.flag("mamba_proj_bias", False), config.flag("mamba_conv_bias", True)
@@ -202,13 +201,12 @@ def falcon_h1(config: Config) -> Iterator[Row]:
     """Falcon-H1: Mamba-2 and attention side by side in every layer."""
     s = sizes(config, 4096, 14336, 32, 32, 128000, kv_heads=8)
     heads = config.whole("mamba_n_heads", 128)
-    null = "mamba_d_ssm" in config.data and config.get("mamba_d_ssm")[1] is None
+    null = "mamba_d_ssm" in config.data and config.maybe("mamba_d_ssm") is None
     expanded = config.whole("mamba_expand", 2) * s.hidden
     inner = expanded if null else config.whole("mamba_d_ssm", 1024)
-    _, stated = config.get("mamba_d_head")
-    width = inner // heads if stated == "auto" else config.whole("mamba_d_head", 8)
+    width = config.auto("mamba_d_head", 8) or inner // heads
     if heads * width != inner:
-        raise config.refuse("mamba_d_head", stated, f"heads × width = {inner:,}")
+        raise config.refuse("mamba_d_head", width, f"heads × width = {inner:,}")
     state, groups, conv = config.whole("mamba_d_state", 256), config.whole("mamba_n_groups", 1), config.whole("mamba_d_conv", 4)
     block = duality(
         s.hidden,
@@ -282,11 +280,11 @@ def nemotron_h(config: Config) -> Iterator[Row]:
 
 
 def _nemotron_layers(config: Config) -> list[str]:
-    key, pattern = config.get("hybrid_override_pattern")
     listed = config.words("layers_block_type|layer_types")
+    pattern = config.text("hybrid_override_pattern", "" if listed is not None else REQUIRED)
     if listed is None:
-        if not isinstance(pattern, str) or not pattern or set(pattern) - set(_PATTERN) or len(pattern) > MAX_LAYERS:
-            raise config.refuse(key, pattern, f"a pattern of {' '.join(_PATTERN)}")
+        if not pattern or set(pattern) - set(_PATTERN) or len(pattern) > MAX_LAYERS:
+            raise config.refuse("hybrid_override_pattern", pattern, f"a pattern of {' '.join(_PATTERN)}")
         kinds = [_PATTERN[letter] for letter in pattern]
     else:
         kinds = [_SAME.get(kind, kind) for kind in listed]
@@ -302,8 +300,8 @@ def _nemotron_layers(config: Config) -> list[str]:
 def _nemotron_experts(config: Config, hidden: int, bias: bool) -> Iterator[Row]:
     number, chosen = config.whole("n_routed_experts|num_local_experts", 8), config.whole("num_experts_per_tok", 2)
     inner = config.whole("moe_intermediate_size", 7688)
-    _, narrow = config.get("moe_latent_size")
-    wide = config.whole("moe_latent_size") if narrow is not None else hidden
+    narrow = config.maybe("moe_latent_size")
+    wide = narrow or hidden
     if narrow is not None:
         yield from linear("latent.in", wide, hidden, bias)
         yield from linear("latent.out", hidden, wide, bias)

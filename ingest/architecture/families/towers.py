@@ -14,7 +14,7 @@ def _number(config: Config, names: str, default: int) -> int:
     """A whole number, or a pair of the same number."""
     _, found = config.get(names)
     if isinstance(found, list):
-        listed = config.wholes(names) or [default]
+        listed = config.wholes(names, low=1) or [default]
         if len(set(listed)) != 1:
             raise config.refuse(names, found, "the same number twice")
         return listed[0]
@@ -37,7 +37,9 @@ def _look(hidden: int, heads: int, width: int, bias: bool) -> Iterator[Row]:
 def pixtral(config: Config) -> tuple[int, list[Row]]:
     """Pixtral: rotary positions, gated networks, RMSNorm. Returns its width and rows, as all towers do."""
     hidden, inner, layers, heads = _sizes(config, 1024, 4096, 24, 16)
-    width, patch = head_width(config, hidden, heads), _number(config, "patch_size", 16)
+    width, patch = head_width(config, hidden, heads, name="-"), _number(config, "patch_size", 16)
+    if config.maybe("head_dim") not in (None, width):
+        raise config.refuse("head_dim", config.data["head_dim"], f"{width:,}, hidden_size over num_attention_heads, as the class has it")
     config.ignore("image_size", "projection_dim", "vocab_size")
     layer = [*_look(hidden, heads, width, False), *gated_mlp(hidden, inner), *norm("norm", hidden, number=2)]
     patches = Weight("patches", (hidden, config.whole("num_channels", 3), patch, patch), "vision")
@@ -174,7 +176,7 @@ def moonvit(config: Config, text: int, joint: int) -> list[Row]:
     hidden, inner, layers, heads = _sizes(config, 1152, 4304, 27, 16)
     patch = config.whole("patch_size", 14)
     config.ignore("pos_emb_time", "init_pos_emb_time", "pos_emb_type", "video_attn_type", "merge_type")
-    merge = config.wholes("merge_kernel_size") or [2, 2]
+    merge = config.wholes("merge_kernel_size", low=1) or [2, 2]
     high, wide = config.whole("pos_emb_height|init_pos_emb_height", 64), config.whole("pos_emb_width|init_pos_emb_width", 64)
     merged = hidden * merge[0] * merge[-1]
     return [
