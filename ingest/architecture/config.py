@@ -153,9 +153,7 @@ class Config:
             return [word.strip() for word in found.split("|")]
         return self.words(name) or []
 
-    def wholes(
-        self, names: str, length: int | None = None, low: int = -MAX_NUMBER, high: int = MAX_NUMBER
-    ) -> list[int] | None:
+    def wholes(self, names: str, length: int | None = None, low: int = -MAX_NUMBER, high: int = MAX_NUMBER) -> list[int] | None:
         """Return a list of whole numbers, or None where there is none."""
         listed: list[int] | None = self._list(names, int, "whole numbers", length)
         odd = next((item for item in listed or () if not low <= item <= high), None)
@@ -332,7 +330,9 @@ def read_config(path: Path) -> Mapping[str, Any]:
 def _called(data: object) -> str:
     if data is None or isinstance(data, bool):
         return json.dumps(data)
-    return {list: "a list", str: "text"}.get(type(data), "a number")
+    if isinstance(data, list):
+        return "a list"
+    return "text" if isinstance(data, str) else "a number"
 
 
 def _int(digits: str) -> int:

@@ -277,7 +277,8 @@ def deberta_v2(config: Config) -> Iterator[Row]:
     kinds = config.names("pos_att_type")
     if not all(kind in ("c2p", "p2c") for kind in kinds):
         raise config.refuse("pos_att_type", kinds, "c2p, p2c or both")
-    span = config.maybe("position_buckets", -1, 0) or config.maybe("max_relative_positions", -1, 0) or e.places
+    reach = config.maybe("max_relative_positions", -1, 0) or e.places
+    span = config.maybe("position_buckets", -1, 0) or reach
     biased = config.flag("position_biased_input", True)
     yield from Encoder(e.hidden, e.inner, e.layers, e.heads, e.width, e.words, e.places if biased else 0, e.segments).tables()
     own = 0
@@ -295,7 +296,10 @@ def deberta_v2(config: Config) -> Iterator[Row]:
     yield from times(e.layers, layer)
     if relative:
         yield positions(2 * span, e.hidden, "relative_embedding")
-    if "layer_norm" in config.text("norm_rel_ebd", "none").lower():
+    scaled = [word.lower() for word in config.names("norm_rel_ebd")]
+    if not {*scaled} <= {"none", "layer_norm"}:
+        raise config.refuse("norm_rel_ebd", "|".join(scaled), "none or layer_norm")
+    if "layer_norm" in scaled:
         yield from norm("relative_norm", e.hidden, True)
     taps = config.maybe("conv_kernel_size", 0)
     if taps is not None:

@@ -30,14 +30,21 @@ def joined(
     *,
     sees: bool = True,
     either: bool = False,
+    sized: bool = False,
+    never_tied: bool = False,
 ) -> Iterator[Row]:
     """The text part by its own family, then the rows of the tower.
 
     The wrapper says whether the head is tied; a text part that says otherwise is refused where the wrapper is silent.
-    With `either`, the head is tied where the wrapper or the text part says so.
+    With `either`, the head is tied where the wrapper or the text part says so; with `never_tied`, neither may.
+    With `sized`, the text part must state its width: versions of the class disagree on the default.
     """
     class_suffix(config, "ForConditionalGeneration")
     text = config.table("text_config|llm_config")
+    if sized:
+        text.whole("hidden_size")
+    if never_tied:
+        text.only("tie_word_embeddings", False)
     kind = text.text("model_type", default)
     kind = _ALIASES.get(kind, kind)
     describing = find(kind)
@@ -90,8 +97,6 @@ def mistral3(config: Config) -> Iterator[Row]:
     if "text_config" not in config.data and config.data["model_type"] == "ministral3":
         yield from ministral3(config)
         return
-    config.table("text_config").whole("hidden_size")
-    config.parts.clear()
 
     def rows(whole: Config) -> Iterator[Row]:
         width, tower = _seer(whole, "pixtral")
@@ -101,7 +106,7 @@ def mistral3(config: Config) -> Iterator[Row]:
         bias = whole.flag("multimodal_projector_bias", False)
         yield from _two_products(whole, width, _text_width(whole), bias)
 
-    yield from joined(config, "mistral", True, rows)
+    yield from joined(config, "mistral", True, rows, sized=True)
 
 
 @family("llava", "llava_next")
@@ -144,8 +149,8 @@ def paligemma(config: Config) -> Iterator[Row]:
         out = whole.parts[-1].get("projection_dim")[1] or whole.get("projection_dim")[1]
         text = _text_width(whole)
         whole.only("projection_dim", text)
-        if out not in (None, text):
-            raise whole.refuse("projection_dim", out, f"the width of the text, {text:,}")
+        if (2048 if out is None else out) != text:
+            raise whole.refuse("projection_dim", out, f"the width of the text, {text:,} (2,048 where the file says nothing)")
         yield from linear("projector", text, width, True)
 
     config.ignore("num_image_tokens", "vocab_size", "hidden_size", "_vocab_size")
@@ -214,13 +219,11 @@ def qwen3_5(config: Config) -> Iterator[Row]:
 def llama4(config: Config) -> Iterator[Row]:
     """Llama 4; its class never ties the head."""
     config.only("tie_word_embeddings", False)
-    config.table("text_config").only("tie_word_embeddings", False)
-    config.parts.clear()
 
     def rows(whole: Config) -> Iterator[Row]:
         yield from towers.llama4(whole.table("vision_config"), _text_width(whole))
 
-    yield from joined(config, "llama4_text", False, rows)
+    yield from joined(config, "llama4_text", False, rows, never_tied=True)
 
 
 @family("kimi_k25")

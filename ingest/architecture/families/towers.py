@@ -39,7 +39,9 @@ def pixtral(config: Config) -> tuple[int, list[Row]]:
     hidden, inner, layers, heads = _sizes(config, 1024, 4096, 24, 16)
     width, patch = head_width(config, hidden, heads, name="-"), _number(config, "patch_size", 16)
     if config.maybe("head_dim") not in (None, width):
-        raise config.refuse("head_dim", config.data["head_dim"], f"{width:,}, hidden_size over num_attention_heads, as the class has it")
+        raise config.refuse(
+            "head_dim", config.data["head_dim"], f"{width:,}, hidden_size over num_attention_heads, as the class has it"
+        )
     config.ignore("image_size", "projection_dim", "vocab_size")
     layer = [*_look(hidden, heads, width, False), *gated_mlp(hidden, inner), *norm("norm", hidden, number=2)]
     patches = Weight("patches", (hidden, config.whole("num_channels", 3), patch, patch), "vision")

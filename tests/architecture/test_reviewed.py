@@ -1,0 +1,254 @@
+"""What reviewers broke: each a wrong count or a traceback once, now one line with file and key."""
+
+import json
+
+import pytest
+
+from ingest.architecture import describe
+from ingest.architecture.families import PLACES
+from ingest.architecture.registry import stems
+from ingest.errors import IngestError
+
+LLAMA = {
+    "model_type": "llama",
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "vocab_size": 100,
+}
+GPT2 = {"model_type": "gpt2", "n_embd": 64, "n_layer": 2, "n_head": 4, "vocab_size": 100}
+BERT = {**LLAMA, "model_type": "bert"}
+DEBERTA = {**LLAMA, "model_type": "deberta", "relative_attention": True, "pos_att_type": "c2p|p2c"}
+DEBERTA2 = {**DEBERTA, "model_type": "deberta-v2", "pos_att_type": ["c2p", "p2c"]}
+SMALL = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
+TEXT = {**LLAMA, "model_type": "mistral", "num_key_value_heads": 2, "head_dim": 16}
+MISTRAL3 = {"model_type": "mistral3", "text_config": TEXT, "vision_config": {"model_type": "pixtral", **SMALL}}
+LLAMA4 = {
+    "model_type": "llama4",
+    "text_config": {**LLAMA, "model_type": "llama4_text", "num_key_value_heads": 2},
+    "vision_config": {"model_type": "llama4_vision_model", **SMALL},
+}
+HYBRID = {**LLAMA, "model_type": "nemotron_h", "num_hidden_layers": 3, "hybrid_override_pattern": "M*E"}
+MAMBA = {"mamba_n_heads": 4, "mamba_d_head": 32, "mamba_d_state": 8}
+BAMBA = {**LLAMA, "model_type": "bamba", "num_key_value_heads": 2, **MAMBA}
+FALCON_H1 = {**LLAMA, "model_type": "falcon_h1", "num_key_value_heads": 2, "mamba_d_ssm": 128, **MAMBA}
+ERNIE = {**LLAMA, "model_type": "ernie4_5_moe", "num_key_value_heads": 4}
+HUNYUAN = {**LLAMA, "model_type": "hunyuan_v1_moe", "num_experts": 4, "moe_topk": 2}
+LAGUNA = {**LLAMA, "model_type": "laguna", "num_key_value_heads": 2, "num_experts": 4, "num_experts_per_tok": 2}
+
+
+@pytest.fixture
+def made(tmp_path):
+    def make(config):
+        path = tmp_path / "config.json"
+        path.write_text(config if isinstance(config, str) else json.dumps(config), encoding="utf-8")
+        return describe(path)
+
+    return make
+
+
+@pytest.fixture
+def refusal(made, tmp_path):
+    def refuse(config):
+        with pytest.raises(IngestError) as caught:
+            made(config)
+        message = str(caught.value)
+        assert "\n" not in message
+        assert message.startswith(str(tmp_path / "config.json"))
+        assert len(message) < 500 + len(str(tmp_path))
+        return message
+
+    return refuse
+
+
+BASES = [GPT2, BERT, DEBERTA, DEBERTA2, MISTRAL3, LLAMA4, HYBRID, BAMBA, FALCON_H1, ERNIE, HUNYUAN, LAGUNA]
+
+
+@pytest.mark.parametrize("config", BASES, ids=[case["model_type"] for case in BASES])
+def test_what_the_refusals_start_from_is_described(made, config):
+    assert made(config).parameters > 0
+
+
+def test_heads_that_share_keys_are_refused_in_gpt2(made, refusal):
+    assert "attention_head_type" in refusal({**GPT2, "attention_head_type": "multiquery"})
+    assert made({**GPT2, "attention_head_type": "multihead"}).parameters == made(GPT2).parameters
+    shared = {**GPT2, "model_type": "gpt_bigcode", "multi_query": True}
+    assert made({**shared, "attention_head_type": "multiquery"}).parameters == made(shared).parameters
+    assert "attention_head_type" in refusal({**shared, "attention_head_type": "multihead"})
+
+
+@pytest.mark.parametrize(
+    ("config", "name"),
+    [
+        (LLAMA, "LlamaForRewardModel"),
+        (LLAMA, "LlamaRewardModel"),
+        (LLAMA, "LlamaModelForCausalLM"),
+        (LLAMA, "MixtralForCausalLM"),
+        (LLAMA, "MyLlamaForCausalLM"),
+        (LLAMA, "ForCausalLM"),
+        (LLAMA, "LlamaForTokenClassification"),
+        ({**LLAMA, "model_type": "qwen2"}, "Qwen2ForProcessRewardModel"),
+        ({**LLAMA, "model_type": "qwen2"}, "Qwen2MoeForCausalLM"),
+        (GPT2, "GPT2DoubleHeadsModel"),
+        (GPT2, "GPT2LMHeadCustomModel"),
+        (BERT, "RobertaForMaskedLM"),
+        (BERT, "JinaBertForMaskedLM"),
+        (MISTRAL3, "Mistral3ForCausalLM"),
+        (LLAMA4, "Llama4ForCausalLM"),
+    ],
+)
+def test_a_class_of_another_model_is_refused(refusal, config, name):
+    message = refusal({**config, "architectures": [name]})
+    assert name in message
+    assert "by hand" in message
+
+
+@pytest.mark.parametrize(
+    ("config", "name"),
+    [
+        (LLAMA, "LLaMAForCausalLM"),
+        ({**LLAMA, "model_type": "internlm3"}, "InternLM3ForCausalLM"),
+        ({**LLAMA, "model_type": "ernie4_5"}, "Ernie4_5_ForCausalLM"),
+        ({**GPT2, "model_type": "gpt_bigcode"}, "GPTBigCodeLMHeadModel"),
+        (HUNYUAN, "HunYuanMoEV1ForCausalLM"),
+        ({**LLAMA, "model_type": "gemma3_text"}, "Gemma3ForCausalLM"),
+        ({**LLAMA, "model_type": "gemma3_text"}, "Gemma3TextModel"),
+        ({**LLAMA, "model_type": "xlm-roberta"}, "XLMRobertaModel"),
+    ],
+)
+def test_a_class_by_its_other_spelling_is_taken(made, config, name):
+    assert made({**config, "architectures": [name]}).parameters > 0
+
+
+def test_two_classes_are_refused(refusal):
+    assert "one class" in refusal({**LLAMA, "architectures": ["LlamaForCausalLM", "LlamaModel"]})
+
+
+def test_every_family_has_names_for_its_classes():
+    for names in PLACES.values():
+        assert all(stem.isalnum() for name in names.split() for stem in stems(name))
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"AutoModelForCausalLM": "modeling_mixtral.MixtralForCausalLM"},
+        {"AutoModel": "someone/else--modeling.OddLlamaModel"},
+        {"AutoConfig": "configuration_mine.MineConfig"},
+        {"AutoModel": 7},
+        ["LlamaModel"],
+    ],
+)
+def test_code_of_another_model_is_refused(refusal, named):
+    assert "auto_map" in refusal({**LLAMA, "auto_map": named})
+    assert "auto_map" in refusal({**BERT, "auto_map": named})
+
+
+def test_code_of_the_same_model_is_taken(made):
+    named = {
+        "AutoConfig": "configuration_llama.LlamaConfig",
+        "AutoModel": "me/mine--modeling_llama.LlamaModel",
+        "AutoModelForCausalLM": "modeling_llama.LlamaForCausalLM",
+        "AutoTokenizer": ["tokenization_odd.OddTokenizer", None],
+    }
+    assert made({**LLAMA, "auto_map": named}).parameters == made(LLAMA).parameters
+
+
+def test_pixtral_shares_its_width_among_its_heads(made, refusal):
+    stated = {**MISTRAL3, "vision_config": {**MISTRAL3["vision_config"], "head_dim": 8}}
+    assert made(stated).parameters == made(MISTRAL3).parameters
+    stated["vision_config"]["head_dim"] = 16
+    assert "vision_config.head_dim" in refusal(stated)
+
+
+def test_a_text_part_without_width_is_refused(refusal):
+    text = {key: value for key, value in TEXT.items() if key != "hidden_size"}
+    assert "text_config.hidden_size" in refusal({**MISTRAL3, "text_config": text})
+    assert "text_config" in refusal({**TEXT, "model_type": "mistral3"})
+
+
+def test_paligemma_projects_to_the_width_of_its_text(made, refusal):
+    text = {key: value for key, value in LLAMA.items() if key not in ("hidden_size", "num_attention_heads")}
+    vision = {"model_type": "siglip_vision_model", **SMALL}
+    config = {"model_type": "paligemma", "text_config": {**text, "model_type": "gemma"}, "vision_config": vision}
+    assert "projection_dim" in refusal(config)
+    described = made({**config, "projection_dim": 3072})
+    assert next(row for row in described.weights if row.name == "vision.projector.bias").shape == (3072,)
+
+
+@pytest.mark.parametrize("above", [{}, {"tie_word_embeddings": False}])
+def test_llama4_is_never_tied(refusal, above):
+    text = {**LLAMA4["text_config"], "tie_word_embeddings": True}
+    assert "text_config.tie_word_embeddings" in refusal({**LLAMA4, **above, "text_config": text})
+
+
+@pytest.mark.parametrize(
+    ("config", "key", "value"),
+    [
+        (base, key, value)
+        for base, keys in (
+            (DEBERTA, ("pos_att_type", "max_relative_positions")),
+            (DEBERTA2, ("pos_att_type", "max_relative_positions", "position_buckets", "conv_kernel_size", "norm_rel_ebd")),
+            (ERNIE, ("moe_layer_end_index",)),
+            (HUNYUAN, ("num_shared_expert", "moe_intermediate_size", "num_experts", "moe_topk")),
+            (LAGUNA, ("gating", "num_attention_heads_per_layer")),
+            (BAMBA, ("mamba_d_head", "attn_layer_indices")),
+            (FALCON_H1, ("mamba_d_head", "mamba_d_ssm")),
+            (HYBRID, ("hybrid_override_pattern", "moe_latent_size")),
+            (MISTRAL3, ("vision_feature_layer",)),
+            ({**LLAMA, "model_type": "mamba"}, ("time_step_rank",)),
+            ({**LLAMA, "architectures": ["LlamaForSequenceClassification"]}, ("id2label",)),
+        )
+        for key in keys
+        for value in (8.5, [[1]], [True], {"a": 1}, "\x00")
+        if (key, value) != ("id2label", {"a": 1})
+    ],
+)
+def test_a_value_of_another_type_is_refused(refusal, config, key, value):
+    assert key in refusal({**config, key: value})
+
+
+@pytest.mark.parametrize("value", [8, -8, True, [8], ["c2p", 8]])
+def test_kinds_of_places_are_words(refusal, value):
+    assert "pos_att_type" in refusal({**DEBERTA, "pos_att_type": value})
+    assert "pos_att_type" in refusal({**DEBERTA2, "pos_att_type": value})
+
+
+def test_numbers_below_one_within_lists_are_refused(refusal):
+    vision = {**SMALL, "model_type": "pixtral", "patch_size": [0, 0]}
+    assert "patch_size" in refusal({**MISTRAL3, "vision_config": vision})
+    assert "num_experts" in refusal({**HUNYUAN, "num_experts": [-4, -4]})
+    assert "attn_layer_indices" in refusal({**BAMBA, "attn_layer_indices": [-1]})
+
+
+def test_a_number_too_large_for_a_fraction_is_refused(refusal):
+    config = {**LLAMA, "model_type": "lfm2", "num_key_value_heads": 2, "block_ffn_dim_multiplier": 10**90}
+    assert "block_ffn_dim_multiplier" in refusal(config)
+
+
+@pytest.mark.parametrize("key", ["text_config", "vision_config", "audio_config", "memory_config"])
+def test_a_part_that_nobody_reads_is_refused(made, refusal, key):
+    assert key in refusal({**LLAMA, key: {"hidden_size": 8}})
+    assert key in refusal({**BERT, key: {"depth": 8}})
+    assert made({**LLAMA, key: None}).parameters == made(LLAMA).parameters
+
+
+@pytest.mark.parametrize("value", ["geglu", "reglu", 7])
+def test_another_network_in_bert_is_refused(made, refusal, value):
+    assert "feed_forward_type" in refusal({**BERT, "feed_forward_type": value})
+    assert "feed_forward_type" in refusal({**LLAMA, "feed_forward_type": value})
+    assert made({**BERT, "feed_forward_type": "original"}).parameters == made(BERT).parameters
+
+
+def test_a_number_without_end_is_one_clean_line(refusal):
+    message = refusal('{"model_type": "llama", "hidden_size": ' + "9" * 5000 + "}")
+    assert "5,000 digits" in message
+    assert "sys." not in message
+
+
+@pytest.mark.parametrize(
+    ("text", "called"), [("null", "null"), ("true", "true"), ("7", "a number"), ("[]", "a list"), ('"a"', "text")]
+)
+def test_what_is_no_table_is_called_by_its_json_name(refusal, text, called):
+    assert f"found {called}, expected" in refusal(text)
