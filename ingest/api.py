@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.axes import parse_axis
+from ingest.axes import names_of, parse_axis
 from ingest.catalog.store import Catalog
 from ingest.errors import UsageError
 from ingest.estimate import Estimate, Quantity, estimate
@@ -130,7 +130,7 @@ def bw(
     """
     options = {name: value for name, value in locals().items() if name not in ("model", "gpu", "nodes")}
     catalog = Catalog(catalogs)
-    axes = [_names(model), _names(gpu), _numbers(nodes)]
+    axes = [names_of(model), names_of(gpu), _numbers(nodes)]
     count = math.prod(map(len, axes))
     if count == 0:
         raise UsageError("bw: found an empty list, expected at least one model, GPU and node count")
@@ -141,12 +141,6 @@ def bw(
         for one, other, size in product(*axes)
     )
     return answers[0] if len(answers) == 1 else Scenarios(answers)
-
-
-def _names(given: Many | None) -> list[Any]:
-    if given is None or isinstance(given, (int, float)):
-        return [given]
-    return given.split(",") if isinstance(given, str) else list(given)
 
 
 def _numbers(given: Many | None) -> list[Any]:

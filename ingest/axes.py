@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ingest.errors import UsageError
 from ingest.units import parse
 
 #: A range with more points than this is a slip of the pen.
 MAX_POINTS = 10_000_000
+
+
+def names_of(given: Any) -> list[Any]:
+    """Return the ids of a list, or of text with commas; anything else stands for itself.
+
+    >>> names_of("h100,a100"), names_of(["h100"]), names_of(None)
+    (['h100', 'a100'], ['h100'], [None])
+    """
+    if isinstance(given, str):
+        return given.split(",")
+    return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
 def parse_axis(written: str, unit: str, what: str) -> list[float]:

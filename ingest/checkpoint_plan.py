@@ -128,18 +128,17 @@ def tier_table(known: Known, mode: str) -> dict[str, list[dict[str, Any]]]:
     """Where an asynchronous checkpoint passes through: host memory, the node's NVMe, shared storage."""
     if mode != "async":
         return {}
+    names = ("tier", "persistent_every", "bytes_per_node", "checkpoint_write_bandwidth", "note")
+    rows = (
+        ("host memory", "", "checkpoint_bytes_per_node_max", "device_copy_bandwidth", "the GPUs wait for this copy"),
+        ("NVMe of the nodes", "", "checkpoint_bytes_per_node_max", "node_tier_bandwidth", "survives a process, not a node"),
+        ("shared storage", "persistent_every", "checkpoint_bytes_per_node", "drain_bandwidth", "survives everything"),
+    )
     try:
-        rank, nodes = known.value("checkpoint_bytes_per_rank_max"), known.value("nodes_in_job")
-        size, interval = known.value("checkpoint_bytes"), known.value("checkpoint_interval")
-        shared, every = known.value("drain_bandwidth"), known.value("persistent_every")
-        copied = known.value("device_to_host_bandwidth")
+        found = [
+            (tier, known.value(every) if every else 1.0, known.value(size), known.value(rate), note)
+            for tier, every, size, rate, note in rows
+        ]
     except MissingQuantity:
         return {}
-    per_node = rank * known.value("gpus") / nodes
-    rows = (
-        ("host memory", 1.0, per_node, copied * known.value("gpus"), "the GPUs wait for this copy"),
-        ("NVMe of the nodes", 1.0, per_node, size / interval, "survives a process, not a node"),
-        ("shared storage", every, size / nodes, shared, "survives everything"),
-    )
-    names = ("tier", "persistent_every", "bytes_per_node", "checkpoint_write_bandwidth", "note")
-    return {"tiers": [dict(zip(names, row, strict=True)) for row in rows]}
+    return {"tiers": [dict(zip(names, row, strict=True)) for row in found]}

@@ -69,7 +69,7 @@ def measured(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol:
     note = f"median of {len(found)} protocols" if several else f"protocol {parts[0].what}"
     given = Given(
         value,
-        low=min([*ends, value * loss]),
+        low=min([*ends, solve("samples_per_second_per_gpu", {RATE: value, "scaling_efficiency": loss})]),
         high=max(ends),
         source="" if several else parts[0].source,
         where="" if several else parts[0].where,

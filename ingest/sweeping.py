@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingest import ladder
-from ingest.axes import MAX_POINTS, parse_axis
+from ingest.axes import MAX_POINTS, names_of, parse_axis
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError, MissingQuantity, UsageError
 from ingest.estimate import RESULTS, Estimate, estimate
@@ -82,7 +82,7 @@ class Sweep:
         if count > MAX_POINTS:
             raise UsageError(f"sweep: {count:,} scenarios, expected at most {MAX_POINTS:,}")
         catalog = Catalog(options.get("catalogs") or ())
-        choices = [_names(options.get(name)) for name in ("model", "gpu")]
+        choices = [names_of(options.get(name)) for name in ("model", "gpu")]
         grids = tuple(_grid({**options, "model": model, "gpu": gpu}, numbers, catalog) for model, gpu in product(*choices))
         return Sweep(grids)
 
@@ -158,10 +158,6 @@ def _distinct(axes: Sequence[tuple[str, str]]) -> dict[str, str]:
         if sum(name == other for other, _ in axes) > 1:
             raise UsageError(f"sweep: {name} is given more than once, expected one range")
     return dict(axes)
-
-
-def _names(given: Any) -> list[Any]:
-    return given.split(",") if isinstance(given, str) else list(given) if isinstance(given, (list, tuple)) else [given]
 
 
 def _axis(name: str, values: Any) -> Array:

@@ -7,11 +7,9 @@ from typing import Any
 import click
 
 from ingest.checkpointing import checkpoint
-from ingest.cli.options import catalog_option, hand_over, output_options, stacked, warn
+from ingest.cli.answers import show_answer
+from ingest.cli.options import catalog_option, output_options, stacked
 from ingest.errors import RequirementNotMet
-from ingest.explanation import Explanation
-from ingest.report.answers import answer_page
-from ingest.report.views import explanation_page
 
 OPTIONS = [
     click.option("--gpus", metavar="N", help="GPUs of the job."),
@@ -59,11 +57,6 @@ def command(form: str | None, output: str | None, explain: str | None, **options
     ingest checkpoint config.json --gpus 64 --tensor-parallel 8 --layout deepspeed --zero-stage 1
     """
     answer = checkpoint(**options)
-    if explain:
-        told = Explanation.of(answer, explain)
-        hand_over(lambda: explanation_page(told), told.to_dict, form, output)
-    else:
-        hand_over(lambda: answer_page(answer), answer.to_dict, form, output)
-    warn(answer.warnings)
+    show_answer(answer, explain, form, output)
     if answer.unmet:
         raise RequirementNotMet(answer.unmet)

@@ -6,12 +6,10 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import catalog_option, hand_over, output_options, stacked, warn
+from ingest.cli.answers import show_answer
+from ingest.cli.options import catalog_option, output_options, stacked
 from ingest.errors import IngestError
-from ingest.explanation import Explanation
 from ingest.holding import memory
-from ingest.report.answers import answer_page
-from ingest.report.views import explanation_page
 
 OPTIONS = [
     click.option("--gpu", metavar="ID", help="GPU, or a YAML file. [default: h100]"),
@@ -43,11 +41,6 @@ def command(form: str | None, output: str | None, explain: str | None, **options
     ingest memory --set parameters=7.5e9 --gpus 64 --zero-stage 2
     """
     answer = memory(**options)
-    if explain:
-        told = Explanation.of(answer, explain)
-        hand_over(lambda: explanation_page(told), told.to_dict, form, output)
-    else:
-        hand_over(lambda: answer_page(answer), answer.to_dict, form, output)
-    warn(answer.warnings)
+    show_answer(answer, explain, form, output)
     if "model_state_bytes_per_gpu" in answer.unknown:
         raise IngestError(answer.unknown["gpus_to_hold"])

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import catalog_option, hand_over, output_options, stacked, warn
+from ingest.cli.answers import show_answer
+from ingest.cli.options import catalog_option, output_options, stacked
 from ingest.modelling import model
-from ingest.report.answers import answer_page
 
 OPTIONS = [
     click.option("--sequence-length", metavar="N", help="Tokens of one sequence, for attention. [default: 4096]"),
@@ -35,5 +35,4 @@ def command(form: str | None, output: str | None, **options: Any) -> None:
     ingest model config.json --precision fp8 --format json
     """
     answer = model(**options)
-    hand_over(lambda: answer_page(answer), answer.to_dict, form, output)
-    warn(answer.warnings)
+    show_answer(answer, None, form, output)

@@ -250,3 +250,43 @@ def drive_writes_per_day(checkpoint_bytes_written_per_day: Num, checkpoint_tier_
     0.545
     """
     return checkpoint_bytes_written_per_day / checkpoint_tier_bytes
+
+
+@formula(unit="B/node", source="definition")
+def checkpoint_bytes_per_node_max(checkpoint_bytes_per_rank_max: Num, gpus: Num, nodes_in_job: Num) -> Num:
+    """What one checkpoint takes in a node's memory or on its NVMe, by the busiest rank.
+
+    >>> checkpoint_bytes_per_node_max(377.4e6, 16_384, 2_048)
+    3019200000.0
+    """
+    return checkpoint_bytes_per_rank_max * gpus / nodes_in_job
+
+
+@formula(unit="B/node", source="definition")
+def checkpoint_bytes_per_node(checkpoint_bytes: Num, nodes_in_job: Num) -> Num:
+    """Mean bytes of a checkpoint per node.
+
+    >>> checkpoint_bytes_per_node(5.682e12, 2_048)
+    2774414062.5
+    """
+    return checkpoint_bytes / nodes_in_job
+
+
+@formula(unit="B/s", source="definition")
+def device_copy_bandwidth(device_to_host_bandwidth: Num, gpus: Num) -> Num:
+    """Rate at which all GPUs together copy a checkpoint into host memory.
+
+    >>> device_copy_bandwidth(63e9, 16_384)
+    1032192000000000.0
+    """
+    return device_to_host_bandwidth * gpus
+
+
+@formula(unit="B/s", source="definition")
+def node_tier_bandwidth(checkpoint_bytes: Num, checkpoint_interval: Num) -> Num:
+    """Rate at which all nodes together drain every checkpoint to their own NVMe within an interval.
+
+    >>> node_tier_bandwidth(5.682e12, 900)
+    6313333333.33
+    """
+    return checkpoint_bytes / checkpoint_interval

@@ -127,23 +127,20 @@ def bert(config: Config) -> Iterator[Row]:
 
 
 def _bert_end(config: Config, e: Encoder) -> Iterator[Row]:
-    end = class_suffix(
-        config,
-        "ForMaskedLM",
-        "LMHeadModel",
-        "ForPreTraining",
-        "Model",
-        "ForSequenceClassification",
-        "ForTokenClassification",
-        "ForQuestionAnswering",
-    )
+    yield from _heads(config, e, ("ForMaskedLM", "LMHeadModel"), e.hidden, "next_sentence")
+
+
+def _heads(config: Config, e: Encoder, language: tuple[str, ...], narrow: int, sentence: str) -> Iterator[Row]:
+    """What BERT's class puts on top: words at the width of the embedding, a pair of sentences, or classes."""
+    others = ("ForPreTraining", "Model", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
+    end = class_suffix(config, *language, *others)
     if end in ("ForPreTraining", "Model", "ForSequenceClassification"):
         yield from pooler(e.hidden)
-    if end in ("ForMaskedLM", "LMHeadModel", "ForPreTraining"):
-        yield from transform(e.hidden, e.hidden)
-        yield from tied(config, e.words, e.hidden)
+    if end in (*language, "ForPreTraining"):
+        yield from transform(narrow, e.hidden)
+        yield from tied(config, e.words, narrow)
     if end == "ForPreTraining":
-        yield from linear("next_sentence", 2, e.hidden, True, "head")
+        yield from linear(sentence, 2, e.hidden, True, "head")
     if end in ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"):
         yield from classifier(config, e.hidden)
 
@@ -215,24 +212,7 @@ def albert(config: Config) -> Iterator[Row]:
     yield from e.tables(narrow)
     yield from linear("embedding.in", e.hidden, narrow, True, "other")
     yield from times(groups * deep, shared(e.layers // groups, e.layer()))
-    end = class_suffix(
-        config,
-        "ForMaskedLM",
-        "Model",
-        "ForPreTraining",
-        "ForSequenceClassification",
-        "ForTokenClassification",
-        "ForQuestionAnswering",
-    )
-    if end in ("Model", "ForPreTraining", "ForSequenceClassification"):
-        yield from pooler(e.hidden)
-    if end in ("ForMaskedLM", "ForPreTraining"):
-        yield from transform(narrow, e.hidden)
-        yield from tied(config, e.words, narrow)
-    if end == "ForPreTraining":
-        yield from linear("sentence_order", 2, e.hidden, True, "head")
-    if end in ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"):
-        yield from classifier(config, e.hidden)
+    yield from _heads(config, e, ("ForMaskedLM",), narrow, "sentence_order")
 
 
 @family("electra")
