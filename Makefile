@@ -1,6 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+EXTRAS := fast,vocabularies,s3,cluster,report,charts,test,lint,docs
 
 .PHONY: demo setup test lint docs bench clean
 
@@ -34,7 +35,7 @@ $(VENV)/.core: pyproject.toml
 
 $(VENV)/.all: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,lint,docs]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$(EXTRAS)]'
 	$(BIN)/python -m compileall -q ingest
 	touch $(VENV)/.core $@
 
