@@ -1,0 +1,1 @@
+"""Measuring a corpus: listing and reading it, counting its tokens, sampling it, spreading the work."""
