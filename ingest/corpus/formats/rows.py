@@ -1,0 +1,86 @@
+"""What the formats that hold one document per row or line have in common: what is left out, and dotted paths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ingest.corpus.terms import Note, Skipped
+
+#: A line, field or member of more bytes is left out and noted: it would have to be held in memory whole.
+LIMIT_BYTES = 64 * 2**20
+#: the field or column that holds the text, unless the user names one
+DEFAULT_FIELD = "text"
+#: as many rows are named one by one
+_NAMED = 2
+
+
+class LeftOut:
+    """The rows of one file that do not count, by reason: the first ones by number, the others counted."""
+
+    def __init__(self, path: str, unit: str) -> None:
+        self._path = path
+        self._unit = unit
+        self._named: dict[str, list[str]] = {}
+        self._others: dict[str, int] = {}
+
+    def add(self, name: object, reason: str) -> None:
+        """Leave one out."""
+        named = self._named.setdefault(reason, [])
+        if len(named) < _NAMED:
+            named.append(str(name))
+        else:
+            self._others[reason] = self._others.get(reason, 0) + 1
+
+    def tell(self, note: Note) -> None:
+        """Note every reason once, and forget it.
+
+        >>> left_out = LeftOut("a.jsonl", "line")
+        >>> for number in (3, 17, *range(100, 140)):
+        ...     left_out.add(number, "not JSON")
+        >>> left_out.tell(print)
+        Skipped(path='a.jsonl', reason='lines 3, 17 and 40 more: not JSON')
+        """
+        for reason, named in self._named.items():
+            others = self._others.get(reason, 0)
+            plural = "s" if others or len(named) > 1 else ""
+            who = f"{', '.join(named)} and {others} more" if others else " and ".join(named)
+            note(Skipped(self._path, f"{self._unit}{plural} {who}: {reason}"))
+        self._named, self._others = {}, {}
+
+
+class Missing(LookupError):
+    """A row without the field that holds the text."""
+
+
+def at_path(value: Any, steps: tuple[str, ...]) -> Any:
+    """Follow a dotted path into a value made of dicts and lists.
+
+    Raises:
+        Missing: it does not lead anywhere.
+
+    >>> at_path({"a": [{"b": "x"}]}, ("a", "0", "b"))
+    'x'
+    """
+    for step in steps:
+        try:
+            value = value[int(step)] if isinstance(value, list) else value[step]
+        except (LookupError, TypeError, ValueError):
+            raise Missing from None
+    return value
+
+
+def encoded(value: object) -> bytes:
+    """Return a text as UTF-8.
+
+    Raises:
+        ValueError: it is none, with the reason.
+    """
+    if not isinstance(value, str):
+        raise ValueError(f"no text but {_KINDS.get(type(value), 'a number')}")
+    try:
+        return value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError("half of a surrogate pair, which UTF-8 cannot hold") from None
+
+
+_KINDS = {type(None): "null", bool: "a truth value", list: "a list", dict: "an object", bytes: "bytes"}

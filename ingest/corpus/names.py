@@ -1,0 +1,86 @@
+"""What a file's name, or its first bytes, say about its format and compression."""
+
+from __future__ import annotations
+
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd", ".xz": "xz", ".bz2": "bz2"}
+FORMATS = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".tar": "tar",
+    ".warc": "warc",
+    ".wet": "warc",
+}
+#: suffixes that say both
+BOTH = {".tgz": ("tar", "gzip"), ".tbz2": ("tar", "bz2"), ".txz": ("tar", "xz"), ".tzst": ("tar", "zstd")}
+#: the formats that `--input-format` may name
+FORMAT_NAMES = ("text", *sorted(set(FORMATS.values())))
+
+_MAGIC = (
+    (b"\x1f\x8b", "", "gzip"),
+    (b"\x28\xb5\x2f\xfd", "", "zstd"),
+    (b"\xfd7zXZ\x00", "", "xz"),
+    (b"BZh", "", "bz2"),
+    (b"PAR1", "parquet", ""),
+    (b"ARROW1\x00\x00", "arrow", ""),
+)
+#: where a tar archive writes that it is one
+_TAR_MAGIC_AT = 257
+
+
+def suffix_of(name: str) -> str:
+    """Return the last suffix, lower case, with its dot; nothing for `README` and `.bashrc`.
+
+    >>> suffix_of("data/A.TXT"), suffix_of("README"), suffix_of(".bashrc")
+    ('.txt', '', '')
+    """
+    stem, dot, suffix = name.rpartition("/")[2].rpartition(".")
+    return f".{suffix.lower()}" if dot and stem else ""
+
+
+def kind_of(name: str) -> tuple[str, str]:
+    """Return the format and the compression that a name stands for; what nobody knows is text until it is read.
+
+    >>> kind_of("c4-train.00001.json.gz"), kind_of("a/b.tgz"), kind_of("CC.warc.wet.gz"), kind_of("README")
+    (('json', 'gzip'), ('tar', 'gzip'), ('warc', 'gzip'), ('text', ''))
+    """
+    suffix = suffix_of(name)
+    if suffix in BOTH:
+        return BOTH[suffix]
+    compression = COMPRESSIONS.get(suffix, "")
+    inner = suffix_of(name[: -len(suffix)]) if compression else suffix
+    return FORMATS.get(inner, "text"), compression
+
+
+def kind_by_magic(head: bytes) -> tuple[str, str] | None:
+    """Return the format and the compression that a file's first bytes prove, where they prove one.
+
+    >>> kind_by_magic(bytes([0x1F, 0x8B, 8])), kind_by_magic(b"plain")
+    (('text', 'gzip'), None)
+    """
+    for magic, form, compression in _MAGIC:
+        if head.startswith(magic):
+            return form or "text", compression
+    return ("tar", "") if head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + 5] == b"ustar" else None
+
+
+def shown(name: str) -> str:
+    r"""Return a name as it may be printed on one line: control characters and stray bytes are escaped.
+
+    >>> shown("a\nb"), shown("schön 🙂"), shown(b"\xff.txt".decode("utf-8", "surrogateescape"))
+    ('a\\nb', 'schön 🙂', '\\xff.txt')
+    """
+    if name.isprintable():
+        return name
+    return "".join(letter if letter.isprintable() else _escaped(letter) for letter in name)
+
+
+def _escaped(letter: str) -> str:
+    stray_byte = 0xDC80 <= ord(letter) <= 0xDCFF
+    return f"\\x{ord(letter) - 0xDC00:02x}" if stray_byte else letter.encode("unicode_escape").decode("ascii")

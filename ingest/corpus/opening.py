@@ -1,0 +1,221 @@
+"""Opening what was listed: whole numbers of bytes moved, and no file that changes under the reader."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from typing import Protocol
+
+from ingest.corpus.names import shown
+from ingest.corpus.terms import Found
+from ingest.errors import IngestError
+
+CHANGED = "changed while it was read"
+VANISHED = "vanished since it was listed"
+#: standard input has no name
+STANDARD_INPUT = "-"
+
+
+class Unreadable(IngestError):
+    """A file that cannot be counted; what was counted of it must be dropped.
+
+    Attributes:
+        path: as it is shown.
+        reason: in a few words.
+    """
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"'{path}': {reason}")
+        self.path = path
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[type[Unreadable], tuple[str, str]]:
+        return Unreadable, (self.path, self.reason)
+
+
+class Meter:
+    """What reading has cost.
+
+    Attributes:
+        stored_bytes: what storage held of the file when it was opened; for standard input, what came.
+        bytes_read: what was moved from storage, also for a file that then failed.
+    """
+
+    __slots__ = ("bytes_read", "stored_bytes")
+
+    def __init__(self) -> None:
+        self.stored_bytes = 0
+        self.bytes_read = 0
+
+
+class Source(Protocol):
+    """An opened file: read in sequence or anywhere, never beyond the size that it had when it was opened."""
+
+    path: str
+    size: int
+    closed: bool
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes: as many as asked for unless the file ends; all that is left for -1."""
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        """Go to a position."""
+
+    def tell(self) -> int:
+        """Return the position."""
+
+    def finish(self) -> None:
+        """Say that all has been read. Raises `Unreadable` if the file changed meanwhile."""
+
+    def close(self) -> None:
+        """Let the file go."""
+
+
+class Positioned:
+    """A source whose bytes can be fetched at any offset."""
+
+    def __init__(self, path: str, size: int, meter: Meter) -> None:
+        self.path = path
+        self.size = size
+        self.closed = False
+        self._meter = meter
+        self._position = 0
+        meter.stored_bytes = size
+
+    def fetch(self, offset: int, size: int) -> bytes:
+        """Return exactly these bytes, or fewer if the file has shrunk."""
+        raise NotImplementedError
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes; see `Source`."""
+        left = self.size - self._position
+        wanted = left if size < 0 or size > left else size
+        if wanted <= 0:
+            return b""
+        data = self.fetch(self._position, wanted)
+        self._meter.bytes_read += len(data)
+        if len(data) != wanted:
+            raise Unreadable(self.path, CHANGED)
+        self._position += wanted
+        return data
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a position."""
+        self._position = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self.size}[whence]
+        return self._position
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self._position
+
+
+class LocalSource(Positioned):
+    """A file of this machine."""
+
+    def __init__(self, found: Found, meter: Meter) -> None:
+        try:
+            # a pipe that took the place of the file must not make the reader wait
+            self._descriptor = os.open(found.location, os.O_RDONLY | os.O_NONBLOCK)
+        except OSError as error:
+            raise Unreadable(found.path, why(error)) from None
+        status = os.fstat(self._descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            os.close(self._descriptor)
+            raise Unreadable(found.path, "no longer a regular file")
+        self._opened = (status.st_size, status.st_mtime_ns)
+        super().__init__(found.path, status.st_size, meter)
+
+    def fetch(self, offset: int, size: int) -> bytes:
+        """Return exactly these bytes, or fewer if the file has shrunk."""
+        try:
+            data = os.pread(self._descriptor, size, offset)
+            while len(data) < size and (more := os.pread(self._descriptor, size - len(data), offset + len(data))):
+                data += more
+        except OSError as error:
+            raise Unreadable(self.path, why(error)) from None
+        return data
+
+    def finish(self) -> None:
+        """Say that all has been read; see `Source`."""
+        status = os.fstat(self._descriptor)
+        if (status.st_size, status.st_mtime_ns) != self._opened:
+            raise Unreadable(self.path, CHANGED)
+
+    def close(self) -> None:
+        """Let the file go."""
+        if not self.closed:
+            self.closed = True
+            os.close(self._descriptor)
+
+
+class StandardInput:
+    """What is piped into the command: read once, in sequence, of unknown size."""
+
+    def __init__(self, path: str, meter: Meter) -> None:
+        self.path = path
+        self.size = sys.maxsize
+        self.closed = False
+        self._meter = meter
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes; see `Source`."""
+        try:
+            data = sys.stdin.buffer.read(size)
+        except OSError as error:
+            raise Unreadable(self.path, why(error)) from None
+        self._meter.bytes_read += len(data)
+        self._meter.stored_bytes += len(data)
+        return data
+
+    def seek(self, _offset: int, _whence: int = os.SEEK_SET, /) -> int:
+        """Refuse."""
+        raise Unreadable(self.path, "standard input cannot be sought, which this format needs")
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self._meter.bytes_read
+
+    def finish(self) -> None:
+        """Nothing can have changed."""
+
+    def close(self) -> None:
+        """Leave standard input to its owner."""
+        self.closed = True
+
+
+def why(error: OSError) -> str:
+    """Return an error of the system as a reason.
+
+    >>> why(FileNotFoundError(2, "No such file or directory"))
+    'vanished since it was listed'
+    >>> why(PermissionError(13, "Permission denied"))
+    'permission denied'
+    """
+    if isinstance(error, FileNotFoundError):
+        return VANISHED
+    return shown((error.strerror or str(error) or type(error).__name__).lower())
+
+
+def is_remote(location: str) -> bool:
+    """Whether a location is a URL.
+
+    >>> is_remote("s3://bucket/key"), is_remote("/data/a.txt")
+    (True, False)
+    """
+    return "://" in location
+
+
+def open_found(found: Found, meter: Meter) -> Source:
+    """Open a file that was listed.
+
+    Raises:
+        Unreadable: it vanished, may not be read, or is no file any more.
+    """
+    if found.location == STANDARD_INPUT:
+        return StandardInput(found.path, meter)
+    if is_remote(found.location):
+        from ingest.corpus.remote import RemoteSource
+
+        return RemoteSource(found, meter)
+    return LocalSource(found, meter)
