@@ -1,0 +1,106 @@
+"""A vocabulary in a file of the user's: which kind it is, and whether it can be trusted to load."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ingest.corpus.native_calls import NativeFailure, guarded, no_panic_message
+from ingest.corpus.vocabulary import Vocabulary
+from ingest.errors import IngestError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+#: the largest vocabulary file that is read; the largest published ones stay below 40 MB
+LARGEST_FILE = 128 << 20
+
+
+def from_file(path: Path, pattern: str, wanted: str) -> Vocabulary:
+    """The vocabulary in a file, by what the file holds rather than by what it is called.
+
+    Raises:
+        IngestError: it cannot be read, is too large, or is none of the known kinds.
+    """
+    from ingest.corpus.rank_files import from_rank_file, is_rank_file
+    from ingest.corpus.sentencepiece_models import from_sentencepiece, is_sentencepiece
+
+    content = read_limited(path)
+    if is_rank_file(content):
+        return from_rank_file(content, pattern, name=wanted, source=str(path))
+    if pattern:
+        raise IngestError(f"--tokenizer: '{path}' is no rank file (lines of base64 and a number), so it takes no ':{pattern}'")
+    if content.lstrip()[:1] == b"{":
+        return from_tokenizer_json(content, name=wanted, source=str(path))
+    if is_sentencepiece(content):
+        return from_sentencepiece(content, name=wanted, source=str(path))
+    raise IngestError(f"--tokenizer: '{path}' is no tokenizer.json, no rank file (.tiktoken) and no SentencePiece model")
+
+
+def read_limited(path: Path) -> bytes:
+    """The content of a vocabulary file.
+
+    Raises:
+        IngestError: it cannot be read, or is larger than any vocabulary is.
+    """
+    if path.is_dir():
+        path = path / "tokenizer.json"
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise IngestError(f"--tokenizer: '{path}' cannot be read: {error.strerror}") from None
+    if len(content) > LARGEST_FILE:
+        raise IngestError(f"--tokenizer: '{path}' is larger than {LARGEST_FILE >> 20} MiB, which no vocabulary is")
+    return content
+
+
+def from_tokenizer_json(content: bytes, *, name: str, source: str, kind: str = "tokenizer.json", license: str = "") -> Vocabulary:
+    """A vocabulary from the text of a `tokenizer.json`.
+
+    Raises:
+        IngestError: it is no JSON, or `tokenizers` cannot load it.
+    """
+    try:
+        described = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise IngestError(f"--tokenizer: '{source}' is no JSON: {error}") from None
+    if not isinstance(described, dict) or not isinstance(described.get("model"), dict):
+        raise IngestError(f"--tokenizer: '{source}' is no tokenizer.json: expected an object with 'model'")
+    plain = json.dumps(without_extras(described), ensure_ascii=False).encode("utf-8", "surrogatepass")
+    size = largest_id(load_reference(plain, source)) + 1
+    return Vocabulary(name, kind, size, hashlib.sha256(content).hexdigest(), source, license, plain)
+
+
+def without_extras(described: dict[str, Any]) -> dict[str, Any]:
+    """Without what would change a count at random or cut it short: dropout, truncation, padding; no special tokens are added.
+
+    >>> without_extras({"model": {"dropout": 0.1}, "truncation": {"max_length": 512}})
+    {'model': {'dropout': None}, 'truncation': None, 'padding': None, 'post_processor': None}
+    """
+    model = described["model"]
+    if "dropout" in model:
+        model = {**model, "dropout": None}
+    return {**described, "model": model, "truncation": None, "padding": None, "post_processor": None}
+
+
+def load_reference(tokenizer_json: bytes, source: str) -> Tokenizer:
+    """The reference that every engine is checked against.
+
+    Raises:
+        IngestError: `tokenizers` refuses the file.
+    """
+    from tokenizers import Tokenizer
+
+    try:
+        with no_panic_message():
+            return guarded(lambda: Tokenizer.from_buffer(tokenizer_json))
+    except NativeFailure as failure:
+        raise IngestError(f"--tokenizer: '{source}' cannot be loaded by tokenizers: {failure}") from None
+
+
+def largest_id(tokenizer: Tokenizer) -> int:
+    """The largest id that the vocabulary can yield."""
+    return max(tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
