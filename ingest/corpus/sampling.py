@@ -20,23 +20,19 @@ BLOCK = 16 * 1024
 
 
 class Held(NamedTuple):
-    """What one drawn block or shard holds.
+    """What one drawn block or file holds.
 
     Attributes:
         size: its stored bytes.
         tokens: tokens of its text.
         text_bytes: bytes of its text.
-        documents: documents of a shard; nothing for a block, whose file is a document.
-        lost_bytes: its stored bytes where they turned out not to be readable, else nothing.
-        lost_files: the share of its file that it is, where that turned out not to be readable.
+        documents: documents of a file; nothing for a block.
     """
 
     size: int
     tokens: int = 0
     text_bytes: int = 0
     documents: int = 0
-    lost_bytes: int = 0
-    lost_files: float = 0
 
 
 def draw(frame_bytes: int, pairs: int, seed: str) -> list[int]:
@@ -63,15 +59,20 @@ class Frame:
     sizes: array[int] = field(default_factory=lambda: array("q"))
 
     def add(self, member: int, size: int) -> None:
-        """Append a unit; one without bytes cannot be drawn."""
-        if size > 0:
-            self.members.append(member)
-            self.sizes.append(size)
+        """Append a unit; one without bytes is never drawn."""
+        self.members.append(member)
+        self.sizes.append(size)
 
     @property
     def bytes(self) -> int:
         """Stored bytes of all units."""
         return int(self.ends[-1]) if len(self.sizes) else 0
+
+    def column(self) -> numpy.ndarray[Any, Any]:
+        """The sizes as an array."""
+        import numpy
+
+        return numpy.array(self.sizes, dtype=numpy.int64)
 
     @property
     def ends(self) -> numpy.ndarray[Any, Any]:
@@ -79,7 +80,7 @@ class Frame:
         import numpy
 
         if self._ends is None or len(self._ends) != len(self.sizes):
-            self._ends = numpy.cumsum(numpy.frombuffer(self.sizes, dtype=numpy.int64)) if self.sizes else numpy.zeros(0)
+            self._ends = numpy.cumsum(self.column())
         return self._ends
 
     _ends: numpy.ndarray[Any, Any] | None = field(default=None, repr=False)

@@ -1,0 +1,117 @@
+"""What a sample says about a corpus: figures with intervals, the breakdown, what was left out, and how it was drawn."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ingest.corpus.breakdown import Row, rows_of
+from ingest.corpus.drawing import Counter, Group, Reader
+from ingest.corpus.estimating import Estimated, Whole, fewer, more
+from ingest.corpus.reading import Reading
+from ingest.corpus.survey import Survey
+from ingest.corpus.terms import Found, Skipped
+from ingest.errors import IngestError
+from ingest.formulas import sampling as formulas
+
+SEEDS = 2**32
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A corpus as a sample shows it.
+
+    Attributes:
+        figures: `tokens`, `corpus_bytes`, `bytes_per_token`, `stored_bytes`, `files`, `documents`, `text_per_stored_byte`,
+            of what is readable, and `unreadable_bytes`; where an interval has no width the figure is exact.
+        folders, extensions: the same figures for parts of the corpus.
+        skipped: files that turned out not to be readable among those that were looked at.
+        parts: lines, rows and members that were left out of files that count.
+        bytes_read: what was moved from storage.
+        seed: the same seed draws the same sample.
+        confidence, tolerance: as asked for.
+        met: whether the intervals of tokens and of bytes per token are as narrow as asked for.
+        design: for each kind of file how it was read.
+    """
+
+    figures: Mapping[str, Estimated]
+    folders: Sequence[Row]
+    extensions: Sequence[Row]
+    skipped: Sequence[Skipped]
+    parts: Sequence[Skipped]
+    bytes_read: int
+    seed: int
+    confidence: float
+    tolerance: float
+    met: bool
+    design: Sequence[Mapping[str, Any]]
+
+
+def sample_corpus(
+    listing: Sequence[Found],
+    reading: Reading,
+    engine: Counter,
+    tolerance: float = 0.005,
+    confidence: float = 0.95,
+    seed: int | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Sampled:
+    """Estimate tokens and bytes per token of a corpus from blocks and files drawn at random.
+
+    Args:
+        listing: the files, in path order.
+        reading: how documents are found in files.
+        engine: counts tokens.
+        tolerance: half the width of the intervals of tokens and of bytes per token, over the estimate.
+        confidence: share of samples whose interval holds the true value.
+        seed: the same seed gives the same answer; random by default.
+        progress: called with the stored bytes read since the last call.
+
+    Raises:
+        IngestError: there is nothing to read.
+    """
+    if not len(listing):
+        raise IngestError("nothing to sample: found no file, expected at least one that holds text")
+    chosen = random.SystemRandom().randrange(SEEDS) if seed is None else seed
+    reader = Reader(listing, reading, engine, progress or (lambda size: None))
+    survey = Survey(reader, str(chosen), tolerance, confidence)
+    survey.run()
+    return Sampled(
+        figures=figures_of(survey.everything(), survey.groups),
+        folders=rows_of(survey, "folders"),
+        extensions=rows_of(survey, "extensions"),
+        skipped=[*survey.counted.skipped, *reader.skipped.values()],
+        parts=[*survey.counted.parts, *reader.parts],
+        bytes_read=reader.bytes_read,
+        seed=chosen,
+        confidence=confidence,
+        tolerance=tolerance,
+        met=survey.met,
+        design=survey.design(),
+    )
+
+
+def figures_of(state: Whole, groups: Sequence[Group]) -> dict[str, Estimated]:
+    """The figures of the whole corpus."""
+    lost = unreadable(state)
+    frame_bytes = sum(group.frame.bytes for group in groups)
+    frame_files = sum(group.files for group in groups)
+    return {
+        "tokens": state.total("tokens"),
+        "corpus_bytes": state.total("text_bytes"),
+        "bytes_per_token": state.ratio("text_bytes", "tokens"),
+        "stored_bytes": fewer(frame_bytes, lost),
+        "files": fewer(frame_files, state.total("lost_files")),
+        "documents": state.total("documents"),
+        "unreadable_bytes": lost,
+    }
+
+
+def unreadable(state: Whole) -> Estimated:
+    """Stored bytes that are not readable; where no draw has shown any, as many as could still have stayed unseen."""
+    found = state.total("lost_bytes")
+    risk = 1 - state.confidence
+    unseen = sum(part.bytes * formulas.unseen_share_high(risk, part.draws) for part in state.parts if part.draws)
+    return found if found.high > found.low else more(found, float(unseen))

@@ -1,0 +1,150 @@
+"""The adaptive loop: draw, look how sure that is, draw what is missing, until the tolerance is met."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from ingest.corpus import exact
+from ingest.corpus.drawing import Group, Reader, pairs_for
+from ingest.corpus.estimating import FEWEST_DRAWS, Part, Whole, half_width
+from ingest.corpus.grouping import Grouping, shards_of
+from ingest.corpus.shards import Totals
+from ingest.formulas import sampling as formulas
+
+#: draws of the first look, enough to know the spread
+PILOT_BLOCKS = 800
+PILOT_FILES = FEWEST_DRAWS
+#: the spread of the first look is itself uncertain
+MARGIN = 1.1
+ROUNDS = 6
+#: where a sample would read more of a group than this, all of it is read
+WORTH_SAMPLING = 0.5
+#: what must be as sure as asked for: totals, and ratios of totals
+PROMISED = (("tokens", ""), ("text_bytes", "tokens"))
+
+
+@dataclass
+class Survey:
+    """One sample on its way.
+
+    Attributes:
+        reader: of the corpus.
+        seed: of the draws.
+        tolerance, confidence: as asked for.
+        drawn: groups of files that are drawn.
+        whole: groups that are read whole, because drawing would not have saved much.
+        counted: what these hold.
+        met: whether the tolerance is met.
+    """
+
+    reader: Reader
+    seed: str
+    tolerance: float
+    confidence: float
+    drawn: list[Group] = field(default_factory=list)
+    whole: list[Group] = field(default_factory=list)
+    counted: Totals = field(default_factory=Totals)
+    met: bool = False
+
+    @cached_property
+    def grouping(self) -> Grouping:
+        """The files, by how they can be drawn."""
+        return Grouping(self.reader.listing)
+
+    def run(self) -> None:
+        """Draw until the tolerance is met."""
+        for group in self.grouping.groups.values():
+            self.grow(group, PILOT_BLOCKS if group.blocks else PILOT_FILES)
+        for _ in range(ROUNDS):
+            state = self.everything()
+            self.met = self.width(state) <= self.tolerance
+            if self.met or not self.drawn:
+                return
+            for group, draws in self.planned(state):
+                self.grow(group, draws)
+        self.met = self.width(self.everything()) <= self.tolerance
+
+    def grow(self, group: Group, draws: float) -> None:
+        """Have so many draws of a group, or read it whole where that costs little more."""
+        if group.bytes_for(draws) > WORTH_SAMPLING * group.frame.bytes:
+            self.read_whole(group)
+            return
+        if group not in self.drawn:
+            self.drawn.append(group)
+        missing = pairs_for(draws - len(group.drawn))
+        if missing > 0:
+            group.extend(missing, self.seed, self.reader)
+
+    def read_whole(self, group: Group) -> None:
+        """Count a group exactly; what was drawn of it before is of no more use."""
+        reader = self.reader
+        for member in group.frame.members:
+            reader.skipped.pop(member, None)
+        shards = shards_of(reader.listing, group.frame.members)
+        for result in exact.count(shards, reader.reading, reader.engine, exact.Open(self.grouping.root), reader.moved):
+            self.counted.merge(result)
+            reader.bytes_read += result.total.bytes_read
+        self.drawn = [other for other in self.drawn if other is not group]
+        self.whole.append(group)
+
+    def everything(self) -> Whole:
+        """The whole corpus as the draws so far show it."""
+        columns = [group.columns(self.reader) for group in self.drawn]
+        total = self.counted.total
+        files_in_blocks = sum(group.files for group in self.drawn if group.blocks)
+        known = {
+            "tokens": total.tokens,
+            "text_bytes": total.text_bytes,
+            "documents": total.documents + files_in_blocks,
+            "lost_bytes": sum(group.frame.bytes for group in self.whole) - total.stored_bytes,
+            "lost_files": sum(group.files for group in self.whole) - total.files,
+        }
+        return Whole([Part(column, column.frame_bytes) for column in columns], known, self.confidence)
+
+    def width(self, state: Whole) -> float:
+        """The widest of the promised intervals, over its figure."""
+        return max(half_width(state.ratio(top, bottom) if bottom else state.total(top)) for top, bottom in PROMISED)
+
+    def planned(self, state: Whole) -> Iterator[tuple[Group, float]]:
+        """Draws of each group, in all, that would meet the tolerance."""
+        plans = [self.plan(state, top, bottom) for top, bottom in PROMISED]
+        yield from zip(list(self.drawn), map(max, zip(*plans, strict=True)), strict=True)
+
+    def plan(self, state: Whole, top: str, bottom: str) -> list[float]:
+        """The same for one promised figure: most draws where files vary most for what a draw costs."""
+        value = state.value(top) / state.value(bottom) if bottom and state.value(bottom) else state.value(top)
+        pairs = state.variances_of_ratio(top, bottom) if bottom and value else state.variances_of_total(top)
+        if not value or not any(column.any() for column in pairs):
+            return [0.0] * len(self.drawn)
+        allowed = formulas.variance_allowed(self.tolerance, value, state.quantile(pairs))
+        spreads = [
+            len(group.drawn) * formulas.sampling_variance(column) for group, column in zip(self.drawn, pairs, strict=True)
+        ]
+        costs = [group.cost_per_draw() for group in self.drawn]
+        rooted = [formulas.rooted_cost(spread, cost) for spread, cost in zip(spreads, costs, strict=True)]
+        return [
+            float(formulas.draws_planned(MARGIN, spread, cost, rooted, allowed))
+            for spread, cost in zip(spreads, costs, strict=True)
+        ]
+
+    @property
+    def groups(self) -> list[Group]:
+        """All groups."""
+        return [*self.drawn, *self.whole]
+
+    def design(self) -> list[Mapping[str, Any]]:
+        """How each group was read."""
+        return [
+            {
+                "files_of": group.name,
+                "unit": "whole" if group in self.whole else "block" if group.blocks else "file",
+                "files": group.files,
+                "stored_bytes": group.frame.bytes,
+                "draws": 0 if group in self.whole else len(group.drawn),
+                "distinct": 0 if group in self.whole else len(group.held),
+            }
+            for group in self.groups
+        ]
