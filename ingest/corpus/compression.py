@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable
 from typing import Protocol
 
-from ingest.corpus.opening import Source, Unreadable
+from ingest.corpus.opening import Lent, Source, Unreadable
 
 #: read from storage at a time
 INPUT_BYTES = 2**20
@@ -127,7 +127,8 @@ class UnfoldedZstd:
         source.seek(0)
         if head and head != MAGIC["zstd"] and head[1:] != ZSTD_SKIPPABLE:
             raise Unreadable(source.path, "other bytes instead of its zstd data")
-        self._stream = pyarrow.CompressedInputStream(pyarrow.PythonFile(source, mode="r"), "zstd") if head else None
+        # Arrow closes what it reads
+        self._stream = pyarrow.CompressedInputStream(pyarrow.PythonFile(Lent(source), mode="r"), "zstd") if head else None
 
     def read(self, size: int, /) -> bytes:
         """Return at most so many bytes; none at the end."""

@@ -184,6 +184,41 @@ class StandardInput:
         self.closed = True
 
 
+class Lent:
+    """A source in the hands of a library that would close it."""
+
+    closed = False
+
+    def __init__(self, source: Source) -> None:
+        self.read = source.read
+        self.seek = source.seek
+        self.tell = source.tell
+
+    def close(self) -> None:
+        """Leave the source to its owner."""
+
+
+def whole_small_file(found: Found, meter: Meter) -> bytes | None:
+    """Return the bytes of a small file of this machine at the least cost, or nothing if it has another size by now.
+
+    Raises:
+        Unreadable: it vanished or may not be read.
+    """
+    try:
+        descriptor = os.open(found.location, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            data = os.read(descriptor, found.stored_bytes + 1)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise Unreadable(found.path, why(error)) from None
+    if len(data) != found.stored_bytes:
+        return None
+    meter.stored_bytes = len(data)
+    meter.bytes_read += len(data)
+    return data
+
+
 def why(error: OSError) -> str:
     """Return an error of the system as a reason.
 
@@ -204,6 +239,11 @@ def is_remote(location: str) -> bool:
     (True, False)
     """
     return "://" in location
+
+
+def is_local(found: Found) -> bool:
+    """Whether a file lies on this machine, or on what is mounted there."""
+    return found.location != STANDARD_INPUT and not is_remote(found.location)
 
 
 def open_found(found: Found, meter: Meter) -> Source:

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from ingest.corpus.compression import Stream, unfolded
 from ingest.corpus.formats.jsonl import read_jsonl
 from ingest.corpus.formats.rows import DEFAULT_FIELD
-from ingest.corpus.formats.text import PIECE_BYTES, read_text
+from ingest.corpus.formats.text import PIECE_BYTES, read_text, whole_characters, why_no_text
 from ingest.corpus.names import kind_by_magic
-from ingest.corpus.opening import Meter, Source, Unreadable, open_found
+from ingest.corpus.opening import Meter, Source, Unreadable, is_local, open_found, whole_small_file
 from ingest.corpus.terms import Found, Note, Piece
 
 __all__ = ["Meter", "Reading", "Unreadable", "read"]
+
+#: enough of a file to tell its format
+HEAD_BYTES = 2**16
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,16 @@ def read(found: Found, reading: Reading, note: Note, meter: Meter | None = None)
     Raises:
         Unreadable: the file cannot be counted; what was yielded of it must be dropped.
     """
-    source = open_found(found, meter or Meter())
+    meter = meter or Meter()
+    if found.format == "text" and not found.compression and found.stored_bytes <= PIECE_BYTES and is_local(found):
+        text = whole_small_file(found, meter)
+        if text is not None and not why_no_text(text):
+            yield Piece(text, True)
+            return
+    yield from _from_source(open_found(found, meter), found, reading, note)
+
+
+def _from_source(source: Source, found: Found, reading: Reading, note: Note) -> Iterator[Piece]:
     try:
         if found.compression or found.format != "text":
             yield from _documents(source, found, reading, note)
@@ -56,9 +68,9 @@ def read(found: Found, reading: Reading, note: Note, meter: Meter | None = None)
 
 
 def _plain(source: Source, found: Found, reading: Reading, note: Note) -> Iterator[Piece]:
-    """Yield the document of a file that is text by its name, or what it really is by its first bytes."""
+    """Yield the document of a file that is text by its name, or what its first bytes say if they are no text."""
     head = source.read(PIECE_BYTES)
-    kind = kind_by_magic(head)
+    kind = kind_by_magic(head) if why_no_text(head[: whole_characters(head[:HEAD_BYTES])]) else None
     if kind is None:
         yield from read_text(source, found.path, head)
     else:

@@ -15,26 +15,35 @@ _LONGEST_TAIL = 3
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-class NotText(Exception):
-    """Bytes that are no text, with the reason."""
+def why_no_text(data: bytes, offset: int = 0) -> str:
+    r"""Return why bytes are no plain text, or nothing if they are; positions count from `offset`.
 
-
-def checked(data: bytes, offset: int = 0) -> None:
-    r"""Refuse bytes that are no plain text.
-
-    Raises:
-        NotText: they hold a NUL, or are not UTF-8; positions count from `offset`.
-
-    >>> checked(b"caf\xc3\xa9")
+    >>> why_no_text(b"caf\xc3\xa9"), why_no_text(b"a\0b"), why_no_text(b"caf\xe9", 100)
+    ('', 'binary: a NUL at byte 1', 'not UTF-8 at byte 103')
     """
-    if data.startswith(_UTF16) and offset == 0:
-        raise NotText("not UTF-8: it begins like UTF-16")
     if b"\0" in data:
-        raise NotText(f"binary: a NUL at byte {offset + data.index(0)}")
+        if data.startswith(_UTF16) and offset == 0:
+            return "not UTF-8: it begins like UTF-16"
+        return f"binary: a NUL at byte {offset + data.index(0)}"
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise NotText(f"not UTF-8 at byte {offset + error.start}") from None
+        return f"not UTF-8 at byte {offset + error.start}"
+    return ""
+
+
+class NotText(Exception):
+    """Bytes that are no plain text, with the reason."""
+
+
+def checked(data: bytes, offset: int = 0) -> None:
+    """Refuse bytes that are no plain text; positions count from `offset`.
+
+    Raises:
+        NotText: they hold a NUL, or are not UTF-8.
+    """
+    if reason := why_no_text(data, offset):
+        raise NotText(reason)
 
 
 def whole_characters(data: bytes) -> int:
@@ -73,15 +82,9 @@ def read_text(stream: Stream, path: str, head: bytes = b"") -> Iterator[Piece]:
     while data:
         following = stream.read(PIECE_BYTES)
         cut = whole_characters(data) if following else len(data)
-        _check(data[:cut], offset, path)
+        if reason := why_no_text(data[:cut], offset):
+            raise Unreadable(path, reason)
         yield Piece(data[:cut], not following)
         offset, data = offset + cut, data[cut:] + following
     if not offset:
         yield Piece(b"", True)
-
-
-def _check(data: bytes, offset: int, path: str) -> None:
-    try:
-        checked(data, offset)
-    except NotText as error:
-        raise Unreadable(path, str(error)) from None
