@@ -1,0 +1,152 @@
+"""Where a vocabulary's texts may be cut, told from how it normalizes text and cuts it into words."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from ingest.corpus.cutting import BEFORE_BLANK, BEFORE_SPACE, BEFORE_STOP, INSTEAD_OF_SPACE, Cuts
+from ingest.corpus.rank_files import PATTERNS
+from ingest.corpus.vocabulary import Vocabulary
+
+#: how SentencePiece spells a space
+SPACE = "▁"
+
+#: patterns that published vocabularies cut by, each read from left to right and none looking back
+KNOWN_PATTERNS = frozenset(
+    (
+        *PATTERNS.values(),
+        r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+        PATTERNS["cl100k"].replace(r"\p{N}{1,3}", r"\p{N}"),  # Qwen
+        PATTERNS["o200k"].replace(r"\p{N}{1,3}", r"\p{N}").replace(r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?", ""),  # Mistral
+        # DeepSeek cuts three times
+        r"\p{N}{1,3}",
+        "[一-龥\u3040-ゟ゠-ヿ]+",
+        r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^"""
+        "\r\n"
+        r"""\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+["""
+        "\r\n"
+        r"""]*|\s*["""
+        "\r\n"
+        r"""]+|\s+(?!\S)|\s+""",
+    )
+)
+
+#: those that alone end a word where a stop follows a letter; the others only cut further
+_CUT_FURTHER = frozenset((r"\p{N}{1,3}", "[一-龥\u3040-ゟ゠-ヿ]+"))
+
+#: normalizers that change no letter because of what stands beyond the space after it
+_LOCAL_NORMALIZERS = frozenset(("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "BertNormalizer", "Precompiled", "Nmt"))
+
+
+def places_of(vocabulary: Vocabulary) -> Cuts | None:
+    """Where texts may be cut, or nothing where that is not known."""
+    if not vocabulary.tokenizer_json:
+        return None
+    described = json.loads(vocabulary.tokenizer_json)
+    if any(reaches_over_a_space(token) for token in described.get("added_tokens") or []):
+        return None
+    normalizers = members(described.get("normalizer"), "normalizers")
+    words = members(described.get("pre_tokenizer"), "pretokenizers")
+    if any(spells_spaces(normalizer) for normalizer in normalizers) or any(kind(word) == "Metaspace" for word in words):
+        return places_between_spelled_spaces(described["model"], normalizers, words)
+    if not all(kind(normalizer) in _LOCAL_NORMALIZERS for normalizer in normalizers):
+        return None
+    return places_between_words(words)
+
+
+def places_between_words(words: list[dict[str, Any]]) -> Cuts | None:
+    """Where byte-level vocabularies and those that cut at blanks may be cut."""
+    ends = [end_of_words(word) for word in words]
+    if not words or "unknown" in ends:
+        return None
+    if any(word.get("add_prefix_space") for word in words):
+        return BEFORE_SPACE if len(words) == 1 else None
+    if "stop" in ends:
+        return BEFORE_STOP
+    return BEFORE_BLANK if "blank" in ends else None
+
+
+def end_of_words(word: dict[str, Any]) -> str:
+    """Where one step ends words for certain: before a `stop`, before a `blank`, `further` within words, or `unknown`."""
+    if kind(word) == "ByteLevel":
+        return "stop" if word.get("use_regex", True) else "further"
+    if kind(word) in ("Whitespace", "BertPreTokenizer"):
+        return "stop"
+    if kind(word) == "WhitespaceSplit":
+        return "blank"
+    if kind(word) in ("Digits", "Punctuation"):
+        return "further"
+    return end_by_pattern(word) if kind(word) == "Split" else "unknown"
+
+
+def end_by_pattern(word: dict[str, Any]) -> str:
+    """The same for a step that cuts by a pattern."""
+    pattern = word.get("pattern", {}).get("Regex")
+    if pattern not in KNOWN_PATTERNS or word.get("behavior") != "Isolated" or word.get("invert"):
+        return "unknown"
+    return "further" if pattern in _CUT_FURTHER else "stop"
+
+
+def places_between_spelled_spaces(
+    model: dict[str, Any], normalizers: list[dict[str, Any]], words: list[dict[str, Any]]
+) -> Cuts | None:
+    """Where vocabularies may be cut that spell a space as a character of its own."""
+    if not all(is_local_or_spells(normalizer) for normalizer in normalizers) or len(words) > 1:
+        return None
+    split_at_spaces = any(kind(word) == "Metaspace" and word.get("split", True) for word in words)
+    if not split_at_spaces and not no_token_reaches_over_a_space(model):
+        return None
+    if any(kind(word) not in ("Metaspace", "Split") for word in words):
+        return None
+    return INSTEAD_OF_SPACE if any(kind(normalizer) == "Prepend" for normalizer in normalizers) else BEFORE_SPACE
+
+
+def is_local_or_spells(normalizer: dict[str, Any]) -> bool:
+    """Whether a normalizer changes nothing at a space between letters but the way it is spelled."""
+    if kind(normalizer) == "Prepend":
+        return bool(normalizer.get("prepend") == SPACE)
+    if kind(normalizer) == "Strip":
+        return not normalizer.get("strip_left")
+    runs = normalizer.get("pattern") == {"Regex": " {2,}"} and normalizer.get("content") in (" ", SPACE)
+    return kind(normalizer) in _LOCAL_NORMALIZERS or spells_spaces(normalizer) or (kind(normalizer) == "Replace" and runs)
+
+
+def spells_spaces(normalizer: dict[str, Any]) -> bool:
+    """Whether a normalizer writes a space as SentencePiece does."""
+    return (
+        kind(normalizer) == "Replace"
+        and normalizer.get("pattern") == {"String": " "}
+        and normalizer.get("content") == SPACE
+    )
+
+
+def no_token_reaches_over_a_space(model: dict[str, Any]) -> bool:
+    """Whether no token has a space after another character: then none lies on both sides of a space between letters."""
+    vocab = model.get("vocab") or {}
+    pieces = list(vocab) if isinstance(vocab, dict) else [piece for piece, _ in vocab]
+    return SPACE in pieces and not any(SPACE in piece.lstrip(SPACE) for piece in pieces)
+
+
+def reaches_over_a_space(token: dict[str, Any]) -> bool:
+    """Whether a token that is looked for in the text holds a place where it might be cut, or takes the space after it."""
+    return bool(token.get("rstrip")) or re.search(r"\w[\s,.;:!?。、！，？]", token["content"]) is not None
+
+
+def members(step: dict[str, Any] | None, name: str) -> list[dict[str, Any]]:
+    """The steps of a sequence, sequences within it included.
+
+    >>> members({"type": "Sequence", "normalizers": [{"type": "NFC"}]}, "normalizers")
+    [{'type': 'NFC'}]
+    """
+    if not step:
+        return []
+    if kind(step) != "Sequence":
+        return [step]
+    return [inner for outer in step.get(name) or [] for inner in members(outer, name)]
+
+
+def kind(step: dict[str, Any]) -> str:
+    """What a step is called."""
+    return str(step.get("type"))
