@@ -41,9 +41,13 @@ def answer_page(answer: Answer) -> Page:
         sections.append(Section("Not known", lines=tuple(f"{', '.join(names)}: {why}" for why, names in reasons.items())))
     assumed = tuple(_assumption(item) for item in answer.assumptions)
     sections.append(Section(f"Assumptions ({len(assumed)})", lines=assumed))
-    cited = tuple(f"{item['id']}: {item['title']}" + _place(item["where"]) for item in answer.sources)
-    sections.append(Section("Sources", lines=cited))
-    return Page(answer.title, tuple(sections), _flat(answer))
+    sections.append(Section("Sources", lines=source_lines(answer)))
+    return Page(answer.title, tuple(sections), flat_rows(answer))
+
+
+def source_lines(answer: Answer) -> tuple[str, ...]:
+    """The sources, one a line, with the places."""
+    return tuple(f"{item['id']}: {item['title']}" + _place(item["where"]) for item in answer.sources)
 
 
 def _label(name: str) -> str:
@@ -76,7 +80,7 @@ def _place(where: str) -> str:
     return f", {where if len(where) <= 100 else where[:97] + '…'}" if where else ""
 
 
-def _flat(answer: Answer) -> tuple[tuple[object, ...], ...]:
+def flat_rows(answer: Answer) -> tuple[tuple[object, ...], ...]:
     """Results, then the tables, one value per row in base units."""
     rows: list[tuple[object, ...]] = [("table", "row", "name", "value", "unit")]
     rows += [("results", "", name, item.value, item.unit) for name, item in answer.results.items()]

@@ -1,0 +1,58 @@
+"""Reading ahead: what an iterator yields is made in a thread of its own while the last of it is used."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+
+class _End:
+    """The iterator is done, or failed."""
+
+    def __init__(self, error: BaseException | None) -> None:
+        self.error = error
+
+
+def read_ahead(items: Iterator[Item], depth: int) -> Iterator[Item]:
+    """Yield what an iterator yields, made up to `depth` items ahead.
+
+    The thread ends with the last item, with the first error, which is raised here, or when this generator is closed.
+
+    >>> list(read_ahead(iter("abc"), 2))
+    ['a', 'b', 'c']
+    """
+    waiting: queue.Queue[Item | _End] = queue.Queue(depth)
+    closed = threading.Event()
+
+    def hand_over(item: Item | _End) -> bool:
+        while not closed.is_set():
+            try:
+                waiting.put(item, timeout=0.1)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def work() -> None:
+        error = None
+        try:
+            for item in items:
+                if not hand_over(item):
+                    return
+        except BaseException as raised:  # whatever it is belongs to who asked for the items
+            error = raised
+        hand_over(_End(error))
+
+    thread = threading.Thread(target=work, name="ingest-reader", daemon=True)
+    thread.start()
+    try:
+        while not isinstance(item := waiting.get(), _End):
+            yield item
+        if item.error is not None:
+            raise item.error
+    finally:
+        closed.set()

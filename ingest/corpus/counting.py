@@ -1,0 +1,135 @@
+"""An exact count of a listing: estimated after a second, kept in a ledger, interrupted at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ingest import __version__
+from ingest.corpus.ledger import Ledger
+from ingest.corpus.progress import Progress
+from ingest.corpus.reading import Meter, Reading, Unreadable, read
+from ingest.corpus.shards import Shard, Totals, shards_of
+from ingest.corpus.spread import Runner, Task
+from ingest.corpus.terms import Found
+from ingest.units import display
+
+if TYPE_CHECKING:
+    from ingest.corpus.listing import Listing
+
+#: The rate is known well enough after this time.
+PROBE_SECONDS = 1.0
+#: The engine is checked on text from as many places, and as much from each.
+PROOF_FILES, PROOF_BYTES = 16, 64 * 1024
+
+
+class TooLong(Exception):
+    """Counting everything would take longer than allowed."""
+
+
+class Counting:
+    """An exact count on its way.
+
+    Args:
+        listing: what is counted.
+        progress: where it is told.
+        limit: seconds that it may take; None allows any time.
+    """
+
+    def __init__(self, listing: Listing, progress: Progress, limit: float | None) -> None:
+        self.listing, self.progress, self.limit = listing, progress, limit
+        self.totals = Totals()
+        self.totals.skip(listing.skipped)
+        self.probed = False
+
+    def run(self, runner: Runner, ledger: Ledger | None) -> None:
+        """Count every shard that the ledger does not know.
+
+        Raises:
+            TooLong: the first second shows that it would take longer than the limit.
+        """
+        done = ledger.done if ledger else {}
+        known = sum(one.total.stored_bytes for one in done.values())
+        for counted in list(done.values()):
+            self.totals.add(counted)
+        if ledger is not None and done:
+            self.progress.say(f"taking up '{ledger.path}': {len(done):,} shards with {display(known, 'B')} are known")
+        self.progress.begin(self.listing.total_bytes, known)
+        try:
+            with closing(runner.run(self._starting(ledger), self.moved)) as results:
+                for counted in results:
+                    if ledger is not None:
+                        ledger.finished(counted)
+                    self.totals.add(counted)
+        finally:
+            self.progress.clear()
+
+    def _starting(self, ledger: Ledger | None) -> Iterator[Shard]:
+        done = frozenset(ledger.done) if ledger else frozenset()
+        for shard in shards_of(self.listing, self.listing.sizes, done):
+            if ledger is not None:
+                ledger.started(shard.number)
+            yield shard
+
+    def moved(self, size: int) -> None:
+        """So many stored bytes more have been dealt with; once the rate is known, say what the whole takes."""
+        self.progress.moved(size)
+        if self.probed or self.progress.seconds < PROBE_SECONDS or not self.progress.total:
+            return
+        self.probed = True
+        whole = self.progress.seconds + self.progress.seconds_left
+        took = f"about {display(whole, 's')} for {display(self.progress.total, 'B', binary=False)} exactly"
+        if self.limit is not None and whole > self.limit:
+            self.progress.say(f"{took}: measuring a sample instead; --exact counts everything")
+            raise TooLong
+        self.progress.say(took)
+
+    def interrupted(self, runner: Runner) -> str:
+        """Take what is known of the shards under way; return how much of the corpus that is."""
+        self.totals.settle()
+        unfinished = runner.unfinished()
+        if unfinished is not None:
+            self.totals.merge(unfinished)
+        files, of_all = self.totals.total.files, len(self.listing)
+        return f"interrupted after {files:,} of {of_all:,} files: everything here is of those alone"
+
+
+def identity(listing: Listing, task: Task) -> dict[str, Any]:
+    """What a ledger belongs to."""
+    return {
+        "manifest": listing.manifest_hash(),
+        "vocabulary": task.vocabulary.sha256,
+        "options": repr(task.reading),
+        "version": __version__,
+    }
+
+
+def open_ledger(path: str | Path | None, listing: Listing, task: Task) -> Ledger | None:
+    """The ledger that `--resume` names."""
+    return Ledger(path, identity(listing, task)) if path is not None else None
+
+
+def proof_of(listing: Sequence[Found], reading: Reading) -> tuple[bytes, ...]:
+    """Text from all over the corpus, about a megabyte, on which an engine has to show that it is exact.
+
+    Standard input cannot be read twice and gives none.
+    """
+    step = max(len(listing) // PROOF_FILES, 1)
+    places = [listing[place] for place in range(0, len(listing), step)]
+    return tuple(text for found in places if found.location != "-" and (text := _beginning(found, reading)))
+
+
+def _beginning(found: Found, reading: Reading) -> bytes:
+    """The first text of a file; nothing of one that cannot be read, which counting will name."""
+    held: list[bytes] = []
+    try:
+        with closing(read(found, reading, lambda _: None, Meter())) as pieces:
+            for piece in pieces:
+                held.append(piece.text)
+                if sum(map(len, held)) >= PROOF_BYTES:
+                    break
+    except Unreadable:
+        return b""
+    return b" ".join(held)[:PROOF_BYTES].decode("utf-8", "ignore").encode("utf-8")

@@ -1,0 +1,253 @@
+"""Exact counting: shards in, tallies out; files are read ahead in a thread while the engine counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, Protocol
+
+from ingest.corpus.ahead import read_ahead
+from ingest.corpus.cutting import Cuts
+from ingest.corpus.groups import extension_of, folder_of
+from ingest.corpus.reading import Meter, Reading, Unreadable, read
+from ingest.corpus.ready import Ready, ready
+from ingest.corpus.shards import SHARD_GROUPS, Counted, Shard, Sums
+from ingest.corpus.terms import Found, Skipped, Tally
+
+#: Text handed to the engine at once: enough for all its threads, little beside its own memory.
+BATCH_BYTES = 16 * 2**20
+BATCHES_AHEAD = 2
+#: Lines, rows and members of one file that are named; the rest is one line with their number.
+NAMED_PARTS = 100
+
+
+class Counter(Protocol):
+    """What an engine does."""
+
+    def count(self, texts: list[bytes]) -> list[int]:
+        """Tokens of each text."""
+
+
+class Read(NamedTuple):
+    """A file that was read to its end, or was not; its text and tokens are still to be summed."""
+
+    found: Found
+    tally: Tally
+    skipped: Skipped | None
+    parts: tuple[Skipped, ...]
+
+
+class Portion(NamedTuple):
+    """Texts of one file within a batch.
+
+    Attributes:
+        texts: how many.
+        size: their bytes.
+        read: the file, where these are its last texts.
+    """
+
+    texts: int
+    size: int
+    read: Read | None
+
+
+class Batch(NamedTuple):
+    """Texts for the engine, in file order, and whose they are; `ends` names the shard that they complete."""
+
+    texts: list[bytes]
+    portions: list[Portion]
+    ends: Shard | None
+
+
+class Parts:
+    """The lines, rows and members that a reader leaves out of one file: a bounded number is named."""
+
+    def __init__(self) -> None:
+        self.named: list[Skipped] = []
+        self.more = 0
+
+    def note(self, skipped: Skipped) -> None:
+        """Take one."""
+        if len(self.named) < NAMED_PARTS:
+            self.named.append(skipped)
+        else:
+            self.more += 1
+
+    def listed(self, path: str) -> tuple[Skipped, ...]:
+        """All of them, the unnamed as one."""
+        rest = [Skipped(path, f"{self.more:,} more like these")] if self.more else []
+        return (*self.named, *rest)
+
+
+class Filling:
+    """The batch that is being filled.
+
+    Attributes:
+        held: text bytes in it.
+        documents: of the file that is being read.
+        refused: why a document of it does not count.
+    """
+
+    def __init__(self) -> None:
+        self.documents, self.refused = 0, ""
+        self._empty()
+
+    def _empty(self) -> None:
+        self.texts: list[bytes] = []
+        self.portions: list[Portion] = []
+        self.held = self.first = self.size = 0
+        #: where the open document's texts begin; None where some are in an earlier batch
+        self.document: int | None = None
+        self.document_size = 0
+
+    def begin_file(self) -> None:
+        """The next texts are of another file."""
+        self.documents, self.refused = 0, ""
+        self.document, self.document_size = len(self.texts), 0
+
+    def add(self, part: Ready, path: str) -> None:
+        """Take texts of the open file.
+
+        Raises:
+            Unreadable: a document has to be dropped of which texts are in an earlier batch.
+        """
+        if part.refused:
+            self._drop_document(path, part.refused)
+        self.texts += part.texts
+        self.held += part.size
+        self.size += part.size
+        self.document_size += part.size
+        if part.ends:
+            self.documents += not part.refused
+            self.document, self.document_size = len(self.texts), 0
+
+    def _drop_document(self, path: str, refused: str) -> None:
+        if self.document is None:
+            raise Unreadable(path, refused)
+        del self.texts[self.document :]
+        self.held -= self.document_size
+        self.size -= self.document_size
+        self.refused = refused
+
+    def close(self, read: Read | None) -> None:
+        """What has come since the last portion is a portion."""
+        self.portions.append(Portion(len(self.texts) - self.first, self.size, read))
+        self.first, self.size = len(self.texts), 0
+
+    def hand_over(self, ends: Shard | None) -> Batch:
+        """The batch; an empty one takes its place."""
+        batch = Batch(self.texts, self.portions, ends)
+        self._empty()
+        return batch
+
+
+def batches(shards: Iterable[Shard], reading: Reading, cuts: Cuts | None) -> Iterator[Batch]:
+    """Read shards into batches of about `BATCH_BYTES`; a batch never holds two shards."""
+    filling = Filling()
+    for shard in shards:
+        for found in shard.found:
+            parts, meter, skipped = Parts(), Meter(), None
+            filling.begin_file()
+            try:
+                for part in ready(read(found, reading, parts.note, meter), cuts):
+                    filling.add(part, found.path)
+                    if part.refused:
+                        parts.note(Skipped(found.path, f"a document after {filling.documents:,} others: {part.refused}"))
+                    if filling.held >= BATCH_BYTES:
+                        filling.close(None)
+                        yield filling.hand_over(None)
+                if filling.refused and not filling.documents:
+                    skipped = Skipped(found.path, filling.refused)
+            except Unreadable as error:
+                skipped = Skipped(error.path, error.reason)
+            tally = Tally(1, filling.documents, meter.stored_bytes, bytes_read=meter.bytes_read)
+            kept = Tally(bytes_read=meter.bytes_read) if skipped else tally
+            filling.close(Read(found, kept, skipped, parts.listed(found.path)))
+        yield filling.hand_over(shard)
+
+
+class Open:
+    """What has been counted of the shard that is under way."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin a shard."""
+        self.total = Sums(1)
+        self.folders, self.extensions = Sums(SHARD_GROUPS), Sums(SHARD_GROUPS)
+        self.skipped: list[Skipped] = []
+        self.parts: list[Skipped] = []
+        self.file_tokens = self.file_bytes = 0
+
+    def add(self, batch: Batch, counts: list[int]) -> None:
+        """Take the tokens of a batch."""
+        start = 0
+        for portion in batch.portions:
+            end = start + portion.texts
+            self.file_tokens += sum(counts[start:end])
+            self.file_bytes += portion.size
+            start = end
+            if portion.read is not None:
+                self.close_file(portion.read)
+
+    def close_file(self, read: Read) -> None:
+        """A file that was not read to its end gives nothing but its name and what reading it moved."""
+        if read.skipped is None:
+            tally = read.tally._replace(text_bytes=self.file_bytes, tokens=self.file_tokens)
+            self.parts += read.parts
+        else:
+            tally = read.tally
+            self.skipped.append(read.skipped)
+        self.total.add("", tally)
+        self.folders.add(folder_of(read.found.path, self.root), tally)
+        self.extensions.add(extension_of(read.found.path), tally)
+        self.file_tokens = self.file_bytes = 0
+
+    def counted(self, number: int) -> Counted:
+        """The shard so far."""
+        total = self.total.tallies().get("", Tally())
+        groups = self.folders.tallies(), self.extensions.tallies()
+        return Counted(number, total, *groups, tuple(self.skipped), tuple(self.parts))
+
+    def unfinished(self) -> Counted:
+        """The shard so far, with the text counted of a file that has not ended."""
+        rest = Tally(text_bytes=self.file_bytes, tokens=self.file_tokens, bytes_read=self.file_bytes)
+        done = self.counted(-1)
+        return done._replace(total=done.total.plus(rest))
+
+
+def count(
+    shards: Iterable[Shard],
+    reading: Reading,
+    cuts: Cuts | None,
+    engine: Counter,
+    under_way: Open,
+    moved: Callable[[int], object],
+) -> Iterator[Counted]:
+    """Count shards, one after the other.
+
+    Args:
+        shards: what to count.
+        reading: how documents are found in files.
+        cuts: where the vocabulary's texts may be cut.
+        engine: counts tokens.
+        under_way: holds what is known of the shard that is not done.
+        moved: called with the stored bytes that have been dealt with since the last call.
+    """
+    ahead = read_ahead(batches(shards, reading, cuts), BATCHES_AHEAD)
+    try:
+        told = 0
+        for batch in ahead:
+            counts = engine.count(batch.texts) if batch.texts else []
+            under_way.add(batch, counts)
+            for portion in batch.portions:
+                left = portion.read.found.stored_bytes - told if portion.read else 0
+                step = left if portion.read else portion.size
+                told = 0 if portion.read else told + step
+                moved(step)
+            if batch.ends is not None:
+                yield under_way.counted(batch.ends.number)
+                under_way.clear()
+    finally:
+        ahead.close()  # type: ignore[attr-defined]

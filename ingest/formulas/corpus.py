@@ -1,0 +1,89 @@
+"""A corpus of text: its size on storage, as text and as tokens."""
+
+from ingest.expression import Num
+from ingest.formula import formula, leaf
+
+leaf("corpus_bytes", "B", "Text of the corpus, as UTF-8.", above=False, whole=True)
+leaf(
+    "stored_bytes",
+    "B",
+    "What storage holds of the files that were counted; compressed where they are.",
+    above=False,
+    whole=True,
+)
+leaf("bytes_read", "B", "What was moved from storage for the measurement.", above=False, whole=True)
+leaf("tokens", "token", "Tokens of the text.", above=False)
+leaf("files", "file", "Files that were counted.", above=False, whole=True)
+leaf("files_skipped", "file", "Files that were left out, each named with the reason.", above=False, whole=True)
+leaf("parts_skipped", "1", "Lines, rows and members left out of files that were counted.", above=False, whole=True)
+leaf("documents", "sample", "Documents: lines, rows, members or files, by format.", above=False, whole=True)
+
+
+@formula(unit="B/token", source="definition")
+def bytes_per_token(corpus_bytes: Num, tokens: Num) -> Num:
+    """Text bytes that one token stands for: totals over totals, never a mean of ratios.
+
+    >>> bytes_per_token(550_577_017, 168_282_945)
+    3.2717...
+    """
+    return corpus_bytes / tokens
+
+
+@formula(unit="B", source="definition")
+def tokenized_bytes(tokens: Num, token_id_bytes: Num) -> Num:
+    """The same corpus as ids in an array, as training reads it.
+
+    >>> tokenized_bytes(168_282_945, 4)
+    673131780
+    """
+    return tokens * token_id_bytes
+
+
+@formula(unit="1", source="definition")
+def stored_share(stored_bytes: Num, corpus_bytes: Num) -> Num:
+    """Stored bytes for each byte of text: below one where files are compressed.
+
+    >>> stored_share(25, 100)
+    0.25
+    """
+    return stored_bytes / corpus_bytes
+
+
+@formula(unit="1", source="definition")
+def tokenized_share(tokenized_bytes: Num, stored_bytes: Num) -> Num:
+    """Bytes of ids for each stored byte: what the tokenized copy adds.
+
+    >>> tokenized_share(673_131_780, 550_577_017)
+    1.2226...
+    """
+    return tokenized_bytes / stored_bytes
+
+
+@formula(unit="token/sample", source="definition")
+def tokens_per_document(tokens: Num, documents: Num) -> Num:
+    """Mean length of a document in tokens.
+
+    >>> tokens_per_document(168_282_945, 45_606)
+    3689.9...
+    """
+    return tokens / documents
+
+
+@formula(unit="B/sample", source="definition")
+def bytes_per_document(corpus_bytes: Num, documents: Num) -> Num:
+    """Mean length of a document as text.
+
+    >>> bytes_per_document(550_577_017, 45_606)
+    12072.4...
+    """
+    return corpus_bytes / documents
+
+
+@formula(unit="B/file", source="definition")
+def stored_bytes_per_file(stored_bytes: Num, files: Num) -> Num:
+    """Mean size of a file on storage.
+
+    >>> stored_bytes_per_file(550_577_017, 45_606)
+    12072.4...
+    """
+    return stored_bytes / files

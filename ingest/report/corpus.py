@@ -1,0 +1,73 @@
+"""The page of a measured corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ingest.estimate import Quantity
+from ingest.report.answers import flat_rows, source_lines
+from ingest.report.page import Page, Section
+from ingest.units import display, exact
+
+if TYPE_CHECKING:
+    from ingest.corpus.measured import Measured
+
+#: rows of a table that a page shows; JSON and CSV have all
+SHOWN = 10
+BREAKDOWN = {"folders": "By folder", "extensions": "By extension"}
+LEFT_OUT = {"files_skipped": "Files skipped", "parts_skipped": "Left out of files that count"}
+
+
+def corpus_page(answer: Measured) -> Page:
+    """Results with their intervals, the breakdown, what was left out, and with what it was measured."""
+    rows = tuple((name.replace("_", " "), *_value(item)) for name, item in answer.results.items())
+    ranged = any(item.low is not None for item in answer.results.values())
+    columns = ("", "", "from", "to") if ranged else ("", "")
+    sections = [Section("", columns, tuple(row if ranged else row[:2] for row in rows))]
+    sections += [_breakdown(title, answer.tables[name]) for name, title in BREAKDOWN.items() if name in answer.tables]
+    sections += [_left_out(title, answer.tables[name]) for name, title in LEFT_OUT.items() if name in answer.tables]
+    sections.append(Section("Measured with", lines=tuple(_with(answer))))
+    sections.append(Section("Sources", lines=source_lines(answer)))
+    title = f"{answer.title}: PARTIAL, {answer.partial}" if answer.partial else answer.title
+    return Page(title, tuple(section for section in sections if section.rows or section.lines), flat_rows(answer))
+
+
+def _value(item: Quantity) -> tuple[str, str, str]:
+    low, high = ("" if end is None else _shown(end, item.unit) for end in (item.low, item.high))
+    return _shown(item.value, item.unit), low, high
+
+
+def _shown(value: float, unit: str) -> str:
+    return exact(round(value)) if unit in ("token", "file", "sample") else display(value, unit)
+
+
+def _breakdown(title: str, rows: Sequence[Mapping[str, Any]]) -> Section:
+    kind = next(iter(rows[0]))
+    columns = (kind, "files", "stored", "text", "tokens", "B/token")
+    shown = tuple(_row(kind, row) for row in rows[:SHOWN])
+    return Section(title, columns, shown, _more(len(rows)))
+
+
+def _row(kind: str, row: Mapping[str, Any]) -> tuple[str, ...]:
+    sizes = (display(row[name], "B", binary=False) for name in ("stored_bytes", "corpus_bytes"))
+    ratio = row["bytes_per_token"]
+    return (row[kind], exact(row["files"]), *sizes, exact(row["tokens"]), "" if ratio is None else f"{ratio:.3f}")
+
+
+def _left_out(title: str, rows: Sequence[Mapping[str, Any]]) -> Section:
+    lines = tuple(f"{row['path']}: {row['reason']}" if row["path"] else str(row["reason"]) for row in rows[:SHOWN])
+    return Section(f"{title} ({len(rows):,})", lines=lines + _more(len(rows)))
+
+
+def _more(rows: int) -> tuple[str, ...]:
+    return (f"… and {rows - SHOWN:,} more; --format json has all",) if rows > SHOWN else ()
+
+
+def _with(answer: Measured) -> list[str]:
+    used = answer.tokenizer
+    return [
+        f"tokenizer {used['name']}, {used['size']:,} ids, {used['source']}, sha256 {used['sha256'][:16]}…",
+        f"engine {answer.engine}, {answer.date}",
+        f"files {answer.manifest_hash[:23]}…",
+    ]
