@@ -5,29 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import Protocol
 
-from ingest.corpus.cutting import cut
+from ingest.corpus import exact
+from ingest.corpus.cutting import Cuts
 from ingest.corpus.estimating import Drawn
 from ingest.corpus.formats.text import why_no_text
-from ingest.corpus.reading import Meter, Reading, Unreadable, read, read_block
+from ingest.corpus.reading import Reading, Unreadable, read_block
 from ingest.corpus.sampling import BLOCK, Frame, Held, block_at, draw, whole_characters
+from ingest.corpus.shards import Counted, Shard
 from ingest.corpus.terms import Found, Skipped
 
-#: text handed to the engine at once
-BATCH_BYTES = 8 * 2**20
+#: blocks handed to the engine at once
+BATCH_BLOCKS = 512
 #: what a draw is known by: the unit, and where in it a block begins
 Key = tuple[int, int]
 #: lines and members left out that are named
 NAMED = 1000
-
-
-class Counter(Protocol):
-    """What an engine does."""
-
-    def count(self, texts: list[bytes]) -> list[int]:
-        """Tokens of each text."""
 
 
 @dataclass
@@ -38,15 +31,17 @@ class Reader:
         listing: the files.
         reading: how documents are found in files.
         engine: counts tokens.
-        moved: called with the stored bytes that were read.
-        bytes_read: their sum.
+        cuts: where its vocabulary lets a long document be cut.
+        moved: called with the stored bytes that were dealt with.
+        bytes_read: what was moved from storage.
         skipped: by place in the listing, the files that turned out not to be readable.
         parts: lines, rows and members left out of files that count.
     """
 
     listing: Sequence[Found]
     reading: Reading
-    engine: Counter
+    engine: exact.Counter
+    cuts: Cuts | None
     moved: Callable[[int], object]
     bytes_read: int = 0
     skipped: dict[int, Skipped] = field(default_factory=dict)
@@ -57,14 +52,11 @@ class Reader:
         self.bytes_read += size
         self.moved(size)
 
-    def leave_out(self, member: int, error: Unreadable) -> None:
-        """A file is not readable."""
-        self.skipped[member] = Skipped(error.path, error.reason)
-
-    def note(self, skipped: Skipped) -> None:
-        """A part of a file is not readable."""
-        if len(self.parts) < NAMED:
-            self.parts.append(skipped)
+    def count(self, shards: Iterable[Shard], root: str = "") -> Iterator[Counted]:
+        """Count files exactly."""
+        for counted in exact.count(shards, self.reading, self.cuts, self.engine, exact.Open(root), self.moved):
+            self.bytes_read += counted.total.bytes_read
+            yield counted
 
 
 @dataclass
@@ -111,44 +103,53 @@ class Group:
         places = self.frame.locate(draw(self.frame.bytes, pairs, f"{seed} {self.name} {len(self.drawn)}"))
         keys = [(unit, block_at(offset, self.frame.sizes[unit])[0] if self.blocks else 0) for unit, offset in places]
         new = sorted(set(keys) - self.held.keys())
-        texts = chain.from_iterable((self.block if self.blocks else self.file)(key, reader) for key in new)
-        for key, held in counted(texts, reader.engine):
-            self.held[key] = held
+        self.held.update(self.fetch(new, reader))
         self.drawn += keys
 
-    def block(self, key: Key, reader: Reader) -> Iterator[Text]:
-        """The text of a block.
+    def fetch(self, keys: Sequence[Key], reader: Reader) -> Iterator[tuple[Key, Held]]:
+        """Read and count what was drawn."""
+        if not self.blocks:
+            yield from self.files_drawn(keys, reader)
+            return
+        refused: list[Key] = []
+        for start in range(0, len(keys), BATCH_BLOCKS):
+            batch = keys[start : start + BATCH_BLOCKS]
+            texts = [self.block_text(key, reader) for key in batch]
+            counts = iter(reader.engine.count([text for text in texts if text is not None]))
+            for key, text in zip(batch, texts, strict=True):
+                size = block_at(key[1], self.frame.sizes[key[0]])[1]
+                if text is None:
+                    refused.append(key)
+                else:
+                    yield key, Held(size, next(counts), size)
+        yield from self.files_drawn(refused, reader)
 
-        Where it is none, its file is read as exact counting would read it: as what it is in spite of its name, or not at all.
-        """
+    def block_text(self, key: Key, reader: Reader) -> bytes | None:
+        """The text of a block; None where it is none, and its file has to be read to see what it is."""
         unit, start = key
         size = block_at(start, self.frame.sizes[unit])[1]
         try:
             raw = read_block(reader.listing[self.frame.members[unit]], start, size + 3)
-            text = whole_characters(raw, size, first=start == 0)
         except Unreadable:
-            text, refused = b"", True
-        else:
-            refused = bool(why_no_text(text, start))
-        if refused:
-            yield from self.file(key, reader)
-        else:
-            reader.took(size)
-            yield Text(text, key, Held(size, text_bytes=size))
+            return None
+        reader.took(len(raw))
+        text = whole_characters(raw, size, first=start == 0)
+        return None if why_no_text(text, start) else text
 
-    def file(self, key: Key, reader: Reader) -> Iterator[Text]:
-        """The text of a file, piece by piece; the last piece says what the file held."""
-        member, size = self.frame.members[key[0]], self.frame.sizes[key[0]]
-        documents = text_bytes = 0
-        try:
-            for text, ends in cut(read(reader.listing[member], reader.reading, reader.note)):
-                documents += ends
-                text_bytes += len(text)
-                yield Text(text, key, None)
-        except Unreadable as error:
-            reader.leave_out(member, error)
-        reader.took(size)
-        yield Text(b"", key, Held(size, text_bytes=text_bytes, documents=documents - self.blocks))
+    def files_drawn(self, keys: Sequence[Key], reader: Reader) -> Iterator[tuple[Key, Held]]:
+        """Count files as an exact count does: as what they are in spite of their names, or not at all."""
+        known = [key for key in keys if self.frame.members[key[0]] in reader.skipped]
+        yield from ((key, Held(self.frame.sizes[key[0]])) for key in known)
+        keys = [key for key in keys if self.frame.members[key[0]] not in reader.skipped]
+        shards = (Shard(place, [reader.listing[self.frame.members[unit]]]) for place, (unit, _) in enumerate(keys))
+        for counted in reader.count(shards):
+            key = keys[counted.number]
+            total = counted.total
+            documents = total.documents - self.blocks * total.files
+            if counted.skipped:
+                reader.skipped[self.frame.members[key[0]]] = counted.skipped[0]
+            reader.parts += counted.parts[: NAMED - len(reader.parts)]
+            yield key, Held(self.frame.sizes[key[0]], total.tokens, total.text_bytes, documents)
 
     def columns(self, reader: Reader) -> Drawn:
         """What the draws hold per stored byte; a file that was found unreadable anywhere is lost everywhere."""
@@ -169,38 +170,6 @@ class Group:
 
 #: tokens, bytes of text, documents (for blocks: less those files that are lost), and what is not readable
 FIGURES = ("tokens", "text_bytes", "documents", "lost_bytes", "lost_files")
-
-
-@dataclass(frozen=True)
-class Text:
-    """A piece of what was drawn; the last one of a key carries what the key holds beside its tokens."""
-
-    text: bytes
-    key: Key
-    held: Held | None
-
-
-def counted(texts: Iterable[Text], engine: Counter) -> Iterator[tuple[Key, Held]]:
-    """What each key holds, tokens included."""
-    waiting: list[Text] = []
-    size, tokens = 0, 0
-    for text in _with_end(texts):
-        if text is not None:
-            waiting.append(text)
-            size += len(text.text)
-        if size < BATCH_BYTES and text is not None:
-            continue
-        for piece, count in zip(waiting, engine.count([piece.text for piece in waiting]), strict=True):
-            tokens += count
-            if piece.held is not None:
-                yield piece.key, piece.held._replace(tokens=tokens)
-                tokens = 0
-        waiting, size = [], 0
-
-
-def _with_end(texts: Iterable[Text]) -> Iterator[Text | None]:
-    yield from texts
-    yield None
 
 
 def pairs_for(draws: float) -> int:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.corpus.student import student_quantile
-from ingest.corpus.terms import Tally
 from ingest.formulas import sampling as formulas
 
 if TYPE_CHECKING:

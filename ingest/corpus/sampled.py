@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ingest.corpus import exact
 from ingest.corpus.breakdown import Row, rows_of
-from ingest.corpus.drawing import Counter, Group, Reader
+from ingest.corpus.cutting import Cuts
+from ingest.corpus.drawing import Group, Reader
 from ingest.corpus.estimating import Estimated, Whole, fewer, more
 from ingest.corpus.reading import Reading
 from ingest.corpus.survey import Survey
@@ -52,7 +54,8 @@ class Sampled:
 def sample_corpus(
     listing: Sequence[Found],
     reading: Reading,
-    engine: Counter,
+    engine: exact.Counter,
+    cuts: Cuts | None,
     tolerance: float = 0.005,
     confidence: float = 0.95,
     seed: int | None = None,
@@ -64,6 +67,7 @@ def sample_corpus(
         listing: the files, in path order.
         reading: how documents are found in files.
         engine: counts tokens.
+        cuts: where its vocabulary lets a long document be cut.
         tolerance: half the width of the intervals of tokens and of bytes per token, over the estimate.
         confidence: share of samples whose interval holds the true value.
         seed: the same seed gives the same answer; random by default.
@@ -75,9 +79,9 @@ def sample_corpus(
     if not len(listing):
         raise IngestError("nothing to sample: found no file, expected at least one that holds text")
     chosen = random.SystemRandom().randrange(SEEDS) if seed is None else seed
-    reader = Reader(listing, reading, engine, progress or (lambda size: None))
+    reader = Reader(listing, reading, engine, cuts, progress or (lambda _: None))
     survey = Survey(reader, str(chosen), tolerance, confidence)
-    survey.run()
+    survey.run(survey.grouping.groups.values())
     return Sampled(
         figures=figures_of(survey.everything(), survey.groups),
         folders=rows_of(survey, "folders"),

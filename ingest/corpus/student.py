@@ -42,4 +42,4 @@ def _integral_of_cosine_power(end: float, power: float) -> float:
     """Simpson's rule from zero."""
     width = end / _STEPS
     weights = (1 if step in (0, _STEPS) else 4 if step % 2 else 2 for step in range(_STEPS + 1))
-    return width / 3 * sum(weight * math.cos(step * width) ** power for step, weight in enumerate(weights))
+    return width / 3 * math.fsum(weight * math.cos(step * width) ** power for step, weight in enumerate(weights))

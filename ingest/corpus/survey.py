@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ingest.corpus import exact
 from ingest.corpus.drawing import Group, Reader, pairs_for
 from ingest.corpus.estimating import FEWEST_DRAWS, Part, Whole, half_width
 from ingest.corpus.grouping import Grouping, shards_of
@@ -54,9 +53,9 @@ class Survey:
         """The files, by how they can be drawn."""
         return Grouping(self.reader.listing)
 
-    def run(self) -> None:
+    def run(self, groups: Iterable[Group]) -> None:
         """Draw until the tolerance is met."""
-        for group in self.grouping.groups.values():
+        for group in groups:
             self.grow(group, PILOT_BLOCKS if group.blocks else PILOT_FILES)
         for _ in range(ROUNDS):
             state = self.everything()
@@ -84,9 +83,8 @@ class Survey:
         for member in group.frame.members:
             reader.skipped.pop(member, None)
         shards = shards_of(reader.listing, group.frame.members)
-        for result in exact.count(shards, reader.reading, reader.engine, exact.Open(self.grouping.root), reader.moved):
-            self.counted.merge(result)
-            reader.bytes_read += result.total.bytes_read
+        for counted in reader.count(shards, self.grouping.root):
+            self.counted.merge(counted)
         self.drawn = [other for other in self.drawn if other is not group]
         self.whole.append(group)
 
