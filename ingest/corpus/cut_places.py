@@ -7,11 +7,10 @@ import re
 from typing import Any
 
 from ingest.corpus.cutting import BEFORE_BLANK, BEFORE_SPACE, BEFORE_STOP, INSTEAD_OF_SPACE, Cuts
+from ingest.corpus.described import kind, members
 from ingest.corpus.rank_files import PATTERNS
+from ingest.corpus.sentencepiece_models import SPACE, Model, read_model
 from ingest.corpus.vocabulary import Vocabulary
-
-#: how SentencePiece spells a space
-SPACE = "▁"
 
 #: patterns that published vocabularies cut by, each read from left to right and none looking back
 KNOWN_PATTERNS = frozenset(
@@ -37,13 +36,15 @@ KNOWN_PATTERNS = frozenset(
 _CUT_FURTHER = frozenset((r"\p{N}{1,3}", "[一-龥\u3040-ゟ゠-ヿ]+"))
 
 #: normalizers that change no letter because of what stands beyond the space after it
-_LOCAL_NORMALIZERS = frozenset(("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "BertNormalizer", "Precompiled", "Nmt"))
+_LOCAL_NORMALIZERS = frozenset(
+    ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "BertNormalizer", "Precompiled", "Nmt")
+)
 
 
 def places_of(vocabulary: Vocabulary) -> Cuts | None:
     """Where texts may be cut, or nothing where that is not known."""
-    if not vocabulary.tokenizer_json:
-        return None
+    if vocabulary.sentencepiece:
+        return places_of_model(read_model(vocabulary.sentencepiece, vocabulary.source))
     described = json.loads(vocabulary.tokenizer_json)
     if any(reaches_over_a_space(token) for token in described.get("added_tokens") or []):
         return None
@@ -54,6 +55,15 @@ def places_of(vocabulary: Vocabulary) -> Cuts | None:
     if not all(kind(normalizer) in _LOCAL_NORMALIZERS for normalizer in normalizers):
         return None
     return places_between_words(words)
+
+
+def places_of_model(model: Model) -> Cuts | None:
+    """Where a SentencePiece model's texts may be cut: at a space, which it may put back by itself before the right part."""
+    if not model.plain or not no_token_reaches_over_a_space([token.text for token in model.tokens]):
+        return None
+    if model.dummy_prefix:
+        return INSTEAD_OF_SPACE
+    return None if model.no_extra_spaces else BEFORE_SPACE
 
 
 def places_between_words(words: list[dict[str, Any]]) -> Cuts | None:
@@ -96,7 +106,7 @@ def places_between_spelled_spaces(
     if not all(is_local_or_spells(normalizer) for normalizer in normalizers) or len(words) > 1:
         return None
     split_at_spaces = any(kind(word) == "Metaspace" and word.get("split", True) for word in words)
-    if not split_at_spaces and not no_token_reaches_over_a_space(model):
+    if not split_at_spaces and not no_token_reaches_over_a_space(pieces_of(model)):
         return None
     if any(kind(word) not in ("Metaspace", "Split") for word in words):
         return None
@@ -115,38 +125,24 @@ def is_local_or_spells(normalizer: dict[str, Any]) -> bool:
 
 def spells_spaces(normalizer: dict[str, Any]) -> bool:
     """Whether a normalizer writes a space as SentencePiece does."""
-    return (
-        kind(normalizer) == "Replace"
-        and normalizer.get("pattern") == {"String": " "}
-        and normalizer.get("content") == SPACE
-    )
+    return kind(normalizer) == "Replace" and normalizer.get("pattern") == {"String": " "} and normalizer.get("content") == SPACE
 
 
-def no_token_reaches_over_a_space(model: dict[str, Any]) -> bool:
-    """Whether no token has a space after another character: then none lies on both sides of a space between letters."""
+def pieces_of(model: dict[str, Any]) -> list[str]:
+    """The tokens of a model as they are spelled."""
     vocab = model.get("vocab") or {}
-    pieces = list(vocab) if isinstance(vocab, dict) else [piece for piece, _ in vocab]
+    return list(vocab) if isinstance(vocab, dict) else [piece for piece, _ in vocab]
+
+
+def no_token_reaches_over_a_space(pieces: list[str]) -> bool:
+    """Whether no token has a space after another character: then none lies on both sides of a space between letters.
+
+    >>> no_token_reaches_over_a_space(["▁", "▁a", "▁▁"]), no_token_reaches_over_a_space(["▁", "a▁b"])
+    (True, False)
+    """
     return SPACE in pieces and not any(SPACE in piece.lstrip(SPACE) for piece in pieces)
 
 
 def reaches_over_a_space(token: dict[str, Any]) -> bool:
     """Whether a token that is looked for in the text holds a place where it might be cut, or takes the space after it."""
-    return bool(token.get("rstrip")) or re.search(r"\w[\s,.;:!?。、！，？]", token["content"]) is not None
-
-
-def members(step: dict[str, Any] | None, name: str) -> list[dict[str, Any]]:
-    """The steps of a sequence, sequences within it included.
-
-    >>> members({"type": "Sequence", "normalizers": [{"type": "NFC"}]}, "normalizers")
-    [{'type': 'NFC'}]
-    """
-    if not step:
-        return []
-    if kind(step) != "Sequence":
-        return [step]
-    return [inner for outer in step.get(name) or [] for inner in members(outer, name)]
-
-
-def kind(step: dict[str, Any]) -> str:
-    """What a step is called."""
-    return str(step.get("type"))
+    return bool(token.get("rstrip")) or re.search(r"\w[\s,.;!?。、！，？]", token["content"]) is not None

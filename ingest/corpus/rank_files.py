@@ -16,9 +16,7 @@ from ingest.errors import IngestError, UsageError, nearest
 Ranks = dict[bytes, int]
 
 _GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-_CL100K = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
+_CL100K = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 _O200K = "|".join(
     (
         r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
@@ -86,8 +84,8 @@ def chosen_pattern(pattern: str, source: str) -> str:
     known = ", ".join(PATTERNS)
     if not pattern:
         raise UsageError(
-            f"--tokenizer: '{source}' is a rank file that is not known by its hash, and such a file does not say how text is cut"
-            f" into words: write --tokenizer {source}:PATTERN, as in ranks.tiktoken:cl100k ({known})"
+            f"--tokenizer: '{source}' is a rank file that is not known by its hash, and such a file does not say how text is"
+            f" cut into words: write --tokenizer {source}:PATTERN, as in ranks.tiktoken:cl100k ({known})"
         )
     raise UsageError(f"--tokenizer: '{pattern}' is no known pattern ({known}){nearest(pattern, PATTERNS)}")
 

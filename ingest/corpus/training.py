@@ -53,8 +53,8 @@ def size_asked(wanted: str) -> int:
 
 def trained(size: int, corpus_sample: Sample) -> bytes:
     """The text of the trained `tokenizer.json`."""
-    from tokenizers import decoders, pre_tokenizers, trainers
     from tokenizers import Tokenizer as Blank
+    from tokenizers import decoders, pre_tokenizers, trainers
     from tokenizers.models import BPE
 
     tokenizer: Tokenizer = Blank(BPE())

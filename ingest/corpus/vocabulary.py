@@ -1,7 +1,7 @@
 """Which vocabulary the tokens are counted with: found, proven by its hash, and in the one form that every engine loads.
 
-That form is the text of a `tokenizer.json`. Rank files and SentencePiece models are turned into it; nothing is downloaded and no
-code that comes with a vocabulary is run.
+That form is the text of a `tokenizer.json`. Rank files and SentencePiece models are turned into it; nothing is downloaded and
+no code that comes with a vocabulary is run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ class Vocabulary:
         sha256: of the file that holds it, as it was found; of the trained `tokenizer.json` for a trained one.
         source: the package with its version, or the path.
         license: what the package says of itself; empty for the user's own files.
-        tokenizer_json: what every engine loads; truncation, padding and dropout are taken out.
+        tokenizer_json: what every engine loads; truncation, padding and dropout are taken out. Empty for the few SentencePiece
+            models that have no such form.
+        sentencepiece: the SentencePiece model itself, which then is the reference.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Vocabulary:
     source: str
     license: str
     tokenizer_json: bytes = field(repr=False)
+    sentencepiece: bytes = field(repr=False, default=b"")
 
 
 def vocabulary_of(asked: str | None, corpus_sample: Sample | None = None) -> Vocabulary:

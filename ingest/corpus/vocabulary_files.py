@@ -57,7 +57,7 @@ def read_limited(path: Path) -> bytes:
     return content
 
 
-def from_tokenizer_json(content: bytes, *, name: str, source: str, kind: str = "tokenizer.json", license: str = "") -> Vocabulary:
+def from_tokenizer_json(content: bytes, *, name: str, source: str, license: str = "") -> Vocabulary:
     """A vocabulary from the text of a `tokenizer.json`.
 
     Raises:
@@ -71,7 +71,7 @@ def from_tokenizer_json(content: bytes, *, name: str, source: str, kind: str = "
         raise IngestError(f"--tokenizer: '{source}' is no tokenizer.json: expected an object with 'model'")
     plain = json.dumps(without_extras(described), ensure_ascii=False).encode("utf-8", "surrogatepass")
     size = largest_id(load_reference(plain, source)) + 1
-    return Vocabulary(name, kind, size, hashlib.sha256(content).hexdigest(), source, license, plain)
+    return Vocabulary(name, "tokenizer.json", size, hashlib.sha256(content).hexdigest(), source, license, plain)
 
 
 def without_extras(described: dict[str, Any]) -> dict[str, Any]:

@@ -1,14 +1,25 @@
-"""Characters on whose class the engines' Unicode tables disagree: texts that hold one are counted by the reference.
+"""Texts on which engines may disagree, because their tables of characters do: the reference counts them.
 
-Engines cut text into words by classes of characters (letter, number, space, …). One engine's table is a version of Unicode ahead of
-the reference's: the characters that Unicode 17 added are letters to the one and unassigned to the other. U+180E was a space until
-Unicode 6.3.
+Engines cut text into words by classes of characters (letter, number, space, …). One engine's table is a version of Unicode
+ahead of the reference's: the characters that Unicode 17 added are letters to the one and unassigned to the other. U+180E was a
+space until Unicode 6.3. Tables of how to normalize are further apart, so a text that normalizing would change is in doubt too.
 """
 
 from __future__ import annotations
 
+import json
 import re
+import unicodedata
+from collections.abc import Callable
 from functools import cache
+from typing import TYPE_CHECKING, Literal, cast
+
+from ingest.corpus.described import kind, members
+
+if TYPE_CHECKING:
+    from ingest.corpus.vocabulary import Vocabulary
+
+Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
 #: first and last of each range, found by counting every code point with every engine
 DISPUTED = (
@@ -21,6 +32,36 @@ DISPUTED = (
     (0x1F8D0, 0x1F8D8), (0x1FA54, 0x1FA57), (0x1FA8A, 0x1FA8A), (0x1FA8E, 0x1FA8E), (0x1FAC8, 0x1FAC8), (0x1FACD, 0x1FACD),
     (0x1FAEA, 0x1FAEA), (0x1FAEF, 0x1FAEF), (0x1FBFA, 0x1FBFA), (0x2B73A, 0x2B73F), (0x2CEA2, 0x2CEAD), (0x323B0, 0x33479),
 )  # fmt: skip
+
+#: normalizers that treat a character alike whatever the table
+_WITHOUT_TABLE = frozenset(("Prepend", "Replace", "Strip", "ByteLevel"))
+
+_FORMS = frozenset(("NFC", "NFD", "NFKC", "NFKD"))
+
+#: ways to cut that ask an older table for what is punctuation, or which script a character belongs to
+_OLD_TABLE = frozenset(("Punctuation", "BertPreTokenizer", "UnicodeScripts"))
+
+
+def doubt_about(vocabulary: Vocabulary) -> Callable[[bytes], bool]:
+    """What tells whether a text is in doubt for engines that count with this vocabulary."""
+    described = json.loads(vocabulary.tokenizer_json or "{}")
+    normalizers = {kind(step) for step in members(described.get("normalizer"), "normalizers")}
+    words = {kind(step) for step in members(described.get("pre_tokenizer"), "pretokenizers")}
+    if words & _OLD_TABLE or normalizers - _FORMS - _WITHOUT_TABLE:
+        return lambda text: not text.isascii()
+    forms = [cast(Form, form) for form in sorted(normalizers & _FORMS)]
+    if not forms:
+        return has_disputed
+    return lambda text: has_disputed(text) or any(is_changed(text, form) for form in forms)
+
+
+def is_changed(text: bytes, form: Form) -> bool:
+    """Whether normalizing would change the text.
+
+    >>> is_changed("é".encode(), "NFC"), is_changed("é".encode(), "NFD")
+    (False, True)
+    """
+    return not text.isascii() and not unicodedata.is_normalized(form, text.decode())
 
 
 def has_disputed(text: bytes) -> bool:
