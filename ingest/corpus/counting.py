@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ingest import __version__
 from ingest.corpus.ledger import Ledger
 from ingest.corpus.progress import Progress
-from ingest.corpus.reading import Meter, Reading, Unreadable, read
 from ingest.corpus.shards import Shard, Totals, shards_of
 from ingest.corpus.spread import Runner, Task
-from ingest.corpus.terms import Found
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
 
 #: The rate is known well enough after this time.
 PROBE_SECONDS = 1.0
-#: The engine is checked on text from as many places, and as much from each.
-PROOF_FILES, PROOF_BYTES = 16, 64 * 1024
 
 
 class TooLong(Exception):
@@ -44,27 +40,38 @@ class Counting:
         self.totals.skip(listing.skipped)
         self.probed = False
 
-    def run(self, runner: Runner, ledger: Ledger | None) -> None:
+    def run(self, runner: Runner, ledger: Ledger | None) -> str:
         """Count every shard that the ledger does not know.
+
+        Returns:
+            How much of the corpus this is, where it was interrupted.
 
         Raises:
             TooLong: the first second shows that it would take longer than the limit.
         """
-        done = ledger.done if ledger else {}
+        self._take_up(ledger)
+        try:
+            with closing(runner.run(self._starting(ledger), self.moved)) as results:  # type: ignore[type-var]
+                for counted in results:
+                    if ledger is not None:
+                        ledger.finished(counted)
+                    self.totals.add(counted)
+        except KeyboardInterrupt:
+            return self._interrupted(runner)
+        finally:
+            self.progress.clear()
+            if ledger is not None:
+                ledger.close()
+        return ""
+
+    def _take_up(self, ledger: Ledger | None) -> None:
+        done = ledger.done if ledger is not None else {}
         known = sum(one.total.stored_bytes for one in done.values())
         for counted in list(done.values()):
             self.totals.add(counted)
         if ledger is not None and done:
             self.progress.say(f"taking up '{ledger.path}': {len(done):,} shards with {display(known, 'B')} are known")
         self.progress.begin(self.listing.total_bytes, known)
-        try:
-            with closing(runner.run(self._starting(ledger), self.moved)) as results:
-                for counted in results:
-                    if ledger is not None:
-                        ledger.finished(counted)
-                    self.totals.add(counted)
-        finally:
-            self.progress.clear()
 
     def _starting(self, ledger: Ledger | None) -> Iterator[Shard]:
         done = frozenset(ledger.done) if ledger else frozenset()
@@ -86,7 +93,7 @@ class Counting:
             raise TooLong
         self.progress.say(took)
 
-    def interrupted(self, runner: Runner) -> str:
+    def _interrupted(self, runner: Runner) -> str:
         """Take what is known of the shards under way; return how much of the corpus that is."""
         self.totals.settle()
         unfinished = runner.unfinished()
@@ -109,27 +116,3 @@ def identity(listing: Listing, task: Task) -> dict[str, Any]:
 def open_ledger(path: str | Path | None, listing: Listing, task: Task) -> Ledger | None:
     """The ledger that `--resume` names."""
     return Ledger(path, identity(listing, task)) if path is not None else None
-
-
-def proof_of(listing: Sequence[Found], reading: Reading) -> tuple[bytes, ...]:
-    """Text from all over the corpus, about a megabyte, on which an engine has to show that it is exact.
-
-    Standard input cannot be read twice and gives none.
-    """
-    step = max(len(listing) // PROOF_FILES, 1)
-    places = [listing[place] for place in range(0, len(listing), step)]
-    return tuple(text for found in places if found.location != "-" and (text := _beginning(found, reading)))
-
-
-def _beginning(found: Found, reading: Reading) -> bytes:
-    """The first text of a file; nothing of one that cannot be read, which counting will name."""
-    held: list[bytes] = []
-    try:
-        with closing(read(found, reading, lambda _: None, Meter())) as pieces:
-            for piece in pieces:
-                held.append(piece.text)
-                if sum(map(len, held)) >= PROOF_BYTES:
-                    break
-    except Unreadable:
-        return b""
-    return b" ".join(held)[:PROOF_BYTES].decode("utf-8", "ignore").encode("utf-8")

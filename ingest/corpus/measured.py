@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ingest.answer import Answer, Known
 from ingest.catalog.store import Catalog
 from ingest.corpus.shards import Sums, Totals
 from ingest.corpus.terms import Skipped, Tally
 from ingest.corpus.vocabulary import Vocabulary
+from ingest.estimate import Quantity
 from ingest.formula import solve
 from ingest.ladder import Given
+
+if TYPE_CHECKING:
+    from ingest.corpus.breakdown import Row
+    from ingest.corpus.estimating import Estimated
+    from ingest.corpus.sampled import Sampled
 
 #: what counting yields, by the name of the quantity
 COUNTED = {
@@ -36,6 +42,7 @@ RESULTS = (
     "stored_bytes_per_file",
     "stored_share",
     "tokenized_share",
+    "unreadable_bytes",
     "bytes_read",
     "files_skipped",
 )
@@ -61,6 +68,14 @@ class Measured(Answer):
     manifest_hash: str = ""
     partial: str = ""
 
+    @property
+    def left_out(self) -> str:
+        """What was left out, in a line; nothing where nothing was."""
+        named = [row for name in ("files_skipped", "parts_skipped") for row in self.tables.get(name, ())]
+        if not named:
+            return ""
+        return f"{len(named):,} left out, expected none; the first is {named[0]['path']}: {named[0]['reason']}"
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of CONTRACT, `ingest/1`."""
         own = {
@@ -74,25 +89,97 @@ class Measured(Answer):
         return {**super().to_dict(), **own}
 
 
-def measured_exactly(
-    totals: Totals, vocabulary: Vocabulary, catalog: Catalog, title: str, notes: Sequence[str], **about: Any
-) -> Measured:
+def measured_exactly(totals: Totals, vocabulary: Vocabulary, **about: Any) -> Measured:
     """The answer where every file was counted, or every file up to an interruption."""
-    known = Known(_given(totals, vocabulary))
-    results, unknown = known.results([name for name in RESULTS if _computable(name, totals.total)])
+    found = {name: getattr(totals.total, column) for name, column in COUNTED.items()}
+    given = {name: Given(value, origin="measured") for name, value in found.items()}
+    given["files_skipped"] = Given(totals.files_skipped, origin="measured")
+    names = [name for name in RESULTS if _computable(name, totals.total)]
+    tables = {
+        "folders": _breakdown("folder", totals.folders),
+        "extensions": _breakdown("extension", totals.extensions),
+        "files_skipped": listed(totals.skipped, totals.files_skipped),
+        "parts_skipped": listed(totals.parts, totals.parts_skipped),
+    }
+    return _answer(given, names, tables, vocabulary, **about)
+
+
+def measured_by_sample(sampled: Sampled, skipped: Sequence[Skipped], vocabulary: Vocabulary, **about: Any) -> Measured:
+    """The answer where a part was drawn; `skipped` could not even be listed."""
+    given = {name: _given(name, figure) for name, figure in sampled.figures.items()}
+    out = [*skipped, *sampled.skipped]
+    given["bytes_read"] = Given(sampled.bytes_read, origin="measured")
+    given["files_skipped"] = Given(len(out), origin="measured")
+    names = [name for name in RESULTS if name in given or name == "tokenized_bytes"]
+    tables = {
+        "folders": [_row("folder", row) for row in sampled.folders],
+        "extensions": [_row("extension", row) for row in sampled.extensions],
+        "files_skipped": listed(out, len(out)),
+        "parts_skipped": listed(sampled.parts, len(sampled.parts)),
+        "design": [dict(row) for row in sampled.design],
+    }
+    design = {
+        "design": "sampled",
+        "seed": sampled.seed,
+        "tolerance": sampled.tolerance,
+        "confidence": sampled.confidence,
+        "met": sampled.met,
+    }
+    return _answer(given, names, tables, vocabulary, design=design, **about)
+
+
+def _answer(
+    given: dict[str, Given],
+    names: Sequence[str],
+    tables: Mapping[str, list[dict[str, Any]]],
+    vocabulary: Vocabulary,
+    title: str,
+    catalog: Catalog,
+    warnings: tuple[str, ...],
+    **about: Any,
+) -> Measured:
+    known = Known({**given, "vocabulary": Given(vocabulary.size, origin="measured", note=f"ids of {vocabulary.name}")})
+    results, unknown = known.results(names)
     return Measured(
         "measure",
         title,
         {},
         known,
-        results,
+        {name: _ranged(name, item, known) for name, item in results.items()},
         unknown,
-        tables_of(totals),
-        tuple(notes),
+        {name: rows for name, rows in tables.items() if rows},
+        warnings,
         catalog,
         tokenizer=about_vocabulary(vocabulary),
         **about,
     )
+
+
+def _given(name: str, figure: Estimated) -> Given:
+    """A figure of a sample; its interval where it has a width."""
+    value, low, high = (end if name == "bytes_per_token" else round(end) for end in figure)
+    return Given(value, origin="measured") if low == high else Given(value, low, high, "measured")
+
+
+def _ranged(name: str, item: Quantity, known: Known) -> Quantity:
+    """A result with its interval; the ids on storage are as uncertain as the tokens."""
+    source = known.given.get("tokens" if name == "tokenized_bytes" else name)
+    if source is None or source.low is None or source.high is None:
+        return item
+    ends = (source.low, source.high)
+    if name == "tokenized_bytes":
+        ends = tuple(solve(name, {"tokens": end, "vocabulary": known.value("vocabulary")}) for end in ends)
+    return item._replace(low=ends[0], high=ends[1])
+
+
+def _row(kind: str, row: Row) -> dict[str, Any]:
+    """A folder or extension of a sample; what too few draws fell into has no figures."""
+    shown = {kind: row.name, "files": row.files, "stored_bytes": row.stored_bytes, "draws": row.draws}
+    for name in ("corpus_bytes", "tokens", "bytes_per_token"):
+        figure = getattr(row, name)
+        value, low, high = figure if figure is not None else (None, None, None)
+        shown |= {name: value, f"{name}_low": low, f"{name}_high": high}
+    return {**shown, "note": row.note}
 
 
 def about_vocabulary(vocabulary: Vocabulary) -> dict[str, Any]:
@@ -105,27 +192,11 @@ def about_vocabulary(vocabulary: Vocabulary) -> dict[str, Any]:
     }
 
 
-def _given(totals: Totals, vocabulary: Vocabulary) -> dict[str, Given]:
-    found = {name: getattr(totals.total, column) for name, column in COUNTED.items()}
-    found |= {"files_skipped": totals.files_skipped, "parts_skipped": totals.parts_skipped, "vocabulary": vocabulary.size}
-    return {name: Given(value, origin="measured") for name, value in found.items()}
-
-
 def _computable(name: str, total: Tally) -> bool:
     divides = {"bytes_per_token": total.tokens, "stored_share": total.text_bytes, "tokenized_share": total.stored_bytes}
     divides |= dict.fromkeys(("tokens_per_document", "bytes_per_document"), total.documents)
-    return bool(divides.get(name, total.files or name != "stored_bytes_per_file"))
-
-
-def tables_of(totals: Totals) -> dict[str, list[dict[str, Any]]]:
-    """The breakdown, and what was left out."""
-    tables = {
-        "folders": _breakdown("folder", totals.folders),
-        "extensions": _breakdown("extension", totals.extensions),
-        "files_skipped": listed(totals.skipped, totals.files_skipped),
-        "parts_skipped": listed(totals.parts, totals.parts_skipped),
-    }
-    return {name: rows for name, rows in tables.items() if rows}
+    divides |= {"stored_bytes_per_file": total.files, "unreadable_bytes": 0}
+    return bool(divides.get(name, 1))
 
 
 def _breakdown(kind: str, sums: Sums) -> list[dict[str, Any]]:

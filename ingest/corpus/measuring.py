@@ -4,30 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.catalog.store import Catalog
-from ingest.corpus.counting import Counting, TooLong, open_ledger, proof_of
+from ingest.corpus.asking import Wanted, wanted, whole
+from ingest.corpus.counting import Counting, TooLong, open_ledger
 from ingest.corpus.cutting import cuts_for
 from ingest.corpus.engines import engine_for
+from ingest.corpus.glimpses import proof_of, training_text
 from ingest.corpus.groups import root_of
 from ingest.corpus.listing import list_inputs
-from ingest.corpus.measured import Measured, measured_exactly
+from ingest.corpus.measured import Measured, measured_by_sample, measured_exactly
 from ingest.corpus.progress import Progress
 from ingest.corpus.reading import Reading
 from ingest.corpus.spread import Local, OnCluster, Task, cores
 from ingest.corpus.vocabulary import vocabulary_of
-from ingest.errors import IngestError, UsageError
-from ingest.units import parse
+from ingest.errors import IngestError
 
 if TYPE_CHECKING:
+    from ingest.corpus.cutting import Cuts
+    from ingest.corpus.engines import Engine
     from ingest.corpus.listing import Listing
+    from ingest.corpus.sampled import Sampled
     from ingest.corpus.terms import Skipped
-
-#: Counting that is estimated to take longer is left to a sample, unless everything is asked for.
-EXACT_SECONDS = 30.0
+    from ingest.corpus.vocabulary import Vocabulary
 
 
 class Interrupted(KeyboardInterrupt):
@@ -89,59 +92,141 @@ def measure(
         IngestError: nothing could be counted.
         Interrupted: a KeyboardInterrupt, with what was known.
     """
-    reading, told = Reading(text_field=text_field or ""), progress or Progress(None)
-    with ThreadPoolExecutor(1) as loading:
-        loaded = loading.submit(vocabulary_of, tokenizer)
-        listing = list_inputs([str(path) for path in paths], include, exclude, input_format or "")
-        vocabulary = loaded.result()
-    if not len(listing):
-        raise IngestError(_nothing(paths, listing.skipped))
-    proof = proof_of(listing, reading)
-    engine, notes = engine_for(vocabulary, proof, _threads(threads))
-    task = Task(vocabulary, reading, root_of(listing[0].path, listing[-1].path), proof)
-    counting = Counting(listing, told, None)
-    runner = OnCluster(task, scheduler) if scheduler else Local(task, engine, cuts_for(vocabulary, engine, proof))
-    ledger = open_ledger(resume, listing, task)
-    partial = ""
+    asked = wanted(exact, tolerance, confidence, seed, _needs_exact(paths, resume, scheduler))
+    corpus = open_corpus(paths, tokenizer, Reading(text_field or ""), include, exclude, input_format, threads)
+    told, catalog = progress or Progress(None), Catalog(catalogs)
     try:
-        counting.run(runner, ledger)
-    except KeyboardInterrupt:
-        partial = counting.interrupted(runner)
-    finally:
-        if ledger is not None:
-            ledger.close()
-    if not counting.totals.total.files and not partial:
-        raise IngestError(_nothing(paths, counting.totals.skipped))
-    answer = measured_exactly(
-        counting.totals,
-        vocabulary,
-        Catalog(catalogs),
-        f"{' '.join(map(str, paths))}: counted exactly with {vocabulary.name}",
-        notes,
-        engine=engine.name,
-        date=datetime.now(UTC).isoformat(timespec="seconds"),
-        design={"design": "exact"},
-        manifest_hash=listing.manifest_hash(),
-        partial=partial,
-    )
-    if partial:
+        if not asked.counts:
+            raise TooLong
+        answer = _by_counting(corpus, asked, told, catalog, resume, scheduler)
+    except TooLong:
+        answer = _by_sampling(corpus, asked, told, catalog)
+    if strict and answer.left_out:
+        answer = replace(answer, unmet=f"--strict: {answer.left_out}")
+    if answer.partial:
         raise Interrupted(answer)
     return answer
 
 
-def _nothing(paths: Sequence[str | Path], skipped: Sequence[Skipped]) -> str:
-    """Why there is nothing to say."""
-    named = " ".join(map(str, paths))
+class Corpus(NamedTuple):
+    """What is measured, and with what.
+
+    Attributes:
+        named: as the user named it.
+        listing: its files.
+        reading: how documents are found in them.
+        vocabulary: what they are counted with.
+        engine: what counts.
+        cuts: where it lets long documents be cut.
+        proof: the text on which it was checked.
+        notes: what the user should know of all this.
+    """
+
+    named: str
+    listing: Listing
+    reading: Reading
+    vocabulary: Vocabulary
+    engine: Engine
+    cuts: Cuts | None
+    proof: tuple[bytes, ...]
+    notes: tuple[str, ...]
+
+    def about(self, catalog: Catalog) -> dict[str, Any]:
+        """What every answer says of it."""
+        return {
+            "catalog": catalog,
+            "engine": f"{self.engine.name} {self.engine.version}",
+            "manifest_hash": self.listing.manifest_hash(),
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+
+
+def open_corpus(
+    paths: Sequence[str | Path],
+    tokenizer: str | None,
+    reading: Reading,
+    include: Sequence[str],
+    exclude: Sequence[str],
+    input_format: str | None,
+    threads: str | int | None,
+) -> Corpus:
+    """List the files and load the vocabulary, both at once, and find the engine that counts them right.
+
+    Raises:
+        IngestError: there is no file.
+    """
+    named, used = " ".join(map(str, paths)), cores() if threads is None else whole(threads, "--threads", 1)
+    with ThreadPoolExecutor(1) as beside:
+        listed = beside.submit(list_inputs, [str(path) for path in paths], include, exclude, input_format or "")
+        vocabulary = vocabulary_of(tokenizer, lambda: training_text(listed.result(), reading))
+        listing = listed.result()
+    if not len(listing):
+        raise IngestError(nothing(named, listing.skipped))
+    proof = proof_of(listing, reading)
+    engine, notes = engine_for(vocabulary, proof, used)
+    if listing.repeated:
+        notes.append(f"{listing.repeated:,} files were met again, through links or arguments that overlap; each counts once")
+    return Corpus(named, listing, reading, vocabulary, engine, cuts_for(vocabulary, engine, proof), proof, tuple(notes))
+
+
+def _by_counting(
+    corpus: Corpus, asked: Wanted, told: Progress, catalog: Catalog, resume: str | Path | None, scheduler: str | None
+) -> Measured:
+    listing = corpus.listing
+    task = Task(corpus.vocabulary, corpus.reading, root_of(listing[0].path, listing[-1].path), corpus.proof)
+    ledger = open_ledger(resume, listing, task)
+    runner = OnCluster(task, scheduler) if scheduler else Local(task, corpus.engine, corpus.cuts)
+    counting = Counting(listing, told, asked.limit)
+    partial = counting.run(runner, ledger)
+    if not counting.totals.total.files and not partial:
+        raise IngestError(nothing(corpus.named, counting.totals.skipped))
+    return measured_exactly(
+        counting.totals,
+        corpus.vocabulary,
+        title=f"{corpus.named}: counted exactly with {corpus.vocabulary.name}",
+        warnings=corpus.notes,
+        design={"design": "exact"},
+        partial=partial,
+        **corpus.about(catalog),
+    )
+
+
+def _by_sampling(corpus: Corpus, asked: Wanted, told: Progress, catalog: Catalog) -> Measured:
+    from ingest.corpus.sampled import sample_corpus
+
+    sampled = sample_corpus(
+        corpus.listing, corpus.reading, corpus.engine, corpus.cuts, asked.tolerance, asked.confidence, asked.seed, told.moved
+    )
+    told.clear()
+    return measured_by_sample(
+        sampled,
+        corpus.listing.skipped,
+        corpus.vocabulary,
+        title=f"{corpus.named}: a sample counted with {corpus.vocabulary.name}, seed {sampled.seed}",
+        warnings=(*corpus.notes, *_unmet(sampled)),
+        **corpus.about(catalog),
+    )
+
+
+def _unmet(sampled: Sampled) -> tuple[str, ...]:
+    """A tolerance that was not reached is said."""
+    asked = f"the tolerance of {sampled.tolerance:.3g} at {sampled.confidence:.3g}"
+    return () if sampled.met else (f"{asked} was not reached: look at the intervals, or count with --exact",)
+
+
+def _needs_exact(paths: Sequence[str | Path], resume: str | Path | None, scheduler: str | None) -> str:
+    """What was asked for that only counting everything can do."""
+    needs = {"--resume": resume is not None, "--scheduler": scheduler is not None, "standard input": "-" in map(str, paths)}
+    return next((name for name, is_there in needs.items() if is_there), "")
+
+
+def nothing(named: str, skipped: Sequence[Skipped]) -> str:
+    """Why there is nothing to say.
+
+    >>> nothing("books", [])
+    'books: found no file, expected at least one'
+    """
     if not skipped:
         return f"{named}: found no file, expected at least one"
     first = skipped[0]
-    return f"{named}: nothing could be counted: {len(skipped):,} files were skipped, the first is {first.path}: {first.reason}"
-
-
-def _threads(asked: str | int | None) -> int:
-    if asked is None:
-        return cores()
-    found = parse(asked, "1", "--threads")
-    if found < 1 or found % 1:
-        raise UsageError(f"--threads: found {asked}, expected a whole number above 0")
-    return int(found)
+    return f"{named}: nothing could be counted: {len(skipped):,} skipped, the first is {first.path}: {first.reason}"

@@ -82,5 +82,5 @@ def _note(data: dict[str, Any], path: Path) -> str:
     name = used.get("name") if isinstance(used, dict) else None
     design = data.get("design")
     how = design.get("design") if isinstance(design, dict) else None
-    partial = "; only a part of the corpus, the count was interrupted" if data.get("partial") else ""
-    return f"measured: {path.name}, {how or 'design not said'}, tokenizer {name or 'not said'}, {data.get('date') or 'no date'}{partial}"
+    partial = ", a part of the corpus only" if data.get("partial") else ""
+    return f"{path.name}: {how or 'measured'} with {name or 'a tokenizer not said'}, {data.get('date') or 'no date'}{partial}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -87,10 +88,8 @@ class OnCluster:
             self.client.close()
 
     def _run(self, shards: Iterator[Shard], moved: Callable[[int], object]) -> Iterator[Counted]:
-        from distributed import as_completed
-
         task = self.client.scatter(self.task, broadcast=True, hash=False)
-        ends = as_completed(loop=self.client.loop)
+        ends = _distributed().as_completed(loop=self.client.loop)
         sizes: dict[Any, int] = {}
 
         def hand_out(number: int) -> None:
@@ -111,13 +110,16 @@ class OnCluster:
         return None
 
 
-def _connected(address: str) -> Any:
+def _distributed() -> Any:
     try:
-        from distributed import Client
+        return import_module("distributed")
     except ImportError:
         raise IngestError("--scheduler: needs the package distributed; pip install 'ingest-sizing[cluster]'") from None
+
+
+def _connected(address: str) -> Any:
     try:
-        return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        return _distributed().Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise IngestError(f"--scheduler: nobody answers at '{address}': {_short(error)}") from None
 

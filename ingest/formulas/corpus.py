@@ -15,7 +15,8 @@ leaf("bytes_read", "B", "What was moved from storage for the measurement.", abov
 leaf("tokens", "token", "Tokens of the text.", above=False)
 leaf("files", "file", "Files that were counted.", above=False, whole=True)
 leaf("files_skipped", "file", "Files that were left out, each named with the reason.", above=False, whole=True)
-leaf("parts_skipped", "1", "Lines, rows and members left out of files that were counted.", above=False, whole=True)
+leaf("tokens_per_sample", "token/sample", "Tokens of one training sample.", whole=True)
+leaf("unreadable_bytes", "B", "Stored bytes that hold no readable text, as a sample shows them.", above=False)
 leaf("documents", "sample", "Documents: lines, rows, members or files, by format.", above=False, whole=True)
 
 
@@ -87,3 +88,13 @@ def stored_bytes_per_file(stored_bytes: Num, files: Num) -> Num:
     12072.4...
     """
     return stored_bytes / files
+
+
+@formula(unit="B/sample", source="definition")
+def text_sample_bytes(bytes_per_token: Num, tokens_per_sample: Num) -> Num:
+    """Bytes of one training sample where text, not ids, is read.
+
+    >>> text_sample_bytes(3.25, 8192)
+    26624.0
+    """
+    return bytes_per_token * tokens_per_sample
