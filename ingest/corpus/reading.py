@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ingest.corpus.compression import Stream, unfolded
+from ingest.corpus.compression import unfolded
+from ingest.corpus.formats.json_values import first_row_has, read_json
 from ingest.corpus.formats.jsonl import read_jsonl
+from ingest.corpus.formats.members import Held, read_members
 from ingest.corpus.formats.rows import DEFAULT_FIELD
+from ingest.corpus.formats.separated import DELIMITERS, read_separated
+from ingest.corpus.formats.tables import read_arrow, read_parquet, record_batches, row_group_bytes
 from ingest.corpus.formats.text import PIECE_BYTES, read_text, whole_characters, why_no_text
+from ingest.corpus.formats.warc import read_warc
 from ingest.corpus.names import kind_by_magic
 from ingest.corpus.opening import Meter, Source, Unreadable, is_local, open_found, whole_small_file
+from ingest.corpus.spooling import unfolded_to_disk
 from ingest.corpus.terms import Found, Note, Piece
 
-__all__ = ["Meter", "Reading", "Unreadable", "read"]
+__all__ = ["Meter", "Reading", "Unreadable", "can_seek", "parts_of", "read", "read_block"]
 
 #: enough of a file to tell its format
 HEAD_BYTES = 2**16
+#: formats whose readers go to and fro in the file
+SOUGHT = ("parquet", "arrow")
 
 
 @dataclass(frozen=True)
@@ -35,7 +43,9 @@ class Reading:
         return self.text_field or DEFAULT_FIELD
 
 
-def read(found: Found, reading: Reading, note: Note, meter: Meter | None = None) -> Iterator[Piece]:
+def read(
+    found: Found, reading: Reading, note: Note, meter: Meter | None = None, parts: Sequence[int] | None = None
+) -> Iterator[Piece]:
     """Yield the documents of a file, in pieces of at most 8 MiB.
 
     Args:
@@ -43,6 +53,7 @@ def read(found: Found, reading: Reading, note: Note, meter: Meter | None = None)
         reading: which field holds the text.
         note: called with what is left out although the rest of the file counts.
         meter: told what storage holds of the file and what was moved from it.
+        parts: which of the parts that `parts_of` counts; all by default.
 
     Raises:
         Unreadable: the file cannot be counted; what was yielded of it must be dropped.
@@ -53,37 +64,117 @@ def read(found: Found, reading: Reading, note: Note, meter: Meter | None = None)
         if text is not None and not why_no_text(text):
             yield Piece(text, True)
             return
-    yield from _from_source(open_found(found, meter), found, reading, note)
-
-
-def _from_source(source: Source, found: Found, reading: Reading, note: Note) -> Iterator[Piece]:
+    source = open_found(found, meter)
     try:
-        if found.compression or found.format != "text":
-            yield from _documents(source, found, reading, note)
-        else:
-            yield from _plain(source, found, reading, note)
+        yield from _documents(source, found.format, found.compression, reading, note, parts)
         source.finish()
     finally:
         source.close()
 
 
-def _plain(source: Source, found: Found, reading: Reading, note: Note) -> Iterator[Piece]:
+def _documents(
+    source: Source, form: str, compression: str, reading: Reading, note: Note, parts: Sequence[int] | None = None
+) -> Iterator[Piece]:
+    if source.size == 0 and form != "text":
+        return
+    if form == "text" and not compression:
+        yield from _plain(source, reading, note)
+    elif form in SOUGHT:
+        yield from _sought(source, form, compression, reading, note, parts)
+    else:
+        yield from _streamed(source, form, compression, reading, note)
+
+
+def _plain(source: Source, reading: Reading, note: Note) -> Iterator[Piece]:
     """Yield the document of a file that is text by its name, or what its first bytes say if they are no text."""
     head = source.read(PIECE_BYTES)
     kind = kind_by_magic(head) if why_no_text(head[: whole_characters(head[:HEAD_BYTES])]) else None
     if kind is None:
-        yield from read_text(source, found.path, head)
+        yield from read_text(source, source.path, head)
     else:
         source.seek(0)
-        yield from _documents(source, found._replace(format=kind[0], compression=kind[1]), reading, note)
+        yield from _documents(source, *kind, reading, note)
 
 
-def _documents(source: Source, found: Found, reading: Reading, note: Note) -> Iterator[Piece]:
-    stream = unfolded(source, found.compression)
-    yield from _of_format(stream, found, reading, note)
+def _sought(
+    source: Source, form: str, compression: str, reading: Reading, note: Note, parts: Sequence[int] | None
+) -> Iterator[Piece]:
+    read_table = read_parquet if form == "parquet" else read_arrow
+    if compression:
+        with unfolded_to_disk(source, compression) as whole:
+            yield from read_table(whole, reading.text_field, note, parts)
+    else:
+        yield from read_table(source, reading.text_field, note, parts)
 
 
-def _of_format(stream: Stream, found: Found, reading: Reading, note: Note) -> Iterator[Piece]:
-    if found.format == "jsonl":
-        return read_jsonl(stream, found.path, reading.field, note)
-    return read_text(stream, found.path)
+def _streamed(source: Source, form: str, compression: str, reading: Reading, note: Note) -> Iterator[Piece]:
+    stream, path = unfolded(source, compression), source.path
+    if form == "json" and not reading.text_field:
+        form = "json" if first_row_has(stream, path, reading.field) else "text"
+        source.seek(0)
+        stream = unfolded(source, compression)
+    if form == "jsonl":
+        yield from read_jsonl(stream, path, reading.field, note)
+    elif form == "json":
+        yield from read_json(stream, path, reading.field, note)
+    elif form in DELIMITERS:
+        yield from read_separated(stream, path, form, reading.text_field, note)
+    elif form == "warc":
+        yield from read_warc(stream, path, note)
+    elif form == "tar":
+        yield from read_members(stream, path, note, _Members(reading))
+    else:
+        yield from read_text(stream, path)
+
+
+class _Members:
+    """Reads members of an archive as the archive itself is read."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+
+    def __call__(self, held: Held, form: str, compression: str, note: Note) -> Iterator[Piece]:
+        return _documents(held, form, compression, self._reading, note)
+
+
+def can_seek(found: Found) -> bool:
+    """Whether any block of a file can be read without what comes before it: plain text that is not compressed.
+
+    >>> can_seek(Found("a.txt", "/a.txt", 1, "", "text", "")), can_seek(Found("a.gz", "/a.gz", 1, "", "text", "gzip"))
+    (True, False)
+    """
+    return found.format == "text" and not found.compression and found.location != "-"
+
+
+def read_block(found: Found, offset: int, size: int, meter: Meter | None = None) -> bytes:
+    """Return bytes of a file as they are, fewer only at its end; they may begin and end within a character.
+
+    Raises:
+        Unreadable: the file cannot be read.
+    """
+    source = open_found(found, meter or Meter())
+    try:
+        source.seek(offset)
+        return source.read(size)
+    finally:
+        source.close()
+
+
+def parts_of(found: Found, meter: Meter | None = None) -> list[int]:
+    """Return the stored bytes of each part of a file that can be read without the others.
+
+    Parts are the row groups of a Parquet file and the record batches of an Arrow file; other files are one part.
+
+    Raises:
+        Unreadable: the file is broken.
+    """
+    if found.format not in SOUGHT or found.compression or not found.stored_bytes:
+        return [found.stored_bytes]
+    source = open_found(found, meter or Meter())
+    try:
+        if found.format == "parquet":
+            return row_group_bytes(source)
+        batches = record_batches(source)
+        return [found.stored_bytes // batches] * batches
+    finally:
+        source.close()

@@ -1,4 +1,4 @@
-"""Lines out of a stream, with a bound on what is held."""
+"""Whole lines out of a stream, with a bound on what is held."""
 
 from __future__ import annotations
 
@@ -8,27 +8,29 @@ from ingest.corpus.compression import OUTPUT_BYTES, Stream
 from ingest.corpus.formats.rows import LIMIT_BYTES
 
 
-def line_blocks(stream: Stream, limit: int = LIMIT_BYTES) -> Iterator[list[bytes | None]]:
-    """Yield lines, many at a time, without their line feeds; None stands for a line of more bytes than `limit`.
+def whole_lines(stream: Stream, limit: int = LIMIT_BYTES) -> Iterator[bytes | None]:
+    r"""Yield blocks of whole lines, with their line feeds; None stands for one line of more bytes than `limit`.
 
     >>> import io
-    >>> list(line_blocks(io.BytesIO(b"a\\nbcd\\nef"), limit=2))
-    [[b'a', None], [b'ef']]
+    >>> list(whole_lines(io.BytesIO(b"a\nbc\ndefg\nh"), limit=3))
+    [b'a\n', b'bc\n', None, b'h']
     """
-    kept: list[bytes] = []
+    begun: list[bytes] = []
     held = 0
-    while data := stream.read(OUTPUT_BYTES):
-        first, feed, rest = data.partition(b"\n")
-        held += len(first)
-        if held <= limit:
-            kept.append(first)
-        else:
-            kept.clear()
-        if not feed:
+    while data := stream.read(min(OUTPUT_BYTES, limit)):
+        cut = data.rfind(b"\n") + 1
+        if not cut:
+            held += len(data)
+            begun = [*begun, data] if held <= limit else []
             continue
-        lines: list[bytes | None] = [b"".join(kept) if held <= limit else None, *rest.split(b"\n")]
-        last = lines.pop()
-        kept, held = ([last] if last else []), len(last or b"")
-        yield [line if line is None or len(line) <= limit else None for line in lines] if limit < OUTPUT_BYTES else lines
+        first = data.find(b"\n") + 1
+        if held + first - 1 > limit:
+            yield None
+            block = data[first:cut]
+        else:
+            block = b"".join((*begun, data[:cut]))
+        if block:
+            yield block
+        begun, held = [data[cut:]], len(data) - cut
     if held:
-        yield [b"".join(kept) if held <= limit else None]
+        yield b"".join(begun) if held <= limit else None

@@ -8,6 +8,7 @@ from ingest.corpus.terms import Note, Skipped
 
 #: A line, field or member of more bytes is left out and noted: it would have to be held in memory whole.
 LIMIT_BYTES = 64 * 2**20
+TOO_LONG = f"longer than {LIMIT_BYTES // 2**20} MiB"
 #: the field or column that holds the text, unless the user names one
 DEFAULT_FIELD = "text"
 #: as many rows are named one by one
@@ -48,25 +49,23 @@ class LeftOut:
         self._named, self._others = {}, {}
 
 
-class Missing(LookupError):
-    """A row without the field that holds the text."""
-
-
-def at_path(value: Any, steps: tuple[str, ...]) -> Any:
-    """Follow a dotted path into a value made of dicts and lists.
+def value_in(row: Any, field: str) -> Any:
+    """Return what a row made of dicts and lists holds at a dotted path, or in a key that has dots itself.
 
     Raises:
-        Missing: it does not lead anywhere.
+        ValueError: nothing, with the reason.
 
-    >>> at_path({"a": [{"b": "x"}]}, ("a", "0", "b"))
-    'x'
+    >>> value_in({"a": [{"b": "x"}]}, "a.0.b"), value_in({"a.b": "y"}, "a.b")
+    ('x', 'y')
     """
-    for step in steps:
-        try:
-            value = value[int(step)] if isinstance(value, list) else value[step]
-        except (LookupError, TypeError, ValueError):
-            raise Missing from None
-    return value
+    if isinstance(row, dict) and field in row:
+        return row[field]
+    try:
+        for step in field.split("."):
+            row = row[int(step)] if isinstance(row, list) else row[step]
+    except (LookupError, TypeError, ValueError):
+        raise ValueError(f"no field '{field}'") from None
+    return row
 
 
 def encoded(value: object) -> bytes:

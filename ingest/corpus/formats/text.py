@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ingest.corpus.compression import Stream
 from ingest.corpus.opening import Unreadable
@@ -70,6 +70,15 @@ def pieces(text: bytes) -> Iterator[Piece]:
         yield Piece(text[start:stop], False)
         start = stop
     yield Piece(text[start:] if start else text, True)
+
+
+def documents(texts: Iterable[bytes]) -> Iterator[Piece]:
+    """Yield documents that are held in memory and known to be UTF-8."""
+    for text in texts:
+        if len(text) <= PIECE_BYTES:
+            yield Piece(text, True)
+        else:
+            yield from pieces(text)
 
 
 def read_text(stream: Stream, path: str, head: bytes = b"") -> Iterator[Piece]:

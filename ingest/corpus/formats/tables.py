@@ -1,0 +1,140 @@
+"""Parquet and Arrow: one document per row, in a column, read a few rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ingest.corpus.formats.rows import LeftOut
+from ingest.corpus.formats.strings import column_path, leaf, row_texts
+from ingest.corpus.formats.text import PIECE_BYTES, documents
+from ingest.corpus.opening import Lent, Source, Unreadable
+from ingest.corpus.terms import Note, Piece
+
+#: Rows decoded at once, at most: rows differ in size, and those of a batch are all held.
+BATCH_ROWS = 512
+#: A column chunk up to this size is held as a dictionary, in which a text that recurs takes its room once.
+DICTIONARY_BYTES = 64 * 2**20
+#: Rows decoded at once where a dictionary is too large for that, so that no small file unfolds into a huge batch.
+WARY_BATCH_ROWS = 16
+_ARROW_FILE = b"ARROW1"
+
+
+@contextmanager
+def _refusals_of(path: str, form: str) -> Iterator[None]:
+    """Turn what Arrow raises into one line."""
+    import pyarrow
+
+    try:
+        yield
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        message = str(error).strip().splitlines()
+        raise Unreadable(path, f"broken or truncated {form}: {message[0][:200] if message else type(error).__name__}") from None
+
+
+def _lent(source: Source) -> Any:
+    import pyarrow
+
+    return pyarrow.PythonFile(Lent(source), mode="r")
+
+
+def _parquet(source: Source, **how: Any) -> Any:
+    import pyarrow.parquet
+
+    return pyarrow.parquet.ParquetFile(_lent(source), pre_buffer=False, buffer_size=2**20, **how)
+
+
+def row_group_bytes(source: Source) -> list[int]:
+    """Return what storage holds of each row group of a Parquet file.
+
+    Raises:
+        Unreadable: it is broken.
+    """
+    with _refusals_of(source.path, "Parquet"):
+        metadata = _parquet(source).metadata
+        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+        return [sum(group.column(place).total_compressed_size for place in range(group.num_columns)) for group in groups]
+
+
+def read_parquet(source: Source, text_field: str, note: Note, parts: Sequence[int] | None = None) -> Iterator[Piece]:
+    """Yield the text of every row, or of the rows of some row groups.
+
+    Raises:
+        Unreadable: the file is broken or has no such column.
+    """
+    left_out = LeftOut(source.path, "row")
+    with _refusals_of(source.path, "Parquet"):
+        file = _parquet(source)
+        steps = column_path(file.schema_arrow, text_field, source.path)
+        row = 1
+        for number in range(file.metadata.num_row_groups):
+            group = file.metadata.row_group(number)
+            if parts is None or number in parts:
+                yield from documents(_group_texts(source, file, number, steps, row, left_out))
+            row += group.num_rows
+    left_out.tell(note)
+
+
+def _group_texts(source: Source, file: Any, number: int, steps: list[str], row: int, left_out: LeftOut) -> Iterator[bytes]:
+    group = file.metadata.row_group(number)
+    column = ".".join(steps)
+    chunk = next(c for c in map(group.column, range(group.num_columns)) if f"{c.path_in_schema}.".startswith(f"{column}."))
+    as_dictionary = chunk.has_dictionary_page and chunk.total_uncompressed_size <= DICTIONARY_BYTES
+    if as_dictionary:
+        file = _parquet(source, metadata=file.metadata, read_dictionary=[column])
+    most = BATCH_ROWS if as_dictionary or not chunk.has_dictionary_page else WARY_BATCH_ROWS
+    rows = PIECE_BYTES * group.num_rows // max(chunk.total_uncompressed_size, 1)
+    for batch in file.iter_batches(max(1, min(rows, most)), row_groups=[number], columns=[column], use_threads=False):
+        yield from row_texts(leaf(batch, steps), row, left_out)
+        row += batch.num_rows
+
+
+def read_arrow(source: Source, text_field: str, note: Note, parts: Sequence[int] | None = None) -> Iterator[Piece]:
+    """Yield the text of every row of an Arrow file or stream, or of the rows of some record batches of a file.
+
+    Raises:
+        Unreadable: the file is broken or has no such column.
+    """
+    left_out = LeftOut(source.path, "row")
+    with _refusals_of(source.path, "Arrow"):
+        row = 1
+        for batch, steps in _batches(source, text_field, parts):
+            yield from documents(row_texts(leaf(batch, steps), row, left_out))
+            row += batch.num_rows
+    left_out.tell(note)
+
+
+def _batches(source: Source, text_field: str, parts: Sequence[int] | None) -> Iterator[tuple[Any, list[str]]]:
+    import pyarrow
+
+    if not is_arrow_file(source):
+        stream = pyarrow.ipc.open_stream(_lent(source))
+        steps = column_path(stream.schema, text_field, source.path)
+        yield from ((batch, steps) for batch in stream)
+        return
+    schema = pyarrow.ipc.open_file(_lent(source)).schema
+    steps = column_path(schema, text_field, source.path)
+    only = pyarrow.ipc.IpcReadOptions(included_fields=[schema.get_field_index(steps[0])], use_threads=False)
+    file = pyarrow.ipc.open_file(_lent(source), options=only)
+    for number in range(file.num_record_batches) if parts is None else parts:
+        yield file.get_batch(number), steps
+
+
+def is_arrow_file(source: Source) -> bool:
+    """Whether this is an Arrow file, whose record batches can be read apart, and no stream."""
+    head = source.read(len(_ARROW_FILE))
+    source.seek(0)
+    return head == _ARROW_FILE
+
+
+def record_batches(source: Source) -> int:
+    """Return how many record batches an Arrow file has; a stream counts as one.
+
+    Raises:
+        Unreadable: it is broken.
+    """
+    import pyarrow
+
+    with _refusals_of(source.path, "Arrow"):
+        return int(pyarrow.ipc.open_file(_lent(source)).num_record_batches) if is_arrow_file(source) else 1

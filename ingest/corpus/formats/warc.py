@@ -1,0 +1,169 @@
+"""WARC and WET: one document per record that holds text, as web archives keep it."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+from ingest.corpus.compression import Stream
+from ingest.corpus.formats.rows import LIMIT_BYTES, TOO_LONG, LeftOut
+from ingest.corpus.formats.text import documents, why_no_text
+from ingest.corpus.formats.window import Window
+from ingest.corpus.opening import Unreadable
+from ingest.corpus.terms import Note, Piece
+
+MOST_HEADER_BYTES = 2**20
+CUT_SHORT = "truncated: the file ends within a record"
+_VERSION = b"WARC/"
+#: records that hold documents; the others hold requests, and what was noted about the crawl
+_PLAIN_RECORDS = (b"conversion", b"resource")
+_TEXTUAL = (b"text/", b"application/xhtml", b"application/xml", b"application/json", b"application/javascript")
+_Headers = dict[bytes, bytes]
+
+
+def read_warc(stream: Stream, path: str, note: Note) -> Iterator[Piece]:
+    """Yield the text of every record; what is no text is noted by number and reason.
+
+    Raises:
+        Unreadable: it is no WARC file, or a broken or truncated one.
+    """
+    left_out = LeftOut(path, "record")
+    yield from documents(_texts(_Records(stream, path), left_out))
+    left_out.tell(note)
+
+
+def _texts(records: _Records, left_out: LeftOut) -> Iterator[bytes]:
+    number = 0
+    while headers := records.headers():
+        number += 1
+        kind, size = headers.get(b"warc-type", b"").lower(), records.size(headers)
+        is_http = kind == b"response" and headers.get(b"content-type", b"").lower().startswith(b"application/http")
+        if not (is_http or kind in _PLAIN_RECORDS):
+            records.skip(size)
+        elif size > LIMIT_BYTES:
+            records.skip(size)
+            left_out.add(number, TOO_LONG)
+        else:
+            body = records.body(size)
+            try:
+                yield checked_text(http_payload(body) if is_http else body)
+            except ValueError as error:
+                left_out.add(number, str(error))
+
+
+def checked_text(body: bytes) -> bytes:
+    """Return a body that is text.
+
+    Raises:
+        ValueError: it is none, with the reason, without the place, so that like records are noted together.
+    """
+    if reason := why_no_text(body):
+        raise ValueError("binary" if reason.startswith("binary") else "not UTF-8")
+    return body
+
+
+def http_payload(message: bytes) -> bytes:
+    r"""Return what an HTTP response carries, without chunks and compression.
+
+    Raises:
+        ValueError: it is no text by its type, or packed in a way that is not read here.
+
+    >>> http_payload(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
+    b'abc'
+    """
+    head, blank, body = message.partition(b"\r\n\r\n")
+    if not blank:
+        head, _, body = message.partition(b"\n\n")
+    headers = parsed(head)
+    kind = headers.get(b"content-type", b"text/").lower()
+    if not kind.startswith(_TEXTUAL):
+        raise ValueError("its content type is no text")
+    if b"chunked" in headers.get(b"transfer-encoding", b"").lower():
+        body = unchunked(body)
+    return decoded(body, headers.get(b"content-encoding", b"").strip().lower())
+
+
+def unchunked(body: bytes) -> bytes:
+    """Return a body that was sent in chunks; archives often have it in one already, under the old header."""
+    parts, rest = [], body
+    while rest:
+        line, end, rest = rest.partition(b"\r\n")
+        try:
+            size = int(line.partition(b";")[0], 16)
+        except ValueError:
+            return body
+        if not end or size < 0 or size > len(rest):
+            return body
+        if size == 0:
+            break
+        parts.append(rest[:size])
+        rest = rest[size + 2 :]
+    return b"".join(parts)
+
+
+def decoded(body: bytes, encoding: bytes) -> bytes:
+    """Return a body without its compression; archives often have it so already, under the old header.
+
+    Raises:
+        ValueError: it is packed in a way that is not read here, or too long.
+    """
+    if encoding in (b"", b"identity") or not why_no_text(body):
+        return body
+    if encoding not in (b"gzip", b"x-gzip", b"deflate"):
+        raise ValueError(f"packed as '{encoding.decode('ascii', 'replace')[:20]}', which is not read")
+    inner = zlib.decompressobj(wbits=47)  # gzip or zlib, whichever it is
+    try:
+        text = inner.decompress(body, LIMIT_BYTES)
+    except zlib.error:
+        raise ValueError("broken compression") from None
+    if inner.unconsumed_tail:
+        raise ValueError(TOO_LONG)
+    return text
+
+
+def parsed(head: bytes) -> _Headers:
+    r"""Return header lines by lower-case name.
+
+    >>> parsed(b"WARC/1.0\r\nWARC-Type: response\r\n")
+    {b'warc-type': b'response'}
+    """
+    pairs = (line.partition(b":") for line in head.splitlines() if b":" in line)
+    return {name.strip().lower(): value.strip() for name, _, value in pairs}
+
+
+class _Records:
+    """A WARC stream, record by record."""
+
+    def __init__(self, stream: Stream, path: str) -> None:
+        self._window = Window(stream)
+        self._path = path
+
+    def headers(self) -> _Headers:
+        """Return the headers of the next record; none at the end."""
+        if not self._window.skip_any(b"\r\n"):
+            return {}
+        head = self._window.until(b"\r\n\r\n", MOST_HEADER_BYTES)
+        if not head:
+            raise Unreadable(self._path, "no WARC file, or a truncated one: a record's header has no end")
+        if not head.startswith(_VERSION):
+            raise Unreadable(self._path, "no WARC file, or a broken one: a record should begin here")
+        return parsed(head)
+
+    def size(self, headers: _Headers) -> int:
+        """Return the length of a record's body."""
+        written = headers.get(b"content-length", b"")
+        if not written.isdigit() or len(written) > len(str(2**63)):
+            raise Unreadable(self._path, "broken WARC: a record without its length")
+        return int(written)
+
+    def body(self, size: int) -> bytes:
+        """Return a record's body."""
+        body = self._window.exactly(size)
+        if len(body) < size:
+            raise Unreadable(self._path, CUT_SHORT)
+        return body
+
+    def skip(self, size: int) -> None:
+        """Go behind a record's body."""
+        if not self._window.skip(size):
+            raise Unreadable(self._path, CUT_SHORT)
