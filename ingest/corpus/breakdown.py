@@ -77,7 +77,7 @@ def drawn_parts(survey: Survey, kind: str) -> Iterator[tuple[str, Part]]:
     listing, grouping = survey.reader.listing, survey.grouping
     for group in survey.drawn:
         column = group.columns(survey.reader)
-        names = {unit: grouping.part_of(listing[group.frame.members[unit]], kind) for unit, _ in group.held}
+        names = {unit: grouping.part_of(listing[group.frame.members[unit]], kind) for unit, _ in group.drawn}
         owners = numpy.array([names[unit] for unit, _ in group.drawn])
         for name, (_, size) in group.breakdown[kind].items():
             if size:

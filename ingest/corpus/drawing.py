@@ -70,7 +70,8 @@ class Group:
         breakdown: by folder and by extension, files and stored bytes.
         frame: what can be drawn.
         drawn: the draws so far, two and two.
-        held: what each drawn key holds.
+        held: what each drawn key holds, forgotten draws too: none is read twice.
+        rounds: how often it was drawn from.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Group:
     frame: Frame = field(default_factory=Frame)
     drawn: list[Key] = field(default_factory=list)
     held: dict[Key, Held] = field(default_factory=dict)
+    rounds: int = 0
 
     def add(self, member: int, size: int) -> None:
         """Append a file."""
@@ -100,11 +102,16 @@ class Group:
 
     def extend(self, pairs: int, seed: str, reader: Reader) -> None:
         """Draw twice in each of so many strata, and count what was not drawn before."""
-        places = self.frame.locate(draw(self.frame.bytes, pairs, f"{seed} {self.name} {len(self.drawn)}"))
+        places = self.frame.locate(draw(self.frame.bytes, pairs, f"{seed} {self.name} {self.rounds}"))
+        self.rounds += 1
         keys = [(unit, block_at(offset, self.frame.sizes[unit])[0] if self.blocks else 0) for unit, offset in places]
         new = sorted(set(keys) - self.held.keys())
         self.held.update(self.fetch(new, reader))
         self.drawn += keys
+
+    def forget(self) -> None:
+        """Let the draws so far not count."""
+        self.drawn = []
 
     def fetch(self, keys: Sequence[Key], reader: Reader) -> Iterator[tuple[Key, Held]]:
         """Read and count what was drawn."""

@@ -13,11 +13,12 @@ from ingest.corpus.grouping import Grouping, shards_of
 from ingest.corpus.shards import Totals
 from ingest.formulas import sampling as formulas
 
-#: draws of the first look, enough to know the spread
-PILOT_BLOCKS = 800
-PILOT_FILES = FEWEST_DRAWS
-#: the spread of the first look is itself uncertain
-MARGIN = 1.1
+#: draws of the first look, enough to know the spread: of blocks; of files, where they are large and where they are not
+FIRST_BLOCKS = 800
+FIRST_FILES = (FEWEST_DRAWS, 100)
+FIRST_BYTES = 2**30
+#: the spread that the first look shows is itself uncertain
+MARGIN = 1.2
 ROUNDS = 6
 #: where a sample would read more of a group than this, all of it is read
 WORTH_SAMPLING = 0.5
@@ -54,9 +55,17 @@ class Survey:
         return Grouping(self.reader.listing)
 
     def run(self, groups: Iterable[Group]) -> None:
-        """Draw until the tolerance is met."""
+        """Draw until the tolerance is met.
+
+        The first look only says how much to draw, and is then forgotten: a sample that looks surer than it is would be kept
+        more often than one that looks less sure, and where large values spread most that is a bias.
+        """
         for group in groups:
-            self.grow(group, PILOT_BLOCKS if group.blocks else PILOT_FILES)
+            self.grow(group, first_look(group))
+        for group, draws in self.planned(self.everything()):
+            if group.bytes_for(len(group.drawn)) <= FIRST_BYTES:
+                group.forget()
+            self.grow(group, max(draws, first_look(group)))
         for _ in range(ROUNDS):
             state = self.everything()
             self.met = self.width(state) <= self.tolerance
@@ -108,6 +117,8 @@ class Survey:
 
     def planned(self, state: Whole) -> Iterator[tuple[Group, float]]:
         """Draws of each group, in all, that would meet the tolerance."""
+        if not self.drawn:
+            return
         plans = [self.plan(state, top, bottom) for top, bottom in PROMISED]
         yield from zip(list(self.drawn), map(max, zip(*plans, strict=True)), strict=True)
 
@@ -142,7 +153,13 @@ class Survey:
                 "files": group.files,
                 "stored_bytes": group.frame.bytes,
                 "draws": 0 if group in self.whole else len(group.drawn),
-                "distinct": 0 if group in self.whole else len(group.held),
+                "distinct": 0 if group in self.whole else len(set(group.drawn)),
             }
             for group in self.groups
         ]
+
+
+def first_look(group: Group) -> float:
+    """Draws that show how much a group varies; fewer where each is dear."""
+    fewest, most = FIRST_FILES
+    return FIRST_BLOCKS if group.blocks else max(fewest, min(most, FIRST_BYTES / group.cost_per_draw()))
