@@ -9,7 +9,7 @@ from ingest.corpus.terms import Found, Skipped, Tally
 
 #: A shard is as small as a progress line needs, and as large as keeps a ledger short.
 SHARD_BYTES = 64 * 2**20
-SHARD_FILES = 4096
+SHARD_FILES = 2048
 MOST_SHARDS = 20_000
 #: Folders and extensions that one shard tells apart.
 SHARD_GROUPS = 256

@@ -1,0 +1,34 @@
+"""Corpora that tests make: real text of the Python installation, and many small files."""
+
+import sysconfig
+from itertools import islice
+from pathlib import Path
+
+STANDARD_LIBRARY = Path(sysconfig.get_paths()["stdlib"])
+
+
+def python_sources(folder, most=150):
+    """Sources of the standard library, in the folders that they lie in."""
+    found = (path for path in sorted(STANDARD_LIBRARY.rglob("*.py")) if "site-packages" not in path.parts)
+    for path in islice(found, 0, None, 7):
+        if most <= 0:
+            break
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+        place = folder / path.relative_to(STANDARD_LIBRARY)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+        most -= 1
+    return folder
+
+
+def small_files(folder, number, lines=3):
+    """Files enough for several shards, no two of them alike."""
+    for block in range(0, number, 500):
+        below = folder / f"part{block:06}"
+        below.mkdir(parents=True)
+        for index in range(block, min(block + 500, number)):
+            (below / f"{index:06}.txt").write_text(f"file {index} says {index * 7919 % 1000}\n" * (1 + index % lines), encoding="utf-8")
+    return folder

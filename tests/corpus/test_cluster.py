@@ -1,0 +1,62 @@
+"""The same work on a Dask cluster: the same totals to the unit, also where a worker dies on the way."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+from made import small_files
+
+from ingest.corpus.measuring import measure
+from ingest.errors import IngestError
+
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture
+def cluster():
+    """Two real worker processes."""
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+    ) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Ten shards."""
+    return small_files(tmp_path_factory.mktemp("corpus"), 20_000)
+
+
+def figures(answer):
+    """Everything that was counted."""
+    return {name: item.value for name, item in answer.results.items()}, answer.tables
+
+
+def test_a_cluster_counts_the_same(cluster, corpus):
+    assert figures(measure(corpus, scheduler=cluster.scheduler_address)) == figures(measure(corpus))
+
+
+def test_a_worker_that_is_killed_loses_nothing(cluster, corpus, tmp_path):
+    ledger = tmp_path / "ledger"
+    victim = next(iter(cluster.workers.values())).pid
+    killed = threading.Event()
+
+    def kill_midway():
+        while not (ledger.exists() and b'{"shard"' in ledger.read_bytes()):
+            time.sleep(0.001)
+        os.kill(victim, signal.SIGKILL)
+        killed.set()
+
+    killer = threading.Thread(target=kill_midway)
+    killer.start()
+    spread = measure(corpus, scheduler=cluster.scheduler_address, resume=ledger)
+    killer.join()
+    assert killed.is_set()
+    assert figures(spread) == figures(measure(corpus))
+
+
+def test_nobody_at_the_address_is_one_line(corpus):
+    with pytest.raises(IngestError, match="--scheduler: nobody answers at 'tcp://127.0.0.1:9'"):
+        measure(corpus, scheduler="tcp://127.0.0.1:9")

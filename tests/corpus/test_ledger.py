@@ -1,0 +1,182 @@
+"""A count that is killed at any moment is taken up where it was: nothing is lost, nothing finished is read again."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from made import small_files
+
+from ingest.corpus.ledger import Ledger
+from ingest.corpus.measuring import measure
+from ingest.corpus.shards import Counted
+from ingest.corpus.terms import Skipped, Tally
+from ingest.errors import IngestError
+
+ROOT = Path(__file__).parents[2]
+KILLS = 20
+IDENTITY = {"manifest": "sha256:a", "vocabulary": "b", "options": "c", "version": "0"}
+SHARD = Counted(
+    3,
+    Tally(2, 2, 10, 10, 4, 10),
+    {"web": Tally(2, 2, 10, 10, 4, 10)},
+    {".txt": Tally(2, 2, 10, 10, 4, 10)},
+    (Skipped("web/\udce9.txt", "not UTF-8"),),
+    (Skipped("web/b.jsonl", "line 3: not JSON"),),
+)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Twelve shards."""
+    return small_files(tmp_path_factory.mktemp("corpus"), 24_000)
+
+
+def figures(answer):
+    """Everything that was counted."""
+    return {name: item.value for name, item in answer.results.items()}, answer.tables
+
+
+def entries(ledger):
+    """The whole lines of a ledger."""
+    return [json.loads(line) for line in ledger.read_bytes().split(b"\n")[:-1]]
+
+
+def read_again(ledger):
+    """Shards that were started after they had been finished."""
+    finished, again = set(), []
+    for entry in entries(ledger):
+        if "started" in entry and entry["started"] in finished:
+            again.append(entry["started"])
+        finished |= {entry["shard"]} if "shard" in entry else set()
+    return again
+
+
+def counting(corpus, ledger):
+    """A process that counts."""
+    words = [sys.executable, str(ROOT / "cli.py"), "measure", str(corpus), "--resume", str(ledger), "--format", "json"]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT)
+
+
+def test_killed_at_twenty_moments_the_totals_are_the_same(corpus, tmp_path):
+    chance = random.Random(4)
+    killed = progressed = 0
+    for attempt in range(KILLS):
+        ledger = tmp_path / f"ledger{attempt % 4}"
+        before = len(entries(ledger)) if ledger.exists() else 0
+        process = counting(corpus, ledger)
+        while process.poll() is None and not (ledger.exists() and len(entries(ledger)) > before + 1):
+            time.sleep(0.002)
+        time.sleep(chance.uniform(0, 0.15))
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            killed += 1
+        process.communicate()
+        progressed += len(entries(ledger)) > before
+        assert read_again(ledger) == []
+    assert killed >= KILLS / 2
+    assert progressed >= KILLS / 2
+    expected = figures(measure(corpus))
+    for ledger in sorted(tmp_path.glob("ledger*")):
+        assert figures(measure(corpus, resume=ledger)) == expected
+        assert read_again(ledger) == []
+        assert sorted(entry["shard"] for entry in entries(ledger) if "shard" in entry) == list(range(12))
+
+
+def test_a_finished_ledger_reads_nothing(corpus, tmp_path):
+    first = measure(corpus, resume=tmp_path / "ledger")
+    started = sum("started" in entry for entry in entries(tmp_path / "ledger"))
+    assert figures(measure(corpus, resume=tmp_path / "ledger")) == figures(first)
+    assert sum("started" in entry for entry in entries(tmp_path / "ledger")) == started == 12
+
+
+@pytest.mark.parametrize("torn", range(1, 200, 7))
+def test_a_line_torn_off_by_a_crash_is_cut_away(tmp_path, torn):
+    path = tmp_path / "ledger"
+    ledger = Ledger(path, IDENTITY)
+    ledger.finished(SHARD)
+    ledger.finished(SHARD._replace(number=4))
+    ledger.close()
+    whole = path.read_bytes()
+    last = len(whole.splitlines(keepends=True)[-1])
+    path.write_bytes(whole[: -min(torn, last)])
+    again = Ledger(path, IDENTITY)
+    again.close()
+    assert again.done == {3: SHARD}
+    assert all(isinstance(entry, dict) for entry in entries(path))
+
+
+def test_a_shard_comes_back_as_it_was(tmp_path):
+    ledger = Ledger(tmp_path / "ledger", IDENTITY)
+    ledger.finished(SHARD)
+    ledger.close()
+    again = Ledger(tmp_path / "ledger", IDENTITY)
+    again.close()
+    assert again.done == {3: SHARD}
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("manifest", "another corpus, or its files have changed"),
+        ("vocabulary", "another tokenizer"),
+        ("options", "other options"),
+        ("version", "another version of ingest"),
+    ],
+)
+def test_a_ledger_of_something_else_is_refused(tmp_path, name, reason):
+    Ledger(tmp_path / "ledger", IDENTITY).close()
+    with pytest.raises(IngestError, match=f"belongs to {reason}") as refused:
+        Ledger(tmp_path / "ledger", {**IDENTITY, name: "other"})
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "refusal"),
+    [
+        (b"a letter\n", "line 1 is damaged"),
+        (b'{"ledger":"other/9"}\n', "is no ledger of ingest measure"),
+        (b"[1]\n", "line 1 is damaged"),
+    ],
+)
+def test_what_is_no_ledger_is_refused_and_kept(tmp_path, content, refusal):
+    path = tmp_path / "ledger"
+    path.write_bytes(content)
+    with pytest.raises(IngestError, match=refusal):
+        Ledger(path, IDENTITY)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("total", [[1, 2], [1, 1, 1, 1, 1, -1], [1, 1, 1, 1, 1, 1.5], "text", None])
+def test_a_damaged_shard_is_refused(tmp_path, total):
+    path = tmp_path / "ledger"
+    ledger = Ledger(path, IDENTITY)
+    ledger.finished(SHARD)
+    ledger.close()
+    lines = path.read_bytes().splitlines()
+    lines[-1] = json.dumps({**json.loads(lines[-1]), "total": total}).encode()
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    with pytest.raises(IngestError, match=f"line {len(lines)} is damaged"):
+        Ledger(path, IDENTITY)
+
+
+def test_two_runs_do_not_share_a_ledger(tmp_path):
+    first = Ledger(tmp_path / "ledger", IDENTITY)
+    with pytest.raises(IngestError, match="in use by another run"):
+        Ledger(tmp_path / "ledger", IDENTITY)
+    first.close()
+    Ledger(tmp_path / "ledger", IDENTITY).close()
+
+
+def test_a_changed_file_makes_another_corpus(tmp_path):
+    corpus = small_files(tmp_path / "corpus", 10)
+    measure(corpus, resume=tmp_path / "ledger")
+    changed = next(corpus.rglob("*.txt"))
+    os.utime(changed, ns=(1, 1))
+    with pytest.raises(IngestError, match="another corpus, or its files have changed"):
+        measure(corpus, resume=tmp_path / "ledger")
