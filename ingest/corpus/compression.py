@@ -124,11 +124,10 @@ class UnfoldedZstd:
 
         self._path = source.path
         head = source.read(len(MAGIC["zstd"]))
-        source.seek(0)
         if head and head != MAGIC["zstd"] and head[1:] != ZSTD_SKIPPABLE:
             raise Unreadable(source.path, "other bytes instead of its zstd data")
         # Arrow closes what it reads
-        self._stream = pyarrow.CompressedInputStream(pyarrow.PythonFile(Lent(source), mode="r"), "zstd") if head else None
+        self._stream = pyarrow.CompressedInputStream(pyarrow.PythonFile(Lent(source, head), mode="r"), "zstd") if head else None
 
     def read(self, size: int, /) -> bytes:
         """Return at most so many bytes; none at the end."""

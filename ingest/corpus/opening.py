@@ -150,31 +150,50 @@ class LocalSource(Positioned):
 
 
 class StandardInput:
-    """What is piped into the command: read once, in sequence, of unknown size."""
+    """What is piped into the command: of unknown size, and read once, but for its first bytes."""
+
+    #: so many are kept, because a format may have to be tried
+    KEPT_BYTES = 2**24
 
     def __init__(self, path: str, meter: Meter) -> None:
         self.path = path
         self.size = sys.maxsize
         self.closed = False
         self._meter = meter
+        self._kept = b""
+        self._position = 0
 
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes; see `Source`."""
+        data = self._kept[self._position :][: size if size >= 0 else None] or self._piped(size)
+        self._position += len(data)
+        return data
+
+    def _piped(self, size: int) -> bytes:
+        if sys.stdin is None:
+            raise Unreadable(self.path, "standard input is closed")
         try:
             data = sys.stdin.buffer.read(size)
         except OSError as error:
             raise Unreadable(self.path, why(error)) from None
+        if self._position == len(self._kept) and self._position + len(data) <= self.KEPT_BYTES:
+            self._kept += data
+        else:
+            self._kept = b""
         self._meter.bytes_read += len(data)
         self._meter.stored_bytes += len(data)
         return data
 
-    def seek(self, _offset: int, _whence: int = os.SEEK_SET, /) -> int:
-        """Refuse."""
-        raise Unreadable(self.path, "standard input cannot be sought, which this format needs")
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        """Go back to a position whose bytes have been kept."""
+        if whence != os.SEEK_SET or not offset <= self._position <= len(self._kept):
+            raise Unreadable(self.path, "standard input cannot be sought so far, which this format needs")
+        self._position = offset
+        return offset
 
     def tell(self) -> int:
         """Return the position."""
-        return self._meter.bytes_read
+        return self._position
 
     def finish(self) -> None:
         """Nothing can have changed."""
@@ -185,14 +204,20 @@ class StandardInput:
 
 
 class Lent:
-    """A source in the hands of a library that would close it."""
+    """A source in the hands of a library that would close it; `head` was read from it already."""
 
     closed = False
 
-    def __init__(self, source: Source) -> None:
-        self.read = source.read
+    def __init__(self, source: Source, head: bytes = b"") -> None:
+        self._source = source
+        self._head = head
         self.seek = source.seek
         self.tell = source.tell
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes."""
+        head, self._head = self._head, b""
+        return head or self._source.read(size)
 
     def close(self) -> None:
         """Leave the source to its owner."""

@@ -15,7 +15,7 @@ from ingest.corpus.formats.tables import read_arrow, read_parquet, record_batche
 from ingest.corpus.formats.text import PIECE_BYTES, read_text, whole_characters, why_no_text
 from ingest.corpus.formats.warc import read_warc
 from ingest.corpus.names import kind_by_magic
-from ingest.corpus.opening import Meter, Source, Unreadable, is_local, open_found, whole_small_file
+from ingest.corpus.opening import Meter, Source, StandardInput, Unreadable, is_local, open_found, whole_small_file
 from ingest.corpus.spooling import unfolded_to_disk
 from ingest.corpus.terms import Found, Note, Piece
 
@@ -100,7 +100,7 @@ def _sought(
     source: Source, form: str, compression: str, reading: Reading, note: Note, parts: Sequence[int] | None
 ) -> Iterator[Piece]:
     read_table = read_parquet if form == "parquet" else read_arrow
-    if compression:
+    if compression or isinstance(source, StandardInput):
         with unfolded_to_disk(source, compression) as whole:
             yield from read_table(whole, reading.text_field, note, parts)
     else:

@@ -1,4 +1,4 @@
-"""Compressed files of a format that must be sought: unfolded into a temporary file first."""
+"""Compressed or piped files of a format that must be sought: put into a temporary file first."""
 
 from __future__ import annotations
 

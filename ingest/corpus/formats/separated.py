@@ -18,7 +18,7 @@ _NAMED = 8
 
 
 def read_separated(stream: Stream, path: str, form: str, text_field: str, note: Note) -> Iterator[Piece]:
-    """Yield the text column of every row; rows that lack it are noted.
+    """Yield the text column of every row; rows of other lengths are noted.
 
     Raises:
         Unreadable: there is no such column, quotes are out of order, or it is not UTF-8.
@@ -57,10 +57,10 @@ def _texts(rows: Iterator[list[str]], path: str, text_field: str, left_out: Left
         return
     column = _column(header, text_field, path)
     for number, row in enumerate(rows, 2):
-        if len(row) > column:
+        if len(row) == len(header):
             yield row[column].encode("utf-8")
         elif row:
-            left_out.add(number, f"no column {column + 1}")
+            left_out.add(number, f"other than the {len(header)} columns of the header")
 
 
 def _column(header: list[str], text_field: str, path: str) -> int:

@@ -72,7 +72,7 @@ def row_texts(array: Any, first_row: int, left_out: LeftOut) -> Iterator[bytes]:
         if pyarrow.types.is_dictionary(array.type):
             yield from _dictionary_texts(array.drop_null())
         else:
-            yield from texts_of(_as_strings(array.drop_null()))
+            yield from texts_of(_as_strings(array).drop_null())
     except pyarrow.ArrowInvalid:
         yield from _checked_one_by_one(array, first_row, left_out)
 

@@ -12,6 +12,7 @@ from ingest.corpus.opening import Unreadable
 BLOCK = 512
 #: longer names and extended headers belong to no archive that was made in earnest
 MOST_HEADER_BYTES = 2**20
+NO_TAR = "no tar archive, or a broken one"
 CUT_SHORT = "truncated: the archive ends within a member"
 _REGULAR = (b"0", b"\0", b"7")
 _FOLDER = b"5"
@@ -111,7 +112,7 @@ class Archive:
             raise Unreadable(self._path, "truncated: the archive ends within a header")
         total = sum(header) - sum(header[148:156]) + 8 * ord(" ")
         if total != self._number(header[148:156]):
-            raise Unreadable(self._path, "no tar archive, or a broken one: a header's checksum does not fit")
+            raise Unreadable(self._path, NO_TAR)
         return header
 
     def _number(self, field: bytes) -> int:
@@ -120,13 +121,13 @@ class Archive:
         try:
             return int(field.strip(b" \0") or b"0", 8)
         except ValueError:
-            raise Unreadable(self._path, "a broken tar header: a number was expected") from None
+            raise Unreadable(self._path, NO_TAR) from None
 
     def _number_of(self, written: bytes | None, otherwise: int) -> int:
         if written is None:
             return otherwise
         if not written.isdigit() or len(written) > len(str(2**63)):
-            raise Unreadable(self._path, "a broken tar header: a size was expected")
+            raise Unreadable(self._path, NO_TAR)
         return int(written)
 
 

@@ -1,0 +1,457 @@
+"""Every format under every compression yields the same documents; what is broken is named and never counted."""
+
+import bz2
+import csv
+import gzip
+import io
+import json
+import lzma
+import tarfile
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+import zstandard
+
+from ingest.corpus.formats.rows import LIMIT_BYTES
+from ingest.corpus.formats.text import PIECE_BYTES
+from ingest.corpus.listing import list_inputs
+from ingest.corpus.reading import Meter, Reading, Unreadable, can_seek, parts_of, read, read_block
+
+DOCUMENTS = ["one line", "schöne Grüße 🙂\nand a \"second\" line, with a comma\tand a tab", "", "数据" * 700, "x\u2028y\x85z"]
+COMPRESSIONS = {
+    "": lambda data: data,
+    ".gz": gzip.compress,
+    ".zst": zstandard.ZstdCompressor().compress,
+    ".xz": lzma.compress,
+    ".bz2": bz2.compress,
+}
+
+
+def as_jsonl(texts, field="text"):
+    return "".join(json.dumps({"id": n, field: text}, ensure_ascii=n % 2 == 0) + "\n" for n, text in enumerate(texts)).encode()
+
+
+def as_csv(texts, delimiter=","):
+    file = io.StringIO()
+    csv.writer(file, delimiter=delimiter).writerows([["id", "text"], *enumerate(texts)])
+    return file.getvalue().encode()
+
+
+def as_table(texts):
+    return pyarrow.table({"id": range(len(texts)), "text": texts})
+
+
+def as_parquet(texts, **how):
+    file = io.BytesIO()
+    pyarrow.parquet.write_table(as_table(texts), file, row_group_size=2, **how)
+    return file.getvalue()
+
+
+def as_arrow(texts, new=pyarrow.ipc.new_file):
+    file = io.BytesIO()
+    with new(file, as_table(texts).schema) as writer:
+        writer.write_table(as_table(texts), max_chunksize=2)
+    return file.getvalue()
+
+
+def as_tar(members, **how):
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w", **how) as archive:
+        for name, content in members:
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return file.getvalue()
+
+
+def as_warc(texts, kind="conversion", content_type="text/plain"):
+    records = [b"WARC/1.0\r\nWARC-Type: warcinfo\r\nContent-Length: 4\r\n\r\ninfo\r\n\r\n"]
+    for text in texts:
+        body = text if isinstance(text, bytes) else text.encode()
+        head = f"WARC/1.0\r\nWARC-Type: {kind}\r\nContent-Type: {content_type}\r\nContent-Length: {len(body)}\r\n\r\n"
+        records.append(head.encode() + body + b"\r\n\r\n")
+    return b"".join(records)
+
+
+FORMATS = {
+    "a.jsonl": as_jsonl,
+    "a.json": as_jsonl,
+    "array.json": lambda texts: json.dumps([{"text": text} for text in texts], indent=1).encode(),
+    "a.csv": as_csv,
+    "a.tsv": lambda texts: as_csv(texts, "\t"),
+    "a.parquet": as_parquet,
+    "plain.parquet": lambda texts: as_parquet(texts, use_dictionary=False, compression="zstd"),
+    "file.arrow": as_arrow,
+    "stream.arrow": lambda texts: as_arrow(texts, pyarrow.ipc.new_stream),
+    "a.tar": lambda texts: as_tar([(f"{n:03}.txt", text.encode()) for n, text in enumerate(texts)]),
+    "a.warc": as_warc,
+}
+
+
+@pytest.fixture
+def documents(tmp_path):
+    """Write files, then return all their documents, what was noted, and the meter."""
+
+    def call(name, content, meter=None, parts=None, **reading):
+        (tmp_path / name).write_bytes(content)
+        return read_all(list_inputs([str(tmp_path / name)])[0], meter, parts, **reading)
+
+    return call
+
+
+def read_all(found, meter=None, parts=None, **reading):
+    texts, notes, current = [], [], []
+    for text, ends in read(found, Reading(**reading), notes.append, meter, parts):
+        assert len(text) <= PIECE_BYTES
+        text.decode("utf-8")
+        current.append(text)
+        if ends:
+            texts.append(b"".join(current).decode())
+            current = []
+    assert not current
+    return texts, [note.reason for note in notes]
+
+
+@pytest.mark.parametrize("suffix", COMPRESSIONS)
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_under_every_compression(name, suffix, documents):
+    content = COMPRESSIONS[suffix](FORMATS[name](DOCUMENTS))
+    meter = Meter()
+    assert documents(name + suffix, content, meter) == (DOCUMENTS, [])
+    assert meter.stored_bytes == len(content)
+
+
+@pytest.mark.parametrize("suffix", COMPRESSIONS)
+@pytest.mark.parametrize("name", ["a.txt", "a.html", "README", "a.c"])
+def test_a_text_file_is_one_document(name, suffix, documents):
+    whole = "\n".join(DOCUMENTS)
+    content = COMPRESSIONS[suffix](whole.encode())
+    meter = Meter()
+    assert documents(name + suffix, content, meter) == ([whole], [])
+    assert meter.stored_bytes == meter.bytes_read == len(content)
+
+
+@pytest.mark.parametrize("suffix", [suffix for suffix in COMPRESSIONS if suffix])
+def test_compressed_data_may_have_several_members(suffix, documents):
+    compress = COMPRESSIONS[suffix]
+    assert documents("a.txt" + suffix, compress(b"one ") + compress(b"") + compress(b"two"))[0] == ["one two"]
+
+
+@pytest.mark.parametrize("suffix", [suffix for suffix in COMPRESSIONS if suffix])
+def test_compressed_data_that_is_cut_short_is_unreadable(suffix, documents):
+    whole = COMPRESSIONS[suffix](as_jsonl(DOCUMENTS))
+    for cut in (len(whole) - 1, len(whole) // 2, 7):
+        with pytest.raises(Unreadable, match=r"truncated|broken"):
+            documents("a.jsonl" + suffix, whole[:cut])
+
+
+@pytest.mark.parametrize("suffix", [suffix for suffix in COMPRESSIONS if suffix])
+def test_other_bytes_under_the_name_of_a_compression(suffix, documents):
+    with pytest.raises(Unreadable, match="other bytes instead of its"):
+        documents("a.txt" + suffix, b"plain text, whatever the name says")
+    with pytest.raises(Unreadable, match=r"other bytes after|broken"):
+        documents("b.txt" + suffix, COMPRESSIONS[suffix](b"text") + b"rubbish that follows")
+
+
+@pytest.mark.parametrize("suffix", [suffix for suffix in COMPRESSIONS if suffix])
+def test_a_compressed_file_is_known_without_its_suffix(suffix, documents):
+    assert documents("noname", COMPRESSIONS[suffix]("schön".encode()))[0] == ["schön"]
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "file.arrow", "a.tar"])
+def test_a_binary_format_is_known_without_its_suffix(name, documents):
+    assert documents("noname", FORMATS[name](DOCUMENTS))[0] == DOCUMENTS
+
+
+@pytest.mark.parametrize("name", [*FORMATS, "a.txt"])
+@pytest.mark.parametrize("suffix", COMPRESSIONS)
+def test_an_empty_file_has_no_text(name, suffix, documents):
+    assert documents(name + suffix, b"") == ([""] if name == "a.txt" else [], [])
+
+
+def test_text_that_looks_like_a_compression_is_text(documents):
+    assert documents("a.txt", b"BZh and PAR1 are magic words") == (["BZh and PAR1 are magic words"], [])
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"abc\0def", "binary: a NUL at byte 3"),
+        (b"caf\xe9!", "not UTF-8 at byte 3"),
+        (b"caf\xc3", "not UTF-8 at byte 3"),
+        ("text".encode("utf-16"), "not UTF-8: it begins like UTF-16"),
+        (b"a" * PIECE_BYTES + b"\xff", f"not UTF-8 at byte {PIECE_BYTES}"),
+        ("é".encode() * PIECE_BYTES + b"\0", f"binary: a NUL at byte {2 * PIECE_BYTES}"),
+        (b"\xed\xa0\x80", "not UTF-8 at byte 0"),
+    ],
+)
+def test_a_file_that_is_no_text_says_where(content, reason, documents):
+    with pytest.raises(Unreadable) as refused:
+        documents("a.txt", content)
+    assert refused.value.reason == reason
+
+
+def test_a_long_text_comes_in_pieces_that_end_between_characters(documents):
+    text = "a" + "🙂" * (PIECE_BYTES // 2)
+    for name, content in (("a.txt", text.encode()), ("a.jsonl", as_jsonl([text])), ("a.parquet", as_parquet([text]))):
+        assert documents(name, content) == ([text], [])
+
+
+LINES = b"""{"text": "one"}
+
+not json
+{"other": 1}
+{"text": 7}
+{"text": null}
+{"text": "two"}
+{"text": "\xff"}
+{"text": "half \\ud800"}
+["text"]
+{"text": "three", "text": "four"}
+{"text": "five"} {"text": "six"}
+still not json
+{"text":
+"last"}"""
+
+
+@pytest.mark.parametrize("suffix", COMPRESSIONS)
+def test_lines_that_do_not_count_are_named_by_number(suffix, documents):
+    texts, notes = documents("a.jsonl" + suffix, COMPRESSIONS[suffix](LINES))
+    assert texts == ["one", "two", "four"]
+    assert notes == [
+        "lines 3, 12 and 3 more: not JSON",
+        "lines 4 and 10: no field 'text'",
+        "line 5: no text but a number",
+        "line 6: no text but null",
+        "line 8: not UTF-8",
+        "line 9: half of a surrogate pair, which UTF-8 cannot hold",
+    ]
+
+
+def test_lines_are_read_alike_whether_others_are_broken_or_not(documents):
+    odd = [b'{"text": "a", "b": "\xff"}', b'{"text": "\\u0041\\/"}', b'\xef\xbb\xbf{"te\\u0078t": "b"}', b'{"text": "c"}\r']
+    for line in odd:
+        alone = documents("alone.jsonl", line + b"\n")
+        assert documents("with.jsonl", line + b"\n{}\n")[0] == alone[0]
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "array.json"])
+def test_a_field_is_a_dotted_path_or_a_key_with_dots(name, documents):
+    rows = [{"a": {"b": [{"c": "x"}]}}, {"a.b.0.c": "y"}, {"a": 1}]
+    content = json.dumps(rows) if name == "array.json" else "\n".join(map(json.dumps, rows))
+    texts, notes = documents(name, content.encode(), text_field="a.b.0.c")
+    assert texts == ["x", "y"]
+    assert notes == [f"{'row' if name == 'array.json' else 'line'} 3: no field 'a.b.0.c'"]
+
+
+def test_json_without_the_field_is_text_as_it_is_unless_the_field_was_asked_for(documents):
+    package = b'{\n "name": "x",\n "version": 1\n}\n'
+    assert documents("package.json", package) == ([package.decode()], [])
+    assert documents("package.json", package, text_field="text") == ([], ["row 1: no field 'text'"])
+
+
+@pytest.mark.parametrize("content", [b'[{"text": "a"}, {"text": "b"', b'[{"text": "a"},', b'[{"text": "a"} rubbish]'])
+def test_json_that_breaks_off_is_unreadable(content, documents):
+    with pytest.raises(Unreadable, match="JSON"):
+        documents("a.json", content)
+
+
+def test_a_json_row_longer_than_the_first_read_is_whole(documents):
+    rows = [{"text": "é" * 300_000}, {"text": "short"}, {"text": "🙂" * 200_000}]
+    assert documents("a.json", json.dumps(rows, indent=2).encode())[0] == [row["text"] for row in rows]
+
+
+def test_separated_values(documents):
+    assert documents("one.csv", "\ufeffbody\nx\n\"a\nb\"\n".encode()) == (["x", "a\nb"], [])
+    assert documents("a.csv", b"text,n\na,1\nb\n\nc,2,3\n") == (["a"], ["rows 3 and 5: other than the 2 columns of the header"])
+    assert documents("a.tsv", b"n\tbody\r\n1\tx\r\n", text_field="body") == (["x"], [])
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"id,txt\n1,a\n", "no column 'text', it has id, txt; did you mean 'txt'?"),
+        (b'text,n\n"open,1\nb,2\n', "is no CSV: unexpected end of data"),
+        (b"text,n\n\xff,1\n", "not UTF-8"),
+    ],
+)
+def test_separated_values_that_cannot_be_read(content, reason, documents):
+    with pytest.raises(Unreadable, match=r"CSV|UTF-8|column") as refused:
+        documents("a.csv", content)
+    assert reason in refused.value.reason
+
+
+COLUMNS = [
+    pyarrow.array(["x", None, "y"], pyarrow.large_string()),
+    pyarrow.array([b"x", None, b"y"], pyarrow.binary()),
+    pyarrow.array(["x", None, "y"]).dictionary_encode(),
+    pyarrow.array(["x", None, "y"], pyarrow.string_view()),
+    pyarrow.array([{"b": "x"}, {"b": None}, {"b": "y"}]),
+    pyarrow.array([{"b": "x"}, None, {"b": "y"}]),
+]
+
+
+@pytest.mark.parametrize("column", COLUMNS, ids=lambda column: str(column.type))
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
+def test_columns_of_every_text_type(name, column, documents):
+    table = pyarrow.table({"a": column, "other": [1, 2, 3]})
+    file = io.BytesIO()
+    if name == "a.arrow":
+        with pyarrow.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table)
+    else:
+        pyarrow.parquet.write_table(table, file)
+    field = "a.b" if pyarrow.types.is_struct(column.type) else "a"
+    assert documents(name, file.getvalue(), text_field=field) == (["x", "y"], ["row 2: null"])
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
+def test_rows_that_are_not_utf8_are_named(name, documents):
+    table = pyarrow.table({"text": pyarrow.array([b"x", b"\xff", b"y", b"\xfe"])})
+    file = io.BytesIO()
+    if name == "a.arrow":
+        with pyarrow.ipc.new_stream(file, table.schema) as writer:
+            writer.write_table(table)
+    else:
+        pyarrow.parquet.write_table(table, file)
+    assert documents(name, file.getvalue()) == (["x", "y"], ["rows 2 and 4: not UTF-8"])
+
+
+@pytest.mark.parametrize("make", [as_parquet, as_arrow], ids=["a.parquet", "a.arrow"])
+def test_tables_without_the_column_or_of_another_type(make, documents):
+    name = "a.parquet" if make is as_parquet else "a.arrow"
+    with pytest.raises(Unreadable, match=r"no column 'txt', it has id, text; did you mean 'text'\?"):
+        documents(name, make(DOCUMENTS), text_field="txt")
+    with pytest.raises(Unreadable, match="column 'id' holds int64, expected text"):
+        documents(name, make(DOCUMENTS), text_field="id")
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "file.arrow", "stream.arrow"])
+def test_tables_that_are_cut_short_or_garbled_are_unreadable(name, documents):
+    whole = FORMATS[name](["some text " * 50] * 40)
+    for content in (whole[: len(whole) - 20], whole[: len(whole) // 2], whole[:9], b"garbage" * 100):
+        with pytest.raises(Unreadable) as refused:
+            documents(name, content)
+        assert "\n" not in str(refused.value)
+
+
+def test_parts_are_row_groups_and_record_batches(tmp_path):
+    for name, make in (("a.parquet", as_parquet), ("a.arrow", as_arrow)):
+        (tmp_path / name).write_bytes(make(DOCUMENTS))
+        found = list_inputs([str(tmp_path / name)])[0]
+        parts = parts_of(found)
+        assert len(parts) == 3
+        assert 0 < sum(parts) <= found.stored_bytes
+        by_part = [read_all(found, parts=[part])[0] for part in range(3)]
+        assert by_part == [DOCUMENTS[:2], DOCUMENTS[2:4], DOCUMENTS[4:]]
+    (tmp_path / "a.jsonl").write_bytes(as_jsonl(DOCUMENTS))
+    found = list_inputs([str(tmp_path / "a.jsonl")])[0]
+    assert parts_of(found) == [found.stored_bytes]
+
+
+def test_of_parquet_only_the_column_is_moved(tmp_path):
+    table = pyarrow.table({"text": ["short"] * 1000, "image": [bytes([n % 251]) * 5000 for n in range(1000)]})
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet", compression="none", use_dictionary=False)
+    found = list_inputs([str(tmp_path / "a.parquet")])[0]
+    meter = Meter()
+    assert len(read_all(found, meter)[0]) == 1000
+    assert meter.stored_bytes > 5_000_000 > 100_000 > meter.bytes_read
+
+
+def test_blocks_are_read_anywhere(tmp_path):
+    (tmp_path / "a.txt").write_bytes(bytes(range(32, 127)) * 10)
+    (tmp_path / "a.jsonl").write_bytes(b"")
+    found, other = list_inputs([str(tmp_path / "a.txt"), str(tmp_path / "a.jsonl")])[::-1]
+    meter = Meter()
+    assert can_seek(found)
+    assert not can_seek(other)
+    assert read_block(found, 95, 5, meter) == b' !"#$'
+    assert read_block(found, 945, 100, meter) == bytes(range(122, 127))[-5:] == b"z{|}~"
+    assert meter.bytes_read == 10
+
+
+def test_tar_members_are_read_as_files_of_their_name(documents):
+    members = [
+        ("/etc/absolute.txt", b"absolute"),
+        ("../../up.txt", b"up"),
+        ("a" * 300 + ".txt", b"long name"),
+        ("b/rows.jsonl", b'{"text": "row 1"}\n{"text": "row 2"}\n'),
+        ("c.txt.gz", gzip.compress(b"packed")),
+        ("one.jpg", b"\xff\xd8\0"),
+        ("two.jpg", b"\xff\xd8\0"),
+        ("bad\n\x1b[31m.txt", b"\xff"),
+        ("t.parquet", as_parquet(["x"])),
+        ("empty.txt", b""),
+    ]
+    for how in ({"format": tarfile.GNU_FORMAT}, {"format": tarfile.PAX_FORMAT}):
+        texts, notes = documents("a.tar", as_tar(members, **how))
+        assert texts == ["absolute", "up", "long name", "row 1", "row 2", "packed", ""]
+        assert notes == [
+            "member one.jpg and 1 more .jpg: binary",
+            "member bad\\n\\x1b[31m.txt: not UTF-8",
+            "member t.parquet: parquet within tar is not read",
+        ]
+
+
+def test_a_tar_member_that_fails_half_way_does_not_count(documents):
+    broken = gzip.compress(b'{"text": "row"}\n' * 10000)[:-9]
+    texts, notes = documents("a.tar", as_tar([("a.jsonl.gz", broken), ("b.txt", b"b")]))
+    assert texts == ["b"]
+    assert notes == ["member a.jsonl.gz: truncated: its gzip data has no end"]
+
+
+def test_links_in_a_tar_are_noted_and_folders_are_not(tmp_path, documents):
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w") as archive:
+        for name, kind in (("folder", tarfile.DIRTYPE), ("link", tarfile.SYMTYPE), ("pipe", tarfile.FIFOTYPE)):
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = kind, "/etc/passwd"
+            archive.addfile(member)
+    assert documents("a.tar", file.getvalue()) == ([], ["member link: a link", "member pipe: a pipe"])
+    assert [path.name for path in tmp_path.iterdir()] == ["a.tar"]
+
+
+def test_a_tar_that_is_cut_short_or_none_is_unreadable(documents):
+    whole = as_tar([("a.txt", b"a" * 2000), ("b.txt", b"b" * 2000)])
+    for cut in (600, 2900, 3100):
+        with pytest.raises(Unreadable, match="truncated"):
+            documents("a.tar", whole[:cut])
+    with pytest.raises(Unreadable, match="no tar archive"):
+        documents("a.tar", b"rubbish " * 200)
+
+
+HTTP = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+
+
+def test_http_responses_are_unpacked(documents):
+    bodies = [
+        HTTP + b"\r\n<p>plain</p>",
+        HTTP + b"Transfer-Encoding: chunked\r\n\r\n3\r\n<p>\r\n5;x=y\r\nparts\r\n0\r\n\r\n",
+        HTTP + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"<p>packed</p>"),
+        HTTP + b"Content-Encoding: gzip\r\n\r\n<p>unpacked by the crawler</p>",
+        HTTP + b"Content-Encoding: br\r\n\r\n\xff\xfe",
+        b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n\x89PNG",
+        HTTP + b"\r\ncaf\xe9",
+        HTTP + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(bytes(LIMIT_BYTES + 1)),
+    ]
+    texts, notes = documents("a.warc", as_warc(bodies, "response", "application/http; msgtype=response"))
+    assert texts == ["<p>plain</p>", "<p>parts", "<p>packed</p>", "<p>unpacked by the crawler</p>"]
+    assert notes == [
+        "record 6: packed as 'br', which is not read",
+        "record 7: its content type is no text",
+        "record 8: not UTF-8",
+        "record 9: longer than 64 MiB",
+    ]
+
+
+def test_a_warc_of_one_gzip_member_per_record(documents):
+    content = b"".join(gzip.compress(as_warc([text])) for text in DOCUMENTS)
+    assert documents("CC-MAIN.warc.wet.gz", content) == (DOCUMENTS, [])
+
+
+def test_a_warc_that_is_cut_short_or_none_is_unreadable(documents):
+    whole = as_warc(["text " * 100])
+    for content in (whole[:-50], whole[:80], b"rubbish\r\n\r\n" * 10):
+        with pytest.raises(Unreadable, match=r"WARC|truncated"):
+            documents("a.warc", content)
