@@ -45,13 +45,13 @@ def places_of(vocabulary: Vocabulary) -> Cuts | None:
     """Where texts may be cut, or nothing where that is not known."""
     if vocabulary.sentencepiece:
         return places_of_model(read_model(vocabulary.sentencepiece, vocabulary.source))
-    described = json.loads(vocabulary.tokenizer_json)
+    described = json.loads(vocabulary.outline)
     if any(reaches_over_a_space(token) for token in described.get("added_tokens") or []):
         return None
     normalizers = members(described.get("normalizer"), "normalizers")
     words = members(described.get("pre_tokenizer"), "pretokenizers")
     if any(spells_spaces(normalizer) for normalizer in normalizers) or any(kind(word) == "Metaspace" for word in words):
-        return places_between_spelled_spaces(described["model"], normalizers, words)
+        return places_between_spelled_spaces(json.loads(vocabulary.tokenizer_json)["model"], normalizers, words)
     if not all(kind(normalizer) in _LOCAL_NORMALIZERS for normalizer in normalizers):
         return None
     return places_between_words(words)
@@ -140,7 +140,7 @@ def no_token_reaches_over_a_space(pieces: list[str]) -> bool:
     >>> no_token_reaches_over_a_space(["▁", "▁a", "▁▁"]), no_token_reaches_over_a_space(["▁", "a▁b"])
     (True, False)
     """
-    return SPACE in pieces and not any(SPACE in piece.lstrip(SPACE) for piece in pieces)
+    return SPACE in pieces and not any(SPACE in piece.lstrip(SPACE) or " " in piece for piece in pieces)
 
 
 def reaches_over_a_space(token: dict[str, Any]) -> bool:

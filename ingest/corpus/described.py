@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
+
+
+def outline_of(described: dict[str, Any]) -> bytes:
+    """All but the model, which alone can take a hundred megabytes once it is parsed.
+
+    >>> outline_of({"normalizer": None, "model": {"type": "BPE"}})
+    b'{"normalizer": null}'
+    """
+    return json.dumps({name: value for name, value in described.items() if name != "model"}).encode()
 
 
 def members(step: dict[str, Any] | None, name: str) -> list[dict[str, Any]]:

@@ -44,7 +44,7 @@ _OLD_TABLE = frozenset(("Punctuation", "BertPreTokenizer", "UnicodeScripts"))
 
 def doubt_about(vocabulary: Vocabulary) -> Callable[[bytes], bool]:
     """What tells whether a text is in doubt for engines that count with this vocabulary."""
-    described = json.loads(vocabulary.tokenizer_json or "{}")
+    described = json.loads(vocabulary.outline)
     normalizers = {kind(step) for step in members(described.get("normalizer"), "normalizers")}
     words = {kind(step) for step in members(described.get("pre_tokenizer"), "pretokenizers")}
     if words & _OLD_TABLE or normalizers - _FORMS - _WITHOUT_TABLE:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from ingest.corpus.native_calls import guarded
-from ingest.corpus.resident import Growth
+from ingest.corpus.resident import Growth, give_back
 from ingest.corpus.vocabulary import Vocabulary
 
 #: text that is handed to an engine at once; more would only hold more tokens in memory
@@ -96,6 +96,7 @@ class Gigatoken:
         from gigatoken import Tokenizer
 
         self._tokenizer: Any = None  # before the new one, so that the two are never held together
+        give_back()
         self._tokenizer = guarded(lambda: Tokenizer.from_json(self._json))
         self._words = Growth()
 

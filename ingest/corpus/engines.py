@@ -15,6 +15,7 @@ from ingest.corpus.disputed_texts import doubt_about
 from ingest.corpus.engine_kinds import Fastokens, Gigatoken, SentencePiece, Tokenizers
 from ingest.corpus.native_calls import NativeFailure, guarded, no_panic_message
 from ingest.corpus.proof import difference, hard_texts
+from ingest.corpus.resident import give_back
 from ingest.corpus.vocabulary import Vocabulary
 from ingest.errors import IngestError
 
@@ -69,6 +70,26 @@ class Guarded:
         return [next(slow) if doubt else next(sure) for doubt in doubts]
 
 
+class Reference:
+    """What every engine has to equal; made when it is needed, because some take 200 MB that most corpora never need again."""
+
+    def __init__(self, kind: Candidate, vocabulary: Vocabulary, threads: int) -> None:
+        self._make: Callable[[], Engine] = lambda: kind(vocabulary, threads)
+        self._engine: Engine | None = self._make()
+        self.name, self.version = self._engine.name, self._engine.version
+
+    def count(self, texts: Sequence[bytes]) -> list[int]:
+        """Tokens of each text."""
+        if self._engine is None:
+            self._engine = self._make()
+        return self._engine.count(texts)
+
+    def rest(self) -> None:
+        """Hold no memory until the next text."""
+        self._engine = None
+        give_back()
+
+
 #: from the fastest down; each has to prove itself
 CANDIDATES: tuple[Candidate, ...] = (Gigatoken, Fastokens)
 
@@ -102,29 +123,32 @@ def engine_for(
             notes.append(f"{candidate.name} is not used: {failure}")
             continue
         if found == expected:
+            reference.rest()
             return engine, notes
         notes.append(f"{candidate.name} is not used: {difference(texts, found, expected, reference.name)}")
     notes.append(f"tokens are counted by {reference.name} itself, slower than by an engine made for speed")
     return reference, notes
 
 
-def reference_for(vocabulary: Vocabulary, threads: int) -> tuple[Engine, list[str]]:
+def reference_for(vocabulary: Vocabulary, threads: int) -> tuple[Reference, list[str]]:
     """What every engine has to equal, and a note where it is not the vocabulary's own package.
 
     Raises:
         IngestError: only SentencePiece can count with the model, and it is not installed.
     """
     if not vocabulary.sentencepiece:
-        return Tokenizers(vocabulary, threads), []
+        return Reference(Tokenizers, vocabulary, threads), []
     if util.find_spec("sentencepiece"):
         return native_reference(vocabulary, threads), []
     install = "pip install 'ingest-sizing[vocabularies]'"
     if not vocabulary.tokenizer_json:
         raise IngestError(f"--tokenizer: '{vocabulary.source}' can only be counted by sentencepiece: {install}")
-    return Tokenizers(vocabulary, threads), [f"the model was converted, and not compared with sentencepiece: {install}"]
+    return Reference(Tokenizers, vocabulary, threads), [
+        f"the model was converted, and not compared with sentencepiece: {install}"
+    ]
 
 
-def native_reference(vocabulary: Vocabulary, threads: int) -> Engine:
+def native_reference(vocabulary: Vocabulary, threads: int) -> Reference:
     """SentencePiece with its own model.
 
     Raises:
@@ -132,7 +156,7 @@ def native_reference(vocabulary: Vocabulary, threads: int) -> Engine:
     """
     try:
         with no_panic_message():
-            return guarded(lambda: SentencePiece(vocabulary, threads))
+            return guarded(lambda: Reference(SentencePiece, vocabulary, threads))
     except NativeFailure as failure:
         raise IngestError(f"--tokenizer: '{vocabulary.source}' cannot be loaded by sentencepiece: {failure}") from None
 

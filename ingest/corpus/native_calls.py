@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+from ingest.errors import IngestError
+
 Result = TypeVar("Result")
 
 
-class NativeFailure(Exception):
+class NativeFailure(IngestError):
     """What a compiled extension raised, panics included, in one line."""
 
 

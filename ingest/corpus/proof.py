@@ -31,8 +31,7 @@ ADDED_TRIED = 64
 
 def hard_texts(vocabulary: Vocabulary) -> list[bytes]:
     """Texts on which engines are likely to differ, those with the vocabulary's own added tokens in them included."""
-    described = json.loads(vocabulary.tokenizer_json or "{}")
-    added = [str(token["content"]) for token in described.get("added_tokens") or []]
+    added = [str(token["content"]) for token in json.loads(vocabulary.outline).get("added_tokens") or []]
     tried = [*added[:ADDED_TRIED], *added[-ADDED_TRIED:]]
     within = [f"a {token} b{token}c\n{token}{token} {token}" for token in tried]
     return [text.encode() for text in (*HARD, *within)]

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ingest.corpus.described import outline_of
 from ingest.corpus.vocabulary import Vocabulary
 from ingest.errors import IngestError, UsageError, nearest
 
@@ -65,12 +66,15 @@ def from_rank_file(content: bytes, pattern: str, *, name: str, source: str, lice
         IngestError: a line is broken, or a byte has no token.
     """
     from ingest.corpus.converted import cached
+    from ingest.corpus.vocabulary_files import checked_size
 
     digest = hashlib.sha256(content).hexdigest()
     chosen = chosen_pattern(pattern or KNOWN_FILES.get(digest, ""), source)
     ranks = read_ranks(content, source)
+    size = checked_size(max(ranks.values()) + 1, source)
     converted = cached(f"{digest}-{chosen}-{CONVERSION}", lambda: tokenizer_json(ranks, PATTERNS[chosen]))
-    return Vocabulary(name, "rank file", max(ranks.values()) + 1, digest, source, license, converted)
+    outline = outline_of({"pre_tokenizer": byte_level(PATTERNS[chosen])})
+    return Vocabulary(name, "rank file", size, digest, source, license, converted, outline)
 
 
 def chosen_pattern(pattern: str, source: str) -> str:

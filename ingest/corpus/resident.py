@@ -23,6 +23,17 @@ def resident_bytes() -> int | None:
         return None
 
 
+def give_back() -> None:
+    """Return what has been freed to the system; glibc keeps it unless it is asked."""
+    if os.name != "posix":
+        return
+    import ctypes
+
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim:
+        trim(0)
+
+
 class Growth:
     """What an engine has added to the memory of the process since it began."""
 

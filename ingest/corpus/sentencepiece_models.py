@@ -76,11 +76,12 @@ def from_sentencepiece(content: bytes, *, name: str, source: str) -> Vocabulary:
 
     model = read_model(content, source)
     digest = hashlib.sha256(content).hexdigest()
-    made = Vocabulary(name, "sentencepiece", len(model.tokens), digest, source, "", b"", content)
+    made = Vocabulary(name, "sentencepiece", len(model.tokens), digest, source, "", b"", sentencepiece=content)
     spelled = tokenizer_json(model)
     if spelled is None:
         return made
-    return replace(made, tokenizer_json=from_tokenizer_json(spelled, name=name, source=source).tokenizer_json)
+    loaded = from_tokenizer_json(spelled, name=name, source=source)
+    return replace(made, tokenizer_json=loaded.tokenizer_json, outline=loaded.outline)
 
 
 def read_model(content: bytes, source: str) -> Model:

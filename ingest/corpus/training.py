@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ingest.corpus.described import outline_of
 from ingest.corpus.vocabulary import Sample, Vocabulary
 from ingest.errors import IngestError, UsageError, brief
 
@@ -33,7 +35,8 @@ def trained_vocabulary(wanted: str, corpus_sample: Sample | None) -> Vocabulary:
         raise UsageError(f"--tokenizer: '{wanted}' needs a corpus to train on")
     content = trained(size, corpus_sample)
     digest = hashlib.sha256(content).hexdigest()
-    return Vocabulary(wanted, "trained", ids_in(content), digest, "trained on a sample of the corpus", "", content)
+    outline = outline_of(json.loads(content))
+    return Vocabulary(wanted, "trained", ids_in(content), digest, "trained on a sample of the corpus", "", content, outline)
 
 
 def size_asked(wanted: str) -> int:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ingest.errors import UsageError, brief, nearest
+from ingest.errors import IngestError, UsageError, brief, nearest
+from ingest.files import write_whole
 
 #: what is used where nobody asks: recent, and carried by a dependency of this package
 DEFAULT = "deepseek-v3"
@@ -32,6 +33,7 @@ class Vocabulary:
         license: what the package says of itself; empty for the user's own files.
         tokenizer_json: what every engine loads; truncation, padding and dropout are taken out. Empty for the few SentencePiece
             models that have no such form.
+        outline: the `tokenizer.json` without its model, as JSON: how it normalizes and cuts, and its added tokens.
         sentencepiece: the SentencePiece model itself, which then is the reference.
     """
 
@@ -42,6 +44,7 @@ class Vocabulary:
     source: str
     license: str
     tokenizer_json: bytes = field(repr=False)
+    outline: bytes = field(repr=False, default=b"{}")
     sentencepiece: bytes = field(repr=False, default=b"")
 
 
@@ -86,6 +89,17 @@ def vocabularies() -> list[str]:
     from ingest.corpus.packaged import PACKAGED
 
     return list(PACKAGED)
+
+
+def save(vocabulary: Vocabulary, path: str | Path) -> None:
+    """Write the vocabulary as a `tokenizer.json`, as for one that was trained and is to be used again.
+
+    Raises:
+        IngestError: the file cannot be written, or a SentencePiece model has no such form.
+    """
+    if not vocabulary.tokenizer_json:
+        raise IngestError(f"--tokenizer: '{vocabulary.source}' cannot be written as a tokenizer.json")
+    write_whole(path, vocabulary.tokenizer_json)
 
 
 def file_and_pattern(wanted: str) -> tuple[Path, str]:

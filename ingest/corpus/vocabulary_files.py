@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ingest.corpus.described import outline_of
 from ingest.corpus.native_calls import NativeFailure, guarded, no_panic_message
 from ingest.corpus.vocabulary import Vocabulary
 from ingest.errors import IngestError
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 #: the largest vocabulary file that is read; the largest published ones stay below 40 MB
 LARGEST_FILE = 128 << 20
+
+#: the most ids that a vocabulary may have; the largest published ones have 300,000
+MOST_IDS = 1 << 24
 
 
 def from_file(path: Path, pattern: str, wanted: str) -> Vocabulary:
@@ -69,9 +73,10 @@ def from_tokenizer_json(content: bytes, *, name: str, source: str, license: str 
         raise IngestError(f"--tokenizer: '{source}' is no JSON: {error}") from None
     if not isinstance(described, dict) or not isinstance(described.get("model"), dict):
         raise IngestError(f"--tokenizer: '{source}' is no tokenizer.json: expected an object with 'model'")
+    outline = outline_of(described)
     plain = json.dumps(without_extras(described), ensure_ascii=False).encode("utf-8", "surrogatepass")
-    size = largest_id(load_reference(plain, source)) + 1
-    return Vocabulary(name, "tokenizer.json", size, hashlib.sha256(content).hexdigest(), source, license, plain)
+    size = checked_size(largest_id(load_reference(plain, source)) + 1, source)
+    return Vocabulary(name, "tokenizer.json", size, hashlib.sha256(content).hexdigest(), source, license, plain, outline)
 
 
 def without_extras(described: dict[str, Any]) -> dict[str, Any]:
@@ -99,6 +104,21 @@ def load_reference(tokenizer_json: bytes, source: str) -> Tokenizer:
             return guarded(lambda: Tokenizer.from_buffer(tokenizer_json))
     except NativeFailure as failure:
         raise IngestError(f"--tokenizer: '{source}' cannot be loaded by tokenizers: {failure}") from None
+
+
+def checked_size(size: int, source: str) -> int:
+    """The number of ids, if a vocabulary may have so many: engines hold a table by id.
+
+    Raises:
+        IngestError: there are none, or far more than any vocabulary has.
+
+    >>> checked_size(4_000_000_001, "tokenizer.json")
+    Traceback (most recent call last):
+    ingest.errors.IngestError: --tokenizer: 'tokenizer.json' has ids up to 4000000000; expected at least one, and at most 16777215
+    """
+    if 0 < size <= MOST_IDS:
+        return size
+    raise IngestError(f"--tokenizer: '{source}' has ids up to {size - 1}; expected at least one, and at most {MOST_IDS - 1}")
 
 
 def largest_id(tokenizer: Tokenizer) -> int:
