@@ -39,7 +39,7 @@ def rows_of(survey: Survey, kind: str) -> list[Row]:
     files: dict[str, int] = {}
     sizes: dict[str, int] = {}
     for group in survey.groups:
-        for name, (count, size) in group.breakdown[kind].items():
+        for name, (count, size, _) in group.breakdown[kind].items():
             files[name] = files.get(name, 0) + count
             sizes[name] = sizes.get(name, 0) + size
     wholes = wholes_of(survey, kind)
@@ -79,6 +79,6 @@ def drawn_parts(survey: Survey, kind: str) -> Iterator[tuple[str, Part]]:
         column = group.columns(survey.reader)
         names = {unit: grouping.part_of(listing[group.frame.members[unit]], kind) for unit, _ in group.drawn}
         owners = numpy.array([names[unit] for unit, _ in group.drawn])
-        for name, (_, size) in group.breakdown[kind].items():
+        for name, (_, _, size) in group.breakdown[kind].items():
             if size:
                 yield name, Part(column, size, owners == name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -10,10 +11,11 @@ from ingest.corpus import exact
 from ingest.corpus.cutting import Cuts
 from ingest.corpus.estimating import Drawn
 from ingest.corpus.formats.text import why_no_text
-from ingest.corpus.reading import Reading, Unreadable, read_block
+from ingest.corpus.reading import Meter, Reading, Unreadable, read, read_block
+from ingest.corpus.ready import ready
 from ingest.corpus.sampling import BLOCK, Frame, Held, block_at, draw, whole_characters
 from ingest.corpus.shards import Counted, Shard
-from ingest.corpus.terms import Found, Skipped
+from ingest.corpus.terms import Found, Skipped, Tally
 
 #: blocks handed to the engine at once
 BATCH_BLOCKS = 512
@@ -52,6 +54,11 @@ class Reader:
         self.bytes_read += size
         self.moved(size)
 
+    def note(self, skipped: Skipped) -> None:
+        """A line, row or member does not count."""
+        if len(self.parts) < NAMED:
+            self.parts.append(skipped)
+
     def count(self, shards: Iterable[Shard], root: str = "") -> Iterator[Counted]:
         """Count files exactly."""
         for counted in exact.count(shards, self.reading, self.cuts, self.engine, exact.Open(root), self.moved):
@@ -66,8 +73,10 @@ class Group:
     Attributes:
         name: what a person calls them.
         blocks: whether files are cut in blocks; else a whole file is drawn.
-        files: how many, those without bytes too.
-        breakdown: by folder and by extension, files and stored bytes.
+        parts: for each unit which part of its file it is, where files are drawn in parts.
+        files: their places in the listing, those without bytes too.
+        stored_bytes: what storage holds of them.
+        breakdown: by folder and by extension, files, stored bytes, and bytes that can be drawn.
         frame: what can be drawn.
         drawn: the draws so far, two and two.
         held: what each drawn key holds, forgotten draws too: none is read twice.
@@ -76,7 +85,9 @@ class Group:
 
     name: str
     blocks: bool
-    files: int = 0
+    parts: array[int] = field(default_factory=lambda: array("q"))
+    files: array[int] = field(default_factory=lambda: array("q"))
+    stored_bytes: int = 0
     breakdown: dict[str, dict[str, list[int]]] = field(default_factory=lambda: {"folders": {}, "extensions": {}})
     frame: Frame = field(default_factory=Frame)
     drawn: list[Key] = field(default_factory=list)
@@ -85,8 +96,22 @@ class Group:
 
     def add(self, member: int, size: int) -> None:
         """Append a file."""
-        self.files += 1
+        self.files.append(member)
+        self.stored_bytes += size
         self.frame.add(member, size)
+
+    def divide(self, sizes_of: Callable[[int], Sequence[int]]) -> None:
+        """Draw parts of files from now on; `sizes_of` gives the stored bytes of those of a file."""
+        self.frame = Frame()
+        for member in self.files:
+            for part, size in enumerate(sizes_of(member)):
+                self.frame.add(member, size)
+                self.parts.append(part)
+
+    @property
+    def unit(self) -> str:
+        """What is drawn."""
+        return "block" if self.blocks else "part" if self.parts else "file"
 
     def cost_per_draw(self) -> float:
         """Mean stored bytes of what a draw reads."""
@@ -115,6 +140,9 @@ class Group:
 
     def fetch(self, keys: Sequence[Key], reader: Reader) -> Iterator[tuple[Key, Held]]:
         """Read and count what was drawn."""
+        if self.parts:
+            yield from ((key, self.part_drawn(key, reader)) for key in keys)
+            return
         if not self.blocks:
             yield from self.files_drawn(keys, reader)
             return
@@ -158,6 +186,25 @@ class Group:
             reader.parts += counted.parts[: NAMED - len(reader.parts)]
             yield key, Held(self.frame.sizes[key[0]], total.tokens, total.text_bytes, documents)
 
+    def part_drawn(self, key: Key, reader: Reader) -> Held:
+        """Count a row group or a record batch."""
+        member, size = self.frame.members[key[0]], self.frame.sizes[key[0]]
+        found, meter = reader.listing[member], Meter()
+        whole, document = Tally(), Tally()
+        try:
+            for part in ready(read(found, reader.reading, reader.note, meter, [self.parts[key[0]]]), reader.cuts):
+                tokens = sum(reader.engine.count(part.texts)) if part.texts else 0
+                document = document.plus(Tally(documents=part.ends, text_bytes=part.size, tokens=tokens))
+                if part.refused:
+                    reader.note(Skipped(found.path, part.refused))
+                elif part.ends:
+                    whole = whole.plus(document)
+                document = Tally() if part.ends else document
+        except Unreadable as error:
+            reader.skipped[member] = Skipped(error.path, error.reason)
+        reader.took(meter.bytes_read)
+        return Held(size, whole.tokens, whole.text_bytes, whole.documents)
+
     def columns(self, reader: Reader) -> Drawn:
         """What the draws hold per stored byte; a file that was found unreadable anywhere is lost everywhere."""
         import numpy
@@ -170,7 +217,8 @@ class Group:
         """What one draw holds per stored byte, in the order of `FIGURES`."""
         held, unit = self.held[key], key[0]
         if self.frame.members[unit] in reader.skipped:
-            one_file = 1 / self.frame.sizes[unit]
+            member = self.frame.members[unit]
+            one_file = 1 / (reader.listing[member].stored_bytes if self.parts else self.frame.sizes[unit])
             return 0, 0, -one_file if self.blocks else 0, 1, one_file
         return held.tokens / held.size, held.text_bytes / held.size, held.documents / held.size, 0, 0
 

@@ -6,13 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from ingest.corpus.drawing import Group
 from ingest.corpus.groups import extension_of, folder_of, root_of
-from ingest.corpus.reading import can_seek
+from ingest.corpus.reading import Unreadable, can_seek, parts_of
 from ingest.corpus.shards import OTHER, SHARD_FILES, Shard
 from ingest.corpus.terms import Found
 
 #: folders and extensions that are told apart
 MOST_NAMES = 1000
 PLAIN = "plain text"
+#: formats of which parts can be read without the others, and how many files are opened to see theirs
+PARTED = ("parquet", "arrow")
+MOST_OPENED = 1000
 KINDS = ("folders", "extensions")
 
 
@@ -48,6 +51,9 @@ class Grouping:
         self.groups: dict[str, Group] = {}
         for member, found in enumerate(listing):
             self._add(member, found)
+        for group in self.groups.values():
+            if group.name in PARTED and len(group.files) <= MOST_OPENED:
+                self._divide(group, listing)
 
     def _add(self, member: int, found: Found) -> None:
         blocks = can_seek(found)
@@ -56,10 +62,21 @@ class Grouping:
             name = f"{name}, empty"
         group = self.groups.setdefault(name, Group(name, blocks))
         group.add(member, found.stored_bytes)
-        for kind, part in self.parts_of(found).items():
-            row = group.breakdown[kind].setdefault(self.names[kind].learn(part), [0, 0])
-            row[0] += 1
-            row[1] += found.stored_bytes
+        self._sum(group, found, 1, found.stored_bytes, found.stored_bytes)
+
+    def _divide(self, group: Group, listing: Sequence[Found]) -> None:
+        group.divide(lambda member: sizes_of_parts(listing[member]))
+        for rows in group.breakdown.values():
+            for row in rows.values():
+                row[2] = 0
+        for member, size in zip(group.frame.members, group.frame.sizes, strict=True):
+            self._sum(group, listing[member], 0, 0, size)
+
+    def _sum(self, group: Group, found: Found, *numbers: int) -> None:
+        for kind, name in self.parts_of(found).items():
+            row = group.breakdown[kind].setdefault(self.names[kind].learn(name), [0, 0, 0])
+            for place, number in enumerate(numbers):
+                row[place] += number
 
     def parts_of(self, found: Found) -> dict[str, str]:
         """Folder and extension of a file."""
@@ -74,3 +91,11 @@ def shards_of(listing: Sequence[Found], members: Sequence[int]) -> Iterator[Shar
     """Some files of a listing, by place, in portions that fit into memory."""
     for start in range(0, len(members), SHARD_FILES):
         yield Shard(start, [listing[member] for member in members[start : start + SHARD_FILES]])
+
+
+def sizes_of_parts(found: Found) -> list[int]:
+    """Stored bytes of each part of a file; one that is broken is a part of its own, and refused when it is drawn."""
+    try:
+        return parts_of(found) or [found.stored_bytes]
+    except Unreadable:
+        return [found.stored_bytes]

@@ -100,14 +100,14 @@ def sample_corpus(
 def figures_of(state: Whole, groups: Sequence[Group]) -> dict[str, Estimated]:
     """The figures of the whole corpus."""
     lost = unreadable(state)
-    frame_bytes = sum(group.frame.bytes for group in groups)
-    frame_files = sum(group.files for group in groups)
+    stored_bytes = sum(group.stored_bytes for group in groups)
+    files = sum(len(group.files) for group in groups)
     return {
         "tokens": state.total("tokens"),
         "corpus_bytes": state.total("text_bytes"),
         "bytes_per_token": state.ratio("text_bytes", "tokens"),
-        "stored_bytes": fewer(frame_bytes, lost),
-        "files": fewer(frame_files, state.total("lost_files")),
+        "stored_bytes": fewer(stored_bytes, lost),
+        "files": fewer(files, state.total("lost_files")),
         "documents": state.total("documents"),
         "unreadable_bytes": lost,
     }

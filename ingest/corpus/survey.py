@@ -89,9 +89,9 @@ class Survey:
     def read_whole(self, group: Group) -> None:
         """Count a group exactly; what was drawn of it before is of no more use."""
         reader = self.reader
-        for member in group.frame.members:
+        for member in group.files:
             reader.skipped.pop(member, None)
-        shards = shards_of(reader.listing, group.frame.members)
+        shards = shards_of(reader.listing, group.files)
         for counted in reader.count(shards, self.grouping.root):
             self.counted.merge(counted)
         self.drawn = [other for other in self.drawn if other is not group]
@@ -101,13 +101,13 @@ class Survey:
         """The whole corpus as the draws so far show it."""
         columns = [group.columns(self.reader) for group in self.drawn]
         total = self.counted.total
-        files_in_blocks = sum(group.files for group in self.drawn if group.blocks)
+        files_in_blocks = sum(len(group.files) for group in self.drawn if group.blocks)
         known = {
             "tokens": total.tokens,
             "text_bytes": total.text_bytes,
             "documents": total.documents + files_in_blocks,
-            "lost_bytes": sum(group.frame.bytes for group in self.whole) - total.stored_bytes,
-            "lost_files": sum(group.files for group in self.whole) - total.files,
+            "lost_bytes": sum(group.stored_bytes for group in self.whole) - total.stored_bytes,
+            "lost_files": sum(len(group.files) for group in self.whole) - total.files,
         }
         return Whole([Part(column, column.frame_bytes) for column in columns], known, self.confidence)
 
@@ -149,9 +149,9 @@ class Survey:
         return [
             {
                 "files_of": group.name,
-                "unit": "whole" if group in self.whole else "block" if group.blocks else "file",
-                "files": group.files,
-                "stored_bytes": group.frame.bytes,
+                "unit": "whole" if group in self.whole else group.unit,
+                "files": len(group.files),
+                "stored_bytes": group.stored_bytes,
                 "draws": 0 if group in self.whole else len(group.drawn),
                 "distinct": 0 if group in self.whole else len(set(group.drawn)),
             }

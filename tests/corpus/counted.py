@@ -39,7 +39,8 @@ class Precounted(Group):
 class NoReader:
     """Nothing is read: all has been counted."""
 
-    skipped: dict = {}
+    def __init__(self):
+        self.skipped = {}
 
 
 class Redrawn(Survey):

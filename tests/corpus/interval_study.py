@@ -1,6 +1,6 @@
 """How often an interval holds the true value: real text counted once, samples drawn from it thousands of times.
 
-    python tests/corpus/coverage.py CORPUS [DRAWS]
+    python tests/corpus/interval_study.py CORPUS [DRAWS]
 
 prints the tables of docs/method-sampling.md.
 """
