@@ -105,7 +105,8 @@ def _unused(answer: Estimate) -> Iterator[str]:
     if asked.encoding and asked.sample_bytes is not None:
         yield "--encoding changes no bytes here: --sample-bytes is given"
     options = {name: option for option, name in asked.QUANTITIES.items() if getattr(asked, option) is not None}
+    of_text = {"tokens_per_sample"} if asked.bytes_per_token is not None else set()
     for name in [*asked.settings, *options]:
-        if name not in answer.used:
+        if name not in answer.used and name not in of_text:
             shown = f"--set {name}" if name in asked.settings else "--" + options[name].replace("_", "-")
             yield f"{shown} changes nothing here: the results do not depend on it"

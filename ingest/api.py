@@ -88,6 +88,7 @@ def bw(
     samples_per_second: Written | None = None,
     sample_bytes: Written | None = None,
     flops_per_sample: Written | None = None,
+    bytes_per_token: Written | Path | None = None,
     cache_hit: Written | None = None,
     scaling: str = "linear",
     set: Mapping[str, Written] | str | Sequence[str] | None = None,
@@ -111,6 +112,7 @@ def bw(
         samples_per_second: samples/s per GPU, your own measurement.
         sample_bytes: bytes of one sample.
         flops_per_sample: forward and backward pass.
+        bytes_per_token: where text is read instead of ids: a number, or the JSON file of `ingest measure`.
         cache_hit: share of reads that a cache on the node serves.
         scaling: `linear`, `weak` or `strong`.
         set: any quantity by name.

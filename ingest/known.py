@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from ingest import ladder
@@ -11,6 +12,9 @@ from ingest.errors import IngestError, UsageError, nearest
 from ingest.formula import solve
 from ingest.ladder import Given, from_catalog
 from ingest.question import RATE_OPTIONS, Question
+
+#: A model whose sample is a token.
+ONE_TOKEN = re.compile(r"(one )?token\b")
 
 #: Storage clients that the need of a node is held against, by the name of the result.
 CLIENTS = {"nfs_tcp_client_share": "nfs-tcp", "nfs_nconnect_client_share": "nfs-nconnect"}
@@ -56,6 +60,7 @@ def known_quantities(
         **_of_machine(asked, gpu, node, precision),
         **(_of_model(asked, model) if model is not None else {}),
         **options,
+        **_of_text(asked, model),
     }
     if asked.scaling != "linear":
         known["scaling_efficiency"] = _scaling(asked, catalog, known)
@@ -96,6 +101,34 @@ def _of_model(asked: Question, model: Model) -> dict[str, Given]:
         **_encoding(model, asked.encoding),
     }
     return {name: from_catalog(value) for name, value in named.items() if value is not None}
+
+
+def _of_text(asked: Question, model: Model | None) -> dict[str, Given]:
+    """Bytes of one sample where it is read as text.
+
+    Raises:
+        UsageError: another option gives them too, or nobody knows how many tokens a sample has.
+    """
+    ratio = asked.bytes_per_token
+    if ratio is None:
+        return {}
+    if asked.sample_bytes is not None or asked.encoding is not None:
+        other = "--encoding" if asked.sample_bytes is None else "--sample-bytes"
+        raise UsageError(f"--bytes-per-token: found it with {other}, expected one of them: both give the bytes of a sample")
+    length = asked.settings.get("tokens_per_sample", _tokens_of(model))
+    if length is None:
+        what = f"a sample of {model.id} is '{model.sample}'" if model is not None else "a sample is no token"
+        raise UsageError(f"--bytes-per-token: {what}, expected how many tokens that is: --set tokens_per_sample=8192")
+    known = {"bytes_per_token": ratio.value, "tokens_per_sample": length}
+    low, high = (
+        None if end is None else solve("text_sample_bytes", {**known, "bytes_per_token": end}) for end in (ratio.low, ratio.high)
+    )
+    note = ratio.note or "text is read, as the user said"
+    return {"sample_bytes": Given(solve("text_sample_bytes", known), low, high, "user", note=note)}
+
+
+def _tokens_of(model: Model | None) -> float | None:
+    return 1 if model is None or ONE_TOKEN.match(model.sample) else None
 
 
 def _scaling(asked: Question, catalog: Catalog, known: Mapping[str, Given]) -> Given:

@@ -10,7 +10,7 @@ import ingest.formulas  # noqa: F401  registers the formulas
 from ingest import ladder
 from ingest.errors import UsageError, nearest
 from ingest.formula import check_value, unit_of
-from ingest.ladder import BASES, RATE
+from ingest.ladder import BASES, RATE, Given
 from ingest.units import parse
 
 Written = str | float
@@ -28,6 +28,7 @@ class Question:
         basis: `auto` or one of the rungs.
         protocol: id of the protocol whose rate is asked for.
         encoding: an encoding of the data set, one of `stored`, `decoded`, `touched`, or both as `ID/SIZE`.
+        bytes_per_token: of the text that is read, instead of ids.
         scaling: `linear` (a requirement assumes that the job scales), `weak` or `strong`.
         settings: any quantity by name; wins over everything else.
     """
@@ -47,6 +48,7 @@ class Question:
     samples_per_second: float | None = None
     sample_bytes: float | None = None
     flops_per_sample: float | None = None
+    bytes_per_token: Given | None = None
     cache_hit: float | None = None
     scaling: str = "linear"
     settings: Mapping[str, float] = field(default_factory=dict)
@@ -104,6 +106,10 @@ def question_of(options: Mapping[str, Any]) -> Question:
         UsageError: a value that is no number, or in another unit.
     """
     known = {name: value for name, value in options.items() if value is not None and name not in ("set", "catalogs")}
+    if "bytes_per_token" in known:
+        from ingest.corpus.ratio import bytes_per_token_of
+
+        known["bytes_per_token"] = bytes_per_token_of(known["bytes_per_token"])
     for option, name in Question.QUANTITIES.items():
         if option in known:
             known[option] = parse(known[option], unit_of(name), f"--{option.replace('_', '-')}")

@@ -81,6 +81,11 @@ def question_options(function: Command) -> Command:
             click.option("--samples-per-second", metavar="N", help="Samples/s per GPU, as you measured it."),
             click.option("--sample-bytes", metavar="SIZE", help="Bytes of one sample, such as '2.83 MB'."),
             click.option("--flops-per-sample", metavar="FLOP", help="Forward and backward pass, such as '247 GFLOP'."),
+            click.option(
+                "--bytes-per-token",
+                metavar="N|FILE",
+                help="Text is read, not ids: bytes that a token stands for, or the JSON of `ingest measure`.",
+            ),
             click.option("--cache-hit", metavar="F", help="Share of reads that a cache on the node serves."),
             click.option(
                 "--scaling",

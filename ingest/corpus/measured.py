@@ -157,8 +157,13 @@ def _answer(
 
 def _given(name: str, figure: Estimated) -> Given:
     """A figure of a sample; its interval where it has a width."""
-    value, low, high = (end if name == "bytes_per_token" else round(end) for end in figure)
+    value, low, high = _ends(name, figure)
     return Given(value, origin="measured") if low == high else Given(value, low, high, "measured")
+
+
+def _ends(name: str, figure: Estimated) -> tuple[float, ...]:
+    """A figure and the ends of its interval; what is counted is whole."""
+    return tuple(end if name == "bytes_per_token" else round(end) for end in figure)
 
 
 def _ranged(name: str, item: Quantity, known: Known) -> Quantity:
@@ -177,7 +182,7 @@ def _row(kind: str, row: Row) -> dict[str, Any]:
     shown = {kind: row.name, "files": row.files, "stored_bytes": row.stored_bytes, "draws": row.draws}
     for name in ("corpus_bytes", "tokens", "bytes_per_token"):
         figure = getattr(row, name)
-        value, low, high = figure if figure is not None else (None, None, None)
+        value, low, high = _ends(name, figure) if figure is not None else (None, None, None)
         shown |= {name: value, f"{name}_low": low, f"{name}_high": high}
     return {**shown, "note": row.note}
 

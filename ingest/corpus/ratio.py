@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from ingest.errors import IngestError, UsageError, brief
-from ingest.formula import check_value
 from ingest.ladder import Given
 from ingest.units import parse
 
 OPTION = "--bytes-per-token"
+#: No token stands for more text than this.
+MOST_RATIO = 1e6
 #: A result of `measure` with a hundred thousand skipped files is smaller.
 MOST_BYTES = 256 * 2**20
 
@@ -31,7 +32,10 @@ def bytes_per_token_of(written: str | float | Path) -> Given:
     """
     if isinstance(written, Path) or (isinstance(written, str) and _is_path(written)):
         return _from_file(Path(written))
-    return Given(float(check_value("bytes_per_token_given", parse(written, "B/token", OPTION), OPTION)), origin="user")
+    found = parse(written, "B/token", OPTION)
+    if not 0 < found < MOST_RATIO:
+        raise UsageError(f"{OPTION}: found {written}, expected a number above 0 (B/token), such as 3.3, or a JSON file")
+    return Given(float(found), origin="user")
 
 
 def _is_path(written: str) -> bool:
@@ -70,7 +74,7 @@ def _from_result(data: Any, path: Path) -> Given:
 def _number(found: Any, key: str, path: Path) -> float | None:
     if found is None:
         return None
-    if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 < found < 1e6:
+    if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 < found < MOST_RATIO:
         where = f"results.bytes_per_token.{key}"
         raise IngestError(f"{OPTION}: '{path}' has {where} {brief(found)}, expected a number above 0 (B/token)")
     return float(found)

@@ -30,5 +30,7 @@ def small_files(folder, number, lines=3):
         below = folder / f"part{block:06}"
         below.mkdir(parents=True)
         for index in range(block, min(block + 500, number)):
-            (below / f"{index:06}.txt").write_text(f"file {index} says {index * 7919 % 1000}\n" * (1 + index % lines), encoding="utf-8")
+            (below / f"{index:06}.txt").write_text(
+                f"file {index} says {index * 7919 % 1000}\n" * (1 + index % lines), encoding="utf-8"
+            )
     return folder

@@ -6,7 +6,7 @@ import threading
 import time
 
 import pytest
-from made import small_files
+from corpus.made import small_files
 
 from ingest.corpus.measuring import measure
 from ingest.errors import IngestError

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from made import small_files
+from corpus.made import small_files
 
 from ingest.corpus.ledger import Ledger
 from ingest.corpus.measuring import measure

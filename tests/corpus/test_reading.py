@@ -18,7 +18,7 @@ from ingest.corpus.formats.text import PIECE_BYTES
 from ingest.corpus.listing import list_inputs
 from ingest.corpus.reading import Meter, Reading, Unreadable, can_seek, parts_of, read, read_block
 
-DOCUMENTS = ["one line", "schöne Grüße 🙂\nand a \"second\" line, with a comma\tand a tab", "", "数据" * 700, "x\u2028y\x85z"]
+DOCUMENTS = ["one line", 'schöne Grüße 🙂\nand a "second" line, with a comma\tand a tab', "", "数据" * 700, "x\u2028y\x85z"]
 COMPRESSIONS = {
     "": lambda data: data,
     ".gz": gzip.compress,
@@ -263,7 +263,7 @@ def test_a_json_row_longer_than_the_first_read_is_whole(documents):
 
 
 def test_separated_values(documents):
-    assert documents("one.csv", "\ufeffbody\nx\n\"a\nb\"\n".encode()) == (["x", "a\nb"], [])
+    assert documents("one.csv", '\ufeffbody\nx\n"a\nb"\n'.encode()) == (["x", "a\nb"], [])
     assert documents("a.csv", b"text,n\na,1\nb\n\nc,2,3\n") == (["a"], ["rows 3 and 5: other than the 2 columns of the header"])
     assert documents("a.tsv", b"n\tbody\r\n1\tx\r\n", text_field="body") == (["x"], [])
 

@@ -1,0 +1,226 @@
+"""Exact counting of real text: the totals of `tokenizers` and `tiktoken`, whatever the batches, shards and threads."""
+
+import itertools
+import json
+
+import pytest
+from corpus.made import python_sources, small_files
+from corpus.test_engines import tiktoken_encoding
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+from ingest.corpus import exact, shards
+from ingest.corpus.ahead import read_ahead
+from ingest.corpus.listing import list_inputs
+from ingest.corpus.measuring import Interrupted, measure
+from ingest.corpus.progress import Progress
+from ingest.corpus.reading import Reading
+from ingest.corpus.shards import Counted, Sums, Totals, cuts
+from ingest.corpus.terms import Skipped, Tally
+from ingest.corpus.vocabulary import vocabulary_of
+from ingest.errors import IngestError, UsageError
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Real sources, a document longer than a batch of the tests, and an empty file."""
+    folder = python_sources(tmp_path_factory.mktemp("corpus"))
+    (folder / "empty.txt").write_text("", encoding="utf-8")
+    sources = sorted(folder.rglob("*.py"))
+    (folder / "long.txt").write_text("".join(path.read_text(encoding="utf-8") for path in sources[:40]), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def texts(corpus):
+    """Its files by path."""
+    found = {path.relative_to(corpus).as_posix(): path.read_bytes() for path in sorted(corpus.rglob("*")) if path.is_file()}
+    return {name: content.decode("utf-8") for name, content in found.items()}
+
+
+def totals(answer):
+    """The figures that batches and shards must not change."""
+    return {name: item.value for name, item in answer.results.items()}
+
+
+def by_name(rows, kind):
+    """A table by folder or extension."""
+    return {row[kind]: row for row in rows}
+
+
+def test_the_totals_are_those_of_tokenizers(corpus, texts):
+    reference = Tokenizer.from_str(vocabulary_of("deepseek-v3").tokenizer_json.decode())
+    expected = sum(len(reference.encode(text, add_special_tokens=False).ids) for text in texts.values())
+    answer = measure(corpus)
+    assert answer.results["tokens"].value == expected
+    size = sum(len(text.encode()) for text in texts.values())
+    assert answer.results["corpus_bytes"].value == answer.results["stored_bytes"].value == size
+    assert answer.results["bytes_per_token"].value == size / expected
+    assert answer.results["tokenized_bytes"].value == 4 * expected
+    assert answer.results["files"].value == answer.results["documents"].value == len(texts)
+
+
+@pytest.mark.parametrize(("name", "width"), [("cl100k", 4), ("r50k", 2)])
+def test_the_totals_are_those_of_tiktoken(corpus, texts, name, width):
+    reference = tiktoken_encoding(name)
+    expected = sum(len(reference.encode_ordinary(text)) for text in texts.values())
+    answer = measure(corpus, tokenizer=name)
+    assert answer.results["tokens"].value == expected
+    assert answer.results["tokenized_bytes"].value == width * expected
+
+
+def test_the_breakdown_adds_up_and_is_right(corpus, texts):
+    reference = Tokenizer.from_str(vocabulary_of("deepseek-v3").tokenizer_json.decode())
+    answer = measure(corpus)
+    for kind, table in (("folder", "folders"), ("extension", "extensions")):
+        rows = answer.tables[table]
+        for name in ("tokens", "files", "documents", "stored_bytes", "corpus_bytes"):
+            assert sum(row[name] for row in rows) == answer.results[name].value, (kind, name)
+    folders = by_name(answer.tables["folders"], "folder")
+    inside = [text for name, text in texts.items() if name.startswith("json/")]
+    assert inside
+    assert folders["json"]["tokens"] == sum(len(reference.encode(text, add_special_tokens=False).ids) for text in inside)
+    assert folders["json"]["files"] == len(inside)
+
+
+@pytest.mark.parametrize("batch", [1, 1000, 100_000])
+@pytest.mark.parametrize("files", [1, 7, 10_000])
+def test_batches_and_shards_change_nothing(corpus, monkeypatch, batch, files):
+    expected = measure(corpus)
+    monkeypatch.setattr(exact, "BATCH_BYTES", batch)
+    monkeypatch.setattr(shards, "SHARD_FILES", files)
+    answer = measure(corpus)
+    assert totals(answer) == totals(expected)
+    assert answer.tables == expected.tables
+
+
+def test_a_file_that_fails_midway_gives_nothing(tmp_path, monkeypatch):
+    (tmp_path / "a.txt").write_text("good " * 1000, encoding="utf-8")
+    (tmp_path / "b.txt").write_bytes(b"good " * 5000 + b"\xff\xfe bad")
+    (tmp_path / "c.txt").write_text("fine " * 1000, encoding="utf-8")
+    monkeypatch.setattr(exact, "BATCH_BYTES", 100)
+    answer = measure(tmp_path)
+    alone = [measure(tmp_path / name).results["tokens"].value for name in ("a.txt", "c.txt")]
+    assert answer.results["tokens"].value == sum(alone)
+    assert answer.results["files"].value == 2
+    assert answer.results["files_skipped"].value == 1
+    assert [row["path"] for row in answer.tables["files_skipped"]] == ["b.txt"]
+    assert answer.results["bytes_read"].value > answer.results["stored_bytes"].value
+
+
+def test_a_document_that_cannot_be_cut_is_dropped_and_named(tmp_path):
+    lines = [json.dumps({"text": text}) for text in ("one two three", "x" * (20 << 20), "four five six")]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / "b.jsonl").write_text("\n".join([lines[0], lines[2]]), encoding="utf-8")
+    with_long, without = measure(tmp_path / "a.jsonl"), measure(tmp_path / "b.jsonl")
+    for name in ("tokens", "corpus_bytes", "documents", "files"):
+        assert with_long.results[name].value == without.results[name].value, name
+    assert len(with_long.tables["parts_skipped"]) == 1
+
+
+def test_nothing_to_count_is_refused(tmp_path):
+    with pytest.raises(IngestError, match="found no file"):
+        measure(tmp_path)
+    (tmp_path / "a.bin").write_bytes(bytes(1000))
+    with pytest.raises(IngestError, match=r"nothing could be counted: 1 skipped, the first is a\.bin"):
+        measure(tmp_path)
+
+
+def test_an_empty_corpus_has_no_ratio(tmp_path):
+    (tmp_path / "a.txt").write_text("", encoding="utf-8")
+    answer = measure(tmp_path)
+    assert answer.results["tokens"].value == 0
+    assert "bytes_per_token" not in answer.results
+
+
+def test_an_interrupted_count_tells_what_it_knows(tmp_path):
+    corpus = small_files(tmp_path / "corpus", 10_000)
+
+    class Stopping(Progress):
+        def moved(self, size):
+            super().moved(size)
+            if self.moved_bytes > 100_000:
+                raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as stopped:
+        measure(corpus, resume=tmp_path / "ledger", progress=Stopping(None))
+    known = stopped.value.known
+    assert "interrupted after" in known.partial
+    assert 0 < known.results["files"].value < 10_000
+    assert known.results["bytes_per_token"].value == pytest.approx(measure(corpus).results["bytes_per_token"].value, rel=0.1)
+    assert totals(measure(corpus, resume=tmp_path / "ledger")) == totals(measure(corpus))
+
+
+@pytest.mark.parametrize("threads", ["0", "-1", "1.5", "many"])
+def test_threads_are_a_whole_number(corpus, threads):
+    with pytest.raises(UsageError, match="--threads"):
+        measure(corpus, threads=threads)
+
+
+@given(st.lists(st.integers(0, 10 * shards.SHARD_BYTES), max_size=200))
+def test_shards_hold_every_file_once(sizes):
+    found = cuts(sizes)
+    assert list(itertools.chain.from_iterable(found)) == list(range(len(sizes)))
+    for span in found:
+        assert len(span) == 1 or sum(sizes[place] for place in span) <= shards.SHARD_BYTES
+        assert 0 < len(span) <= shards.SHARD_FILES
+
+
+@given(st.permutations(range(6)))
+def test_totals_do_not_depend_on_the_order_in_which_shards_come(order):
+    def counted(number):
+        tally = Tally(1, 1, number, number, number, number)
+        return Counted(number, tally, {f"f{number}": tally}, {".txt": tally}, (Skipped(f"{number}", "why"),))
+
+    straight, mixed = Totals(), Totals()
+    for number in range(6):
+        straight.add(counted(number))
+    for number in order:
+        mixed.add(counted(number))
+    assert (mixed.total, mixed.folders.tallies(), mixed.skipped) == (
+        straight.total,
+        straight.folders.tallies(),
+        straight.skipped,
+    )
+
+
+def test_groups_beyond_the_bound_are_summed():
+    sums = Sums(2)
+    for name in ("a", "b", "c", "d", "a"):
+        sums.add(name, Tally(1))
+    assert sums.tallies() == {"a": Tally(2), "b": Tally(1), "(other)": Tally(2)}
+
+
+def test_reading_ahead_raises_where_it_is_used():
+    def failing():
+        yield 1
+        raise OSError("gone")
+
+    ahead = read_ahead(failing(), 2)
+    assert next(ahead) == 1
+    with pytest.raises(OSError, match="gone"):
+        next(ahead)
+
+
+def test_reading_ahead_stops_when_nobody_wants_more():
+    made = []
+
+    def endless():
+        for number in itertools.count():
+            made.append(number)
+            yield number
+
+    ahead = read_ahead(endless(), 2)
+    next(ahead)
+    ahead.close()
+    assert len(made) < 10
+
+
+def test_a_batch_holds_the_texts_of_one_shard(corpus, monkeypatch):
+    monkeypatch.setattr(exact, "BATCH_BYTES", 50_000)
+    listing = list_inputs([str(corpus)])
+    found = list(exact.batches(shards.shards_of(listing, listing.sizes), Reading(), None))
+    assert all(sum(map(len, batch.texts)) == sum(portion.size for portion in batch.portions) for batch in found)
+    assert sum(batch.ends is not None for batch in found) == 1
+    assert len(found) > 3

@@ -1,0 +1,268 @@
+"""Every file once, in path order, with a reason for whatever is none."""
+
+import io
+import os
+import socket
+import subprocess
+import sys
+
+import datasets
+import pytest
+
+from ingest.corpus.listing import list_inputs
+from ingest.corpus.reading import Reading, read
+from ingest.corpus.terms import Found, Skipped
+from ingest.errors import UsageError
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A small corpus."""
+    for name in ("b.txt", "a/x.txt", "a/y.md", "a.txt", "a-b/z.jsonl.gz", "a/deep/.git/w.txt", "empty"):
+        path = tmp_path / "corpus" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(name.encode() if name != "empty" else b"")
+    return tmp_path / "corpus"
+
+
+def names(*paths, **how):
+    return [found.path for found in list_inputs([str(path) for path in paths], **how)]
+
+
+ALL = ["a-b/z.jsonl.gz", "a.txt", "a/deep/.git/w.txt", "a/x.txt", "a/y.md", "b.txt", "empty"]
+
+
+def test_a_tree_in_the_order_of_its_paths(tree):
+    listing = list_inputs([str(tree)])
+    assert [found.path for found in listing] == ALL == sorted(ALL)
+    assert listing[0] == Found(
+        "a-b/z.jsonl.gz",
+        str(tree / "a-b/z.jsonl.gz"),
+        14,
+        str((tree / "a-b/z.jsonl.gz").stat().st_mtime_ns),
+        "jsonl",
+        "gzip",
+    )
+    assert listing[-1] == listing[6] == listing[5:][1]
+    assert (len(listing), listing.total_bytes, list(listing.sizes)) == (7, 54, [14, 5, 16, 7, 6, 5, 0])
+    assert listing.skipped == []
+    with pytest.raises(IndexError):
+        listing[7]
+
+
+def test_what_is_named_twice_counts_once(tree):
+    ways = ["a", "", "a/x.txt", "/", "a/*.txt", "../corpus"]
+    listing = list_inputs([f"{tree}/{way}" for way in ways])
+    assert [found.path for found in listing] == ALL
+    assert listing.repeated == 5
+
+
+def test_several_places_are_named_below_the_folder_that_holds_all(tree):
+    assert names(tree / "b.txt", tree / "a") == ["a/deep/.git/w.txt", "a/x.txt", "a/y.md", "b.txt"]
+    assert names(tree / "a/x.txt") == ["x.txt"]
+
+
+@pytest.mark.parametrize(
+    ("glob", "found"),
+    [
+        ("*.txt", ["a.txt", "b.txt"]),
+        ("**/*.txt", ["a.txt", "a/deep/.git/w.txt", "a/x.txt", "b.txt"]),
+        ("a*", ["a-b/z.jsonl.gz", "a.txt", "a/deep/.git/w.txt", "a/x.txt", "a/y.md"]),
+        ("[ab]/?.txt", ["a/x.txt"]),
+        ("*/*.md", ["a/y.md"]),
+        ("[!a].txt", ["b.txt"]),
+    ],
+)
+def test_globs(glob, found, tree):
+    assert [os.path.join(tree, name) for name in found] == [file.location for file in list_inputs([f"{tree}/{glob}"])]
+
+
+def test_a_file_whose_name_is_a_glob_is_that_file(tree):
+    (tree / "[ab].txt").write_text("x")
+    assert names(tree / "[ab].txt") == ["[ab].txt"]
+
+
+@pytest.mark.parametrize(
+    ("how", "found"),
+    [
+        ({"include": ["*.txt"]}, ["a.txt", "a/deep/.git/w.txt", "a/x.txt", "b.txt"]),
+        ({"include": ["*.txt"], "exclude": [".git"]}, ["a.txt", "a/x.txt", "b.txt"]),
+        ({"include": ["a"]}, ["a/deep/.git/w.txt", "a/x.txt", "a/y.md"]),
+        ({"include": ["/*.txt"]}, ["a.txt", "b.txt"]),
+        ({"exclude": ["a*", "empty"]}, ["b.txt"]),
+        ({"include": ["a/*.md", "b.*"]}, ["a/y.md", "b.txt"]),
+        ({"include": ["*.nothing"]}, []),
+    ],
+)
+def test_include_and_exclude(how, found, tree):
+    assert names(tree, **how) == found
+
+
+def test_lists_of_paths(tree, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "list.txt").write_text(f"corpus/b.txt\n\n{tree}/a\ncorpus/gone.txt\n")
+    listing = list_inputs(["@list.txt"])
+    assert [found.path for found in listing] == ["a/deep/.git/w.txt", "a/x.txt", "a/y.md", "b.txt"]
+    assert listing.skipped == [Skipped("corpus/gone.txt", "not there")]
+    (tree / "two\nlines").write_text("x")
+    (tmp_path / "list0").write_bytes(b"corpus/two\nlines\0corpus/b.txt\0")
+    assert names("@list0") == ["b.txt", "two\\nlines"]
+
+
+def test_what_is_not_there_is_refused_with_the_nearest_name(tree, tmp_path):
+    with pytest.raises(UsageError, match=r"corpse': no such file or folder; did you mean 'corpus'\?"):
+        list_inputs([str(tmp_path / "corpse")])
+    with pytest.raises(UsageError, match=r"\*\.nothing' matches no file"):
+        list_inputs([f"{tree}/*.nothing"])
+    with pytest.raises(UsageError, match="the list cannot be read: no such file"):
+        list_inputs(["@nowhere"])
+    with pytest.raises(UsageError, match=r"'jsnl' is no input format, expected text, .*; did you mean 'jsonl'\?"):
+        list_inputs([str(tree)], input_format="jsnl")
+
+
+def test_one_format_for_all(tree):
+    assert {found.format for found in list_inputs([str(tree)], input_format="jsonl")} == {"jsonl"}
+
+
+def test_names_that_are_awkward_are_listed_read_and_shown_on_one_line(tmp_path):
+    raw = [b"new\nline.txt", b"\xff\xfe.txt", "emoji🙂.txt".encode(), b"esc\x1b[31m.txt", b" .txt"]
+    for name in raw:
+        with open(os.path.join(os.fsencode(tmp_path), name), "wb") as file:
+            file.write(name)
+    listing = list_inputs([str(tmp_path)])
+    assert [found.path for found in listing] == [" .txt", "emoji🙂.txt", "esc\\x1b[31m.txt", "new\\nline.txt", "\\xff\\xfe.txt"]
+    sizes = [sum(found.stored_bytes for found in listing), sum(os.path.getsize(found.location) for found in listing)]
+    assert sizes == [listing.total_bytes] * 2
+    assert b"".join(piece.text for piece in read(listing[3], Reading(), print)) == b"new\nline.txt"
+
+
+def test_links_are_followed_and_loops_are_noticed(tree, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/out.txt").write_text("outside")
+    (tree / "out").symlink_to(tmp_path / "elsewhere")
+    (tree / "outfile.txt").symlink_to(tmp_path / "elsewhere/out.txt")
+    (tree / "again.txt").symlink_to("b.txt")
+    (tree / "a/up").symlink_to("..")
+    (tree / "dead").symlink_to("nothing")
+    (tree / "self").symlink_to("self")
+    (tree / "sideways").symlink_to("a")
+    listing = list_inputs([str(tree)])
+    assert [found.path for found in listing] == [*ALL, "out/out.txt"]
+    assert listing.skipped == [
+        Skipped("a/up", "a link back to a folder that it lies in"),
+        Skipped("dead", "a link to nothing"),
+        Skipped("self", "a link to itself"),
+        Skipped("sideways/up", "a link back to a folder that it lies in"),
+    ]
+    assert listing.repeated == 5
+
+
+def test_folders_that_link_to_each_other_end(tmp_path):
+    for here in range(12):
+        (tmp_path / str(here)).mkdir()
+        (tmp_path / str(here) / "file.txt").write_text("x")
+        for there in range(12):
+            (tmp_path / str(here) / f"to{there}").symlink_to(f"../{there}")
+    listing = list_inputs([str(tmp_path)])
+    assert len(listing) == 12
+
+
+def test_what_is_no_file_is_skipped(tree):
+    os.mkfifo(tree / "pipe")
+    (tree / "null").symlink_to("/dev/null")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(tree / "socket"))
+        listing = list_inputs([str(tree)])
+    assert listing.skipped == [Skipped("null", "a device"), Skipped("pipe", "a pipe"), Skipped("socket", "a socket")]
+    assert len(listing) == len(ALL)
+
+
+LIST_AS_NOBODY = """
+import os, sys
+from ingest.corpus.listing import list_inputs
+from ingest.corpus.reading import Reading, Unreadable, read
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+listing = list_inputs([sys.argv[1]])
+print([tuple(skipped) for skipped in listing.skipped])
+for found in listing:
+    try:
+        print(found.path, [piece.text for piece in read(found, Reading(), print)])
+    except Unreadable as error:
+        print(error)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_what_may_not_be_read_is_named(tmp_path):
+    corpus = tmp_path / "corpus"
+    (corpus / "closed").mkdir(parents=True)
+    (corpus / "open.txt").write_text("open")
+    (corpus / "secret.txt").write_text("secret")
+    os.chmod(corpus / "secret.txt", 0)
+    os.chmod(corpus / "closed", 0)
+    for folder in (corpus, *corpus.parents[:3]):
+        os.chmod(folder, os.stat(folder).st_mode | 0o55)
+    done = subprocess.run([sys.executable, "-c", LIST_AS_NOBODY, str(corpus)], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == [
+        "[('closed', 'permission denied')]",
+        "open.txt [b'open']",
+        "'secret.txt': permission denied",
+    ], done.stderr
+
+
+def test_the_manifest_hash_is_of_paths_sizes_and_times(tree, tmp_path):
+    first = list_inputs([str(tree)]).manifest_hash()
+    assert first.startswith("sha256:")
+    assert list_inputs([str(tree)]).manifest_hash() == first
+    (tmp_path / "corpus").rename(tmp_path / "moved")
+    moved = tmp_path / "moved"
+    assert list_inputs([str(moved)]).manifest_hash() == first
+    os.utime(moved / "b.txt", ns=(1, 1))
+    second = list_inputs([str(moved)]).manifest_hash()
+    (moved / "b.txt").rename(moved / "c.txt")
+    third = list_inputs([str(moved)]).manifest_hash()
+    assert len({first, second, third}) == 3
+
+
+def test_a_dataset_saved_to_disk_is_its_rows(tmp_path):
+    data = datasets.Dataset.from_dict({"text": ["one", "zwei", "三"]})
+    datasets.DatasetDict({"train": data, "test": data.select([1])}).save_to_disk(str(tmp_path / "saved"))
+    (tmp_path / "saved/train/cache-1234.arrow").write_bytes(b"stale")
+    listing = list_inputs([str(tmp_path / "saved")])
+    assert [found.path for found in listing] == ["test/data-00000-of-00001.arrow", "train/data-00000-of-00001.arrow"]
+    texts = [piece.text.decode() for found in listing for piece in read(found, Reading(), print)]
+    assert texts == ["zwei", "one", "zwei", "三"]
+
+
+def test_standard_input_is_a_file_of_unknown_size(monkeypatch):
+    import gzip
+
+    for data in (b"piped text", gzip.compress(b"piped text")):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+        (found,) = list_inputs(["-"])
+        assert (found.path, found.location, found.stored_bytes) == ("-", "-", 0)
+        assert [piece.text for piece in read(found, Reading(), print)] == [b"piped text"]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"text": "a"}\n{"text": "b"}')))
+    (found,) = list_inputs(["-"], input_format="jsonl")
+    assert [piece.text for piece in read(found, Reading(), print)] == [b"a", b"b"]
+
+
+MEMORY_OF_A_LISTING = """
+import resource, sys
+from ingest.corpus.listing import list_inputs
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+listing = list_inputs([sys.argv[1]])
+listing.manifest_hash()
+print(len(listing), (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+"""
+
+
+def test_a_million_files_fit_into_little_memory(tmp_path):
+    """Twenty thousand files in one folder, the worst case, tell what a million would take."""
+    for number in range(20_000):
+        os.close(os.open(tmp_path / f"a-name-of-some-ordinary-length-{number:08}.txt", os.O_CREAT | os.O_WRONLY))
+    command = [sys.executable, "-c", MEMORY_OF_A_LISTING, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    files, size = map(int, done.stdout.split())
+    assert files == 20_000
+    assert size / files * 1_000_000 < 250e6
