@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from ingest.corpus.names import shown
 from ingest.corpus.opening import why
+from ingest.corpus.saved import without_bookkeeping
 
 LOOP = "a link back to a folder that it lies in"
 BROKEN_LINK = "a link to nothing"
@@ -96,15 +97,23 @@ def _open_level(path: bytes, linked: bool, complain: Complain) -> _Level | None:
         status = os.stat(path)
         with os.scandir(path) as entries:
             for entry in entries:
-                name = entry.name + b"/" if entry.is_dir() else entry.name
+                name = entry.name + b"/" if _is_folder(entry) else entry.name
                 names.append(name)
                 if entry.is_symlink():
                     links.add(name)
     except OSError as error:
         complain(path, why(error))
         return None
+    names = without_bookkeeping(path, names)
     names.sort(reverse=True)
     return _Level(path, names, frozenset(links), (status.st_dev, status.st_ino), linked)
+
+
+def _is_folder(entry: os.DirEntry[bytes]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False  # a link to itself, which is complained of when its turn comes
 
 
 def as_shown(path: bytes) -> str:

@@ -1,0 +1,201 @@
+"""Huge lines, bombs, and files that change under the reader: bounded memory, no wrong count."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import tarfile
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+import zstandard
+
+from ingest.corpus.formats.rows import LIMIT_BYTES
+from ingest.corpus.formats.text import PIECE_BYTES
+from ingest.corpus.listing import list_inputs
+from ingest.corpus.reading import Meter, Reading, Unreadable, read
+
+#: what a reader may take beside the interpreter and the libraries it loads
+MOST_BYTES = 400e6
+
+READ = """
+import resource, sys
+import pyarrow.json, pyarrow.parquet
+from ingest.corpus.listing import list_inputs
+from ingest.corpus.reading import Reading, Unreadable, read
+notes, texts, size = [], 0, 0
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+(found,) = list_inputs(sys.argv[1:])
+try:
+    for piece in read(found, Reading(), notes.append):
+        texts += piece.ends
+        size += len(piece.text)
+except Unreadable as error:
+    print(error.reason)
+else:
+    print(texts, size, *[note.reason for note in notes])
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+"""
+
+
+def read_apart(path, most=MOST_BYTES):
+    """Read a file in another process; return what it printed, and check the memory it took."""
+    done = subprocess.run([sys.executable, "-c", READ, str(path)], capture_output=True, text=True, check=True)
+    said, memory = done.stdout.splitlines()
+    assert int(memory) < most
+    return said
+
+
+def test_one_huge_line_of_text_streams(tmp_path):
+    size = 300_000_000
+    with open(tmp_path / "a.txt", "wb") as file:
+        for _ in range(300):
+            file.write("é".encode() * 500_000)
+    assert read_apart(tmp_path / "a.txt", most=100e6) == f"1 {size}"
+
+
+def test_one_huge_line_of_json_is_named_and_not_held(tmp_path):
+    with open(tmp_path / "a.jsonl", "wb") as file:
+        file.write(b'{"text": "first"}\n{"text": "')
+        for _ in range(40):
+            file.write(b"x" * 10_000_000)
+        file.write(b'"}\n{"text": "last"}\n')
+    assert read_apart(tmp_path / "a.jsonl") == "2 9 line 2: longer than 64 MiB"
+
+
+def test_a_line_of_json_below_the_limit_counts(tmp_path):
+    size = LIMIT_BYTES - 100
+    (tmp_path / "a.jsonl").write_text(json.dumps({"text": "x" * size}) + "\n")
+    assert read_apart(tmp_path / "a.jsonl") == f"1 {size}"
+
+
+def test_a_huge_member_of_a_tar_is_named_and_not_held(tmp_path):
+    with open(tmp_path / "big.txt", "wb") as file:
+        file.truncate(LIMIT_BYTES * 5)
+    (tmp_path / "small.txt").write_text("small")
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        archive.add(tmp_path / "big.txt", "big.txt")
+        archive.add(tmp_path / "small.txt", "small.txt")
+    assert read_apart(tmp_path / "a.tar", most=100e6) == "1 5 member big.txt: longer than 64 MiB"
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_zeros_without_end_are_binary_at_the_first_one(suffix, tmp_path):
+    compress = gzip.compress if suffix == ".gz" else zstandard.ZstdCompressor().compress
+    (tmp_path / f"a.txt{suffix}").write_bytes(compress(bytes(2**28)))
+    assert read_apart(tmp_path / f"a.txt{suffix}", most=100e6) == "binary: a NUL at byte 0"
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_text_that_unfolds_a_thousandfold_is_read_to_its_end(suffix, tmp_path):
+    compress = gzip.compress if suffix == ".gz" else zstandard.ZstdCompressor().compress
+    (tmp_path / f"a.txt{suffix}").write_bytes(compress(b"a" * 2**28))
+    assert os.path.getsize(tmp_path / f"a.txt{suffix}") < 2**19
+    assert read_apart(tmp_path / f"a.txt{suffix}", most=100e6) == f"1 {2**28}"
+
+
+def test_a_parquet_file_that_repeats_a_long_text_very_often(tmp_path):
+    often = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 1000, pyarrow.int32()), pyarrow.array(["x" * 5_000_000]))
+    pyarrow.parquet.write_table(pyarrow.table({"text": often}), tmp_path / "a.parquet", dictionary_pagesize_limit=2**30)
+    assert os.path.getsize(tmp_path / "a.parquet") < 2**20
+    assert read_apart(tmp_path / "a.parquet") == "1000 5000000000"
+
+
+def test_a_tar_in_a_bomb_in_a_tar(tmp_path):
+    (tmp_path / "rows.jsonl.gz").write_bytes(gzip.compress((b'{"text": "' + b"x" * 1000 + b'"}\n') * 100_000))
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        archive.add(tmp_path / "rows.jsonl.gz", "rows.jsonl.gz")
+    assert read_apart(tmp_path / "a.tar") == "0 0 member rows.jsonl.gz: unfolded longer than 64 MiB"
+
+
+def test_an_endless_csv_field_is_refused(tmp_path):
+    with open(tmp_path / "a.csv", "wb") as file:
+        file.write(b'text\n"')
+        for _ in range(8):
+            file.write(b"some text\n" * 1_000_000)
+    assert read_apart(tmp_path / "a.csv", most=600e6).startswith("line 6710")
+
+
+def test_a_header_of_a_tar_that_claims_very_much_is_refused(tmp_path):
+    member = tarfile.TarInfo("x")
+    member.type, member.size = tarfile.XHDTYPE, 2**40
+    (tmp_path / "a.tar").write_bytes(member.tobuf(tarfile.GNU_FORMAT) + b"0" * 1000)
+    assert read_apart(tmp_path / "a.tar", most=100e6) == f"a tar header of {2**40} bytes"
+
+
+def found_in(path):
+    return list_inputs([str(path)])[0]
+
+
+def consume(found, meter=None):
+    return sum(len(piece.text) for piece in read(found, Reading(), print, meter))
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.txt.gz", "a.parquet"])
+def test_a_file_that_vanished(name, tmp_path):
+    (tmp_path / name).write_bytes(b"text")
+    found = found_in(tmp_path / name)
+    (tmp_path / name).unlink()
+    with pytest.raises(Unreadable, match=f"'{name}': vanished since it was listed"):
+        consume(found)
+
+
+def test_a_file_that_became_something_else(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"text")
+    found = found_in(tmp_path / "a.txt")
+    (tmp_path / "a.txt").unlink()
+    os.mkfifo(tmp_path / "a.txt")
+    with pytest.raises(Unreadable, match="no longer a regular file"):
+        consume(found)
+    (tmp_path / "a.txt").unlink()
+    (tmp_path / "a.txt").mkdir()
+    with pytest.raises(Unreadable, match="directory"):
+        consume(found)
+
+
+@pytest.mark.parametrize("size", [0, 3, 100])
+def test_a_file_that_changed_before_it_was_read_counts_as_it_is(size, tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"text")
+    found, meter = found_in(tmp_path / "a.txt"), Meter()
+    (tmp_path / "a.txt").write_bytes(b"x" * size)
+    assert consume(found, meter) == size
+    assert meter.stored_bytes == size
+    assert meter.bytes_read >= size
+
+
+@pytest.mark.parametrize("change", ["grow", "shrink", "rewrite"])
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.csv"])
+def test_a_file_that_changes_while_it_is_read_does_not_count(name, change, tmp_path):
+    line = b"x" * 1000 + b"\n" if name == "a.csv" else b'{"text": "' + b"x" * 1000 + b'"}\n'
+    (tmp_path / name).write_bytes(b"text\n" * (name == "a.csv") + line * 20_000)
+    pieces = read(found_in(tmp_path / name), Reading(), print)
+    next(pieces)
+    with open(tmp_path / name, "r+b") as file:
+        if change == "grow":
+            file.seek(0, os.SEEK_END)
+            file.write(line)
+        elif change == "shrink":
+            file.truncate(PIECE_BYTES + 5)
+        else:
+            file.write(line)
+    os.utime(tmp_path / name, ns=(1, 1))
+    with pytest.raises(Unreadable, match="changed while it was read"):
+        list(pieces)
+
+
+def test_a_stopped_reader_leaves_no_file_open(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"x" * PIECE_BYTES * 3)
+    before = len(os.listdir("/proc/self/fd"))
+    pieces = read(found_in(tmp_path / "a.txt"), Reading(), print)
+    next(pieces)
+    assert len(os.listdir("/proc/self/fd")) == before + 1
+    pieces.close()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_starting_is_light():
+    code = "import sys, ingest.corpus.reading, ingest.corpus.listing; print({'pyarrow', 'fsspec', 'numpy'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
