@@ -47,10 +47,12 @@ def command(form: str | None, output: str | None, paths: tuple[str, ...], quiet:
     ingest measure 's3://bucket/c4/*.json.gz' --text-field text --tolerance 1%
     ingest measure books/ --exact --resume books.ledger
     ingest bw --model config.json --gpu h100 --bytes-per-token corpus.json
+    ingest measure images/ --samples -o samples.json
     """
     from ingest.corpus.measuring import Interrupted, measure
     from ingest.corpus.progress import Progress
     from ingest.report.corpus import corpus_page
+    from ingest.report.samples import samples_page
 
     try:
         answer = measure(*paths, **options, progress=None if quiet else Progress.on_standard_error())
@@ -58,7 +60,8 @@ def command(form: str | None, output: str | None, paths: tuple[str, ...], quiet:
         known = interrupted.known
         hand_over(lambda: corpus_page(known), known.to_dict, form, output)
         raise
-    hand_over(lambda: corpus_page(answer), answer.to_dict, form, output)
+    page = samples_page if options["samples"] else corpus_page
+    hand_over(lambda: page(answer), answer.to_dict, form, output)
     warn(answer.warnings)
     if answer.unmet:
         raise IngestError(answer.unmet)

@@ -92,6 +92,10 @@ def measure(
         IngestError: nothing could be counted.
         Interrupted: a KeyboardInterrupt, with what was known.
     """
+    if samples:
+        return _by_sizes(
+            paths, list_inputs([str(path) for path in paths], include, exclude), strict, progress, Catalog(catalogs)
+        )
     asked = wanted(exact, tolerance, confidence, seed, _needs_exact(paths, resume, scheduler))
     corpus = open_corpus(paths, tokenizer, Reading(text_field or ""), include, exclude, input_format, threads)
     told, catalog = progress or Progress(None), Catalog(catalogs)
@@ -106,6 +110,21 @@ def measure(
     if answer.partial:
         raise Interrupted(answer)
     return answer
+
+
+def _by_sizes(
+    paths: Sequence[str | Path], listing: Listing, strict: bool, progress: Progress | None, catalog: Catalog
+) -> Measured:
+    from ingest.corpus.sample_sizes import measured_samples
+
+    named, told = " ".join(map(str, paths)), progress or Progress(None)
+    told.begin(listing.total_bytes, 0)
+    date = datetime.now(UTC).isoformat(timespec="seconds")
+    answer = measured_samples(
+        named, listing, listing.skipped, catalog, told.moved, date=date, manifest_hash=listing.manifest_hash()
+    )
+    told.clear()
+    return replace(answer, unmet=f"--strict: {answer.left_out}") if strict and answer.left_out else answer
 
 
 class Corpus(NamedTuple):

@@ -1,0 +1,201 @@
+"""`ingest measure --samples`: how many samples a data set holds, how large they are, and how they lie in files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ingest.answer import Known
+from ingest.catalog.store import Catalog
+from ingest.corpus.framing import FILE, form_of, samples_of
+from ingest.corpus.groups import extension_of
+from ingest.corpus.measured import Measured, listed
+from ingest.corpus.opening import Meter, Unreadable
+from ingest.corpus.shards import OTHER
+from ingest.corpus.size_counts import SizeCounts
+from ingest.corpus.terms import Found, Skipped
+from ingest.errors import IngestError
+from ingest.ladder import Given
+
+#: extensions that are told apart, and skipped files that are named
+MOST_ROWS, MOST_NAMED = 1000, 100_000
+#: results, and which formula or count they come from
+CHOSEN = {
+    "sample_bytes": "mean_sample_bytes",
+    "samples_per_file": "mean_samples_per_file",
+    "dataset_bytes": "sample_files_bytes",
+    "files": "sample_files",
+}
+RESULTS = (
+    "sample_bytes",
+    "samples",
+    "files",
+    "dataset_bytes",
+    "samples_per_file",
+    "mean_file_bytes",
+    "bytes_read",
+    "files_skipped",
+)
+HDF5_NOTE = (
+    "HDF5 samples are counted along the first axis of the largest data set of each file; "
+    "if each file is one sample, use mean_file_bytes"
+)
+
+
+@dataclass
+class Sizes:
+    """What has been seen.
+
+    Attributes:
+        samples, files: how their sizes are distributed.
+        forms: files of each form.
+        extensions: files, samples and stored bytes by extension.
+        skipped: files that are broken, and how many.
+        bytes_read: what was moved from storage to walk framing.
+    """
+
+    samples: SizeCounts = field(default_factory=SizeCounts)
+    files: SizeCounts = field(default_factory=SizeCounts)
+    forms: Counter[str] = field(default_factory=Counter)
+    extensions: dict[str, list[int]] = field(default_factory=dict)
+    skipped: list[Skipped] = field(default_factory=list)
+    files_skipped: int = 0
+    bytes_read: int = 0
+
+    def take(self, found: Found) -> None:
+        """Add a file, or say why it does not count."""
+        meter, sizes = Meter(), Counter[int]()
+        form = form_of(found)
+        try:
+            for size, times in samples_of(found, meter):
+                sizes[size] += times
+        except Unreadable as error:
+            self.skip(Skipped(error.path, error.reason))
+            return
+        finally:
+            self.bytes_read += meter.bytes_read
+        for size, times in sizes.items():
+            self.samples.add(size, times)
+        self.files.add(found.stored_bytes)
+        self.forms[form] += 1
+        self._sum(extension_of(found.path), 1, sizes.total(), found.stored_bytes)
+
+    def skip(self, skipped: Skipped) -> None:
+        """A file does not count."""
+        self.files_skipped += 1
+        if len(self.skipped) < MOST_NAMED:
+            self.skipped.append(skipped)
+
+    def _sum(self, name: str, *numbers: int) -> None:
+        if name not in self.extensions and len(self.extensions) >= MOST_ROWS:
+            name = OTHER
+        row = self.extensions.setdefault(name, [0, 0, 0])
+        for place, number in enumerate(numbers):
+            row[place] += number
+
+
+def sizes_of(listing: Sequence[Found], skipped: Sequence[Skipped], moved: Callable[[int], object]) -> Sizes:
+    """Look at every file; only what holds several samples is opened."""
+    sizes = Sizes()
+    for item in skipped:
+        sizes.skip(item)
+    for found in listing:
+        sizes.take(found)
+        moved(found.stored_bytes)
+    return sizes
+
+
+def measured_samples(
+    named: str,
+    listing: Sequence[Found],
+    skipped: Sequence[Skipped],
+    catalog: Catalog,
+    moved: Callable[[int], object],
+    **about: Any,
+) -> Measured:
+    """The answer of `measure --samples`.
+
+    Args:
+        named: as the user named the data set.
+        listing: its files.
+        skipped: what could not be listed.
+        catalog: where sources come from.
+        moved: called with the stored bytes that were dealt with.
+        about: what else the answer says: date and manifest hash.
+
+    Raises:
+        IngestError: no file holds a sample.
+    """
+    sizes = sizes_of(listing, skipped, moved)
+    if not sizes.samples.count:
+        first = f": the first file left out is {sizes.skipped[0].path}: {sizes.skipped[0].reason}" if sizes.skipped else ""
+        raise IngestError(f"{named}: found no sample, expected at least one{first}")
+    known = known_of(sizes)
+    results, unknown = known.results(RESULTS)
+    return Measured(
+        "measure",
+        f"{named}: sizes of samples",
+        {},
+        known,
+        results,
+        unknown,
+        tables_of(sizes),
+        tuple(notes_of(sizes)),
+        catalog,
+        design={"design": "samples", "forms": dict(sizes.forms)},
+        **about,
+    )
+
+
+def known_of(sizes: Sizes) -> Known:
+    """The counts, and which results they give."""
+    counts = {
+        "samples": sizes.samples.count,
+        "sample_files": sizes.files.count,
+        "sample_files_bytes": sizes.files.bytes,
+        "bytes_read": sizes.bytes_read,
+        "files_skipped": sizes.files_skipped,
+    }
+    known = Known({name: Given(value, origin="measured") for name, value in counts.items()})
+    for name, formula in CHOSEN.items():
+        known.choose(name, formula)
+    return known
+
+
+def tables_of(sizes: Sizes) -> dict[str, list[dict[str, Any]]]:
+    """The distributions, the extensions, and what was left out."""
+    tables = {
+        "sample_sizes": distribution(sizes.samples),
+        "file_sizes": distribution(sizes.files),
+        "sample_histogram": histogram(sizes.samples),
+        "file_histogram": histogram(sizes.files),
+        "extensions": [
+            {"extension": name, "files": files, "samples": samples, "stored_bytes": size}
+            for name, (files, samples, size) in sorted(sizes.extensions.items(), key=lambda item: (-item[1][2], item[0]))
+        ],
+        "files_skipped": listed(sizes.skipped, sizes.files_skipped),
+    }
+    return {name: rows for name, rows in tables.items() if rows}
+
+
+def distribution(sizes: SizeCounts) -> list[dict[str, Any]]:
+    """Percentiles, and the largest."""
+    rows: list[Mapping[str, Any]] = [{"size": f"p{percent}", "bytes": size} for percent, size in sizes.percentiles().items()]
+    return [dict(row) for row in [*rows, {"size": "max", "bytes": sizes.largest}]]
+
+
+def histogram(sizes: SizeCounts) -> list[dict[str, Any]]:
+    """How many lie between two powers of two, and their bytes."""
+    return [{"from": item.low, "below": item.high, "count": item.times, "bytes": item.bytes} for item in sizes.bins()]
+
+
+def notes_of(sizes: Sizes) -> list[str]:
+    """What a user should know of these numbers."""
+    notes = [HDF5_NOTE] if sizes.forms["hdf5"] else []
+    if sizes.forms[FILE] and len(sizes.forms) > 1:
+        notes.append("files of a form that is not known to hold several samples count as one sample each; see the extensions")
+    if sizes.samples.rounded or sizes.files.rounded:
+        notes.append("percentiles are exact to a thousandth: more than a million sizes differ")
+    return notes
