@@ -223,20 +223,28 @@ class Lent:
         """Leave the source to its owner."""
 
 
-def whole_small_file(found: Found, meter: Meter) -> bytes | None:
-    """Return the bytes of a small file of this machine at the least cost, or nothing if it has another size by now.
+def whole_small(found: Found, meter: Meter) -> bytes | None:
+    """Return the bytes of a small file at the least cost, or nothing if that cannot be done, or it has another size by now."""
+    if found.location == STANDARD_INPUT:
+        return None
+    if is_remote(found.location):
+        from ingest.corpus.remote import whole_small_object
 
-    Raises:
-        Unreadable: it vanished or may not be read.
-    """
+        return whole_small_object(found, meter)
+    return _whole_small_file(found, meter)
+
+
+def _whole_small_file(found: Found, meter: Meter) -> bytes | None:
     try:
         descriptor = os.open(found.location, os.O_RDONLY | os.O_NONBLOCK)
-        try:
-            data = os.read(descriptor, found.stored_bytes + 1)
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise Unreadable(found.path, why(error)) from None
+    except OSError:
+        return None
+    try:
+        data = os.read(descriptor, found.stored_bytes + 1)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
     if len(data) != found.stored_bytes:
         return None
     meter.stored_bytes = len(data)
@@ -264,11 +272,6 @@ def is_remote(location: str) -> bool:
     (True, False)
     """
     return "://" in location
-
-
-def is_local(found: Found) -> bool:
-    """Whether a file lies on this machine, or on what is mounted there."""
-    return found.location != STANDARD_INPUT and not is_remote(found.location)
 
 
 def open_found(found: Found, meter: Meter) -> Source:

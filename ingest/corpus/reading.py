@@ -15,7 +15,7 @@ from ingest.corpus.formats.tables import read_arrow, read_parquet, record_batche
 from ingest.corpus.formats.text import PIECE_BYTES, read_text, whole_characters, why_no_text
 from ingest.corpus.formats.warc import read_warc
 from ingest.corpus.names import kind_by_magic
-from ingest.corpus.opening import Meter, Source, StandardInput, Unreadable, is_local, open_found, whole_small_file
+from ingest.corpus.opening import Meter, Source, StandardInput, Unreadable, open_found, whole_small
 from ingest.corpus.spooling import unfolded_to_disk
 from ingest.corpus.terms import Found, Note, Piece
 
@@ -59,8 +59,8 @@ def read(
         Unreadable: the file cannot be counted; what was yielded of it must be dropped.
     """
     meter = meter or Meter()
-    if found.format == "text" and not found.compression and found.stored_bytes <= PIECE_BYTES and is_local(found):
-        text = whole_small_file(found, meter)
+    if found.format == "text" and not found.compression and found.stored_bytes <= PIECE_BYTES:
+        text = whole_small(found, meter)
         if text is not None and not why_no_text(text):
             yield Piece(text, True)
             return

@@ -88,8 +88,10 @@ def list_remote(url: str, skipped: list[Skipped]) -> Iterator[Listed]:
             any_found = True
             yield Listed(before + info["name"].lstrip("/"), int(info.get("size") or 0), version_of(info))
     if not any_found:
-        reason = why_remote(complaints[0]) if complaints else "nothing is there"
-        raise UsageError(f"'{shown(url)}': {reason}")
+        refusals = [error for error in complaints if not isinstance(error, FileNotFoundError)]
+        if refusals:
+            raise IngestError(f"'{shown(url)}' cannot be listed: {_one_line(refusals[0])}")
+        raise UsageError(f"'{shown(url)}': nothing is there")
     skipped += [Skipped(shown(root), f"not listed whole: {why_remote(error)}") for error in complaints]
 
 
@@ -130,10 +132,10 @@ class RemoteSource(Positioned):
 
     def fetch(self, offset: int, size: int) -> bytes:
         """Return exactly these bytes, or fewer if the object has shrunk."""
-        try:
-            return bytes(self._system.cat_file(self._at, start=offset, end=offset + size))
-        except Exception as error:
-            raise Unreadable(self.path, why_remote(error)) from None
+        data = _range(self._system, self._at, offset, size, self.path)
+        if len(data) > size:
+            raise Unreadable(self.path, "the storage does not serve ranges")
+        return data
 
     def finish(self) -> None:
         """Say that all has been read; see `Source`."""
@@ -143,6 +145,30 @@ class RemoteSource(Positioned):
     def close(self) -> None:
         """Let the object go."""
         self.closed = True
+
+
+def whole_small_object(found: Found, meter: Meter) -> bytes | None:
+    """Return a small object with one request, or nothing if that fails, or it has another size by now."""
+    if not found.stored_bytes:
+        return None
+    system, at = file_system(found.location)
+    try:
+        data = _range(system, at, 0, found.stored_bytes + 1, found.path)
+    except Unreadable:
+        return None
+    if len(data) != found.stored_bytes:
+        return None
+    meter.stored_bytes = len(data)
+    meter.bytes_read += len(data)
+    return data
+
+
+def _range(system: Any, at: str, offset: int, size: int, path: str) -> bytes:
+    try:
+        return bytes(system.cat_file(at, start=offset, end=offset + size))
+    except Exception as error:
+        # each file system has errors of its own, and none of them may end in a traceback
+        raise Unreadable(path, why_remote(error)) from None
 
 
 def why_remote(error: Exception) -> str:
