@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
 import ingest.formulas  # noqa: F401  registers the formulas
@@ -110,6 +111,10 @@ def question_of(options: Mapping[str, Any]) -> Question:
         from ingest.corpus.ratio import bytes_per_token_of
 
         known["bytes_per_token"] = bytes_per_token_of(known["bytes_per_token"])
+    if str(known.get("sample_bytes", "")).endswith(".json"):
+        from ingest.corpus.sizes_file import sample_bytes_in
+
+        known["sample_bytes"] = sample_bytes_in(Path(known["sample_bytes"]))
     for option, name in Question.QUANTITIES.items():
         if option in known:
             known[option] = parse(known[option], unit_of(name), f"--{option.replace('_', '-')}")
