@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := fast,vocabularies,s3,cluster,report,charts,test,lint,docs
 
-.PHONY: demo setup test lint docs bench clean
+.PHONY: demo setup test lint docs bench bench-exact corpus clean
 
 demo: $(VENV)/.core                 ## set up .venv and run the main job
 	$(BIN)/ingest bw --model cosmoflow --gpu h100 --nodes 128
@@ -26,6 +26,14 @@ docs: $(VENV)/.all                  ## the handbook, as HTML
 bench: $(VENV)/.all                 ## timings, as ratios measured in one run
 	$(BIN)/python -m compileall -q ingest
 	$(BIN)/python tests/bench.py
+
+bench-exact: $(VENV)/.all .bench/corpus   ## totals of the corpus against tiktoken and tokenizers; minutes
+	PYTHONPATH=tests $(BIN)/python tests/corpus/check_exact.py .bench/corpus
+
+corpus: .bench/corpus               ## 590 MB of Debian documentation and kernel source, for bench
+
+.bench/corpus:
+	$(PYTHON) tests/corpus/build.py $@
 
 $(VENV)/.core: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

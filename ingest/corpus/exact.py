@@ -247,7 +247,8 @@ def count(
                 told = 0 if portion.read else told + step
                 moved(step)
             if batch.ends is not None:
-                yield under_way.counted(batch.ends.number)
+                counted = under_way.counted(batch.ends.number)
                 under_way.clear()
+                yield counted
     finally:
         ahead.close()  # type: ignore[attr-defined]

@@ -44,15 +44,30 @@ def _shown(value: float, unit: str) -> str:
 
 def _breakdown(title: str, rows: Sequence[Mapping[str, Any]]) -> Section:
     kind = next(iter(rows[0]))
-    columns = (kind, "files", "stored", "text", "tokens", "B/token")
-    shown = tuple(_row(kind, row) for row in rows[:SHOWN])
+    sampled = "draws" in rows[0]
+    columns = (kind, "files", "stored", *(("B/token", "from", "to") if sampled else ("text", "tokens", "B/token")))
+    shown = tuple(_sampled_row(kind, row) if sampled else _row(kind, row) for row in rows[:SHOWN])
     return Section(title, columns, shown, _more(len(rows)))
 
 
 def _row(kind: str, row: Mapping[str, Any]) -> tuple[str, ...]:
-    sizes = (display(row[name], "B", binary=False) for name in ("stored_bytes", "corpus_bytes"))
-    ratio = row["bytes_per_token"]
-    return (row[kind], exact(row["files"]), *sizes, exact(row["tokens"]), "" if ratio is None else f"{ratio:.3f}")
+    tokens = display(row["tokens"], "token").replace(" tokens", "")
+    return (*_files(kind, row), display(row["corpus_bytes"], "B", binary=False), tokens, _ratio(row["bytes_per_token"]))
+
+
+def _sampled_row(kind: str, row: Mapping[str, Any]) -> tuple[str, ...]:
+    if row["note"]:
+        return (*_files(kind, row), row["note"], "", "")
+    low, high = (_ratio(row[f"bytes_per_token_{end}"]) for end in ("low", "high"))
+    return (*_files(kind, row), _ratio(row["bytes_per_token"]), low, high)
+
+
+def _files(kind: str, row: Mapping[str, Any]) -> tuple[str, str, str]:
+    return row[kind], exact(row["files"]), display(row["stored_bytes"], "B", binary=False)
+
+
+def _ratio(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
 
 
 def _left_out(title: str, rows: Sequence[Mapping[str, Any]]) -> Section:

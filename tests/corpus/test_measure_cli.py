@@ -1,0 +1,281 @@
+"""`ingest measure` as a process: pages and JSON, strictness, interruption, and what `bw` makes of the result."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import clean_environment
+from corpus.made import python_sources, small_files
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ingest
+from ingest.corpus.progress import Progress
+from ingest.corpus.ratio import bytes_per_token_of
+from ingest.errors import IngestError, UsageError
+
+ROOT = Path(__file__).parents[2]
+RESULTS = {
+    *("bytes_per_token", "tokens", "corpus_bytes", "stored_bytes", "files", "documents", "tokenized_bytes", "bytes_read"),
+    "files_skipped",
+}
+CONFIG = {
+    "model_type": "llama",
+    "hidden_size": 4096,
+    "intermediate_size": 11008,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "vocab_size": 32000,
+    "tie_word_embeddings": False,
+}
+
+
+def process(*words, **options):
+    """A running `ingest`."""
+    command = [sys.executable, str(ROOT / "cli.py"), *map(str, words)]
+    return subprocess.Popen(
+        command, cwd=ROOT, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", **options
+    )
+
+
+def ran(*words, given=None):
+    """Exit code, standard output and standard error."""
+    started = process(*words, stdin=subprocess.PIPE)
+    out, err = started.communicate(given, timeout=120)
+    assert "Traceback" not in err
+    return started.returncode, out, err
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Real sources."""
+    return python_sources(tmp_path_factory.mktemp("corpus"), most=60)
+
+
+@pytest.fixture(scope="module")
+def measured(corpus, tmp_path_factory):
+    """The JSON file of a measurement."""
+    path = tmp_path_factory.mktemp("measured") / "corpus.json"
+    code, out, _ = ran("measure", corpus, "-o", path)
+    assert (code, out) == (0, "")
+    return path
+
+
+def test_the_json_is_that_of_the_contract(measured, corpus):
+    data = json.loads(measured.read_text(encoding="utf-8"))
+    assert (data["schema"], data["command"]) == ("ingest/1", "measure")
+    assert data["results"].keys() >= RESULTS
+    assert data["tokenizer"].keys() == {"name", "size", "sha256", "source"}
+    assert data["manifest_hash"].startswith("sha256:")
+    assert data["design"] == {"design": "exact"}
+    assert data["date"].endswith("+00:00")
+    assert data["results"]["files"]["value"] == sum(path.is_file() for path in corpus.rglob("*"))
+    again = json.loads(ran("measure", corpus, "--format", "json")[1])
+    assert again["results"] == data["results"]
+    assert again["manifest_hash"] == data["manifest_hash"]
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "markdown"])
+def test_every_form_tells_the_tokens(corpus, measured, form):
+    tokens = json.loads(measured.read_text(encoding="utf-8"))["results"]["tokens"]["value"]
+    code, out, _ = ran("measure", corpus, "--format", form)
+    assert code == 0
+    assert (str(tokens) if form == "csv" else f"{tokens:,}") in out
+
+
+def test_a_page_fits_eighty_columns(corpus):
+    page = ran("measure", corpus)[1]
+    assert max(len(line) for line in page.splitlines()[1:] if "tokenizer" not in line and "megatron" not in line) <= 80
+
+
+def test_standard_input_is_measured():
+    text = "the quick brown fox jumps over the lazy dog\n" * 100
+    code, out, _ = ran("measure", "-", "--format", "json", given=text)
+    assert code == 0
+    assert json.loads(out)["results"]["corpus_bytes"]["value"] == len(text)
+
+
+def test_strict_exits_with_one_and_still_shows_the_page(tmp_path):
+    (tmp_path / "a.txt").write_text("fine\n" * 100, encoding="utf-8")
+    (tmp_path / "b.bin").write_bytes(bytes(1000))
+    code, out, err = ran("measure", tmp_path, "--strict", "--format", "json")
+    assert code == 1
+    assert json.loads(out)["results"]["files_skipped"]["value"] == 1
+    assert "--strict: 1 left out, expected none; the first is b.bin" in err.splitlines()[-1]
+    assert ran("measure", tmp_path)[0] == 0
+    assert ran("measure", tmp_path / "a.txt", "--strict")[0] == 0
+
+
+def test_ctrl_c_prints_what_is_known_and_keeps_the_ledger(tmp_path):
+    corpus, ledger = small_files(tmp_path / "corpus", 30_000), tmp_path / "ledger"
+    started = process("measure", corpus, "--resume", ledger, "--format", "json")
+    while not (ledger.exists() and b'{"shard"' in ledger.read_bytes()):
+        time.sleep(0.002)
+        assert started.poll() is None
+    started.send_signal(signal.SIGINT)
+    out, err = started.communicate(timeout=120)
+    data = json.loads(out)
+    assert started.returncode == 130
+    assert "interrupted" in data["partial"]
+    assert 0 < data["results"]["files"]["value"] < 30_000
+    assert err.splitlines()[-1] == "ingest: interrupted"
+    code, out, _ = ran("measure", corpus, "--resume", ledger, "--format", "json")
+    assert code == 0
+    assert json.loads(out)["results"]["files"]["value"] == 30_000
+
+
+@pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        (["nowhere"], "nowhere"),
+        (["."], "found no file"),
+        ([".", "--tolerance", "2"], "--tolerance: found 2"),
+        ([".", "--confidence", "100%"], "--confidence: found 100%"),
+        ([".", "--seed", "x"], "--seed"),
+        ([".", "--sample", "--resume", "l"], "--sample: found it with --resume"),
+        ([".", "--tokenizer", "deepsek-v3"], "did you mean 'deepseek-v3'"),
+        ([".", "--input-format", "jsnl"], "did you mean 'jsonl'"),
+        ([".", "--scheduler", "x"], "found no file"),
+        ([], "PATH"),
+    ],
+)
+def test_a_wrong_question_is_one_line(tmp_path, words, refusal):
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    code, out, err = ran("measure", *(str(folder) if word == "." else word for word in words))
+    assert code in (1, 2)
+    assert out == ""
+    assert refusal in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_bw_reads_text_by_the_measured_ratio(measured, tmp_path):
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps(CONFIG), encoding="utf-8")
+    ratio = json.loads(measured.read_text(encoding="utf-8"))["results"]["bytes_per_token"]["value"]
+    common = {"model": str(config), "gpu": "h100", "nodes": 4}
+    by_file = ingest.bw(**common, bytes_per_token=str(measured)).results["ingest_bandwidth_per_job"].value
+    by_number = ingest.bw(**common, bytes_per_token=ratio).results["ingest_bandwidth_per_job"].value
+    by_hand = ingest.bw(**common, sample_bytes=ratio).results["ingest_bandwidth_per_job"].value
+    ids = ingest.bw(**common).results["ingest_bandwidth_per_job"].value
+    assert by_file == by_number == by_hand == pytest.approx(ids * ratio / 2)
+
+
+def test_the_interval_of_the_ratio_reaches_the_bandwidth(measured, tmp_path):
+    data = json.loads(measured.read_text(encoding="utf-8"))
+    data["results"]["bytes_per_token"] |= {"value": 3.0, "low": 2.7, "high": 3.3}
+    path = tmp_path / "sampled.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    found = ingest.bw(gpu="h100", samples_per_second=1000, bytes_per_token=str(path)).results["ingest_bandwidth_per_gpu"]
+    assert (found.low, found.value, found.high) == pytest.approx((2700, 3000, 3300))
+
+
+def test_a_sequence_needs_its_length():
+    with pytest.raises(UsageError, match="expected how many tokens that is: --set tokens_per_sample=8192"):
+        ingest.bw(model="llama3-8b", gpu="h100", bytes_per_token=3)
+    found = ingest.bw(model="llama3-8b", gpu="h100", bytes_per_token=3, set={"tokens_per_sample": 8192})
+    assert found.given["sample_bytes"].value == 3 * 8192
+    assert not any("tokens_per_sample" in line for line in found.warnings)
+
+
+@pytest.mark.parametrize("other", [{"sample_bytes": 3}, {"encoding": "stored"}])
+def test_two_sizes_of_a_sample_are_refused(other):
+    with pytest.raises(UsageError, match="expected one of them"):
+        ingest.bw(model="llama3-8b", gpu="h100", bytes_per_token=3, **other)
+
+
+@pytest.mark.parametrize(
+    ("content", "refusal"),
+    [
+        ("", "is no JSON"),
+        ("[" * 100_000, "is no JSON"),
+        ("[]", "holds another form"),
+        ('{"schema": "ingest/1", "command": "bw"}', "holds command 'bw'"),
+        ('{"schema": "ingest/2", "command": "measure"}', "expected the JSON of `ingest measure`"),
+        ('{"schema": "ingest/1", "command": "measure"}', "no results.bytes_per_token"),
+        ('{"schema": "ingest/1", "command": "measure", "results": 3}', "no results.bytes_per_token"),
+        ('{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {}}}', "expected low ≤ value ≤ high"),
+        ('{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {"value": "3"}}}', "found no number"),
+        ('{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {"value": NaN}}}', "found no number"),
+        ('{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {"value": -3}}}', "found no number"),
+        (
+            '{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {"value": 3, "low": 4}}}',
+            "expected low ≤ value ≤ high",
+        ),
+    ],
+)
+def test_a_foreign_file_is_one_line(tmp_path, content, refusal):
+    path = tmp_path / "corpus.json"
+    path.write_text(content, encoding="utf-8")
+    expected = "expected a number above 0" if refusal == "found no number" else refusal
+    with pytest.raises(IngestError, match=expected) as refused:
+        bytes_per_token_of(str(path))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("written", ["0", "-1", "nan", "many", "no/such.json", "3 GPUs"])
+def test_no_ratio_is_one_line(written):
+    with pytest.raises(UsageError, match="--bytes-per-token") as refused:
+        bytes_per_token_of(written)
+    assert "\n" not in str(refused.value)
+
+
+class Tape:
+    """A stream that keeps what is written."""
+
+    def __init__(self, terminal):
+        self.terminal, self.written = terminal, ""
+
+    def isatty(self):
+        return self.terminal
+
+    def write(self, text):
+        self.written += text
+
+    def flush(self):
+        pass
+
+
+def drive(tape, seconds, steps):
+    """Progress of a gigabyte in even steps by a clock of our own."""
+    now = [0.0]
+    progress = Progress(tape, clock=lambda: now[0])
+    progress.begin(10**9, 0)
+    for _ in range(steps):
+        now[0] += seconds / steps
+        progress.moved(10**9 // steps)
+    progress.clear()
+    return tape.written
+
+
+def test_a_terminal_sees_one_line_redrawn():
+    written = drive(Tape(True), 60, 600)
+    assert "\n" not in written
+    assert "50%" in written
+    assert "16.67 MB/s" in written
+    assert "30 s left" in written
+    assert written.endswith("\r")
+
+
+def test_elsewhere_a_line_comes_every_ten_seconds():
+    written = drive(Tape(False), 60, 600)
+    assert "\r" not in written
+    assert 5 <= len(written.splitlines()) <= 6
+    assert all(line.startswith("ingest: ") for line in written.splitlines())
+
+
+def test_quiet_says_nothing(corpus):
+    assert drive(Tape(False), 5, 10) == ""
+    assert ran("measure", corpus, "--quiet")[2] == ""
+
+
+@given(st.integers(0, 10**15), st.integers(0, 10**15))
+def test_progress_never_fails(total, taken_up):
+    progress = Progress(Tape(True))
+    progress.begin(total, taken_up)
+    progress.moved(1)
+    assert progress.line()
