@@ -31,8 +31,10 @@ class Listing(Sequence[Found]):
         self.repeated = 0
         self.sizes = array("Q")
         self._base = base
+        self._root = os.path.join(os.fsdecode(base), "")
         self._form = form
         self._filter = wanted
+        # as one row of bytes: the path below the base; or, with a NUL between them, a URL and the object's version
         self._names = bytearray()
         self._ends = array("Q")
         self._stamps = array("q")
@@ -65,30 +67,23 @@ class Listing(Sequence[Found]):
         """Return the SHA-256 over path, size and stamp of every file: the same corpus has the same one."""
         digest = hashlib.sha256()
         for place in range(len(self)):
-            name, stamp = self._name_and_stamp(place)
-            digest.update(b"%s\0%d\0%s\n" % (name, self.sizes[place], stamp.encode()))
+            digest.update(b"%s\0%d\0%d\0" % (self._raw(place), self.sizes[place], self._stamps[place]))
         return f"sha256:{digest.hexdigest()}"
 
     def _raw(self, place: int) -> bytes:
         start = self._ends[place - 1] if place else 0
         return bytes(self._names[start : self._ends[place]])
 
-    def _name_and_stamp(self, place: int) -> tuple[bytes, str]:
-        """An object's version stands behind its URL; a file's time of change is a number of its own."""
-        name, nul, version = self._raw(place).partition(b"\0")
-        return name, version.decode() if nul else str(self._stamps[place])
-
     def _found(self, place: int) -> Found:
-        raw, stamp = self._name_and_stamp(place)
+        raw, nul, version = self._raw(place).partition(b"\0")
         name = os.fsdecode(raw)
         form, compression = kind_of(name)
-        apart = name == STANDARD_INPUT or is_remote(name)
-        location = name if apart else os.fsdecode(os.path.join(self._base, raw))
+        location, stamp = (name, version.decode()) if nul else (self._root + name, str(self._stamps[place]))
         return Found(shown(name), location, self.sizes[place], stamp, self._form or form, compression)
 
     def add_standard_input(self) -> None:
         """Count what is piped into the command as a file of unknown size."""
-        self._add(STANDARD_INPUT.encode(), 0, 0)
+        self._add(STANDARD_INPUT.encode() + b"\0", 0, 0)
 
     def add_local(self, root: Root) -> None:
         """Add a file of this machine, or the files below a folder.

@@ -19,6 +19,7 @@ FORMATS = {
 }
 #: suffixes that say both
 BOTH = {".tgz": ("tar", "gzip"), ".tbz2": ("tar", "bz2"), ".txz": ("tar", "xz"), ".tzst": ("tar", "zstd")}
+_TELLING = frozenset(suffix[1:] for suffix in (*COMPRESSIONS, *FORMATS, *BOTH))
 #: the formats that `--input-format` may name
 FORMAT_NAMES = ("text", *sorted(set(FORMATS.values())))
 
@@ -50,6 +51,8 @@ def kind_of(name: str) -> tuple[str, str]:
     >>> kind_of("c4-train.00001.json.gz"), kind_of("a/b.tgz"), kind_of("CC.warc.wet.gz"), kind_of("README")
     (('json', 'gzip'), ('tar', 'gzip'), ('warc', 'gzip'), ('text', ''))
     """
+    if name[name.rfind(".") + 1 :].lower() not in _TELLING:
+        return "text", ""
     suffix = suffix_of(name)
     if suffix in BOTH:
         return BOTH[suffix]

@@ -125,15 +125,15 @@ def test_one_format_for_all(tree):
 
 
 def test_names_that_are_awkward_are_listed_read_and_shown_on_one_line(tmp_path):
-    raw = [b"new\nline.txt", b"\xff\xfe.txt", "emoji🙂.txt".encode(), b"esc\x1b[31m.txt", b" .txt"]
+    raw = [b"-", b"new\nline.txt", b"\xff\xfe.txt", "emoji🙂.txt".encode(), b"esc\x1b[31m.txt", b" .txt"]
     for name in raw:
         with open(os.path.join(os.fsencode(tmp_path), name), "wb") as file:
             file.write(name)
     listing = list_inputs([str(tmp_path)])
-    assert [found.path for found in listing] == [" .txt", "emoji🙂.txt", "esc\\x1b[31m.txt", "new\\nline.txt", "\\xff\\xfe.txt"]
+    assert [found.path for found in listing] == [" .txt", "-", "emoji🙂.txt", "esc\\x1b[31m.txt", "new\\nline.txt", "\\xff\\xfe.txt"]
     sizes = [sum(found.stored_bytes for found in listing), sum(os.path.getsize(found.location) for found in listing)]
     assert sizes == [listing.total_bytes] * 2
-    assert b"".join(piece.text for piece in read(listing[3], Reading(), print)) == b"new\nline.txt"
+    assert b"".join(piece.text for piece in read(listing[4], Reading(), print)) == b"new\nline.txt"
 
 
 def test_links_are_followed_and_loops_are_noticed(tree, tmp_path):

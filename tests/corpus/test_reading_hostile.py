@@ -151,7 +151,7 @@ def test_a_file_that_became_something_else(tmp_path):
         consume(found)
     (tmp_path / "a.txt").unlink()
     (tmp_path / "a.txt").mkdir()
-    with pytest.raises(Unreadable, match="directory"):
+    with pytest.raises(Unreadable, match="no longer a regular file"):
         consume(found)
 
 
