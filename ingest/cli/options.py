@@ -80,7 +80,7 @@ def question_options(function: Command) -> Command:
             click.option("--utilization", metavar="F", help="Accelerator utilization that you accept, such as 0.9."),
             click.option("--samples-per-second", metavar="N", help="Samples/s per GPU, as you measured it."),
             click.option(
-                "--sample-bytes", metavar="SIZE", help="Bytes of one sample: '2.83 MB', or the JSON of measure --samples."
+                "--sample-bytes", metavar="SIZE", help="Bytes of one sample: '2.83 MB', or JSON of measure --samples."
             ),
             click.option("--flops-per-sample", metavar="FLOP", help="Forward and backward pass, such as '247 GFLOP'."),
             click.option(

@@ -80,6 +80,7 @@ class Group:
         frame: what can be drawn.
         drawn: the draws so far, two and two.
         held: what each drawn key holds, forgotten draws too: none is read twice.
+        read_whole: what each unit holds of which the whole file was read.
         rounds: how often it was drawn from.
     """
 
@@ -92,6 +93,7 @@ class Group:
     frame: Frame = field(default_factory=Frame)
     drawn: list[Key] = field(default_factory=list)
     held: dict[Key, Held] = field(default_factory=dict)
+    read_whole: dict[int, Held] = field(default_factory=dict)
     rounds: int = 0
 
     def add(self, member: int, size: int) -> None:
@@ -172,19 +174,17 @@ class Group:
         return None if why_no_text(text, start) else text
 
     def files_drawn(self, keys: Sequence[Key], reader: Reader) -> Iterator[tuple[Key, Held]]:
-        """Count files as an exact count does: as what they are in spite of their names, or not at all."""
-        known = [key for key in keys if self.frame.members[key[0]] in reader.skipped]
-        yield from ((key, Held(self.frame.sizes[key[0]])) for key in known)
-        keys = [key for key in keys if self.frame.members[key[0]] not in reader.skipped]
-        shards = (Shard(place, [reader.listing[self.frame.members[unit]]]) for place, (unit, _) in enumerate(keys))
+        """Count files as an exact count does: as what they are in spite of their names, or not at all; each once."""
+        units = sorted({unit for unit, _ in keys} - self.read_whole.keys())
+        shards = (Shard(place, [reader.listing[self.frame.members[unit]]]) for place, unit in enumerate(units))
         for counted in reader.count(shards):
-            key = keys[counted.number]
-            total = counted.total
+            unit, total = units[counted.number], counted.total
             documents = total.documents - self.blocks * total.files
             if counted.skipped:
-                reader.skipped[self.frame.members[key[0]]] = counted.skipped[0]
+                reader.skipped[self.frame.members[unit]] = counted.skipped[0]
             reader.parts += counted.parts[: NAMED - len(reader.parts)]
-            yield key, Held(self.frame.sizes[key[0]], total.tokens, total.text_bytes, documents)
+            self.read_whole[unit] = Held(self.frame.sizes[unit], total.tokens, total.text_bytes, documents)
+        yield from ((key, self.read_whole[key[0]]) for key in keys)
 
     def part_drawn(self, key: Key, reader: Reader) -> Held:
         """Count a row group or a record batch."""

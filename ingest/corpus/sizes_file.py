@@ -35,9 +35,7 @@ def sample_bytes_in(path: Path) -> float:
     found = _found(data)
     if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 < found < float("inf"):
         what = "no results.sample_bytes" if found is None else f"results.sample_bytes {brief(found)}"
-        raise IngestError(
-            f"{OPTION}: '{path}' has {what}, expected the JSON of `ingest measure --samples`, a number above 0 (B)"
-        )
+        raise IngestError(f"{OPTION}: '{path}' has {what}, expected the number above 0 that `measure --samples` writes")
     return float(found)
 
 

@@ -1,0 +1,335 @@
+"""Samples of real files: what is drawn, what is estimated, what is said about the rest."""
+
+import gzip
+import os
+import random
+import sysconfig
+from pathlib import Path
+
+import numpy
+import pyarrow
+import pyarrow.parquet
+import pytest
+from counted import texts_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingest.corpus import survey
+from ingest.corpus.estimating import Drawn, Part, Whole
+from ingest.corpus.listing import list_inputs
+from ingest.corpus.reading import Reading
+from ingest.corpus.sampled import sample_corpus
+from ingest.corpus.sampling import BLOCK, Frame, block_at, draw, whole_characters
+from ingest.corpus.student import student_quantile
+from ingest.errors import IngestError
+
+WORDS = 4
+
+
+class Words:
+    """An engine to compare with: a token for every four bytes begun, whatever they are."""
+
+    def count(self, texts):
+        return [-(-len(text) // WORDS) for text in texts]
+
+
+class Letters:
+    """An engine whose density varies: a token for each letter e."""
+
+    def count(self, texts):
+        return [text.count(b"e") for text in texts]
+
+
+def sampled(*paths, engine=None, **options):
+    options = {"seed": 1, **options}
+    return sample_corpus(list_inputs([str(path) for path in paths]), Reading(), engine or Letters(), None, **options)
+
+
+@pytest.fixture(scope="module")
+def library():
+    """Python's own sources."""
+    return list(texts_of(sorted(Path(sysconfig.get_paths()["stdlib"]).rglob("*.py"))[:1200]))
+
+
+@pytest.fixture
+def small_first_look(monkeypatch):
+    """The corpora here are small; a first look of the usual size would read most of them."""
+    monkeypatch.setattr(survey, "FIRST_BLOCKS", 60)
+
+
+def plain(folder, texts):
+    for number, text in enumerate(texts):
+        path = folder / f"{number // 100:02}" / f"{number:05}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(text)
+    return folder
+
+
+# Where to look
+
+
+@given(st.integers(1, 2**60), st.integers(1, 200), st.text(max_size=5))
+def test_two_draws_lie_in_each_run_of_consecutive_bytes(size, pairs, seed):
+    places = draw(size, pairs, seed)
+    assert len(places) == 2 * pairs
+    assert all(0 <= place < size for place in places)
+    # floating point may move a position by its last digit
+    slack = 1 + size / 2**50
+    for number, place in enumerate(places):
+        stratum = number // 2
+        assert stratum * size / pairs - slack <= place <= (stratum + 1) * size / pairs + slack
+
+
+def test_every_byte_is_as_likely_as_another():
+    frame = Frame()
+    for member, size in enumerate([10, 0, 30, 60]):
+        frame.add(member, size)
+    hits = [0] * 4
+    for seed in range(3000):
+        for unit, offset in frame.locate(draw(frame.bytes, 1, str(seed))):
+            assert 0 <= offset < frame.sizes[unit]
+            hits[unit] += 1
+    assert hits[1] == 0
+    assert [round(count / 60) for count in hits] == [10, 0, 30, 60] or max(
+        abs(count / 60 - share) for count, share in zip(hits, [10, 0, 30, 60], strict=True)
+    ) < 3
+
+
+@given(st.lists(st.sampled_from(["a", "é", "語", "🙂", "\n"]), min_size=1, max_size=60), st.integers(1, 9))
+def test_blocks_hold_every_character_once(letters, size):
+    data = "".join(letters).encode()
+    cut = [
+        whole_characters(data[start : start + min(size, len(data) - start) + 3], min(size, len(data) - start), start == 0)
+        for start in range(0, len(data), size)
+    ]
+    if size >= 4:
+        assert b"".join(cut) == data
+        for block in cut:
+            block.decode()
+
+
+@given(st.integers(1, 10**6), st.data())
+def test_a_block_holds_the_byte_that_was_drawn(size, data):
+    offset = data.draw(st.integers(0, size - 1))
+    start, length = block_at(offset, size)
+    assert start <= offset < start + length <= size
+    assert length <= BLOCK
+
+
+# What it says
+
+
+@given(st.floats(0.01, 10), st.integers(2, 50), st.integers(1, 10**12))
+def test_a_constant_density_is_known_exactly(density, pairs, size):
+    part = Part(Drawn({"tokens": numpy.full(2 * pairs, density), "text_bytes": numpy.full(2 * pairs, 1.0)}, size), size)
+    whole = Whole([part], {}, 0.95)
+    total, ratio = whole.total("tokens"), whole.ratio("text_bytes", "tokens")
+    assert total.value == pytest.approx(density * size)
+    assert total.high - total.low == pytest.approx(0, abs=1e-6 * total.value)
+    assert ratio.value == pytest.approx(1 / density)
+
+
+@given(st.lists(st.floats(0, 1), min_size=4, max_size=40).filter(lambda found: len(found) % 2 == 0), st.floats(0.01, 100))
+def test_estimates_grow_with_the_frame(densities, factor):
+    column = {"tokens": numpy.array(densities)}
+    one = Whole([Part(Drawn(column, 1000), 1000)], {}, 0.9).total("tokens")
+    other = Whole([Part(Drawn(column, 1000), 1000 * factor)], {}, 0.9).total("tokens")
+    assert numpy.allclose(numpy.array(other), numpy.array(one) * factor)
+
+
+def test_the_variance_of_pairs_is_that_of_repeated_draws():
+    generator = numpy.random.default_rng(1)
+    trend = numpy.linspace(0, 1, 50).repeat(2)
+    estimates, variances = [], []
+    for _ in range(4000):
+        part = Part(Drawn({"tokens": trend + generator.normal(0, 0.3, 100)}, 1), 1)
+        estimates.append(Whole([part], {}, 0.95).value("tokens"))
+        variances.append(part.variances(part.column("tokens")).sum())
+    assert numpy.mean(variances) == pytest.approx(numpy.var(estimates), rel=0.06)
+
+
+# table of t: https://www.itl.nist.gov/div898/handbook/eda/section3/eda3672.htm
+@pytest.mark.parametrize(
+    ("confidence", "degrees", "expected"),
+    [
+        (0.95, 1, 12.706),
+        (0.95, 2, 4.303),
+        (0.95, 5, 2.571),
+        (0.95, 9, 2.262),
+        (0.95, 29, 2.045),
+        (0.95, 100, 1.984),
+        (0.90, 10, 1.812),
+        (0.99, 3, 5.841),
+        (0.99, 30, 2.750),
+        (0.998, 20, 3.552),
+        (0.95, 1e9, 1.960),
+    ],
+)
+def test_quantiles_are_those_of_the_table(confidence, degrees, expected):
+    assert student_quantile(confidence, degrees) == pytest.approx(expected, abs=6e-4)
+
+
+# Whole samples of real files
+
+
+@pytest.mark.usefixtures("small_first_look")
+def test_a_sample_of_plain_files_holds_the_truth_and_is_drawn_again_by_its_seed(tmp_path, library):
+    plain(tmp_path, library)
+    one, same, other = (sampled(tmp_path, tolerance=0.04, seed=seed) for seed in (1, 1, 2))
+    assert one == same
+    assert one.figures["tokens"] != other.figures["tokens"]
+    truth = sum(text.count(b"e") for text in library)
+    size = sum(map(len, library))
+    assert one.figures["tokens"].low <= truth <= one.figures["tokens"].high
+    assert one.figures["corpus_bytes"] == (size, size, size)
+    assert one.figures["files"].value == len(library)
+    assert one.figures["documents"].value == len(library)
+    assert one.figures["unreadable_bytes"].value == 0
+    assert one.figures["unreadable_bytes"].high > 0
+    assert one.met
+    assert one.bytes_read < 0.6 * size
+    assert {row.name for row in one.extensions} == {".py"}
+    assert one.extensions[0].tokens == pytest.approx(one.figures["tokens"])
+
+
+@pytest.mark.usefixtures("small_first_look")
+def test_folders_are_estimated_from_the_same_draws(tmp_path, library):
+    plain(tmp_path, library)
+    found = sampled(tmp_path, tolerance=0.02)
+    held = 0
+    for row in found.folders:
+        texts = [path.read_bytes() for path in (tmp_path / row.name).iterdir()]
+        assert (row.files, row.stored_bytes) == (len(texts), sum(map(len, texts)))
+        if row.tokens is None:
+            assert row.draws < 30
+            assert "fewer than 30 draws" in row.note
+        else:
+            held += row.tokens.low <= sum(text.count(b"e") for text in texts) <= row.tokens.high
+    given_rows = [row for row in found.folders if row.tokens is not None]
+    assert len(given_rows) >= 5
+    assert held >= len(given_rows) - 2
+
+
+def test_a_small_corpus_is_read_whole_and_exact(tmp_path, library):
+    plain(tmp_path, library[:50])
+    found = sampled(tmp_path)
+    truth = sum(text.count(b"e") for text in library[:50])
+    assert found.figures["tokens"] == (truth, truth, truth)
+    assert [row["unit"] for row in found.design] == ["whole"]
+
+
+def shards(library, size):
+    held = []
+    for text in library:
+        held.append(text)
+        if sum(map(len, held)) > size:
+            yield held
+            held = []
+
+
+def test_gzip_files_are_drawn_whole(tmp_path, library):
+    truth = 0
+    for number, held in enumerate(shards(library, 40_000)):
+        (tmp_path / f"{number:04}.txt.gz").write_bytes(gzip.compress(b"".join(held), 1))
+        truth += b"".join(held).count(b"e")
+    found = sampled(tmp_path, tolerance=0.1)
+    assert [row["unit"] for row in found.design] == ["file"]
+    assert found.figures["tokens"].low <= truth <= found.figures["tokens"].high
+    assert found.figures["corpus_bytes"].low < found.figures["corpus_bytes"].high
+    assert found.bytes_read < found.figures["stored_bytes"].value
+
+
+def test_row_groups_are_drawn_by_themselves(tmp_path, library):
+    table = pyarrow.table({"text": [text.decode() for text in library]})
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet", row_group_size=3)
+    found = sampled(tmp_path, tolerance=0.1)
+    truth = sum(text.count(b"e") for text in library)
+    assert [row["unit"] for row in found.design] == ["part"]
+    assert found.figures["tokens"].low <= truth <= found.figures["tokens"].high
+    documents = found.figures["documents"]
+    assert documents.low <= len(library) <= documents.high
+    assert 30 < found.design[0]["distinct"] < len(library) / 3 / 2
+
+
+@pytest.mark.usefixtures("small_first_look")
+def test_kinds_of_files_are_added_up(tmp_path, library):
+    plain(tmp_path, library)
+    for number, text in enumerate(library[:400]):
+        (tmp_path / f"z{number:04}.txt.gz").write_bytes(gzip.compress(text, 1))
+    found = sampled(tmp_path, tolerance=0.05)
+    truth = sum(text.count(b"e") for text in [*library, *library[:400]])
+    assert {row["unit"] for row in found.design} == {"block", "file"}
+    assert found.figures["tokens"].low <= truth <= found.figures["tokens"].high
+
+
+# What cannot be read
+
+
+@pytest.mark.usefixtures("small_first_look")
+def test_binary_files_leave_the_total_and_are_named(tmp_path, library):
+    plain(tmp_path, library)
+    generator = random.Random(1)
+    size = 0
+    for number in range(60):
+        data = b"\0" + generator.randbytes(50_000)
+        (tmp_path / f"{number % 12:02}" / f"x{number}.bin").write_bytes(data)
+        size += len(data)
+    found = sampled(tmp_path, tolerance=0.05)
+    truth = sum(text.count(b"e") for text in library)
+    lost = found.figures["unreadable_bytes"]
+    assert found.figures["tokens"].low <= truth <= found.figures["tokens"].high
+    assert lost.low <= size <= lost.high
+    assert found.figures["stored_bytes"].low <= sum(map(len, library)) <= found.figures["stored_bytes"].high
+    assert found.skipped
+    assert all(item.path.endswith(".bin") and "binary" in item.reason for item in found.skipped)
+    assert found.figures["files"].value < len(library) + 60
+
+
+@pytest.mark.usefixtures("small_first_look")
+def test_a_compressed_file_without_its_suffix_counts_as_an_exact_count_has_it(tmp_path, library):
+    plain(tmp_path, library)
+    (tmp_path / "hidden").write_bytes(gzip.compress(random.Random(1).randbytes(2_000_000).hex().encode()))
+    found = sampled(tmp_path, tolerance=0.03)
+    assert not found.skipped
+    truth = sum(text.count(b"e") for text in library) + gzip.decompress((tmp_path / "hidden").read_bytes()).count(b"e")
+    assert found.figures["tokens"].low <= truth <= found.figures["tokens"].high
+
+
+@pytest.mark.usefixtures("small_first_look")
+def test_files_that_vanish_are_named(tmp_path, library):
+    plain(tmp_path, library)
+    listing = list_inputs([str(tmp_path)])
+    for path in sorted(tmp_path.rglob("*.py"))[::2]:
+        path.unlink()
+    found = sample_corpus(listing, Reading(), Letters(), None, seed=1, tolerance=0.2)
+    assert found.skipped
+    assert all("vanished" in item.reason for item in found.skipped)
+
+
+def test_nothing_to_sample_is_refused():
+    with pytest.raises(IngestError, match="nothing to sample"):
+        sample_corpus([], Reading(), Words(), None)
+
+
+# Size does not matter
+
+
+def test_bytes_read_do_not_grow_with_the_corpus(tmp_path, library):
+    """A hundred gigabytes, of which the disk holds a few megabytes: one real file under many names."""
+    whole = b"".join(library)[: 8 * 2**20]
+    (tmp_path / "first").write_bytes(whole)
+    reads = []
+    for copies in (1_200, 12_000):
+        root = tmp_path / str(copies)
+        for number in range(copies):
+            folder = root / f"{number // 500:03}"
+            folder.mkdir(parents=True, exist_ok=True)
+            os.link(tmp_path / "first", folder / f"{number:05}.txt")
+        found = sampled(root, tolerance=0.01)
+        truth = whole.count(b"e") * copies
+        assert found.figures["tokens"].value == pytest.approx(truth, rel=0.03)
+        assert found.met
+        reads.append(found.bytes_read)
+    assert found.figures["stored_bytes"].value > 100e9
+    assert reads[1] < 1.3 * reads[0]
+    assert reads[1] < 200e6
