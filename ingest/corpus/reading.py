@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ingest.corpus.compression import unfolded
 from ingest.corpus.formats.json_values import first_row_has, read_json
 from ingest.corpus.formats.jsonl import read_jsonl
+from ingest.corpus.formats.lines import Span
 from ingest.corpus.formats.members import Held, read_members
 from ingest.corpus.formats.rows import DEFAULT_FIELD
 from ingest.corpus.formats.separated import DELIMITERS, read_separated
@@ -19,7 +20,7 @@ from ingest.corpus.opening import Meter, Source, StandardInput, Unreadable, open
 from ingest.corpus.spooling import unfolded_to_disk
 from ingest.corpus.terms import Found, Note, Piece
 
-__all__ = ["Meter", "Reading", "Unreadable", "can_seek", "parts_of", "read", "read_block"]
+__all__ = ["Meter", "Reading", "Unreadable", "can_seek", "can_split", "parts_of", "read", "read_block", "read_span"]
 
 #: enough of a file to tell its format
 HEAD_BYTES = 2**16
@@ -144,6 +145,27 @@ def can_seek(found: Found) -> bool:
     (True, False)
     """
     return found.format == "text" and not found.compression and found.location != "-"
+
+
+def can_split(found: Found) -> bool:
+    """Whether spans of a file can be read apart: lines that are not compressed."""
+    return found.format == "jsonl" and not found.compression and found.location != "-"
+
+
+def read_span(found: Found, start: int, stop: int, reading: Reading, note: Note, meter: Meter | None = None) -> Iterator[Piece]:
+    """Yield the documents of the lines that begin from byte `start` up to, but without, byte `stop`.
+
+    Spans that follow one another hold each line once. The file must be one of which `can_split` is true.
+
+    Raises:
+        Unreadable: the file cannot be counted; what was yielded of it must be dropped.
+    """
+    source = open_found(found, meter or Meter())
+    try:
+        yield from read_jsonl(Span(source, start, stop), found.path, reading.field, note, after=start)
+        source.finish()
+    finally:
+        source.close()
 
 
 def read_block(found: Found, offset: int, size: int, meter: Meter | None = None) -> bytes:

@@ -16,9 +16,12 @@ from ingest.corpus.terms import Note, Piece
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def read_jsonl(stream: Stream, path: str, field: str, note: Note) -> Iterator[Piece]:
-    """Yield the field's text of every line; lines that are broken or lack it are noted, not counted."""
-    left_out = LeftOut(path, "line")
+def read_jsonl(stream: Stream, path: str, field: str, note: Note, after: int = 0) -> Iterator[Piece]:
+    """Yield the field's text of every line; lines that are broken or lack it are noted, not counted.
+
+    Lines are numbered from the first one that begins at byte `after`, or behind it.
+    """
+    left_out = LeftOut(path, "line", f" after byte {after}" if after else "")
     one_by_one = _OneByOne(field, left_out)
     number = 1
     for block in whole_lines(stream):

@@ -6,6 +6,10 @@ from collections.abc import Iterator
 
 from ingest.corpus.compression import OUTPUT_BYTES, Stream
 from ingest.corpus.formats.rows import LIMIT_BYTES
+from ingest.corpus.opening import Source
+
+#: read at a time to find where a line begins
+_STEP_BYTES = 2**16
 
 
 def whole_lines(stream: Stream, limit: int = LIMIT_BYTES) -> Iterator[bytes | None]:
@@ -34,3 +38,28 @@ def whole_lines(stream: Stream, limit: int = LIMIT_BYTES) -> Iterator[bytes | No
         begun, held = [data[cut:]], len(data) - cut
     if held:
         yield b"".join(begun) if held <= limit else None
+
+
+class Span:
+    """The lines of a source that begin between two of its bytes; the spans of a file hold each line once."""
+
+    def __init__(self, source: Source, start: int, stop: int) -> None:
+        self._source = source
+        self._end = _line_start(source, stop)
+        self._begin = _line_start(source, start)
+        source.seek(self._begin)
+
+    def read(self, size: int, /) -> bytes:
+        """Return the next bytes; none at the end."""
+        return self._source.read(max(0, min(size, self._end - self._source.tell())))
+
+
+def _line_start(source: Source, offset: int) -> int:
+    """Return where the first line begins that begins at an offset or behind it; the file's size after the last one."""
+    if offset <= 0:
+        return 0
+    source.seek(offset - 1)
+    while data := source.read(_STEP_BYTES):
+        if (feed := data.find(b"\n")) >= 0:
+            return source.tell() - len(data) + feed + 1
+    return source.size

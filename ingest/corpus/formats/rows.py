@@ -18,9 +18,10 @@ _NAMED = 2
 class LeftOut:
     """The rows of one file that do not count, by reason: the first ones by number, the others counted."""
 
-    def __init__(self, path: str, unit: str) -> None:
+    def __init__(self, path: str, unit: str, place: str = "") -> None:
         self._path = path
         self._unit = unit
+        self._place = place
         self._named: dict[str, list[str]] = {}
         self._others: dict[str, int] = {}
 
@@ -45,7 +46,7 @@ class LeftOut:
             others = self._others.get(reason, 0)
             plural = "s" if others or len(named) > 1 else ""
             who = f"{', '.join(named)} and {others} more" if others else " and ".join(named)
-            note(Skipped(self._path, f"{self._unit}{plural} {who}: {reason}"))
+            note(Skipped(self._path, f"{self._unit}{plural} {who}{self._place}: {reason}"))
         self._named, self._others = {}, {}
 
 
