@@ -13,7 +13,7 @@ from ingest.corpus.resident import Growth, give_back
 from ingest.corpus.vocabulary import Vocabulary
 
 #: text that is handed to an engine at once; more would only hold more tokens in memory
-PART_BYTES = 4 << 20
+PART_BYTES = 2 << 20
 
 #: the same for the reference, whose tokens take a hundred bytes each
 REFERENCE_PART_BYTES = 1 << 20
@@ -90,7 +90,8 @@ class Gigatoken:
     def _count_part(self, texts: list[bytes]) -> list[int]:
         encoded = guarded(lambda: self._tokenizer.encode_batch(texts, parallel=self._parallel))
         offsets = encoded.layout.offsets.data
-        return [int(length) for length in offsets[1:] - offsets[:-1]]
+        lengths: list[int] = (offsets[1:] - offsets[:-1]).tolist()
+        return lengths
 
     def _begin_anew(self) -> None:
         from gigatoken import Tokenizer

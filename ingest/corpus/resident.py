@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 #: what the process may hold before an engine begins anew
-MOST_RESIDENT = 420 << 20
+MOST_RESIDENT = 352 << 20
 
 #: below this growth since it began, an engine is not what fills the memory
-LEAST_GROWTH = 160 << 20
+LEAST_GROWTH = 128 << 20
 
 #: where the system does not say what a process holds, an engine begins anew after this much text
 TEXT_WITHOUT_MEASURE = 256 << 20

@@ -112,9 +112,9 @@ def checked_size(size: int, source: str) -> int:
     Raises:
         IngestError: there are none, or far more than any vocabulary has.
 
-    >>> checked_size(4_000_000_001, "tokenizer.json")
+    >>> checked_size(4_000_000_001, "t.json")
     Traceback (most recent call last):
-    ingest.errors.IngestError: --tokenizer: 'tokenizer.json' has ids up to 4000000000; expected at least one, and at most 16777215
+    ingest.errors.IngestError: --tokenizer: 't.json' has ids up to 4000000000; expected at least one, and at most 16777215
     """
     if 0 < size <= MOST_IDS:
         return size
