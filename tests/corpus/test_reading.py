@@ -193,7 +193,7 @@ def test_a_file_that_is_no_text_says_where(content, reason, documents):
 
 
 def test_a_long_text_comes_in_pieces_that_end_between_characters(documents):
-    text = "a" + "🙂" * (PIECE_BYTES // 2)
+    text = "a" + "🙂" * (PIECE_BYTES // 3)
     for name, content in (("a.txt", text.encode()), ("a.jsonl", as_jsonl([text])), ("a.parquet", as_parquet([text]))):
         assert documents(name, content) == ([text], [])
 
@@ -461,7 +461,7 @@ def test_http_responses_are_unpacked(documents):
         "record 6: packed as 'br', which is not read",
         "record 7: its content type is no text",
         "record 8: not UTF-8",
-        "record 9: longer than 64 MiB",
+        "record 9: longer than 32 MiB",
     ]
 
 

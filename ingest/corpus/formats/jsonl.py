@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from ingest.corpus.compression import Stream
 from ingest.corpus.formats.lines import whole_lines
 from ingest.corpus.formats.rows import TOO_LONG, LeftOut, encoded, value_in
-from ingest.corpus.formats.strings import texts_of
+from ingest.corpus.formats.strings import check_utf8, texts_of
 from ingest.corpus.formats.text import documents
 from ingest.corpus.terms import Note, Piece
 
@@ -42,17 +43,18 @@ def _at_once(block: bytes, lines: int, field: str) -> Iterable[bytes] | None:
 
     schema = pyarrow.schema([(field, pyarrow.string())])
     try:
-        pyarrow.array([block], pyarrow.binary()).cast(pyarrow.string())  # Arrow checks UTF-8 in no other field
+        check_utf8(block)  # Arrow checks it in no other field
         table = pyarrow.json.read_json(
             pyarrow.BufferReader(block),
             pyarrow.json.ReadOptions(use_threads=False, block_size=len(block) + 1),
             pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
         )
-        column = table.column(0).combine_chunks()
+        column = table.column(0)
         column.validate(full=True)
     except pyarrow.ArrowException:
         return None
-    return texts_of(column) if len(column) == lines and not column.null_count else None
+    in_order = len(column) == lines and not column.null_count
+    return chain.from_iterable(map(texts_of, column.chunks)) if in_order else None
 
 
 class _OneByOne:

@@ -33,9 +33,10 @@ def whole_lines(stream: Stream, limit: int = LIMIT_BYTES) -> Iterator[bytes | No
             block = data[first:cut]
         else:
             block = b"".join((*begun, data[:cut]))
+        begun, held = [data[cut:]], len(data) - cut
+        del data  # a block may be large: nothing of it is held twice while it is worked on
         if block:
             yield block
-        begun, held = [data[cut:]], len(data) - cut
     if held:
         yield b"".join(begun) if held <= limit else None
 

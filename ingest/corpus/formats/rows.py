@@ -7,7 +7,7 @@ from typing import Any
 from ingest.corpus.terms import Note, Skipped
 
 #: A line, field or member of more bytes is left out and noted: it would have to be held in memory whole.
-LIMIT_BYTES = 64 * 2**20
+LIMIT_BYTES = 32 * 2**20
 TOO_LONG = f"longer than {LIMIT_BYTES // 2**20} MiB"
 #: the field or column that holds the text, unless the user names one
 DEFAULT_FIELD = "text"

@@ -110,6 +110,18 @@ def _checked_one_by_one(array: Any, first_row: int, left_out: LeftOut) -> Iterat
             yield text
 
 
+def check_utf8(data: bytes) -> None:
+    """Refuse what is not UTF-8, without a copy.
+
+    Raises:
+        pyarrow.ArrowInvalid: it is not.
+    """
+    import pyarrow
+
+    ends = pyarrow.array([0, len(data)], pyarrow.int64()).buffers()[1]
+    pyarrow.LargeStringArray.from_buffers(1, ends, pyarrow.py_buffer(data)).validate(full=True)
+
+
 def texts_of(strings: Any) -> Iterator[bytes]:
     """Yield the values of a string or large_string array without nulls.
 
