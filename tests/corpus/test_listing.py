@@ -130,7 +130,14 @@ def test_names_that_are_awkward_are_listed_read_and_shown_on_one_line(tmp_path):
         with open(os.path.join(os.fsencode(tmp_path), name), "wb") as file:
             file.write(name)
     listing = list_inputs([str(tmp_path)])
-    assert [found.path for found in listing] == [" .txt", "-", "emoji🙂.txt", "esc\\x1b[31m.txt", "new\\nline.txt", "\\xff\\xfe.txt"]
+    assert [found.path for found in listing] == [
+        " .txt",
+        "-",
+        "emoji🙂.txt",
+        "esc\\x1b[31m.txt",
+        "new\\nline.txt",
+        "\\xff\\xfe.txt",
+    ]
     sizes = [sum(found.stored_bytes for found in listing), sum(os.path.getsize(found.location) for found in listing)]
     assert sizes == [listing.total_bytes] * 2
     assert b"".join(piece.text for piece in read(listing[4], Reading(), print)) == b"new\nline.txt"

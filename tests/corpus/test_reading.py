@@ -193,7 +193,7 @@ def test_a_file_that_is_no_text_says_where(content, reason, documents):
 
 
 def test_a_long_text_comes_in_pieces_that_end_between_characters(documents):
-    text = "a" + "🙂" * (PIECE_BYTES // 3)
+    text = "a" + "🙂" * (PIECE_BYTES // 4)
     for name, content in (("a.txt", text.encode()), ("a.jsonl", as_jsonl([text])), ("a.parquet", as_parquet([text]))):
         assert documents(name, content) == ([text], [])
 
