@@ -79,6 +79,10 @@ def drawn_parts(survey: Survey, kind: str) -> Iterator[tuple[str, Part]]:
         column = group.columns(survey.reader)
         names = {unit: grouping.part_of(listing[group.frame.members[unit]], kind) for unit, _ in group.drawn}
         owners = numpy.array([names[unit] for unit, _ in group.drawn])
+        order = numpy.argsort(owners, kind="stable")
+        found, starts = numpy.unique(owners[order], return_index=True)
+        places = dict(zip(found.tolist(), numpy.split(order, starts[1:]), strict=True))
+        nowhere = numpy.zeros(0, dtype=int)
         for name, (_, _, size) in group.breakdown[kind].items():
             if size:
-                yield name, Part(column, size, owners == name)
+                yield name, Part(column, size, places.get(name, nowhere))

@@ -52,35 +52,38 @@ class Part:
     Attributes:
         drawn: the draws of the group.
         bytes: stored bytes of the group that belong to it.
-        mask: for each draw whether it belongs to it; None where all do.
+        places: of the draws that belong to it, in order; None where all do.
     """
 
     drawn: Drawn
     bytes: int
-    mask: Any = None
+    places: Any = None
 
     @property
     def draws(self) -> int:
         """Draws that belong to it."""
-        return self.drawn.draws if self.mask is None else int(self.mask.sum())
+        return self.drawn.draws if self.places is None else len(self.places)
 
     def column(self, figure: str) -> Column:
         """The densities of the draws that belong to it."""
         column = self.drawn.densities[figure]
-        return column if self.mask is None else column[self.mask]
+        return column if self.places is None else column[self.places]
 
     def variances(self, column: Column) -> Column:
         """What each stratum adds to the variance of the total over this part of a density, given where it belongs to it.
 
         The part's stored bytes are known, so that only the spread around its mean counts; the share of all draws that
-        fell into it is an accident.
+        fell into it is an accident. Of a stratum that lies across its border one draw may count alone.
         """
         import numpy
 
         spread = column - formulas.sampled_density(column, self.draws)
-        everywhere = numpy.zeros(self.drawn.draws)
-        everywhere[slice(None) if self.mask is None else self.mask] = spread
-        return formulas.pair_variances(self.bytes, everywhere[0::2] - everywhere[1::2], self.draws)  # type: ignore[no-any-return]
+        if self.places is None:
+            differences = spread[0::2] - spread[1::2]
+        else:
+            stratum = numpy.unique(self.places // 2, return_inverse=True)[1]
+            differences = numpy.bincount(stratum, numpy.where(self.places % 2, -spread, spread))
+        return formulas.pair_variances(self.bytes, differences, self.draws)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
