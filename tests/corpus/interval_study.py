@@ -16,6 +16,9 @@ from typing import NamedTuple
 import numpy
 from counted import as_row_group, blocks_group, gzipped, redraw, shards_group, texts_of
 
+from ingest.corpus.engines import engine_for
+from ingest.corpus.vocabulary import vocabulary_of
+
 MEBI = 2**20
 
 
@@ -105,9 +108,7 @@ def designs(densities, sizes, draws, repeats, generator):
 
 def main(corpus, draws):
     """Print the tables."""
-    from engine import counting_engine
-
-    engine = counting_engine()
+    engine, _ = engine_for(vocabulary_of(None), [b"def f(): pass"], 2)
     started = time.monotonic()
     paths = sorted(path for path in Path(corpus).rglob("*") if path.is_file() and not path.is_symlink())
     texts = list(texts_of(paths))
