@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ingest.corpus.cutting import CannotCut, Cuts, Stitcher
+from ingest.corpus.cutting import TEXT_BYTES, CannotCut, Cuts, Stitcher
 from ingest.corpus.terms import Piece
 
 
@@ -32,8 +32,12 @@ def ready(pieces: Iterable[Piece], cuts: Cuts | None) -> Iterator[Ready]:
     [[], [b'one two'], []]
     """
     stitcher = Stitcher(cuts)
-    refused = ""
+    refused, opened = "", False
     for piece in pieces:
+        if piece.ends and not opened and len(piece.text) <= TEXT_BYTES:
+            yield Ready([piece.text] if piece.text else [], len(piece.text), True)
+            continue
+        opened = not piece.ends
         if not refused:
             try:
                 texts = [text for text in stitcher.feed(piece) if text]

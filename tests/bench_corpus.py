@@ -1,0 +1,174 @@
+"""What `ingest measure` takes on a real corpus, against what people do by hand; whole processes, one run.
+
+Part of `make bench` where `.bench/corpus` is there (`make corpus`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+FOLDER = Path(__file__).parent.parent / ".bench"
+CORPUS = FOLDER / "corpus"
+RUNS = 3
+#: text for libraries that would take minutes
+SUBSET_BYTES = 20_000_000
+MOST_RESIDENT = 600e6
+MEASURE = [sys.executable, str(Path(__file__).parent.parent / "cli.py"), "measure", "--exact", "--quiet", "--format", "json"]
+
+BY_HAND = """
+import sys
+from pathlib import Path
+from gigatoken import Tokenizer
+from ingest.corpus.vocabulary import vocabulary_of
+
+def batches():
+    held, size = [], 0
+    for path in Path(sys.argv[1]).rglob("*"):
+        if path.is_file():
+            held.append(path.read_bytes())
+            size += len(held[-1])
+        if size >= 16 * 2**20:
+            yield held
+            held, size = [], 0
+    yield held
+
+tokenizer = Tokenizer.from_json(vocabulary_of(None).tokenizer_json)
+print(sum(int(tokenizer.encode_batch(held).layout.offsets[-1]) for held in batches()))
+"""
+
+
+class Timed(NamedTuple):
+    """A process: wall time, what it printed, and the most memory that it held."""
+
+    seconds: float
+    out: str
+    peak: int
+
+
+def timed(words: list[str]) -> Timed:
+    """Run a process to its end."""
+    start = time.perf_counter()
+    peak = 0
+    with tempfile.TemporaryFile("w+") as written:
+        process = subprocess.Popen(words, stdout=written)
+        while process.poll() is None:
+            peak = max(peak, peak_of(process.pid))
+            time.sleep(0.01)
+        seconds = time.perf_counter() - start
+        if process.returncode:
+            raise RuntimeError(f"{words[0]} ended with {process.returncode}")
+        written.seek(0)
+        return Timed(seconds, written.read(), peak)
+
+
+def peak_of(process: int) -> int:
+    """The most memory that a process has held so far; what `getrusage` says of a child includes its parent's."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
+    except OSError:
+        return 0
+    lines = (line.split() for line in status.splitlines() if line.startswith("VmHWM:"))
+    return next((int(line[1]) * 1024 for line in lines), 0)
+
+
+def median(words: list[str]) -> Timed:
+    """The median of a few runs."""
+    return sorted(timed(words) for _ in range(RUNS))[RUNS // 2]
+
+
+def files() -> Iterator[Path]:
+    """The files of the corpus."""
+    return (path for path in sorted(CORPUS.rglob("*")) if path.is_file())
+
+
+def subset() -> list[str]:
+    """Documents from all over the corpus."""
+    chosen: list[str] = []
+    size, paths = 0, list(files())
+    for path in paths[:: len(paths) // 2500]:
+        chosen.append(path.read_bytes().decode("utf-8"))
+        size += len(chosen[-1].encode())
+        if size >= SUBSET_BYTES:
+            break
+    return chosen
+
+
+def other_forms() -> tuple[Path, Path]:
+    """The same text as JSON lines and as Parquet."""
+    lines, table = FOLDER / "corpus.jsonl", FOLDER / "corpus.parquet"
+    if not lines.exists() or not table.exists():
+        import pyarrow
+        import pyarrow.parquet
+
+        texts = [path.read_bytes().decode("utf-8") for path in files()]
+        with lines.open("w", encoding="utf-8") as out:
+            out.writelines(json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in texts)
+        pyarrow.parquet.write_table(pyarrow.table({"text": texts}), table, row_group_size=2000)
+    return lines, table
+
+
+def by_tokenizers(texts: list[str]) -> float:
+    """Bytes per second of the loop that everybody writes."""
+    from tokenizers import Tokenizer
+
+    from ingest.corpus.vocabulary import vocabulary_of
+
+    tokenizer = Tokenizer.from_str(vocabulary_of(None).tokenizer_json.decode())
+    start = time.perf_counter()
+    for text in texts:
+        tokenizer.encode(text)
+    return sum(len(text.encode()) for text in texts) / (time.perf_counter() - start)
+
+
+def by_tiktoken(texts: list[str]) -> float:
+    """Bytes per second of tiktoken on all cores."""
+    from corpus.test_engines import tiktoken_encoding
+
+    encoding = tiktoken_encoding("cl100k")
+    start = time.perf_counter()
+    encoding.encode_ordinary_batch(texts, num_threads=os.cpu_count() or 1)
+    return sum(len(text.encode()) for text in texts) / (time.perf_counter() - start)
+
+
+def corpus_rows() -> Iterator[tuple[str, str, str, str]]:
+    """The rows of the table: what, against what, ratio, bar."""
+    size = sum(path.stat().st_size for path in files())
+    what = f"`ingest measure`, {size / 1e6:,.0f} MB in {sum(1 for _ in files()):,} files"
+    texts = subset()
+    lines, table = other_forms()
+    plain = [*MEASURE, str(CORPUS), "--input-format", "text"]
+    timed(plain)
+    ours, cl100k = median(plain), median([*plain, "--tokenizer", "cl100k"])
+    hand = median([sys.executable, "-c", BY_HAND, str(CORPUS)])
+    words = median(["sh", "-c", f"find -H '{CORPUS}' -type f -print0 | xargs -0 wc -w"])
+    found = json.loads(ours.out)["results"]
+    if found["tokens"]["value"] != int(hand.out):
+        raise RuntimeError(f"by hand {hand.out.strip()} tokens, by ingest {found['tokens']['value']}")
+    yield what, "a loop over `tokenizers.encode`, same vocabulary", f"{size / ours.seconds / by_tokenizers(texts):.0f}", "≥ 60"
+    rate = size / cl100k.seconds / by_tiktoken(texts)
+    yield f"{what}, cl100k", "`tiktoken.encode_ordinary_batch`, all cores", f"{rate:.0f}", "≥ 10"
+    yield what, "the bare engine by hand, whole process", f"{hand.seconds / ours.seconds:.2f}", "≥ 0.8"
+    yield f"{what}, cl100k", "`wc -w` on the same files", f"{words.seconds / cl100k.seconds:.2f}", "≥ 1"
+    for path in (lines, table):
+        form = median([*MEASURE, str(path)])
+        if json.loads(form.out)["results"]["tokens"]["value"] != int(hand.out):
+            raise RuntimeError(f"{path.name}: other tokens than the plain files")
+        yield f"the same text as {path.suffix}", "as plain files", f"{ours.seconds / form.seconds:.2f}", "≥ 0.5"
+    yield "peak memory of `ingest measure`", "600 MB", f"{max(ours.peak, cl100k.peak) / MOST_RESIDENT:.2f}", "≤ 1"
+    print(
+        f"plain {ours.seconds:.2f} s, {size / ours.seconds / 1e6:.0f} MB/s, {found['tokens']['value']:,} tokens",
+        file=sys.stderr,
+    )
+
+
+if __name__ == "__main__":
+    for row in corpus_rows():
+        print("| " + " | ".join(row) + " |", flush=True)
