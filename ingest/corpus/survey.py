@@ -15,7 +15,7 @@ from ingest.formulas import sampling as formulas
 
 #: draws of the first look, enough to know the spread: of blocks; of files, where they are large and where they are not
 FIRST_BLOCKS = 800
-FIRST_FILES = (FEWEST_DRAWS, 100)
+FIRST_FILES = (FEWEST_DRAWS, 200)
 FIRST_BYTES = 2**30
 #: the spread that the first look shows is itself uncertain
 MARGIN = 1.2

@@ -52,6 +52,7 @@ def texts():
 def small_first_look(monkeypatch):
     """The corpus is small; a first look of the usual size would read most of it."""
     monkeypatch.setattr(survey, "FIRST_BLOCKS", 100)
+    monkeypatch.setattr(survey, "FIRST_FILES", (30, 100))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -55,6 +55,7 @@ def library():
 def small_first_look(monkeypatch):
     """The corpora here are small; a first look of the usual size would read most of them."""
     monkeypatch.setattr(survey, "FIRST_BLOCKS", 60)
+    monkeypatch.setattr(survey, "FIRST_FILES", (30, 60))
 
 
 def plain(folder, texts):
@@ -227,6 +228,7 @@ def shards(library, size):
             held = []
 
 
+@pytest.mark.usefixtures("small_first_look")
 def test_gzip_files_are_drawn_whole(tmp_path, library):
     truth = 0
     for number, held in enumerate(shards(library, 40_000)):
@@ -239,6 +241,7 @@ def test_gzip_files_are_drawn_whole(tmp_path, library):
     assert found.bytes_read < found.figures["stored_bytes"].value
 
 
+@pytest.mark.usefixtures("small_first_look")
 def test_row_groups_are_drawn_by_themselves(tmp_path, library):
     table = pyarrow.table({"text": [text.decode() for text in library]})
     pyarrow.parquet.write_table(table, tmp_path / "a.parquet", row_group_size=3)
