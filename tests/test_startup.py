@@ -6,7 +6,19 @@ import sys
 import pytest
 from conftest import clean_environment
 
-HEAVY = {"pandas", "numpy", "tokenizers", "datasets", "pint", "pyarrow", "hypothesis", "requests"}
+HEAVY = {
+    "pandas",
+    "numpy",
+    "tokenizers",
+    "gigatoken",
+    "datasets",
+    "pint",
+    "pyarrow",
+    "distributed",
+    "fsspec",
+    "hypothesis",
+    "requests",
+}
 MAIN_JOB = ["bw", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "128"]
 
 PROBE = """
@@ -40,6 +52,7 @@ def imported(words, probe=PROBE):
         ["--help"],
         ["--version"],
         ["bw", "--help"],
+        ["measure", "--help"],
         MAIN_JOB,
         [*MAIN_JOB, "--format", "json"],
         [*MAIN_JOB, "--format", "csv"],

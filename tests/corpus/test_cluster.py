@@ -58,5 +58,5 @@ def test_a_worker_that_is_killed_loses_nothing(cluster, corpus, tmp_path):
 
 
 def test_nobody_at_the_address_is_one_line(corpus):
-    with pytest.raises(IngestError, match="--scheduler: nobody answers at 'tcp://127.0.0.1:9'"):
+    with pytest.raises(IngestError, match=r"--scheduler: nobody answers at 'tcp://127\.0\.0\.1:9'"):
         measure(corpus, scheduler="tcp://127.0.0.1:9")
