@@ -19,11 +19,17 @@ if TYPE_CHECKING:
     from ingest.checkpointing import checkpoint
     from ingest.holding import memory
     from ingest.modelling import model
+    from ingest.storage.fitting import fit
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "bw", "catalog", "checkpoint", "explain", "memory", "model", "sweep", "validate"]
+__all__ = ["__version__", "bw", "catalog", "checkpoint", "explain", "fit", "memory", "model", "sweep", "validate"]
 #: functions that live outside `ingest.api`, so that each command imports only what it needs
-_PLACES = {"checkpoint": "ingest.checkpointing", "memory": "ingest.holding", "model": "ingest.modelling"}
+_PLACES = {
+    "checkpoint": "ingest.checkpointing",
+    "fit": "ingest.storage.fitting",
+    "memory": "ingest.holding",
+    "model": "ingest.modelling",
+}
 
 
 def __getattr__(name: str) -> Any:
