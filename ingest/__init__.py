@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ingest import catalog
+    from ingest.acceptance.generation import accept
+    from ingest.acceptance.judging import verdict
+    from ingest.acceptance.measuring import measure_storage
     from ingest.api import bw, explain, sweep, validate
     from ingest.checkpointing import checkpoint
     from ingest.holding import memory
@@ -22,13 +25,30 @@ if TYPE_CHECKING:
     from ingest.storage.fitting import fit
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "bw", "catalog", "checkpoint", "explain", "fit", "memory", "model", "sweep", "validate"]
+__all__ = [
+    "__version__",
+    "accept",
+    "bw",
+    "catalog",
+    "checkpoint",
+    "explain",
+    "fit",
+    "measure_storage",
+    "memory",
+    "model",
+    "sweep",
+    "validate",
+    "verdict",
+]
 #: functions that live outside `ingest.api`, so that each command imports only what it needs
 _PLACES = {
+    "accept": "ingest.acceptance.generation",
     "checkpoint": "ingest.checkpointing",
     "fit": "ingest.storage.fitting",
+    "measure_storage": "ingest.acceptance.measuring",
     "memory": "ingest.holding",
     "model": "ingest.modelling",
+    "verdict": "ingest.acceptance.judging",
 }
 
 

@@ -1,6 +1,7 @@
 """PHYSICS: pure one-expression functions. Importing this package registers them all."""
 
 from ingest.formulas import (
+    acceptance,
     bandwidth,
     checkpoint,
     delivery,
@@ -14,6 +15,7 @@ from ingest.formulas import (
 )
 
 __all__ = [
+    "acceptance",
     "bandwidth",
     "checkpoint",
     "delivery",

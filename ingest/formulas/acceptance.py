@@ -1,0 +1,265 @@
+"""What an acceptance test runs and must reach, and what a measured path could feed."""
+
+from ingest.expression import Num, ceil, maximum
+from ingest.formula import formula, leaf
+
+# The requirement under test
+leaf("required_bandwidth", "B/s", "Rate that a requirement line asks of the whole system.")
+leaf("required_file_rate", "file/s", "Files that a requirement line asks of the whole system each second.")
+leaf("required_write_bandwidth", "B/s", "Rate of checkpoint writes that go on at the same time.")
+leaf("rate_per_client", "1/s/node", "Rate that a requirement line asks of every client.")
+leaf("clients_under_test", "node", "Nodes that take part in a test at once.", whole=True)
+leaf("threads_per_client", "1/node", "Processes or threads that issue requests on each of them.", whole=True)
+leaf("requests_in_flight_per_thread", "1", "Queue depth of one thread; a blocking thread has 1.", whole=True, default=1)
+leaf("requested_io_bytes", "B", "Bytes of one request, as the requirement says.")
+leaf("direct_io_alignment", "B", "Multiple that direct I/O asks for: one memory page.", default=4096, source="fio-docs")
+leaf("acceptance_seconds", "s", "Time over which a rate is measured.")
+
+# Rules of an acceptance test
+leaf("client_memory_bytes", "B/node", "Main memory of one client, which could cache what it reads.")
+leaf(
+    "dataset_memory_multiple",
+    "1",
+    "Data set over the clients' memory, so that no cache serves a read.",
+    default=5,
+    source="mlperf-storage-v2",
+)
+leaf("smallest_fill_request", "B", "Requests in which test files are filled are at least this large.", default=1_048_576)
+leaf("acceptance_files_per_client", "file/node", "Files that the threads of one client read.", whole=True)
+leaf("allowed_deviation", "1", "Share by which the worst repeat may stay below the requirement.", above=False, high=0.5)
+
+# What was measured
+leaf("measured_rate", "1", "What a test measured, in the requirement's own unit.", above=False)
+leaf("required_rate", "1", "What the requirement asks, in its own unit.")
+leaf("measured_read_bandwidth", "B/s", "Read bandwidth that a path gave in a test.")
+leaf("files_handled", "file", "Files that a metadata test created, opened or looked up.")
+leaf("measured_seconds", "s", "Time that a measurement took.")
+leaf("transferred_bytes", "B", "Bytes that a run moved.")
+leaf("transferred_requests", "1", "Requests that it took.")
+leaf("emulated_accelerator_bandwidth", "B/s/GPU", "What one emulated accelerator reads at full utilization.")
+leaf("reported_mebibytes_per_second", "1/s", "A rate as a benchmark prints it: MiB/s, also where it says MB/s.", above=False)
+leaf("bytes_per_mebibyte", "B", "A MiB.", default=1_048_576)
+leaf("reported_kibibytes_per_second", "1/s", "A rate in KiB/s, as fio prints it beside bytes.", above=False)
+leaf("bytes_per_kibibyte", "B", "A KiB.", default=1024)
+
+
+@formula(unit="B", source="fio-docs", where="direct: size and position of a request must suit the block size")
+def aligned_io_bytes(requested_io_bytes: Num, direct_io_alignment: Num) -> Num:
+    """Bytes of one request, rounded up so that direct I/O takes it.
+
+    >>> aligned_io_bytes(100_000, 4096)
+    102400
+    """
+    return ceil(requested_io_bytes / direct_io_alignment) * direct_io_alignment
+
+
+@formula(unit="B/s/node", source="definition")
+def required_bandwidth_per_client(required_bandwidth: Num, clients_under_test: Num) -> Num:
+    """One client's share of a required rate: what a test on one machine must reach.
+
+    >>> required_bandwidth_per_client(512e9, 128)
+    4000000000.0
+    """
+    return required_bandwidth / clients_under_test
+
+
+@formula(unit="file/s/node", source="definition")
+def required_file_rate_per_client(required_file_rate: Num, clients_under_test: Num) -> Num:
+    """One client's share of a required number of files each second.
+
+    >>> required_file_rate_per_client(200_000, 128)
+    1562.5
+    """
+    return required_file_rate / clients_under_test
+
+
+@formula(unit="1/s", source="definition")
+def required_requests_per_second(required_bandwidth: Num, aligned_io_bytes: Num) -> Num:
+    """Requests each second that a rate implies at a request size.
+
+    >>> required_requests_per_second(512e9, 131_072)
+    3906250.0
+    """
+    return required_bandwidth / aligned_io_bytes
+
+
+@formula(unit="1", source="definition")
+def requests_in_flight(clients_under_test: Num, threads_per_client: Num, requests_in_flight_per_thread: Num) -> Num:
+    """Requests that are under way at once.
+
+    >>> requests_in_flight(128, 8, 1)
+    1024
+    """
+    return clients_under_test * threads_per_client * requests_in_flight_per_thread
+
+
+@formula(unit="s", source="little1961", where="L = λW")
+def mean_latency_allowed(requests_in_flight: Num, required_requests_per_second: Num) -> Num:
+    """Mean time that a request may take, or the rate is out of reach at this queue depth.
+
+    >>> round(mean_latency_allowed(1024, 3_906_250) * 1e6)
+    262
+    """
+    return requests_in_flight / required_requests_per_second
+
+
+@formula(unit="B/node", source="mlperf-storage-v2", where="data set at least five times the clients' memory")
+def acceptance_dataset_bytes_per_client(client_memory_bytes: Num, dataset_memory_multiple: Num) -> Num:
+    """Bytes that a client must have to read, so that its memory cannot hold them.
+
+    >>> acceptance_dataset_bytes_per_client(2 * 2**40, 5)
+    10995116277760
+    """
+    return client_memory_bytes * dataset_memory_multiple
+
+
+@formula(unit="B", source="definition")
+def acceptance_dataset_bytes(acceptance_dataset_bytes_per_client: Num, clients_under_test: Num) -> Num:
+    """Bytes of the whole data set of a read test.
+
+    >>> acceptance_dataset_bytes(10 * 2**40, 128) / 1e15
+    1.407374883553280
+    """
+    return acceptance_dataset_bytes_per_client * clients_under_test
+
+
+@formula(unit="B", source="definition")
+def fill_request_bytes(aligned_io_bytes: Num, smallest_fill_request: Num) -> Num:
+    """Bytes of one request while files are filled: whole test requests, large enough to be quick.
+
+    >>> fill_request_bytes(131_072, 2**20), fill_request_bytes(16 * 2**20, 2**20)
+    (1048576, 16777216)
+    """
+    return ceil(maximum(smallest_fill_request / aligned_io_bytes, 1)) * aligned_io_bytes
+
+
+@formula(unit="B/file", source="definition")
+def acceptance_file_bytes(
+    acceptance_dataset_bytes_per_client: Num, acceptance_files_per_client: Num, fill_request_bytes: Num
+) -> Num:
+    """Bytes of one file of a read test, in whole fill requests.
+
+    >>> acceptance_file_bytes(64 * 2**20, 8, 2**20)
+    8388608
+    """
+    return ceil(acceptance_dataset_bytes_per_client / acceptance_files_per_client / fill_request_bytes) * fill_request_bytes
+
+
+@formula(unit="B/node", source="definition")
+def written_bytes_per_client(required_bandwidth_per_client: Num, acceptance_seconds: Num) -> Num:
+    """Bytes that a client writes in a test at the required rate, so that nothing is overwritten before its end.
+
+    >>> written_bytes_per_client(2e9, 600)
+    1200000000000.0
+    """
+    return required_bandwidth_per_client * acceptance_seconds
+
+
+@formula(unit="file/node", source="definition")
+def metadata_files(required_file_rate_per_client: Num, acceptance_seconds: Num) -> Num:
+    """Files that keep a client busy for the whole of a metadata test at the required rate.
+
+    >>> metadata_files(1562.5, 60)
+    93750
+    """
+    return ceil(required_file_rate_per_client * acceptance_seconds)
+
+
+@formula(unit="file", source="definition")
+def metadata_files_per_thread(metadata_files: Num, threads_per_client: Num) -> Num:
+    """Files of one thread in a metadata test.
+
+    >>> metadata_files_per_thread(93_750, 8)
+    11719
+    """
+    return ceil(metadata_files / threads_per_client)
+
+
+@formula(unit="1", source="definition")
+def acceptance_margin(measured_rate: Num, required_rate: Num) -> Num:
+    """Share by which a measured rate is above the required one; below it is negative.
+
+    >>> acceptance_margin(4.4, 4.0)
+    0.10000000000000009
+    """
+    return measured_rate / required_rate - 1
+
+
+@formula(unit="1", source="definition")
+def worst_rate_allowed(required_rate: Num, allowed_deviation: Num) -> Num:
+    """What the worst of several runs must reach.
+
+    >>> worst_rate_allowed(4.0, 0.05)
+    3.8
+    """
+    return required_rate * (1 - allowed_deviation)
+
+
+@formula(unit="B", source="definition")
+def mean_request_bytes(transferred_bytes: Num, transferred_requests: Num) -> Num:
+    """Bytes that a request really moved.
+
+    >>> mean_request_bytes(331_087_872, 2526)
+    131072.0
+    """
+    return transferred_bytes / transferred_requests
+
+
+@formula(unit="GPU", source="definition")
+def gpus_fed(measured_read_bandwidth: Num, ingest_bandwidth_per_gpu: Num) -> Num:
+    """GPUs that a measured rate keeps busy; the whole part counts.
+
+    >>> round(gpus_fed(2.5e9, 808.1e6), 2)
+    3.09
+    """
+    return measured_read_bandwidth / ingest_bandwidth_per_gpu
+
+
+@formula(unit="B/s", source="dlio", where="utils/statscounter.py: the rate is divided by 1024 twice and called MB")
+def bandwidth_from_mebibytes(reported_mebibytes_per_second: Num, bytes_per_mebibyte: Num) -> Num:
+    """A printed MiB/s in base units.
+
+    >>> bandwidth_from_mebibytes(17.6, 1_048_576)
+    18454937.6
+    """
+    return reported_mebibytes_per_second * bytes_per_mebibyte
+
+
+@formula(unit="B/s", source="fio-docs", where="bw: KiB/s; bw_bytes: B/s")
+def bandwidth_from_kibibytes(reported_kibibytes_per_second: Num, bytes_per_kibibyte: Num) -> Num:
+    """A printed KiB/s in base units.
+
+    >>> bandwidth_from_kibibytes(771_518, 1024)
+    790034432
+    """
+    return reported_kibibytes_per_second * bytes_per_kibibyte
+
+
+@formula(unit="B/s", source="definition")
+def mixed_bandwidth(required_bandwidth: Num, required_write_bandwidth: Num) -> Num:
+    """What storage moves while a job reads and a checkpoint is written.
+
+    >>> mixed_bandwidth(512e9, 100e9)
+    612000000000.0
+    """
+    return required_bandwidth + required_write_bandwidth
+
+
+@formula(unit="1/s", source="definition")
+def rate_of_all_clients(rate_per_client: Num, clients_under_test: Num) -> Num:
+    """A rate of each client, times the clients.
+
+    >>> rate_of_all_clients(4e9, 128)
+    512000000000.0
+    """
+    return rate_per_client * clients_under_test
+
+
+@formula(unit="file/s", source="definition")
+def measured_file_rate(files_handled: Num, measured_seconds: Num) -> Num:
+    """Files created, opened or looked up each second, until the last thread was done.
+
+    >>> measured_file_rate(800, 0.4)
+    2000.0
+    """
+    return files_handled / measured_seconds

@@ -1,0 +1,83 @@
+"""Pages of `accept`, `verdict` and `measure-storage`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ingest.report.page import Page, Section
+from ingest.units import display
+
+if TYPE_CHECKING:
+    from ingest.acceptance.generation import Acceptance
+    from ingest.acceptance.judging import Judged, Verdict
+
+
+def acceptance_page(made: Acceptance) -> Page:
+    """The page of `ingest accept`: which test shows which requirement."""
+    rows = tuple(
+        (test.id, test.requirement, test.priority, f"{load.operation} {display(load.threshold, load.unit)}")
+        for test in made.tests
+        for load in test.loads
+    )
+    columns = ("test", "requirement", "priority", "must reach")
+    sections = [
+        Section("", columns, rows),
+        Section("Without a performance test", lines=tuple(f"{ident}: {why}" for ident, why in made.untested.items())),
+        Section("Next", lines=(f"follow {made.folder}/README.md, then: ingest verdict {made.folder} RESULTS",)),
+    ]
+    header = (
+        "test",
+        "requirement",
+        "priority",
+        "tool",
+        "load",
+        "threshold",
+        "unit",
+        "io_bytes",
+        "clients",
+        "threads",
+        "seconds",
+    )
+    flat = [
+        (test.id, test.requirement, test.priority, test.tool, load.name, load.threshold, load.unit)
+        + (load.io_bytes, load.clients, load.threads, load.seconds)
+        for test in made.tests
+        for load in test.loads
+    ]
+    title = f"{len(made.tests)} tests for {made.site}" + (", one machine" if made.setting.rehearsal else "")
+    return Page(title, tuple(section for section in sections if section.rows or section.lines), (header, *flat))
+
+
+def verdict_page(answer: Verdict) -> Page:
+    """The page of `ingest verdict`: requirements, then the tests behind them, then what does not count."""
+    columns = ("", "result", "priority", "measured", "required", "margin", "why")
+    sections = [
+        Section("Requirements", columns, _judged(answer.requirements)),
+        Section("Tests", columns, _judged(answer.tests)),
+        Section("Do not count", lines=tuple(f"{name}: {why}" for name, why in answer.refused.items())),
+    ]
+    header = ("kind", "id", "requirement", "priority", "result", "measured", "required", "unit", "margin", "why")
+    flat = [
+        (kind, one.id, one.requirement, one.priority, one.result, one.measured, one.required, one.unit, one.margin, one.why)
+        for kind, judged in (("requirement", answer.requirements), ("test", answer.tests))
+        for one in judged
+    ]
+    passed = sum(one.result == "pass" for one in answer.requirements)
+    title = f"Verdict for {answer.site}: {passed} of {len(answer.requirements)} requirements pass"
+    return Page(title, tuple(section for section in sections if section.rows or section.lines), (header, *flat))
+
+
+def _judged(judged: Sequence[Judged]) -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        (
+            one.id,
+            one.result,
+            one.priority,
+            "" if one.measured is None else display(one.measured, one.unit),
+            display(one.required, one.unit) if one.required else "",
+            "" if one.margin is None else f"{one.margin * 100:+.3g} %",
+            one.why,
+        )
+        for one in judged
+    )
