@@ -34,7 +34,7 @@ def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], set
     given = given_for(requirement, setting)
     about = f"{comment(f'{ident}: {requirement.statement}')}\n"
     files = {f"fio/{ident}.fio": about + _job(loads, given, setting)}
-    fill = _fill(loads, given, setting)
+    fill = _fill(loads, given)
     if fill:
         files[f"fio/{ident}.fill.fio"] = f"{comment(f'{ident}: the files that it reads')}\n{fill}"
     files[f"fio/{ident}.sh"] = _script(ident, loads, setting, bool(fill))
@@ -81,7 +81,7 @@ def _placed(load: Load, given: Mapping[str, Num]) -> dict[str, object]:
 
 def _file_bytes(given: Mapping[str, Num], files: int, dataset: Num) -> int:
     sized = {"acceptance_files_per_client": files, "acceptance_dataset_bytes_per_client": dataset}
-    return round(solve("acceptance_file_bytes", {**given, **sized}))
+    return int(solve("acceptance_file_bytes", {**given, **sized}))
 
 
 def _files(load: Load, name: str, count: int, each: int) -> dict[str, object]:
@@ -101,7 +101,27 @@ def _metadata(load: Load, given: Mapping[str, Num]) -> dict[str, object]:
     return options | ({"rw": "read", "bs": 4096, "openfiles": 1, "size": 4096 * count} if load.operation == "open" else {})
 
 
-def _fill(loads: tuple[Load, ...], given: Mapping[str, Num], setting: Setting) -> str:
+def trial_job(name: str, total: int, seconds: float, io_bytes: int, threads: int, direct: bool) -> str:
+    """The job of a short trial of a path: `fill` the files, `write` over them, or `read` them.
+
+    Args:
+        name: which of the three.
+        total: bytes of all files.
+        seconds: of a measurement; filling ends with the files.
+        io_bytes: of one request.
+        threads: with one file each.
+        direct: past the page cache.
+    """
+    given = {"aligned_io_bytes": io_bytes, "fill_request_bytes": io_bytes, "smallest_fill_request": io_bytes}
+    each = _file_bytes(given, threads, total)
+    how: dict[str, object] = {**_shared(), "direct": int(direct), "ioengine": "psync", "numjobs": threads}
+    how |= {"filename_format": "file.$jobnum", "nrfiles": 1, "filesize": each, "size": each, "bs": io_bytes}
+    how |= {"rw": "randread", "norandommap": 1, "randrepeat": 0, "invalidate": 1} if name == "read" else {"rw": "write"}
+    how |= {"time_based": 1, "runtime": f"{seconds:g}"} if name != "fill" else {}
+    return _section("global", how | ({"end_fsync": 1} if name != "read" else {})) + _section(name, {})
+
+
+def _fill(loads: tuple[Load, ...], given: Mapping[str, Num]) -> str:
     filled = [load for load in loads if load.operation in ("read", "open", "stat")]
     if not filled:
         return ""

@@ -136,7 +136,7 @@ def verdict(folder: str | Path, results: str | Path | Sequence[str | Path]) -> V
     runs, refused = _gather(paths)
     counting: dict[str, list[Run]] = {test.id: [] for test in tests}
     for run in runs:
-        why = _refusal(run, tests, manifest)
+        why = _refusal(run, tests)
         if why:
             refused[run.file] = why
         else:
@@ -183,7 +183,7 @@ def _gather(paths: Iterable[str | Path]) -> tuple[list[Run], dict[str, str]]:
     return runs, refused
 
 
-def _refusal(run: Run, tests: Sequence[AcceptanceTest], manifest: Mapping[str, Any]) -> str:
+def _refusal(run: Run, tests: Sequence[AcceptanceTest]) -> str:
     """Why a run counts for no test of this folder."""
     by_id = {test.id: test for test in tests}
     if run.test not in by_id:

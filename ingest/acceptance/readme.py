@@ -11,9 +11,9 @@ from ingest.acceptance.records import AcceptanceTest, Load
 from ingest.requirement import Requirement
 from ingest.units import display
 
-REHEARSAL = """These are the scaled-down twins of the acceptance tests: a few seconds and megabytes on one machine. They show that
-tools, job files and result files work, and whether this machine gets its share of each requirement. They prove no
-requirement of the whole system."""
+REHEARSAL = """These are the scaled-down twins of the acceptance tests: a few seconds and megabytes on one machine. They show
+that tools, job files and result files work, and whether this machine gets its share of each requirement. They prove
+no requirement of the whole system."""
 
 FULL = """Each test proves one requirement line. Run the scripts on the driver, a machine that reaches every client."""
 
@@ -28,8 +28,8 @@ CLIENTS = """On every client, for fio, in a folder of its own (for shared files:
 mkdir -p "$TARGET/$(hostname -s)" && cd "$TARGET/$(hostname -s)" && fio --server
 ```
 
-Write the clients into `hosts.txt`, one per line. For IOR, mdtest and DLIO the same file tells MPI where to start. For elbencho start
-`elbencho --service` on every client.
+Write the clients into `hosts.txt`, one per line. For IOR, mdtest and DLIO the same file tells MPI where to start. For
+elbencho start `elbencho --service` on every client.
 
 Before each read test, drop the caches of clients and servers, or read back on other clients than those that wrote. On
 Linux clients: `sync; echo 3 > /proc/sys/vm/drop_caches` as root. The data set is at least five times the memory of all
@@ -91,7 +91,8 @@ def _conditions(test: AcceptanceTest, requirement: Requirement) -> Iterator[str]
             yield f"measured over {display(load.seconds, 's')}, after the ramp"
         if load.dataset_bytes:
             yield f"from at least {display(load.dataset_bytes, 'B')} of data"
-    yield f"the median of {test.repeats} run(s) reaches the rate, none stays more than {test.allowed_deviation * 100:g} % below it"
+    least = f"{test.allowed_deviation * 100:g} %"
+    yield f"the median of {test.repeats} run(s) reaches the rate, none stays more than {least} below it"
     if requirement.conditions.fill:
         yield f"with {requirement.conditions.fill * 100:g} % of the capacity in use: fill it first"
     if requirement.conditions.cache:

@@ -11,6 +11,8 @@ from ingest.units import display
 if TYPE_CHECKING:
     from ingest.acceptance.generation import Acceptance
     from ingest.acceptance.judging import Judged, Verdict
+    from ingest.acceptance.measuring import Measured
+    from ingest.acceptance.records import AcceptanceTest
 
 
 def acceptance_page(made: Acceptance) -> Page:
@@ -40,13 +42,16 @@ def acceptance_page(made: Acceptance) -> Page:
         "seconds",
     )
     flat = [
-        (test.id, test.requirement, test.priority, test.tool, load.name, load.threshold, load.unit)
-        + (load.io_bytes, load.clients, load.threads, load.seconds)
+        (*_named(test), load.name, load.threshold, load.unit, load.io_bytes, load.clients, load.threads, load.seconds)
         for test in made.tests
         for load in test.loads
     ]
     title = f"{len(made.tests)} tests for {made.site}" + (", one machine" if made.setting.rehearsal else "")
     return Page(title, tuple(section for section in sections if section.rows or section.lines), (header, *flat))
+
+
+def _named(test: AcceptanceTest) -> tuple[str, ...]:
+    return test.id, test.requirement, test.priority, test.tool
 
 
 def verdict_page(answer: Verdict) -> Page:
@@ -81,3 +86,22 @@ def _judged(judged: Sequence[Judged]) -> tuple[tuple[str, ...], ...]:
         )
         for one in judged
     )
+
+
+def measured_page(answer: Measured) -> Page:
+    """The page of `ingest measure-storage`: what the path gave, and what it could feed."""
+    rows = tuple((name.replace("_", " "), display(item.value, item.unit)) for name, item in answer.results.items())
+    trial = answer.trial
+    how = (
+        f"{trial.threads} threads, {display(trial.io_bytes, 'B')} each, {display(trial.bytes, 'B')} of files",
+        "random reads, sequential writes" + (", direct I/O" if answer.direct else ", through the page cache"),
+    )
+    fed = tuple(
+        (one.model, one.gpu, display(one.bandwidth_per_gpu, "B/s/GPU", binary=False), f"{one.gpus:,}" if one.gpus else "none")
+        for one in answer.fed
+    )
+    feeds = Section("Could feed, at the measured read bandwidth", ("model", "gpu", "per GPU", "GPUs"), fed)
+    header = ("kind", "name", "gpu", "value", "unit")
+    flat: list[tuple[object, ...]] = [("result", name, "", item.value, item.unit) for name, item in answer.results.items()]
+    flat += [("feeds", one.model, one.gpu, one.gpus, "GPU") for one in answer.fed]
+    return Page(f"{answer.path}, as one machine sees it", (Section("", ("", ""), rows, how), feeds), (header, *flat))
