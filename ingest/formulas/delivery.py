@@ -1,4 +1,4 @@
-"""What reaches the GPUs: the ceiling of each layer between drives and GPU, small reads, latency, failure, staging, caches."""
+"""What reaches the GPUs: the ceiling of each layer between drives and GPU, small reads, requests and their latency."""
 
 from ingest.expression import Num, ceil, maximum, minimum
 from ingest.formula import formula, leaf
@@ -12,25 +12,22 @@ leaf("nic_efficiency", "1", "Share of a NIC’s line rate that a protocol reache
 leaf("units", "1", "Units of the system that are at hand or bought.", whole=True)
 leaf("nvme_drives_per_node", "1/node", "Local drives in one node.", whole=True)
 leaf("nvme_drive_read_bandwidth", "B/s", "What one local drive reads.")
+leaf("nvme_drive_write_bandwidth", "B/s", "What one local drive writes.")
 leaf("nvme_read_bandwidth_per_node", "B/s/node", "What the local drives of one node read together.")
+leaf("nvme_bytes_per_node", "B/node", "Capacity of the local drives of one node.")
+leaf("host_memory_per_node", "B/node", "Host memory of one node.")
 
 # Requests
 leaf("io_bytes", "B", "Bytes of one read request.")
 leaf("reference_io_bytes", "B", "Size of the requests at which a ceiling was measured.")
 leaf("request_seconds", "s", "Time until a single small request is answered.")
 leaf("requests_in_flight_per_node", "1/node", "Requests that one node has under way at once.", whole=True)
+leaf("readers_per_gpu", "1/GPU", "Threads that read for one GPU.", whole=True)
+leaf("request_bytes_max", "B/file", "Largest read request that a client sends for one open file.")
 
-# Failure
-leaf("rebuild_share", "1", "Share of the bandwidth that a rebuild takes.", above=False, high=0.99)
-
-# Staging, caching and prefetching
+# What comes out of it
 leaf("read_bandwidth_available", "B/s", "What the narrowest known layer reads.")
 leaf("write_bandwidth_available", "B/s", "What the narrowest known layer writes.")
-leaf("copies_cached", "1", "Nodes that cache the same sample: all where every node reads the whole data set.", whole=True)
-leaf("copies_staged", "1", "Copies of the data set on local drives.", whole=True)
-leaf("cache_bytes_per_node", "B/node", "Memory or drives of a node that can cache the data set.")
-leaf("stall_bridged_seconds", "s", "Pause of the storage that prefetched samples are to bridge.")
-leaf("decode_samples_per_second_per_core", "sample/s", "Samples that one CPU core decodes each second.")
 
 
 @formula(unit="1", source="definition")
@@ -164,13 +161,33 @@ def nvme_bandwidth_of_drives(nvme_drive_read_bandwidth: Num, nvme_drives_per_nod
 
 
 @formula(unit="B/s", source="definition")
-def nvme_read_ceiling(nvme_read_bandwidth_per_node: Num, nodes: Num) -> Num:
-    """What the local drives of all nodes read.
+def nvme_read_ceiling(nvme_read_bandwidth_per_node: Num, nodes: Num, small_read_factor: Num) -> Num:
+    """What the local drives of all nodes read, at the size of the requests.
 
-    >>> nvme_read_ceiling(56e9, 128)
+    >>> nvme_read_ceiling(56e9, 128, 1)
     7168000000000.0
     """
-    return nvme_read_bandwidth_per_node * nodes
+    return nvme_read_bandwidth_per_node * nodes * small_read_factor
+
+
+@formula(unit="B/s", source="definition")
+def nvme_write_ceiling(nvme_drive_write_bandwidth: Num, nvme_drives_per_node: Num, nodes: Num) -> Num:
+    """What the local drives of all nodes write.
+
+    >>> nvme_write_ceiling(4e9, 8, 128)
+    4096000000000.0
+    """
+    return nvme_drive_write_bandwidth * nvme_drives_per_node * nodes
+
+
+@formula(unit="B", source="definition")
+def nvme_capacity(nvme_bytes_per_node: Num, nodes: Num, fill_limit: Num) -> Num:
+    """What the local drives of all nodes hold up to the fill limit, each byte once.
+
+    >>> nvme_capacity(30e12, 4, 0.85)
+    102000000000000.0
+    """
+    return nvme_bytes_per_node * nodes * fill_limit
 
 
 @formula(unit="B", source="definition")
@@ -253,120 +270,6 @@ def requests_in_flight_needed(io_per_second_per_node: Num, request_seconds: Num)
     return io_per_second_per_node * request_seconds
 
 
-@formula(unit="B/s", source="definition")
-def degraded_read_bandwidth(unit_read_bandwidth: Num, units: Num, rebuild_share: Num) -> Num:
-    """What is left with one unit down while the others rebuild.
-
-    >>> round(degraded_read_bandwidth(90e9, 6, 0.3) / 1e9)
-    315
-    """
-    return unit_read_bandwidth * maximum(units - 1, 0) * (1 - rebuild_share)
-
-
-@formula(unit="1", source="definition")
-def units_required_degraded(read_bandwidth_needed: Num, unit_read_bandwidth: Num, rebuild_share: Num) -> Num:
-    """Units that still deliver the reads with one of them down and the others rebuilding.
-
-    >>> units_required_degraded(500e9, 90e9, 0.3)
-    9
-    """
-    return ceil(read_bandwidth_needed / (unit_read_bandwidth * (1 - rebuild_share))) + 1
-
-
-@formula(unit="1", source="definition")
-def cache_hit_needed(read_bandwidth_needed: Num, read_bandwidth_available: Num) -> Num:
-    """Share of the reads that a cache on the nodes must serve so that the rest fits.
-
-    >>> round(cache_hit_needed(18.2e9, 3e9), 3), cache_hit_needed(2e9, 3e9)
-    (0.835, 0)
-    """
-    return maximum(0, 1 - read_bandwidth_available / read_bandwidth_needed)
-
-
-@formula(unit="1", source="definition")
-def cache_hit_reachable(cache_bytes_per_node: Num, nodes: Num, dataset_bytes: Num, copies_cached: Num) -> Num:
-    """Share of the data set that the caches of all nodes hold; each sample as often as it is cached.
-
-    >>> round(cache_hit_reachable(512e9, 4, 1.7e12, 4), 3)
-    0.301
-    """
-    return minimum(1, cache_bytes_per_node * nodes / (dataset_bytes * copies_cached))
-
-
-@formula(unit="s", source="definition")
-def stage_seconds(stage_bytes: Num, read_bandwidth_available: Num) -> Num:
-    """Time to copy what is staged.
-
-    >>> stage_seconds(1.7e12, 10e9)
-    170.0
-    """
-    return stage_bytes / read_bandwidth_available
-
-
-@formula(unit="B", source="definition")
-def stage_bytes(dataset_bytes: Num, copies_staged: Num) -> Num:
-    """What is copied to local drives: the data set once where the nodes share it, else once for each node.
-
-    >>> stage_bytes(1.7e12, 4)
-    6800000000000.0
-    """
-    return dataset_bytes * copies_staged
-
-
-@formula(unit="B/node", source="definition")
-def dataset_share_per_node(dataset_bytes: Num, nodes: Num) -> Num:
-    """What one node holds where the nodes share the data set.
-
-    >>> dataset_share_per_node(1.7e12, 4)
-    425000000000.0
-    """
-    return dataset_bytes / nodes
-
-
-@formula(unit="B/node", source="definition")
-def bytes_in_flight_per_node(ingest_bandwidth_per_node: Num, stall_bridged_seconds: Num) -> Num:
-    """Stored bytes that must be under way or waiting so that a pause of the storage stays unnoticed.
-
-    >>> bytes_in_flight_per_node(6.464e9, 0.5)
-    3232000000.0
-    """
-    return ingest_bandwidth_per_node * stall_bridged_seconds
-
-
-@formula(unit="sample/GPU", source="definition")
-def samples_to_prefetch_per_gpu(samples_per_second_per_gpu: Num, stall_bridged_seconds: Num) -> Num:
-    """Samples that must wait for each GPU to bridge that pause.
-
-    >>> samples_to_prefetch_per_gpu(285.7, 0.5)
-    142.85
-    """
-    return samples_per_second_per_gpu * stall_bridged_seconds
-
-
-@formula(unit="B/node", source="definition")
-def prefetch_bytes_per_node(samples_to_prefetch_per_gpu: Num, decoded_sample_bytes: Num, gpus_per_node: Num) -> Num:
-    """Host memory that prefetched samples take once decoded.
-
-    >>> prefetch_bytes_per_node(143, 16_777_216, 8)
-    19193135104
-    """
-    return samples_to_prefetch_per_gpu * decoded_sample_bytes * gpus_per_node
-
-
-@formula(unit="1/node", source="definition")
-def decode_cores_per_node(samples_per_second_per_gpu: Num, gpus_per_node: Num, decode_samples_per_second_per_core: Num) -> Num:
-    """CPU cores that decode what the GPUs of one node consume.
-
-    >>> round(decode_cores_per_node(1340, 8, 400), 1)
-    26.8
-    """
-    return samples_per_second_per_gpu * gpus_per_node / decode_samples_per_second_per_core
-
-
-leaf("readers_per_gpu", "1/GPU", "Threads that read for one GPU.", whole=True)
-leaf("request_bytes_max", "B/file", "Largest read request that a client sends for one open file.")
-
-
 @formula(unit="1/node", source="definition")
 def requests_in_flight_of_readers(readers_per_gpu: Num, gpus_per_node: Num) -> Num:
     """Requests that one node has under way where each reader waits for its own.
@@ -427,5 +330,11 @@ def local_drives_required(read_bandwidth_needed: Num, nodes: Num, nvme_drive_rea
     return ceil(read_bandwidth_needed / (nvme_drive_read_bandwidth * nodes)) * nodes
 
 
-leaf("nvme_bytes_per_node", "B/node", "Capacity of the local drives of one node.")
-leaf("host_memory_per_node", "B/node", "Host memory of one node.")
+@formula(unit="GPU", source="definition")
+def gpus_fed_by_unit(unit_read_bandwidth: Num, ingest_bandwidth_per_gpu: Num) -> Num:
+    """GPUs that one unit feeds; the part below a whole one is head-room.
+
+    >>> round(gpus_fed_by_unit(103.83e9, 2.8594e9), 2)
+    36.31
+    """
+    return unit_read_bandwidth / ingest_bandwidth_per_gpu

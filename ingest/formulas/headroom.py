@@ -124,3 +124,33 @@ def capacity_headroom(required_usable_bytes: Num, units_usable_bytes: Num) -> Nu
     0.25
     """
     return 1 - required_usable_bytes / units_usable_bytes
+
+
+@formula(unit="1", source="definition")
+def metadata_servers_headroom(metadata_servers_required: Num, metadata_servers_max: Num) -> Num:
+    """Share of the metadata servers that a file system can have that stays free.
+
+    >>> metadata_servers_headroom(3, 4)
+    0.25
+    """
+    return 1 - metadata_servers_required / metadata_servers_max
+
+
+@formula(unit="1", source="definition")
+def nvme_write_headroom(write_bandwidth_needed: Num, nvme_write_ceiling: Num) -> Num:
+    """Share of the local drives while writing that stays free.
+
+    >>> nvme_write_headroom(3, 4)
+    0.25
+    """
+    return 1 - write_bandwidth_needed / nvme_write_ceiling
+
+
+@formula(unit="1", source="definition")
+def nvme_capacity_headroom(required_usable_bytes: Num, nvme_capacity: Num) -> Num:
+    """Share of the local drives' capacity up to the fill limit that stays free.
+
+    >>> nvme_capacity_headroom(3, 4)
+    0.25
+    """
+    return 1 - required_usable_bytes / nvme_capacity

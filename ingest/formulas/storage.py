@@ -1,6 +1,6 @@
-"""What a storage system must be to hold and serve a need: protection, raw capacity, drives, units, metadata servers."""
+"""What a storage system must be to hold and serve a need: protection, raw capacity, drives, units."""
 
-from ingest.expression import Num, ceil, maximum, minimum
+from ingest.expression import Num, ceil, maximum
 from ingest.formula import formula, leaf
 
 # The need
@@ -35,10 +35,6 @@ leaf("unit_opens_per_second", "file/s", "Files that one unit opens each second."
 leaf("unit_creates_per_second", "file/s", "Files that one unit creates each second.")
 leaf("unit_io_per_second", "1/s", "Requests that one unit serves each second.")
 leaf("spare_units", "1", "Units beyond the need, such as the 1 of N+1.", above=False, whole=True, default=0)
-
-# Metadata servers
-leaf("files_per_metadata_server", "file", "Files that one metadata server can hold.")
-leaf("creates_per_metadata_server", "file/s", "Files that one metadata server creates each second.")
 
 
 @formula(unit="1", source="definition")
@@ -240,52 +236,6 @@ def units_usable_bytes(unit_usable_bytes: Num, units: Num, fill_limit: Num) -> N
     1275000000000000.0
     """
     return unit_usable_bytes * units * fill_limit
-
-
-@formula(unit="1", source="definition")
-def metadata_servers_for_files(files_needed: Num, files_per_metadata_server: Num) -> Num:
-    """Metadata servers that hold the names of the files.
-
-    >>> metadata_servers_for_files(10e9, 4e9)
-    3
-    """
-    return ceil(files_needed / files_per_metadata_server)
-
-
-@formula(unit="1", source="definition")
-def metadata_servers_for_creates(creates_per_second_needed: Num, creates_per_metadata_server: Num) -> Num:
-    """Metadata servers that create the files fast enough.
-
-    >>> metadata_servers_for_creates(200_000, 50_000)
-    4
-    """
-    return ceil(creates_per_second_needed / creates_per_metadata_server)
-
-
-@formula(unit="1", source="definition")
-def metadata_servers_required(metadata_servers_for_files: Num, metadata_servers_for_creates: Num) -> Num:
-    """Metadata servers for holding and creating at once.
-
-    >>> metadata_servers_required(3, 4)
-    4
-    """
-    return maximum(metadata_servers_for_files, metadata_servers_for_creates)
-
-
-leaf("file_stripes", "1", "Storage targets that one file is spread over.", whole=True)
-leaf("target_bandwidth", "B/s", "What one storage target delivers.")
-leaf("file_clients", "1", "Clients that read one file at once.", whole=True)
-leaf("file_client_bandwidth", "B/s", "What one client reads.")
-
-
-@formula(unit="B/s", source="definition")
-def file_bandwidth(file_stripes: Num, target_bandwidth: Num, file_clients: Num, file_client_bandwidth: Num) -> Num:
-    """What one striped file can deliver: its targets or its clients, whichever is less.
-
-    >>> file_bandwidth(1, 2e9, 4, 5e9), file_bandwidth(16, 2e9, 4, 5e9)
-    (2000000000.0, 20000000000.0)
-    """
-    return minimum(file_stripes * target_bandwidth, file_clients * file_client_bandwidth)
 
 
 @formula(unit="B/s", source="definition")
