@@ -124,12 +124,14 @@ class Encoding(Record):
         decoded: bytes that the host hands to the GPU.
         touched: bytes read where a whole file is read for a crop.
         samples_per_file: samples in one file.
+        decode_rate: samples that one CPU core decodes each second.
     """
 
     stored: Value | None = value("B/sample")
     decoded: Value | None = value("B/sample")
     touched: Value | None = value("B/sample")
     samples_per_file: Value | None = value("sample/file")
+    decode_rate: Value | None = value("sample/s")
     note: str = text()
 
 
@@ -217,6 +219,7 @@ class Storage(Entry):
         client_read_bandwidth: of one client node; `gpu_read_bandwidth` where each GPU has a path of its own, and
             `nic_efficiency` where the client fills its NICs to a known share.
         read_bandwidth: of one unit; `..._by_model` as measured with that model's data set.
+        opens_per_second_shown: opened in a run whose aim was another; more may be possible.
         files_max: of one metadata server.
         reference_io_bytes: size of the requests at which the bandwidths were measured.
         data_units, redundancy_units: k and m of k+m; copies are 1+m.
@@ -241,6 +244,7 @@ class Storage(Entry):
     read_bandwidth_by_model: Mapping[str, Value] = values("B/s")
     io_per_second: Value | None = value("1/s")
     opens_per_second: Value | None = value("1/s")
+    opens_per_second_shown: Value | None = value("1/s")
     creates_per_second: Value | None = value("1/s")
     raw_bytes: Value | None = value("B")
     usable_bytes: Value | None = value("B")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ingest.formula import unit_of
 from ingest.report.page import Page, Section
 from ingest.units import display
 
 if TYPE_CHECKING:
-    from ingest.storage.fitting import Fit, Fits
+    from ingest.storage.outcome import Fit, Fits
 
 FITS = {True: "yes", None: "not known", False: "NO"}
 #: A page with layers for more systems than these is no longer read.
@@ -24,7 +25,8 @@ def fits_page(found: Fits) -> Page:
     if len(found.systems) <= MOST_IN_FULL:
         for one in found.systems:
             sections += _in_full(one)
-    return Page(f"Storage for {found.need.title}", tuple(sections), _table(found))
+    shown = tuple(section for section in sections if section.rows or section.lines)
+    return Page(f"Storage for {found.need.title}", shown, _table(found))
 
 
 def _row(one: Fit) -> tuple[str, ...]:
@@ -33,7 +35,8 @@ def _row(one: Fit) -> tuple[str, ...]:
         return "" if item is None else display(item.value, item.unit, binary=False)
 
     units = one.results.get("units_required")
-    counted = "" if units is None else f"{units.value:,.0f} × {one.entry.scaling_unit}"
+    least = "at least " if any(line.startswith("units_required") for line in one.answer.warnings) else ""
+    counted = "" if units is None else f"{least}{units.value:,.0f} × {one.entry.scaling_unit}"
     rates = (shown("read_bandwidth_available"), shown("write_bandwidth_available"), counted, shown("raw_bytes"))
     return (one.entry.id, one.entry.family, FITS[one.fits], one.bottleneck, _percent(one.headroom), *rates)
 
@@ -54,15 +57,36 @@ def _in_full(one: Fit) -> list[Section]:
         )
         for judged in one.layers
     )
+    numbers = tuple((name.replace("_", " "), display(item.value, item.unit)) for name, item in one.results.items())
     unknown = tuple(f"{name.replace('_', ' ')}: {why}" for name, why in one.unknown.items())
     assumed = tuple(map(_assumption, one.answer.assumptions))
     cited = tuple(f"{item['id']}: {item['title']}" for item in one.answer.sources)
     return [
         Section(f"{one.entry.name}, layer by layer", ("layer", "needed", "ceiling", "head-room", "holds", ""), layers),
+        Section("", ("", ""), numbers),
+        *_ways(one),
         Section("Not known", lines=unknown),
         Section(f"Assumptions ({len(assumed)})", lines=assumed),
         Section("Sources", lines=cited),
     ]
+
+
+def _ways(one: Fit) -> list[Section]:
+    """Streaming, staging and caching, and what each takes."""
+    rows = one.answer.tables.get("ways", ())
+    shown = tuple(
+        (
+            str(row["way"]),
+            FITS[row["holds"]],
+            ", ".join(
+                f"{name.replace('_', ' ')} {display(value, unit_of(name), binary=False)}"
+                for name, value in row.items()
+                if name not in ("way", "holds")
+            ),
+        )
+        for row in rows
+    )
+    return [Section("Ways to feed the GPUs", ("way", "holds", "takes"), shown)] if shown else []
 
 
 def _assumption(item: Mapping[str, Any]) -> str:

@@ -87,6 +87,7 @@ def of_node(node: Node) -> dict[str, Given]:
         "storage_nic_bandwidth_per_node": node.storage_nic_bandwidth,
         "nvme_drives_per_node": node.nvme_drives,
         "nvme_bytes_per_node": node.nvme_bytes,
+        "nvme_read_bandwidth_per_node": node.nvme_read_bandwidth,
         "host_memory_per_node": node.host_memory_bytes,
     }
     return {name: from_catalog(value) for name, value in named.items() if value is not None and value.value}

@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ingest.answer import Answer, Known
-from ingest.catalog.records import Storage
+from ingest.catalog.records import STORAGE_CLASSES, Storage
 from ingest.catalog.store import Catalog
-from ingest.errors import MissingQuantity, UsageError
+from ingest.errors import CatalogError, MissingQuantity, UsageError
 from ingest.estimate import Quantity
 from ingest.formula import check_value, unit_of
-from ingest.ladder import Given
 from ingest.storage import layers
+from ingest.storage.alternatives import further, ways
 from ingest.storage.layers import Judged
 from ingest.storage.need import ASKED, Need
-from ingest.storage.sizing import known_of, protection_of, size_units
+from ingest.storage.outcome import RESULTS, Fit, Fits
+from ingest.storage.sizing import known_of, metadata_apart, nothing, protection_of, size_units
+from ingest.units import display, parse
 
-if TYPE_CHECKING:
-    import pandas
-
+#: What stands for every system of the catalogs.
+ALL = "all"
 #: Classes that can be compared with one another; the others are asked for by name.
 COMPARED = ("client", "system", "software", "drive")
-#: result by its public name, and the quantity behind it
-RESULTS = {
-    "headroom_fraction": "headroom_fraction",
-    "units_required": "units_required",
-    "usable_bytes": "required_usable_bytes",
-    "raw_bytes": "required_raw_bytes",
-    "read_bandwidth_available": "read_bandwidth_available",
-    "write_bandwidth_available": "write_bandwidth_available",
-}
 #: results that only a part of the need asks for: that part, and the option that gives it
 NOT_ASKED = {
     "required_usable_bytes": ("required_usable_bytes", "--capacity"),
@@ -41,135 +31,6 @@ NOT_ASKED = {
     "write_bandwidth_available": ("write_bandwidth_needed", "--write-bandwidth"),
     "read_bandwidth_available": ("read_bandwidth_needed", "--read-bandwidth, or --model and --gpu"),
 }
-
-
-@dataclass(frozen=True)
-class Fit:
-    """One system held against the need.
-
-    Attributes:
-        entry: the system.
-        fits: None where a ceiling that counts is not known.
-        narrow: the layer that binds first.
-        layers: every layer on the way.
-        results: quantities by their public names.
-        answer: the same and the ceiling of each layer, with derivations, assumptions and sources.
-    """
-
-    entry: Storage
-    fits: bool | None
-    narrow: Judged | None
-    layers: tuple[Judged, ...]
-    results: Mapping[str, Quantity]
-    answer: Answer
-
-    @property
-    def bottleneck(self) -> str:
-        """The name of the narrowest layer."""
-        return self.narrow.layer.name if self.narrow is not None else ""
-
-    @property
-    def unknown(self) -> Mapping[str, str]:
-        """Why a result is not there."""
-        return self.answer.unknown
-
-    @staticmethod
-    def quantity(name: str) -> str:
-        """The quantity behind a public name, for explanations."""
-        return RESULTS.get(name, name)
-
-    @property
-    def headroom(self) -> float | None:
-        """Head-room of the narrowest layer."""
-        return self.narrow.headroom if self.narrow is not None else None
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "name": self.entry.name,
-            "class": self.entry.family,
-            "scaling_unit": self.entry.scaling_unit,
-            "fits": self.fits,
-            "bottleneck": self.bottleneck,
-            **{name: item.to_dict() for name, item in self.results.items()},
-            "layers": [one.to_dict() for one in self.layers],
-            "unknown": dict(self.unknown),
-            "tables": {name: [dict(row) for row in rows] for name, rows in self.answer.tables.items()},
-            "assumptions": self.answer.assumptions,
-            "warnings": list(self.answer.warnings),
-        }
-
-
-@dataclass(frozen=True)
-class Fits:
-    """The answer of `fit`: systems, those that fit first, then by head-room."""
-
-    need: Need
-    systems: tuple[Fit, ...]
-    catalog: Catalog
-
-    command = "fit"
-    RESULTS = tuple(RESULTS)
-
-    @property
-    def results(self) -> dict[str, Fit]:
-        """The systems by id."""
-        return {one.entry.id: one for one in self.systems}
-
-    @cached_property
-    def needed(self) -> dict[str, Quantity]:
-        """What is asked of storage."""
-        known = self.systems[0].answer.known
-        return known.results([*(name for name in ASKED if self.need.asks(name)), "io_bytes", "nodes", "gpus"])[0]
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """The warnings of the need, and those of a single system."""
-        own = self.systems[0].answer.warnings if len(self.systems) == 1 else ()
-        return (*self.need.notes, *own)
-
-    @property
-    def unmet(self) -> str:
-        """Why `--require` is not met; empty where every system asked for fits."""
-        failed = [one for one in self.systems if one.fits is not True]
-        return "; ".join(_reason(one) for one in failed)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON object of CONTRACT, `ingest/1`: results by id of the system."""
-        from ingest import __version__
-
-        return {
-            "schema": "ingest/1",
-            "command": self.command,
-            "version": __version__,
-            "catalog_hash": self.catalog.content_hash(),
-            "inputs": {**self.need.words, **self.systems[0].answer.inputs},
-            "need": {name: item.to_dict() for name, item in self.needed.items()},
-            "results": {one.entry.id: one.to_dict() for one in self.systems},
-            "sources": list({source["id"]: source for one in self.systems for source in one.answer.sources}.values()),
-            "warnings": list(self.warnings),
-        }
-
-    def to_frame(self) -> pandas.DataFrame:
-        """One row per system."""
-        import pandas
-
-        rows: list[dict[str, Any]] = [
-            {"storage": one.entry.id, "class": one.entry.family, "fits": one.fits, "bottleneck": one.bottleneck}
-            | {name: one.results[name].value if name in one.results else None for name in RESULTS}
-            for one in self.systems
-        ]
-        return pandas.DataFrame(rows).set_index("storage")
-
-
-def _reason(one: Fit) -> str:
-    if one.fits is False and one.narrow is not None:
-        from ingest.units import display
-
-        need = display(one.narrow.need, unit_of(one.narrow.layer.need), binary=False)
-        return f"{one.entry.id} does not fit: {one.bottleneck} carries {one.narrow.shown}, needed {need}"
-    missing = ", ".join(judged.layer.name for judged in one.layers if judged.holds is None)
-    return f"{one.entry.id} is not known to fit: {missing} not known"
 
 
 def fit_need(
@@ -198,7 +59,7 @@ def fit_need(
     entries = _entries(storage, catalog)
     other = catalog.get(Storage, client) if client is not None else None
     found = [_fit(entry, other, protection_of(entry, protection, catalog), need, units, catalog) for entry in entries]
-    return Fits(need, tuple(sorted(found, key=_order)), catalog)
+    return Fits(need, tuple(sorted(found, key=_order)), catalog, compared=ALL in storage or not storage)
 
 
 def _order(one: Fit) -> tuple[int, float, str]:
@@ -207,9 +68,14 @@ def _order(one: Fit) -> tuple[int, float, str]:
 
 
 def _entries(storage: Sequence[str], catalog: Catalog) -> list[Storage]:
-    names = list(dict.fromkeys(storage)) or ["all"]
-    if "all" not in names:
-        return [catalog.get(Storage, name) for name in names]
+    names = list(dict.fromkeys(storage)) or [ALL]
+    if ALL not in names:
+        found = [catalog.get(Storage, name) for name in names]
+        for entry in found:
+            if entry.family not in STORAGE_CLASSES:
+                known = ", ".join(STORAGE_CLASSES)
+                raise CatalogError(f"{entry.path}: family: found '{entry.family}', expected one of {known}")
+        return found
     return [entry for entry in catalog.all(Storage) if entry.family in COMPARED]
 
 
@@ -217,29 +83,58 @@ def _fit(
     entry: Storage, client: Storage | None, protection: Storage | None, need: Need, units: float | None, catalog: Catalog
 ) -> Fit:
     known = known_of(entry, client, protection, need)
-    uncounted = _count_units(known, need, entry, units)
+    left_out = _count_units(known, need, entry, units)
     judged = layers.judge(known, _layers_of(entry, known), _shown_only(entry, client))
     narrow = layers.bottleneck(judged)
     if narrow is not None and narrow.headroom is not None:
         known.choose("headroom_fraction", narrow.layer.headroom)
-    results, unknown = _results(known, need, judged, uncounted)
+    results, unknown = _results(known, need, judged)
     carried = known.results([one.layer.ceiling for one in judged if one.ceiling is not None])[0]
     quantities = {**carried, **{RESULTS[name]: item for name, item in results.items()}}
-    answer = Answer("fit", f"{entry.name}: {need.title}", {}, known, quantities, unknown, {}, (), catalog)
-    return Fit(entry, layers.verdict(judged), narrow, judged, results, answer)
+    fits = layers.verdict(judged)
+    if entry.family == "drive" and fits and layers.NVME_CAPACITY not in [one.layer for one in judged]:
+        fits, left_out = None, "what must lie on the local drives is not known: say --capacity"
+    beside = further(known)
+    tables = {name: rows for name, rows in {"ways": ways(known, fits)}.items() if rows}
+    answer = Answer(
+        "fit",
+        f"{entry.name}: {need.title}",
+        {},
+        known,
+        {**quantities, **beside},
+        unknown,
+        tables,
+        (*_at_high_end(need, judged), *([left_out] if left_out else [])),
+        catalog,
+    )
+    return Fit(entry, fits, narrow, judged, {**results, **beside}, answer)
+
+
+def _at_high_end(need: Need, judged: Sequence[Judged]) -> tuple[str, ...]:
+    """What holds at the typical need and not at the high end of its range."""
+    return tuple(
+        f"{one.layer.name} holds at the typical need, not at the high end of its range "
+        f"({display(need.high[one.layer.need], one.unit, binary=False)} of {one.shown})"
+        for one in judged
+        if one.holds and need.high.get(one.layer.need, 0) > (one.ceiling or 0)
+    )
 
 
 def _layers_of(entry: Storage, known: Known) -> tuple[layers.Layer, ...]:
     """The layers of the way that an entry is part of."""
-    ends = (*layers.METADATA, layers.CAPACITY)
     if entry.family == "protection":
-        return (layers.READS, layers.WRITES, layers.CAPACITY)
+        return layers.SYSTEM
     if entry.family == "drive":
-        return (layers.HOST_LINK, layers.NVME, layers.WRITES, layers.CAPACITY)
-    path = (layers.HOST_LINK, layers.NIC, layers.CLIENT, layers.READS, *layers.WRITE_PATH, *ends)
+        return layers.LOCAL
+    names = (layers.METADATA_SERVERS,) if metadata_apart(entry) else (layers.OPENS, layers.CREATES)
+    # Requests are judged where a rate of them is published: bandwidth and latency say the same.
+    requests = (layers.REQUESTS,) if entry.io_per_second and entry.family != "client" else ()
     # Requirement lines and plain numbers may say nothing about nodes: then only the system is judged.
     of_nodes = "nodes" in known.given
-    return tuple(one for one in path if of_nodes or one not in layers.OF_NODES or _is_client(entry, one))
+    path = (one for one in layers.REMOTE if of_nodes or one not in layers.OF_NODES or _is_client(entry, one))
+    # Servers of one's own are bought with as many drives as the raw capacity takes: that is a size, no ceiling.
+    own = entry.family == "software" and "unit_usable_bytes" not in known.given
+    return (*path, *requests, *names, *(() if own else (layers.CAPACITY,)))
 
 
 def _is_client(entry: Storage, layer: layers.Layer) -> bool:
@@ -247,35 +142,27 @@ def _is_client(entry: Storage, layer: layers.Layer) -> bool:
 
 
 def _shown_only(entry: Storage, client: Storage | None) -> frozenset[layers.Layer]:
-    """Whole systems publish what a client took in a run of many, which is no ceiling of the client."""
-    whole = entry.family == "system" and client is None
-    return frozenset((layers.CLIENT, layers.CLIENT_WRITES)) if whole else frozenset()
+    """What a client took in a run of many, and opens counted from a run, are no ceilings: more may be possible."""
+    clients = (layers.CLIENT, layers.CLIENT_WRITES) if entry.family == "system" and client is None else ()
+    opens = (layers.OPENS,) if entry.opens_per_second is None else ()
+    return frozenset((*clients, *opens))
 
 
-def _count_units(known: Known, need: Need, entry: Storage, units: float | None) -> dict[str, str]:
-    """How many there are, and how many are required; returns why that is not known."""
-    if entry.family == "client":
-        for part, name in (("clients_for_read", "read_bandwidth_needed"), ("clients_for_write", "write_bandwidth_needed")):
-            if not need.asks(name):
-                known.given[part] = Given(0, note=f"{name} is not asked for")
-        return _choose_required(known, "clients_required")
-    if entry.family == "drive":
-        return _choose_required(known, "local_drives_required")
-    uncounted = size_units(known, need, bool(entry.fixed), units)
-    return {"units_required": "; ".join(uncounted.values())} if uncounted else {}
-
-
-def _choose_required(known: Known, formula: str) -> dict[str, str]:
+def _count_units(known: Known, need: Need, entry: Storage, units: float | None) -> str:
+    """Choose how many there are and how many are required; returns what the latter leaves out."""
+    if entry.family not in ("client", "drive"):
+        return size_units(known, need, entry, units)
+    for part, name in (("clients_for_read", "read_bandwidth_needed"), ("clients_for_write", "write_bandwidth_needed")):
+        if not need.asks(name):
+            known.given[part] = nothing(name)
     try:
-        known.choose("units_required", formula)
+        known.choose("units_required", "clients_required" if entry.family == "client" else "local_drives_required")
     except MissingQuantity as error:
-        return {"units_required": f"{error.name} is not known"}
-    return {}
+        return f"units_required is not known: {error.name} is missing"
+    return ""
 
 
-def _results(
-    known: Known, need: Need, judged: Sequence[Judged], uncounted: Mapping[str, str]
-) -> tuple[dict[str, Quantity], dict[str, str]]:
+def _results(known: Known, need: Need, judged: Sequence[Judged]) -> tuple[dict[str, Quantity], dict[str, str]]:
     """The results of one system by their public names, and why others are not there."""
     for name, path in (
         ("read_bandwidth_available", layers.READ_PATH),
@@ -285,16 +172,15 @@ def _results(
         if rated:
             known.choose(name, min(rated, key=lambda one: one.ceiling or 0.0).layer.ceiling)
     found: dict[str, Quantity] = {}
-    unknown: dict[str, str] = dict(uncounted)
+    unknown: dict[str, str] = {}
     for name, quantity in RESULTS.items():
+        computed = known.results([quantity])[0].get(quantity)
         if quantity in NOT_ASKED and not need.asks(NOT_ASKED[quantity][0]):
             unknown[name] = f"not asked for: say {NOT_ASKED[quantity][1]}"
-        elif name not in unknown:
-            computed = known.results([quantity])[0]
-            if quantity in computed:
-                found[name] = computed[quantity]
-            else:
-                unknown[name] = f"the {_words(quantity)} of this entry is not known"
+        elif computed is None or (name == "units_required" and not computed.value):
+            unknown[name] = f"the {_words(quantity)} cannot be computed from what is known of this entry"
+        else:
+            found[name] = computed
     return found, unknown
 
 
@@ -305,7 +191,7 @@ def _words(name: str) -> str:
 def fit(
     plan: str | Path | None = None,
     *,
-    storage: str | Sequence[str] = "all",
+    storage: str | Sequence[str] = ALL,
     client: str | None = None,
     protection: str | None = None,
     units: str | float | None = None,
@@ -365,6 +251,4 @@ def fit(
 
 
 def _number(written: str | float, name: str) -> float:
-    from ingest.units import parse
-
     return parse(written, unit_of(name), f"--{name}")

@@ -54,12 +54,28 @@ OPENS = Layer(
 CREATES = Layer(
     "metadata, creates", "creates_per_second_needed", "units_creates_ceiling", "creates_headroom", "no rate is published"
 )
+METADATA_SERVERS = Layer(
+    "metadata servers",
+    "metadata_servers_required",
+    "metadata_servers_max",
+    "metadata_servers_headroom",
+    "their number is not limited in print",
+)
 CAPACITY = Layer(
     "capacity", "required_usable_bytes", "units_usable_bytes", "capacity_headroom", "no usable capacity is published"
 )
+NVME_WRITES = Layer(
+    "node NVMe, writes", "write_bandwidth_needed", "nvme_write_ceiling", "nvme_write_headroom", "say --node and --nodes"
+)
+NVME_CAPACITY = Layer(
+    "node NVMe, capacity", "required_usable_bytes", "nvme_capacity", "nvme_capacity_headroom", "say --node and --nodes"
+)
 READ_PATH = (HOST_LINK, NVME, NIC, CLIENT, READS)
-WRITE_PATH = (NIC_WRITES, CLIENT_WRITES, WRITES)
-METADATA = (OPENS, CREATES, REQUESTS)
+WRITE_PATH = (NVME_WRITES, NIC_WRITES, CLIENT_WRITES, WRITES)
+#: The way from the GPU to local drives, and to storage.
+LOCAL = (HOST_LINK, NVME, NVME_WRITES, NVME_CAPACITY)
+REMOTE = (HOST_LINK, NIC, CLIENT, READS, NIC_WRITES, CLIENT_WRITES, WRITES)
+SYSTEM = (READS, WRITES)
 #: Layers of the nodes: where nothing is known of the nodes, they are not part of the question.
 OF_NODES = (HOST_LINK, NIC, CLIENT, NIC_WRITES, CLIENT_WRITES)
 

@@ -53,7 +53,7 @@ class Need:
         given: known quantities, with where they come from; the quantities of `ASKED` among them, or computable.
         computed: quantities of `ASKED` that a formula yields, and which.
         high: the high end of a need whose range is known.
-        model: id of the model whose data set is read, for ceilings measured with it.
+        model: id of the model whose data set is read as published, for ceilings measured with it.
         words: options that are words, for the answer's inputs.
         notes: what was left out or taken together.
     """
@@ -125,10 +125,19 @@ def from_estimate(answer: Estimate) -> Need:
         given,
         computed,
         {name: end for name, end in high.items() if end is not None},
-        answer.model.id if answer.model else "",
+        _data_set(answer),
         words,
         answer.warnings,
     )
+
+
+def _data_set(answer: Estimate) -> str:
+    """The model whose data set is read as it is published; another encoding or size has no measured ceilings."""
+    model = answer.model
+    if model is None or answer.given.get("sample_bytes", Given(0)).origin == "user":
+        return ""
+    usual = next(iter(model.encodings), "")
+    return model.id if answer.question.encoding in (None, "stored", usual, f"{usual}/stored") else ""
 
 
 def _host_link(answer: Estimate) -> dict[str, Given]:
@@ -148,7 +157,11 @@ def _decoded(answer: Estimate) -> dict[str, Given]:
     asked = (answer.question.encoding or "").partition("/")[0]
     encodings = answer.model.encodings
     chosen = encodings.get(asked) or next(iter(encodings.values()), None)
-    found = {"dataset_bytes": answer.model.dataset_bytes, "decoded_sample_bytes": chosen.decoded if chosen else None}
+    found = {
+        "dataset_bytes": answer.model.dataset_bytes,
+        "decoded_sample_bytes": chosen.decoded if chosen else None,
+        "decode_samples_per_second_per_core": chosen.decode_rate if chosen else None,
+    }
     return {name: from_catalog(value) for name, value in found.items() if value is not None}
 
 

@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ingest.answer import Known
 from ingest.catalog.records import Storage, Value
 from ingest.catalog.store import Catalog
 from ingest.errors import MissingQuantity, UsageError
-from ingest.formula import unit_of
 from ingest.ladder import Given, from_catalog
 from ingest.storage.need import Need
 
-#: Ceph warns above this fill; a file system that is fuller fragments and slows down.
-USUAL_FILL = Given(0.85, origin="default", note="filled to 85 % at most, where Ceph warns; say --set fill_limit=F")
-USUAL_REBUILD = Given(0.3, origin="default", note="a rebuild takes 30 % of the bandwidth; say --set rebuild_share=F")
-USUAL_REQUEST = Given(
-    1_048_576, origin="default", note="requests of at most 1 MiB; say --io-size, or --set request_bytes_max=N"
-)
-USUAL_REFERENCE = Given(1_048_576, origin="default", note="published rates stand for requests of 1 MiB or more")
-USUAL_LATENCY = Given(0.0005, origin="default", note="0.5 ms for a small read over a network; say --set request_seconds=T")
-USUAL_READERS = Given(
-    4, origin="default", source="mlperf-storage-v2", where="configs/dlio/workload/unet3d_h100.yaml, read_threads",
-    note="four readers for each GPU; say --set readers_per_gpu=N",
-)  # fmt: skip
+#: What a user may contest, and says with --set.
+USUAL = {
+    "fill_limit": Given(0.85, origin="default", note="filled to 85 % at most, where Ceph warns; say --set fill_limit=F"),
+    "rebuild_share": Given(0.3, origin="default", note="a rebuild takes 30 % of the bandwidth; say --set rebuild_share=F"),
+    "request_bytes_max": Given(1_048_576, origin="default", note="requests of at most 1 MiB; say --io-size"),
+    "reference_io_bytes": Given(1_048_576, origin="default", note="published rates stand for requests of 1 MiB or more"),
+    "request_seconds": Given(
+        0.0005, origin="default", note="0.5 ms for a small read over a network; say --set request_seconds=T"
+    ),
+    "readers_per_gpu": Given(
+        4, origin="default", source="mlperf-storage-v2", where="configs/dlio/workload/unet3d_h100.yaml, read_threads",
+        note="four readers for each GPU; say --set readers_per_gpu=N",
+    ),
+    "cache_memory_share": Given(
+        0.5, origin="default", note="half of the host memory is left to cache data; say --set cache_memory_share=F"
+    ),
+    "stall_bridged_seconds": Given(
+        1, origin="default", note="prefetching bridges a pause of 1 s; say --set stall_bridged_seconds=T"
+    ),
+}  # fmt: skip
 #: field of an entry, and the quantity that it gives
 OF_UNIT = {
     "read_bandwidth": "unit_read_bandwidth",
     "write_bandwidth": "unit_write_bandwidth",
     "io_per_second": "unit_io_per_second",
+    "opens_per_second_shown": "unit_opens_per_second",
     "opens_per_second": "unit_opens_per_second",
     "creates_per_second": "unit_creates_per_second",
     "usable_bytes": "unit_usable_bytes",
@@ -46,6 +56,9 @@ OF_SYSTEM = {
     "filesystem_efficiency": "filesystem_efficiency",
     "fill_limit": "fill_limit",
     "files_max": "files_per_metadata_server",
+    "metadata_servers_max": "metadata_servers_max",
+    "creates_per_metadata_server": "creates_per_metadata_server",
+    "opens_per_metadata_server": "opens_per_metadata_server",
 }
 #: what decides how many units it takes, and the need behind it
 PARTS = {
@@ -55,6 +68,12 @@ PARTS = {
     "units_for_opens": "opens_per_second_needed",
     "units_for_creates": "creates_per_second_needed",
     "units_for_requests": "io_per_second_needed",
+}
+#: the same for metadata servers, where a system has them apart
+METADATA_PARTS = {
+    "metadata_servers_for_files": "files_needed",
+    "metadata_servers_for_creates": "creates_per_second_needed",
+    "metadata_servers_for_opens": "opens_per_second_needed",
 }
 
 
@@ -72,32 +91,40 @@ def known_of(entry: Storage, client: Storage | None, protection: Storage | None,
         protection: the protection scheme, or None where the entry states a usable share.
         need: what is asked.
     """
-    defaults = {
-        "fill_limit": USUAL_FILL,
-        "rebuild_share": USUAL_REBUILD,
-        "request_bytes_max": USUAL_REQUEST,
-        "reference_io_bytes": USUAL_REFERENCE,
-        "request_seconds": USUAL_LATENCY,
-        "readers_per_gpu": USUAL_READERS,
-    }
-    given = {**defaults, **_fields(entry, OF_UNIT), **_fields(client or entry, OF_CLIENT), **_fields(entry, OF_SYSTEM)}
+    given = {**USUAL, **_fields(entry, OF_UNIT), **_fields(client or entry, OF_CLIENT), **_fields(entry, OF_SYSTEM)}
     if protection is not None:
         given |= _fields(protection, OF_PROTECTION)
-        given |= {} if entry.usable_fraction else _fields(protection, {"usable_fraction": "protection_efficiency"})
-    if "data_units" in given and entry.family != "system":
-        given.pop("protection_efficiency", None)
+        if entry.family != "system":
+            # The share follows from k and m, with every digit; a whole system states its own, spares included.
+            given.pop("protection_efficiency", None)
     given |= _of_drive(entry) | _measured_with(entry, client, need.model)
     known = Known({**given, **need.given})
+    if entry.family == "drive" and need.given.get("nvme_read_bandwidth_per_node", Given(0)).origin != "user":
+        # The drives in question take the place of those that the node usually has.
+        known.given.pop("nvme_read_bandwidth_per_node", None)
+    if entry.family == "drive" and "required_usable_bytes" not in known.given and "dataset_bytes" in known.given:
+        # Local drives serve only what has been staged on them.
+        known.choose("required_usable_bytes", "dataset_bytes")
     for name, source in need.computed.items():
         known.choose(name, source)
-    _choose_first(known, "client_bandwidth_per_node", ("client_bandwidth_of_gpus", "client_bandwidth_of_nics"))
+    _follow(known, entry)
+    return known
+
+
+def _follow(known: Known, entry: Storage) -> None:
+    """What follows in one of several ways; where in none, the neutral value."""
+    local = ("nvme_bandwidth_of_drives",) if entry.family == "drive" else ()
+    _choose_first(known, "nvme_read_bandwidth_per_node", ("nvme_bandwidth_of_drives",))
+    _choose_first(known, "client_bandwidth_per_node", (*local, "client_bandwidth_of_gpus", "client_bandwidth_of_nics"))
     _choose_first(known, "io_bytes", ("request_bytes_of_open",))
     _choose_first(known, "requests_in_flight_per_node", ("requests_in_flight_of_readers",))
-    if not _is_known(known, "small_read_factor"):
-        known.given["small_read_factor"] = Given(1, origin="default", note="requests as large as when the rate was measured")
-    if not _is_known(known, "decoded_expansion"):
-        known.given["decoded_expansion"] = Given(1, origin="default", note="as many bytes decoded as stored")
-    return known
+    neutral = {
+        "small_read_factor": "requests as large as when the rate was measured",
+        "decoded_expansion": "as many bytes decoded as stored",
+    }
+    for name, note in neutral.items():
+        if not _is_known(known, name):
+            known.given[name] = Given(1, origin="default", note=note)
 
 
 def _choose_first(known: Known, name: str, formulas: tuple[str, ...]) -> None:
@@ -118,14 +145,21 @@ def _is_known(known: Known, name: str) -> bool:
 def _of_drive(entry: Storage) -> dict[str, Given]:
     if entry.family != "drive" or entry.read_bandwidth is None:
         return {}
-    return {"nvme_drive_read_bandwidth": from_catalog(entry.read_bandwidth)}
+    written = entry.write_bandwidth
+    return {
+        "nvme_drive_read_bandwidth": from_catalog(entry.read_bandwidth),
+        **({"nvme_drive_write_bandwidth": from_catalog(written)} if written is not None else {}),
+    }
 
 
 def _measured_with(entry: Storage, client: Storage | None, model: str) -> dict[str, Given]:
     """Ceilings that were measured with the very data set; the size of its requests is in them already."""
     found: dict[str, Given] = {}
     if model in entry.read_bandwidth_by_model:
-        found["unit_read_bandwidth"] = from_catalog(entry.read_bandwidth_by_model[model])
+        name = "nvme_drive_read_bandwidth" if entry.family == "drive" else "unit_read_bandwidth"
+        found[name] = from_catalog(entry.read_bandwidth_by_model[model])
+        if entry.family == "drive":
+            found["small_read_factor"] = Given(1, note=f"measured with the data set of {model}")
     if model in (client or entry).client_read_bandwidth_by_model:
         found["client_bandwidth_per_node"] = from_catalog((client or entry).client_read_bandwidth_by_model[model])
         found["small_read_factor"] = Given(1, note=f"measured with the data set of {model}")
@@ -149,31 +183,54 @@ def protection_of(entry: Storage, asked: str | None, catalog: Catalog) -> Storag
     return catalog.referred(Storage, entry.protections[0], by=entry.path) if entry.protections else None
 
 
-def size_units(known: Known, need: Need, fixed: bool, asked: float | None) -> dict[str, str]:
-    """Choose how many units there are; return why the number required is not known, or nothing.
+def size_units(known: Known, need: Need, entry: Storage, asked: float | None) -> str:
+    """Choose how many units there are; return what their number leaves out, or nothing.
 
     A part of the need whose rate per unit is not known does not count: its layer stays unjudged.
     """
-    unknown: dict[str, str] = {}
-    for part, name in PARTS.items():
-        if not _asked(known, need, name):
-            known.given[part] = Given(0, note=f"{name} is not asked for")
-        elif not _is_known(known, part):
-            unknown[part] = f"{part}: the rate of one unit is not known"
-            known.given[part] = Given(0, note=unknown[part])
+    apart, shown = metadata_apart(entry), entry.opens_per_second is None and entry.opens_per_second_shown is not None
+    elsewhere = {"units_for_opens", "units_for_creates"} if apart else {"units_for_opens"} if shown else set()
+    unknown = _settle(known, need, {part: name for part, name in PARTS.items() if part not in elsewhere})
+    for part in elsewhere:
+        why = "metadata servers open and create files" if apart else "what a run has shown is no limit to count by"
+        known.given[part] = Given(0, grade="zero", note=why)
+    if apart:
+        _settle(known, need, METADATA_PARTS)
     if asked is not None:
         known.given["units"] = Given(asked, origin="user")
-    elif fixed:
+    elif entry.fixed:
         known.given["units"] = Given(1, note="one site, as it stands")
     elif known.value("units_required") >= 1:
         known.choose("units", "units_required")
     else:
         known.given["units"] = Given(1, origin="default", note="one unit: nothing is asked that would count units")
+    return f"units_required leaves out {' and '.join(unknown)}: the rate of one unit is not known" if unknown else ""
+
+
+def metadata_apart(entry: Storage) -> bool:
+    """Whether servers of their own open and create the files of a system."""
+    return entry.files_max is not None or entry.opens_per_metadata_server is not None
+
+
+def _settle(known: Known, need: Need, parts: Mapping[str, str]) -> list[str]:
+    """Parts that are not asked for, or whose rate is not known, count nothing; returns the latter."""
+    unknown = []
+    for part, name in parts.items():
+        if not _asked(known, need, name):
+            known.given[part] = nothing(name)
+        elif not _is_known(known, part):
+            unknown.append(part.removeprefix("units_for_"))
+            known.given[part] = Given(0, grade="zero", note="not counted: the rate of one unit is not known")
     return unknown
+
+
+def nothing(name: str) -> Given:
+    """None of a thing, because the need does not ask for it."""
+    return Given(0, grade="zero", note=f"no {name} is given")
 
 
 def _asked(known: Known, need: Need, name: str) -> bool:
     if name == "io_per_second_needed":
         # Few systems publish a rate of requests; where one does, it counts.
         return _is_known(known, name) and "unit_io_per_second" in known.given
-    return need.asks(name) and unit_of(name) is not None
+    return need.asks(name)
