@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from ingest.acceptance.harmless import comment
 from ingest.acceptance.loads import FILES_PER_THREAD, SHARED_FILES, Setting, given_for
 from ingest.acceptance.records import METADATA, Load
-from ingest.acceptance.script import DRIVER, HOSTS, ONE_NODE
+from ingest.acceptance.script import script
+from ingest.acceptance.sizes import bytes_per_client, file_bytes, files_per_thread, fill_bytes
 from ingest.expression import Num
-from ingest.formula import solve
 from ingest.requirement import Requirement
 
 VERSION = "3.27"
@@ -69,19 +69,12 @@ def _data(load: Load, given: Mapping[str, Num]) -> dict[str, object]:
 
 def _placed(load: Load, given: Mapping[str, Num]) -> dict[str, object]:
     """Names and sizes of the files; without `size` the threads of shared files end with EINVAL."""
+    dataset = bytes_per_client(load, given)
     if load.operation == "write":
-        each = _file_bytes(given, load.threads, solve("written_bytes_per_client", given))
-        return _files(load, "$jobnum.$filenum", 1, each)
-    dataset = solve("acceptance_dataset_bytes_per_client", given)
+        return _files(load, "$jobnum.$filenum", 1, file_bytes(given, load.threads, dataset))
     if load.files == "shared":
-        return _files(load, "$filenum", SHARED_FILES, _file_bytes(given, SHARED_FILES, dataset * load.clients))
-    count = FILES_PER_THREAD * load.threads
-    return _files(load, "$jobnum.$filenum", FILES_PER_THREAD, _file_bytes(given, count, dataset))
-
-
-def _file_bytes(given: Mapping[str, Num], files: int, dataset: Num) -> int:
-    sized = {"acceptance_files_per_client": files, "acceptance_dataset_bytes_per_client": dataset}
-    return int(solve("acceptance_file_bytes", {**given, **sized}))
+        return _files(load, "$filenum", SHARED_FILES, file_bytes(given, SHARED_FILES, dataset * load.clients))
+    return _files(load, "$jobnum.$filenum", FILES_PER_THREAD, file_bytes(given, FILES_PER_THREAD * load.threads, dataset))
 
 
 def _files(load: Load, name: str, count: int, each: int) -> dict[str, object]:
@@ -95,7 +88,7 @@ def _files(load: Load, name: str, count: int, each: int) -> dict[str, object]:
 
 
 def _metadata(load: Load, given: Mapping[str, Num]) -> dict[str, object]:
-    count = round(solve("metadata_files_per_thread", {**given, "threads_per_client": load.threads}))
+    count = files_per_thread(load, given)
     options: dict[str, object] = {"ioengine": ENGINES[load.operation], "numjobs": load.threads}
     options |= {"filename_format": f"{load.name}.$jobnum.$filenum", "nrfiles": count, "filesize": 4096}
     return options | ({"rw": "read", "bs": 4096, "openfiles": 1, "size": 4096 * count} if load.operation == "open" else {})
@@ -113,7 +106,7 @@ def trial_job(name: str, total: int, seconds: float, io_bytes: int, threads: int
         direct: past the page cache.
     """
     given = {"aligned_io_bytes": io_bytes, "fill_request_bytes": io_bytes, "smallest_fill_request": io_bytes}
-    each = _file_bytes(given, threads, total)
+    each = file_bytes(given, threads, total)
     how: dict[str, object] = {**_shared(), "direct": int(direct), "ioengine": "psync", "numjobs": threads}
     how |= {"filename_format": "file.$jobnum", "nrfiles": 1, "filesize": each, "size": each, "bs": io_bytes}
     how |= {"rw": "randread", "norandommap": 1, "randrepeat": 0, "invalidate": 1} if name == "read" else {"rw": "write"}
@@ -132,7 +125,7 @@ def _fill(loads: tuple[Load, ...], given: Mapping[str, Num]) -> str:
     elif load.operation == "open":
         how = {**_metadata(load, given), "rw": "write"}
     else:
-        how = {**_placed(load, given), "ioengine": "psync", "rw": "write", "bs": round(solve("fill_request_bytes", given))}
+        how = {**_placed(load, given), "ioengine": "psync", "rw": "write", "bs": fill_bytes(given)}
     return _section("global", _shared()) + _section("fill", {**how, "numjobs": jobs, "file_service_type": "sequential"})
 
 
@@ -141,15 +134,13 @@ def _section(name: str, options: Mapping[str, object]) -> str:
 
 
 def _script(ident: str, loads: tuple[Load, ...], setting: Setting, fill: bool) -> str:
-    where = ONE_NODE if setting.rehearsal else DRIVER + HOSTS.format(clients=loads[0].clients)
     client = "" if setting.rehearsal else '--client="$HOSTS" '
     first = '--client="$(head -n 1 "$HOSTS")" ' if client and loads[0].files == "shared" else client
     filling = [f'fio {first}--output=/dev/null "$here/{ident}.fill.fio"'] if fill else []
     lines = [
-        where.format(ident=ident).rstrip("\n"),
         *filling,
         f"for run in $(seq {setting.repeats}); do",
         f'  fio {client}--output-format=json --output="$RESULTS/{ident}.run$run.json" "$here/{ident}.fio"',
         "done",
     ]
-    return "\n".join(lines) + "\n"
+    return script(ident, loads[0].clients, setting.rehearsal, lines, own_folder=False)

@@ -13,8 +13,8 @@ from ingest.acceptance.folder import sha256
 from ingest.acceptance.lines import read_object
 from ingest.acceptance.manifest import tests_in
 from ingest.acceptance.matching import differences
-from ingest.acceptance.outputs.any import runs_in
-from ingest.acceptance.records import AcceptanceTest, Load, Run
+from ingest.acceptance.outputs.any import is_companion, runs_in
+from ingest.acceptance.records import AcceptanceTest, Load, Observed, Run
 from ingest.errors import IngestError
 from ingest.formula import solve
 from ingest.units import display
@@ -176,6 +176,8 @@ def _gather(paths: Iterable[str | Path]) -> tuple[list[Run], dict[str, str]]:
             runs += runs_in(given)
             continue
         for path in sorted(item for item in given.rglob("*") if item.is_file()):
+            if is_companion(path.relative_to(given)):
+                continue
             try:
                 runs += runs_in(path)
             except IngestError as error:
@@ -200,7 +202,7 @@ def _judge(test: AcceptanceTest, runs: Sequence[Run], refused: Sequence[str]) ->
     if not runs:
         why = f"its result does not count: {refused[0]}" if refused else "no result"
         return _judged(test, NOT_TESTED, None, None, why)
-    loads = [(load, *_measured(load, runs)) for load in test.loads]
+    loads = [(load, *_measured(test, load, runs)) for load in test.loads]
     load, median, worst = min(loads, key=lambda item: _margin(item[1], item[0].threshold))
     lowest = solve("worst_rate_allowed", {"required_rate": load.threshold, "allowed_deviation": test.allowed_deviation})
     scored = [run.judged for run in runs if run.judged]
@@ -217,9 +219,17 @@ def _judge(test: AcceptanceTest, runs: Sequence[Run], refused: Sequence[str]) ->
     return _judged(test, PASS, load, median, f"{len(runs)} runs")
 
 
-def _measured(load: Load, runs: Sequence[Run]) -> tuple[float, float]:
-    rates = [seen.rate for run in runs for seen in run.loads if seen.name == load.name]
+def _measured(test: AcceptanceTest, load: Load, runs: Sequence[Run]) -> tuple[float, float]:
+    rates = [_rate(test, seen) for run in runs for seen in run.loads if seen.name == load.name]
     return statistics.median(rates), min(rates)
+
+
+def _rate(test: AcceptanceTest, seen: Observed) -> float:
+    """A rate in the unit of the requirement; DLIO counts samples."""
+    if seen.unit != "sample/s":
+        return seen.rate
+    given = {"measured_samples_per_second": seen.rate, "benchmark_record_bytes": test.parameters["record_length_bytes"]}
+    return float(solve("bandwidth_of_samples", given))
 
 
 def _margin(measured: float, required: float) -> float:

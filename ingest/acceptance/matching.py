@@ -22,6 +22,8 @@ def differences(test: AcceptanceTest, run: Run) -> list[str]:
             reasons.append(f"job '{load.name}' did not run")
             continue
         reasons += _differences(load, found[load.name])
+        if test.scale == "full":
+            reasons += _memory(load, found[load.name])
     reasons += [f"{job} ran too, expected {', '.join(load.name for load in test.loads)} alone" for job in _extra(test, run)]
     reasons += list(_parameters(test, run))
     return reasons
@@ -59,6 +61,12 @@ def _caches(load: Load, seen: Observed) -> Iterator[str]:
         yield f"caches: found {found} of data, expected at least {expected}, which no cache holds"
     if seen.direct is False and not seen.cold:
         yield "caches: found buffered I/O (direct=0), expected direct I/O"
+
+
+def _memory(load: Load, seen: Observed) -> Iterator[str]:
+    if load.dataset_bytes and seen.memory_bytes and load.dataset_bytes < seen.memory_bytes:
+        memory, data = display(seen.memory_bytes, "B"), display(load.dataset_bytes, "B")
+        yield f"caches: the clients have {memory} of memory, expected less than the {data} of data"
 
 
 def _unlike(what: str, found: object, expected: object) -> Iterator[str]:

@@ -93,6 +93,8 @@ def _conditions(test: AcceptanceTest, requirement: Requirement) -> Iterator[str]
             yield f"from at least {display(load.dataset_bytes, 'B')} of data"
     least = f"{test.allowed_deviation * 100:g} %"
     yield f"the median of {test.repeats} run(s) reaches the rate, none stays more than {least} below it"
+    if test.parameters:
+        yield "with " + ", ".join(f"{name} = {value:,}" for name, value in test.parameters.items())
     if requirement.conditions.fill:
         yield f"with {requirement.conditions.fill * 100:g} % of the capacity in use: fill it first"
     if requirement.conditions.cache:

@@ -88,6 +88,7 @@ class Observed:
         direct: past the page cache.
         cold: the data were written by another client, or caches were dropped.
         errors: how many, or of which kind.
+        memory_bytes: main memory of all clients, which could cache.
     """
 
     name: str
@@ -104,6 +105,7 @@ class Observed:
     cold: bool | None = None
     errors: str = ""
     latency_seconds: float | None = None
+    memory_bytes: float | None = None
 
 
 @dataclass(frozen=True)

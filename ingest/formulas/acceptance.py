@@ -36,10 +36,22 @@ leaf("files_handled", "file", "Files that a metadata test created, opened or loo
 leaf("measured_seconds", "s", "Time that a measurement took.")
 leaf("transferred_bytes", "B", "Bytes that a run moved.")
 leaf("transferred_requests", "1", "Requests that it took.")
-leaf("emulated_accelerator_bandwidth", "B/s/GPU", "What one emulated accelerator reads at full utilization.")
+leaf("measured_samples_per_second", "sample/s", "Samples of a whole run, as DLIO reports them.", above=False)
+leaf("accepted_utilization", "1", "AU at which DLIO calls a run a success.", high=1, default=0.9, source="mlperf-storage-v2")
+leaf("mlperf_batch", "sample/GPU", "Batch of the benchmark's UNet3D.", default=7, source="mlperf-storage-v2")
+leaf("mlperf_record_bytes", "B/sample", "Mean record of it.", default=146_600_628, source="mlperf-storage-v2")
+leaf("mlperf_step_seconds", "s", "Time that an emulated H100 computes on a batch.", default=0.323, source="mlperf-storage-v2")
 leaf("reported_mebibytes_per_second", "1/s", "A rate as a benchmark prints it: MiB/s, also where it says MB/s.", above=False)
 leaf("bytes_per_mebibyte", "B", "A MiB.", default=1_048_576)
 leaf("reported_kibibytes_per_second", "1/s", "A rate in KiB/s, as fio prints it beside bytes.", above=False)
+leaf("reported_kibibytes", "1", "A size in KiB, as a benchmark prints it.", above=False)
+leaf("block_kibibytes", "1", "Contiguous KiB of a task in a file, as IOR prints them.")
+leaf("segments_of_a_task", "1", "Blocks of a task, one behind those of the others.", whole=True, default=1)
+leaf("tasks", "1", "Processes of a parallel test.", whole=True)
+leaf("reported_megabytes_per_second", "1/s", "A rate in MB/s that really means 10^6 bytes.", above=False)
+leaf("bytes_per_megabyte", "B", "A MB.", default=1_000_000)
+leaf("reported_gibibytes", "1", "A size in GiB, as a benchmark prints it, also where it says GB.", above=False)
+leaf("bytes_per_gibibyte", "B", "A GiB.", default=1_073_741_824)
 leaf("bytes_per_kibibyte", "B", "A KiB.", default=1024)
 
 
@@ -263,3 +275,109 @@ def measured_file_rate(files_handled: Num, measured_seconds: Num) -> Num:
     2000.0
     """
     return files_handled / measured_seconds
+
+
+@formula(unit="B/s", source="elbencho-docs", where="Statistics.cpp: MB/s only where base 10 was asked for")
+def bandwidth_from_megabytes(reported_megabytes_per_second: Num, bytes_per_megabyte: Num) -> Num:
+    """A printed MB/s of 10^6 bytes in base units.
+
+    >>> bandwidth_from_megabytes(1159, 1_000_000)
+    1159000000
+    """
+    return reported_megabytes_per_second * bytes_per_megabyte
+
+
+@formula(unit="B", source="ior-docs", where="ior-output.c: xfer(KiB)")
+def bytes_from_kibibytes(reported_kibibytes: Num, bytes_per_kibibyte: Num) -> Num:
+    """A printed KiB in base units.
+
+    >>> bytes_from_kibibytes(128.0, 1024)
+    131072.0
+    """
+    return reported_kibibytes * bytes_per_kibibyte
+
+
+@formula(unit="B", source="ior-docs", where="aggregate file size: block, segments and tasks")
+def bytes_of_all_tasks(block_kibibytes: Num, bytes_per_kibibyte: Num, segments_of_a_task: Num, tasks: Num) -> Num:
+    """Data set of a parallel test.
+
+    >>> bytes_of_all_tasks(8192, 1024, 1, 2)
+    16777216
+    """
+    return block_kibibytes * bytes_per_kibibyte * segments_of_a_task * tasks
+
+
+@formula(unit="B/s/GPU", source="mlperf-storage-v2", where="configs/dlio/workload/unet3d_h100.yaml")
+def emulated_accelerator_bandwidth(mlperf_batch: Num, mlperf_record_bytes: Num, mlperf_step_seconds: Num) -> Num:
+    """What one emulated H100 reads in the benchmark's UNet3D at full utilization.
+
+    >>> round(emulated_accelerator_bandwidth(7, 146_600_628, 0.323) / 1e6, 1)
+    3177.1
+    """
+    return mlperf_batch * mlperf_record_bytes / mlperf_step_seconds
+
+
+@formula(unit="GPU", source="definition")
+def accelerators_for_bandwidth(required_bandwidth: Num, emulated_accelerator_bandwidth: Num, accepted_utilization: Num) -> Num:
+    """Emulated accelerators that need a rate, at the utilization where the benchmark still passes.
+
+    >>> accelerators_for_bandwidth(512e9, 3177.1e6, 0.9)
+    180
+    """
+    return ceil(required_bandwidth / (emulated_accelerator_bandwidth * accepted_utilization))
+
+
+@formula(unit="s", source="dlio", where="computation_time: an emulated accelerator sleeps for each batch")
+def emulated_step_seconds(
+    accepted_utilization: Num,
+    benchmark_accelerators: Num,
+    benchmark_batch: Num,
+    benchmark_record_bytes: Num,
+    required_bandwidth: Num,
+) -> Num:
+    """Time per batch with which emulated accelerators need a rate, at the utilization where the run passes.
+
+    >>> emulated_step_seconds(0.9, 128, 8, 2**27, 512e9)
+    0.2415919104
+    """
+    return accepted_utilization * benchmark_accelerators * benchmark_batch * benchmark_record_bytes / required_bandwidth
+
+
+@formula(unit="1", source="definition")
+def epochs_for_duration(acceptance_seconds: Num, required_bandwidth: Num, benchmark_data_bytes: Num) -> Num:
+    """Passes over the data that last as long as the test, at the required rate.
+
+    >>> epochs_for_duration(1800, 512e9, 1.407e15), epochs_for_duration(7200, 512e9, 1.407e15)
+    (1, 3)
+    """
+    return ceil(acceptance_seconds * required_bandwidth / benchmark_data_bytes)
+
+
+@formula(unit="B/s", source="definition")
+def bandwidth_of_samples(measured_samples_per_second: Num, benchmark_record_bytes: Num) -> Num:
+    """Bytes behind the samples of a run.
+
+    >>> bandwidth_of_samples(140.8, 131_072)
+    18454937.6
+    """
+    return measured_samples_per_second * benchmark_record_bytes
+
+
+@formula(unit="B/sample", source="dlio", where="utils/statscounter.py: MB/s are computed from samples/s")
+def record_bytes_reported(bandwidth_from_mebibytes: Num, measured_samples_per_second: Num) -> Num:
+    """Bytes of a sample that a printed rate was computed with.
+
+    >>> round(record_bytes_reported(18_454_937.6, 140.8))
+    131072
+    """
+    return bandwidth_from_mebibytes / measured_samples_per_second
+
+
+@formula(unit="B", source="dlio", where="utils/statscounter.py: host_memory_GB is divided by 1024 three times")
+def bytes_from_gibibytes(reported_gibibytes: Num, bytes_per_gibibyte: Num) -> Num:
+    """A printed GiB in base units.
+
+    >>> bytes_from_gibibytes(64.0, 1_073_741_824)
+    68719476736.0
+    """
+    return reported_gibibytes * bytes_per_gibibyte

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from pathlib import Path
 
@@ -9,7 +10,16 @@ from ingest.acceptance.lines import MOST_BYTES
 from ingest.acceptance.records import Run
 from ingest.errors import IngestError
 
-READERS = ("fio",)
+READERS = ("fio", "ior", "mdtest", "elbencho", "dlio")
+
+
+#: what tools write beside their results
+COMPANIONS = re.compile(r"(dlio\.log|\d+_output\.json|\d+_per_epoch_stats\.json|iostat\.json|.*metadata\.json)|.*\.(log|err)")
+
+
+def is_companion(path: Path) -> bool:
+    """Whether a file in a results folder is one that a tool writes beside its results, or hidden."""
+    return bool(COMPANIONS.fullmatch(path.name)) or any(part.startswith(".") for part in path.parts)
 
 
 def runs_in(path: Path) -> list[Run]:
