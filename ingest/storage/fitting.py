@@ -129,16 +129,19 @@ def _layers_of(entry: Storage, known: Known) -> tuple[layers.Layer, ...]:
     names = (layers.METADATA_SERVERS,) if metadata_apart(entry) else (layers.OPENS, layers.CREATES)
     # Requests are judged where a rate of them is published: bandwidth and latency say the same.
     requests = (layers.REQUESTS,) if entry.io_per_second and entry.family != "client" else ()
-    # Requirement lines and plain numbers may say nothing about nodes: then only the system is judged.
-    of_nodes = "nodes" in known.given
-    path = (one for one in layers.REMOTE if of_nodes or one not in layers.OF_NODES or _is_client(entry, one))
+    path = (one for one in layers.REMOTE if _in_question(one, entry, known))
     # Servers of one's own are bought with as many drives as the raw capacity takes: that is a size, no ceiling.
     own = entry.family == "software" and "unit_usable_bytes" not in known.given
     return (*path, *requests, *names, *(() if own else (layers.CAPACITY,)))
 
 
-def _is_client(entry: Storage, layer: layers.Layer) -> bool:
-    return entry.family == "client" and layer in (layers.CLIENT, layers.CLIENT_WRITES)
+def _in_question(layer: layers.Layer, entry: Storage, known: Known) -> bool:
+    """Requirement lines and plain numbers may say nothing about nodes or GPUs: then these are not judged."""
+    if layer is layers.HOST_LINK:
+        return "nodes" in known.given and "gpus_per_node" in known.given
+    if layer in (layers.CLIENT, layers.CLIENT_WRITES) and entry.family == "client":
+        return True
+    return "nodes" in known.given or layer not in layers.OF_NODES
 
 
 def _shown_only(entry: Storage, client: Storage | None) -> frozenset[layers.Layer]:

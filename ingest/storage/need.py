@@ -208,4 +208,8 @@ def _conditions(largest: Mapping[str, Requirement]) -> dict[str, Given]:
         "io_bytes": conditions.io_size,
         "requests_in_flight_per_node": conditions.threads,
     }
-    return {name: Given(value, origin="user", note=note) for name, value in named.items() if value}
+    return {
+        name: Given(check_value(name, value, f"{read.id}: {name}"), origin="user", note=note)
+        for name, value in named.items()
+        if value is not None
+    }

@@ -78,8 +78,8 @@ METADATA_PARTS = {
 
 
 def _fields(entry: Storage, names: dict[str, str]) -> dict[str, Given]:
-    values: dict[str, Value | None] = {quantity: getattr(entry, field) for field, quantity in names.items()}
-    return {quantity: from_catalog(value) for quantity, value in values.items() if value is not None}
+    values: list[tuple[str, Value | None]] = [(quantity, getattr(entry, field)) for field, quantity in names.items()]
+    return {quantity: from_catalog(value) for quantity, value in values if value is not None}
 
 
 def known_of(entry: Storage, client: Storage | None, protection: Storage | None, need: Need) -> Known:
