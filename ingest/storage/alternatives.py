@@ -91,7 +91,7 @@ def ways(known: Known, streams: bool | None) -> list[dict[str, Any]]:
 
 def _with_copies(known: Known, copies: str) -> Known | None:
     """The same quantities with one copy of the data set, or one for each node; None where the nodes are not known."""
-    if "nodes" not in known.given or "dataset_bytes" not in known.given:
+    if "nodes" not in known.given or not {"dataset_bytes"} & {*known.given, *known.steps}:
         return None
     number = known.given["nodes"].value if copies == "nodes" else 1
     own = Given(number, note="one copy for each node" if copies == "nodes" else "the nodes share one copy")

@@ -35,7 +35,13 @@ CLIENT = Layer(
     "protocol client", "read_bandwidth_needed", "clients_read_ceiling", "client_headroom", "say --client and --nodes"
 )
 NVME = Layer("node NVMe", "read_bandwidth_needed", "nvme_read_ceiling", "nvme_headroom", "say --node and --nodes")
-READS = Layer("system reads", "read_bandwidth_needed", "units_read_ceiling", "units_read_headroom", "no read rate is published")
+READS = Layer(
+    "system reads",
+    "read_bandwidth_needed",
+    "units_read_ceiling",
+    "units_read_headroom",
+    "that of the system; --set unit_read_bandwidth=RATE",
+)
 NIC_WRITES = Layer(
     "storage NIC, writes", "write_bandwidth_needed", "nics_read_ceiling", "nic_write_headroom", "say --node and --nodes"
 )
@@ -43,26 +49,46 @@ CLIENT_WRITES = Layer(
     "protocol client, writes", "write_bandwidth_needed", "clients_write_ceiling", "client_write_headroom", "say --client"
 )
 WRITES = Layer(
-    "system writes", "write_bandwidth_needed", "units_write_ceiling", "units_write_headroom", "no write rate is published"
+    "system writes",
+    "write_bandwidth_needed",
+    "units_write_ceiling",
+    "units_write_headroom",
+    "that of the system; --set unit_write_bandwidth=RATE",
 )
 REQUESTS = Layer(
-    "requests", "io_per_second_needed", "units_requests_ceiling", "requests_headroom", "no rate of requests is published"
+    "requests",
+    "io_per_second_needed",
+    "units_requests_ceiling",
+    "requests_headroom",
+    "that of the system; --set unit_io_per_second=N",
 )
 OPENS = Layer(
-    "metadata, opens", "opens_per_second_needed", "units_opens_ceiling", "opens_headroom", "no rate of opens is published"
+    "metadata, opens",
+    "opens_per_second_needed",
+    "units_opens_ceiling",
+    "opens_headroom",
+    "that of the system; --set unit_opens_per_second=N",
 )
 CREATES = Layer(
-    "metadata, creates", "creates_per_second_needed", "units_creates_ceiling", "creates_headroom", "no rate is published"
+    "metadata, creates",
+    "creates_per_second_needed",
+    "units_creates_ceiling",
+    "creates_headroom",
+    "that of the system; --set unit_creates_per_second=N",
 )
 METADATA_SERVERS = Layer(
     "metadata servers",
     "metadata_servers_required",
     "metadata_servers_max",
     "metadata_servers_headroom",
-    "their number is not limited in print",
+    "no limit is published; --set metadata_servers_max=N",
 )
 CAPACITY = Layer(
-    "capacity", "required_usable_bytes", "units_usable_bytes", "capacity_headroom", "no usable capacity is published"
+    "capacity",
+    "required_usable_bytes",
+    "units_usable_bytes",
+    "capacity_headroom",
+    "that of the system; --set unit_usable_bytes=SIZE",
 )
 NVME_WRITES = Layer(
     "node NVMe, writes", "write_bandwidth_needed", "nvme_write_ceiling", "nvme_write_headroom", "say --node and --nodes"
@@ -148,7 +174,7 @@ def _judged(known: Known, layers: Iterable[Layer], shown_only: frozenset[Layer])
         try:
             ceiling, headroom = known.value(layer.ceiling), known.value(layer.headroom)
         except MissingQuantity as error:
-            yield Judged(layer, need, None, None, why=f"{error.name} is not known: {layer.supply}")
+            yield Judged(layer, need, None, None, why=f"{error.name.replace('_', ' ')} is not known: {layer.supply}")
             continue
         yield Judged(layer, need, ceiling, headroom, layer in shown_only)
 

@@ -158,7 +158,7 @@ def _decoded(answer: Estimate) -> dict[str, Given]:
     encodings = answer.model.encodings
     chosen = encodings.get(asked) or next(iter(encodings.values()), None)
     found = {
-        "dataset_bytes": answer.model.dataset_bytes,
+        "dataset_bytes": answer.model.dataset_bytes if _data_set(answer) else None,
         "decoded_sample_bytes": chosen.decoded if chosen else None,
         "decode_samples_per_second_per_core": chosen.decode_rate if chosen else None,
     }

@@ -102,7 +102,9 @@ def known_of(entry: Storage, client: Storage | None, protection: Storage | None,
     if entry.family == "drive" and need.given.get("nvme_read_bandwidth_per_node", Given(0)).origin != "user":
         # The drives in question take the place of those that the node usually has.
         known.given.pop("nvme_read_bandwidth_per_node", None)
-    if entry.family == "drive" and "required_usable_bytes" not in known.given and "dataset_bytes" in known.given:
+    # Another encoding or size of the samples makes another data set.
+    _choose_first(known, "dataset_bytes", ("bytes_of_samples",))
+    if entry.family == "drive" and "required_usable_bytes" not in known.given and _is_known(known, "dataset_bytes"):
         # Local drives serve only what has been staged on them.
         known.choose("required_usable_bytes", "dataset_bytes")
     for name, source in need.computed.items():
