@@ -94,13 +94,18 @@ def parts_of(requirement: Requirement, others: Sequence[Requirement]) -> tuple[R
     for read in reads:
         for write in writes:
             if abs(solve("mixed_bandwidth", _two_rates(read, write)) / requirement.value - 1) < 1e-6:
-                return _during(read, requirement), _during(write, requirement)
+                duration = requirement.conditions.duration or _longest(read, write)
+                return _lasting(read, duration), _lasting(write, duration)
     raise NotTestable("no read line and write line of the plan add up to it, so nobody knows how much of each to ask for")
 
 
-def _during(part: Requirement, whole: Requirement) -> Requirement:
+def _longest(*lines: Requirement) -> float:
+    return max(line.conditions.duration or USUAL_SECONDS for line in lines)
+
+
+def _lasting(part: Requirement, duration: float) -> Requirement:
     """A part of a mixed test, for as long as the whole lasts."""
-    return replace(part, conditions=replace(part.conditions, duration=whole.conditions.duration or part.conditions.duration))
+    return replace(part, conditions=replace(part.conditions, duration=duration))
 
 
 def _two_rates(read: Requirement, write: Requirement) -> Mapping[str, Num]:

@@ -44,7 +44,7 @@ def read(text: str, path: str) -> list[Run] | None:
     for job in jobs:
         groups.setdefault(str(job.get("jobname")), []).append(job)
     loads = tuple(_load(name, group, shared, f"{path}: {name}") for name, group in groups.items())
-    named = _TEST.match(loads[0].name)
+    named = [match[0] for load in loads if (match := _TEST.match(load.name))]
     return [Run("fio", path, named[0] if named else "", loads, str(found["fio version"]).removeprefix("fio-"))]
 
 
