@@ -36,7 +36,7 @@ def _row(one: Fit) -> tuple[str, ...]:
 
     units = one.results.get("units_required")
     least = "at least " if any(line.startswith("units_required") for line in one.answer.warnings) else ""
-    counted = "" if units is None else f"{least}{units.value:,.0f} × {one.entry.scaling_unit}"
+    counted = "" if units is None else f"{least}{display(units.value, '1')} × {one.entry.scaling_unit}"
     rates = (shown("read_bandwidth_available"), shown("write_bandwidth_available"), counted, shown("raw_bytes"))
     return (one.entry.id, one.entry.family, FITS[one.fits], one.bottleneck, _percent(one.headroom), *rates)
 

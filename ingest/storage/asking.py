@@ -102,13 +102,7 @@ def read_plan(path: Path) -> list[Requirement]:
     if path.suffix.lower() in (".yaml", ".yml"):
         raise UsageError(f"'{path}' is a site, expected the JSON of `ingest plan {path} -o plan.json`")
     try:
-        raw = path.read_bytes() if path.stat().st_size <= MOST_BYTES else None
-    except OSError as error:
-        raise IngestError(f"{path}: cannot be read: {error.strerror}") from None
-    if raw is None:
-        raise IngestError(f"{path}: larger than {MOST_BYTES:,} bytes, expected the JSON of `ingest plan`")
-    try:
-        data = json.loads(raw)
+        data = json.loads(_content(path))
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 1)
         raise IngestError(f"{path}:{line}: no whole JSON ({brief(str(error))}), expected what `ingest plan` wrote") from None
@@ -117,6 +111,20 @@ def read_plan(path: Path) -> list[Requirement]:
         found = ", ".join(list(data)[:4]) if isinstance(data, dict) else type(data).__name__
         raise IngestError(f"{path}: found {brief(found)}, expected schema 'ingest/1' and a list 'requirements'")
     return [_line(path, number, line) for number, line in enumerate(lines, start=1)]
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a plan; a device or a pipe would never end."""
+    if path.exists() and not path.is_file():
+        raise IngestError(f"{path}: is no file, expected the JSON of `ingest plan`")
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise IngestError(f"{path}: cannot be read: {error.strerror}") from None
+    if len(raw) > MOST_BYTES:
+        raise IngestError(f"{path}: larger than {MOST_BYTES:,} bytes, expected the JSON of `ingest plan`")
+    return raw
 
 
 def _line(path: Path, number: int, line: Any) -> Requirement:

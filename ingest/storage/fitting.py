@@ -9,7 +9,7 @@ from typing import Any
 from ingest.answer import Answer, Known
 from ingest.catalog.records import STORAGE_CLASSES, Storage
 from ingest.catalog.store import Catalog
-from ingest.errors import CatalogError, MissingQuantity, UsageError
+from ingest.errors import CatalogError, MissingQuantity, UsageError, brief
 from ingest.estimate import Quantity
 from ingest.formula import check_value, unit_of
 from ingest.storage import layers
@@ -59,7 +59,7 @@ def fit_need(
     entries = _entries(storage, catalog)
     other = catalog.get(Storage, client) if client is not None else None
     found = [_fit(entry, other, protection_of(entry, protection, catalog), need, units, catalog) for entry in entries]
-    return Fits(need, tuple(sorted(found, key=_order)), catalog, compared=ALL in storage or not storage)
+    return Fits(need, tuple(sorted(found, key=_order)), catalog, compared=ALL in storage)
 
 
 def _order(one: Fit) -> tuple[int, float, str]:
@@ -68,7 +68,7 @@ def _order(one: Fit) -> tuple[int, float, str]:
 
 
 def _entries(storage: Sequence[str], catalog: Catalog) -> list[Storage]:
-    names = list(dict.fromkeys(storage)) or [ALL]
+    names = list(dict.fromkeys(storage))
     if ALL not in names:
         found = [catalog.get(Storage, name) for name in names]
         for entry in found:
@@ -157,7 +157,7 @@ def _count_units(known: Known, need: Need, entry: Storage, units: float | None) 
         return size_units(known, need, entry, units)
     for part, name in (("clients_for_read", "read_bandwidth_needed"), ("clients_for_write", "write_bandwidth_needed")):
         if not need.asks(name):
-            known.given[part] = nothing(name)
+            known.given.setdefault(part, nothing(name))
     try:
         known.choose("units_required", "clients_required" if entry.family == "client" else "local_drives_required")
     except MissingQuantity as error:
@@ -249,6 +249,8 @@ def fit(
     need = need_of(plan, options, question, catalog)
     names = [storage] if isinstance(storage, (str, Path)) else list(storage)
     listed = [part for name in names for part in str(name).split(",") if part]
+    if not listed:
+        raise UsageError(f"--storage: found {brief(str(storage))}, expected ids with commas between, or all")
     counted = None if units is None else check_value("units", _number(units, "units"), "--units")
     return fit_need(need, listed, catalog, client, protection, counted)
 

@@ -195,7 +195,7 @@ def size_units(known: Known, need: Need, entry: Storage, asked: float | None) ->
     unknown = _settle(known, need, {part: name for part, name in PARTS.items() if part not in elsewhere})
     for part in elsewhere:
         why = "metadata servers open and create files" if apart else "what a run has shown is no limit to count by"
-        known.given[part] = Given(0, grade="zero", note=why)
+        known.given.setdefault(part, Given(0, grade="zero", note=why))
     if apart:
         _settle(known, need, METADATA_PARTS)
     if asked is not None:
@@ -219,7 +219,7 @@ def _settle(known: Known, need: Need, parts: Mapping[str, str]) -> list[str]:
     unknown = []
     for part, name in parts.items():
         if not _asked(known, need, name):
-            known.given[part] = nothing(name)
+            known.given.setdefault(part, nothing(name))
         elif not _is_known(known, part):
             unknown.append(part.removeprefix("units_for_"))
             known.given[part] = Given(0, grade="zero", note="not counted: the rate of one unit is not known")

@@ -337,12 +337,19 @@ def test_larger_requests_are_never_slower(small, more):
     assert rates[0] <= rates[1] <= 40e9
 
 
+def test_a_count_given_by_name_wins():
+    assert value(one(**MONEY, storage="ddn-ai400x2", set={"units_for_write": 9}), "units_required") == 9
+    assert value(one(read_bandwidth="90 GB/s", storage="ddn-ai400x2", set={"units_for_write": 9}), "units_required") == 9
+
+
 # refusals
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"storage": ","}, "--storage: found ',', expected ids"),
+        ({"storage": []}, "--storage: found"),
         ({"storage": "lustr"}, "unknown storage 'lustr'.*did you mean 'lustre'"),
         ({"client": "nfs-tpc"}, "did you mean 'nfs-tcp'"),
         ({"protection": "lustre"}, "--protection: lustre is no protection scheme, expected one of prot-"),

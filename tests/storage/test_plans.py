@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 import ingest
-from ingest.catalog.store import Catalog
 from ingest.errors import IngestError, UsageError
 from ingest.requirement import Conditions, Requirement
 from ingest.storage.asking import read_plan
@@ -67,6 +66,17 @@ def test_a_missing_plan_and_a_site_are_refused():
         ingest.fit(PLANS / "site.yaml", storage="lustre")
 
 
+def test_what_never_ends_or_is_too_large_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("ingest.storage.asking.MOST_BYTES", 1000)
+    large = tmp_path / "large.json"
+    large.write_bytes(b" " * 1001)
+    with pytest.raises(IngestError, match=r"larger than 1,000 bytes"):
+        ingest.fit(large, storage="lustre")
+    for endless in ("/dev/zero", tmp_path):
+        with pytest.raises(IngestError, match="is no file, expected the JSON"):
+            ingest.fit(endless, storage="lustre")
+
+
 def test_lines_become_one_need_and_the_largest_counts():
     need = from_requirements(read_plan(PLANS / "whole.json"))
     found = {name: item.value for name, item in need.given.items()}
@@ -109,8 +119,7 @@ def test_a_plan_beside_a_model_is_refused():
 
 
 def test_a_plan_on_a_node_judges_the_node_too():
-    found = ingest.fit(PLANS / "whole.json", node="dgx-h100", storage="weka-1c", catalogs=()).results["weka-1c"]
+    found = ingest.fit(PLANS / "whole.json", node="dgx-h100", storage="weka-1c").results["weka-1c"]
     named = {one.layer.name: one for one in found.layers}
     assert named["storage NIC"].ceiling == 128 * 80e9
     assert named["protocol client"].ceiling < 128 * 36.25e9
-    assert Catalog() is not None
