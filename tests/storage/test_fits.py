@@ -393,6 +393,22 @@ def test_a_protection_that_does_not_exist_names_the_file(write_entry):
         ingest.fit(capacity="1 PB", storage="mine", catalogs=write_entry("storage", "mine", text))
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name: mine\nfamily: magic\nscaling_unit: wand\n", "family: found 'magic', expected one of client"),
+        ("name: mine\nfamily: software\nscaling_unit: a\nprotections: [prot-rep33]\n", "unknown storage 'prot-rep33'"),
+    ],
+)
+def test_check_finds_a_wrong_class_and_a_scheme_that_is_not_there(write_entry, text, message):
+    (problem,) = ingest.catalog.check(write_entry("storage", "mine", text)).problems
+    assert message in problem
+
+
+def test_show_names_the_protection_schemes():
+    assert ingest.catalog.show("ceph", kind="storage").words["protections"].startswith("prot-rep3, prot-ec-2-1")
+
+
 def test_a_system_of_the_users_own_is_judged(write_entry):
     rate = "{value: 20, unit: GB/s, source: recalled, grade: measured}"
     folder = write_entry("storage", "mine", f"name: mine\nfamily: system\nscaling_unit: box\nread_bandwidth: {rate}\n")
