@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.acceptance.folder import sha256, write_folder
 from ingest.acceptance.harmless import checked_host
 from ingest.acceptance.lines import requirements_of, site_name
-from ingest.acceptance.loads import NotTestable, Setting, implied_by, kind_of, loads_of
+from ingest.acceptance.loads import NotTestable, Setting, assumed_for, implied_by, kind_of, loads_of
 from ingest.acceptance.readme import readme
 from ingest.acceptance.records import DATA, METADATA, SCALES, TOOLS, AcceptanceTest
 from ingest.errors import IngestError, UsageError, nearest
@@ -80,7 +80,7 @@ class Acceptance:
             "tests": [_listed(test) for test in self.tests],
             "untested": dict(self.untested),
             "requirements": [line.to_dict() for line in self.requirements],
-            "assumptions": [_assumed(self.setting)],
+            "assumptions": [_memory_assumed(self.setting), *_conditions_assumed(self.tests)],
             "warnings": list(self.warnings),
         }
 
@@ -198,6 +198,7 @@ def _test(line: Requirement, lines: Sequence[Requirement], tool: str, name: str,
         loads=loads,
         repeats=setting.repeats,
         allowed_deviation=setting.allowed_deviation,
+        assumed=assumed_for(line),
         implied={name: value for load in loads for name, value in implied_by(load).items()},
     )
     parameters = writer.parameters(line, loads, setting) if hasattr(writer, "parameters") else {}
@@ -234,7 +235,7 @@ def _listed(test: AcceptanceTest) -> dict[str, Any]:
     return {**listed, "loads": [asdict(load) for load in test.loads], "files": hashes}
 
 
-def _assumed(setting: Setting) -> dict[str, Any]:
+def _memory_assumed(setting: Setting) -> dict[str, Any]:
     return {
         "name": "client_memory_bytes",
         "value": setting.client_memory,
@@ -242,3 +243,18 @@ def _assumed(setting: Setting) -> dict[str, Any]:
         "grade": "assumed",
         "why": "main memory of one client; it decides the size of the data set that reads come from (--client-memory)",
     }
+
+
+def _conditions_assumed(tests: Sequence[AcceptanceTest]) -> list[dict[str, Any]]:
+    units = {"threads": "1/node", "io_size": "B", "duration": "s"}
+    open_ones = {(test.requirement, name): value for test in tests for name, value in test.assumed.items()}
+    return [
+        {
+            "name": f"{requirement}: {name}",
+            "value": value,
+            "unit": units[name],
+            "grade": "assumed",
+            "why": f"the conditions of {requirement} leave it open",
+        }
+        for (requirement, name), value in open_ones.items()
+    ]

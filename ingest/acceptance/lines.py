@@ -29,7 +29,10 @@ def requirements_of(path: str | Path) -> list[Requirement]:
     Raises:
         IngestError: no such file, no JSON, no requirements in it, or a line that cannot be understood.
     """
-    found = _planned(Path(path)).get("requirements")
+    plan = _planned(Path(path))
+    if "scenarios" in plan:
+        raise IngestError(f"{path}: found several scenarios, expected the plan of one")
+    found = plan.get("requirements")
     if not isinstance(found, list) or not found:
         raise IngestError(f"{path}: found no 'requirements', expected what `ingest plan SITE.yaml -o plan.json` writes")
     lines = [_line(item, f"{path}: requirements[{number}]") for number, item in enumerate(found)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import ingest.formulas.acceptance  # noqa: F401  registers the formulas
 from ingest.acceptance.records import DATA, METADATA, Load
@@ -12,8 +13,10 @@ from ingest.formula import LEAVES, solve
 from ingest.requirement import Conditions, Requirement
 from ingest.units import physical
 
-#: Where a requirement says nothing about its duration.
+#: Where a requirement says nothing; what is taken from here is listed among the assumptions of its tests.
 USUAL_SECONDS = 1800
+USUAL_THREADS = 8
+USUAL_REQUEST = 2**20
 METADATA_SECONDS = 60
 #: On one machine: a rehearsal of the job files, some seconds and megabytes each.
 REHEARSAL_SECONDS = 2
@@ -78,6 +81,8 @@ def loads_of(requirement: Requirement, others: Sequence[Requirement], name: str,
     kind = kind_of(requirement)
     if not kind or requirement.value <= 0:
         raise NotTestable(_why_not(requirement))
+    if not requirement.conditions.clients:
+        raise NotTestable("its conditions name no clients")
     if kind == "mixed":
         return tuple(_load(part, f"{name}.{kind_of(part)}", setting) for part in parts_of(requirement, others))
     return (_load(requirement, name, setting),)
@@ -95,7 +100,11 @@ def parts_of(requirement: Requirement, others: Sequence[Requirement]) -> tuple[R
         for write in writes:
             if abs(solve("mixed_bandwidth", _two_rates(read, write)) / requirement.value - 1) < 1e-6:
                 duration = requirement.conditions.duration or _longest(read, write)
-                return _lasting(read, duration), _lasting(write, duration)
+                clients = requirement.conditions.clients
+                return _together(read, clients, duration), _together(write, clients, duration)
+    for line in (*reads, *writes):
+        if line.value == requirement.value:
+            raise NotTestable(f"it asks for no more than {line.id}, whose tests show it")
     raise NotTestable("no read line and write line of the plan add up to it, so nobody knows how much of each to ask for")
 
 
@@ -103,9 +112,9 @@ def _longest(*lines: Requirement) -> float:
     return max(line.conditions.duration or USUAL_SECONDS for line in lines)
 
 
-def _lasting(part: Requirement, duration: float) -> Requirement:
-    """A part of a mixed test, for as long as the whole lasts."""
-    return replace(part, conditions=replace(part.conditions, duration=duration))
+def _together(part: Requirement, clients: int | None, duration: float) -> Requirement:
+    """A part of a mixed test: on all its clients, for as long as the whole lasts."""
+    return replace(part, conditions=replace(part.conditions, clients=clients, duration=duration))
 
 
 def _two_rates(read: Requirement, write: Requirement) -> Mapping[str, Num]:
@@ -115,18 +124,16 @@ def _two_rates(read: Requirement, write: Requirement) -> Mapping[str, Num]:
 def _why_not(requirement: Requirement) -> str:
     if requirement.value <= 0:
         return "it has no value yet"
+    if "hold" in requirement.conditions.operation:
+        return "capacity is counted, not timed: compare it with what the empty system reports"
     if physical(requirement.unit) == "B":
-        return "capacity is counted, not timed: compare the usable bytes that the system reports when empty"
+        return "it is an amount, not a rate: show it by other evidence"
     operation = requirement.conditions.operation or "nothing"
     return f"no tool times {operation} in {requirement.unit}: show it by other evidence"
 
 
 def _load(requirement: Requirement, name: str, setting: Setting) -> Load:
     conditions = requirement.conditions
-    needed = ("clients", "threads", "io_size") if physical(requirement.unit) == "B/s" else ("clients", "threads")
-    missing = [word for word in needed if not getattr(conditions, word)]
-    if missing:
-        raise NotTestable(f"its conditions lack {', '.join(missing)}")
     given = given_for(requirement, setting)
     data = physical(requirement.unit) == "B/s"
     operation = kind_of(requirement)
@@ -160,7 +167,7 @@ def _dataset(given: Mapping[str, Num], setting: Setting) -> int:
 def given_for(requirement: Requirement, setting: Setting) -> dict[str, Num]:
     """What the formulas of `ingest.formulas.acceptance` need to know about a requirement."""
     conditions = requirement.conditions
-    threads = conditions.threads or 1
+    threads = conditions.threads or USUAL_THREADS
     given: dict[str, Num] = {
         "clients_under_test": conditions.clients or 1,
         "threads_per_client": min(threads, REHEARSAL_THREADS) if setting.rehearsal else threads,
@@ -168,10 +175,11 @@ def given_for(requirement: Requirement, setting: Setting) -> dict[str, Num]:
         "client_memory_bytes": setting.client_memory,
     }
     given |= {name: LEAVES[name].default for name in LEAVES if LEAVES[name].default is not None}
-    if conditions.io_size:
-        given["requested_io_bytes"] = conditions.io_size
     if physical(requirement.unit) == "B/s":
-        given["required_bandwidth"] = _whole_rate(requirement)
+        given |= {
+            "required_bandwidth": _whole_rate(requirement),
+            "requested_io_bytes": conditions.io_size or USUAL_REQUEST,
+        }
     else:
         given |= {"required_file_rate": _whole_rate(requirement), "acceptance_seconds": METADATA_SECONDS}
     if setting.rehearsal:
@@ -193,6 +201,15 @@ def _whole_rate(requirement: Requirement) -> float:
             {"rate_per_client": requirement.value, "clients_under_test": requirement.conditions.clients or 1},
         )
     )
+
+
+def assumed_for(requirement: Requirement) -> dict[str, Any]:
+    """What the conditions of a requirement leave open, and what its tests take instead."""
+    conditions = requirement.conditions
+    usual = {"threads": USUAL_THREADS}
+    if physical(requirement.unit) == "B/s":
+        usual |= {"io_size": USUAL_REQUEST, "duration": USUAL_SECONDS}
+    return {name: value for name, value in usual.items() if getattr(conditions, name) is None}
 
 
 def implied_by(load: Load) -> dict[str, float]:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import ingest.formulas.acceptance  # noqa: F401  registers the formulas
 from ingest.acceptance.feeding import Fed, fed_by
 from ingest.acceptance.records import Observed
-from ingest.acceptance.trying import Trial, try_path
+from ingest.acceptance.trying import Trial, in_memory, try_path
+from ingest.axes import names_of
+from ingest.catalog.records import Gpu
 from ingest.catalog.store import Catalog
 from ingest.errors import UsageError
 from ingest.estimate import Quantity
@@ -61,7 +63,9 @@ class Measured:
         cached = (f"{self.path} refuses direct I/O: this was measured through the page cache, reads may come from memory",)
         amount = f"{display(self.trial.seconds, 's')} and {display(self.trial.bytes, 'B')}"
         short = (f"one machine, {amount}: caches of drives and servers may hold that much, and other clients were not there",)
-        return (() if self.direct else cached) + short
+        kind = in_memory(Path(self.path))
+        memory = (f"{self.path} is {kind}: this measures main memory, not storage",) if kind else ()
+        return memory + (() if self.direct else cached) + short
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of CONTRACT."""
@@ -132,7 +136,7 @@ def measure_storage(
         needed = display(trial.threads * trial.io_bytes, "B")
         raise UsageError(f"--size: found {display(trial.bytes, 'B')}, expected at least {needed}: one request for each thread")
     catalog = Catalog(catalogs)
-    gpus = [catalog.canonical("gpus", name) for name in ([*gpu] if not isinstance(gpu, str) else gpu.split(","))]
+    gpus = [catalog.get(Gpu, name).id for name in names_of(gpu)]
     read, write, direct = try_path(Path(path), trial)
     return Measured(str(path), trial, read, write, direct, fed_by(read.rate, gpus, catalogs), catalog)
 

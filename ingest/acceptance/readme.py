@@ -36,6 +36,13 @@ Linux clients: `sync; echo 3 > /proc/sys/vm/drop_caches` as root. The data set i
 clients, so no client can cache it; whether the servers can is for the offeror to state."""
 
 
+IMPLIED = {
+    "required_requests_per_second": "implied: {:,.0f} requests per second",
+    "requests_in_flight": "implied: {:,.0f} requests in flight",
+    "mean_latency_allowed": "implied: a mean latency of at most {:.3g} s",
+}
+
+
 def readme(
     site: str,
     setting: Setting,
@@ -93,18 +100,13 @@ def _conditions(test: AcceptanceTest, requirement: Requirement) -> Iterator[str]
             yield f"from at least {display(load.dataset_bytes, 'B')} of data"
     least = f"{test.allowed_deviation * 100:g} %"
     yield f"the median of {test.repeats} run(s) reaches the rate, none stays more than {least} below it"
+    for name, value in test.assumed.items():
+        yield f"{name.replace('_', ' ')}: {value:,}, because the requirement leaves it open"
     if test.parameters:
         yield "with " + ", ".join(f"{name} = {value:,}" for name, value in test.parameters.items())
     if requirement.conditions.fill:
         yield f"with {requirement.conditions.fill * 100:g} % of the capacity in use: fill it first"
     if requirement.conditions.cache:
         yield f"caches: {markdown(requirement.conditions.cache)}"
-    units = {"required_requests_per_second": "1/s", "requests_in_flight": "1", "mean_latency_allowed": "s"}
-    words = {
-        "required_requests_per_second": "requests",
-        "requests_in_flight": "requests in flight",
-        "mean_latency_allowed": "mean latency at most",
-    }
     for name, value in test.implied.items():
-        quantity = name.rpartition(".")[0]
-        yield f"implied {words[quantity]}: {display(value, units[quantity])}"
+        yield IMPLIED[name.rpartition(".")[0]].format(value)

@@ -59,6 +59,7 @@ class AcceptanceTest:
         allowed_deviation: share by which the worst run may stay below the threshold.
         parameters: what else the tool's own results must show.
         implied: requests per second, and mean latency at the queue depth.
+        assumed: conditions that the requirement leaves open -> what the test takes.
         files: path in the output folder -> content.
     """
 
@@ -74,6 +75,7 @@ class AcceptanceTest:
     allowed_deviation: float
     parameters: Mapping[str, Any] = field(default_factory=dict)
     implied: Mapping[str, float] = field(default_factory=dict)
+    assumed: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
 
 

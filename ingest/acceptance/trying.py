@@ -62,6 +62,22 @@ def try_path(path: Path, trial: Trial) -> tuple[Observed, Observed, bool]:
         return _fio(command, folder, "read"), write, direct
 
 
+def in_memory(path: Path) -> str:
+    """The type of the file system where it is one in main memory, such as `tmpfs`; else nothing.
+
+    >>> in_memory(Path("/nonexistent"))
+    ''
+    """
+    try:
+        real, mounts = path.resolve(), Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return ""
+    points = [(words[1].replace("\\040", " "), words[2]) for line in mounts if len(words := line.split()) > 2]
+    above = [(point, kind) for point, kind in points if real.is_relative_to(point)]
+    kind = max(above, key=lambda pair: len(pair[0]))[1] if above else ""
+    return kind if kind in ("tmpfs", "ramfs") else ""
+
+
 def _room(path: Path, trial: Trial) -> None:
     if not path.is_dir():
         found = "a file" if path.exists() else "nothing"

@@ -26,6 +26,7 @@ leaf(
 )
 leaf("smallest_fill_request", "B", "Requests in which test files are filled are at least this large.", default=1_048_576)
 leaf("acceptance_files_per_client", "file/node", "Files that the threads of one client read.", whole=True)
+leaf("fewest_metadata_files", "file/node", "Files of a client in a metadata test, or it is over at once.", default=1000)
 leaf("allowed_deviation", "1", "Share by which the worst repeat may stay below the requirement.", above=False, high=0.5)
 
 # What was measured
@@ -168,13 +169,13 @@ def written_bytes_per_client(required_bandwidth_per_client: Num, acceptance_seco
 
 
 @formula(unit="file/node", source="definition")
-def metadata_files(required_file_rate_per_client: Num, acceptance_seconds: Num) -> Num:
+def metadata_files(required_file_rate_per_client: Num, acceptance_seconds: Num, fewest_metadata_files: Num) -> Num:
     """Files that keep a client busy for the whole of a metadata test at the required rate.
 
-    >>> metadata_files(1562.5, 60)
-    93750
+    >>> metadata_files(1562.5, 60, 1000), metadata_files(0.02, 60, 1000)
+    (93750, 1000)
     """
-    return ceil(required_file_rate_per_client * acceptance_seconds)
+    return ceil(maximum(required_file_rate_per_client * acceptance_seconds, fewest_metadata_files))
 
 
 @formula(unit="file", source="definition")

@@ -88,9 +88,14 @@ def _judged(judged: Sequence[Judged]) -> tuple[tuple[str, ...], ...]:
     )
 
 
+def _rate(value: float, unit: str) -> str:
+    """A bare number per second says in its label what is counted."""
+    return display(value, "1") if unit == "1/s" else display(value, unit)
+
+
 def measured_page(answer: Measured) -> Page:
     """The page of `ingest measure-storage`: what the path gave, and what it could feed."""
-    rows = tuple((name.replace("_", " "), display(item.value, item.unit)) for name, item in answer.results.items())
+    rows = tuple((name.replace("_", " "), _rate(item.value, item.unit)) for name, item in answer.results.items())
     trial = answer.trial
     how = (
         f"{trial.threads} threads, {display(trial.io_bytes, 'B')} each, {display(trial.bytes, 'B')} of files",

@@ -12,9 +12,9 @@ StartTime           : Mon Jan  5 10:00:00 2026
 Path                : {target}/{test}.00000000
 FS                  : 9.1 PiB   Used FS: 12.1%   Inodes: 16.0 Mi   Used Inodes: 3.3%
 
-Options: 
+Options:
 api                 : POSIX
-apiVersion          : 
+apiVersion          :
 test filename       : {target}/{test}
 access              : file-per-process
 type                : independent
@@ -35,13 +35,13 @@ aggregate filesize  : 16 MiB
 stonewallingTime    : {seconds}
 stoneWallingWearOut : 0
 
-Results: 
+Results:
 
 access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter
 ------    ---------  ----       ----------  ---------- ---------  --------   --------   --------   --------   ----
 {noise}WARNING: Expected aggregate file size       = 16777216
 WARNING: Using actual aggregate bytes moved = 2306211840
-read      {mib:.2f}    8800.00    0.000227    {block_kib:.2f}    {xfer_kib:.2f}     0.000041   {took:.2f}       0.016000   {took:.2f}       0   
+read      {mib:.2f}  8800.00  0.000227  {block_kib:.2f}  {xfer_kib:.2f}  0.000041   {took:.2f}  0.016000  {took:.2f}  0
 
 Summary of all tests:
 Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs)
@@ -51,7 +51,7 @@ Finished            : Mon Jan  5 10:00:03 2026
 # Before 3.3 there were no columns for IOPS and latency.
 IOR_OLD = """IOR-3.2.1: MPI Coordinated Test of Parallel I/O
 Command line        : ior -F -C -o /x/{test} --posix.odirect
-Options: 
+Options:
 nodes               : 128
 tasks               : 256
 segments            : 1
@@ -59,7 +59,7 @@ ordering in a file  : random
 
 access    bw(MiB/s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter
 ------    ---------  ---------- ---------  --------   --------   --------   --------   ----
-read      2000.00    {block_kib}    128.00     0.000041   1800.00       0.016000   1800.01       0   
+read      2000.00    {block_kib}    128.00     0.000041   1800.00       0.016000   1800.01       0
 """
 
 
@@ -231,7 +231,7 @@ def elbencho_text(label, threads, rate, unit="MiB", elapsed="2.004s", block=1310
     """elbencho's results for people."""
     return f"""ISO DATE: 2026-01-05T10:00:00+0000
 LABEL: {label}
-COMMAND LINE: "elbencho" "-t" "{threads}" "-s" "4194304" "--direct" "-r" "-b" "{block}" "--rand" "--infloop" "--label" "{label}" 
+COMMAND LINE: "elbencho" "-t" "{threads}" "-s" "4194304" "--direct" "-r" "-b" "{block}" "--rand" "--infloop"
 
 OPERATION   RESULT TYPE         FIRST DONE   LAST DONE
 =========== ================    ==========   =========

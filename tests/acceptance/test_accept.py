@@ -113,6 +113,15 @@ def test_a_mixed_test_has_the_rates_of_its_parts(tmp_path):
     assert read.seconds == write.seconds
 
 
+def test_both_parts_of_a_mixed_test_run_on_all_its_clients(tmp_path):
+    """One job file runs on every client of the hosts file, also where the write line alone names fewer."""
+    made = ingest.accept(
+        plan(tmp_path, lambda found: line(found, "R-WRITE-01")["conditions"].update(clients=16)), tmp_path / "tests", tool="fio"
+    )
+    assert [load.clients for load in made.results["T-MIX-01-fio"].loads] == [128, 128]
+    assert [load.threshold for load in made.results["T-MIX-01-fio"].loads] == [128e6, 64e6]
+
+
 def test_a_mixed_line_that_no_lines_add_up_to_has_no_test(tmp_path):
     made = ingest.accept(plan(tmp_path, lambda found: line(found, "R-MIX-01").update(value=1e9)), tmp_path / "tests")
     assert "add up" in made.untested["R-MIX-01"]
@@ -301,11 +310,43 @@ def test_a_line_that_cannot_be_is_one_line(tmp_path, change, message):
     assert "\n" not in str(refused.value)
 
 
-def test_a_line_without_conditions_has_no_test(tmp_path):
+def test_what_conditions_leave_open_is_assumed_and_listed(tmp_path):
+    def change(found):
+        line(found, "R-WRITE-01")["conditions"] = {"operation": "write", "clients": 128}
+        line(found, "R-META-02")["conditions"] = {"operation": "create", "clients": 128}
+
+    made = ingest.accept(plan(tmp_path, change), tmp_path / "tests", tool="fio")
+    load = made.results["T-WRITE-01-fio"].loads[0]
+    assert (load.threads, load.io_bytes, load.seconds) == (8, 2**20, 1800)
+    assumed = {one["name"]: one["value"] for one in made.to_dict()["assumptions"]}
+    assert assumed["R-WRITE-01: io_size"] == 2**20
+    assert assumed["R-META-02: threads"] == 8
+    assert "R-READ-01: threads" not in assumed
+    assert "threads: 8, because the requirement leaves it open" in (tmp_path / "tests/README.md").read_text()
+
+
+def test_a_line_without_clients_has_no_test(tmp_path):
     made = ingest.accept(
         plan(tmp_path, lambda found: line(found, "R-READ-01").update(conditions={"operation": "read"})), tmp_path / "tests"
     )
-    assert made.untested["R-READ-01"] == "its conditions lack clients, threads, io_size"
+    assert made.untested["R-READ-01"] == "its conditions name no clients"
+
+
+def test_a_rate_of_every_client_is_one_of_all(tmp_path):
+    made = ingest.accept(plan(tmp_path, lambda found: line(found, "R-READ-01").update(unit="B/s/node")), tmp_path / "tests")
+    assert made.results["T-READ-01-fio"].loads[0].threshold == 128 * 128e6
+
+
+def test_the_larger_of_two_lines_needs_no_test_of_its_own(tmp_path):
+    made = ingest.accept(plan(tmp_path, lambda found: line(found, "R-MIX-01").update(value=128e6)), tmp_path / "tests")
+    assert made.untested["R-MIX-01"] == "it asks for no more than R-READ-01, whose tests show it"
+
+
+def test_a_small_rate_still_takes_a_while(tmp_path):
+    made = ingest.accept(
+        plan(tmp_path, lambda found: line(found, "R-META-02").update(value=0.5)), tmp_path / "tests", tool="fio"
+    )
+    assert "nrfiles=500\n" in made.results["T-META-02-fio"].files["fio/T-META-02-fio.fio"]
 
 
 def test_a_line_without_a_value_has_no_test(tmp_path):
@@ -317,7 +358,7 @@ def test_hosts_are_checked_and_copied(tmp_path):
     (tmp_path / "hosts").write_text("node1\nnode2,8765\n")
     ingest.accept(plan(tmp_path), tmp_path / "tests", hosts=tmp_path / "hosts")
     assert (tmp_path / "tests" / "hosts.txt").read_text() == "node1\nnode2,8765\n"
-    with pytest.raises(IngestError, match="--hosts: .*cannot be read: No such file"):
+    with pytest.raises(IngestError, match=r"--hosts: .*cannot be read: No such file"):
         ingest.accept(plan(tmp_path), tmp_path / "other", hosts=tmp_path / "nothing")
     (tmp_path / "hosts").write_text("node1;reboot\n")
     with pytest.raises(IngestError, match="expected a host name"):

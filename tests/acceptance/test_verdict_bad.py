@@ -67,7 +67,7 @@ def test_what_else_lies_in_a_folder_is_named_and_does_not_stop(tests, tmp_path):
 
 
 def test_a_missing_result_is_one_line(tests, tmp_path):
-    with pytest.raises(IngestError, match="nothing.json: cannot be read: No such file"):
+    with pytest.raises(IngestError, match=r"nothing\.json: cannot be read: No such file"):
         ingest.verdict(tests, tmp_path / "nothing.json")
 
 

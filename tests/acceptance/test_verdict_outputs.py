@@ -68,7 +68,7 @@ def test_another_ior_run_does_not_count(made, judge, options, why):
     assert why in found[1]
 
 
-def test_old_versions_of_ior_have_fewer_columns(made):
+def test_old_versions_of_ior_have_fewer_columns():
     run = ior.read(IOR_OLD.format(test="T-READ-01-ior", block_kib=8192), "x")[0]
     assert run.loads[0].rate == 2000 * MIB
     assert run.loads[0].seconds == 1800
