@@ -16,8 +16,8 @@ leaf("data_units", "1", "Parts that carry data: the k of k+m; 1 for copies.", wh
 leaf("redundancy_units", "1", "Parts that carry redundancy: the m of k+m; the further copies.", above=False, whole=True)
 leaf("filesystem_efficiency", "1", "Share of the protected capacity that the file system leaves to data.", high=1, default=1)
 leaf("fill_limit", "1", "Share of the capacity that may be filled.", high=1)
-leaf("storage_servers", "1", "Servers that share the data.", whole=True, default=1)
-leaf("failed_servers", "1", "Servers that may be down while the data still fit.", above=False, whole=True, default=0)
+leaf("servers_left", "1", "Servers that must hold the data after the failures to be survived.", whole=True, default=1)
+leaf("failed_servers", "1", "Further servers, which may be down while the data still fit.", above=False, whole=True, default=0)
 
 # Drives
 leaf("drive_bytes", "B", "Raw capacity of one drive.")
@@ -58,13 +58,13 @@ def write_amplification(data_units: Num, redundancy_units: Num) -> Num:
 
 
 @formula(unit="1", source="definition")
-def surviving_share(storage_servers: Num, failed_servers: Num) -> Num:
-    """Share of the servers that is left after the failures to be survived.
+def surviving_share(servers_left: Num, failed_servers: Num) -> Num:
+    """Share of all servers that is left after the failures to be survived: (n − f) ÷ n, with n − f given.
 
-    >>> surviving_share(10, 1)
+    >>> surviving_share(9, 1)
     0.9
     """
-    return (storage_servers - failed_servers) / storage_servers
+    return servers_left / (servers_left + failed_servers)
 
 
 @formula(unit="B", source="definition")

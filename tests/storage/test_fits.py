@@ -119,7 +119,7 @@ def test_another_protection_scheme_can_be_asked_for():
 
 def test_failed_servers_leave_less_room():
     plain = value(one(capacity="10 PB", storage="ceph"), "raw_bytes")
-    survivors = value(one(capacity="10 PB", storage="ceph", set={"storage_servers": 10, "failed_servers": 1}), "raw_bytes")
+    survivors = value(one(capacity="10 PB", storage="ceph", set={"servers_left": 9, "failed_servers": 1}), "raw_bytes")
     assert survivors == pytest.approx(plain / 0.9)
 
 
@@ -323,9 +323,12 @@ def test_more_headroom_never_flips_a_fit_to_a_misfit(need, name, more, units, ra
     capacity=st.floats(1, 1e20),
     name=st.sampled_from([entry.id for entry in CATALOG.all(Storage) if entry.family in ("protection", "system", "software")]),
     fill=st.floats(0.01, 1),
+    left=st.integers(1, 100),
+    failed=st.integers(0, 100),
 )
-def test_raw_is_never_less_than_usable(capacity, name, fill):
-    found = one(capacity=capacity, storage=name, set={"fill_limit": fill}).results
+def test_raw_is_never_less_than_usable(capacity, name, fill, left, failed):
+    chosen = {"fill_limit": fill, "servers_left": left, "failed_servers": failed}
+    found = one(capacity=capacity, storage=name, set=chosen).results
     assert "raw_bytes" not in found or found["raw_bytes"].value >= found["usable_bytes"].value
 
 
