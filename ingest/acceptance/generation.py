@@ -160,7 +160,7 @@ def _tests(lines: Sequence[Requirement], tools: Sequence[str], setting: Setting)
     for line in lines:
         able = [name for name in tools if kind_of(line) in ABLE[name]]
         try:
-            made = [_test(line, lines, name, writer, setting) for name in able for writer in _writers(name, setting)]
+            made = [_test(line, lines, name, writer, setting) for name in able for writer in _writers(name, line, setting)]
         except NotTestable as why:
             untested[line.id] = str(why)
             continue
@@ -178,8 +178,14 @@ def _no_tool(line: Requirement, lines: Sequence[Requirement], tools: Sequence[st
     return f"{', '.join(tools)} cannot time it, another tool can"
 
 
-def _writers(tool: str, setting: Setting) -> tuple[str, ...]:
-    """MLPerf Storage has no small twin: its least data set is half a terabyte for each accelerator."""
+def _writers(tool: str, line: Requirement, setting: Setting) -> tuple[str, ...]:
+    """Which modules write tests of a tool.
+
+    DLIO reads as a training does, not as a restart or a copy; MLPerf Storage has no small twin: its least data set is half
+    a terabyte for each accelerator.
+    """
+    if tool == "dlio" and "sequential" in line.conditions.pattern:
+        return ()
     return tuple(name for name in WRITERS.get(tool, (tool,)) if name != "mlperf" or not setting.rehearsal)
 
 

@@ -207,7 +207,7 @@ def _judge(test: AcceptanceTest, runs: Sequence[Run], refused: Sequence[str]) ->
     lowest = solve("worst_rate_allowed", {"required_rate": load.threshold, "allowed_deviation": test.allowed_deviation})
     scored = [run.judged for run in runs if run.judged]
     if median < load.threshold:
-        return _judged(test, FAIL, load, median, f"median of {len(runs)} below the requirement")
+        return _judged(test, FAIL, load, median, f"{_runs(len(runs))} below the requirement")
     if worst < lowest:
         return _judged(
             test, FAIL, load, median, f"worst run {display(worst, load.unit)}, more than {test.allowed_deviation:.0%} below"
@@ -216,7 +216,11 @@ def _judge(test: AcceptanceTest, runs: Sequence[Run], refused: Sequence[str]) ->
         return _judged(test, FAIL, load, median, f"the tool itself calls {scored.count('fail')} of {len(runs)} runs failed")
     if len(runs) < test.repeats:
         return _judged(test, NOT_TESTED, load, median, f"{len(runs)} of {test.repeats} runs")
-    return _judged(test, PASS, load, median, f"{len(runs)} runs")
+    return _judged(test, PASS, load, median, _runs(len(runs)))
+
+
+def _runs(count: int) -> str:
+    return "one run" if count == 1 else f"median of {count} runs"
 
 
 def _measured(test: AcceptanceTest, load: Load, runs: Sequence[Run]) -> tuple[float, float]:

@@ -81,11 +81,15 @@ def _judged(judged: Sequence[Judged]) -> tuple[tuple[str, ...], ...]:
             one.priority,
             "" if one.measured is None else display(one.measured, one.unit),
             display(one.required, one.unit) if one.required else "",
-            "" if one.margin is None else f"{one.margin * 100:+.3g} %",
+            "" if one.margin is None else _margin(one.margin),
             one.why,
         )
         for one in judged
     )
+
+
+def _margin(share: float) -> str:
+    return f"{share * 100:+,.0f} %" if share >= 1 else f"{share * 100:+.3g} %"
 
 
 def _rate(value: float, unit: str) -> str:

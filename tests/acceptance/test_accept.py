@@ -143,6 +143,13 @@ def test_dlio_gets_only_keys_that_it_reads_and_a_rate_that_passes_at_its_utiliza
     assert data["num_files_train"] >= 500 * 128 * reader["batch_size"]
 
 
+def test_dlio_does_not_test_what_no_training_reads(tmp_path):
+    made = ingest.accept(
+        plan(tmp_path, lambda found: line(found, "R-READ-01")["conditions"].update(pattern="sequential")), tmp_path / "tests"
+    )
+    assert {test.tool for test in made.tests if test.requirement == "R-READ-01"} == {"fio", "ior", "elbencho"}
+
+
 def test_mlpstorage_is_asked_with_its_own_arithmetic(tmp_path):
     def change(found):
         line(found, "R-READ-01").update(value=103.0e9)
