@@ -72,16 +72,28 @@ def _replace(target: Path, building: Path, occupied: bool) -> None:
     _keep_what_others_wrote(target, building)
     old = building.with_name(f"{building.name}.old")
     os.replace(target, old)
-    os.replace(building, target)
+    try:
+        os.replace(building, target)
+    except OSError:
+        os.replace(old, target)
+        raise
     shutil.rmtree(old, ignore_errors=True)
 
 
 def _keep_what_others_wrote(target: Path, building: Path) -> None:
-    """Results, hosts files and notes stay; only what the earlier call listed in its sums is replaced."""
+    """Results, hosts files and notes come along; only what the earlier call listed in its sums is replaced."""
     listed = {line.split("  ", 1)[-1] for line in (target / "SHA256SUMS").read_text(encoding="utf-8").splitlines()}
     for path in sorted(target.rglob("*")):
         name = path.relative_to(target)
         if path.is_dir() and not path.is_symlink():
             (building / name).mkdir(exist_ok=True)
         elif str(name) not in {*listed, "SHA256SUMS"} and not (building / name).exists():
-            os.replace(path, building / name)
+            _link(path, building / name)
+
+
+def _link(path: Path, other: Path) -> None:
+    """A second name for a file, or a copy where the file system has no such thing: the first one stays until the end."""
+    try:
+        os.link(path, other, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(path, other, follow_symlinks=False)

@@ -20,7 +20,8 @@ FULL = """Each test proves one requirement line. Run the scripts on the driver, 
 STEPS = """1. Check the files: `sha256sum -c SHA256SUMS`.
 2. Say where: `export TARGET=/path/on/the/storage RESULTS=$PWD/results`.
 3. Run the scripts below. Change nothing in the job files: `ingest verdict` compares their hashes and what really ran.
-4. `ingest verdict . results`"""
+4. `ingest verdict . results`
+5. Remove the test files: the folders named after the tests, and those that the clients' servers were started in."""
 
 CLIENTS = """On every client, for fio, in a folder of its own (for shared files: in one folder that all see):
 
@@ -28,8 +29,9 @@ CLIENTS = """On every client, for fio, in a folder of its own (for shared files:
 mkdir -p "$TARGET/$(hostname -s)" && cd "$TARGET/$(hostname -s)" && fio --server
 ```
 
-Write the clients into `hosts.txt`, one per line. For IOR, mdtest and DLIO the same file tells MPI where to start. For
-elbencho start `elbencho --service` on every client.
+Write the clients into `hosts.txt`, one per line; a test on fewer clients takes the first of them. For IOR, mdtest and
+DLIO the same file tells MPI where to start; `LAUNCH='srun -N16 --ntasks-per-node=8'` replaces `mpirun`. For elbencho
+start `elbencho --service` on every client.
 
 Before each read test, drop the caches of clients and servers, or read back on other clients than those that wrote. On
 Linux clients: `sync; echo 3 > /proc/sys/vm/drop_caches` as root. The data set is at least five times the memory of all

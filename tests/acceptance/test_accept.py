@@ -307,6 +307,7 @@ def test_a_foreign_plan_is_one_line(tmp_path, content, message):
         ({"conditions": {"operation": "read", "clients": 1.5}}, "clients: found 1.5, expected a whole number"),
         ({"conditions": []}, "found no|expected an object"),
         ({"id": "r-read-02"}, "found the id 'R-READ-02' twice"),
+        ({"id": "WRITE-01"}, "found the id 'R-WRITE-01' twice"),
     ],
 )
 def test_a_line_that_cannot_be_is_one_line(tmp_path, change, message):
@@ -387,6 +388,23 @@ def test_a_script_without_its_clients_stops_at_once(tmp_path, hosts):
     assert done.returncode == 2
     assert "hosts file" in done.stderr
     assert "expected 128" in done.stderr
+
+
+def test_a_test_on_fewer_clients_takes_the_first_of_the_list(tmp_path):
+    def change(found):
+        line(found, "R-READ-01")["conditions"].update(clients=2)
+
+    ingest.accept(plan(tmp_path, change), tmp_path / "tests", tool="ior")
+    (tmp_path / "tests" / "hosts.txt").write_text("one\n\ntwo\nthree\n")
+    subprocess.run(
+        ["sh", tmp_path / "tests/ior/T-READ-01-ior.sh"],
+        env={**os.environ, "TARGET": str(tmp_path), "LAUNCH": "true"},
+        capture_output=True,
+        check=True,
+    )
+    assert (tmp_path / "tests/results/T-READ-01-ior.hosts").read_text() == "one\ntwo\n"
+    answer = ingest.verdict(tmp_path / "tests", tmp_path / "tests/results")
+    assert {os.path.basename(name) for name in answer.refused} == {f"T-READ-01-ior.run{run}.txt" for run in (1, 2, 3)}
 
 
 def test_a_rehearsal_never_uses_a_folder_that_is_there(tmp_path):

@@ -90,6 +90,13 @@ def test_a_run_with_errors_does_not_count(copied):
     assert len(answer.refused) == 1
 
 
+def test_an_old_fio_prints_kibibytes_alone(copied):
+    path = spoil(copied, "T-READ-01-fio", lambda found: found)
+    new = fio.read(path.read_text(), "x")[0].loads[0].rate
+    path = spoil(copied, "T-READ-01-fio", lambda found: [job["read"].pop("bw_bytes") for job in found["jobs"]])
+    assert fio.read(path.read_text(), "x")[0].loads[0].rate == pytest.approx(new, rel=1e-4)
+
+
 def test_another_block_size_does_not_count(copied):
     """What ran is told by what was moved, whatever the options say."""
 

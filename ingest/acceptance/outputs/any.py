@@ -6,15 +6,18 @@ import re
 from importlib import import_module
 from pathlib import Path
 
-from ingest.acceptance.lines import MOST_BYTES
 from ingest.acceptance.records import Run
 from ingest.errors import IngestError
 
+#: a driver of thousands of clients writes some kilobytes for every thread
+MOST_BYTES = 2**30
 READERS = ("fio", "ior", "mdtest", "elbencho", "dlio")
 
 
 #: what tools write beside their results
-COMPANIONS = re.compile(r"(dlio\.log|\d+_output\.json|\d+_per_epoch_stats\.json|iostat\.json|.*metadata\.json)|.*\.(log|err)")
+COMPANIONS = re.compile(
+    r"(dlio\.log|\d+_output\.json|\d+_per_epoch_stats\.json|iostat\.json|.*metadata\.json)|.*\.(log|err|hosts)"
+)
 
 
 def is_companion(path: Path) -> bool:
