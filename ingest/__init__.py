@@ -15,20 +15,43 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ingest import catalog
+    from ingest.acceptance.generation import accept
+    from ingest.acceptance.judging import verdict
+    from ingest.acceptance.measuring import measure_storage
     from ingest.api import bw, explain, sweep, validate
     from ingest.checkpointing import checkpoint
     from ingest.corpus.measuring import measure
     from ingest.holding import memory
     from ingest.modelling import model
+    from ingest.storage.fitting import fit
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "bw", "catalog", "checkpoint", "explain", "measure", "memory", "model", "sweep", "validate"]
+__all__ = [
+    "__version__",
+    "accept",
+    "bw",
+    "catalog",
+    "checkpoint",
+    "explain",
+    "fit",
+    "measure",
+    "measure_storage",
+    "memory",
+    "model",
+    "sweep",
+    "validate",
+    "verdict",
+]
 #: functions that live outside `ingest.api`, so that each command imports only what it needs
 _PLACES = {
+    "accept": "ingest.acceptance.generation",
     "checkpoint": "ingest.checkpointing",
+    "fit": "ingest.storage.fitting",
     "measure": "ingest.corpus.measuring",
+    "measure_storage": "ingest.acceptance.measuring",
     "memory": "ingest.holding",
     "model": "ingest.modelling",
+    "verdict": "ingest.acceptance.judging",
 }
 
 

@@ -121,7 +121,8 @@ def _of_text(asked: Question, model: Model | None) -> dict[str, Given]:
         raise UsageError(f"--bytes-per-token: {what}, expected how many tokens that is: --set tokens_per_sample=8192")
     known = {"bytes_per_token": ratio.value, "tokens_per_sample": length}
     low, high = (
-        None if end is None else solve("text_sample_bytes", {**known, "bytes_per_token": end}) for end in (ratio.low, ratio.high)
+        None if end is None else solve("text_sample_bytes", {**known, "bytes_per_token": end})
+        for end in (ratio.low, ratio.high)
     )
     note = ratio.note or "text is read, as the user said"
     return {"sample_bytes": Given(solve("text_sample_bytes", known), low, high, "user", note=note)}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.reading import read_yaml
-from ingest.catalog.records import KINDS, Encoding, Entry, Gpu, Model, Node, Value
+from ingest.catalog.records import KINDS, STORAGE_CLASSES, Encoding, Entry, Gpu, Model, Node, Storage, Value
 from ingest.catalog.schema import read_sources
 from ingest.catalog.store import Catalog
 from ingest.catalog.template import template
@@ -72,7 +72,8 @@ class Shown:
     def words(self) -> dict[str, str]:
         """The fields that are text."""
         named = {name: getattr(self.entry, name) for name in self.entry.shapes if name != "name"}
-        return {name: item for name, item in named.items() if isinstance(item, str) and item}
+        listed = {"protections": ", ".join(self.entry.protections)} if isinstance(self.entry, Storage) else {}
+        return {name: item for name, item in {**named, **listed}.items() if isinstance(item, str) and item}
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON: values in base units."""
@@ -222,6 +223,12 @@ def _check_references(catalog: Catalog, entry: Entry) -> None:
         catalog.referred(Node, entry.usual_node, by=entry.path)
     elif isinstance(entry, Node):
         catalog.referred(Gpu, entry.gpu, by=entry.path)
+    elif isinstance(entry, Storage):
+        if entry.family not in STORAGE_CLASSES:
+            known = ", ".join(STORAGE_CLASSES)
+            raise IngestError(f"{entry.path}: family: found '{entry.family}', expected one of {known}")
+        for name in entry.protections:
+            catalog.referred(Storage, name, by=entry.path)
 
 
 def path(*, catalogs: Folders = ()) -> tuple[Path, ...]:

@@ -124,12 +124,14 @@ class Encoding(Record):
         decoded: bytes that the host hands to the GPU.
         touched: bytes read where a whole file is read for a crop.
         samples_per_file: samples in one file.
+        decode_rate: samples that one CPU core decodes each second.
     """
 
     stored: Value | None = value("B/sample")
     decoded: Value | None = value("B/sample")
     touched: Value | None = value("B/sample")
     samples_per_file: Value | None = value("sample/file")
+    decode_rate: Value | None = value("sample/s")
     note: str = text()
 
 
@@ -202,20 +204,63 @@ class Node(Entry):
     nvme_write_bandwidth: Value | None = value("B/s/node", zero=True)
 
 
+#: What an entry of storage is; each class answers another question of `fit`.
+STORAGE_CLASSES = ("client", "system", "software", "drive", "protection", "guidance")
+
+
 class Storage(Entry):
-    """A protocol, client, drive, protection scheme, appliance or whole system."""
+    """A protocol or client, a system, software, a local drive, a protection scheme, or a vendor's guidance.
+
+    Attributes:
+        family: the class, one of `STORAGE_CLASSES`.
+        scaling_unit: what one more of it is: a client, an appliance, a server, a drive.
+        consistency, failover, metadata: how the system behaves, in words.
+        protections: ids of the protection schemes that it offers; the first one is its default.
+        client_read_bandwidth: of one client node; `gpu_read_bandwidth` where each GPU has a path of its own, and
+            `nic_efficiency` where the client fills its NICs to a known share.
+        read_bandwidth: of one unit; `..._by_model` as measured with that model's data set.
+        opens_per_second_shown: opened in a run whose aim was another; more may be possible.
+        files_max: of one metadata server.
+        reference_io_bytes: size of the requests at which the bandwidths were measured.
+        data_units, redundancy_units: k and m of k+m; copies are 1+m.
+        fixed: `yes` where it is one whole site that cannot be bought twice.
+    """
 
     kind: ClassVar[str] = "storage"
     family: str = text(required=True)
     scaling_unit: str = text(required=True)
+    fixed: str = text()
+    consistency: str = text()
+    failover: str = text()
+    metadata: str = text()
+    protections: tuple[str, ...] = texts()
     client_read_bandwidth: Value | None = value("B/s")
     client_write_bandwidth: Value | None = value("B/s")
+    client_read_bandwidth_by_model: Mapping[str, Value] = values("B/s")
+    gpu_read_bandwidth: Value | None = value("B/s")
+    nic_efficiency: Value | None = value("1")
     read_bandwidth: Value | None = value("B/s")
     write_bandwidth: Value | None = value("B/s")
+    read_bandwidth_by_model: Mapping[str, Value] = values("B/s")
     io_per_second: Value | None = value("1/s")
+    opens_per_second: Value | None = value("1/s")
+    opens_per_second_shown: Value | None = value("1/s")
+    creates_per_second: Value | None = value("1/s")
     raw_bytes: Value | None = value("B")
     usable_bytes: Value | None = value("B")
     usable_fraction: Value | None = value("1")
+    filesystem_efficiency: Value | None = value("1")
+    fill_limit: Value | None = value("1")
+    data_units: Value | None = value("1")
+    redundancy_units: Value | None = value("1")
+    tolerated_failures: Value | None = value("1", zero=True)
+    files_max: Value | None = value("1")
+    metadata_servers_max: Value | None = value("1")
+    creates_per_metadata_server: Value | None = value("1/s")
+    opens_per_metadata_server: Value | None = value("1/s")
+    request_latency: Value | None = value("s")
+    reference_io_bytes: Value | None = value("B")
+    link_bandwidth: Value | None = value("B/s")
 
 
 class Protocol(Entry):

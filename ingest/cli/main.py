@@ -18,6 +18,10 @@ COMMANDS = {
     "checkpoint": "How big, how fast, how often: checkpoints, their waste and their restart.",
     "memory": "Model states in GPU memory, and the GPUs and nodes that hold them.",
     "measure": "Bytes per token, tokens and sizes of your own corpus.",
+    "fit": "Which storage systems feed a need, where the bottleneck is, and how many units it takes.",
+    "accept": "Write acceptance tests from the requirement lines of a plan.",
+    "verdict": "Judge results of acceptance tests: pass, fail or not tested.",
+    "measure-storage": "Time a path at hand, and say which models it could feed.",
     "explain": "Explain one quantity of `bw`, down to the datasheet.",
     "sweep": "Many scenarios at once, over any quantity.",
     "catalog": "List, show, check and add models, GPUs, nodes and storage.",
@@ -34,7 +38,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"ingest.cli.{cmd_name}").command
+        command: click.Command = import_module(f"ingest.cli.{cmd_name.replace('-', '_')}").command
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:

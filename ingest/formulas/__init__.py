@@ -1,27 +1,41 @@
 """PHYSICS: pure one-expression functions. Importing this package registers them all."""
 
 from ingest.formulas import (
+    acceptance,
     bandwidth,
+    benchmark_data,
     checkpoint,
     corpus,
+    delivery,
+    headroom,
     interval,
     memory,
+    metadata,
     quantities,
     samples,
     sampling,
+    staging,
+    storage,
     throughput,
     transformer,
 )
 
 __all__ = [
+    "acceptance",
     "bandwidth",
+    "benchmark_data",
     "checkpoint",
     "corpus",
+    "delivery",
+    "headroom",
     "interval",
     "memory",
+    "metadata",
     "quantities",
     "samples",
     "sampling",
+    "staging",
+    "storage",
     "throughput",
     "transformer",
 ]

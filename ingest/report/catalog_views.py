@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ingest.catalog.records import KINDS
+from ingest.catalog.records import KINDS, Storage
 from ingest.report.page import Page, Section
 from ingest.units import display
 
@@ -14,8 +14,13 @@ if TYPE_CHECKING:
 
 def list_page(found: Listing) -> Page:
     """The page of `ingest catalog list`."""
-    columns = ("kind", "id", "name", "missing")
+    columns: tuple[str, ...] = ("kind", "id", "name", "missing")
+    table: tuple[tuple[str, ...], ...]
     table = tuple((entry.kind, entry.id, entry.name, ", ".join(entry.missing)) for entry in found.entries)
+    if found.kind == Storage.kind:
+        columns = (*columns, "class")
+        classes = [entry.family for entry in found.entries if isinstance(entry, Storage)]
+        table = tuple((*row, word) for row, word in zip(table, classes, strict=True))
     # Of one kind, the title says which.
     first = 1 if found.kind in KINDS else 0
     rows = tuple(row[first:] for row in table)

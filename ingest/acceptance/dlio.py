@@ -1,0 +1,135 @@
+"""DLIO: a workload of the plan's own, whose emulated accelerators need exactly the required rate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import ingest.formulas.benchmark_data  # noqa: F401  registers the formulas
+from ingest.acceptance.harmless import comment
+from ingest.acceptance.loads import Setting, given_for
+from ingest.acceptance.records import Load
+from ingest.acceptance.script import launch, script
+from ingest.errors import IngestError, nearest
+from ingest.expression import Num
+from ingest.formula import solve
+from ingest.requirement import Requirement
+
+#: PyPI's 2.0.0 is older and knows other keys; this is the state of the repository that the keys were read from.
+VERSION = "2.0.0+e1919d7"
+BATCH = 8
+#: One sample in each file, large enough that opens do not decide.
+RECORD_BYTES = {"full": 128 * 2**20, "1node": 128 * 2**10}
+REHEARSAL_FILES, REHEARSAL_EPOCHS = 256, 2
+
+
+def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, str]:
+    """The workload file and the scripts of a test."""
+    import yaml
+
+    load, given = loads[0], _given(requirement, loads[0], setting)
+    workload = _workload(load, given, setting)
+    check_keys(workload)
+    text = comment(f"{ident}: {requirement.statement}") + "\n" + yaml.safe_dump(workload, sort_keys=False)
+    run = f'$LAUNCH dlio_benchmark workload={ident} {{}} ++hydra.run.dir="{{}}" --config-dir="$here"'
+    making = "++workload.workflow.generate_data=True ++workload.workflow.train=False"
+    lines = [
+        "" if setting.rehearsal else 'cd "$TARGET"',
+        launch(load.clients, 1, setting.rehearsal),
+        run.format(making, "$TARGET/making"),
+        f"for run in $(seq {setting.repeats}); do",
+        "  " + run.format("++workload.workflow.train=True", f"$RESULTS/{ident}.run$run"),
+        "done",
+    ]
+    return {
+        f"dlio/workload/{ident}.yaml": text,
+        f"dlio/{ident}.sh": script(ident, load.clients, setting.rehearsal, filter(None, lines)),
+    }
+
+
+def parameters(requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, Any]:
+    """What a summary must show, and the bytes of a record, which DLIO's summary does not tell."""
+    load, given = loads[0], _given(requirement, loads[0], setting)
+    workload = _workload(load, given, setting)
+    return {
+        "num_accelerators": load.clients,
+        "num_files_train": workload["dataset"]["num_files_train"],
+        "num_samples_per_file": 1,
+        "epochs": workload["train"]["epochs"],
+        "record_length_bytes": RECORD_BYTES[setting.scale],
+    }
+
+
+def check_keys(workload: Mapping[str, Any]) -> None:
+    """Refuse a workload with a key that DLIO would ignore.
+
+    >>> check_keys({"dataset": {"record_length": 1}})
+    Traceback (most recent call last):
+    ...
+    ingest.errors.IngestError: DLIO does not read 'dataset.record_length'; did you mean 'dataset.record_length_bytes'?
+
+    Raises:
+        IngestError: such a key, and the nearest one that it reads.
+    """
+    known = known_keys()
+    for key in _keys(workload, ""):
+        if key not in known:
+            raise IngestError(f"DLIO does not read '{key}'{nearest(key, known)}")
+
+
+@cache
+def known_keys() -> tuple[str, ...]:
+    """Every key that DLIO reads from a workload file."""
+    import yaml
+
+    listed = yaml.safe_load((files("ingest.acceptance") / "dlio_keys.yaml").read_text(encoding="utf-8"))
+    return tuple(listed["keys"])
+
+
+def _keys(part: Mapping[str, Any], above: str) -> Iterator[str]:
+    for name, value in part.items():
+        if isinstance(value, dict):
+            yield from _keys(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}"
+
+
+def _given(requirement: Requirement, load: Load, setting: Setting) -> dict[str, Num]:
+    given = given_for(requirement, setting)
+    return given | {
+        "required_bandwidth": load.threshold,
+        "benchmark_host_memory": setting.client_memory,
+        "benchmark_hosts": load.clients,
+        "benchmark_accelerators": load.clients,
+        "benchmark_batch": BATCH,
+        "benchmark_record_bytes": RECORD_BYTES[setting.scale],
+        "benchmark_samples_per_file": 1,
+    }
+
+
+def _workload(load: Load, given: Mapping[str, Num], setting: Setting) -> dict[str, Any]:
+    count = REHEARSAL_FILES if setting.rehearsal else int(solve("benchmark_files_up", given))
+    epochs = REHEARSAL_EPOCHS if setting.rehearsal else int(solve("epochs_for_duration", {**given, "benchmark_files": count}))
+    return {
+        "model": {"name": "acceptance", "type": "cnn"},
+        "framework": "pytorch",
+        "workflow": {"generate_data": False, "train": True, "checkpoint": False},
+        "dataset": {
+            "data_folder": "data",
+            "format": "npz",
+            "num_files_train": count,
+            "num_samples_per_file": 1,
+            "record_length_bytes": RECORD_BYTES[setting.scale],
+        },
+        "reader": {
+            "data_loader": "pytorch",
+            "batch_size": BATCH,
+            "read_threads": load.threads,
+            "file_shuffle": "seed",
+            "sample_shuffle": "seed",
+        },
+        "train": {"epochs": epochs, "computation_time": float(solve("emulated_step_seconds", given))},
+        "metric": {"au": given["accepted_utilization"]},
+    }

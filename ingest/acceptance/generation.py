@@ -1,0 +1,266 @@
+"""`ingest accept`: runnable acceptance tests from requirement lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ingest.acceptance.folder import sha256, write_folder
+from ingest.acceptance.harmless import checked_host
+from ingest.acceptance.lines import requirements_of, site_name
+from ingest.acceptance.loads import NotTestable, Setting, assumed_for, implied_by, kind_of, loads_of
+from ingest.acceptance.readme import readme
+from ingest.acceptance.records import DATA, METADATA, SCALES, TOOLS, AcceptanceTest
+from ingest.errors import IngestError, UsageError, nearest
+from ingest.formula import check_value
+from ingest.requirement import Requirement
+from ingest.units import parse
+
+if TYPE_CHECKING:
+    import pandas
+
+#: which tool times what
+ABLE = {
+    "fio": (*DATA, "mixed", *METADATA),
+    "ior": DATA,
+    "mdtest": METADATA,
+    "elbencho": DATA,
+    "dlio": ("read",),
+}
+
+#: the modules that write the tests of a tool
+WRITERS = {"dlio": ("dlio", "mlperf")}
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """The tests of one folder.
+
+    Attributes:
+        site: name of the site.
+        folder: where they were written.
+        setting: what they have in common.
+        tests: in the order of the requirements.
+        untested: requirement id -> why no performance test shows it.
+        requirements: the lines they came from.
+    """
+
+    site: str
+    folder: str
+    setting: Setting
+    tests: tuple[AcceptanceTest, ...]
+    untested: Mapping[str, str]
+    requirements: tuple[Requirement, ...]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Mandatory requirements that no performance test shows."""
+        mandatory = {line.id for line in self.requirements if line.priority == "mandatory"}
+        return tuple(f"{ident}: no performance test: {why}" for ident, why in self.untested.items() if ident in mandatory)
+
+    @property
+    def results(self) -> Mapping[str, AcceptanceTest]:
+        """The tests by id."""
+        return {test.id: test for test in self.tests}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of CONTRACT, and the manifest `tests.json`."""
+        from ingest import __version__
+
+        return {
+            "schema": "ingest/1",
+            "command": "accept",
+            "version": __version__,
+            "site": self.site,
+            "scale": self.setting.scale,
+            "tests": [_listed(test) for test in self.tests],
+            "untested": dict(self.untested),
+            "requirements": [line.to_dict() for line in self.requirements],
+            "assumptions": [_memory_assumed(self.setting), *_conditions_assumed(self.tests)],
+            "warnings": list(self.warnings),
+        }
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per test and load."""
+        import pandas
+
+        rows = [{"test": test.id, "tool": test.tool, **asdict(load)} for test in self.tests for load in test.loads]
+        return pandas.DataFrame(rows)
+
+
+def accept(
+    plan: str | Path,
+    folder: str | Path,
+    *,
+    tool: str | Sequence[str] | None = None,
+    scale: str = "full",
+    hosts: str | Path | None = None,
+    client_memory: str | float = "2 TiB",
+    repeats: int | str | None = None,
+    allowed_deviation: str | float = 0.05,
+    force: bool = False,
+) -> Acceptance:
+    """Write acceptance tests for the requirement lines of a plan.
+
+    Args:
+        plan: what `ingest plan SITE.yaml -o plan.json` writes.
+        folder: new or empty.
+        tool: one or several of `fio`, `ior`, `mdtest`, `elbencho`, `dlio`; all of them by default.
+        scale: `full`, or `1node` for a rehearsal on one machine.
+        hosts: file with one client per line, copied into the folder.
+        client_memory: main memory of one client; reads come from five times as much.
+        repeats: of each test; three, or one in a rehearsal.
+        allowed_deviation: share by which the worst repeat may stay below the requirement.
+        force: replace what an earlier call wrote into the folder.
+
+    Raises:
+        UsageError: an unknown tool or scale, or a folder that holds something.
+        IngestError: a plan that cannot be understood, a missing hosts file, a folder that cannot be written.
+    """
+    _among("--scale", scale, SCALES)
+    tools = [tool] if isinstance(tool, str) else list(tool or TOOLS)
+    for name in tools:
+        _among("--tool", name, TOOLS)
+    setting = Setting(
+        scale=scale,
+        client_memory=check_value("client_memory_bytes", parse(client_memory, "B", "--client-memory"), "--client-memory"),
+        repeats=_repeats(repeats, scale),
+        allowed_deviation=check_value(
+            "allowed_deviation", parse(allowed_deviation, "1", "--allowed-deviation"), "--allowed-deviation"
+        ),
+    )
+    lines = requirements_of(plan)
+    tests, untested = _tests(lines, tools, setting)
+    made = Acceptance(site_name(plan), str(folder), setting, tuple(tests), untested, tuple(lines))
+    write_folder(Path(folder), _files(made, _hosts(hosts)), force)
+    return made
+
+
+def _among(option: str, found: str, known: Iterable[str]) -> None:
+    if found not in known:
+        raise UsageError(f"{option}: found '{found}', expected one of {', '.join(known)}{nearest(found, known)}")
+
+
+def _repeats(written: int | str | None, scale: str) -> int:
+    if written is None:
+        return 1 if scale == "1node" else 3
+    found = parse(written, "1", "--repeats")
+    if found != int(found) or not 1 <= found <= 100:
+        raise UsageError(f"--repeats: found {written}, expected a whole number from 1 to 100")
+    return int(found)
+
+
+def _tests(lines: Sequence[Requirement], tools: Sequence[str], setting: Setting) -> tuple[list[AcceptanceTest], dict[str, str]]:
+    tests: list[AcceptanceTest] = []
+    untested: dict[str, str] = {}
+    for line in lines:
+        able = [name for name in tools if kind_of(line) in ABLE[name]]
+        try:
+            made = [_test(line, lines, name, writer, setting) for name in able for writer in _writers(name, line, setting)]
+        except NotTestable as why:
+            untested[line.id] = str(why)
+            continue
+        tests += made
+        if not made:
+            untested[line.id] = _no_tool(line, lines, tools, setting)
+    return tests, untested
+
+
+def _no_tool(line: Requirement, lines: Sequence[Requirement], tools: Sequence[str], setting: Setting) -> str:
+    try:
+        loads_of(line, lines, line.id, setting)
+    except NotTestable as why:
+        return str(why)
+    return f"{', '.join(tools)} cannot time it, another tool can"
+
+
+def _writers(tool: str, line: Requirement, setting: Setting) -> tuple[str, ...]:
+    """Which modules write tests of a tool.
+
+    DLIO reads as a training does, not as a restart or a copy; MLPerf Storage has no small twin: its least data set is half
+    a terabyte for each accelerator.
+    """
+    if tool == "dlio" and "sequential" in line.conditions.pattern:
+        return ()
+    return tuple(name for name in WRITERS.get(tool, (tool,)) if name != "mlperf" or not setting.rehearsal)
+
+
+def _test(line: Requirement, lines: Sequence[Requirement], tool: str, name: str, setting: Setting) -> AcceptanceTest:
+    ident = f"T-{line.id.removeprefix('R-')}-{name}"
+    writer = import_module(f"ingest.acceptance.{name}")
+    loads = loads_of(line, lines, ident, setting)
+    made = AcceptanceTest(
+        id=ident,
+        requirement=line.id,
+        priority=line.priority,
+        statement=line.statement,
+        tool=tool,
+        version=writer.VERSION,
+        scale=setting.scale,
+        loads=loads,
+        repeats=setting.repeats,
+        allowed_deviation=setting.allowed_deviation,
+        assumed=assumed_for(line),
+        implied={name: value for load in loads for name, value in implied_by(load).items()},
+    )
+    parameters = writer.parameters(line, loads, setting) if hasattr(writer, "parameters") else {}
+    return replace(made, parameters=parameters, files=writer.job_files(ident, line, loads, setting))
+
+
+def _hosts(path: str | Path | None) -> str | None:
+    """The hosts file, checked line by line."""
+    if path is None:
+        return None
+    try:
+        lines = Path(path).read_text(encoding="utf-8").split()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise IngestError(f"--hosts: '{path}' cannot be read: {reason}, expected a file with one client per line") from None
+    if not lines:
+        raise IngestError(f"--hosts: '{path}' is empty, expected one client per line")
+    return "".join(checked_host(line, f"--hosts: {path}") + "\n" for line in lines)
+
+
+def _files(made: Acceptance, hosts: str | None) -> dict[str, str]:
+    files = {name: content for test in made.tests for name, content in test.files.items()}
+    if hosts is not None:
+        files["hosts.txt"] = hosts
+    files["README.md"] = readme(made.site, made.setting, made.tests, made.untested, made.requirements)
+    files["tests.json"] = json.dumps(made.to_dict(), indent=1, ensure_ascii=False) + "\n"
+    sums = "".join(f"{sha256(content.encode())}  {name}\n" for name, content in sorted(files.items()))
+    return {**files, "SHA256SUMS": sums}
+
+
+def _listed(test: AcceptanceTest) -> dict[str, Any]:
+    listed = {name: value for name, value in vars(test).items() if name not in ("loads", "files")}
+    hashes = {name: sha256(content.encode()) for name, content in test.files.items()}
+    return {**listed, "loads": [asdict(load) for load in test.loads], "files": hashes}
+
+
+def _memory_assumed(setting: Setting) -> dict[str, Any]:
+    return {
+        "name": "client_memory_bytes",
+        "value": setting.client_memory,
+        "unit": "B/node",
+        "grade": "assumed",
+        "why": "main memory of one client; it decides the size of the data set that reads come from (--client-memory)",
+    }
+
+
+def _conditions_assumed(tests: Sequence[AcceptanceTest]) -> list[dict[str, Any]]:
+    units = {"threads": "1/node", "io_size": "B", "duration": "s"}
+    open_ones = {(test.requirement, name): value for test in tests for name, value in test.assumed.items()}
+    return [
+        {
+            "name": f"{requirement}: {name}",
+            "value": value,
+            "unit": units[name],
+            "grade": "assumed",
+            "why": f"the conditions of {requirement} leave it open",
+        }
+        for (requirement, name), value in open_ones.items()
+    ]

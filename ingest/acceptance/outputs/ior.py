@@ -1,0 +1,110 @@
+"""IOR's text and its JSON; both print MiB/s."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import ingest.formulas.acceptance  # noqa: F401  registers the formulas
+from ingest.acceptance.outputs.numbers import number, rows, table
+from ingest.acceptance.records import Observed, Run
+from ingest.errors import IngestError
+from ingest.formula import solve
+
+_TEST = re.compile(r"T-[A-Za-z0-9_-]+-ior\b")
+#: IOR prints these among its results, also into its JSON, and prints a rate all the same.
+_ERROR = re.compile(r"^\s*(ERROR|ior ERROR|Abort\()", re.MULTILINE)
+_CHATTER = re.compile(r"^(WARNING|ERROR|ior ERROR|ior WARNING|Abort).*$", re.MULTILINE)
+
+
+def read(text: str, path: str) -> list[Run] | None:
+    """The runs in a result file, one per repetition; None where it is not IOR's.
+
+    Raises:
+        IngestError: IOR's, but cut off.
+    """
+    if re.search(r"^IOR-\S+: MPI Coordinated Test", text, re.MULTILINE):
+        return _from_text(text, path)
+    if re.search(r"\"Command line\": \"", text) and '"tests"' in text:
+        return _from_json(text, path)
+    return None
+
+
+def _from_text(text: str, path: str) -> list[Run]:
+    options = {name.strip(): value.strip() for name, value in re.findall(r"^([A-Za-z ]{2,22}?)\s*: (.*)$", text, re.MULTILINE)}
+    header = re.search(r"^access\s+bw\(MiB/s\).*$", text, re.MULTILINE)
+    lines = re.findall(r"^(?:read|write)\s+[\d.].*$", text[header.start() :], re.MULTILINE) if header else []
+    if header is None or not lines:
+        raise IngestError(f"{path}: found IOR's output without a result, expected the whole of it")
+    columns = header[0].split()
+    cells = [dict(zip(columns, line.split(), strict=False)) for line in lines if len(line.split()) == len(columns)]
+    results = [
+        {
+            "access": cell["access"],
+            "bwMiB": cell["bw(MiB/s)"],
+            "blockKiB": cell["block(KiB)"],
+            "xferKiB": cell["xfer(KiB)"],
+            "wrRdTime": cell["wr/rd(s)"],
+        }
+        for cell in cells
+    ]
+    if not results:
+        raise IngestError(f"{path}: found IOR's table cut off, expected {len(columns)} columns")
+    version = re.search(r"^IOR-(\S+):", text, re.MULTILINE)
+    return _runs(results, options, options.get("Command line", ""), version[1] if version else "", text, path)
+
+
+def _from_json(text: str, path: str) -> list[Run]:
+    try:
+        found = json.loads(_CHATTER.sub("", text))
+    except ValueError:
+        raise IngestError(f"{path}: found IOR's JSON cut off, expected all of it") from None
+    found = table(found, path)
+    tests = rows(found.get("tests"), f"{path}: tests")
+    if len(tests) != 1:
+        raise IngestError(f"{path}: found {len(tests)} tests in IOR's JSON, expected one")
+    results = [part for part in rows(tests[0].get("Results"), f"{path}: Results") if part.get("access") in ("read", "write")]
+    options = table(tests[0].get("Options"), f"{path}: Options")
+    if not results:
+        raise IngestError(f"{path}: found no result in IOR's JSON, expected at least one")
+    return _runs(results, options, str(found.get("Command line", "")), str(found.get("Version", "")), text, path)
+
+
+def _runs(
+    results: Sequence[Mapping[str, Any]], options: Mapping[str, Any], command: str, version: str, text: str, path: str
+) -> list[Run]:
+    named = _TEST.findall(command)
+    test = named[-1] if named else ""
+    errors = len(_ERROR.findall(text))
+    words = f"{errors} errors" if errors else ""
+    loads = [_observed(result, options, command, test, words, f"{path}: IOR") for result in results]
+    return [Run("ior", path, test, (load,), version) for load in loads]
+
+
+def _observed(
+    result: Mapping[str, Any], options: Mapping[str, Any], command: str, test: str, errors: str, where: str
+) -> Observed:
+    nodes = int(number(options.get("nodes", 1), f"{where}: nodes"))
+    tasks = int(number(options.get("tasks"), f"{where}: tasks"))
+    segments = number(options.get("segments", 1), f"{where}: segments")
+    sizes = {name: number(result.get(name), f"{where}: {name}") for name in ("blockKiB", "xferKiB")}
+    dataset = {"block_kibibytes": sizes["blockKiB"], "segments_of_a_task": segments, "tasks": tasks}
+    mebibytes = number(result.get("bwMiB"), f"{where}: bandwidth")
+    return Observed(
+        name=test,
+        operation=str(result["access"]),
+        rate=float(solve("bandwidth_from_mebibytes", {"reported_mebibytes_per_second": mebibytes})),
+        unit="B/s",
+        pattern="random" if options.get("ordering in a file") == "random" else "sequential",
+        io_bytes=float(solve("bytes_from_kibibytes", {"reported_kibibytes": sizes["xferKiB"]})),
+        clients=nodes,
+        threads=tasks,
+        seconds=number(result.get("wrRdTime"), f"{where}: wr/rd"),
+        dataset_bytes=float(solve("bytes_of_all_tasks", dataset)),
+        direct="--posix.odirect" in command or "useO_DIRECT=1" in command,
+        # Read back from another node, while each node has more than its memory.
+        cold=nodes > 1 and bool(re.search(r"(^| )-[A-Za-z]*[CZ]", command)),
+        errors=errors,
+    )

@@ -1,0 +1,49 @@
+"""Numbers out of result files, which may hold anything."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ingest.errors import IngestError, brief
+
+
+def number(found: object, where: str) -> float:
+    """A finite number, not negative.
+
+    >>> number("12.5", "iops"), number(3, "iops")
+    (12.5, 3.0)
+
+    Raises:
+        IngestError: anything else.
+    """
+    try:
+        value = float(found) if isinstance(found, (int, float, str)) and not isinstance(found, bool) else math.nan
+    except (ValueError, OverflowError):
+        value = math.nan
+    if not math.isfinite(value) or value < 0:
+        raise IngestError(f"{where}: found {brief(found)}, expected a number from 0")
+    return value
+
+
+def table(found: object, where: str) -> Mapping[str, Any]:
+    """A JSON object.
+
+    Raises:
+        IngestError: anything else.
+    """
+    if not isinstance(found, dict):
+        raise IngestError(f"{where}: found {brief(found)}, expected a JSON object")
+    return found
+
+
+def rows(found: object, where: str) -> list[Mapping[str, Any]]:
+    """A JSON list of objects.
+
+    Raises:
+        IngestError: anything else.
+    """
+    if not isinstance(found, list):
+        raise IngestError(f"{where}: found {brief(found)}, expected a list")
+    return [table(item, f"{where}[{position}]") for position, item in enumerate(found)]

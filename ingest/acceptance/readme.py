@@ -1,0 +1,114 @@
+"""The README of a folder of tests: what an operator does, test by test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+
+from ingest.acceptance.harmless import markdown
+from ingest.acceptance.loads import Setting
+from ingest.acceptance.records import AcceptanceTest, Load
+from ingest.requirement import Requirement
+from ingest.units import display
+
+REHEARSAL = """These are the scaled-down twins of the acceptance tests: a few seconds and megabytes on one machine. They show
+that tools, job files and result files work, and whether this machine gets its share of each requirement. They prove
+no requirement of the whole system."""
+
+FULL = """Each test proves one requirement line. Run the scripts on the driver, a machine that reaches every client."""
+
+STEPS = """1. Check the files: `sha256sum -c SHA256SUMS`.
+2. Say where: `export TARGET=/path/on/the/storage RESULTS=$PWD/results`.
+3. Run the scripts below. Change nothing in the job files: `ingest verdict` compares their hashes and what really ran.
+4. `ingest verdict . results`
+5. Remove the test files: the folders named after the tests, and those that the clients' servers were started in."""
+
+CLIENTS = """On every client, for fio, in a folder of its own (for shared files: in one folder that all see):
+
+```
+mkdir -p "$TARGET/$(hostname -s)" && cd "$TARGET/$(hostname -s)" && fio --server
+```
+
+Write the clients into `hosts.txt`, one per line; a test on fewer clients takes the first of them. For IOR, mdtest and
+DLIO the same file tells MPI where to start; `LAUNCH='srun -N16 --ntasks-per-node=8'` replaces `mpirun`. For elbencho
+start `elbencho --service` on every client.
+
+Before each read test, drop the caches of clients and servers, or read back on other clients than those that wrote. On
+Linux clients: `sync; echo 3 > /proc/sys/vm/drop_caches` as root. The data set is at least five times the memory of all
+clients, so no client can cache it; whether the servers can is for the offeror to state."""
+
+
+IMPLIED = {
+    "required_requests_per_second": "implied: {:,.0f} requests per second",
+    "requests_in_flight": "implied: {:,.0f} requests in flight",
+    "mean_latency_allowed": "implied: a mean latency of at most {:.3g} s",
+}
+
+
+def readme(
+    site: str,
+    setting: Setting,
+    tests: Sequence[AcceptanceTest],
+    untested: Mapping[str, str],
+    requirements: Sequence[Requirement],
+) -> str:
+    """The README as Markdown; texts from outside can be neither headings nor links."""
+    by_id = {line.id: line for line in requirements}
+    return "\n".join(_readme(site, setting, tests, untested, by_id)) + "\n"
+
+
+def _readme(
+    site: str,
+    setting: Setting,
+    tests: Sequence[AcceptanceTest],
+    untested: Mapping[str, str],
+    requirements: Mapping[str, Requirement],
+) -> Iterator[str]:
+    title = "Rehearsal of the acceptance tests" if setting.rehearsal else "Acceptance tests"
+    yield from (f"# {title}: {markdown(site)}", "", REHEARSAL if setting.rehearsal else FULL, "", STEPS)
+    if not setting.rehearsal:
+        yield from ("", "## Clients and caches", "", CLIENTS)
+    yield from ("", "## Tests", "", "| test | requirement | priority | tool | must reach | runs |", "|---|---|---|---|---|---|")
+    for test in tests:
+        must = ", ".join(_must(load, test) for load in test.loads)
+        tool = f"{test.tool} ≥ {test.version}"
+        yield f"| {test.id} | {test.requirement} | {test.priority} | {tool} | {must} | {test.repeats} |"
+    for test in tests:
+        yield from ("", f"### {test.id}", "", markdown(test.statement), "")
+        yield from (f"- {line}" for line in _conditions(test, requirements[test.requirement]))
+        yield from ("", "```", f"sh {_script(test)}", "```")
+    if untested:
+        yield from ("", "## Requirements without a performance test", "")
+        yield from (f"- {ident}: {markdown(requirements[ident].statement)} {markdown(why)}." for ident, why in untested.items())
+
+
+def _script(test: AcceptanceTest) -> str:
+    return next(name for name in test.files if PurePath(name).suffix == ".sh")
+
+
+def _must(load: Load, test: AcceptanceTest) -> str:
+    return (
+        f"{load.operation} {display(load.threshold, load.unit)}" if len(test.loads) > 1 else display(load.threshold, load.unit)
+    )
+
+
+def _conditions(test: AcceptanceTest, requirement: Requirement) -> Iterator[str]:
+    for load in test.loads:
+        size = f" of {display(load.io_bytes, 'B')}" if load.io_bytes else ""
+        yield f"{load.pattern} {load.operation}{size}, {load.clients:,} × {load.threads} threads, {load.files}".strip()
+        if load.seconds:
+            yield f"measured over {display(load.seconds, 's')}, after the ramp"
+        if load.dataset_bytes:
+            yield f"from at least {display(load.dataset_bytes, 'B')} of data"
+    least = f"{test.allowed_deviation * 100:g} %"
+    yield f"the median of {test.repeats} run(s) reaches the rate, none stays more than {least} below it"
+    for name, value in test.assumed.items():
+        yield f"{name.replace('_', ' ')}: {value:,}, because the requirement leaves it open"
+    if test.parameters:
+        yield "with " + ", ".join(f"{name} = {value:,}" for name, value in test.parameters.items())
+    if requirement.conditions.fill:
+        yield f"with {requirement.conditions.fill * 100:g} % of the capacity in use: fill it first"
+    if requirement.conditions.cache:
+        yield f"caches: {markdown(requirement.conditions.cache)}"
+    for name, value in test.implied.items():
+        yield IMPLIED[name.rpartition(".")[0]].format(value)

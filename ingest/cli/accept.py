@@ -1,0 +1,47 @@
+"""`ingest accept`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ingest.acceptance.generation import accept
+from ingest.acceptance.records import SCALES, TOOLS
+from ingest.cli.options import OneOf, hand_over, stacked, warn
+from ingest.report.acceptance import acceptance_page
+from ingest.report.output import FORMATS
+
+OPTIONS = [
+    click.option("-o", "--output", "folder", required=True, metavar="DIR", help="New or empty folder for the tests."),
+    click.option(
+        "--tool", multiple=True, type=OneOf(TOOLS), help="fio, ior, mdtest, elbencho or dlio; repeatable. [default: all]"
+    ),
+    click.option(
+        "--scale", default="full", type=OneOf(SCALES), help="full, or 1node: a rehearsal on one machine. [default: full]"
+    ),
+    click.option("--hosts", metavar="FILE", help="Clients, one per line; copied into the folder."),
+    click.option("--client-memory", default="2 TiB", metavar="SIZE", help="Main memory of one client. [default: 2 TiB]"),
+    click.option("--repeats", metavar="N", help="Runs of each test. [default: 3, or 1 in a rehearsal]"),
+    click.option("--allowed-deviation", default="5%", metavar="F", help="How far the worst run may stay below. [default: 5%]"),
+    click.option("--force", is_flag=True, help="Replace the tests that an earlier call wrote there; results stay."),
+    click.option(
+        "--format", "form", type=OneOf(FORMATS), help="Of the summary: table, json, csv or markdown. [default: table]"
+    ),
+]
+
+
+@click.command("accept")
+@click.argument("plan", metavar="PLAN")
+@stacked(OPTIONS)
+def command(plan: str, folder: str, form: str | None, tool: tuple[str, ...], **options: Any) -> None:
+    """Write runnable acceptance tests, each tied to a requirement line and its pass threshold.
+
+    \b
+    ingest plan site.yaml -o plan.json
+    ingest accept plan.json -o tests
+    ingest accept plan.json -o rehearsal --scale 1node --tool fio
+    """
+    made = accept(plan, folder, tool=tool or None, **options)
+    hand_over(lambda: acceptance_page(made), made.to_dict, form, None)
+    warn(made.warnings)

@@ -1,0 +1,58 @@
+"""`ingest fit`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ingest.cli.options import hand_over, output_options, question_options, stacked, warn
+from ingest.errors import RequirementNotMet, UsageError
+from ingest.explanation import Explanation
+from ingest.report.fits import fits_page
+from ingest.report.views import explanation_page
+from ingest.storage.fitting import fit
+
+OPTIONS = [
+    click.option("--storage", default="all", metavar="ID…", help="Systems, with commas between; all of them by default."),
+    click.option("--client", metavar="ID", help="Client that reaches the systems: nfs-nconnect, lustre-e1000-1c, …"),
+    click.option("--protection", metavar="ID", help="Protection scheme: prot-rep3, prot-ec-8-3, … [default: the system's]"),
+    click.option("--units", metavar="N", help="Units at hand. [default: as many as it takes]"),
+    click.option("--read-bandwidth", metavar="RATE", help="What is read, where no model says it."),
+    click.option("--write-bandwidth", metavar="RATE", help="What is written, such as checkpoints."),
+    click.option("--capacity", metavar="SIZE", help="Bytes to hold."),
+    click.option("--opens", metavar="N", help="Files opened each second."),
+    click.option("--creates", metavar="N", help="Files created each second."),
+    click.option("--files", metavar="N", help="Files to hold."),
+    click.option("--io-size", metavar="SIZE", help="Bytes of one read request. [default: the file, at most 1 MiB]"),
+    click.option("--require", is_flag=True, help="Exit with 3 unless every system asked for fits."),
+    click.option("--explain", metavar="NAME", help="Show how one quantity of a single system came about instead."),
+]
+
+
+@click.command("fit")
+@click.argument("plan", required=False, metavar="[plan.json]")
+@stacked(OPTIONS)
+@question_options
+@output_options
+def command(form: str | None, output: str | None, explain: str | None, require: bool, **options: Any) -> None:
+    """Which storage systems feed a need, where the bottleneck is, and how many units it takes.
+
+    The need is a model on its GPUs, the requirement lines that `ingest plan` wrote, or plain numbers.
+
+    \b
+    ingest fit --model cosmoflow --gpu v100-sxm2 --nodes 1 --gpus-per-node 8 --storage nfs-tcp
+    ingest fit --read-bandwidth 500GB/s --write-bandwidth 300GB/s --capacity 1PB --storage ddn-ai400x2
+    ingest fit plan.json --storage all --require
+    """
+    found = fit(**options)
+    if explain:
+        if len(found.systems) != 1:
+            raise UsageError(f"--explain: found {len(found.systems)} systems, expected --storage with one")
+        told = Explanation.of(found.systems[0].answer, found.systems[0].quantity(explain))
+        hand_over(lambda: explanation_page(told), told.to_dict, form, output)
+    else:
+        hand_over(lambda: fits_page(found), found.to_dict, form, output)
+    warn(found.warnings)
+    if require and found.unmet:
+        raise RequirementNotMet(found.unmet)

@@ -1,0 +1,31 @@
+"""`ingest verdict`."""
+
+from __future__ import annotations
+
+import click
+
+from ingest.acceptance.judging import verdict
+from ingest.cli.options import hand_over, output_options, warn
+from ingest.errors import RequirementNotMet
+from ingest.report.acceptance import verdict_page
+
+
+@click.command("verdict")
+@click.argument("folder", metavar="DIR")
+@click.argument("results", nargs=-1, required=True, metavar="RESULTS…")
+@output_options
+def command(folder: str, results: tuple[str, ...], form: str | None, output: str | None) -> None:
+    """Judge results of acceptance tests: pass, fail or not tested, with margins.
+
+    Reads what fio, IOR, mdtest, elbencho, DLIO and MLPerf Storage write. A run that is not the run of the test (block
+    size, duration, errors, caches, threads) counts for nothing and is named. Exits with 3 if a mandatory requirement
+    failed.
+
+    \b
+    ingest verdict tests results/
+    """
+    answer = verdict(folder, results)
+    hand_over(lambda: verdict_page(answer), answer.to_dict, form, output)
+    warn(answer.warnings)
+    if answer.unmet:
+        raise RequirementNotMet(answer.unmet)

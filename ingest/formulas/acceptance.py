@@ -1,0 +1,384 @@
+"""What an acceptance test runs and must reach, and what a measured path could feed."""
+
+from ingest.expression import Num, ceil, maximum
+from ingest.formula import formula, leaf
+
+# The requirement under test
+leaf("required_bandwidth", "B/s", "Rate that a requirement line asks of the whole system.")
+leaf("required_file_rate", "file/s", "Files that a requirement line asks of the whole system each second.")
+leaf("required_write_bandwidth", "B/s", "Rate of checkpoint writes that go on at the same time.")
+leaf("rate_per_client", "1/s/node", "Rate that a requirement line asks of every client.")
+leaf("clients_under_test", "node", "Nodes that take part in a test at once.", whole=True)
+leaf("threads_per_client", "1/node", "Processes or threads that issue requests on each of them.", whole=True)
+leaf("requests_in_flight_per_thread", "1", "Queue depth of one thread; a blocking thread has 1.", whole=True, default=1)
+leaf("requested_io_bytes", "B", "Bytes of one request, as the requirement says.")
+leaf("direct_io_alignment", "B", "Multiple that direct I/O asks for: one memory page.", default=4096, source="fio-docs")
+leaf("acceptance_seconds", "s", "Time over which a rate is measured.")
+
+# Rules of an acceptance test
+leaf("client_memory_bytes", "B/node", "Main memory of one client, which could cache what it reads.")
+leaf(
+    "dataset_memory_multiple",
+    "1",
+    "Data set over the clients' memory, so that no cache serves a read.",
+    default=5,
+    source="mlperf-storage-v2",
+)
+leaf("smallest_fill_request", "B", "Requests in which test files are filled are at least this large.", default=1_048_576)
+leaf("acceptance_files_per_client", "file/node", "Files that the threads of one client read.", whole=True)
+leaf("fewest_metadata_files", "file/node", "Files of a client in a metadata test, or it is over at once.", default=1000)
+leaf("allowed_deviation", "1", "Share by which the worst repeat may stay below the requirement.", above=False, high=0.5)
+
+# What was measured
+leaf("measured_rate", "1", "What a test measured, in the requirement's own unit.", above=False)
+leaf("required_rate", "1", "What the requirement asks, in its own unit.")
+leaf("measured_read_bandwidth", "B/s", "Read bandwidth that a path gave in a test.")
+leaf("files_handled", "file", "Files that a metadata test created, opened or looked up.")
+leaf("measured_seconds", "s", "Time that a measurement took.")
+leaf("transferred_bytes", "B", "Bytes that a run moved.")
+leaf("transferred_requests", "1", "Requests that it took.")
+leaf("measured_samples_per_second", "sample/s", "Samples of a whole run, as DLIO reports them.", above=False)
+leaf("accepted_utilization", "1", "AU at which DLIO calls a run a success.", high=1, default=0.9, source="mlperf-storage-v2")
+leaf("mlperf_batch", "sample/GPU", "Batch of the benchmark's UNet3D.", default=7, source="mlperf-storage-v2")
+leaf("mlperf_record_bytes", "B/sample", "Mean record of it.", default=146_600_628, source="mlperf-storage-v2")
+leaf("mlperf_step_seconds", "s", "Time that an emulated H100 computes on a batch.", default=0.323, source="mlperf-storage-v2")
+leaf("reported_mebibytes_per_second", "1/s", "A rate as a benchmark prints it: MiB/s, also where it says MB/s.", above=False)
+leaf("bytes_per_mebibyte", "B", "A MiB.", default=1_048_576)
+leaf("reported_kibibytes_per_second", "1/s", "A rate in KiB/s, as fio prints it beside bytes.", above=False)
+leaf("reported_kibibytes", "1", "A size in KiB, as a benchmark prints it.", above=False)
+leaf("block_kibibytes", "1", "Contiguous KiB of a task in a file, as IOR prints them.")
+leaf("segments_of_a_task", "1", "Blocks of a task, one behind those of the others.", whole=True, default=1)
+leaf("tasks", "1", "Processes of a parallel test.", whole=True)
+leaf("reported_megabytes_per_second", "1/s", "A rate in MB/s that really means 10^6 bytes.", above=False)
+leaf("bytes_per_megabyte", "B", "A MB.", default=1_000_000)
+leaf("reported_gibibytes", "1", "A size in GiB, as a benchmark prints it, also where it says GB.", above=False)
+leaf("bytes_per_gibibyte", "B", "A GiB.", default=1_073_741_824)
+leaf("bytes_per_kibibyte", "B", "A KiB.", default=1024)
+
+
+@formula(unit="B", source="fio-docs", where="direct: size and position of a request must suit the block size")
+def aligned_io_bytes(requested_io_bytes: Num, direct_io_alignment: Num) -> Num:
+    """Bytes of one request, rounded up so that direct I/O takes it.
+
+    >>> aligned_io_bytes(100_000, 4096)
+    102400
+    """
+    return ceil(requested_io_bytes / direct_io_alignment) * direct_io_alignment
+
+
+@formula(unit="B/s/node", source="definition")
+def required_bandwidth_per_client(required_bandwidth: Num, clients_under_test: Num) -> Num:
+    """One client's share of a required rate: what a test on one machine must reach.
+
+    >>> required_bandwidth_per_client(512e9, 128)
+    4000000000.0
+    """
+    return required_bandwidth / clients_under_test
+
+
+@formula(unit="file/s/node", source="definition")
+def required_file_rate_per_client(required_file_rate: Num, clients_under_test: Num) -> Num:
+    """One client's share of a required number of files each second.
+
+    >>> required_file_rate_per_client(200_000, 128)
+    1562.5
+    """
+    return required_file_rate / clients_under_test
+
+
+@formula(unit="1/s", source="definition")
+def required_requests_per_second(required_bandwidth: Num, aligned_io_bytes: Num) -> Num:
+    """Requests each second that a rate implies at a request size.
+
+    >>> required_requests_per_second(512e9, 131_072)
+    3906250.0
+    """
+    return required_bandwidth / aligned_io_bytes
+
+
+@formula(unit="1", source="definition")
+def requests_in_flight(clients_under_test: Num, threads_per_client: Num, requests_in_flight_per_thread: Num) -> Num:
+    """Requests that are under way at once.
+
+    >>> requests_in_flight(128, 8, 1)
+    1024
+    """
+    return clients_under_test * threads_per_client * requests_in_flight_per_thread
+
+
+@formula(unit="s", source="little1961", where="L = λW")
+def mean_latency_allowed(requests_in_flight: Num, required_requests_per_second: Num) -> Num:
+    """Mean time that a request may take, or the rate is out of reach at this queue depth.
+
+    >>> round(mean_latency_allowed(1024, 3_906_250) * 1e6)
+    262
+    """
+    return requests_in_flight / required_requests_per_second
+
+
+@formula(unit="B/node", source="mlperf-storage-v2", where="data set at least five times the clients' memory")
+def acceptance_dataset_bytes_per_client(client_memory_bytes: Num, dataset_memory_multiple: Num) -> Num:
+    """Bytes that a client must have to read, so that its memory cannot hold them.
+
+    >>> acceptance_dataset_bytes_per_client(2 * 2**40, 5)
+    10995116277760
+    """
+    return client_memory_bytes * dataset_memory_multiple
+
+
+@formula(unit="B", source="definition")
+def acceptance_dataset_bytes(acceptance_dataset_bytes_per_client: Num, clients_under_test: Num) -> Num:
+    """Bytes of the whole data set of a read test.
+
+    >>> acceptance_dataset_bytes(10 * 2**40, 128) / 1e15
+    1.407374883553280
+    """
+    return acceptance_dataset_bytes_per_client * clients_under_test
+
+
+@formula(unit="B", source="definition")
+def fill_request_bytes(aligned_io_bytes: Num, smallest_fill_request: Num) -> Num:
+    """Bytes of one request while files are filled: whole test requests, large enough to be quick.
+
+    >>> fill_request_bytes(131_072, 2**20), fill_request_bytes(16 * 2**20, 2**20)
+    (1048576, 16777216)
+    """
+    return ceil(maximum(smallest_fill_request / aligned_io_bytes, 1)) * aligned_io_bytes
+
+
+@formula(unit="B/file", source="definition")
+def acceptance_file_bytes(
+    acceptance_dataset_bytes_per_client: Num, acceptance_files_per_client: Num, fill_request_bytes: Num
+) -> Num:
+    """Bytes of one file of a read test, in whole fill requests.
+
+    >>> acceptance_file_bytes(64 * 2**20, 8, 2**20)
+    8388608
+    """
+    return ceil(acceptance_dataset_bytes_per_client / acceptance_files_per_client / fill_request_bytes) * fill_request_bytes
+
+
+@formula(unit="B/node", source="definition")
+def written_bytes_per_client(required_bandwidth_per_client: Num, acceptance_seconds: Num) -> Num:
+    """Bytes that a client writes in a test at the required rate, so that nothing is overwritten before its end.
+
+    >>> written_bytes_per_client(2e9, 600)
+    1200000000000.0
+    """
+    return required_bandwidth_per_client * acceptance_seconds
+
+
+@formula(unit="file/node", source="definition")
+def metadata_files(required_file_rate_per_client: Num, acceptance_seconds: Num, fewest_metadata_files: Num) -> Num:
+    """Files that keep a client busy for the whole of a metadata test at the required rate.
+
+    >>> metadata_files(1562.5, 60, 1000), metadata_files(0.02, 60, 1000)
+    (93750, 1000)
+    """
+    return ceil(maximum(required_file_rate_per_client * acceptance_seconds, fewest_metadata_files))
+
+
+@formula(unit="file", source="definition")
+def metadata_files_per_thread(metadata_files: Num, threads_per_client: Num) -> Num:
+    """Files of one thread in a metadata test.
+
+    >>> metadata_files_per_thread(93_750, 8)
+    11719
+    """
+    return ceil(metadata_files / threads_per_client)
+
+
+@formula(unit="1", source="definition")
+def acceptance_margin(measured_rate: Num, required_rate: Num) -> Num:
+    """Share by which a measured rate is above the required one; below it is negative.
+
+    >>> acceptance_margin(4.4, 4.0)
+    0.10000000000000009
+    """
+    return measured_rate / required_rate - 1
+
+
+@formula(unit="1", source="definition")
+def worst_rate_allowed(required_rate: Num, allowed_deviation: Num) -> Num:
+    """What the worst of several runs must reach.
+
+    >>> worst_rate_allowed(4.0, 0.05)
+    3.8
+    """
+    return required_rate * (1 - allowed_deviation)
+
+
+@formula(unit="B", source="definition")
+def mean_request_bytes(transferred_bytes: Num, transferred_requests: Num) -> Num:
+    """Bytes that a request really moved.
+
+    >>> mean_request_bytes(331_087_872, 2526)
+    131072.0
+    """
+    return transferred_bytes / transferred_requests
+
+
+@formula(unit="GPU", source="definition")
+def gpus_fed(measured_read_bandwidth: Num, ingest_bandwidth_per_gpu: Num) -> Num:
+    """GPUs that a measured rate keeps busy; the whole part counts.
+
+    >>> round(gpus_fed(2.5e9, 808.1e6), 2)
+    3.09
+    """
+    return measured_read_bandwidth / ingest_bandwidth_per_gpu
+
+
+@formula(unit="B/s", source="dlio", where="utils/statscounter.py: the rate is divided by 1024 twice and called MB")
+def bandwidth_from_mebibytes(reported_mebibytes_per_second: Num, bytes_per_mebibyte: Num) -> Num:
+    """A printed MiB/s in base units.
+
+    >>> bandwidth_from_mebibytes(17.6, 1_048_576)
+    18454937.6
+    """
+    return reported_mebibytes_per_second * bytes_per_mebibyte
+
+
+@formula(unit="B/s", source="fio-docs", where="bw: KiB/s; bw_bytes: B/s")
+def bandwidth_from_kibibytes(reported_kibibytes_per_second: Num, bytes_per_kibibyte: Num) -> Num:
+    """A printed KiB/s in base units.
+
+    >>> bandwidth_from_kibibytes(771_518, 1024)
+    790034432
+    """
+    return reported_kibibytes_per_second * bytes_per_kibibyte
+
+
+@formula(unit="B/s", source="definition")
+def mixed_bandwidth(required_bandwidth: Num, required_write_bandwidth: Num) -> Num:
+    """What storage moves while a job reads and a checkpoint is written.
+
+    >>> mixed_bandwidth(512e9, 100e9)
+    612000000000.0
+    """
+    return required_bandwidth + required_write_bandwidth
+
+
+@formula(unit="1/s", source="definition")
+def rate_of_all_clients(rate_per_client: Num, clients_under_test: Num) -> Num:
+    """A rate of each client, times the clients.
+
+    >>> rate_of_all_clients(4e9, 128)
+    512000000000.0
+    """
+    return rate_per_client * clients_under_test
+
+
+@formula(unit="file/s", source="definition")
+def measured_file_rate(files_handled: Num, measured_seconds: Num) -> Num:
+    """Files created, opened or looked up each second, until the last thread was done.
+
+    >>> measured_file_rate(800, 0.4)
+    2000.0
+    """
+    return files_handled / measured_seconds
+
+
+@formula(unit="B/s", source="elbencho-docs", where="Statistics.cpp: MB/s only where base 10 was asked for")
+def bandwidth_from_megabytes(reported_megabytes_per_second: Num, bytes_per_megabyte: Num) -> Num:
+    """A printed MB/s of 10^6 bytes in base units.
+
+    >>> bandwidth_from_megabytes(1159, 1_000_000)
+    1159000000
+    """
+    return reported_megabytes_per_second * bytes_per_megabyte
+
+
+@formula(unit="B", source="ior-docs", where="ior-output.c: xfer(KiB)")
+def bytes_from_kibibytes(reported_kibibytes: Num, bytes_per_kibibyte: Num) -> Num:
+    """A printed KiB in base units.
+
+    >>> bytes_from_kibibytes(128.0, 1024)
+    131072.0
+    """
+    return reported_kibibytes * bytes_per_kibibyte
+
+
+@formula(unit="B", source="ior-docs", where="aggregate file size: block, segments and tasks")
+def bytes_of_all_tasks(block_kibibytes: Num, bytes_per_kibibyte: Num, segments_of_a_task: Num, tasks: Num) -> Num:
+    """Data set of a parallel test.
+
+    >>> bytes_of_all_tasks(8192, 1024, 1, 2)
+    16777216
+    """
+    return block_kibibytes * bytes_per_kibibyte * segments_of_a_task * tasks
+
+
+@formula(unit="B/s/GPU", source="mlperf-storage-v2", where="configs/dlio/workload/unet3d_h100.yaml")
+def emulated_accelerator_bandwidth(mlperf_batch: Num, mlperf_record_bytes: Num, mlperf_step_seconds: Num) -> Num:
+    """What one emulated H100 reads in the benchmark's UNet3D at full utilization.
+
+    >>> round(emulated_accelerator_bandwidth(7, 146_600_628, 0.323) / 1e6, 1)
+    3177.1
+    """
+    return mlperf_batch * mlperf_record_bytes / mlperf_step_seconds
+
+
+@formula(unit="GPU", source="definition")
+def accelerators_for_bandwidth(required_bandwidth: Num, emulated_accelerator_bandwidth: Num, accepted_utilization: Num) -> Num:
+    """Emulated accelerators that need a rate, at the utilization where the benchmark still passes.
+
+    >>> accelerators_for_bandwidth(512e9, 3177.1e6, 0.9)
+    180
+    """
+    return ceil(required_bandwidth / (emulated_accelerator_bandwidth * accepted_utilization))
+
+
+@formula(unit="s", source="dlio", where="computation_time: an emulated accelerator sleeps for each batch")
+def emulated_step_seconds(
+    accepted_utilization: Num,
+    benchmark_accelerators: Num,
+    benchmark_batch: Num,
+    benchmark_record_bytes: Num,
+    required_bandwidth: Num,
+) -> Num:
+    """Time per batch with which emulated accelerators need a rate, at the utilization where the run passes.
+
+    >>> emulated_step_seconds(0.9, 128, 8, 2**27, 512e9)
+    0.2415919104
+    """
+    return accepted_utilization * benchmark_accelerators * benchmark_batch * benchmark_record_bytes / required_bandwidth
+
+
+@formula(unit="1", source="definition")
+def epochs_for_duration(acceptance_seconds: Num, required_bandwidth: Num, benchmark_data_bytes: Num) -> Num:
+    """Passes over the data that last as long as the test, at the required rate.
+
+    >>> epochs_for_duration(1800, 512e9, 1.407e15), epochs_for_duration(7200, 512e9, 1.407e15)
+    (1, 3)
+    """
+    return ceil(acceptance_seconds * required_bandwidth / benchmark_data_bytes)
+
+
+@formula(unit="B/s", source="definition")
+def bandwidth_of_samples(measured_samples_per_second: Num, benchmark_record_bytes: Num) -> Num:
+    """Bytes behind the samples of a run.
+
+    >>> bandwidth_of_samples(140.8, 131_072)
+    18454937.6
+    """
+    return measured_samples_per_second * benchmark_record_bytes
+
+
+@formula(unit="B/sample", source="dlio", where="utils/statscounter.py: MB/s are computed from samples/s")
+def record_bytes_reported(bandwidth_from_mebibytes: Num, measured_samples_per_second: Num) -> Num:
+    """Bytes of a sample that a printed rate was computed with.
+
+    >>> round(record_bytes_reported(18_454_937.6, 140.8))
+    131072
+    """
+    return bandwidth_from_mebibytes / measured_samples_per_second
+
+
+@formula(unit="B", source="dlio", where="utils/statscounter.py: host_memory_GB is divided by 1024 three times")
+def bytes_from_gibibytes(reported_gibibytes: Num, bytes_per_gibibyte: Num) -> Num:
+    """A printed GiB in base units.
+
+    >>> bytes_from_gibibytes(64.0, 1_073_741_824)
+    68719476736.0
+    """
+    return reported_gibibytes * bytes_per_gibibyte

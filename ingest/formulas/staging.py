@@ -1,0 +1,144 @@
+"""What else can be done: staging on local drives, caching, prefetching, decoding; and what a failure leaves."""
+
+from ingest.expression import Num, ceil, maximum, minimum
+from ingest.formula import formula, leaf
+
+# Failure
+leaf("rebuild_share", "1", "Share of the bandwidth that a rebuild takes.", above=False, high=0.99)
+
+# Staging, caching and prefetching
+leaf("copies_cached", "1", "Nodes that cache the same sample: all where every node reads the whole data set.", whole=True)
+leaf("copies_staged", "1", "Copies of the data set on local drives.", whole=True)
+leaf("cache_memory_share", "1", "Share of the host memory that is left to cache the data set.", high=1)
+leaf("stall_bridged_seconds", "s", "Pause of the storage that prefetched samples are to bridge.")
+leaf("decode_samples_per_second_per_core", "sample/s", "Samples that one CPU core decodes each second.")
+
+
+@formula(unit="B/s", source="definition")
+def degraded_read_bandwidth(unit_read_bandwidth: Num, units: Num, rebuild_share: Num) -> Num:
+    """What is left with one unit down while the others rebuild.
+
+    >>> round(degraded_read_bandwidth(90e9, 6, 0.3) / 1e9)
+    315
+    """
+    return unit_read_bandwidth * maximum(units - 1, 0) * (1 - rebuild_share)
+
+
+@formula(unit="1", source="definition")
+def units_required_degraded(read_bandwidth_needed: Num, unit_read_bandwidth: Num, rebuild_share: Num) -> Num:
+    """Units that still deliver the reads with one of them down and the others rebuilding.
+
+    >>> units_required_degraded(500e9, 90e9, 0.3)
+    9
+    """
+    return ceil(read_bandwidth_needed / (unit_read_bandwidth * (1 - rebuild_share))) + 1
+
+
+@formula(unit="1", source="definition")
+def cache_hit_needed(read_bandwidth_needed: Num, read_bandwidth_available: Num) -> Num:
+    """Share of the reads that a cache on the nodes must serve so that the rest fits.
+
+    >>> round(cache_hit_needed(18.2e9, 3e9), 3), cache_hit_needed(2e9, 3e9)
+    (0.835, 0)
+    """
+    return maximum(0, 1 - read_bandwidth_available / read_bandwidth_needed)
+
+
+@formula(unit="B/node", source="definition")
+def cache_bytes_per_node(host_memory_per_node: Num, cache_memory_share: Num) -> Num:
+    """Host memory of a node that can cache the data set.
+
+    >>> cache_bytes_per_node(2e12, 0.5)
+    1000000000000.0
+    """
+    return host_memory_per_node * cache_memory_share
+
+
+@formula(unit="1", source="definition")
+def cache_hit_reachable(cache_bytes_per_node: Num, nodes: Num, dataset_bytes: Num, copies_cached: Num) -> Num:
+    """Share of the data set that the caches of all nodes hold; each sample as often as it is cached.
+
+    >>> round(cache_hit_reachable(512e9, 4, 1.7e12, 4), 3)
+    0.301
+    """
+    return minimum(1, cache_bytes_per_node * nodes / (dataset_bytes * copies_cached))
+
+
+@formula(unit="B", source="definition")
+def stage_bytes(dataset_bytes: Num, copies_staged: Num) -> Num:
+    """What is copied to local drives: the data set once where the nodes share it, else once for each node.
+
+    >>> stage_bytes(1.7e12, 4)
+    6800000000000.0
+    """
+    return dataset_bytes * copies_staged
+
+
+@formula(unit="s", source="definition")
+def stage_seconds(stage_bytes: Num, read_bandwidth_available: Num) -> Num:
+    """Time to copy what is staged.
+
+    >>> stage_seconds(1.7e12, 10e9)
+    170.0
+    """
+    return stage_bytes / read_bandwidth_available
+
+
+@formula(unit="B/node", source="definition")
+def dataset_share_per_node(dataset_bytes: Num, nodes: Num) -> Num:
+    """What one node holds where the nodes share the data set.
+
+    >>> dataset_share_per_node(1.7e12, 4)
+    425000000000.0
+    """
+    return dataset_bytes / nodes
+
+
+@formula(unit="B/node", source="definition")
+def bytes_in_flight_per_node(ingest_bandwidth_per_node: Num, stall_bridged_seconds: Num) -> Num:
+    """Stored bytes that must be under way or waiting so that a pause of the storage stays unnoticed.
+
+    >>> bytes_in_flight_per_node(6.464e9, 0.5)
+    3232000000.0
+    """
+    return ingest_bandwidth_per_node * stall_bridged_seconds
+
+
+@formula(unit="sample/GPU", source="definition")
+def samples_to_prefetch_per_gpu(samples_per_second_per_gpu: Num, stall_bridged_seconds: Num) -> Num:
+    """Samples that must wait for each GPU to bridge that pause.
+
+    >>> samples_to_prefetch_per_gpu(285.7, 0.5)
+    142.85
+    """
+    return samples_per_second_per_gpu * stall_bridged_seconds
+
+
+@formula(unit="B/node", source="definition")
+def prefetch_bytes_per_node(samples_to_prefetch_per_gpu: Num, decoded_sample_bytes: Num, gpus_per_node: Num) -> Num:
+    """Host memory that prefetched samples take once decoded.
+
+    >>> prefetch_bytes_per_node(143, 16_777_216, 8)
+    19193135104
+    """
+    return samples_to_prefetch_per_gpu * decoded_sample_bytes * gpus_per_node
+
+
+@formula(unit="1/node", source="definition")
+def decode_cores_per_node(samples_per_second_per_gpu: Num, gpus_per_node: Num, decode_samples_per_second_per_core: Num) -> Num:
+    """CPU cores that decode what the GPUs of one node consume.
+
+    >>> round(decode_cores_per_node(1340, 8, 400), 1)
+    26.8
+    """
+    return samples_per_second_per_gpu * gpus_per_node / decode_samples_per_second_per_core
+
+
+@formula(unit="B", source="definition")
+def bytes_of_samples(dataset_samples: Num, sample_bytes: Num) -> Num:
+    """The data set in the encoding or size of sample that was asked for.
+
+    >>> bytes_of_samples(524_288, 16_000_000)
+    8388608000000
+    """
+    return dataset_samples * sample_bytes

@@ -1,0 +1,248 @@
+"""What a storage system must be to hold and serve a need: protection, raw capacity, drives, units."""
+
+from ingest.expression import Num, ceil, maximum
+from ingest.formula import formula, leaf
+
+# The need
+leaf("read_bandwidth_needed", "B/s", "What the GPUs read from storage.", above=False)
+leaf("write_bandwidth_needed", "B/s", "What is written to storage.", above=False)
+leaf("required_usable_bytes", "B", "Bytes that the system must hold, as its users count them.", above=False)
+leaf("opens_per_second_needed", "file/s", "Files that are opened each second.", above=False)
+leaf("creates_per_second_needed", "file/s", "Files that are created each second.", above=False)
+leaf("files_needed", "file", "Files that the system must hold.", above=False)
+
+# How data are protected, and how full a system may be
+leaf("data_units", "1", "Parts that carry data: the k of k+m; 1 for copies.", whole=True)
+leaf("redundancy_units", "1", "Parts that carry redundancy: the m of k+m; the further copies.", above=False, whole=True)
+leaf("filesystem_efficiency", "1", "Share of the protected capacity that the file system leaves to data.", high=1, default=1)
+leaf("fill_limit", "1", "Share of the capacity that may be filled.", high=1)
+leaf("servers_left", "1", "Servers that must hold the data after the failures to be survived.", whole=True, default=1)
+leaf("failed_servers", "1", "Further servers, which may be down while the data still fit.", above=False, whole=True, default=0)
+
+# Drives
+leaf("drive_bytes", "B", "Raw capacity of one drive.")
+leaf("drive_read_bandwidth", "B/s", "What one drive reads.")
+leaf("drive_write_bandwidth", "B/s", "What one drive writes.")
+leaf("drive_efficiency", "1", "Share of its drives’ bandwidth that a system delivers.", high=1)
+leaf("spare_drives", "1", "Drives that stand by.", above=False, whole=True, default=0)
+
+# One unit of a system that is bought in units: an appliance, a server, a volume
+leaf("unit_read_bandwidth", "B/s", "What one unit reads.")
+leaf("unit_write_bandwidth", "B/s", "What one unit writes.")
+leaf("unit_usable_bytes", "B", "What one unit holds after protection.")
+leaf("unit_raw_bytes", "B", "What the drives of one unit hold.")
+leaf("unit_opens_per_second", "file/s", "Files that one unit opens each second.")
+leaf("unit_creates_per_second", "file/s", "Files that one unit creates each second.")
+leaf("unit_io_per_second", "1/s", "Requests that one unit serves each second.")
+leaf("spare_units", "1", "Units beyond the need, such as the 1 of N+1.", above=False, whole=True, default=0)
+
+
+@formula(unit="1", source="definition")
+def protection_efficiency(data_units: Num, redundancy_units: Num) -> Num:
+    """Share of the raw capacity that protection leaves: k ÷ (k+m); three copies are 1+2.
+
+    >>> protection_efficiency(8, 2), round(protection_efficiency(1, 2), 4)
+    (0.8, 0.3333)
+    """
+    return data_units / (data_units + redundancy_units)
+
+
+@formula(unit="1", source="definition")
+def write_amplification(data_units: Num, redundancy_units: Num) -> Num:
+    """Bytes that reach drives for each byte written: (k+m) ÷ k.
+
+    >>> write_amplification(8, 3), write_amplification(1, 2)
+    (1.375, 3.0)
+    """
+    return (data_units + redundancy_units) / data_units
+
+
+@formula(unit="1", source="definition")
+def surviving_share(servers_left: Num, failed_servers: Num) -> Num:
+    """Share of all servers that is left after the failures to be survived: (n − f) ÷ n, with n − f given.
+
+    >>> surviving_share(9, 1)
+    0.9
+    """
+    return servers_left / (servers_left + failed_servers)
+
+
+@formula(unit="B", source="definition")
+def required_raw_bytes(
+    required_usable_bytes: Num,
+    protection_efficiency: Num,
+    filesystem_efficiency: Num,
+    fill_limit: Num,
+    surviving_share: Num,
+) -> Num:
+    """Raw capacity to buy for what must be held.
+
+    >>> round(required_raw_bytes(10e15, 8 / 11, 1, 0.85, 1) / 1e15, 2)
+    16.18
+    """
+    return required_usable_bytes / (protection_efficiency * filesystem_efficiency * fill_limit * surviving_share)
+
+
+@formula(unit="1", source="definition")
+def drives_for_capacity(required_raw_bytes: Num, drive_bytes: Num) -> Num:
+    """Drives that hold the raw capacity.
+
+    >>> drives_for_capacity(16.18e15, 15.36e12)
+    1054
+    """
+    return ceil(required_raw_bytes / drive_bytes)
+
+
+@formula(unit="1", source="definition")
+def drives_for_read(read_bandwidth_needed: Num, drive_read_bandwidth: Num, drive_efficiency: Num) -> Num:
+    """Drives that deliver the reads.
+
+    >>> drives_for_read(500e9, 7e9, 0.7)
+    103
+    """
+    return ceil(read_bandwidth_needed / (drive_read_bandwidth * drive_efficiency))
+
+
+@formula(unit="1", source="definition")
+def drives_for_write(
+    write_bandwidth_needed: Num, write_amplification: Num, drive_write_bandwidth: Num, drive_efficiency: Num
+) -> Num:
+    """Drives that take the writes together with their redundancy.
+
+    >>> drives_for_write(300e9, 1.375, 4e9, 0.7)
+    148
+    """
+    return ceil(write_bandwidth_needed * write_amplification / (drive_write_bandwidth * drive_efficiency))
+
+
+@formula(unit="1", source="definition")
+def drives_required(drives_for_capacity: Num, drives_for_read: Num, drives_for_write: Num, spare_drives: Num) -> Num:
+    """Drives for capacity, reads and writes at once, and spares.
+
+    >>> drives_required(1054, 103, 148, 20)
+    1074
+    """
+    return maximum(maximum(drives_for_capacity, drives_for_read), drives_for_write) + spare_drives
+
+
+@formula(unit="1", source="definition")
+def units_for_read(read_bandwidth_needed: Num, unit_read_bandwidth: Num) -> Num:
+    """Units that deliver the reads.
+
+    >>> units_for_read(500e9, 90e9)
+    6
+    """
+    return ceil(read_bandwidth_needed / unit_read_bandwidth)
+
+
+@formula(unit="1", source="definition")
+def units_for_write(write_bandwidth_needed: Num, unit_write_bandwidth: Num) -> Num:
+    """Units that take the writes.
+
+    >>> units_for_write(300e9, 65e9)
+    5
+    """
+    return ceil(write_bandwidth_needed / unit_write_bandwidth)
+
+
+@formula(unit="1", source="definition")
+def units_for_capacity(required_usable_bytes: Num, unit_usable_bytes: Num, fill_limit: Num) -> Num:
+    """Units that hold the data without being filled beyond the limit.
+
+    >>> units_for_capacity(1e15, 250e12, 1), units_for_capacity(1e15, 250e12, 0.85)
+    (4, 5)
+    """
+    return ceil(required_usable_bytes / (unit_usable_bytes * fill_limit))
+
+
+@formula(unit="1", source="definition")
+def units_for_opens(opens_per_second_needed: Num, unit_opens_per_second: Num) -> Num:
+    """Units that open the files.
+
+    >>> units_for_opens(292_556, 100_000)
+    3
+    """
+    return ceil(opens_per_second_needed / unit_opens_per_second)
+
+
+@formula(unit="1", source="definition")
+def units_for_creates(creates_per_second_needed: Num, unit_creates_per_second: Num) -> Num:
+    """Units that create the files.
+
+    >>> units_for_creates(200_000, 60_000)
+    4
+    """
+    return ceil(creates_per_second_needed / unit_creates_per_second)
+
+
+@formula(unit="1", source="definition")
+def units_for_requests(io_per_second_needed: Num, unit_io_per_second: Num) -> Num:
+    """Units that serve the requests.
+
+    >>> units_for_requests(3_906_250, 3_000_000)
+    2
+    """
+    return ceil(io_per_second_needed / unit_io_per_second)
+
+
+@formula(unit="1", source="definition")
+def units_for_metadata(units_for_opens: Num, units_for_creates: Num) -> Num:
+    """Units for opening and creating at once.
+
+    >>> units_for_metadata(3, 4)
+    4
+    """
+    return maximum(units_for_opens, units_for_creates)
+
+
+@formula(unit="1", source="definition")
+def units_required(
+    units_for_read: Num,
+    units_for_write: Num,
+    units_for_capacity: Num,
+    units_for_metadata: Num,
+    units_for_requests: Num,
+    spare_units: Num,
+) -> Num:
+    """Units for everything that is asked at once: the largest of the counts, and spares.
+
+    >>> units_required(6, 5, 4, 0, 0, 0)
+    6
+    """
+    return (
+        maximum(
+            maximum(maximum(units_for_read, units_for_write), maximum(units_for_capacity, units_for_metadata)),
+            units_for_requests,
+        )
+        + spare_units
+    )
+
+
+@formula(unit="B", source="definition")
+def units_raw_bytes(unit_raw_bytes: Num, units: Num) -> Num:
+    """Raw capacity of the drives in the units bought.
+
+    >>> units_raw_bytes(368e12, 6)
+    2208000000000000.0
+    """
+    return unit_raw_bytes * units
+
+
+@formula(unit="B", source="definition")
+def units_usable_bytes(unit_usable_bytes: Num, units: Num, fill_limit: Num) -> Num:
+    """What the units hold up to the fill limit.
+
+    >>> units_usable_bytes(250e12, 6, 0.85)
+    1275000000000000.0
+    """
+    return unit_usable_bytes * units * fill_limit
+
+
+@formula(unit="B/s", source="definition")
+def media_write_bandwidth(write_bandwidth_needed: Num, write_amplification: Num) -> Num:
+    """What reaches the drives when data are written together with their redundancy.
+
+    >>> media_write_bandwidth(300e9, 1.375)
+    412500000000.0
+    """
+    return write_bandwidth_needed * write_amplification

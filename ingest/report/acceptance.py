@@ -1,0 +1,116 @@
+"""Pages of `accept`, `verdict` and `measure-storage`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ingest.report.page import Page, Section
+from ingest.units import display
+
+if TYPE_CHECKING:
+    from ingest.acceptance.generation import Acceptance
+    from ingest.acceptance.judging import Judged, Verdict
+    from ingest.acceptance.measuring import Measured
+    from ingest.acceptance.records import AcceptanceTest
+
+
+def acceptance_page(made: Acceptance) -> Page:
+    """The page of `ingest accept`: which test shows which requirement."""
+    rows = tuple(
+        (test.id, test.requirement, test.priority, f"{load.operation} {display(load.threshold, load.unit)}")
+        for test in made.tests
+        for load in test.loads
+    )
+    columns = ("test", "requirement", "priority", "must reach")
+    sections = [
+        Section("", columns, rows),
+        Section("Without a performance test", lines=tuple(f"{ident}: {why}" for ident, why in made.untested.items())),
+        Section("Next", lines=(f"follow {made.folder}/README.md, then: ingest verdict {made.folder} RESULTS",)),
+    ]
+    header = (
+        "test",
+        "requirement",
+        "priority",
+        "tool",
+        "load",
+        "threshold",
+        "unit",
+        "io_bytes",
+        "clients",
+        "threads",
+        "seconds",
+    )
+    flat = [
+        (*_named(test), load.name, load.threshold, load.unit, load.io_bytes, load.clients, load.threads, load.seconds)
+        for test in made.tests
+        for load in test.loads
+    ]
+    title = f"{len(made.tests)} tests for {made.site}" + (", one machine" if made.setting.rehearsal else "")
+    return Page(title, tuple(section for section in sections if section.rows or section.lines), (header, *flat))
+
+
+def _named(test: AcceptanceTest) -> tuple[str, ...]:
+    return test.id, test.requirement, test.priority, test.tool
+
+
+def verdict_page(answer: Verdict) -> Page:
+    """The page of `ingest verdict`: requirements, then the tests behind them, then what does not count."""
+    columns = ("", "result", "priority", "measured", "required", "margin", "why")
+    sections = [
+        Section("Requirements", columns, _judged(answer.requirements)),
+        Section("Tests", columns, _judged(answer.tests)),
+        Section("Do not count", lines=tuple(f"{name}: {why}" for name, why in answer.refused.items())),
+    ]
+    header = ("kind", "id", "requirement", "priority", "result", "measured", "required", "unit", "margin", "why")
+    flat = [
+        (kind, one.id, one.requirement, one.priority, one.result, one.measured, one.required, one.unit, one.margin, one.why)
+        for kind, judged in (("requirement", answer.requirements), ("test", answer.tests))
+        for one in judged
+    ]
+    passed = sum(one.result == "pass" for one in answer.requirements)
+    title = f"Verdict for {answer.site}: {passed} of {len(answer.requirements)} requirements pass"
+    return Page(title, tuple(section for section in sections if section.rows or section.lines), (header, *flat))
+
+
+def _judged(judged: Sequence[Judged]) -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        (
+            one.id,
+            one.result,
+            one.priority,
+            "" if one.measured is None else display(one.measured, one.unit),
+            display(one.required, one.unit) if one.required else "",
+            "" if one.margin is None else _margin(one.margin),
+            one.why,
+        )
+        for one in judged
+    )
+
+
+def _margin(share: float) -> str:
+    return f"{share * 100:+,.0f} %" if share >= 1 else f"{share * 100:+.3g} %"
+
+
+def _rate(value: float, unit: str) -> str:
+    """A bare number per second says in its label what is counted."""
+    return display(value, "1") if unit == "1/s" else display(value, unit)
+
+
+def measured_page(answer: Measured) -> Page:
+    """The page of `ingest measure-storage`: what the path gave, and what it could feed."""
+    rows = tuple((name.replace("_", " "), _rate(item.value, item.unit)) for name, item in answer.results.items())
+    trial = answer.trial
+    how = (
+        f"{trial.threads} threads, {display(trial.io_bytes, 'B')} each, {display(trial.bytes, 'B')} of files",
+        "random reads, sequential writes" + (", direct I/O" if answer.direct else ", through the page cache"),
+    )
+    fed = tuple(
+        (one.model, one.gpu, display(one.bandwidth_per_gpu, "B/s/GPU", binary=False), f"{one.gpus:,}" if one.gpus else "none")
+        for one in answer.fed
+    )
+    feeds = Section("Could feed, at the measured read bandwidth", ("model", "gpu", "per GPU", "GPUs"), fed)
+    header = ("kind", "name", "gpu", "value", "unit")
+    flat: list[tuple[object, ...]] = [("result", name, "", item.value, item.unit) for name, item in answer.results.items()]
+    flat += [("feeds", one.model, one.gpu, one.gpus, "GPU") for one in answer.fed]
+    return Page(f"{answer.path}, as one machine sees it", (Section("", ("", ""), rows, how), feeds), (header, *flat))

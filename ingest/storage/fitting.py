@@ -1,0 +1,259 @@
+"""`ingest fit`: which systems feed the need, where the bottleneck is, and how many units it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ingest.answer import Answer, Known
+from ingest.catalog.records import STORAGE_CLASSES, Storage
+from ingest.catalog.store import Catalog
+from ingest.errors import CatalogError, MissingQuantity, UsageError, brief
+from ingest.estimate import Quantity
+from ingest.formula import check_value, unit_of
+from ingest.storage import layers
+from ingest.storage.alternatives import further, ways
+from ingest.storage.layers import Judged
+from ingest.storage.need import ASKED, Need
+from ingest.storage.outcome import RESULTS, Fit, Fits
+from ingest.storage.sizing import known_of, metadata_apart, nothing, protection_of, size_units
+from ingest.units import display, parse
+
+#: What stands for every system of the catalogs.
+ALL = "all"
+#: Classes that can be compared with one another; the others are asked for by name.
+COMPARED = ("client", "system", "software", "drive")
+#: results that only a part of the need asks for: that part, and the option that gives it
+NOT_ASKED = {
+    "required_usable_bytes": ("required_usable_bytes", "--capacity"),
+    "required_raw_bytes": ("required_usable_bytes", "--capacity"),
+    "write_bandwidth_available": ("write_bandwidth_needed", "--write-bandwidth"),
+    "read_bandwidth_available": ("read_bandwidth_needed", "--read-bandwidth, or --model and --gpu"),
+}
+
+
+def fit_need(
+    need: Need,
+    storage: Sequence[str],
+    catalog: Catalog,
+    client: str | None = None,
+    protection: str | None = None,
+    units: float | None = None,
+) -> Fits:
+    """Hold systems against a need.
+
+    Args:
+        need: what is asked.
+        storage: ids or YAML files, or `all` for every client, system, software and local drive of the catalogs.
+        catalog: where they are found.
+        client: id of the client that reaches them, where an entry does not say.
+        protection: id of the protection scheme, where an entry does not say or offers several.
+        units: how many units there are; as many as the need takes by default.
+
+    Raises:
+        UsageError: nothing is asked, or an unknown id.
+    """
+    if not any(need.asks(name) for name in ASKED):
+        raise UsageError("nothing is asked of storage, expected --model and --gpu, --read-bandwidth, --capacity or a plan")
+    entries = _entries(storage, catalog)
+    other = catalog.get(Storage, client) if client is not None else None
+    found = [_fit(entry, other, protection_of(entry, protection, catalog), need, units, catalog) for entry in entries]
+    return Fits(need, tuple(sorted(found, key=_order)), catalog, compared=ALL in storage)
+
+
+def _order(one: Fit) -> tuple[int, float, str]:
+    place = 1 if one.fits is None else 0 if one.fits else 2
+    return place, -(one.headroom if one.headroom is not None else float("-inf")), one.entry.id
+
+
+def _entries(storage: Sequence[str], catalog: Catalog) -> list[Storage]:
+    names = list(dict.fromkeys(storage))
+    if ALL not in names:
+        found = [catalog.get(Storage, name) for name in names]
+        for entry in found:
+            if entry.family not in STORAGE_CLASSES:
+                known = ", ".join(STORAGE_CLASSES)
+                raise CatalogError(f"{entry.path}: family: found '{entry.family}', expected one of {known}")
+        return found
+    return [entry for entry in catalog.all(Storage) if entry.family in COMPARED]
+
+
+def _fit(
+    entry: Storage, client: Storage | None, protection: Storage | None, need: Need, units: float | None, catalog: Catalog
+) -> Fit:
+    known = known_of(entry, client, protection, need)
+    left_out = _count_units(known, need, entry, units)
+    judged = layers.judge(known, _layers_of(entry, known), _shown_only(entry, client))
+    narrow = layers.bottleneck(judged)
+    if narrow is not None and narrow.headroom is not None:
+        known.choose("headroom_fraction", narrow.layer.headroom)
+    results, unknown = _results(known, need, judged)
+    carried = known.results([one.layer.ceiling for one in judged if one.ceiling is not None])[0]
+    quantities = {**carried, **{RESULTS[name]: item for name, item in results.items()}}
+    fits = layers.verdict(judged)
+    if entry.family == "drive" and fits and layers.NVME_CAPACITY not in [one.layer for one in judged]:
+        fits, left_out = None, "what must lie on the local drives is not known: say --capacity"
+    beside = further(known)
+    tables = {name: rows for name, rows in {"ways": ways(known, fits)}.items() if rows}
+    answer = Answer(
+        "fit",
+        f"{entry.name}: {need.title}",
+        {},
+        known,
+        {**quantities, **beside},
+        unknown,
+        tables,
+        (*_at_high_end(need, judged), *([left_out] if left_out else [])),
+        catalog,
+    )
+    return Fit(entry, fits, narrow, judged, {**results, **beside}, answer)
+
+
+def _at_high_end(need: Need, judged: Sequence[Judged]) -> tuple[str, ...]:
+    """What holds at the typical need and not at the high end of its range."""
+    return tuple(
+        f"{one.layer.name} holds at the typical need, not at the high end of its range "
+        f"({display(need.high[one.layer.need], one.unit, binary=False)} of {one.shown})"
+        for one in judged
+        if one.holds and need.high.get(one.layer.need, 0) > (one.ceiling or 0)
+    )
+
+
+def _layers_of(entry: Storage, known: Known) -> tuple[layers.Layer, ...]:
+    """The layers of the way that an entry is part of."""
+    if entry.family == "protection":
+        return layers.SYSTEM
+    if entry.family == "drive":
+        return layers.LOCAL
+    names = (layers.METADATA_SERVERS,) if metadata_apart(entry) else (layers.OPENS, layers.CREATES)
+    # Requests are judged where a rate of them is published: bandwidth and latency say the same.
+    requests = (layers.REQUESTS,) if entry.io_per_second and entry.family != "client" else ()
+    path = (one for one in layers.REMOTE if _in_question(one, entry, known))
+    # Servers of one's own are bought with as many drives as the raw capacity takes: that is a size, no ceiling.
+    own = entry.family == "software" and "unit_usable_bytes" not in known.given
+    return (*path, *requests, *names, *(() if own else (layers.CAPACITY,)))
+
+
+def _in_question(layer: layers.Layer, entry: Storage, known: Known) -> bool:
+    """Requirement lines and plain numbers may say nothing about nodes or GPUs: then these are not judged."""
+    if layer is layers.HOST_LINK:
+        return "nodes" in known.given and "gpus_per_node" in known.given
+    if layer in (layers.CLIENT, layers.CLIENT_WRITES) and entry.family == "client":
+        return True
+    return "nodes" in known.given or layer not in layers.OF_NODES
+
+
+def _shown_only(entry: Storage, client: Storage | None) -> frozenset[layers.Layer]:
+    """What a client took in a run of many, and opens counted from a run, are no ceilings: more may be possible."""
+    clients = (layers.CLIENT, layers.CLIENT_WRITES) if entry.family == "system" and client is None else ()
+    opens = (layers.OPENS,) if entry.opens_per_second is None else ()
+    return frozenset((*clients, *opens))
+
+
+def _count_units(known: Known, need: Need, entry: Storage, units: float | None) -> str:
+    """Choose how many there are and how many are required; returns what the latter leaves out."""
+    if entry.family not in ("client", "drive"):
+        return size_units(known, need, entry, units)
+    for part, name in (("clients_for_read", "read_bandwidth_needed"), ("clients_for_write", "write_bandwidth_needed")):
+        if not need.asks(name):
+            known.given.setdefault(part, nothing(name))
+    try:
+        known.choose("units_required", "clients_required" if entry.family == "client" else "local_drives_required")
+    except MissingQuantity as error:
+        return f"units_required is not known: {error.name} is missing"
+    return ""
+
+
+def _results(known: Known, need: Need, judged: Sequence[Judged]) -> tuple[dict[str, Quantity], dict[str, str]]:
+    """The results of one system by their public names, and why others are not there."""
+    for name, path in (
+        ("read_bandwidth_available", layers.READ_PATH),
+        ("write_bandwidth_available", layers.WRITE_PATH),
+    ):
+        rated = [one for one in judged if one.layer in path and one.ceiling is not None and not one.at_least]
+        if rated:
+            known.choose(name, min(rated, key=lambda one: one.ceiling or 0.0).layer.ceiling)
+    found: dict[str, Quantity] = {}
+    unknown: dict[str, str] = {}
+    for name, quantity in RESULTS.items():
+        computed = known.results([quantity])[0].get(quantity)
+        if quantity in NOT_ASKED and not need.asks(NOT_ASKED[quantity][0]):
+            unknown[name] = f"not asked for: say {NOT_ASKED[quantity][1]}"
+        elif computed is None or (name == "units_required" and not computed.value):
+            unknown[name] = f"the {_words(quantity)} cannot be computed from what is known of this entry"
+        else:
+            found[name] = computed
+    return found, unknown
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def fit(
+    plan: str | Path | None = None,
+    *,
+    storage: str | Sequence[str] = ALL,
+    client: str | None = None,
+    protection: str | None = None,
+    units: str | float | None = None,
+    read_bandwidth: str | float | None = None,
+    write_bandwidth: str | float | None = None,
+    capacity: str | float | None = None,
+    opens: str | float | None = None,
+    creates: str | float | None = None,
+    files: str | float | None = None,
+    io_size: str | float | None = None,
+    catalogs: str | Path | Sequence[str | Path] = (),
+    **question: Any,
+) -> Fits:
+    """Which storage systems feed a need, where the bottleneck is, and how many units it takes.
+
+    Args:
+        plan: JSON file that `ingest plan` wrote.
+        storage: id, YAML file, several of them, or `all`.
+        client: id of the client that reaches the systems.
+        protection: id of a protection scheme.
+        units: how many units there are; as many as the need takes by default.
+        read_bandwidth: what is read, where no model says it.
+        write_bandwidth: what is written.
+        capacity: bytes to hold.
+        opens: files opened each second.
+        creates: files created each second.
+        files: files to hold.
+        io_size: bytes of one request.
+        catalogs: folders with entries of your own.
+        question: options of `bw`.
+
+    >>> found = fit(read_bandwidth="500 GB/s", write_bandwidth="300 GB/s", capacity="1 PB", storage="ddn-ai400x2")
+    >>> found.results["ddn-ai400x2"].results["units_required"].value
+    6
+
+    Raises:
+        UsageError: a question that cannot be asked.
+        IngestError: a missing fact, and what to supply.
+    """
+    from ingest.storage.asking import need_of
+
+    catalog = Catalog(catalogs)
+    options = {
+        "read_bandwidth": read_bandwidth,
+        "write_bandwidth": write_bandwidth,
+        "capacity": capacity,
+        "opens": opens,
+        "creates": creates,
+        "files": files,
+        "io_size": io_size,
+    }
+    need = need_of(plan, options, question, catalog)
+    names = [storage] if isinstance(storage, (str, Path)) else list(storage)
+    listed = [part for name in names for part in str(name).split(",") if part]
+    if not listed:
+        raise UsageError(f"--storage: found {brief(str(storage))}, expected ids with commas between, or all")
+    counted = None if units is None else check_value("units", _number(units, "units"), "--units")
+    return fit_need(need, listed, catalog, client, protection, counted)
+
+
+def _number(written: str | float, name: str) -> float:
+    return parse(written, unit_of(name), f"--{name}")

@@ -1,0 +1,196 @@
+"""The layers between GPU and drives: what each is asked, what it can carry, and which one binds first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from ingest.answer import Known
+from ingest.errors import MissingQuantity
+from ingest.formula import unit_of
+from ingest.units import display
+
+
+class Layer(NamedTuple):
+    """A layer of the way to storage, by the names of its quantities.
+
+    Attributes:
+        name: as people call it.
+        need, ceiling, headroom: quantities.
+        supply: how to give the ceiling where it is not known.
+    """
+
+    name: str
+    need: str
+    ceiling: str
+    headroom: str
+    supply: str
+
+
+HOST_LINK = Layer(
+    "GPU host link", "read_bandwidth_needed", "host_links_read_ceiling", "host_link_headroom", "say --gpu, --nodes"
+)
+NIC = Layer("storage NIC", "read_bandwidth_needed", "nics_read_ceiling", "nic_headroom", "say --node and --nodes")
+CLIENT = Layer(
+    "protocol client", "read_bandwidth_needed", "clients_read_ceiling", "client_headroom", "say --client and --nodes"
+)
+NVME = Layer("node NVMe", "read_bandwidth_needed", "nvme_read_ceiling", "nvme_headroom", "say --node and --nodes")
+READS = Layer(
+    "system reads",
+    "read_bandwidth_needed",
+    "units_read_ceiling",
+    "units_read_headroom",
+    "that of the system; --set unit_read_bandwidth=RATE",
+)
+NIC_WRITES = Layer(
+    "storage NIC, writes", "write_bandwidth_needed", "nics_read_ceiling", "nic_write_headroom", "say --node and --nodes"
+)
+CLIENT_WRITES = Layer(
+    "protocol client, writes", "write_bandwidth_needed", "clients_write_ceiling", "client_write_headroom", "say --client"
+)
+WRITES = Layer(
+    "system writes",
+    "write_bandwidth_needed",
+    "units_write_ceiling",
+    "units_write_headroom",
+    "that of the system; --set unit_write_bandwidth=RATE",
+)
+REQUESTS = Layer(
+    "requests",
+    "io_per_second_needed",
+    "units_requests_ceiling",
+    "requests_headroom",
+    "that of the system; --set unit_io_per_second=N",
+)
+OPENS = Layer(
+    "metadata, opens",
+    "opens_per_second_needed",
+    "units_opens_ceiling",
+    "opens_headroom",
+    "that of the system; --set unit_opens_per_second=N",
+)
+CREATES = Layer(
+    "metadata, creates",
+    "creates_per_second_needed",
+    "units_creates_ceiling",
+    "creates_headroom",
+    "that of the system; --set unit_creates_per_second=N",
+)
+METADATA_SERVERS = Layer(
+    "metadata servers",
+    "metadata_servers_required",
+    "metadata_servers_max",
+    "metadata_servers_headroom",
+    "no limit is published; --set metadata_servers_max=N",
+)
+CAPACITY = Layer(
+    "capacity",
+    "required_usable_bytes",
+    "units_usable_bytes",
+    "capacity_headroom",
+    "that of the system; --set unit_usable_bytes=SIZE",
+)
+NVME_WRITES = Layer(
+    "node NVMe, writes", "write_bandwidth_needed", "nvme_write_ceiling", "nvme_write_headroom", "say --node and --nodes"
+)
+NVME_CAPACITY = Layer(
+    "node NVMe, capacity", "required_usable_bytes", "nvme_capacity", "nvme_capacity_headroom", "say --node and --nodes"
+)
+READ_PATH = (HOST_LINK, NVME, NIC, CLIENT, READS)
+WRITE_PATH = (NVME_WRITES, NIC_WRITES, CLIENT_WRITES, WRITES)
+#: The way from the GPU to local drives, and to storage.
+LOCAL = (HOST_LINK, NVME, NVME_WRITES, NVME_CAPACITY)
+REMOTE = (HOST_LINK, NIC, CLIENT, READS, NIC_WRITES, CLIENT_WRITES, WRITES)
+SYSTEM = (READS, WRITES)
+#: Layers of the nodes: where nothing is known of the nodes, they are not part of the question.
+OF_NODES = (HOST_LINK, NIC, CLIENT, NIC_WRITES, CLIENT_WRITES)
+
+
+class Judged(NamedTuple):
+    """A layer held against the need.
+
+    Attributes:
+        ceiling: None where it is not known.
+        headroom: share of the ceiling that stays free; None likewise.
+        at_least: the ceiling is what has been shown, and more may be possible.
+        why: why it is not known.
+    """
+
+    layer: Layer
+    need: float
+    ceiling: float | None
+    headroom: float | None
+    at_least: bool = False
+    why: str = ""
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the layer carries the need; None where that is not known."""
+        if self.ceiling is None or self.headroom is None:
+            return None
+        return True if self.headroom >= 0 else None if self.at_least else False
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON: numbers in base units."""
+        unit = unit_of(self.layer.need)
+        found: dict[str, Any] = {"layer": self.layer.name, "need": self.need, "ceiling": self.ceiling, "unit": unit}
+        found |= {"headroom_fraction": self.headroom, "holds": self.holds}
+        if self.at_least:
+            found["at_least"] = True
+        return {**found, "why": self.why} if self.why else found
+
+    @property
+    def unit(self) -> str:
+        """The base unit of need and ceiling."""
+        return unit_of(self.layer.need)
+
+    @property
+    def shown(self) -> str:
+        """The ceiling as people read it."""
+        if self.ceiling is None:
+            return "not known"
+        return ("at least " if self.at_least else "") + display(self.ceiling, unit_of(self.layer.ceiling), binary=False)
+
+
+def judge(known: Known, layers: Iterable[Layer], shown_only: frozenset[Layer] = frozenset()) -> tuple[Judged, ...]:
+    """Hold each layer that is asked something against its need.
+
+    Args:
+        known: what is known of need and system.
+        layers: in the order of the way from the GPU to the drives.
+        shown_only: layers whose ceiling is what has been shown, not what is possible.
+    """
+    return tuple(_judged(known, layers, shown_only))
+
+
+def _judged(known: Known, layers: Iterable[Layer], shown_only: frozenset[Layer]) -> Iterator[Judged]:
+    for layer in layers:
+        try:
+            need = known.value(layer.need)
+        except MissingQuantity:
+            continue
+        if not need:
+            continue
+        try:
+            ceiling, headroom = known.value(layer.ceiling), known.value(layer.headroom)
+        except MissingQuantity as error:
+            yield Judged(layer, need, None, None, why=f"{error.name.replace('_', ' ')} is not known: {layer.supply}")
+            continue
+        yield Judged(layer, need, ceiling, headroom, layer in shown_only)
+
+
+def bottleneck(judged: Iterable[Judged]) -> Judged | None:
+    """The layer that binds first as the need grows: the one with the least head-room.
+
+    What has only been shown to carry less than the need is no bottleneck, since it may carry more.
+    """
+    rated = [one for one in judged if one.headroom is not None and one.holds is not None]
+    return min(rated, key=lambda one: one.headroom or 0.0, default=None)
+
+
+def verdict(judged: Iterable[Judged]) -> bool | None:
+    """Whether everything holds: False where one layer is too narrow, None where one is not known."""
+    held = [one.holds for one in judged]
+    if False in held:
+        return False
+    return True if held and all(held) else None

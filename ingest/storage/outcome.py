@@ -1,0 +1,175 @@
+"""The answer of `fit`: one system held against the need, and all of them in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ingest.answer import Answer
+from ingest.catalog.records import Storage
+from ingest.catalog.store import Catalog
+from ingest.estimate import Quantity
+from ingest.formula import unit_of
+from ingest.storage.layers import Judged
+from ingest.storage.need import ASKED, Need
+from ingest.units import display
+
+if TYPE_CHECKING:
+    import pandas
+
+#: result by its public name, and the quantity behind it
+RESULTS = {
+    "headroom_fraction": "headroom_fraction",
+    "units_required": "units_required",
+    "usable_bytes": "required_usable_bytes",
+    "raw_bytes": "required_raw_bytes",
+    "read_bandwidth_available": "read_bandwidth_available",
+    "write_bandwidth_available": "write_bandwidth_available",
+}
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One system held against the need.
+
+    Attributes:
+        entry: the system.
+        fits: None where a ceiling that counts is not known.
+        narrow: the layer that binds first.
+        layers: every layer on the way.
+        results: quantities by their public names.
+        answer: the same and the ceiling of each layer, with derivations, assumptions and sources.
+    """
+
+    entry: Storage
+    fits: bool | None
+    narrow: Judged | None
+    layers: tuple[Judged, ...]
+    results: Mapping[str, Quantity]
+    answer: Answer
+
+    @property
+    def bottleneck(self) -> str:
+        """The name of the narrowest layer."""
+        return self.narrow.layer.name if self.narrow is not None else ""
+
+    @property
+    def unknown(self) -> Mapping[str, str]:
+        """Why a result is not there."""
+        return self.answer.unknown
+
+    @staticmethod
+    def quantity(name: str) -> str:
+        """The quantity behind a public name, for explanations."""
+        return RESULTS.get(name, name)
+
+    @property
+    def headroom(self) -> float | None:
+        """Head-room of the narrowest layer."""
+        return self.narrow.headroom if self.narrow is not None else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "name": self.entry.name,
+            "class": self.entry.family,
+            "scaling_unit": self.entry.scaling_unit,
+            "fits": self.fits,
+            "bottleneck": self.bottleneck,
+            **{name: item.to_dict() for name, item in self.results.items()},
+            "layers": [one.to_dict() for one in self.layers],
+            "inputs": self.answer.inputs,
+            "unknown": dict(self.unknown),
+            "tables": {name: [dict(row) for row in rows] for name, rows in self.answer.tables.items()},
+            "assumptions": self.answer.assumptions,
+            "warnings": list(self.answer.warnings),
+        }
+
+
+@dataclass(frozen=True)
+class Fits:
+    """The answer of `fit`: systems, those that fit first, then by head-room.
+
+    Attributes:
+        need: what is asked.
+        systems: in order.
+        compared: all systems of the catalogs were asked for, so that one that fits is enough.
+    """
+
+    need: Need
+    systems: tuple[Fit, ...]
+    catalog: Catalog
+    compared: bool = False
+
+    command = "fit"
+    RESULTS = tuple(RESULTS)
+
+    @property
+    def results(self) -> dict[str, Fit]:
+        """The systems by id."""
+        return {one.entry.id: one for one in self.systems}
+
+    @cached_property
+    def needed(self) -> dict[str, Quantity]:
+        """What is asked of storage."""
+        known = self.systems[0].answer.known
+        return known.results([*(name for name in ASKED if self.need.asks(name)), "io_bytes", "nodes", "gpus"])[0]
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        return {
+            name: {"value": item.value, "unit": unit_of(name), "from": item.origin}
+            for name, item in self.need.given.items()
+            if isinstance(item.value, (int, float))
+        }
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The warnings of the need, and those of a single system."""
+        own = self.systems[0].answer.warnings if len(self.systems) == 1 else ()
+        return (*self.need.notes, *own)
+
+    @property
+    def unmet(self) -> str:
+        """Why `--require` is not met; empty where every system named fits, or one of all of them."""
+        failed = [one for one in self.systems if one.fits is not True]
+        if self.compared:
+            return f"none of {len(failed)} systems is known to fit" if len(failed) == len(self.systems) else ""
+        return "; ".join(_reason(one) for one in failed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of CONTRACT, `ingest/1`: results by id of the system."""
+        from ingest import __version__
+
+        return {
+            "schema": "ingest/1",
+            "command": self.command,
+            "version": __version__,
+            "catalog_hash": self.catalog.content_hash(),
+            "inputs": {**self.need.words, **self._given},
+            "need": {name: item.to_dict() for name, item in self.needed.items()},
+            "results": {one.entry.id: one.to_dict() for one in self.systems},
+            "sources": list({source["id"]: source for one in self.systems for source in one.answer.sources}.values()),
+            "warnings": list(self.warnings),
+        }
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per system."""
+        import pandas
+
+        rows: list[dict[str, Any]] = [
+            {"storage": one.entry.id, "class": one.entry.family, "fits": one.fits, "bottleneck": one.bottleneck}
+            | {name: one.results[name].value if name in one.results else None for name in RESULTS}
+            for one in self.systems
+        ]
+        return pandas.DataFrame(rows).set_index("storage")
+
+
+def _reason(one: Fit) -> str:
+    if one.fits is False and one.narrow is not None:
+        need = display(one.narrow.need, one.narrow.unit, binary=False)
+        return f"{one.entry.id} does not fit: {one.bottleneck} carries {one.narrow.shown}, needed {need}"
+    missing = ", ".join(judged.layer.name for judged in one.layers if judged.holds is None)
+    return f"{one.entry.id} is not known to fit: {missing or 'what it can carry'} not known"

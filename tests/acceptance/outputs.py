@@ -1,0 +1,276 @@
+"""Results in the forms of IOR, mdtest, elbencho and DLIO; the numbers are our own."""
+
+import json
+
+# As IOR 4.0 prints it: MiB/s, KiB, and errors among the results.
+IOR_TEXT = """IOR-4.0.0: MPI Coordinated Test of Parallel I/O
+Began               : Mon Jan  5 10:00:00 2026
+Command line        : ior -a POSIX -F -g -k -b {block} -s 1 --posix.odirect -o {target}/{test} -r -C -z -t {xfer} -D {seconds}
+Machine             : Linux node1
+TestID              : 0
+StartTime           : Mon Jan  5 10:00:00 2026
+Path                : {target}/{test}.00000000
+FS                  : 9.1 PiB   Used FS: 12.1%   Inodes: 16.0 Mi   Used Inodes: 3.3%
+
+Options:
+api                 : POSIX
+apiVersion          :
+test filename       : {target}/{test}
+access              : file-per-process
+type                : independent
+segments            : 1
+ordering in a file  : random
+ordering inter file : constant task offset
+task offset         : 1
+nodes               : {nodes}
+tasks               : {tasks}
+clients per node    : 2
+memoryBuffer        : CPU
+dataAccess          : CPU
+GPUDirect           : 0
+repetitions         : 1
+xfersize            : 131072 bytes
+blocksize           : 8 MiB
+aggregate filesize  : 16 MiB
+stonewallingTime    : {seconds}
+stoneWallingWearOut : 0
+
+Results:
+
+access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter
+------    ---------  ----       ----------  ---------- ---------  --------   --------   --------   --------   ----
+{noise}WARNING: Expected aggregate file size       = 16777216
+WARNING: Using actual aggregate bytes moved = 2306211840
+read      {mib:.2f}  8800.00  0.000227  {block_kib:.2f}  {xfer_kib:.2f}  0.000041   {took:.2f}  0.016000  {took:.2f}  0
+
+Summary of all tests:
+Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs)
+read         1099.00    1099.00    1099.00       0.00    8792.00
+Finished            : Mon Jan  5 10:00:03 2026
+"""
+# Before 3.3 there were no columns for IOPS and latency.
+IOR_OLD = """IOR-3.2.1: MPI Coordinated Test of Parallel I/O
+Command line        : ior -F -C -o /x/{test} --posix.odirect
+Options:
+nodes               : 128
+tasks               : 256
+segments            : 1
+ordering in a file  : random
+
+access    bw(MiB/s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter
+------    ---------  ---------- ---------  --------   --------   --------   --------   ----
+read      2000.00    {block_kib}    128.00     0.000041   1800.00       0.016000   1800.01       0
+"""
+
+
+def ior_text(test, nodes, tasks, block, mib, seconds=1800, took=None, xfer=131072, noise=""):
+    """A text of IOR."""
+    return IOR_TEXT.format(
+        test=test,
+        target="/mnt/x",
+        nodes=nodes,
+        tasks=tasks,
+        block=block,
+        block_kib=block / 1024,
+        mib=mib,
+        seconds=seconds,
+        took=seconds if took is None else took,
+        xfer=xfer,
+        xfer_kib=xfer / 1024,
+        noise=noise,
+    )
+
+
+def ior_json(test, nodes, tasks, block, mib, seconds=1800):
+    """A JSON of IOR, with the warnings that it prints into it."""
+    found = {
+        "Version": "4.0.0",
+        "Began": "Mon Jan  5 10:00:00 2026",
+        "Command line": f"ior -a POSIX -F -r -C -z -g -k --posix.odirect -o /mnt/x/{test} -O summaryFormat=JSON",
+        "Machine": "Linux node1",
+        "tests": [
+            {
+                "TestID": 0,
+                "Parameters": {"deadlineForStonewall": seconds, "transferSize": 131072, "blockSize": block},
+                "Options": {
+                    "test filename": f"/mnt/x/{test}",
+                    "segments": 1,
+                    "ordering in a file": "random",
+                    "nodes": nodes,
+                    "tasks": tasks,
+                    "clients per node": tasks // nodes,
+                    "xfersize": "131072 bytes",
+                },
+                "Results": [
+                    {
+                        "access": "read",
+                        "bwMiB": mib,
+                        "blockKiB": block / 1024,
+                        "xferKiB": 128.0,
+                        "iops": 8.0 * mib,
+                        "latency": 0.0002,
+                        "wrRdTime": seconds,
+                        "totalTime": seconds,
+                    }
+                ],
+            }
+        ],
+        "Finished": "Mon Jan  5 10:30:00 2026",
+    }
+    text = json.dumps(found, indent=2)
+    return text.replace('"Results": [\n', '"Results": [\nWARNING: Using actual aggregate bytes moved = 1\n')
+
+
+MDTEST = """-- started at 01/05/2026 10:00:00 --
+
+mdtest-4.0.0 was launched with {tasks} total task(s) on {nodes} node(s)
+Command line used: mdtest '-F' {phases}'-n' '3000' '-u' '-d' '/mnt/x/{test}'
+Path                : /mnt/x/{test}
+FS                  : 252.0 GiB   Used FS: 12.1%   Inodes: 16.0 Mi   Used Inodes: 3.3%
+{tasks} tasks, 768000 files
+{noise}
+SUMMARY rate (in ops/sec): (of 1 iterations)
+   Operation     {wide}                Max            Min           Mean        Std Dev
+   ---------                     ---            ---           ----        -------
+   File creation       {extra}        {create:.3f}      {create:.3f}      {create:.3f}          0.000
+   File stat           {extra}        {stat:.3f}      {stat:.3f}      {stat:.3f}          0.000
+   File read           {extra}        {open:.3f}      {open:.3f}      {open:.3f}          0.000
+   File removal        {extra}       41616.352      41616.352      41616.352          0.000
+   Tree creation               13530.013      13530.013      13530.013          0.000
+-- finished at 01/05/2026 10:00:01 --
+"""
+
+
+def mdtest(test, nodes, tasks, phases, create=1500.5, stat=2500.5, open=15000.5, per_rank=False, noise=""):
+    """A text of mdtest; `per_rank` has three more columns in front, as `-P` and newer versions print them."""
+    quoted = "".join(f"'{phase}' " for phase in phases.split())
+    wide = "per Rank: Max            Min           Mean      per Iteration:" if per_rank else ""
+    extra = "       99.000         98.000         98.500        " if per_rank else ""
+    return MDTEST.format(
+        test=test,
+        nodes=nodes,
+        tasks=tasks,
+        phases=quoted,
+        create=create,
+        stat=stat,
+        open=open,
+        wide=wide,
+        extra=extra,
+        noise=noise,
+    )
+
+
+def elbencho_json(label, hosts, threads, rate, phase="READ", seconds=1800, block=131072, size=2**47, direct="true"):
+    """A phase of elbencho's JSON: its property tree writes every value as text."""
+    return json.dumps(
+        {
+            "phase_type": phase,
+            "phase_id": "9b2f",
+            "label": label,
+            "iso_start_date": "2026-01-05T10:00:00.000+0000",
+            "config": {
+                "path_type": "file",
+                "paths": "16",
+                "hosts": str(hosts),
+                "threads": str(threads),
+                "file_size": str(size),
+                "block_size": str(block),
+                "direct_io": direct,
+                "random_offsets": "true",
+                "random_aligned": "true",
+                "io_depth": "1",
+                "version": "3.0.37",
+                "command": '"elbencho" "-r" ',
+            },
+            "first_done": {"elapsed_time_ms": str(seconds * 1000 - 5), "bytes/s": str(rate + 1000), "cpu%": "7"},
+            "last_done": {
+                "elapsed_time_ms": str(seconds * 1000),
+                "iops": str(rate // block),
+                "bytes/s": str(rate),
+                "bytes": str(rate * seconds),
+                "cpu%": "7",
+                "latency": {"IO": {"min_us": "80", "avg_us": "250", "max_us": "9000"}},
+            },
+        }
+    )
+
+
+def elbencho_csv(label, hosts, threads, mib, seconds=1800, block=131072, size=2**47):
+    """A line of elbencho's CSV, with its header."""
+    columns = {
+        "ISO date": "2026-01-05T10:00:00.000+0000",
+        "label": label,
+        "path type": "file",
+        "paths": 16,
+        "hosts": hosts,
+        "threads": threads,
+        "dirs": "",
+        "files": "",
+        "file size": size,
+        "block size": block,
+        "direct IO": 1,
+        "random": 1,
+        "random aligned": 1,
+        "IO depth": 1,
+        "shared paths": 1,
+        "truncate": 0,
+        "operation": "READ",
+        "time ms [first]": seconds * 1000 - 5,
+        "time ms [last]": seconds * 1000,
+        "IOPS [last]": 8 * mib,
+        "MiB/s [first]": mib + 1,
+        "MiB/s [last]": mib,
+        "IO lat us [avg]": 250,
+        "version": "3.0.37",
+        "command": '"elbencho" "-r" ',
+    }
+    return ",".join(columns) + "\n" + ",".join(map(str, columns.values())) + "\n"
+
+
+def elbencho_text(label, threads, rate, unit="MiB", elapsed="2.004s", block=131072):
+    """elbencho's results for people."""
+    return f"""ISO DATE: 2026-01-05T10:00:00+0000
+LABEL: {label}
+COMMAND LINE: "elbencho" "-t" "{threads}" "-s" "4194304" "--direct" "-r" "-b" "{block}" "--rand" "--infloop"
+
+OPERATION   RESULT TYPE         FIRST DONE   LAST DONE
+=========== ================    ==========   =========
+READ        Elapsed time     :      2.001s     {elapsed}
+            IOPS             :        8801        8800
+            Throughput {unit}/s :        {rate + 1}        {rate}
+            Total MiB        :        2200        2200
+
+"""
+
+
+def summary(accelerators, hosts, files, samples_per_second, record, au=93.2, expected=90.0, epochs=5, memory=1481.663):
+    """A `summary.json` of DLIO; what it calls MB/s is computed, in MiB/s."""
+    return json.dumps(
+        {
+            "start": "2026-01-05T10:00:00.000000",
+            "num_accelerators": accelerators,
+            "num_hosts": hosts,
+            "hostname": "node1",
+            "metric": {
+                "train_au_percentage": [au] * epochs,
+                "train_au_mean_percentage": au,
+                "train_au_meet_expectation": "success" if au >= expected else "fail",
+                "train_au_stdev_percentage": 0.0,
+                "train_throughput_samples_per_second": [samples_per_second] * epochs,
+                "train_throughput_mean_samples_per_second": samples_per_second,
+                "train_throughput_stdev_samples_per_second": 0.0,
+                "train_io_mean_MB_per_second": samples_per_second * record / 2**20,
+                "train_io_stdev_MB_per_second": 0.0,
+            },
+            "num_files_train": files,
+            "num_files_eval": 0,
+            "num_samples_per_file": 1,
+            "host_cpu_count": [112] * hosts,
+            "host_processor_name": "x86_64",
+            "potential_caching": [0] * hosts,
+            "host_memory_GB": [memory / hosts] * hosts,
+            "data_size_per_host_GB": 900.0,
+            "epochs": epochs,
+            "end": "2026-01-05T10:30:00.000000",
+        }
+    )

@@ -1,0 +1,475 @@
+"""The tests that `ingest accept` writes: what they ask for, what they refuse, and that nothing from outside gets into them."""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from plans import GOOD, line, plan, times
+
+import ingest
+from ingest.acceptance.dlio import known_keys
+from ingest.acceptance.fio import trial_job
+from ingest.acceptance.lines import requirements_of
+from ingest.acceptance.loads import Setting, implied_by, loads_of
+from ingest.errors import IngestError, UsageError
+
+
+def written(folder):
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+def read_load(clients, rate, scale, threads=8, io_size=131072):
+    lines = requirements_of_dict(clients, rate, threads, io_size)
+    return loads_of(lines, [lines], "T", Setting(scale=scale))[0]
+
+
+def requirements_of_dict(clients, rate, threads=8, io_size=131072):
+    from ingest.requirement import Conditions, Requirement
+
+    conditions = Conditions(operation="read", clients=clients, threads=threads, io_size=io_size)
+    return Requirement("R-READ-01", "mandatory", "s", "m", rate, "B/s", conditions)
+
+
+def test_every_requirement_is_tested_or_says_why_not(tmp_path):
+    made = ingest.accept(plan(tmp_path), tmp_path / "tests")
+    tested = {test.requirement for test in made.tests}
+    assert tested | set(made.untested) == {one["id"] for one in GOOD["requirements"]}
+    assert set(made.untested) == {"R-CAP-01"}
+    assert made.warnings == (f"R-CAP-01: no performance test: {made.untested['R-CAP-01']}",)
+    assert {test.tool for test in made.tests if test.requirement == "R-READ-01"} == {"fio", "ior", "elbencho", "dlio"}
+    assert {test.tool for test in made.tests if test.requirement == "R-META-01"} == {"fio", "mdtest"}
+    assert [test.tool for test in made.tests if test.requirement == "R-MIX-01"] == ["fio"]
+
+
+def test_sums_and_hashes_are_those_of_the_files(tmp_path):
+    ingest.accept(plan(tmp_path), tmp_path / "tests")
+    done = subprocess.run(
+        ["sha256sum", "--strict", "-c", "SHA256SUMS"], cwd=tmp_path / "tests", capture_output=True, check=False
+    )
+    assert done.returncode == 0
+    assert done.stdout.count(b": OK") == len(written(tmp_path / "tests")) - 1
+    manifest = json.loads((tmp_path / "tests" / "tests.json").read_text())
+    for test in manifest["tests"]:
+        for name, expected in test["files"].items():
+            assert hashlib.sha256((tmp_path / "tests" / name).read_bytes()).hexdigest() == expected
+
+
+def test_the_published_example_implies_iops_and_latency():
+    load = read_load(128, 512e9, "full")
+    implied = implied_by(load)
+    assert implied["required_requests_per_second.read"] == 3_906_250
+    assert implied["mean_latency_allowed.read"] == pytest.approx(262e-6, rel=1e-3)
+
+
+def test_data_of_128_clients_with_2_tib_are_five_times_their_memory():
+    assert read_load(128, 512e9, "full").dataset_bytes == pytest.approx(1.407e15, rel=1e-3)
+
+
+def test_a_request_that_direct_io_refuses_is_rounded_up(tmp_path):
+    made = ingest.accept(plan(tmp_path), tmp_path / "tests", tool="fio")
+    assert made.results["T-READ-02-fio"].loads[0].io_bytes == 102400
+    assert "bs=102400\n" in (tmp_path / "tests/fio/T-READ-02-fio.fio").read_text()
+
+
+@given(clients=st.integers(1, 5000), rate=st.floats(1e6, 1e14), threads=st.integers(1, 64))
+def test_one_machine_must_reach_its_share(clients, rate, threads):
+    full, one = read_load(clients, rate, "full", threads), read_load(clients, rate, "1node", threads)
+    assert one.threshold * clients == pytest.approx(full.threshold)
+    assert one.clients == 1
+    assert one.threads <= threads
+    assert one.seconds < 5
+    assert one.dataset_bytes <= 2**26
+
+
+@given(size=st.integers(1, 2**27), threads=st.integers(1, 64), files=st.sampled_from(["shared", "file per process"]))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+def test_files_of_a_job_hold_whole_requests_and_all_of_the_data(tmp_path_factory, size, threads, files):
+    folder = tmp_path_factory.mktemp("plan")
+
+    def change(found):
+        line(found, "R-READ-01")["conditions"] |= {"io_size": size, "threads": threads, "files": files}
+
+    made = ingest.accept(plan(folder, change), folder / "tests", tool="fio", scale="full")
+    test = made.results["T-READ-01-fio"]
+    job = dict(pair.split("=", 1) for pair in test.files["fio/T-READ-01-fio.fio"].splitlines() if "=" in pair)
+    io, each, total = int(job["bs"]), int(job["filesize"]), int(job["size"])
+    assert io % 4096 == 0
+    assert size <= io < size + 4096
+    assert each % io == 0
+    assert total == each * int(job["nrfiles"])
+    assert total * (1 if files == "shared" else threads * 128) >= test.loads[0].dataset_bytes
+
+
+def test_a_mixed_test_has_the_rates_of_its_parts(tmp_path):
+    made = ingest.accept(plan(tmp_path), tmp_path / "tests", tool="fio")
+    read, write = made.results["T-MIX-01-fio"].loads
+    assert (read.operation, read.threshold, read.io_bytes) == ("read", 128e6, 131072)
+    assert (write.operation, write.threshold, write.io_bytes) == ("write", 64e6, 1048576)
+    assert read.seconds == write.seconds
+
+
+def test_both_parts_of_a_mixed_test_run_on_all_its_clients(tmp_path):
+    """One job file runs on every client of the hosts file, also where the write line alone names fewer."""
+    made = ingest.accept(
+        plan(tmp_path, lambda found: line(found, "R-WRITE-01")["conditions"].update(clients=16)), tmp_path / "tests", tool="fio"
+    )
+    assert [load.clients for load in made.results["T-MIX-01-fio"].loads] == [128, 128]
+    assert [load.threshold for load in made.results["T-MIX-01-fio"].loads] == [128e6, 64e6]
+
+
+def test_a_mixed_line_that_no_lines_add_up_to_has_no_test(tmp_path):
+    made = ingest.accept(plan(tmp_path, lambda found: line(found, "R-MIX-01").update(value=1e9)), tmp_path / "tests")
+    assert "add up" in made.untested["R-MIX-01"]
+
+
+def test_dlio_gets_only_keys_that_it_reads_and_a_rate_that_passes_at_its_utilization(tmp_path):
+    import yaml
+
+    ingest.accept(plan(tmp_path), tmp_path / "tests", tool="dlio")
+    text = (tmp_path / "tests/dlio/workload/T-READ-01-dlio.yaml").read_text()
+    workload = yaml.safe_load(text)
+    keys = {f"{part}.{key}" for part, values in workload.items() if isinstance(values, dict) for key in values}
+    assert keys <= set(known_keys())
+    assert len(keys) > 10
+    reader, train, data = workload["reader"], workload["train"], workload["dataset"]
+    needed = 128 * reader["batch_size"] * data["record_length_bytes"] / train["computation_time"]
+    assert needed * workload["metric"]["au"] == pytest.approx(128e6)
+    assert data["num_files_train"] * data["record_length_bytes"] >= 5 * 128 * 2 * 2**40
+    assert data["num_files_train"] >= 500 * 128 * reader["batch_size"]
+
+
+def test_dlio_does_not_test_what_no_training_reads(tmp_path):
+    made = ingest.accept(
+        plan(tmp_path, lambda found: line(found, "R-READ-01")["conditions"].update(pattern="sequential")), tmp_path / "tests"
+    )
+    assert {test.tool for test in made.tests if test.requirement == "R-READ-01"} == {"fio", "ior", "elbencho"}
+
+
+def test_mlpstorage_is_asked_with_its_own_arithmetic(tmp_path):
+    def change(found):
+        line(found, "R-READ-01").update(value=103.0e9)
+        line(found, "R-READ-01")["conditions"].update(clients=18)
+
+    made = ingest.accept(plan(tmp_path, change), tmp_path / "tests", tool="dlio", client_memory="192 GiB")
+    script = (tmp_path / "tests/mlperf/T-READ-01-mlperf.sh").read_text()
+    # 36 emulated H100 on 18 hosts of 192 GiB: the published case of 126,563 files, 126,564 where rounded up.
+    parameters = made.results["T-READ-01-mlperf"].parameters
+    assert parameters["num_accelerators"] == 37
+    assert "--max-accelerators 37" in script
+    assert "129500 as version 2.0" in script
+
+
+def test_mlpstorage_counts_the_files_of_the_published_case(tmp_path):
+    def change(found):
+        line(found, "R-READ-01").update(value=102.9e9)
+        line(found, "R-READ-01")["conditions"].update(clients=18)
+
+    ingest.accept(plan(tmp_path, change), tmp_path / "tests", tool="dlio", client_memory="192 GiB")
+    script = (tmp_path / "tests/mlperf/T-READ-01-mlperf.sh").read_text()
+    assert "36 emulated H100" in script
+    assert "126563 as version 2.0" in script
+    assert "dataset.num_files_train=126564" in script
+
+
+HOSTILE = [
+    "../../etc/passwd",
+    "x\n[global]\nexec_prerun=touch owned",
+    "$(touch owned)",
+    "`touch owned`",
+    "; touch owned",
+    "| x | [link](http://example.org) <script>alert(1)</script>",
+    "# heading\n\n```\nsh\n```",
+    "‮\x1b[31m\x00",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_words_stay_words(tmp_path, text):
+    def change(found):
+        found["site"]["name"] = text
+        for one in found["requirements"]:
+            one["statement"] = text
+            one["metric"] = text
+            if "cache" in one["conditions"]:
+                one["conditions"]["cache"] = text
+
+    ingest.accept(plan(tmp_path, change), tmp_path / "tests")
+    harmless = written_plain(tmp_path)
+    for name, content in written(tmp_path / "tests").items():
+        plain = harmless[name]
+        if name.endswith((".fio", ".sh", ".yaml")):
+            assert without_comments(content) == without_comments(plain)
+        if name == "README.md":
+            assert outline(content) == outline(plain)
+            assert re.search(r"(?<!\\)<script|\x1b|\x00|(?<!\\)\]\(", content) is None
+
+
+def written_plain(tmp_path):
+    folder = tmp_path / "plain"
+    if not folder.exists():
+        ingest.accept(plan(tmp_path, name="plain.json"), folder)
+    return written(folder)
+
+
+def without_comments(content):
+    return [one for one in content.splitlines() if not one.startswith("#")]
+
+
+def outline(content):
+    """Everything that structures Markdown: headings but their words, fences, tables' widths."""
+    lines = content.splitlines()
+    return [re.match(r"#* ?", one)[0] or ("```" if one.startswith("```") else "") for one in lines], [
+        len(re.findall(r"(?<!\\)\|", one)) for one in lines
+    ]
+
+
+@pytest.mark.parametrize("ident", ["../R-READ-01", "R READ", "R-READ-01\n", "$(x)", "", "R/1", 7, None, "R" * 65])
+def test_an_id_that_is_no_word_is_refused(tmp_path, ident):
+    with pytest.raises(IngestError, match=r"requirements\[0\]: id: found") as refused:
+        ingest.accept(plan(tmp_path, lambda found: found["requirements"][0].update(id=ident)), tmp_path / "tests")
+    assert "\n" not in str(refused.value)
+    assert not (tmp_path / "tests").exists()
+
+
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path):
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "mine.txt").write_text("mine")
+    for force in (False, True):
+        with pytest.raises(UsageError, match="-o: 'tests'"):
+            ingest.accept(plan(tmp_path), tmp_path / "tests", force=force)
+    assert written(tmp_path / "tests") == {"mine.txt": "mine"}
+
+
+def test_force_replaces_tests_and_keeps_everything_else(tmp_path):
+    ingest.accept(plan(tmp_path), tmp_path / "tests")
+    (tmp_path / "tests" / "results").mkdir()
+    (tmp_path / "tests" / "results" / "r.json").write_text("{}")
+    (tmp_path / "tests" / "hosts.txt").write_text("n1\n")
+    with pytest.raises(UsageError, match="--force"):
+        ingest.accept(plan(tmp_path), tmp_path / "tests")
+    ingest.accept(plan(tmp_path), tmp_path / "tests", tool="ior", force=True)
+    left = written(tmp_path / "tests")
+    assert left["results/r.json"] == "{}"
+    assert left["hosts.txt"] == "n1\n"
+    assert "ior/T-READ-01-ior.sh" in left
+    assert "fio/T-READ-01-fio.fio" not in left
+
+
+def test_nothing_is_left_where_writing_fails(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="is a file, expected a folder"):
+        ingest.accept(plan(tmp_path), tmp_path / "file")
+    with pytest.raises(IngestError, match="cannot be written"):
+        ingest.accept(plan(tmp_path), tmp_path / "nowhere" / "tests")
+    assert sorted(os.listdir(tmp_path)) == ["file", "plan.json"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_without_permission_is_one_line(tmp_path):
+    (tmp_path / "closed").mkdir(mode=0o555)
+    with pytest.raises(IngestError, match="Permission denied"):
+        ingest.accept(plan(tmp_path), tmp_path / "closed" / "tests")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "no JSON"),
+        ("{", "no JSON"),
+        ("[]", "expected a JSON object"),
+        ("{}", "found no 'requirements'"),
+        ('{"requirements": []}', "found no 'requirements'"),
+        ('{"requirements": [3]}', r"requirements\[0\]: found 3"),
+        ('{"requirements": [{"id": "R-1"}]}', "found no priority, statement, metric, value, unit"),
+        ("[" * 100000, "found no text|no JSON"),
+    ],
+)
+def test_a_foreign_plan_is_one_line(tmp_path, content, message):
+    (tmp_path / "plan.json").write_text(content)
+    with pytest.raises(IngestError, match=message) as refused:
+        ingest.accept(tmp_path / "plan.json", tmp_path / "tests")
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"value": "fast"}, "value: found 'fast', expected a number"),
+        ({"value": float("1e400")}, "value: found inf"),
+        ({"value": -1}, "value: found -1"),
+        ({"priority": "must"}, "priority: found 'must', expected one of mandatory"),
+        ({"conditions": {"client": 3}}, "did you mean 'clients'"),
+        ({"conditions": {"operation": "read", "clients": 1.5}}, "clients: found 1.5, expected a whole number"),
+        ({"conditions": []}, "found no|expected an object"),
+        ({"id": "r-read-02"}, "found the id 'R-READ-02' twice"),
+        ({"id": "WRITE-01"}, "found the id 'R-WRITE-01' twice"),
+    ],
+)
+def test_a_line_that_cannot_be_is_one_line(tmp_path, change, message):
+    if change.get("conditions") == []:
+        change = {"conditions": [1]}
+    with pytest.raises(IngestError, match=message) as refused:
+        ingest.accept(plan(tmp_path, lambda found: found["requirements"][0].update(change)), tmp_path / "tests")
+    assert "\n" not in str(refused.value)
+
+
+def test_what_conditions_leave_open_is_assumed_and_listed(tmp_path):
+    def change(found):
+        line(found, "R-WRITE-01")["conditions"] = {"operation": "write", "clients": 128}
+        line(found, "R-META-02")["conditions"] = {"operation": "create", "clients": 128}
+
+    made = ingest.accept(plan(tmp_path, change), tmp_path / "tests", tool="fio")
+    load = made.results["T-WRITE-01-fio"].loads[0]
+    assert (load.threads, load.io_bytes, load.seconds) == (8, 2**20, 1800)
+    assumed = {one["name"]: one["value"] for one in made.to_dict()["assumptions"]}
+    assert assumed["R-WRITE-01: io_size"] == 2**20
+    assert assumed["R-META-02: threads"] == 8
+    assert "R-READ-01: threads" not in assumed
+    assert "threads: 8, because the requirement leaves it open" in (tmp_path / "tests/README.md").read_text()
+
+
+def test_a_line_without_clients_has_no_test(tmp_path):
+    made = ingest.accept(
+        plan(tmp_path, lambda found: line(found, "R-READ-01").update(conditions={"operation": "read"})), tmp_path / "tests"
+    )
+    assert made.untested["R-READ-01"] == "its conditions name no clients"
+
+
+def test_a_rate_of_every_client_is_one_of_all(tmp_path):
+    made = ingest.accept(plan(tmp_path, lambda found: line(found, "R-READ-01").update(unit="B/s/node")), tmp_path / "tests")
+    assert made.results["T-READ-01-fio"].loads[0].threshold == 128 * 128e6
+
+
+def test_the_larger_of_two_lines_needs_no_test_of_its_own(tmp_path):
+    made = ingest.accept(plan(tmp_path, lambda found: line(found, "R-MIX-01").update(value=128e6)), tmp_path / "tests")
+    assert made.untested["R-MIX-01"] == "it asks for no more than R-READ-01, whose tests show it"
+
+
+def test_a_small_rate_still_takes_a_while(tmp_path):
+    made = ingest.accept(
+        plan(tmp_path, lambda found: line(found, "R-META-02").update(value=0.5)), tmp_path / "tests", tool="fio"
+    )
+    assert "nrfiles=500\n" in made.results["T-META-02-fio"].files["fio/T-META-02-fio.fio"]
+
+
+def test_a_line_without_a_value_has_no_test(tmp_path):
+    made = ingest.accept(plan(tmp_path, lambda found: line(found, "R-READ-01").update(value=None)), tmp_path / "tests")
+    assert made.untested["R-READ-01"] == "it has no value yet"
+
+
+def test_hosts_are_checked_and_copied(tmp_path):
+    (tmp_path / "hosts").write_text("node1\nnode2,8765\n")
+    ingest.accept(plan(tmp_path), tmp_path / "tests", hosts=tmp_path / "hosts")
+    assert (tmp_path / "tests" / "hosts.txt").read_text() == "node1\nnode2,8765\n"
+    with pytest.raises(IngestError, match=r"--hosts: .*cannot be read: No such file"):
+        ingest.accept(plan(tmp_path), tmp_path / "other", hosts=tmp_path / "nothing")
+    (tmp_path / "hosts").write_text("node1;reboot\n")
+    with pytest.raises(IngestError, match="expected a host name"):
+        ingest.accept(plan(tmp_path), tmp_path / "other", hosts=tmp_path / "hosts")
+
+
+@pytest.mark.parametrize("hosts", [None, "", "one\n"])
+def test_a_script_without_its_clients_stops_at_once(tmp_path, hosts):
+    ingest.accept(plan(tmp_path), tmp_path / "tests", tool="fio")
+    if hosts is not None:
+        (tmp_path / "tests" / "hosts.txt").write_text(hosts)
+    done = subprocess.run(
+        ["sh", tmp_path / "tests/fio/T-READ-01-fio.sh"],
+        env={**os.environ, "TARGET": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "hosts file" in done.stderr
+    assert "expected 128" in done.stderr
+
+
+def test_a_test_on_fewer_clients_takes_the_first_of_the_list(tmp_path):
+    def change(found):
+        line(found, "R-READ-01")["conditions"].update(clients=2)
+
+    ingest.accept(plan(tmp_path, change), tmp_path / "tests", tool="ior")
+    (tmp_path / "tests" / "hosts.txt").write_text("one\n\ntwo\nthree\n")
+    subprocess.run(
+        ["sh", tmp_path / "tests/ior/T-READ-01-ior.sh"],
+        env={**os.environ, "TARGET": str(tmp_path), "LAUNCH": "true"},
+        capture_output=True,
+        check=True,
+    )
+    assert (tmp_path / "tests/results/T-READ-01-ior.hosts").read_text() == "one\ntwo\n"
+    answer = ingest.verdict(tmp_path / "tests", tmp_path / "tests/results")
+    assert {os.path.basename(name) for name in answer.refused} == {f"T-READ-01-ior.run{run}.txt" for run in (1, 2, 3)}
+
+
+def test_a_rehearsal_never_uses_a_folder_that_is_there(tmp_path):
+    ingest.accept(plan(tmp_path), tmp_path / "tests", tool="fio", scale="1node")
+    mine = tmp_path / "T-READ-01-fio"
+    mine.mkdir()
+    (mine / "mine").write_text("mine")
+    done = subprocess.run(
+        ["sh", tmp_path / "tests/fio/T-READ-01-fio.sh"],
+        env={**os.environ, "TARGET": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert (mine / "mine").read_text() == "mine"
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv", "markdown"])
+def test_the_command_prints_what_it_wrote(run, tmp_path, form):
+    ran = run("accept", plan(tmp_path), "-o", "tests", "--format", form)
+    assert ran.code == 0
+    assert "T-READ-01-fio" in ran.out
+    assert ran.err.startswith("ingest: warning: R-CAP-01")
+    if form == "json":
+        assert ran.data == json.loads((tmp_path / "tests/tests.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--tool", "iozone"], 2, "found 'iozone', expected one of fio"),
+        (["--scale", "2node"], 2, "did you mean '1node'"),
+        (["--client-memory", "2 s"], 2, "--client-memory"),
+        (["--repeats", "0"], 2, "--repeats: found 0"),
+        (["--allowed-deviation", "2"], 2, "--allowed-deviation"),
+        (["--hosts", "nothing.txt"], 1, "--hosts: 'nothing.txt' cannot be read"),
+    ],
+)
+def test_bad_options_are_one_line(run, tmp_path, words, code, message):
+    ran = run("accept", plan(tmp_path), "-o", "tests", *words)
+    assert ran.code == code
+    assert message in ran.refusal
+    assert not (tmp_path / "tests").exists()
+
+
+def test_a_higher_requirement_changes_thresholds_and_nothing_that_runs_on_one_machine(tmp_path):
+    low = ingest.accept(plan(tmp_path), tmp_path / "low", tool="fio", scale="1node")
+    high = ingest.accept(plan(tmp_path, times(1e6)), tmp_path / "high", tool="fio", scale="1node")
+    for one, other in zip(low.tests, high.tests, strict=True):
+        assert one.files == other.files
+        assert [load.threshold * 1e6 for load in one.loads] == pytest.approx([load.threshold for load in other.loads])
+
+
+def test_a_trial_overwrites_what_it_filled():
+    fill, write, read = (trial_job(name, 2**26, 5, 131072, 4, True) for name in ("fill", "write", "read"))
+    assert "time_based" not in fill
+    for job in (fill, write, read):
+        assert "size=16777216\n" in job
+        assert "numjobs=4\n" in job
+    assert "rw=randread\n" in read
+
+
+def test_requirements_come_back_as_they_were_planned(tmp_path):
+    lines = requirements_of(plan(tmp_path))
+    assert [one.id for one in lines] == [one["id"] for one in GOOD["requirements"]]
+    assert lines[0].conditions.threads == 2
+    assert lines[0].value == 128e6

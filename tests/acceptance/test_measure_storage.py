@@ -1,0 +1,202 @@
+"""`ingest measure-storage`: what it prints, and that it leaves nothing behind and touches nothing."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import COMMAND, clean_environment
+
+import ingest
+from ingest.acceptance.feeding import fed_by
+from ingest.acceptance.trying import _takes_direct
+from ingest.errors import IngestError, UsageError
+
+needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+SHORT = {"size": "8 MiB", "runtime": "1 s", "threads": 2}
+
+
+@pytest.fixture
+def storage(tmp_path):
+    """A folder with something of the user's in it."""
+    folder = tmp_path / "storage"
+    folder.mkdir()
+    (folder / "mine").write_text("mine")
+    (folder / ".ingest-measure-storage-mine").write_text("mine too")
+    return folder
+
+
+def untouched(folder):
+    return {path.name: path.read_text() for path in folder.iterdir()} == {
+        "mine": "mine",
+        ".ingest-measure-storage-mine": "mine too",
+    }
+
+
+@needs_fio
+def test_a_path_is_measured_and_left_as_it_was(storage):
+    answer = ingest.measure_storage(storage, **SHORT)
+    assert untouched(storage)
+    rates = answer.results
+    assert rates["read_bandwidth"].value > 0
+    assert rates["write_bandwidth"].value > 0
+    assert rates["read_requests_per_second"].value == pytest.approx(rates["read_bandwidth"].value / 131072)
+    # Two threads that wait for each request: what is in flight is rate times latency, and never more than two.
+    assert rates["read_requests_per_second"].value * rates["read_latency"].value <= 2.1
+    assert answer.read.pattern == "random"
+    assert answer.write.pattern == "sequential"
+
+
+@needs_fio
+def test_what_it_feeds_follows_from_the_rate(storage):
+    answer = ingest.measure_storage(storage, **SHORT, gpu="h100,a100-80-sxm")
+    for one in answer.fed:
+        assert one.gpus * one.bandwidth_per_gpu <= answer.read.rate < (one.gpus + 1) * one.bandwidth_per_gpu
+    assert {one.gpu for one in answer.fed} == {"h100-sxm", "a100-80-sxm"}
+
+
+def test_five_gigabytes_a_second_feed_six_h100_of_cosmoflow():
+    fed = {one.model: one.gpus for one in fed_by(5e9, ["h100-sxm"])}
+    assert fed["cosmoflow"] == 6
+    assert fed["unet3d"] == 1
+
+
+def test_more_bandwidth_never_feeds_fewer():
+    low, high = (fed_by(rate, ["h100-sxm"]) for rate in (1e9, 1.7e9))
+    assert all(one.gpus <= other.gpus for one, other in zip(low, high, strict=True))
+    assert len(low) > 10
+
+
+@needs_fio
+@pytest.mark.parametrize("form", ["table", "json", "csv", "markdown"])
+def test_the_command_prints_rates_and_models(run, storage, form):
+    ran = run("measure-storage", storage, "--size", "8MiB", "--runtime", "1s", "--threads", "2", "--format", form)
+    assert ran.code == 0
+    assert "cosmoflow" in ran.out
+    assert untouched(storage)
+    if form == "json":
+        assert ran.data["results"]["read_bandwidth"]["unit"] == "B/s"
+        assert ran.data["feeds"][0]["gpus"] >= 0
+        assert ran.data["inputs"]["threads"]["value"] == 2
+
+
+@needs_fio
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_in_the_middle_leaves_nothing_behind(storage, number):
+    words = [COMMAND, "measure-storage", str(storage), "--size", "16MiB", "--runtime", "60s"]
+    process = subprocess.Popen(
+        words, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", start_new_session=True
+    )
+    try:
+        folder = _until(lambda: next((one for one in storage.glob(".ingest-*") if (one / "write.fio").exists()), None))
+        _until(lambda: any(folder.glob("file.*")))
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert err.strip() == "ingest: interrupted"
+    assert out == ""
+    assert untouched(storage)
+    assert _until(lambda: not _fio_in(folder))
+
+
+def _fio_in(folder):
+    """Whether a process still works in the folder."""
+    for link in os.scandir("/proc"):
+        try:
+            if link.name.isdigit() and os.readlink(f"/proc/{link.name}/cwd").startswith(str(folder)):
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def _until(found, seconds=30):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if value := found():
+            return value
+        time.sleep(0.02)
+    raise AssertionError("it did not happen")
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 8 MiB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(words, capture_output=True, check=False).returncode != 0:
+        pytest.skip("only root may mount a small file system")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+@needs_fio
+def test_a_small_disk_is_refused_before_anything_is_written(small_disk):
+    with pytest.raises(IngestError, match=r"found 8\.389 MB \(8 MiB\) free, expected 16\.78 MB"):
+        ingest.measure_storage(small_disk, size="16 MiB", runtime="1 s")
+    assert list(small_disk.iterdir()) == []
+
+
+@needs_fio
+def test_a_disk_that_fills_up_meanwhile_is_one_line(small_disk, run):
+    """The files fit when it starts; fio's own state and the job files then make it a little too much."""
+    ran = run("measure-storage", small_disk, "--size", "8MiB", "--runtime", "1s", "--threads", "2")
+    assert ran.code == 1
+    assert "No space left" in ran.refusal or "error 28" in ran.refusal
+    assert list(small_disk.iterdir()) == []
+
+
+@needs_fio
+def test_a_file_system_in_memory_is_named(small_disk):
+    answer = ingest.measure_storage(small_disk, size="2 MiB", runtime="1 s", threads=1)
+    assert "is tmpfs: this measures main memory" in answer.warnings[0]
+    assert list(small_disk.iterdir()) == []
+
+
+def test_without_fio_it_says_so(run, storage):
+    ran = run("measure-storage", storage, PATH="/nonexistent")
+    assert ran.code == 1
+    assert ran.refusal.startswith("fio: not found, expected version")
+    assert untouched(storage)
+
+
+@pytest.mark.parametrize(
+    ("path", "message"), [("nothing", "found nothing, expected a folder"), ("storage/mine", "found a file, expected a folder")]
+)
+@needs_fio
+def test_a_path_that_is_no_folder_is_refused(tmp_path, storage, path, message):
+    assert storage.exists()
+    with pytest.raises(IngestError, match=message):
+        ingest.measure_storage(tmp_path / path)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"size": "1 kB"}, "--size: found 1 kB, expected from 1.049 MB"),
+        ({"size": "1 MiB", "io_size": "1 MiB"}, "one request for each thread"),
+        ({"runtime": "0 s"}, "--runtime: found 0 s"),
+        ({"runtime": "2 days"}, "--runtime: found 2 days"),
+        ({"threads": "2.5"}, "--threads: found 2.5"),
+        ({"threads": 1000}, "--threads: found 1000"),
+        ({"io_size": "1 B"}, "--io-size: found 1 B"),
+        ({"gpu": "h1000"}, "h1000"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(storage, options, message):
+    with pytest.raises((UsageError, IngestError)) as refused:
+        ingest.measure_storage(storage, **options)
+    assert message in str(refused.value)
+    assert untouched(storage)
+
+
+def test_a_file_system_without_direct_io_is_seen():
+    """/proc takes no files at all, let alone direct ones."""
+    from pathlib import Path
+
+    assert _takes_direct(Path("/proc")) is False

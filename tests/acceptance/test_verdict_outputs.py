@@ -1,0 +1,247 @@
+"""Results of IOR, mdtest, elbencho, DLIO and MLPerf Storage, in their real forms, in both directions."""
+
+import pytest
+from outputs import IOR_OLD, elbencho_csv, elbencho_json, elbencho_text, ior_json, ior_text, mdtest, summary
+from plans import line, plan
+
+import ingest
+from ingest.acceptance.outputs import dlio, elbencho, ior
+from ingest.acceptance.outputs import mdtest as mdtest_output
+
+MIB = 2**20
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Tests at full scale, one run each: 128 clients of 2 threads, reads of 128 MB/s."""
+    folder = tmp_path_factory.mktemp("full")
+    return ingest.accept(plan(folder), folder / "tests", repeats=1)
+
+
+@pytest.fixture
+def judge(made, tmp_path):
+    """The verdict on one result file."""
+
+    def call(text, name="result.txt"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return ingest.verdict(made.folder, path)
+
+    return call
+
+
+def result(answer, ident="R-READ-01"):
+    one = answer.results[ident]
+    return one.result, " ".join(answer.refused.values())
+
+
+def block_of(made):
+    return made.results["T-READ-01-ior"].loads[0].dataset_bytes // 256
+
+
+@pytest.mark.parametrize("form", [ior_text, ior_json])
+@pytest.mark.parametrize(("mib", "expected"), [(122.0, "fail"), (123.0, "pass")])
+def test_ior_prints_mebibytes(made, judge, form, mib, expected):
+    """128 MB/s are 122.07 MiB/s: who took the one for the other would pass 128 MiB/s of need with 5 % too little."""
+    answer = judge(form("T-READ-01-ior", 128, 256, block_of(made), mib))
+    assert result(answer) == (expected, "")
+    assert answer.results["R-READ-01"].measured == pytest.approx(mib * MIB)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"nodes": 64}, "clients: found 64, expected 128"),
+        ({"tasks": 128, "block": None}, "threads in all: found 128, expected 256"),
+        ({"took": 3.0}, "duration: found 3 s"),
+        ({"xfer": 1048576}, "block size: found 1.049 MB"),
+        ({"block": 2**20}, "which no cache holds"),
+        ({"noise": "ERROR: cannot read from file, (ior.c:1706)\n"}, "1 errors, expected none"),
+    ],
+)
+def test_another_ior_run_does_not_count(made, judge, options, why):
+    asked = {"nodes": 128, "tasks": 256, "block": block_of(made), "mib": 500.0, **options}
+    asked["block"] = asked["block"] or 2 * block_of(made)
+    found = result(judge(ior_text("T-READ-01-ior", **asked)))
+    assert found[0] == "not tested"
+    assert why in found[1]
+
+
+def test_old_versions_of_ior_have_fewer_columns():
+    run = ior.read(IOR_OLD.format(test="T-READ-01-ior", block_kib=8192), "x")[0]
+    assert run.loads[0].rate == 2000 * MIB
+    assert run.loads[0].seconds == 1800
+    assert run.version == "3.2.1"
+
+
+def test_buffered_reads_count_only_from_another_node():
+    text = ior_text("T-READ-01-ior", 128, 256, 2**30, 500.0).replace(" --posix.odirect", "")
+    assert (ior.read(text, "x")[0].loads[0].direct, ior.read(text, "x")[0].loads[0].cold) == (False, True)
+    alone = ior.read(text.replace(" -C -z", " -z"), "x")[0].loads[0]
+    assert (alone.direct, alone.cold) == (False, False)
+
+
+@pytest.mark.parametrize("per_rank", [False, True])
+@pytest.mark.parametrize(("rate", "expected"), [(12799.0, "fail"), (12801.0, "pass")])
+def test_mdtest_opens_are_its_reads(judge, per_rank, rate, expected):
+    text = mdtest("T-META-01-mdtest", 128, 256, "-C -E -r -w 4096 -e 4096", open=rate, per_rank=per_rank)
+    assert result(judge(text), "R-META-01") == (expected, "")
+
+
+@pytest.mark.parametrize(("rate", "expected"), [(1279.0, "fail"), (1281.0, "pass")])
+def test_mdtest_creates(judge, rate, expected):
+    assert result(judge(mdtest("T-META-02-mdtest", 128, 256, "-C -r", create=rate)), "R-META-02") == (expected, "")
+
+
+def test_mdtest_look_ups(judge):
+    assert result(judge(mdtest("T-META-03-mdtest", 128, 256, "-C -T -r", stat=1281.0)), "R-META-03")[0] == "pass"
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"nodes": 1}, "clients: found 1"),
+        ({"tasks": 128}, "threads in all: found 128"),
+        ({"phases": "-C -T -r"}, "operation: found stat, expected open"),
+        ({"phases": "-C -E -r -e 1"}, "block size: found 1 B"),
+        ({"noise": "ERROR: unable to open file /x"}, "1 errors"),
+    ],
+)
+def test_another_mdtest_run_does_not_count(judge, options, why):
+    asked = {"nodes": 128, "tasks": 256, "phases": "-C -E -r -w 4096 -e 4096", **options}
+    found = result(judge(mdtest("T-META-01-mdtest", **asked)), "R-META-01")
+    assert found[0] == "not tested"
+    assert why in found[1]
+
+
+@pytest.mark.parametrize(("rate", "expected"), [(127_999_999, "fail"), (128_000_001, "pass")])
+def test_elbencho_json_has_bytes_written_as_text(judge, rate, expected):
+    fill = elbencho_json("T-READ-01-elbencho.fill", 128, 2, 10**12, phase="WRITE", block=MIB)
+    text = fill + "\n" + elbencho_json("T-READ-01-elbencho", 128, 2, rate) + "\n"
+    assert result(judge(text)) == (expected, "")
+
+
+@pytest.mark.parametrize(("mib", "expected"), [(122, "fail"), (123, "pass")])
+def test_elbencho_csv_has_mebibytes(judge, mib, expected):
+    assert result(judge(elbencho_csv("T-READ-01-elbencho", 128, 2, mib), "r.csv")) == (expected, "")
+
+
+def test_the_slowest_thread_decides(judge):
+    """A file of elbencho has the rate until the first and until the last thread was done."""
+    answer = judge(elbencho_json("T-READ-01-elbencho", 128, 2, 127_999_500))
+    assert result(answer)[0] == "fail"
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"hosts": 2}, "clients: found 2"),
+        ({"threads": 1}, "threads in all: found 128"),
+        ({"block": 4096}, "block size: found 4.096 kB"),
+        ({"seconds": 10}, "duration: found 10 s"),
+        ({"size": 2**20}, "which no cache holds"),
+        ({"direct": "false"}, "buffered I/O"),
+        ({"phase": "WRITE"}, "operation: found write"),
+    ],
+)
+def test_another_elbencho_run_does_not_count(judge, options, why):
+    asked = {"hosts": 128, "threads": 2, "rate": 10**9, **options}
+    found = result(judge(elbencho_json("T-READ-01-elbencho", **asked)))
+    assert found[0] == "not tested"
+    assert why in found[1]
+
+
+@pytest.mark.parametrize(("unit", "factor"), [("MiB", MIB), ("MB", 10**6)])
+def test_elbencho_text_says_which_unit_it_means(unit, factor):
+    seen = elbencho.read(elbencho_text("T-READ-01-elbencho", 2, 1500, unit), "x")[0].loads[0]
+    assert seen.rate == 1500 * factor
+    assert (seen.threads, seen.io_bytes, seen.direct, seen.pattern, seen.clients) == (2, 131072, True, "random", 1)
+
+
+@pytest.mark.parametrize(("written", "seconds"), [("789ms", 0.789), ("3.5s", 3.5), ("2m:3.5s", 123.5), ("1h:2m:3.5s", 3723.5)])
+def test_elapsed_times_of_elbencho(written, seconds):
+    assert elbencho.read(elbencho_text("x", 2, 1, elapsed=written), "x")[0].loads[0].seconds == pytest.approx(seconds)
+
+
+def dlio_summary(made, samples, **options):
+    test = made.results["T-READ-01-dlio"]
+    asked = {"files": test.parameters["num_files_train"], "epochs": test.parameters["epochs"], **options}
+    return summary(128, 128, asked.pop("files"), samples, asked.pop("record", 2**27), **asked)
+
+
+@pytest.mark.parametrize(("share", "au", "expected"), [(0.99, 93, "fail"), (1.01, 93, "pass"), (1.01, 89, "fail")])
+def test_dlio_must_reach_the_rate_and_its_utilization(made, judge, share, au, expected):
+    text = dlio_summary(made, share * 128e6 / 2**27, au=au)
+    assert result(judge(text, "T-READ-01-dlio.run1/summary.json")) == (expected, "")
+
+
+def test_a_version_that_takes_records_for_one_byte_is_judged_by_samples(made, judge):
+    """Its MB/s would be a millionth of the truth."""
+    text = dlio_summary(made, 1.01 * 128e6 / 2**27, record=1)
+    assert result(judge(text, "T-READ-01-dlio.run1/summary.json")) == ("pass", "")
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"files": 7}, "num_files_train: found 7"),
+        ({"epochs": 9}, "epochs: found 9"),
+        ({"record": 131072}, "record_length_bytes: found 131072"),
+        ({"memory": 2e6}, "of memory, expected less than"),
+    ],
+)
+def test_another_dlio_run_does_not_count(made, judge, options, why):
+    found = result(judge(dlio_summary(made, 100.0, **options), "T-READ-01-dlio.run1/summary.json"))
+    assert found[0] == "not tested"
+    assert why in found[1]
+
+
+def test_a_summary_that_names_no_test_is_refused(made, judge):
+    assert "names no test" in result(judge(dlio_summary(made, 100.0), "summary.json"))[1]
+
+
+# Of the published results of MLPerf Storage v1.0: UNet3D on 36 emulated H100, 18 clients, and CosmoFlow on 64.
+PUBLISHED = [
+    (36, 18, 126_563, 708.2349, 146_600_628, 92.0, 99_017.79),
+    (64, 16, 2_976_198, 12_556.645, 2_828_486, 70.26, 33_870.98),
+]
+
+
+@pytest.mark.parametrize(("accelerators", "hosts", "files", "samples", "record", "au", "printed"), PUBLISHED)
+def test_published_summaries_print_mebibytes(accelerators, hosts, files, samples, record, au, printed):
+    run = dlio.read(summary(accelerators, hosts, files, samples, record, au, expected=70.0), "T-X-mlperf/summary.json")[0]
+    assert run.shown["record_length_bytes"] == pytest.approx(record, rel=1e-6)
+    assert samples * record / MIB == pytest.approx(printed, rel=1e-4)
+    assert run.judged == "success"
+    assert run.loads[0].clients == hosts
+
+
+@pytest.mark.parametrize(("value", "expected"), [(102.9e9, "pass"), (103.0e9, "not tested")])
+def test_a_published_result_is_judged_by_the_command_that_asked_for_it(tmp_path, value, expected):
+    """36 emulated H100 need at most 102.9 GB/s at an AU of 0.9; for more the command asks for 37."""
+
+    def change(found):
+        line(found, "R-READ-01").update(value=value)
+        line(found, "R-READ-01")["conditions"].update(clients=18)
+
+    made = ingest.accept(plan(tmp_path, change), tmp_path / "tests", tool="dlio", client_memory="192 GiB", repeats=1)
+    files = made.results["T-READ-01-mlperf"].parameters["num_files_train"]
+    path = tmp_path / "T-READ-01-mlperf.run1" / "training" / "unet3d" / "run" / "summary.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(summary(36, 18, files, 708.2349, 146_600_628, 92.0))
+    answer = ingest.verdict(tmp_path / "tests", tmp_path / "T-READ-01-mlperf.run1")
+    assert answer.results["R-READ-01"].result == expected
+
+
+def test_one_failed_tool_fails_the_requirement(made, tmp_path):
+    (tmp_path / "a.txt").write_text(ior_text("T-READ-01-ior", 128, 256, block_of(made), 130.0))
+    (tmp_path / "b.json").write_text(elbencho_json("T-READ-01-elbencho", 128, 2, 100_000_000))
+    answer = ingest.verdict(made.folder, tmp_path)
+    assert answer.results["R-READ-01"].result == "fail"
+    assert answer.results["R-READ-01"].why.startswith("T-READ-01-elbencho")
+    assert set(answer.results["R-READ-01"].tests) == {"T-READ-01-ior", "T-READ-01-elbencho"}
+
+
+def test_mdtest_without_any_error_says_so():
+    assert mdtest_output.read(mdtest("T-META-01-mdtest", 1, 2, "-C"), "x")[0].loads[0].errors == ""

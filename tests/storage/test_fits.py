@@ -1,0 +1,562 @@
+"""`fit` on real questions: the cases of the notes and of MLPerf Storage, properties, refusals, and every output form."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ingest
+from ingest.catalog.records import STORAGE_CLASSES, Storage
+from ingest.catalog.store import Catalog
+from ingest.cli.main import main
+from ingest.errors import CatalogError, IngestError, UsageError
+from ingest.storage.asking import need_of
+from ingest.storage.fitting import COMPARED, fit_need
+from ingest.storage.outcome import RESULTS
+
+CATALOG = Catalog()
+V100 = {"model": "cosmoflow", "gpu": "v100-sxm2", "nodes": 1, "gpus_per_node": 8, "sample_bytes": "16 MB"}
+FED = {"model": "unet3d", "gpu": "h100-sxm", "protocol": "mlperf-storage", "utilization": 0.9, "storage": "ddn-ai400x2t"}
+MONEY = {"read_bandwidth": "500 GB/s", "write_bandwidth": "300 GB/s", "capacity": "1 PB"}
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    """Run the command in this process; returns exit code, standard output and standard error."""
+
+    def call(*words):
+        monkeypatch.setattr("sys.argv", ["ingest", "fit", *words])
+        with pytest.raises(SystemExit) as caught:
+            main()
+        shown = capsys.readouterr()
+        return caught.value.code, shown.out, shown.err
+
+    return call
+
+
+def one(**asked):
+    """The single system asked for."""
+    return ingest.fit(**asked).systems[0]
+
+
+def value(found, name):
+    return found.results[name].value
+
+
+def layer(found, name):
+    return next(judged for judged in found.layers if judged.layer.name == name)
+
+
+# the cases that must come out
+
+
+@pytest.mark.parametrize(("rate", "needed"), [("35 TFLOP/s", 18.2e9), ("50 TFLOP/s", 26e9)])
+@pytest.mark.parametrize(("client", "carries"), [("nfs-tcp", 3e9), ("nfs-nconnect", 10e9)])
+def test_one_nfs_client_is_too_few_for_eight_v100(rate, needed, client, carries):
+    found = one(**V100, achieved=rate, storage=client)
+    assert found.fits is False
+    assert found.bottleneck == "protocol client"
+    assert value(found, "read_bandwidth_available") == carries
+    assert layer(found, "protocol client").need == pytest.approx(needed, rel=0.005)
+    assert value(found, "headroom_fraction") == pytest.approx(1 - needed / carries, rel=0.01)
+
+
+def test_the_need_of_the_notes_lies_between_their_ends():
+    needs = [
+        layer(one(**V100, achieved=rate, storage="nfs-tcp"), "protocol client").need for rate in ("35TFLOP/s", "50TFLOP/s")
+    ]
+    assert needs == pytest.approx([18.2e9, 26e9], rel=0.005)
+    assert one(**V100, achieved="35TFLOP/s", storage="nfs-tcp").results["units_required"].value == 7
+
+
+def test_one_appliance_feeds_thirty_six_h100_and_not_two_more():
+    found = one(**FED, nodes=18, gpus_per_node=2)
+    assert found.fits is True
+    assert value(found, "units_required") == 1
+    assert 0 <= value(found, "headroom_fraction") < 0.05
+    assert value(one(**FED, nodes=38, gpus_per_node=1), "units_required") == 2
+
+
+def test_what_a_client_has_shown_is_no_ceiling():
+    found = one(**FED, nodes=5, gpus_per_node=8)
+    assert layer(found, "protocol client").at_least
+    assert layer(found, "protocol client").holds is None
+    assert found.fits is None
+
+
+def test_reads_writes_and_capacity_each_count_and_the_largest_decides():
+    known = one(**MONEY, storage="ddn-ai400x2").answer
+    counts = [known.derivation(f"units_for_{part}").value for part in ("read", "write", "capacity")]
+    assert counts == [6, 5, 5]
+    assert known.derivation("units_required").value == 6
+    full = one(**MONEY, storage="ddn-ai400x2", set={"fill_limit": 1}).answer
+    assert full.derivation("units_for_capacity").value == 4
+
+
+@pytest.mark.parametrize(
+    ("storage", "raw"),
+    [("prot-rep3", 35.29), ("prot-ec-8-3", 16.18), ("prot-hdfs-rs63", 17.65), ("lustre", 15.16), ("ceph", 35.29)],
+)
+def test_ten_petabytes_as_raw_capacity(storage, raw):
+    found = one(capacity="10 PB", storage=storage)
+    assert value(found, "raw_bytes") == pytest.approx(raw * 1e15, rel=5e-4)
+    share = CATALOG.get(Storage, found.entry.protections[0] if found.entry.protections else storage)
+    exact = share.data_units.value / (share.data_units.value + share.redundancy_units.value)
+    kept = found.entry.filesystem_efficiency.value if found.entry.filesystem_efficiency else 1
+    assert value(found, "raw_bytes") == pytest.approx(10e15 / (exact * kept * 0.85), rel=1e-12)
+    assert value(found, "usable_bytes") == 10e15
+
+
+def test_another_protection_scheme_can_be_asked_for():
+    assert value(one(capacity="10 PB", storage="ceph", protection="prot-ec-8-3"), "raw_bytes") == pytest.approx(
+        16.18e15, rel=5e-4
+    )
+    written = one(capacity="10 PB", write_bandwidth="80 GB/s", storage="ceph", protection="prot-ec-8-3")
+    assert value(written, "media_write_bandwidth") == pytest.approx(110e9)
+
+
+def test_failed_servers_leave_less_room():
+    plain = value(one(capacity="10 PB", storage="ceph"), "raw_bytes")
+    survivors = value(one(capacity="10 PB", storage="ceph", set={"servers_left": 9, "failed_servers": 1}), "raw_bytes")
+    assert survivors == pytest.approx(plain / 0.9)
+
+
+def test_ten_billion_files_take_three_metadata_targets():
+    found = one(read_bandwidth="10 GB/s", files=10e9, storage="lustre")
+    assert value(found, "metadata_servers_required") == 3
+    assert layer(found, "metadata servers").holds is True
+    assert one(read_bandwidth="10 GB/s", files=2e12, storage="lustre").fits is False
+
+
+def test_requests_and_latency_as_in_the_worked_example():
+    asked = {"read_bandwidth": "512 GB/s", "nodes": 128, "io_size": "128 KiB", "storage": "lustre"}
+    found = one(**asked, set={"requests_in_flight_per_node": 8})
+    assert value(found, "io_per_second_needed") == 3_906_250
+    assert value(found, "request_seconds_allowed") == pytest.approx(262e-6, rel=0.001)
+
+
+# small reads, measured ceilings, ways
+
+
+def test_small_files_cost_bandwidth_and_large_ones_do_not():
+    asked = {"model": "resnet50", "gpu": "h100-sxm", "nodes": 4, "storage": "nfs-nconnect"}
+    large, small = one(**asked), one(**asked, encoding="jpeg")
+    assert value(large, "small_read_factor") == 1
+    assert value(small, "small_read_factor") < 0.6
+    assert value(small, "read_bandwidth_available") == pytest.approx(40e9 * value(small, "small_read_factor"))
+
+
+def test_a_ceiling_measured_with_the_data_set_wins_over_the_general_one():
+    asked = {"gpu": "h100-sxm", "nodes": 1, "storage": "lustre-e1000-1c"}
+    measured = one(model="resnet50", **asked)
+    assert value(measured, "read_bandwidth_available") == pytest.approx(6116 * 2**20)
+    other = one(model="resnet50", encoding="jpeg", **asked)
+    assert value(other, "small_read_factor") < 1
+    assert value(one(model="unet3d", **asked), "read_bandwidth_available") == 14.63e9
+
+
+def test_the_same_appliance_reads_cosmoflow_at_half_the_rate():
+    found = one(model="cosmoflow", gpu="h100-sxm", nodes=4, storage="ddn-ai400x2t", units=1)
+    assert layer(found, "system reads").ceiling == pytest.approx(50_115 * 2**20)
+
+
+def test_the_cache_hit_needed_is_what_the_client_cannot_carry():
+    found = one(**V100, achieved="35 TFLOP/s", storage="nfs-tcp")
+    assert value(found, "cache_hit_needed") == pytest.approx(1 - 3e9 / 18.14e9, rel=1e-3)
+
+
+def test_staging_and_caching_stand_beside_streaming():
+    rows = one(model="cosmoflow", gpu="h100-sxm", nodes=16, storage="nfs-tcp").answer.tables["ways"]
+    by_name = {row["way"]: row for row in rows}
+    assert by_name["stream from storage"]["holds"] is False
+    whole, share = by_name["stage the whole data set on every node"], by_name["stage a share of it on each node"]
+    assert whole["holds"] is True
+    assert whole["stage_bytes"] == 16 * share["stage_bytes"] == 16 * 1.7e12
+    assert whole["stage_seconds"] == pytest.approx(16 * 1.7e12 / (16 * 3e9))
+    cached = by_name["cache a share of it in each node's memory"]
+    assert cached["cache_hit_reachable"] == 1
+    assert by_name["cache it in the memory of every node"]["cache_hit_reachable"] < 1
+
+
+def test_a_data_set_larger_than_the_drives_cannot_be_staged_on_every_node():
+    asked = {"model": "cosmoflow", "gpu": "h100-sxm", "nodes": 16, "storage": "nfs-tcp", "set": {"dataset_bytes": "100 TB"}}
+    by_name = {row["way"]: row["holds"] for row in one(**asked).answer.tables["ways"]}
+    assert by_name["stage the whole data set on every node"] is False
+    assert by_name["stage a share of it on each node"] is True
+
+
+def test_another_size_of_sample_makes_another_data_set():
+    asked = {"gpu": "h100-sxm", "nodes": 1, "storage": "lustre"}
+    plain = one(model="cosmoflow", **asked).answer.tables["ways"][2]["stage_bytes"]
+    larger = one(model="cosmoflow", sample_bytes="16 MB", **asked).answer.tables["ways"][2]["stage_bytes"]
+    assert (plain, larger) == (1.7e12, 524_288 * 16e6)
+
+
+def test_local_drives_must_hold_what_they_serve():
+    asked = {"model": "cosmoflow", "gpu": "h100-sxm", "nodes": 1, "storage": "nvme-gen4"}
+    assert one(**asked).fits is True
+    assert one(**asked, set={"dataset_bytes": "100 TB"}).fits is False
+    unknown = one(read_bandwidth="10 GB/s", node="dgx-h100", nodes=1, storage="nvme-gen4")
+    assert unknown.fits is None
+    assert any("--capacity" in line for line in unknown.answer.warnings)
+
+
+def test_drives_count_by_the_node_and_by_hand():
+    asked = {"read_bandwidth": "10 GB/s", "capacity": "1 TB", "node": "dgx-h100", "nodes": 1, "storage": "nvme-gen5"}
+    assert layer(one(**asked), "node NVMe").ceiling == 8 * 14e9
+    assert layer(one(**asked, set={"nvme_drives_per_node": 2}), "node NVMe").ceiling == 2 * 14e9
+
+
+def test_cores_for_decoding_are_counted_where_a_rate_is_known():
+    asked = {"gpu": "h100-sxm", "nodes": 1, "storage": "lustre-client", "samples_per_second": 1340}
+    assert value(one(model="resnet50", **asked), "decode_cores_per_node") == pytest.approx(1340 * 8 / 712)
+    assert "decode_cores_per_node" not in one(model="cosmoflow", **asked).results
+
+
+def test_one_unit_down_leaves_less_than_all():
+    found = one(**MONEY, storage="ddn-ai400x2")
+    assert value(found, "degraded_read_bandwidth") == pytest.approx(5 * 90e9 * 0.7)
+    assert value(found, "units_required_degraded") == 9
+
+
+def test_the_high_end_of_a_range_is_warned_of():
+    found = one(
+        model="cosmoflow",
+        gpu="v100-sxm2",
+        nodes=1,
+        gpus_per_node=8,
+        storage="nfs-tcp",
+        set={"client_bandwidth_per_node": "2 GB/s"},
+    )
+    assert layer(found, "protocol client").holds is True
+    assert any("not at the high end" in line for line in found.answer.warnings)
+
+
+# what is not known
+
+
+@pytest.mark.parametrize("name", [entry.id for entry in CATALOG.all(Storage) if entry.family in COMPARED])
+def test_no_system_is_said_to_fit_on_a_ceiling_that_is_not_known(name):
+    found = one(model="cosmoflow", gpu="h100-sxm", nodes=16, write_bandwidth="10 GB/s", capacity="1 PB", storage=name)
+    held = [judged.holds for judged in found.layers]
+    assert found.fits is (False if False in held else None if None in held else True)
+    assert all(judged.why for judged in found.layers if judged.ceiling is None)
+    assert all(judged.shown == "not known" for judged in found.layers if judged.ceiling is None)
+
+
+@pytest.mark.parametrize("name", ["hdfs", "cockroachdb", "gpfs-client", "s3-prefix"])
+def test_a_system_without_the_facts_answers_not_known(name):
+    found = one(read_bandwidth="10 GB/s", nodes=1, storage=name)
+    assert found.fits is None
+    assert "read_bandwidth_available" in {*found.results, *found.unknown}
+    assert found.results.get("units_required") is None or found.results["units_required"].value > 0
+
+
+def test_a_count_that_leaves_a_part_out_says_so():
+    found = one(**MONEY, opens=100_000, storage="ddn-ai400x2")
+    assert found.fits is None
+    assert value(found, "units_required") == 6
+    assert found.answer.warnings == ("units_required leaves out opens: the rate of one unit is not known",)
+
+
+def test_another_client_fills_the_gap_of_a_system():
+    asked = {"model": "unet3d", "gpu": "h100-sxm", "nodes": 2, "storage": "ddn-ai400x2", "set": {"unit_opens_per_second": 1000}}
+    assert one(**asked).fits is None
+    assert one(**asked, client="weka-1c").fits is True
+    assert one(**asked, client="nfs-tcp").fits is False
+
+
+# properties
+
+
+NEEDS = st.fixed_dictionaries(
+    {
+        "read_bandwidth": st.floats(1e6, 1e13),
+        "write_bandwidth": st.floats(0, 1e13),
+        "capacity": st.floats(0, 1e18),
+        "nodes": st.integers(1, 1000),
+    }
+)
+SYSTEMS = st.sampled_from(
+    ["ddn-ai400x2", "ddn-ai400x2t", "clusterstor-e1000-flash", "lustre", "nfs-nconnect", "alcf-eagle", "ceph"]
+)
+
+
+def asked_of(need, name, **options):
+    """A need against one system, without the detour over text."""
+    given = {option: need.get(option) for option in ("read_bandwidth", "write_bandwidth", "capacity")}
+    settings_ = options.pop("set", None)
+    made = need_of(None, given, {"nodes": need["nodes"], "set": settings_}, CATALOG)
+    return fit_need(made, [name], CATALOG, **options).systems[0]
+
+
+@settings(deadline=None, max_examples=60)
+@given(need=NEEDS, name=SYSTEMS, more=st.floats(1, 1e3))
+def test_units_never_fall_when_the_need_rises(need, name, more):
+    part = "units_required"
+    before = asked_of(need, name).results.get(part)
+    for option in ("read_bandwidth", "write_bandwidth", "capacity"):
+        after = asked_of({**need, option: need[option] * more}, name).results.get(part)
+        if before is not None and after is not None:
+            assert after.value >= before.value
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    need=NEEDS,
+    name=SYSTEMS,
+    more=st.floats(1, 1e3),
+    units=st.integers(1, 50),
+    rate=st.sampled_from(["unit_read_bandwidth", "unit_write_bandwidth", "client_bandwidth_per_node", "unit_usable_bytes"]),
+    start=st.floats(1e6, 1e15),
+)
+def test_more_headroom_never_flips_a_fit_to_a_misfit(need, name, more, units, rate, start):
+    before = asked_of(need, name, units=units, set={rate: start})
+    after = asked_of(need, name, units=units, set={rate: start * more})
+    assert (before.fits, after.fits) not in [(True, False), (True, None), (None, False)]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    capacity=st.floats(1, 1e20),
+    name=st.sampled_from([entry.id for entry in CATALOG.all(Storage) if entry.family in ("protection", "system", "software")]),
+    fill=st.floats(0.01, 1),
+    left=st.integers(1, 100),
+    failed=st.integers(0, 100),
+)
+def test_raw_is_never_less_than_usable(capacity, name, fill, left, failed):
+    chosen = {"fill_limit": fill, "servers_left": left, "failed_servers": failed}
+    found = one(capacity=capacity, storage=name, set=chosen).results
+    assert "raw_bytes" not in found or found["raw_bytes"].value >= found["usable_bytes"].value
+
+
+@settings(deadline=None, max_examples=40)
+@given(small=st.integers(512, 2**24), more=st.integers(1, 1000))
+def test_larger_requests_are_never_slower(small, more):
+    asked = {"read_bandwidth": "10 GB/s", "nodes": 4, "gpus_per_node": 8, "storage": "nfs-nconnect"}
+    rates = [value(one(**asked, io_size=size), "read_bandwidth_available") for size in (small, small * more)]
+    assert rates[0] <= rates[1] <= 40e9
+
+
+def test_a_count_given_by_name_wins():
+    assert value(one(**MONEY, storage="ddn-ai400x2", set={"units_for_write": 9}), "units_required") == 9
+    assert value(one(read_bandwidth="90 GB/s", storage="ddn-ai400x2", set={"units_for_write": 9}), "units_required") == 9
+
+
+# refusals
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"storage": ","}, "--storage: found ',', expected ids"),
+        ({"storage": []}, "--storage: found"),
+        ({"storage": "lustr"}, "unknown storage 'lustr'.*did you mean 'lustre'"),
+        ({"client": "nfs-tpc"}, "did you mean 'nfs-tcp'"),
+        ({"protection": "lustre"}, "--protection: lustre is no protection scheme, expected one of prot-"),
+        ({"units": 0}, "--units: found 0, expected a whole number above 0"),
+        ({"units": 1.5}, "--units: found 1.5, expected a whole number"),
+        ({"capacity": "-1 PB"}, "--capacity: found -1"),
+        ({"capacity": "1 PB/s"}, "--capacity: '1 PB/s' is in B/s, expected B"),
+        ({"write_bandwidth": "fast"}, "--write-bandwidth: found 'fast', expected a finite number"),
+        ({"io_size": 0}, "--io-size: found 0"),
+        ({"nodes": 0}, "--nodes: found 0"),
+        ({"set": {"unit_read_bandwidht": 1}}, "did you mean 'unit_read_bandwidth'"),
+        ({"set": {"fill_limit": 2}}, "--set fill_limit: found 2, expected a number above 0 up to 1"),
+        ({"model": "cosmoflow", "gpu": "h100"}, "--read-bandwidth: the model asks for this already"),
+    ],
+)
+def test_a_question_that_cannot_be_asked_is_refused(options, message):
+    with pytest.raises(UsageError, match=message):
+        ingest.fit(**{"read_bandwidth": "10 GB/s", "storage": "lustre", **options})
+
+
+def test_asking_nothing_says_what_can_be_asked():
+    for empty in ({}, {"read_bandwidth": 0}, {"capacity": 0}):
+        with pytest.raises(UsageError, match="nothing is asked of storage, expected --model"):
+            ingest.fit(**empty)
+
+
+def test_a_model_without_evidence_is_refused_as_in_bw():
+    with pytest.raises(IngestError):
+        ingest.fit(model="cosmoflow", storage="lustre")
+
+
+def test_an_entry_of_an_unknown_class_is_refused(write_entry):
+    folder = write_entry("storage", "mine", "name: mine\nfamily: magic\nscaling_unit: wand\n")
+    with pytest.raises(CatalogError, match="family: found 'magic', expected one of client, system"):
+        ingest.fit(read_bandwidth="1 GB/s", storage="mine", catalogs=folder)
+
+
+def test_a_protection_that_does_not_exist_names_the_file(write_entry):
+    text = "name: mine\nfamily: software\nscaling_unit: server\nprotections: [prot-rep33]\n"
+    with pytest.raises(CatalogError, match=r"mine.yaml: unknown storage 'prot-rep33'.*did you mean 'prot-rep3'"):
+        ingest.fit(capacity="1 PB", storage="mine", catalogs=write_entry("storage", "mine", text))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name: mine\nfamily: magic\nscaling_unit: wand\n", "family: found 'magic', expected one of client"),
+        ("name: mine\nfamily: software\nscaling_unit: a\nprotections: [prot-rep33]\n", "unknown storage 'prot-rep33'"),
+    ],
+)
+def test_check_finds_a_wrong_class_and_a_scheme_that_is_not_there(write_entry, text, message):
+    (problem,) = ingest.catalog.check(write_entry("storage", "mine", text)).problems
+    assert message in problem
+
+
+def test_show_names_the_protection_schemes():
+    assert ingest.catalog.show("ceph", kind="storage").words["protections"].startswith("prot-rep3, prot-ec-2-1")
+
+
+def test_a_system_of_the_users_own_is_judged(write_entry):
+    rate = "{value: 20, unit: GB/s, source: recalled, grade: measured}"
+    folder = write_entry("storage", "mine", f"name: mine\nfamily: system\nscaling_unit: box\nread_bandwidth: {rate}\n")
+    found = one(read_bandwidth="50 GB/s", storage="mine", catalogs=folder)
+    assert (found.fits, value(found, "units_required")) == (True, 3)
+
+
+# the command and the forms of its answer
+
+
+def test_the_table_compares_all_systems_fits_first(command):
+    code, out, _ = command("--model", "cosmoflow", "--gpu", "h100-sxm", "--nodes", "16")
+    assert code == 0
+    rows = [line.split() for line in out.partition("\nSystems\n")[2].splitlines()[1:]]
+    ids = {entry.id for entry in CATALOG.all(Storage) if entry.family in COMPARED}
+    assert {row[0] for row in rows} == ids
+    places = [0 if row[2] == "yes" else 2 if row[2] == "NO" else 1 for row in rows]
+    assert places == sorted(places)
+    assert set(places) == {0, 1, 2}
+
+
+def test_within_a_verdict_more_headroom_comes_first():
+    systems = ingest.fit(model="cosmoflow", gpu="h100-sxm", nodes=16).systems
+    for verdict in (True, None, False):
+        rooms = [found.headroom for found in systems if found.fits is verdict and found.headroom is not None]
+        assert rooms == sorted(rooms, reverse=True)
+
+
+def test_require_exits_with_three_and_says_why(command):
+    words = [
+        "--model",
+        "cosmoflow",
+        "--gpu",
+        "v100-sxm2",
+        "--gpus-per-node",
+        "8",
+        "--achieved",
+        "35TFLOP/s",
+        "--sample-bytes",
+        "16MB",
+    ]
+    code, out, err = command(*words, "--storage", "nfs-tcp", "--require")
+    assert code == 3
+    assert "protocol client" in out
+    assert err.splitlines()[-1] == "ingest: nfs-tcp does not fit: protocol client carries 3 GB/s, needed 18.14 GB/s"
+    assert command(*words, "--storage", "nfs-tcp")[0] == 0
+
+
+def test_require_takes_no_unknown_for_a_yes(command):
+    code, _, err = command("--read-bandwidth", "1GB/s", "--nodes", "1", "--storage", "nfs-nconnect", "--require")
+    assert code == 3
+    assert "nfs-nconnect is not known to fit: storage NIC, system reads not known" in err
+
+
+def test_require_is_met_by_a_system_that_fits_and_by_one_of_all(command):
+    assert command("--read-bandwidth", "500GB/s", "--storage", "ddn-ai400x2", "--require")[0] == 0
+    assert command("--read-bandwidth", "500GB/s", "--require")[0] == 0
+    assert command("--read-bandwidth", "1e17", "--units", "1", "--require")[0] == 3
+
+
+def test_the_json_has_the_names_of_the_contract(command):
+    asked = ["--read-bandwidth", "500GB/s", "--write-bandwidth", "300GB/s", "--capacity", "1PB"]
+    code, out, _ = command(*asked, "--storage", "ddn-ai400x2", "--format", "json")
+    data = json.loads(out)
+    assert (code, data["schema"], data["command"]) == (0, "ingest/1", "fit")
+    found = data["results"]["ddn-ai400x2"]
+    assert found["fits"] is True
+    assert found["bottleneck"] == "system reads"
+    assert set(RESULTS) <= set(found)
+    assert found["units_required"]["value"] == 6
+    assert isinstance(found["raw_bytes"]["value"], (int, float))
+    assert data["need"]["read_bandwidth_needed"]["value"] == 500e9
+    assert {layer["layer"] for layer in found["layers"]} >= {"system reads", "system writes", "capacity"}
+
+
+def test_the_json_of_every_system_is_whole(command):
+    _, out, _ = command("--model", "cosmoflow", "--gpu", "h100-sxm", "--nodes", "16", "--format", "json")
+    assert re.search(r"\b(NaN|Infinity)\b", out) is None
+    data = json.loads(out)
+    assert len(data["results"]) >= 30
+    assert all(set(found) >= {"fits", "bottleneck", "layers"} for found in data["results"].values())
+    assert all(source["title"] for source in data["sources"])
+
+
+def test_csv_has_one_row_per_system_in_base_units(command):
+    _, out, _ = command("--read-bandwidth", "500GB/s", "--storage", "ddn-ai400x2,lustre", "--format", "csv")
+    header, *rows = out.splitlines()
+    assert header.split(",") == ["storage", "class", "fits", "bottleneck", *RESULTS]
+    assert {row.split(",")[0] for row in rows} == {"ddn-ai400x2", "lustre"}
+    assert ",540000000000," in out
+
+
+def test_the_frame_has_one_row_per_system():
+    frame = ingest.fit(**MONEY, storage=["ddn-ai400x2", "ddn-ai400x"]).to_frame()
+    assert frame.loc["ddn-ai400x2", "units_required"] == 6
+    assert frame.loc["ddn-ai400x", "units_required"] == 10
+
+
+def test_a_quantity_is_explained_down_to_the_catalog(command):
+    code, out, _ = command("--read-bandwidth", "500GB/s", "--storage", "alcf-eagle", "--explain", "read_bandwidth_available")
+    assert code == 0
+    assert "unit_read_bandwidth = 650 GB/s" in out
+    assert "[alcf-guides]" in out
+    code, _, err = command("--read-bandwidth", "500GB/s", "--storage", "lustre,ceph", "--explain", "units_required")
+    assert (code, err) == (2, "ingest: --explain: found 2 systems, expected --storage with one\n")
+
+
+def test_what_is_assumed_is_counted():
+    found = one(**MONEY, storage="ddn-ai400x2")
+    assert {"unit_read_bandwidth", "fill_limit"} <= {item["name"] for item in found.answer.assumptions}
+
+
+# the catalog
+
+
+@pytest.mark.parametrize("entry", CATALOG.all(Storage), ids=lambda entry: entry.id)
+def test_every_entry_is_of_a_class_and_says_what_it_can(entry):
+    assert entry.family in STORAGE_CLASSES
+    rates = (entry.client_read_bandwidth, entry.gpu_read_bandwidth, entry.nic_efficiency, entry.read_bandwidth)
+    if entry.family == "protection":
+        assert entry.data_units is not None
+        assert entry.tolerated_failures.value <= entry.redundancy_units.value
+        share = entry.data_units.value / (entry.data_units.value + entry.redundancy_units.value)
+        assert entry.usable_fraction.value == pytest.approx(share, abs=2e-4)
+    elif not any(rates):
+        assert entry.missing
+
+
+@pytest.mark.parametrize("name", ["lustre", "ceph", "hdfs", "cockroachdb"])
+def test_the_surveyed_systems_say_how_they_protect(name):
+    entry = CATALOG.get(Storage, name)
+    assert entry.family == "software"
+    assert all((entry.consistency, entry.failover, entry.metadata))
+    assert all(CATALOG.get(Storage, scheme).family == "protection" for scheme in entry.protections)
+
+
+def test_raft_tolerates_half_of_what_copies_would():
+    assert CATALOG.get(Storage, "prot-rf5").tolerated_failures.value == 2
+    assert CATALOG.get(Storage, "prot-rep3").tolerated_failures.value == 2
+
+
+def test_the_list_shows_the_class(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["ingest", "catalog", "list", "storage"])
+    with pytest.raises(SystemExit):
+        main()
+    out = capsys.readouterr().out
+    assert re.search(r"nfs-tcp .* client$", out, re.MULTILINE)
+    assert re.search(r"prot-rep3 .* protection$", out, re.MULTILINE)

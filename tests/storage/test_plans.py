@@ -1,0 +1,125 @@
+"""A plan as the need of `fit`: its lines become one need, and a file that is no plan is refused in one line."""
+
+from pathlib import Path
+
+import pytest
+
+import ingest
+from ingest.errors import IngestError, UsageError
+from ingest.requirement import Conditions, Requirement
+from ingest.storage.asking import read_plan
+from ingest.storage.need import from_requirements
+
+PLANS = Path(__file__).parent / "plans"
+REFUSED = {
+    "truncated": "no whole JSON",
+    "foreign": "expected schema 'ingest/1' and a list 'requirements'",
+    "list": "expected schema 'ingest/1' and a list 'requirements'",
+    "empty": "expected schema 'ingest/1' and a list 'requirements'",
+    "other-schema": "expected schema 'ingest/1'",
+    "line-is-text": "requirement 1: found 'read fast', expected id, metric, value, unit and conditions",
+    "no-id": "requirement 1: id: found None, expected text",
+    "negative": "R-READ-01: value: found -1, expected a number from 0 in base units",
+    "text-value": "R-READ-01: value: found '500 GB/s', expected a number from 0",
+    "truth-value": "R-READ-01: value: found True, expected a number",
+    "infinite": "R-READ-01: value: found inf, expected a number",
+    "no-conditions": "R-READ-01: conditions: found None, expected an operation",
+    "unknown-condition": "R-READ-01: conditions: unknown 'client', expected one of .*did you mean 'clients'",
+    "text-clients": "R-READ-01: conditions: clients: found 'many', expected a number",
+    "unknown-priority": "R-READ-01: priority 'must', expected one of mandatory",
+    "not-utf-8": "no whole JSON",
+}
+
+
+def line(ident, value, unit, operation, **conditions):
+    return Requirement(ident, "mandatory", "The system shall.", "m", value, unit, Conditions(operation, **conditions))
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_what_is_no_plan_is_refused_in_one_line(name):
+    with pytest.raises(IngestError, match=REFUSED[name]) as caught:
+        ingest.fit(PLANS / f"{name}.json", storage="lustre")
+    assert "\n" not in str(caught.value)
+    assert f"{name}.json" in str(caught.value)
+    assert caught.value.exit_code == 1
+
+
+def test_every_plan_file_is_expected():
+    others = {"whole", "nothing-to-hold", "half-a-client"}
+    assert {path.stem for path in PLANS.iterdir()} == {*REFUSED, *others}
+
+
+def test_a_plan_that_asks_nothing_of_storage_says_what_would():
+    with pytest.raises(UsageError, match="expected one that asks for read in B/s"):
+        ingest.fit(PLANS / "nothing-to-hold.json", storage="lustre")
+
+
+def test_half_a_client_is_refused():
+    with pytest.raises(UsageError, match=r"R-READ-01: nodes: found 1\.5, expected a whole number"):
+        ingest.fit(PLANS / "half-a-client.json", storage="lustre")
+
+
+def test_a_missing_plan_and_a_site_are_refused():
+    with pytest.raises(IngestError, match="cannot be read"):
+        ingest.fit(PLANS / "absent.json", storage="lustre")
+    with pytest.raises(UsageError, match=r"is a site, expected the JSON of `ingest plan"):
+        ingest.fit(PLANS / "site.yaml", storage="lustre")
+
+
+def test_what_never_ends_or_is_too_large_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("ingest.storage.asking.MOST_BYTES", 1000)
+    large = tmp_path / "large.json"
+    large.write_bytes(b" " * 1001)
+    with pytest.raises(IngestError, match=r"larger than 1,000 bytes"):
+        ingest.fit(large, storage="lustre")
+    for endless in ("/dev/zero", tmp_path):
+        with pytest.raises(IngestError, match="is no file, expected the JSON"):
+            ingest.fit(endless, storage="lustre")
+
+
+def test_lines_become_one_need_and_the_largest_counts():
+    need = from_requirements(read_plan(PLANS / "whole.json"))
+    found = {name: item.value for name, item in need.given.items()}
+    assert found == {
+        "read_bandwidth_needed": 500e9,
+        "write_bandwidth_needed": 300e9,
+        "required_usable_bytes": 1e15,
+        "nodes": 128,
+        "io_bytes": 131072,
+        "requests_in_flight_per_node": 8,
+    }
+    assert need.high == {"read_bandwidth_needed": 6e11}
+    assert "R-LAT-01" in need.notes[0]
+
+
+def test_the_units_of_the_plan_are_those_of_the_same_plain_numbers():
+    planned = ingest.fit(PLANS / "whole.json", storage="ddn-ai400x2").results["ddn-ai400x2"]
+    plain = ingest.fit(read_bandwidth="500GB/s", write_bandwidth="300GB/s", capacity="1PB", storage="ddn-ai400x2")
+    assert planned.results["units_required"].value == plain.results["ddn-ai400x2"].results["units_required"].value == 6
+    assert planned.results["io_per_second_needed"].value == pytest.approx(3.81e6, rel=0.01)
+    assert planned.results["request_seconds_allowed"].value == pytest.approx(8 * 128 / (500e9 / 131072))
+
+
+def test_every_kind_of_line_has_its_place():
+    lines = [
+        line("A", 5, "file/s", "open"),
+        line("B", 6, "file/s", "create"),
+        line("C", 7, "file", "hold"),
+        line("D", 8, "B/s", "read"),
+    ]
+    given = from_requirements(lines).given
+    asked = ("opens_per_second_needed", "creates_per_second_needed", "files_needed", "read_bandwidth_needed")
+    assert [given[name].value for name in asked] == [5, 6, 7, 8]
+    assert given["read_bandwidth_needed"].note.startswith("D: ")
+
+
+def test_a_plan_beside_a_model_is_refused():
+    with pytest.raises(UsageError, match="--model: the plan says what is read already"):
+        ingest.fit(PLANS / "whole.json", model="cosmoflow", gpu="h100", storage="lustre")
+
+
+def test_a_plan_on_a_node_judges_the_node_too():
+    found = ingest.fit(PLANS / "whole.json", node="dgx-h100", storage="weka-1c").results["weka-1c"]
+    named = {one.layer.name: one for one in found.layers}
+    assert named["storage NIC"].ceiling == 128 * 80e9
+    assert named["protocol client"].ceiling < 128 * 36.25e9
