@@ -1,5 +1,15 @@
 """PHYSICS: pure one-expression functions. Importing this package registers them all."""
 
-from ingest.formulas import bandwidth, checkpoint, interval, memory, quantities, throughput, transformer
+from ingest.formulas import bandwidth, checkpoint, corpus, dataset, interval, memory, quantities, throughput, transformer
 
-__all__ = ["bandwidth", "checkpoint", "interval", "memory", "quantities", "throughput", "transformer"]
+__all__ = [
+    "bandwidth",
+    "checkpoint",
+    "corpus",
+    "dataset",
+    "interval",
+    "memory",
+    "quantities",
+    "throughput",
+    "transformer",
+]
