@@ -1,6 +1,18 @@
 """PHYSICS: pure one-expression functions. Importing this package registers them all."""
 
-from ingest.formulas import bandwidth, checkpoint, corpus, dataset, interval, memory, quantities, throughput, transformer
+from ingest.formulas import (
+    bandwidth,
+    checkpoint,
+    corpus,
+    dataset,
+    interval,
+    memory,
+    quantities,
+    site,
+    site_totals,
+    throughput,
+    transformer,
+)
 
 __all__ = [
     "bandwidth",
@@ -10,6 +22,8 @@ __all__ = [
     "interval",
     "memory",
     "quantities",
+    "site",
+    "site_totals",
     "throughput",
     "transformer",
 ]
