@@ -10,7 +10,7 @@ from ingest.catalog.data_records import Corpus, Pipeline
 from ingest.catalog.records import Value
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError, UsageError, brief
-from ingest.formula import check_value
+from ingest.formula import check_value, unit_of
 from ingest.ladder import Given, from_catalog
 from ingest.units import parse
 
@@ -66,4 +66,67 @@ def from_measurement(written: str | float | Path | None) -> dict[str, Given]:
 
 
 def _measured(path: Path) -> dict[str, Given]:
-    raise NotImplementedError
+    """Bytes per token with their interval, tokens per document, and the vocabulary they were counted with."""
+    what = f"--bytes-per-token: '{path}'"
+    data = _object(path, what)
+    if data.get("command") != "measure" or not isinstance(data.get("results"), dict):
+        raise IngestError(f"{what}: found no results of `ingest measure`, expected a file that `ingest measure -o` wrote")
+    results = data["results"]
+    rate = _numbers(results, "bytes_per_token", what)
+    if rate is None:
+        raise IngestError(f"{what}: 'results.bytes_per_token' is missing, expected a value")
+    tokens, documents = _numbers(results, "tokens", what), _numbers(results, "documents", what)
+    found = {"bytes_per_token": rate}
+    if tokens is not None and documents is not None:
+        found["tokens_per_document"] = tokens[0] / documents[0], None, None
+    measured = {
+        name: Given(*ends, "measured", grade="measured", note=f"as measured, {path.name}") for name, ends in found.items()
+    }
+    size = _vocabulary(data, results)
+    if size is not None:
+        number = check_value("vocabulary", parse(size, "1", f"{what}: tokenizer.size"), f"{what}: tokenizer.size")
+        measured["vocabulary"] = Given(number, origin="measured", note=f"the tokenizer of {path.name}")
+    return measured
+
+
+def _object(path: Path, what: str) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UsageError(f"{what}: there is no such file, expected a number or the JSON file of `ingest measure`") from None
+    except OSError as error:
+        raise IngestError(f"{what}: cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise IngestError(f"{what}: not readable as JSON: {brief(str(error))}") from None
+    if not isinstance(data, dict):
+        raise IngestError(f"{what}: found {brief(data)}, expected the JSON object that `ingest measure` writes")
+    return data
+
+
+def _numbers(results: dict[str, Any], name: str, what: str) -> tuple[float, float | None, float | None] | None:
+    """Value, low and high of a result; None where it is not there."""
+    item = results.get(name)
+    if item is None:
+        return None
+    parts = item if isinstance(item, dict) else {"value": item}
+    found = {}
+    for part in ("value", "low", "high"):
+        if parts.get(part) is not None:
+            place = f"{what}: results.{name}.{part}"
+            found[part] = float(check_value(name, parse(parts[part], unit_of(name), place), place))
+    if "value" not in found:
+        raise IngestError(f"{what}: 'results.{name}.value' is missing, expected a number")
+    low, high = found.get("low"), found.get("high")
+    if low is not None and high is not None and not low <= found["value"] <= high:
+        raise IngestError(
+            f"{what}: results.{name}: low {low:g}, value {found['value']:g}, high {high:g}: expected in this order"
+        )
+    return found["value"], low, high
+
+
+def _vocabulary(data: dict[str, Any], results: dict[str, Any]) -> Any:
+    for place in (data, results, data.get("inputs")):
+        tokenizer = place.get("tokenizer") if isinstance(place, dict) else None
+        if isinstance(tokenizer, dict) and tokenizer.get("size") is not None:
+            return tokenizer["size"]
+    return None

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import ingest.formulas  # noqa: F401  registers the formulas
 from ingest.answer import Known
 from ingest.catalog.data_records import Format
 from ingest.catalog.records import Value
-from ingest.errors import MissingQuantity, UsageError, nearest
+from ingest.errors import MissingQuantity, UsageError
 from ingest.estimate import Quantity
 from ingest.formula import unit_of
 from ingest.ladder import Given, from_catalog
@@ -52,6 +52,7 @@ class Footprint:
         holds: tokens, text or samples.
         form: the format.
         sizes: whether members vary in size or are all equal.
+        variants: what follows at the ends of ranges, as far as somebody asked.
     """
 
     known: Known
@@ -59,10 +60,15 @@ class Footprint:
     holds: str
     form: Format
     sizes: str
+    variants: dict[tuple[tuple[str, float], ...], Known] = field(default_factory=dict)
 
-    def again(self, given: Mapping[str, Given]) -> Footprint:
-        """The same question with other numbers."""
-        return footprint(given, self.form, self.holds, self.sizes)
+    def varied(self, changed: Mapping[str, float]) -> Known:
+        """What follows with other values for some of the quantities given."""
+        key = tuple(sorted(changed.items()))
+        if key not in self.variants:
+            given = {name: item._replace(value=changed.get(name, item.value)) for name, item in self.known.given.items()}
+            self.variants[key] = footprint(given, self.form, self.holds, self.sizes).known
+        return self.variants[key]
 
     def quantity(self, name: str) -> Quantity:
         """A quantity with the ends that the ranges of its inputs give it.
@@ -75,17 +81,17 @@ class Footprint:
         return Quantity(value, unit_of(name), *ends)
 
     def _ends(self, name: str, value: float) -> tuple[float, float] | tuple[()]:
-        below, above = dict(self.known.given), dict(self.known.given)
+        """Both ends: every quantity rises or falls with each of its inputs, so that an end lies where all are at theirs."""
+        below, above = {}, {}
         for leaf in {step.name for step in self.known.step(name).leaves()} & self.known.given.keys():
             item = self.known.given[leaf]
-            if item.low is None or item.high is None:
-                continue
-            one = self.again({**self.known.given, leaf: item._replace(value=item.high)}).known.value(name)
-            low, high = (item.low, item.high) if one >= value else (item.high, item.low)
-            below[leaf], above[leaf] = item._replace(value=low), item._replace(value=high)
-        if below == above:
+            if item.low is not None and item.high is not None and item.low < item.high:
+                rises = self.varied({leaf: item.high}).value(name) >= self.varied({leaf: item.low}).value(name)
+                below[leaf], above[leaf] = (item.low, item.high) if rises else (item.high, item.low)
+        if not below:
             return ()
-        return self.again(below).known.value(name), self.again(above).known.value(name)
+        low, high = self.varied(below).value(name), self.varied(above).value(name)
+        return (low, high) if low <= value <= high and low < high else ()
 
 
 def footprint(given: Mapping[str, Given], form: Format, holds: str, sizes: str = "varied") -> Footprint:
@@ -110,7 +116,7 @@ def footprint(given: Mapping[str, Given], form: Format, holds: str, sizes: str =
     if holds not in form.holds:
         wanted = f"a format that holds {holds}; this one holds {', '.join(form.holds)}"
         raise UsageError(f"--format: found '{form.id}', expected {wanted}")
-    known = Known({**of_format(form), **given})
+    known = Known({**of_format(form, holds), **given})
     given = known.given
     given.setdefault("shard_bytes", USUAL_SHARD)
     _content(known, form, holds)
@@ -124,9 +130,10 @@ def footprint(given: Mapping[str, Given], form: Format, holds: str, sizes: str =
     return Footprint(known, rows, holds, form, sizes)
 
 
-def of_format(form: Format) -> dict[str, Given]:
+def of_format(form: Format, holds: str) -> dict[str, Given]:
     """What a format says, by quantity."""
     named = {name: getattr(form, name) for name in form.shapes}
+    named["compressed_share"] = form.compressed_shares.get(holds)
     return {name: from_catalog(item) for name, item in named.items() if isinstance(item, Value)}
 
 
@@ -134,10 +141,8 @@ def _content(known: Known, form: Format, holds: str) -> None:
     """Choose what the payload is and what one record is."""
     record = "document" if holds == "text" else "sample" if holds == "samples" else form.record
     payload, records = CONTENTS[holds, record]
-    if form.ids == "packed" and "token_id_bytes" not in known.given and "vocabulary" in known.given:
-        bits = (int(known.given["vocabulary"].value) - 1).bit_length()
-        known.given["id_bits"] = Given(bits, note="bits that tell the ids apart")
-        known.choose("token_id_bytes", "packed_id_bytes")
+    if holds == "tokens":
+        _id_width(known, form)
     if holds == "samples":
         known.choose("clean_bytes", "samples_bytes")
     elif "raw_bytes" in known.given and "tokens" not in known.given:
@@ -145,6 +150,19 @@ def _content(known: Known, form: Format, holds: str) -> None:
         known.choose("tokens", "tokens_of_text")
     known.choose("payload_bytes", payload)
     known.choose("records", records)
+
+
+def _id_width(known: Known, form: Format) -> None:
+    """Formats that store ids wider or narrower than the vocabulary needs."""
+    given = known.given
+    if form.ids == "packed" and "vocabulary" in given:
+        bits = (int(given["vocabulary"].value) - 1).bit_length()
+        given.setdefault("id_bits", Given(bits, note="bits that tell the ids of the vocabulary apart"))
+        known.choose("stored_id_bytes", "packed_id_bytes")
+    elif "format_narrow_vocabulary" in given and "vocabulary" in given:
+        known.choose("stored_id_bytes", "own_limit_id_bytes")
+    if "stored_id_bytes" in {*given, *known.steps} and ("vocabulary" in given or "token_id_bytes" in given):
+        known.choose("encoding_factor", "id_width_factor")
 
 
 def _sources_of_text(known: Known) -> None:
@@ -172,9 +190,3 @@ def _stage(known: Known, stage: str, holds: str) -> dict[str, Any]:
     if one is None:
         return {}
     return {"stage": stage, "stage_bytes": one, "copies": count.value, "kept_bytes": known.value(kept)}
-
-
-def check_holds(found: str, known: Mapping[str, object]) -> None:
-    """Refuse a word that is none of the known ones."""
-    if found not in known:
-        raise UsageError(f"found '{found}', expected one of {', '.join(known)}{nearest(found, known)}")

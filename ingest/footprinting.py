@@ -59,6 +59,7 @@ USUAL_TOKENS_PER_DOCUMENT = Given(
     600, 400, 1000, "default", "ingest-corpora", "tokens ÷ documents of the web corpora in the catalogs", "derived",
     "tokens of a web document; say --documents",
 )  # fmt: skip
+USUAL_SEQUENCE = Given(4096, origin="default", note="packed sequences of 4,096 tokens; say --sequence-length")
 
 
 def dataset(
@@ -208,6 +209,8 @@ def _usual(given: dict[str, Given], held: str, form: Format) -> None:
     """What to assume where nobody said anything."""
     if held != "samples":
         given.setdefault("vocabulary", USUAL_VOCABULARY)
+        if held == "tokens" and form.record == "sequence":
+            given.setdefault("sequence_length", USUAL_SEQUENCE)
         if "documents" not in given:
             given.setdefault("tokens_per_document", USUAL_TOKENS_PER_DOCUMENT)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
-from ingest.catalog.records import KINDS, Entry, Value, text, texts, value
+from ingest.catalog.records import KINDS, Entry, Value, text, texts, value, values
 
 #: what a data set may hold
 HOLDINGS = ("tokens", "text", "samples")
@@ -79,6 +80,7 @@ class Format(Entry):
     Attributes:
         holds: tokens, text, samples.
         record: what it keeps apart: document, sequence or sample.
+        compressed_shares: stored over written bytes, by what is held; 1 where nothing stands.
         ids: `packed` where token ids take as few bits as they need; by the vocabulary otherwise.
     """
 
@@ -86,10 +88,10 @@ class Format(Entry):
     holds: tuple[str, ...] = texts()
     record: str = text(required=True)
     ids: str = text()
-    token_id_bytes: Value | None = value("B/token")
-    narrow_vocabulary: Value | None = value("1")
+    stored_id_bytes: Value | None = value("B/token")
+    format_narrow_vocabulary: Value | None = value("1")
     encoding_factor: Value | None = value("1")
-    compressed_share: Value | None = value("1")
+    compressed_shares: Mapping[str, Value] = values("1", keys=HOLDINGS)
     container_bytes_per_record: Value | None = value("B", zero=True)
     index_bytes_per_record: Value | None = value("B", zero=True)
     members_per_record: Value | None = value("1")

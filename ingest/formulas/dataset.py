@@ -1,6 +1,6 @@
 """A data set on storage: its stages, what a file format adds, and the files, copies and inodes that come of it."""
 
-from ingest.expression import Num, ceil, maximum
+from ingest.expression import Num, ceil, maximum, where
 from ingest.formula import formula, leaf
 
 # What the data set is
@@ -9,6 +9,8 @@ leaf("payload_bytes", "B", "What the data set holds before any format adds to it
 leaf("records", "1", "Documents, packed sequences or samples that the format keeps apart.")
 leaf("records_per_sample", "1/sample", "A sample is one record.", default=1)
 leaf("id_bits", "1/token", "Bits that tell the ids of a vocabulary apart.", whole=True)
+leaf("stored_id_bytes", "B/token", "Width of a token id in the format.")
+leaf("format_narrow_vocabulary", "1", "Ids that the format stores in two bytes.", whole=True)
 leaf("bits_per_byte", "1/B", "A byte.", default=8)
 
 # The stages before it
@@ -127,6 +129,26 @@ def packed_id_bytes(id_bits: Num, bits_per_byte: Num) -> Num:
     2.125
     """
     return id_bits / bits_per_byte
+
+
+@formula(unit="B/token", source="megatron-lm", where="megatron/core/datasets/indexed_dataset.py, optimal_dtype")
+def own_limit_id_bytes(vocabulary: Num, format_narrow_vocabulary: Num, narrow_id_bytes: Num, wide_id_bytes: Num) -> Num:
+    """Bytes of one token id in a format that draws its own line between two and four bytes.
+
+    >>> own_limit_id_bytes(65_499, 65_499, 2, 4), own_limit_id_bytes(65_536, 65_499, 2, 4)
+    (2, 4)
+    """
+    return where(vocabulary > format_narrow_vocabulary, wide_id_bytes, narrow_id_bytes)
+
+
+@formula(unit="1", source="definition")
+def id_width_factor(stored_id_bytes: Num, token_id_bytes: Num) -> Num:
+    """Width of an id in the format over the width that the vocabulary needs.
+
+    >>> id_width_factor(4, 2)
+    2.0
+    """
+    return stored_id_bytes / token_id_bytes
 
 
 @formula(unit="B", source="definition")
