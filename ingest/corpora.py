@@ -3,51 +3,72 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ingest.catalog.data_records import Corpus, Pipeline
 from ingest.catalog.records import Value
-from ingest.catalog.store import Catalog
 from ingest.errors import IngestError, UsageError, brief
-from ingest.formula import check_value, unit_of
+from ingest.formula import check_value, solve, unit_of
 from ingest.ladder import Given, from_catalog
 from ingest.units import parse
 
 #: quantity -> field of a corpus
 OF_CORPUS = {
     "tokens": "tokens",
-    "corpus_bytes": "clean_bytes",
     "bytes_per_token": "bytes_per_token",
-    "documents": "documents",
     "dataset_samples": "samples",
     "sample_bytes": "sample_bytes",
     "raw_bytes": "raw_bytes",
     "vocabulary": "vocabulary",
 }
-OF_PIPELINE = (
-    "bytes_kept",
-    "documents_kept",
-    "tokens_kept",
-    "extracted_share",
-    "pipeline_output_share",
-    "dedup_hashes",
-    "dedup_hash_bytes",
-)
+#: quantity -> field of a pipeline
+OF_PIPELINE = {
+    "bytes_kept": "bytes_kept",
+    "documents_kept": "documents_kept",
+    "tokens_kept": "tokens_kept",
+    "pipeline_input_bytes": "input_bytes",
+    "pipeline_output_bytes": "output_bytes",
+    "pipeline_input_documents": "input_documents",
+    "pipeline_output_documents": "output_documents",
+    "pipeline_input_tokens": "input_tokens",
+    "pipeline_output_tokens": "output_tokens",
+    "extracted_share": "extracted_share",
+    "pipeline_output_share": "pipeline_output_share",
+    "dedup_hashes": "dedup_hashes",
+    "dedup_hash_bytes": "dedup_hash_bytes",
+}
 
 
-def from_corpus(name: str, catalog: Catalog) -> tuple[str, str, dict[str, Given]]:
-    """Return name, holding and known quantities of a corpus."""
-    corpus = catalog.get(Corpus, name)
-    found = {quantity: getattr(corpus, field) for quantity, field in OF_CORPUS.items()}
-    return corpus.name, corpus.holds, {key: from_catalog(item) for key, item in found.items() if item is not None}
+def from_corpus(corpus: Corpus) -> dict[str, Given]:
+    """Return what is known of a corpus; ratios rather than totals, so that they hold for more or fewer tokens too."""
+    found = _fields(corpus, OF_CORPUS)
+    if corpus.tokens is not None:
+        totals = {
+            "bytes_per_token": ("corpus_bytes", corpus.clean_bytes),
+            "tokens_per_document": ("documents", corpus.documents),
+        }
+        for name, (quantity, total) in totals.items():
+            if total is not None and name not in found:
+                found[name] = _ratio(name, quantity, total, corpus.tokens, corpus.name)
+    return found
 
 
-def from_pipeline(name: str, catalog: Catalog) -> dict[str, Given]:
-    """Return the shares that a pipeline keeps."""
-    pipeline = catalog.get(Pipeline, name)
-    found: dict[str, Value | None] = {quantity: getattr(pipeline, quantity) for quantity in OF_PIPELINE}
-    return {quantity: from_catalog(item) for quantity, item in found.items() if item is not None}
+def _ratio(name: str, quantity: str, total: Value, tokens: Value, of: str) -> Given:
+    number = float(solve(name, {quantity: total.value, "tokens": tokens.value}))
+    grade = "assumed" if "assumed" in (total.grade, tokens.grade) else "derived"
+    return Given(number, source=total.source, where=total.where, grade=grade, note=f"{name.replace('_', ' ')} of {of}")
+
+
+def from_pipeline(pipeline: Pipeline) -> dict[str, Given]:
+    """Return what a pipeline keeps, and what went in and came out when that was published."""
+    return _fields(pipeline, OF_PIPELINE)
+
+
+def _fields(entry: Corpus | Pipeline, names: Mapping[str, str]) -> dict[str, Given]:
+    values = {quantity: getattr(entry, field) for quantity, field in names.items()}
+    return {quantity: from_catalog(item) for quantity, item in values.items() if isinstance(item, Value)}
 
 
 def from_measurement(written: str | float | Path | None) -> dict[str, Given]:

@@ -108,7 +108,7 @@ def footprint(given: Mapping[str, Given], form: Format, holds: str, sizes: str =
     >>> form = Catalog().get(Format, "megatron")
     >>> given = {"tokens": Given(15e12), "bytes_per_token": Given(4), "vocabulary": Given(128256), "documents": Given(25e9)}
     >>> footprint(given, form, "tokens").known.value("dataset_bytes")
-    60500002541000.0
+    60500000050820.0
 
     Raises:
         UsageError: a format that does not hold such a thing.
@@ -167,7 +167,7 @@ def _id_width(known: Known, form: Format) -> None:
 
 def _sources_of_text(known: Known) -> None:
     """Where the pipeline's extraction is not known in bytes, its share of tokens tells the text before filtering."""
-    if "extracted_share" not in known.given and "tokens_kept" in known.given:
+    if "extracted_share" not in known.given and {"tokens_kept", "pipeline_output_tokens"} & known.given.keys():
         known.choose("extracted_bytes", "extracted_bytes_of_tokens")
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ingest.answer import Answer
-from ingest.catalog.data_records import HOLDINGS, Format
+from ingest.catalog.data_records import HOLDINGS, Corpus, Format, Pipeline
 from ingest.catalog.store import Catalog
 from ingest.corpora import from_corpus, from_measurement, from_pipeline
-from ingest.errors import MissingQuantity, UsageError, nearest
+from ingest.errors import CyclicQuantity, MissingQuantity, UsageError, nearest
 from ingest.estimate import Quantity
 from ingest.footprint import SIZES, STAGES, Footprint, footprint
 from ingest.formula import check_value, unit_of
@@ -50,7 +50,19 @@ RESULTS = (
 )
 #: shown where they can be computed: their absence is no gap
 OPTIONAL = ("tokens", "documents", "bytes_per_token", "raw_tokens", "raw_documents", "dataset_samples", "file_opens")
+#: why a stage before the clean data is not known, in the words of the options
+NOT_KNOWN = {
+    "raw_bytes": "no pipeline with a published share of bytes; say --pipeline, --raw-bytes or --set bytes_kept=…",
+    "extracted_bytes": "no pipeline with a published share of text; say --pipeline or --set extracted_share=…",
+}
 USUAL_FORMATS = {"tokens": "megatron", "text": "jsonl", "samples": "file-per-sample"}
+#: options that speak of text, and of samples
+OF_TEXT = ("tokens", "bytes_per_token", "documents", "vocabulary", "sequence_length")
+OF_SAMPLES = ("samples", "sample_bytes")
+USUAL_BYTES_PER_TOKEN = Given(
+    4, 3.41, 4.69, "default", "limelead-quartz", "LLM training.md, capacity", "assumed",
+    "4 B of English per token; measured corpora lie between 3.4 and 4.7 B; say --bytes-per-token",
+)  # fmt: skip
 USUAL_VOCABULARY = Given(
     128_256, origin="default", source="meta-llama3", where="vocabulary size", grade="published",
     note="ids take 4 B, as in a vocabulary of 128,256; say --vocabulary",
@@ -115,23 +127,18 @@ def dataset(
     """
     asked = dict(locals())
     catalog, settings = Catalog(catalogs), settings_of(set)
-    own = {
-        **_quantities(asked),
-        **_copies(copies),
-        **{name: check_value(name, item, f"--set {name}") for name, item in settings.items()},
-    }
     _among("sizes", sizes, SIZES)
-    given: dict[str, Given] = {}
-    name, found = "data set", "samples" if samples is not None else "tokens"
-    if corpus is not None:
-        name, found, known = from_corpus(corpus, catalog)
-        given |= known
-    given |= from_measurement(bytes_per_token)
-    if pipeline is not None:
-        given |= from_pipeline(pipeline, catalog)
+    own = {**_quantities(asked), **_copies(copies)}
+    own |= {name: float(check_value(name, item, f"--set {name}")) for name, item in settings.items()}
+    known = catalog.get(Corpus, corpus) if corpus is not None else None
+    found = _found(own, known, asked)
     held = _held(holds, format, found, catalog)
     form = catalog.get(Format, format or USUAL_FORMATS[held])
-    given |= {item: Given(number, origin="user") for item, number in own.items()}
+    made_by = pipeline or (known.pipeline if known is not None and known.pipeline else None)
+    given = from_corpus(known) if known is not None else {}
+    given |= from_pipeline(catalog.get(Pipeline, made_by)) if made_by is not None else {}
+    given |= from_measurement(bytes_per_token)
+    given |= {name: Given(number, origin="user") for name, number in own.items()}
     _usual(given, held, form)
     made = footprint(given, form, held, sizes)
     results, unknown = _results(made)
@@ -148,7 +155,7 @@ def dataset(
     }
     return Answer(
         "dataset",
-        f"Footprint of {name} as {form.name}",
+        f"Footprint of {known.name if known is not None else 'a data set'}: {form.name}",
         chosen,
         made.known,
         results,
@@ -166,9 +173,9 @@ def _results(made: Footprint) -> tuple[dict[str, Quantity], dict[str, str]]:
     for name in (*OPTIONAL, *RESULTS):
         try:
             found[name] = made.quantity(name)
-        except MissingQuantity as error:
+        except (MissingQuantity, CyclicQuantity) as error:
             if name in RESULTS:
-                unknown[name] = str(error)
+                unknown[name] = NOT_KNOWN.get(name, str(error))
     return found, unknown
 
 
@@ -194,20 +201,41 @@ def _copies(written: Written | None) -> dict[str, float]:
     return found
 
 
+def _found(own: Mapping[str, float], known: Corpus | None, asked: Mapping[str, Any]) -> str:
+    """Whether there is text or there are samples.
+
+    Raises:
+        UsageError: both, neither, or options that say nothing about what there is.
+    """
+    text = [f"--{option.replace('_', '-')}" for option in OF_TEXT if asked[option] is not None]
+    samples = [f"--{option.replace('_', '-')}" for option in OF_SAMPLES if asked[option] is not None]
+    if known is not None:
+        (samples if known.holds == "samples" else text).append(f"--corpus {known.id}")
+    if text and samples:
+        raise UsageError(f"{text[0]} and {samples[0]}: found a data set of text and of samples, expected one of them")
+    if samples:
+        return "samples"
+    if known is None and not {"tokens", "raw_bytes"} & own.keys():
+        raise UsageError("found no size of the data set, expected --tokens, --samples, --raw-bytes or --corpus")
+    return "tokens"
+
+
 def _held(holds: str | None, format: str | None, found: str, catalog: Catalog) -> str:
-    """What the data set holds: as said, else what there is, else what the format alone can hold of it."""
+    """What the data set holds: as said; else what the format can hold of what there is."""
+    text = found != "samples"
     if holds is not None:
         _among("holds", holds, HOLDINGS)
+        if (holds != "samples") != text:
+            raise UsageError(f"--holds: found '{holds}' of a data set of {'text' if text else 'samples'}")
         return holds
-    if format is not None and found == "tokens":
-        form = catalog.get(Format, format)
-        return next((item for item in ("tokens", "text") if item in form.holds), found)
-    return found
+    possible = catalog.get(Format, format).holds if format is not None else HOLDINGS
+    return next((item for item in ("tokens", "text") if item in possible), found) if text else found
 
 
 def _usual(given: dict[str, Given], held: str, form: Format) -> None:
     """What to assume where nobody said anything."""
     if held != "samples":
+        given.setdefault("bytes_per_token", USUAL_BYTES_PER_TOKEN)
         given.setdefault("vocabulary", USUAL_VOCABULARY)
         if held == "tokens" and form.record == "sequence":
             given.setdefault("sequence_length", USUAL_SEQUENCE)

@@ -3,6 +3,7 @@
 from ingest.formulas import (
     bandwidth,
     checkpoint,
+    containers,
     corpus,
     dataset,
     interval,
@@ -17,6 +18,7 @@ from ingest.formulas import (
 __all__ = [
     "bandwidth",
     "checkpoint",
+    "containers",
     "corpus",
     "dataset",
     "interval",
