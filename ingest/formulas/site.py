@@ -18,6 +18,7 @@ leaf("request_bytes", "B", "Most that a reader asks for at once.")
 leaf("one_sample", "sample", "A single sample.", default=1)
 leaf("node_nvme_bytes", "B/node", "NVMe of one node.", above=False)
 leaf("staging_seconds_allowed", "s", "Time in which a data set must be on the nodes.")
+leaf("node_local_bytes", "B/node", "What a job keeps on the NVMe of a node.", above=False)
 leaf("node_cache_hit", "1", "Share of later reads that the nodes' NVMe serves.", above=False, high=1)
 leaf("job_dataset_bytes", "B", "Bytes of the data set that the job reads.")
 

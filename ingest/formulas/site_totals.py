@@ -19,6 +19,13 @@ leaf("fill_limit", "1", "Share of the capacity that may be in use.", high=1)
 leaf("storage_units", "1", "Servers or enclosures that share the data.", whole=True, default=1)
 leaf("failed_units", "1", "Of them, how many may be down.", above=False, whole=True, default=0)
 
+# How a requirement is tested
+leaf("test_seconds", "s", "Time for which a rate must hold.", default=1800)
+leaf("write_request_bytes", "B", "Size of one checkpoint write.", default=1_048_576)
+
+leaf("writes_at_once", "B/s", "Checkpoint writes that fall into one moment: of all jobs, or of one.", above=False)
+leaf("site_grown_read_bandwidth", "B/s", "Reads of the site at once, in the last year of the plan.", above=False)
+
 # Columns
 leaf("job_read_bandwidth_of_jobs", "B/s", "Column of each job's reads, all its runs at once.", above=False)
 leaf("node_read_bandwidth_of_jobs", "B/s/node", "Column of each job's reads into one node.", above=False)
@@ -40,6 +47,10 @@ leaf("job_checkpoint_bytes_per_day_of_jobs", "B", "Column of what each job's che
 leaf("dataset_bytes_held_of_datasets", "B", "Column of each data set with copies and versions.", above=False)
 leaf("dataset_files_held_of_datasets", "file", "Column of the files of each data set.", above=False)
 leaf("dataset_bytes_written_per_day_of_datasets", "B", "Column of what new versions write in a day.", above=False)
+leaf("nodes_at_once_of_jobs", "node", "Column of the nodes of each job, all its runs at once.", above=False)
+leaf("nodes_on_average_of_jobs", "node", "Column of the nodes that each job takes on average.", above=False)
+leaf("cluster_clients_of_clusters", "node", "Column of the nodes of each cluster that read at once.", above=False)
+leaf("year_bytes_written_per_day_of_years", "B", "Column of what clients write in a day, by year.", above=False)
 leaf("year_usable_bytes_of_years", "B", "Column of the capacity in use, by year.", above=False)
 leaf("year_files_of_years", "file", "Column of the files, by year.", above=False)
 
@@ -52,6 +63,36 @@ def cluster_read_bandwidth(job_read_bandwidth_of_jobs: Num, node_read_bandwidth_
     128000000000.0
     """
     return minimum(total(job_read_bandwidth_of_jobs), largest(node_read_bandwidth_of_jobs) * cluster_nodes)
+
+
+@formula(unit="node", source="definition")
+def cluster_clients(nodes_at_once_of_jobs: Num, cluster_nodes: Num) -> Num:
+    """Nodes of a cluster that read at once.
+
+    >>> cluster_clients([100, 60], 128)
+    128
+    """
+    return minimum(total(nodes_at_once_of_jobs), cluster_nodes)
+
+
+@formula(unit="node", source="definition")
+def site_clients(cluster_clients_of_clusters: Num) -> Num:
+    """Nodes of the site that read at once.
+
+    >>> site_clients([128, 16])
+    144
+    """
+    return total(cluster_clients_of_clusters)
+
+
+@formula(unit="1", source="definition")
+def cluster_allocation(nodes_on_average_of_jobs: Num, cluster_nodes: Num) -> Num:
+    """Share of a cluster that its jobs take, averaged over time; above 1 it cannot be.
+
+    >>> cluster_allocation([100, 60], 128)
+    1.25
+    """
+    return total(nodes_on_average_of_jobs) / cluster_nodes
 
 
 @formula(unit="B/s", source="definition")
@@ -125,23 +166,23 @@ def site_sustained_write_bandwidth(job_sustained_write_bandwidth_of_jobs: Num, p
 
 
 @formula(unit="B/s", source="definition")
-def site_mixed_bandwidth(site_read_bandwidth: Num, site_write_bandwidth: Num) -> Num:
+def site_mixed_bandwidth(site_read_bandwidth: Num, writes_at_once: Num) -> Num:
     """Reads and checkpoint writes together, where both fall into the same moment.
 
     >>> site_mixed_bandwidth(30e9, 10e9)
     40000000000.0
     """
-    return site_read_bandwidth + site_write_bandwidth
+    return site_read_bandwidth + writes_at_once
 
 
 @formula(unit="B/s", source="definition")
-def site_alternating_bandwidth(site_read_bandwidth: Num, site_write_bandwidth: Num) -> Num:
+def site_alternating_bandwidth(site_read_bandwidth: Num, writes_at_once: Num) -> Num:
     """Reads or checkpoint writes, whichever is more, where they take turns.
 
     >>> site_alternating_bandwidth(30e9, 10e9)
     30000000000.0
     """
-    return maximum(site_read_bandwidth, site_write_bandwidth)
+    return maximum(site_read_bandwidth, writes_at_once)
 
 
 @formula(unit="B/s", source="definition")
@@ -309,15 +350,25 @@ def site_raw_bytes(
 
 
 @formula(unit="B", source="definition")
-def site_bytes_written_per_day(
+def year_bytes_written_per_day(
     job_checkpoint_bytes_per_day_of_jobs: Num, dataset_bytes_written_per_day_of_datasets: Num
 ) -> Num:
-    """What clients write in a day: checkpoints, and new versions of data sets.
+    """What clients write in a day of one year: checkpoints, and new versions of data sets.
 
-    >>> site_bytes_written_per_day([500e12], [1e12])
+    >>> year_bytes_written_per_day([500e12], [1e12])
     501000000000000.0
     """
     return total(job_checkpoint_bytes_per_day_of_jobs) + total(dataset_bytes_written_per_day_of_datasets)
+
+
+@formula(unit="B", source="definition")
+def site_bytes_written_per_day(year_bytes_written_per_day_of_years: Num) -> Num:
+    """What clients write in a day of the year that writes most.
+
+    >>> site_bytes_written_per_day([500e12, 600e12])
+    600000000000000.0
+    """
+    return largest(year_bytes_written_per_day_of_years)
 
 
 @formula(unit="B", source=MODEL, where="written bytes ÷ η: replicas and parity are written too")
