@@ -52,6 +52,8 @@ def from_corpus(corpus: Corpus) -> dict[str, Given]:
         for name, (quantity, total) in totals.items():
             if total is not None and name not in found:
                 found[name] = _ratio(name, quantity, total, corpus.tokens, corpus.name)
+    elif corpus.clean_bytes is not None:
+        found["clean_bytes"] = from_catalog(corpus.clean_bytes)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +21,7 @@ CONTENTS = {
     ("tokens", "document"): ("tokenized_bytes", "documents"),
     ("tokens", "sequence"): ("tokenized_bytes", "packed_sequences"),
     ("text", "document"): ("clean_bytes", "documents"),
-    ("samples", "sample"): ("samples_bytes", "sample_records"),
+    ("samples", "sample"): ("samples_bytes", "dataset_samples"),
 }
 #: stage -> (its bytes, what of it is kept, its copies)
 STAGES = {
@@ -38,6 +39,7 @@ USUAL_COPIES = {
     "tokenized": Given(0, note="the data set that is trained on holds the token ids"),
     "dataset": Given(1, origin="default", note="one copy is trained on; say --copies"),
 }
+USUAL_BEFORE_DEDUP = Given(2, 1.5, 4, "default", grade="assumed", note="deduplication drops half of what reaches it")
 USUAL_SHARD = Given(1_000_000_000, origin="default", note="shards of 1 GB; say --shard-size")
 SIZES = {"varied": "padding_of_varied_sizes", "equal": "padding_of_equal_sizes"}
 
@@ -124,8 +126,10 @@ def footprint(given: Mapping[str, Given], form: Format, holds: str, sizes: str =
     known.choose("shards", "shards_by_count" if "records_per_shard" in given else "shards_by_size")
     _sources_of_text(known)
     rows = tuple(row for stage in STAGES if (row := _stage(known, stage, holds)))
-    if "dedup_hashes" not in given:
-        given["dedup_scratch_bytes"] = given.get("dedup_scratch_bytes", Given(0, note="no scratch space for deduplication"))
+    if "dedup_hashes" in given:
+        given.setdefault("documents_before_dedup", USUAL_BEFORE_DEDUP)
+    else:
+        given.setdefault("dedup_scratch_bytes", Given(0, note="no scratch space for deduplication"))
     given.setdefault("metadata_share", Given(0, note="the usable capacity of a file system leaves its own data out"))
     return Footprint(known, rows, holds, form, sizes)
 
@@ -145,9 +149,12 @@ def _content(known: Known, form: Format, holds: str) -> None:
         _id_width(known, form)
     if holds == "samples":
         known.choose("clean_bytes", "samples_bytes")
-    elif "raw_bytes" in known.given and "tokens" not in known.given:
-        known.choose("clean_bytes", "clean_bytes_of_raw")
+    elif "tokens" not in known.given:
+        if "clean_bytes" not in known.given:
+            known.choose("clean_bytes", "clean_bytes_of_raw")
         known.choose("tokens", "tokens_of_text")
+    if holds != "samples" and "tokens_per_document" in known.given:
+        known.choose("documents", "documents_by_length")
     known.choose("payload_bytes", payload)
     known.choose("records", records)
 
@@ -167,8 +174,9 @@ def _id_width(known: Known, form: Format) -> None:
 
 def _sources_of_text(known: Known) -> None:
     """Where the pipeline's extraction is not known in bytes, its share of tokens tells the text before filtering."""
-    if "extracted_share" not in known.given and {"tokens_kept", "pipeline_output_tokens"} & known.given.keys():
-        known.choose("extracted_bytes", "extracted_bytes_of_tokens")
+    if "extracted_share" not in known.given:
+        with suppress(MissingQuantity):
+            known.choose("extracted_bytes", "extracted_bytes_of_tokens")
 
 
 def _stage(known: Known, stage: str, holds: str) -> dict[str, Any]:

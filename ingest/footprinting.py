@@ -10,7 +10,7 @@ from ingest.answer import Answer
 from ingest.catalog.data_records import HOLDINGS, Corpus, Format, Pipeline
 from ingest.catalog.store import Catalog
 from ingest.corpora import from_corpus, from_measurement, from_pipeline
-from ingest.errors import CyclicQuantity, MissingQuantity, UsageError, nearest
+from ingest.errors import CyclicQuantity, IngestError, MissingQuantity, UsageError, nearest
 from ingest.estimate import Quantity
 from ingest.footprint import SIZES, STAGES, Footprint, footprint
 from ingest.formula import check_value, unit_of
@@ -140,6 +140,7 @@ def dataset(
     given |= from_measurement(bytes_per_token)
     given |= {name: Given(number, origin="user") for name, number in own.items()}
     _usual(given, held, form)
+    _enough(given, known)
     made = footprint(given, form, held, sizes)
     results, unknown = _results(made)
     chosen = {
@@ -218,6 +219,23 @@ def _found(own: Mapping[str, float], known: Corpus | None, asked: Mapping[str, A
     if known is None and not {"tokens", "raw_bytes"} & own.keys():
         raise UsageError("found no size of the data set, expected --tokens, --samples, --raw-bytes or --corpus")
     return "tokens"
+
+
+def _enough(given: Mapping[str, Given], known: Corpus | None) -> None:
+    """Refuse a corpus of which nobody knows how much there is, in the words of its entry.
+
+    Raises:
+        IngestError: what is missing, and the option that supplies it.
+    """
+    if known is None:
+        return
+    needed = ("dataset_samples",) if known.holds == "samples" else ("tokens", "clean_bytes", "raw_bytes")
+    field = "samples" if known.holds == "samples" else "tokens"
+    kept = {"bytes_kept", "pipeline_output_bytes"} & given.keys()
+    there = [name for name in needed if name in given and (name != "raw_bytes" or kept)]
+    if not there:
+        why = known.missing.get(field, "not published")
+        raise IngestError(f"--corpus {known.id}: {field} are not known ({why}); say --{field}")
 
 
 def _held(holds: str | None, format: str | None, found: str, catalog: Catalog) -> str:

@@ -12,14 +12,14 @@ leaf("bits_per_byte", "1/B", "A byte.", default=8)
 # What a format adds
 leaf("encoding_factor", "1", "Bytes that the format writes for one byte of payload, before compression.", default=1)
 leaf("compressed_share", "1", "Stored over written bytes; 1 where the format does not compress.", default=1)
-leaf("container_bytes_per_record", "B", "What the format puts around each record.", above=False, default=0)
-leaf("index_bytes_per_record", "B", "What an index holds for each record.", above=False, default=0)
-leaf("members_per_record", "1", "Files or archive members that make up one record.", default=1)
+leaf("container_bytes_per_record", "B/sample", "What the format puts around each record.", above=False, default=0)
+leaf("index_bytes_per_record", "B/sample", "What an index holds for each record.", above=False, default=0)
+leaf("members_per_record", "1/sample", "Files or archive members that make up one record.", default=1)
 leaf("member_header_bytes", "B", "Header of each member.", above=False, default=0)
 leaf("member_quantum", "B", "Members are padded to a multiple of this.", default=1)
 leaf("member_padding_bytes", "B", "Mean padding of one member.", above=False)
 leaf("group_bytes", "B", "What the format adds to each batch of records.", above=False, default=0)
-leaf("records_per_group", "1", "Records in such a batch.", default=1)
+leaf("records_per_group", "sample", "Records in such a batch.", default=1)
 leaf("shard_fixed_bytes", "B/file", "Headers and footers of each shard.", above=False, default=0)
 leaf("index_bytes_per_shard", "B/file", "Index of each shard, beside its records.", above=False, default=0)
 leaf("shard_quantum", "B/file", "Shards are padded to a multiple of this.", default=1)
@@ -28,7 +28,7 @@ leaf("smallest_file_quantum", "B/file", "Padding of files to single bytes is non
 leaf("shard_bytes", "B/file", "Size at which a shard is closed.")
 leaf("one_shard", "file", "There is at least one shard.", default=1)
 leaf("shards", "file", "Shards of one copy of the data set.")
-leaf("records_per_shard", "1/file", "Records in one shard.")
+leaf("records_per_shard", "sample/file", "Records in one shard.")
 leaf("files_per_shard", "1", "Files that make up one shard.", whole=True, default=1)
 
 
@@ -102,7 +102,7 @@ def padding_of_equal_sizes(member_bytes: Num, member_quantum: Num) -> Num:
     return ceil(member_bytes / member_quantum) * member_quantum - member_bytes
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B/sample", source="definition")
 def member_overhead_bytes(members_per_record: Num, member_header_bytes: Num, member_padding_bytes: Num) -> Num:
     """Headers and padding of all members of one record.
 
@@ -112,7 +112,7 @@ def member_overhead_bytes(members_per_record: Num, member_header_bytes: Num, mem
     return members_per_record * (member_header_bytes + member_padding_bytes)
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B/sample", source="definition")
 def record_overhead_bytes(
     container_bytes_per_record: Num,
     index_bytes_per_record: Num,

@@ -5,6 +5,7 @@ from ingest.formula import formula, leaf
 
 leaf("corpus_bytes", "B", "Bytes of the text, as UTF-8 without compression.")
 leaf("tokens", "token", "Tokens of the corpus, each counted once.")
+leaf("documents", "sample", "Documents of the corpus.", above=False, whole=True)
 
 
 @formula(unit="B/token", source="definition")

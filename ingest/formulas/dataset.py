@@ -5,20 +5,21 @@ from ingest.formula import formula, leaf
 
 # What the data set is
 leaf("payload_bytes", "B", "What the data set holds before any format adds to it: token ids, text or samples.")
-leaf("records", "1", "Documents, packed sequences or samples that the format keeps apart.")
-leaf("records_per_sample", "1/sample", "A sample is one record.", default=1)
+leaf("records", "sample", "Documents, packed sequences or samples that the format keeps apart.")
+leaf("one_sequence", "sample", "A packed sequence is one record.", default=1)
 
 # The stages before it
 leaf("pipeline_input_bytes", "B", "Published input of a pipeline, as it was stored.")
 leaf("pipeline_output_bytes", "B", "Published output of it, as it was stored.")
-leaf("pipeline_input_documents", "1", "Published documents that went in.")
-leaf("pipeline_output_documents", "1", "Published documents that came out.")
+leaf("pipeline_input_documents", "sample", "Published documents that went in.")
+leaf("pipeline_output_documents", "sample", "Published documents that came out.")
 leaf("pipeline_input_tokens", "token", "Published tokens that went in.")
 leaf("pipeline_output_tokens", "token", "Published tokens that came out.")
 leaf("extracted_share", "1", "Bytes of extracted text over bytes of the raw input, each as stored.")
 leaf("pipeline_output_share", "1", "What one byte of clean text takes where the pipeline's ratio counts it.", default=1)
 leaf("clean_stored_share", "1", "What one byte of clean text takes where it is kept.", default=1)
-leaf("dedup_hashes", "1", "Hash values that deduplication keeps for each document.", above=False, whole=True, default=0)
+leaf("dedup_hashes", "1/sample", "Hash values that deduplication keeps for each document.", above=False, whole=True, default=0)
+leaf("documents_before_dedup", "1", "Documents that reach deduplication for each one that leaves it.", low=1, above=False)
 leaf("dedup_hash_bytes", "B", "Width of such a hash value.", default=8)
 
 # What is kept of it
@@ -67,17 +68,17 @@ def samples_bytes(dataset_samples: Num, sample_bytes: Num) -> Num:
     return dataset_samples * sample_bytes
 
 
-@formula(unit="1", source="definition")
-def documents(tokens: Num, tokens_per_document: Num) -> Num:
+@formula(unit="sample", source="definition")
+def documents_by_length(tokens: Num, tokens_per_document: Num) -> Num:
     """Documents of a corpus, from their mean length.
 
-    >>> documents(15_000_000_000_000, 600)
+    >>> documents_by_length(15_000_000_000_000, 600)
     25000000000.0
     """
     return tokens / tokens_per_document
 
 
-@formula(unit="token", source="definition")
+@formula(unit="token/sample", source="definition")
 def tokens_per_document(tokens: Num, documents: Num) -> Num:
     """Mean length of a document.
 
@@ -87,24 +88,14 @@ def tokens_per_document(tokens: Num, documents: Num) -> Num:
     return tokens / documents
 
 
-@formula(unit="1", source="definition")
-def packed_sequences(tokens: Num, sequence_length: Num) -> Num:
+@formula(unit="sample", source="definition")
+def packed_sequences(tokens: Num, sequence_length: Num, one_sequence: Num) -> Num:
     """Sequences of equal length into which all documents are packed.
 
-    >>> packed_sequences(15_000_000_000_000, 8192)
+    >>> packed_sequences(15_000_000_000_000, 8192, 1)
     1831054688
     """
-    return ceil(tokens / sequence_length)
-
-
-@formula(unit="1", source="definition")
-def sample_records(dataset_samples: Num, records_per_sample: Num) -> Num:
-    """Records of a data set of samples.
-
-    >>> sample_records(1_281_167, 1)
-    1281167
-    """
-    return dataset_samples * records_per_sample
+    return ceil(tokens / sequence_length) * one_sequence
 
 
 @formula(unit="1", source="definition")
@@ -187,7 +178,7 @@ def raw_tokens(tokens: Num, tokens_kept: Num) -> Num:
     return tokens / tokens_kept
 
 
-@formula(unit="1", source="definition")
+@formula(unit="sample", source="definition")
 def raw_documents(documents: Num, documents_kept: Num) -> Num:
     """Documents before filtering and deduplication.
 
@@ -198,13 +189,13 @@ def raw_documents(documents: Num, documents_kept: Num) -> Num:
 
 
 @formula(unit="B", source="definition")
-def dedup_scratch_bytes(raw_documents: Num, dedup_hashes: Num, dedup_hash_bytes: Num) -> Num:
+def dedup_scratch_bytes(documents: Num, documents_before_dedup: Num, dedup_hashes: Num, dedup_hash_bytes: Num) -> Num:
     """Signatures that fuzzy deduplication keeps while it runs.
 
-    >>> dedup_scratch_bytes(1_000_000_000, 112, 8)
-    896000000000
+    >>> dedup_scratch_bytes(1_000_000_000, 2, 112, 8)
+    1792000000000
     """
-    return raw_documents * dedup_hashes * dedup_hash_bytes
+    return documents * documents_before_dedup * dedup_hashes * dedup_hash_bytes
 
 
 @formula(unit="B", source="definition")
