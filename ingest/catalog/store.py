@@ -59,6 +59,7 @@ class Catalog:
         self._entries: dict[tuple[str, str], Entry] = {}
         self._rates: dict[str, tuple[Rate, ...]] = {}
         self._own_sources: dict[str, Source] = {}
+        self._ids: dict[str, list[str]] = {}
 
     def get(self, record: type[AnyEntry], name: str) -> AnyEntry:
         """Return an entry by id, alias or YAML file.
@@ -135,7 +136,9 @@ class Catalog:
 
     def ids(self, kind: str) -> list[str]:
         """Return the ids of one kind, sorted, without reading the entries."""
-        return sorted({path.stem for folder in self.folders for path in (folder / kind).glob("*.yaml")})
+        if kind not in self._ids:
+            self._ids[kind] = sorted({path.stem for folder in self.folders for path in (folder / kind).glob("*.yaml")})
+        return list(self._ids[kind])
 
     def all(self, record: type[AnyEntry]) -> list[AnyEntry]:
         """Return every entry of one kind."""

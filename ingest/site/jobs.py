@@ -11,7 +11,7 @@ from ingest.catalog.records import Model, Node
 from ingest.catalog.store import Catalog
 from ingest.checkpointing import checkpoint
 from ingest.errors import IngestError, MissingQuantity
-from ingest.estimate import Estimate, estimate
+from ingest.estimate import Grounds, estimate, grounds_of
 from ingest.formula import unit_of
 from ingest.ladder import Given, from_catalog
 from ingest.question import Question
@@ -79,7 +79,8 @@ class Desk:
     catalog: Catalog
     data: Mapping[str, Row]
     warnings: dict[str, None] = field(default_factory=dict)
-    _reading: dict[object, tuple[Estimate, Known]] = field(default_factory=dict)
+    _reading: dict[object, tuple[Grounds, Known]] = field(default_factory=dict)
+    _told: set[object] = field(default_factory=set)
     _saving: dict[object, Answer] = field(default_factory=dict)
 
     def rows(self) -> list[Row]:
@@ -104,7 +105,7 @@ class Desk:
             answer, reading = self._ask(keys, lambda: self._read(job))
             given = {**reading.given, **given}
             kept.append(reading)
-            words |= {"basis": answer.basis, "gpu": answer.gpu.id if answer.gpu else ""}
+            words |= {"basis": answer.rungs[0].basis, "gpu": answer.gpu.id if answer.gpu else ""}
         given = {"request_bytes": REQUEST, "bandwidth_growth": START, **given}
         known = Known(given)
         row = Row(name, words, known, ())
@@ -123,8 +124,8 @@ class Desk:
         except IngestError as error:
             raise IngestError(f"{self.site.place(keys)}: {str(error).replace('--', '')}") from None
 
-    def _read(self, job: Mapping[str, Any]) -> tuple[Estimate, Known]:
-        """The `bw` estimate of a job."""
+    def _read(self, job: Mapping[str, Any]) -> tuple[Grounds, Known]:
+        """What the reads of a job rest on: the answer of `bw` without its tables."""
         settings = {key: parse(value, unit_of(key), f"set {key}") for key, value in job.get("set", {}).items()}
         numbers = {key: job[key] for key in NUMBERS if key in job}
         if "data" in job:
@@ -139,13 +140,26 @@ class Desk:
         key = (node, *sorted(words.items()), *sorted(numbers.items()), *sorted(settings.items()))
         if key not in self._reading:
             plain = {name: item.value for name, item in numbers.items()}
-            answer = estimate(Question(node=node, settings=settings, **words, **plain), self.catalog)
-            if answer.incomplete:
-                raise IngestError(answer.incomplete)
+            question = Question(node=node, settings=settings, **words, **plain)
+            self._warn((node, *sorted(words.items())), question)
+            found = grounds_of(question, self.catalog)
             ranged = {Question.QUANTITIES[name]: item for name, item in numbers.items() if item.low is not None}
-            self._reading[key] = answer, Known({**answer.given, **ranged})
-            self.warnings |= dict.fromkeys(f"{job.get('model', 'job')}: {line}" for line in answer.warnings)
+            self._reading[key] = found, Known({**found.known, **ranged})
         return self._reading[key]
+
+    def _warn(self, kind: object, question: Question) -> None:
+        """Ask `bw` once for each kind of job what to be wary of, and whether anything is missing.
+
+        Raises:
+            IngestError: what is missing.
+        """
+        if kind in self._told:
+            return
+        self._told.add(kind)
+        answer = estimate(question, self.catalog)
+        if answer.incomplete:
+            raise IngestError(answer.incomplete)
+        self.warnings |= dict.fromkeys(f"{question.model or 'job'}: {line}" for line in answer.warnings)
 
     def _save(self, job: Mapping[str, Any], gpus: int) -> Answer:
         """The checkpoints of a job."""

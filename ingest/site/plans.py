@@ -17,6 +17,8 @@ from ingest.formula import LEAVES, Step, unit_of
 from ingest.ladder import Given
 from ingest.requirement import Requirement
 from ingest.site.derivation import Teller, owners
+from ingest.site.expecting import Expectation
+from ingest.site.montecarlo import Effect, Tree, effects
 from ingest.site.reading import Site
 from ingest.site.requirements import THREADS, THREADS_ASSUMED
 from ingest.site.sheet import Row, is_column, steps_below
@@ -42,6 +44,8 @@ class Plan:
         missing: why a line is not there, by id.
         warnings: plain words.
         chosen: what `set` said of this scenario, by path.
+        tree: all steps in order, to run them again with other values.
+        expectations: the assertions of the file, held against the requirements.
     """
 
     site: Site
@@ -55,6 +59,8 @@ class Plan:
     missing: Mapping[str, str]
     warnings: tuple[str, ...]
     chosen: Mapping[str, Any]
+    tree: Tree
+    expectations: tuple[Expectation, ...]
 
     command = "plan"
 
@@ -75,6 +81,11 @@ class Plan:
         known = [one.id for one in self.requirements] + [one.metric.removeprefix("site_") for one in self.requirements]
         missing = f": {self.missing[name]}" if name in self.missing else nearest(name, known)
         raise UsageError(f"there is no requirement '{name}' here, expected one of {', '.join(known)}{missing}")
+
+    @property
+    def unmet(self) -> str:
+        """The assertions that are not met, in one line; empty where all are."""
+        return "; ".join(one.message for one in self.expectations if not one.met)
 
     @cached_property
     def tables(self) -> dict[str, list[dict[str, Any]]]:
@@ -143,6 +154,14 @@ class Plan:
             {"id": one.id, "title": one.title, "where": "; ".join(filter(None, found)), "url": one.url} for one, found in named
         ]
 
+    def sensitivity(self, name: str) -> list[Effect]:
+        """What moves a requirement most, one quantity at a time between its low and its high end.
+
+        Raises:
+            UsageError: no such requirement.
+        """
+        return effects(self.tree, self.requirement(name).id)
+
     def explain(self, name: str) -> list[str]:
         """The whole derivation of a requirement: every row of every column.
 
@@ -168,6 +187,7 @@ class Plan:
             "inputs": self.inputs,
             "requirements": [one.to_dict() for one in self.requirements],
             "missing": dict(self.missing),
+            "expectations": [one._asdict() for one in self.expectations],
             "tables": self.tables,
             "assumptions": self.assumptions,
             "sources": self.sources,
@@ -198,6 +218,11 @@ class Plans:
     def results(self) -> list[dict[str, Quantity]]:
         """The requirements' values of each scenario."""
         return [one.results for one in self.plans]
+
+    @property
+    def unmet(self) -> str:
+        """The assertions that are not met in any scenario, in one line; empty where all are."""
+        return "; ".join(f"{one.chosen}: {one.unmet}" for one in self.plans if one.unmet)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of several scenarios."""

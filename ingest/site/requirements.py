@@ -50,13 +50,14 @@ class Writer:
 
     def write(self, line: Line, step: Step) -> Requirement:
         """One requirement line."""
-        decides = self._decides(line, step)
+        below = steps_below(step)
+        decides = self._decides(line, below)
         conditions = self._conditions(line, decides)
-        priority = self._priority(line, step)
+        priority = self._priority(line, below)
         low, high = self.spread.get(line.id, (None, None))
         unit = unit_of(line.metric)
         says = line.says.format(value=display(float(step.value), unit), **_words(conditions))
-        assumed = {part.name for part in steps_below(step) if _assumed(self.given.get(id(part)))}
+        assumed = {part.name for part in below if _assumed(self.given.get(id(part)))}
         if conditions.threads is not None and "threads" not in self._job(decides):
             assumed.add(THREADS_ASSUMED)
         return Requirement(
@@ -77,9 +78,9 @@ class Writer:
         found: Mapping[str, Any] = self.site.section("jobs").get(name, {})
         return found
 
-    def _decides(self, line: Line, step: Step) -> str:
+    def _decides(self, line: Line, below: list[Step]) -> str:
         """The job whose entry in the line's column is largest: its I/O sets the conditions."""
-        columns = (part for part in steps_below(step) if is_column(part) and part.name == line.column)
+        columns = (part for part in below if is_column(part) and part.name == line.column)
         entries = max((part.inputs for part in columns), key=len, default=())
         if not entries:
             return ""
@@ -108,12 +109,12 @@ class Writer:
         pattern = str(job.get("pattern", "random"))
         return Conditions("read", threads=threads, io_size=size, pattern=pattern, cache=UNCACHED, **shared)
 
-    def _priority(self, line: Line, step: Step) -> str:
+    def _priority(self, line: Line, below: list[Step]) -> str:
         """The line's own, as the file's overlap says, and no higher than that of the jobs behind it."""
         overlap = self.site.section("overlap")
         raised = {"R-WRITE-01": "checkpoints", "R-MIX-01": "reads_and_checkpoints"}
         own = "mandatory" if overlap.get(raised.get(line.id, "")) else line.priority
-        behind = {self.owners.get(id(part), "") for part in steps_below(step)} & self.jobs.keys()
+        behind = {self.owners.get(id(part), "") for part in below} & self.jobs.keys()
         wanted = [str(self._job(name).get("priority", "mandatory")) for name in behind] or [own]
         return max(own, min(wanted, key=PRIORITIES.index), key=PRIORITIES.index)
 
