@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from ingest.catalog import data_records  # noqa: F401  registers the kinds of data
 from ingest.catalog.reading import line_of, read_yaml
@@ -60,6 +60,8 @@ class Catalog:
         self._rates: dict[str, tuple[Rate, ...]] = {}
         self._own_sources: dict[str, Source] = {}
         self._ids: dict[str, list[str]] = {}
+        #: what follows from the entries alone and is asked for again and again
+        self.memory: dict[object, Any] = {}
 
     def get(self, record: type[AnyEntry], name: str) -> AnyEntry:
         """Return an entry by id, alias or YAML file.
