@@ -38,7 +38,11 @@ def plan_page(plan: Plan) -> Page:
     sections += [
         Section("Requirements", lines=tuple(f"{one.id} ({one.priority}) {one.statement}" for one in plan.requirements))
     ]
-    sections += [_table(name, found) for name, found in plan.tables.items()]
+    sections += [_table(name, found) for name, found in plan.tables.items() if name != "sensitivity"]
+    units = {one.id: one.unit for one in plan.requirements}
+    sections += [_bars(plan.tables["sensitivity"], units)] if "sensitivity" in plan.tables else []
+    held = tuple(f"{'met' if one.met else 'NOT MET'}: {one.text} (found {one.found})" for one in plan.expectations)
+    sections += [Section("Expected", lines=held)]
     sections += [Section("Not here", lines=tuple(f"{name}: {why}" for name, why in plan.missing.items()))]
     assumed = tuple(
         f"{one['name']} = {display(one['value'], one['unit'], binary=False)}: {one['why']}" for one in plan.assumptions
@@ -90,6 +94,21 @@ def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
     shown = tuple(tuple(_cell(column, row.get(column, "")) for column in columns) for row in rows[:MOST])
     more = (f"and {len(rows) - MOST:,} more rows: -o FILE.json or .csv has them all",) if len(rows) > MOST else ()
     return Section(TITLES[name], tuple(_label(column) for column in columns), shown, more)
+
+
+def _bars(rows: Sequence[Mapping[str, Any]], units: Mapping[str, str]) -> Section:
+    """The tornado: each quantity at its ends, and what that makes of the requirement."""
+    shown = tuple(
+        (
+            row["name"],
+            _label(row["quantity"]),
+            row["of"],
+            " – ".join(display(row[end], row["unit"], binary=False) for end in ("low", "high")),
+            " – ".join(display(row[end], units[row["name"]], binary=False) for end in ("at_low", "at_high")),
+        )
+        for row in rows
+    )
+    return Section(TITLES["sensitivity"], ("requirement", "quantity", "of", "low – high", "requirement then"), shown)
 
 
 def _cell(column: str, value: Any) -> str:

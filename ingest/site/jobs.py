@@ -116,6 +116,7 @@ class Desk:
             words |= {"mode": job["checkpoint"].get("mode", "sync")}
         self._place(job, known)
         self._length(keys, job, known)
+        self._opens(job, known)
         return replace(row, kept=tuple(kept))
 
     def _ask(self, keys: Keys, question: Any) -> Any:
@@ -137,7 +138,7 @@ class Desk:
                 numbers.setdefault("sample_bytes", described["data_sample_bytes"])
         words = {key: job[key] for key in WORDS if key in job}
         node = self.site.section("clusters")[job["cluster"]]["node"]
-        key = (node, *sorted(words.items()), *sorted(numbers.items()), *sorted(settings.items()))
+        key = (node, *sorted(words.items()), *_figures(numbers), *sorted(settings.items()))
         if key not in self._reading:
             plain = {name: item.value for name, item in numbers.items()}
             question = Question(node=node, settings=settings, **words, **plain)
@@ -170,7 +171,15 @@ class Desk:
         if "parameters" in numbers:
             settings["parameters"] = numbers["parameters"].value
         model = policy.get("model") or (None if "parameters" in settings else job.get("model"))
-        key = (model, gpus, job.get("gpu"), job["cluster"], *sorted(words.items()), *sorted(numbers.items()), *settings.items())
+        key = (
+            model,
+            gpus,
+            job.get("gpu"),
+            job["cluster"],
+            *sorted(words.items()),
+            *_figures(numbers),
+            *sorted(settings.items()),
+        )
         if key not in self._saving:
             options = {name: item.value for name, item in numbers.items() if name != "parameters"}
             gpu = job.get("gpu") or self.node(job).gpu
@@ -189,7 +198,9 @@ class Desk:
         if nvme is not None:
             known.given["node_nvme_bytes"] = nvme
         if "data" in job:
-            known.steps["job_dataset_bytes"] = link("job_dataset_bytes", self.data[job["data"]].known.step("data_bytes"))
+            data = self.data[job["data"]].known
+            read = data.steps.get("dataset_bytes") or data.step("data_bytes")
+            known.steps["job_dataset_bytes"] = link("job_dataset_bytes", read)
             known.choose("staged_bytes", "staged_bytes_each" if placed.get("each") else "staged_bytes_once")
         if placed["mode"] == "stage":
             local = Given(0, note="staged: the run reads from its nodes")
@@ -218,11 +229,23 @@ class Desk:
                     (*keys, "epochs"), "the samples of one epoch are not known, expected `samples` of the data set"
                 )
 
+    def _opens(self, job: Mapping[str, Any], known: Known) -> None:
+        """Samples in a file, where only the size of a file is known."""
+        described = self.data[job["data"]].known.given if "data" in job else {}
+        if "samples_per_file" not in known.given and {"sample_bytes"} <= known.given.keys() and "file_bytes" in described:
+            known.given["file_bytes"] = described["file_bytes"]
+            known.choose("samples_per_file", "samples_of_file_bytes")
+
 
 def family_of(job: Mapping[str, Any], catalog: Catalog) -> str:
     """The class of a job's model, for factors that were published for one class only; empty where it is not known."""
     source = str(job.get("model", ""))
     return catalog.get(Model, source).family if source.lower() in catalog.ids(Model.kind) else ""
+
+
+def _figures(numbers: Mapping[str, Given]) -> list[tuple[str, object]]:
+    """Quantities as part of a question: where they stand matters only to those that are drawn."""
+    return [(name, item.value if item.low is None else item) for name, item in sorted(numbers.items())]
 
 
 def _computable(known: Known, name: str) -> bool:

@@ -23,16 +23,23 @@ USUAL_SAMPLES = 10_000
 FEWEST_SAMPLES = 1_000
 MOST_NUMBERS = 20_000_000
 #: Numbers held at a time.
-CHUNK_NUMBERS = 2_000_000
+CHUNK_NUMBERS = 10_000_000
 
 Key = tuple[str, float, float | None, float | None, str, str]
 
 
 class Effect(NamedTuple):
-    """What one quantity does to a requirement when it goes to its low and to its high end, all others typical."""
+    """What one quantity does to a requirement when it goes to its low and to its high end, all others typical.
+
+    Attributes:
+        name: the quantity.
+        rows: the jobs and data sets that it belongs to.
+        value, low, high: of the quantity.
+        at_low, at_high: of the requirement.
+    """
 
     name: str
-    where: str
+    rows: tuple[str, ...]
     value: float
     low: float
     high: float
@@ -87,6 +94,11 @@ class Tree:
                 found.setdefault((step.name, item.value, item.low, item.high, item.source, item.where), []).append(step)
         return found
 
+    @cached_property
+    def moving(self) -> list[Step]:
+        """Every step that rests on a quantity with a range."""
+        return self.above(step for steps in self.uncertain.values() for step in steps)
+
     def above(self, leaves: Iterable[Step]) -> list[Step]:
         """Every step that rests on one of these, in order."""
         found: set[int] = set()
@@ -111,7 +123,7 @@ def samples_for(tree: Tree, asked: int | None) -> int:
     """Draws: as asked, else as many as stay quick."""
     if asked is not None:
         return asked
-    size = len(tree.above(step for steps in tree.uncertain.values() for step in steps))
+    size = len(tree.moving)
     return min(USUAL_SAMPLES, max(FEWEST_SAMPLES, MOST_NUMBERS // max(size, 1)))
 
 
@@ -128,7 +140,7 @@ def spread(tree: Tree, samples: int, seed: int) -> dict[str, tuple[float, float]
     import numpy
 
     drawn = {key: _draw(key, samples, seed) for key in tree.uncertain}
-    above = tree.above(step for steps in tree.uncertain.values() for step in steps)
+    above = tree.moving
     ids = {id(step) for step in above}
     reached = {name: step for name, step in tree.steps.items() if id(step) in ids}
     chunk = max(1, CHUNK_NUMBERS // max(len(above), 1))
@@ -159,12 +171,13 @@ def _draw(key: Key, samples: int, seed: int) -> Any:
     return drawn if limits is None else numpy.clip(drawn, limits.low, limits.high)
 
 
-def effects(tree: Tree, name: str) -> list[Effect]:
+def effects(tree: Tree, name: str, owners: Mapping[int, str]) -> list[Effect]:
     """What moves a requirement most, one quantity at a time, sorted: the bars of a tornado.
 
     Args:
         tree: the steps of all requirements.
         name: the id of the requirement.
+        owners: whose row each step is, by its identity.
     """
     target = tree.steps[name]
     below = {id(step) for step in steps_below(target)}
@@ -177,6 +190,6 @@ def effects(tree: Tree, name: str) -> list[Effect]:
         low, high = (
             float(tree.again({id(step): end for step in reaching}, above)[id(target)] if above else end) for end in key[2:4]
         )
-        place = key[5] or tree.given[id(reaching[0])].note
-        found.append(Effect(key[0], place, key[1], key[2] or 0.0, key[3] or 0.0, low, high))
-    return sorted((one for one in found if one.swing), key=lambda one: (-one.swing, one.name, one.where))
+        rows = tuple(sorted({owners[id(step)] for step in reaching if id(step) in owners}))
+        found.append(Effect(key[0], rows, key[1], key[2] or 0.0, key[3] or 0.0, low, high))
+    return sorted((one for one in found if one.swing), key=lambda one: (-one.swing, one.name, one.rows))

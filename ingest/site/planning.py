@@ -18,6 +18,7 @@ from ingest.site.derivation import Teller, owners
 from ingest.site.expecting import expectations
 from ingest.site.growing import Growth, growth_of
 from ingest.site.jobs import Desk
+from ingest.site.leaving import left_out
 from ingest.site.lines import LINES
 from ingest.site.montecarlo import Tree, samples_for, spread
 from ingest.site.plans import Plan, Plans
@@ -118,7 +119,11 @@ def plan_once(
     if grown is not None:
         known.steps["site_grown_read_bandwidth"] = link("site_grown_read_bandwidth", grown[0])
     tables = {"jobs": jobs, "clusters": clusters, "datasets": list(data.values()), "years": by_year}
-    steps, missing = _steps(known)
+    steps, missing, below = _steps(known)
+    for row in jobs:
+        row.step("read_request_bytes")
+    for name in ("test_seconds", "write_request_bytes", "fill_limit", "site_clients"):
+        known.step(name)
     everything = [known, *(part for rows in tables.values() for row in rows for part in (row.known, *row.kept))]
     given = origins([*everything, *(grown[1] if grown else ())])
     owned = owners(tables)
@@ -126,10 +131,24 @@ def plan_once(
     tree = Tree(steps, given)
     ends = spread(tree, samples_for(tree, samples), seed)
     writer = Writer(site, known, {row.name: row for row in jobs}, owned, given, teller, ends)
-    lines = tuple(writer.write(line, steps[line.id]) for line in LINES if line.id in steps)
-    warnings = (*desk.warnings, *growth.warnings)
+    lines = tuple(writer.write(line, steps[line.id], below[line.id]) for line in LINES if line.id in steps)
+    tested = {line.id: writer.tested(line, below[line.id]) for line in LINES if line.id in steps}
+    warnings = (*desk.warnings, *growth.warnings, *left_out(jobs, data))
     return Plan(
-        site, catalog, horizon, known, tables, steps, given, lines, missing, warnings, chosen, tree, expectations(site, lines)
+        site=site,
+        catalog=catalog,
+        years=horizon,
+        known=known,
+        rows=tables,
+        steps=steps,
+        given=given,
+        requirements=lines,
+        missing=missing,
+        warnings=warnings,
+        chosen=chosen,
+        tree=tree,
+        expectations=expectations(site, lines),
+        conditions=tested,
     )
 
 
@@ -190,19 +209,21 @@ def _grown(site: Site, jobs: list[Row], years: int, growth: Growth, storage: Kno
     return step, [total, *(row.known for row in [*later, *clusters])]
 
 
-def _steps(known: Known) -> tuple[dict[str, Step], dict[str, str]]:
-    """How each requirement came about; and why those that are not there are not."""
+def _steps(known: Known) -> tuple[dict[str, Step], dict[str, str], dict[str, list[Step]]]:
+    """How each requirement came about; why those that are not there are not; and what each rests on."""
     steps: dict[str, Step] = {}
     missing: dict[str, str] = {}
+    below: dict[str, list[Step]] = {}
     for line in LINES:
         try:
             step = known.step(line.metric)
         except MissingQuantity as error:
             missing[line.id] = MISSING.get(error.name, str(error))
             continue
-        columns = [part for part in steps_below(step) if is_column(part)]
+        below[line.id] = steps_below(step)
+        columns = [part for part in below[line.id] if is_column(part)]
         if float(step.value) == 0 and not any(part.inputs for part in columns if part.name == line.column or line.capacity):
             missing[line.id] = f"nothing here has a {line.metric.removeprefix('site_').replace('_', ' ')}"
         else:
             steps[line.id] = step
-    return steps, missing
+    return steps, missing, below

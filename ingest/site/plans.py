@@ -45,6 +45,7 @@ class Plan:
         warnings: plain words.
         chosen: what `set` said of this scenario, by path.
         tree: all steps in order, to run them again with other values.
+        conditions: the quantities that the conditions of each requirement name, by id.
         expectations: the assertions of the file, held against the requirements.
     """
 
@@ -61,6 +62,7 @@ class Plan:
     chosen: Mapping[str, Any]
     tree: Tree
     expectations: tuple[Expectation, ...]
+    conditions: Mapping[str, tuple[Step, ...]]
 
     command = "plan"
 
@@ -96,7 +98,8 @@ class Plan:
     def used(self) -> list[Step]:
         """The given quantities that the requirements rest on."""
         told: set[int] = set()
-        below = [part for step in self.steps.values() for part in steps_below(step, told)]
+        tested = [step for steps in self.conditions.values() for step in steps]
+        below = [part for step in [*self.steps.values(), *tested] for part in steps_below(step, told)]
         return [part for part in below if part.formula is None]
 
     @cached_property
@@ -160,7 +163,7 @@ class Plan:
         Raises:
             UsageError: no such requirement.
         """
-        return effects(self.tree, self.requirement(name).id)
+        return effects(self.tree, self.requirement(name).id, owners(self.rows))
 
     def explain(self, name: str) -> list[str]:
         """The whole derivation of a requirement: every row of every column.
