@@ -10,6 +10,7 @@ from ingest.report.page import Page, Section
 from ingest.units import display
 
 if TYPE_CHECKING:
+    from ingest.site.difference import Change, Difference
     from ingest.site.plans import Plan, Plans
 
 TITLES = {
@@ -72,6 +73,34 @@ def plans_page(plans: Plans) -> Page:
     return Page(
         f"{len(plans.plans)} scenarios of {plans.plans[0].site.name}", (Section("", (*paths, *ids), rows),), tuple(flat)
     )
+
+
+def diff_page(difference: Difference) -> Page:
+    """What changed between two plans."""
+    lines = tuple(
+        (one.name, _value(one, "before"), _value(one, "after"), _times(one.ratio), ", ".join(one.why) or "-")
+        for one in difference.requirements
+    )
+    sections = [Section("Requirements", ("id", "before", "after", "after ÷ before", "changed inputs below it"), lines)]
+    for title, changes in (("In the site file", difference.written), ("Inputs", difference.inputs)):
+        rows = tuple((one.name, _value(one, "before"), _value(one, "after"), _times(one.ratio)) for one in changes)
+        sections.append(Section(title, ("name", "before", "after", "after ÷ before"), rows))
+    shown = tuple(part for part in sections if part.rows) or (Section("", lines=("Nothing changed.",)),)
+    flat: list[tuple[object, ...]] = [("kind", "name", "before", "after", "ratio", "unit")]
+    for kind in ("requirements", "written", "inputs"):
+        flat += [(kind, one.name, one.before, one.after, one.ratio, one.unit) for one in getattr(difference, kind)]
+    return Page(f"{len(lines)} requirements changed", shown, tuple(flat))
+
+
+def _value(change: Change, side: str) -> str:
+    value = getattr(change, side)
+    if value is None:
+        return "-"
+    return display(value, change.unit, binary=False) if change.unit else str(value)
+
+
+def _times(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:.4g}"
 
 
 def lines_page(title: str, lines: Sequence[str]) -> Page:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -109,10 +109,27 @@ class Plan:
         for step in self.used:
             item = self.given.get(id(step))
             if item is not None:
-                name = item.where if item.origin == "user" and item.where else step.name
                 spread = {"low": item.low, "high": item.high} if item.low is not None else {}
-                found[name] = {"value": item.value, **spread, "unit": unit_of(step.name), "from": item.origin}
+                found[self._called(step, item)] = {
+                    "value": item.value, **spread, "unit": unit_of(step.name), "from": item.origin,
+                }  # fmt: skip
         return dict(sorted(found.items()))
+
+    def _called(self, step: Step, item: Given) -> str:
+        """A given quantity by its path in the file; else by its name and the rows that it belongs to."""
+        if item.origin == "user" and item.where:
+            return item.where
+        owner = self._owners.get(id(step))
+        return f"{owner}: {step.name}" if owner else step.name
+
+    @cached_property
+    def _owners(self) -> dict[int, str]:
+        return owners(self.rows)
+
+    def below(self, name: str) -> list[str]:
+        """The inputs that a requirement rests on, as `inputs` calls them."""
+        given = ((step, self.given.get(id(step))) for step in steps_below(self.steps[name]) if step.formula is None)
+        return sorted({self._called(step, item) for step, item in given if item is not None})
 
     @property
     def input_hash(self) -> str:
@@ -163,7 +180,7 @@ class Plan:
         Raises:
             UsageError: no such requirement.
         """
-        return effects(self.tree, self.requirement(name).id, owners(self.rows))
+        return effects(self.tree, self.requirement(name).id, self._owners)
 
     def explain(self, name: str) -> list[str]:
         """The whole derivation of a requirement: every row of every column.
@@ -173,7 +190,7 @@ class Plan:
         """
         step = self.steps[self.requirement(name).id]
         everything = len(self.rows["jobs"]) + len(self.rows["years"]) + len(self.rows["datasets"])
-        return Teller(self.given, owners(self.rows), self.catalog, everything, everything).lines(step)
+        return Teller(self.given, self._owners, self.catalog, everything, everything).lines(step)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of CONTRACT, `ingest/1`."""
@@ -188,7 +205,8 @@ class Plan:
             "input_hash": self.input_hash,
             "years": self.years,
             "inputs": self.inputs,
-            "requirements": [one.to_dict() for one in self.requirements],
+            "written": dict(_flattened(self.site.written)),
+            "requirements": [{**one.to_dict(), "inputs": self.below(one.id)} for one in self.requirements],
             "missing": dict(self.missing),
             "expectations": [one._asdict() for one in self.expectations],
             "tables": self.tables,
@@ -204,6 +222,18 @@ class Plan:
         names = ["id", "priority", "metric", "value", "low", "high", "unit"]
         rows = [[getattr(one, name) for name in names] for one in self.requirements]
         return pandas.DataFrame(rows, columns=names).set_index("id")
+
+
+def _flattened(written: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """What the site file says, by path."""
+    if isinstance(written, Mapping):
+        for key, value in written.items():
+            yield from _flattened(value, f"{path}.{key}" if path else key)
+    elif isinstance(written, list):
+        for number, value in enumerate(written):
+            yield from _flattened(value, f"{path}.{number}")
+    else:
+        yield path, written
 
 
 @dataclass(frozen=True)
