@@ -36,7 +36,7 @@ USUAL_COPIES = {
     "raw": Given(0, origin="default", note="raw input is not kept; say --copies raw=1"),
     "extracted": Given(0, origin="default", note="extracted text is not kept; say --copies extracted=1"),
     "clean": Given(1, origin="default", note="clean text is kept once, to tokenize it again; say --copies clean=0"),
-    "tokenized": Given(0, note="the data set that is trained on holds the token ids"),
+    "tokenized": Given(0, origin="rule", note="the data set that is trained on holds the token ids"),
     "dataset": Given(1, origin="default", note="one copy is trained on; say --copies"),
 }
 USUAL_BEFORE_DEDUP = Given(2, 1.5, 4, "default", grade="assumed", note="deduplication drops half of what reaches it")
@@ -129,8 +129,10 @@ def footprint(given: Mapping[str, Given], form: Format, holds: str, sizes: str =
     if "dedup_hashes" in given:
         given.setdefault("documents_before_dedup", USUAL_BEFORE_DEDUP)
     else:
-        given.setdefault("dedup_scratch_bytes", Given(0, note="no scratch space for deduplication"))
-    given.setdefault("metadata_share", Given(0, note="the usable capacity of a file system leaves its own data out"))
+        given.setdefault("dedup_scratch_bytes", Given(0, origin="rule", note="no scratch space for deduplication"))
+    given.setdefault(
+        "metadata_share", Given(0, origin="rule", note="the usable capacity of a file system leaves its own data out")
+    )
     return Footprint(known, rows, holds, form, sizes)
 
 
@@ -164,7 +166,7 @@ def _id_width(known: Known, form: Format) -> None:
     given = known.given
     if form.ids == "packed" and "vocabulary" in given:
         bits = (int(given["vocabulary"].value) - 1).bit_length()
-        given.setdefault("id_bits", Given(bits, note="bits that tell the ids of the vocabulary apart"))
+        given.setdefault("id_bits", Given(bits, origin="rule", note="bits that tell the ids of the vocabulary apart"))
         known.choose("stored_id_bytes", "packed_id_bytes")
     elif "format_narrow_vocabulary" in given and "vocabulary" in given:
         known.choose("stored_id_bytes", "own_limit_id_bytes")
@@ -185,10 +187,10 @@ def _stage(known: Known, stage: str, holds: str) -> dict[str, Any]:
     exists = holds != "samples" or stage in ("raw", "dataset")
     usual = USUAL_COPIES[stage]
     if stage == "clean" and holds != "tokens":
-        usual = Given(0, note="the data set that is trained on holds the clean data")
-    count = known.given.setdefault(copies, usual if exists else Given(0, note="no such stage"))
+        usual = Given(0, origin="rule", note="the data set that is trained on holds the clean data")
+    count = known.given.setdefault(copies, usual if exists else Given(0, origin="rule", note="no such stage"))
     if not count.value:
-        known.given.setdefault(kept, Given(0, note=f"{stage}: not kept"))
+        known.given.setdefault(kept, Given(0, origin="rule", note=f"{stage}: not kept"))
     try:
         one = known.value(name) if exists else None
     except MissingQuantity:
