@@ -65,7 +65,7 @@ def plans_page(plans: Plans) -> Page:
         )
         for one in plans.plans
     )
-    flat = [(*paths, *ids)]
+    flat: list[tuple[object, ...]] = [(*paths, *ids)]
     flat += [
         (*(one.chosen[path] for path in paths), *(one.results[n].value if n in one.results else "" for n in ids))
         for one in plans.plans

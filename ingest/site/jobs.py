@@ -131,14 +131,14 @@ class Desk:
         numbers = {key: job[key] for key in NUMBERS if key in job}
         if "data" in job:
             described = self.data[job["data"]].known.given
-            for key, quantity in (("data_samples", "dataset_samples"), ("samples_in_file", "samples_per_file")):
-                if key in described:
-                    settings.setdefault(quantity, described[key].value)
+            for theirs, ours in (("data_samples", "dataset_samples"), ("samples_in_file", "samples_per_file")):
+                if theirs in described:
+                    settings.setdefault(ours, described[theirs].value)
             if "data_sample_bytes" in described and described["data_sample_bytes"].origin == "user":
                 numbers.setdefault("sample_bytes", described["data_sample_bytes"])
-        words = {key: job[key] for key in WORDS if key in job}
-        node = self.site.section("clusters")[job["cluster"]]["node"]
-        key = (node, *sorted(words.items()), *_figures(numbers), *sorted(settings.items()))
+        words: dict[str, Any] = {key: job[key] for key in WORDS if key in job}
+        node: str = self.site.section("clusters")[job["cluster"]]["node"]
+        key: object = (node, *sorted(words.items()), *_figures(numbers), *sorted(settings.items()))
         if key not in self._reading:
             plain = {name: item.value for name, item in numbers.items()}
             question = Question(node=node, settings=settings, **words, **plain)
@@ -181,7 +181,7 @@ class Desk:
             *sorted(settings.items()),
         )
         if key not in self._saving:
-            options = {name: item.value for name, item in numbers.items() if name != "parameters"}
+            options: dict[str, Any] = {name: item.value for name, item in numbers.items() if name != "parameters"}
             gpu = job.get("gpu") or self.node(job).gpu
             found = checkpoint(model, gpus=gpus, gpu=gpu, set=settings, catalogs=self.catalog, **words, **options)
             if found.unmet:

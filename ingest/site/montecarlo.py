@@ -187,9 +187,9 @@ def effects(tree: Tree, name: str, owners: Mapping[int, str]) -> list[Effect]:
         if not reaching:
             continue
         above = [step for step in tree.above(reaching) if id(step) in below]
-        low, high = (
-            float(tree.again({id(step): end for step in reaching}, above)[id(target)] if above else end) for end in key[2:4]
-        )
+        assert key[2] is not None
+        assert key[3] is not None
+        low, high = (float(tree.again(dict.fromkeys(map(id, reaching), end), above)[id(target)]) for end in key[2:4])
         rows = tuple(sorted({owners[id(step)] for step in reaching if id(step) in owners}))
-        found.append(Effect(key[0], rows, key[1], key[2] or 0.0, key[3] or 0.0, low, high))
+        found.append(Effect(key[0], rows, key[1], key[2], key[3], low, high))
     return sorted((one for one in found if one.swing), key=lambda one: (-one.swing, one.name, one.rows))

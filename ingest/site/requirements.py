@@ -116,7 +116,7 @@ class Writer:
         job, row = self._job(decides), self.jobs[decides]
         nodes = self.known.value("site_clients") if line.id in WHOLE else row.known.value("nodes")
         clients = 1 if line.id == "R-READ-04" else int(nodes)
-        shared = {"clients": clients, "duration": self.known.value("test_seconds"), "fill": fill}
+        shared: dict[str, Any] = {"clients": clients, "duration": self.known.value("test_seconds"), "fill": fill}
         if line.operation == "write":
             size = int(self.known.value("write_request_bytes"))
             return Conditions("write", io_size=size, pattern="sequential", files="file per process", **shared)
@@ -127,10 +127,10 @@ class Writer:
             return Conditions("open", threads=threads, **shared)
         if line.id.startswith(("R-RESTART", "R-STAGE")):
             return Conditions("read", pattern="sequential", cache=UNCACHED, **shared)
-        size_step = row.step("read_request_bytes")
-        size = int(size_step.value) if size_step is not None else None
+        request = row.step("read_request_bytes")
+        one = int(request.value) if request is not None else None
         pattern = str(job.get("pattern", "random"))
-        return Conditions("read", threads=threads, io_size=size, pattern=pattern, cache=UNCACHED, **shared)
+        return Conditions("read", threads=threads, io_size=one, pattern=pattern, cache=UNCACHED, **shared)
 
     def _priority(self, line: Line, below: list[Step]) -> str:
         """The line's own, as the file's overlap says, and no higher than that of the jobs behind it."""

@@ -54,9 +54,7 @@ def test_the_hpc_site():
     kept = 5 * 8.9e6 * 8 + 4 * 5 * 56.5e6 * 12
     cosmos, cam5 = 2 * 524_288 * 2_828_486, 121_266 * 56_623_104
     usable = [cosmos * 1.2**year + cam5 * 1.2**year + (150 * TB if year <= 3 else 0) + kept for year in range(6)]
-    files = [
-        (2 * 524_288 + 121_266) * 1.2**year + (18_750 if year <= 3 else 0) + 5 * 513 + 4 * 5 * 129 for year in range(6)
-    ]
+    files = [(2 * 524_288 + 121_266) * 1.2**year + (18_750 if year <= 3 else 0) + 5 * 513 + 4 * 5 * 129 for year in range(6)]
     protected, spare = 8 / 10, 20 / 19
     reads, writes = cosmology + 4 * climate, first[0] + 4 * second[0]
     agree(
