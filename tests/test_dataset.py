@@ -152,6 +152,11 @@ def test_a_measurement_alone_is_the_size_of_its_own_corpus(measured):
     assert answer.results["clean_bytes"].value == 4_200_000
 
 
+def test_files_that_a_measurement_skipped_are_told(measured):
+    answer = ingest.dataset(bytes_per_token=measured(files_skipped={"value": 3}))
+    assert "3 of its files could not be read" in answer.given["bytes_per_token"].note
+
+
 def test_raw_input_through_a_pipeline():
     answer = ingest.dataset(raw_bytes="10 PB", pipeline="gpt3-commoncrawl")
     assert answer.results["clean_bytes"].value == pytest.approx(10e15 * 570e9 / 45e12)
