@@ -106,6 +106,7 @@ def _measured(path: Path) -> dict[str, Given]:
     if tokens is not None and documents is not None:
         length = float(solve("tokens_per_document", {"tokens": tokens[0], "documents": documents[0]}))
         found["tokens_per_document"] = length, None, None
+    note = f"as measured, {path.name}{_skipped(results)}"
     measured = {name: Given(*ends, "measured", grade="measured", note=note) for name, ends in found.items()}
     size = _vocabulary(data, results)
     if size is not None:
