@@ -93,7 +93,10 @@ class Desk:
 
     def node(self, job: Mapping[str, Any]) -> Node:
         """The node type of a job."""
-        return self.catalog.get(Node, self.site.section("clusters")[job["cluster"]]["node"])
+        cluster = job["cluster"]
+        source = self.site.section("clusters")[cluster]["node"]
+        found: Node = self._ask(("clusters", cluster, "node"), lambda: self.catalog.get(Node, source))
+        return found
 
     def _row(self, name: str, job: Mapping[str, Any]) -> Row:
         keys = ("jobs", name)
@@ -123,7 +126,7 @@ class Desk:
         try:
             return question()
         except IngestError as error:
-            raise IngestError(f"{self.site.place(keys)}: {str(error).replace('--', '')}") from None
+            self.site.refuse(keys, str(error).replace("--", ""))
 
     def _read(self, job: Mapping[str, Any]) -> tuple[Grounds, Known]:
         """What the reads of a job rest on: the answer of `bw` without its tables."""

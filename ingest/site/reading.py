@@ -45,7 +45,7 @@ class Site:
         Raises:
             IngestError: always.
         """
-        raise IngestError(f"{self.place(keys)}: {message}")
+        raise IngestError(" ".join(f"{self.place(keys)}: {message}".split()))
 
     def section(self, name: str) -> Mapping[str, Any]:
         """A table of the file; empty where it is left out."""
@@ -101,7 +101,7 @@ def _refuse_first(path: Path | None, found: list[tuple[Keys, str]], changed: tup
     """Refuse for the problem that stands first in the file."""
     ordered = found if path is None else sorted(found, key=lambda one: line_of(path, one[0]))
     keys, message = ordered[0]
-    raise IngestError(f"{place(path, keys, changed)}: {message}")
+    raise IngestError(" ".join(f"{place(path, keys, changed)}: {message}".split()))
 
 
 def _with(raw: Any, keys: Keys, value: object, what: str) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def _at(read: Any, keys: Keys, path: Path | None, changed: tuple[Keys, ...]) -> 
     try:
         return read()
     except UsageError as error:
-        raise IngestError(f"{place(path, keys, changed)}: {error}") from None
+        raise IngestError(" ".join(f"{place(path, keys, changed)}: {error}".split())) from None
 
 
 def _quantity(raw: Any, name: str, keys: Keys) -> Given:

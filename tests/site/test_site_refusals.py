@@ -17,7 +17,7 @@ FILES = {
     "missing-cluster": (4, "jobs.vision: 'cluster' is missing", "A name under `clusters`"),
     "no-jobs": (1, "'jobs' is missing"),
     "unknown-cluster": (5, "jobs.vision.cluster", "there is no 'mian' under clusters", "did you mean 'main'?"),
-    "unknown-node-type": (None, "dgx-h1000", "did you mean 'dgx-h100'?"),
+    "unknown-node-type": (2, "clusters.main.node", "dgx-h1000", "did you mean 'dgx-h100'?"),
     "unknown-model": (4, "jobs.vision", "unknown model 'resnet5'", "did you mean 'resnet50'?"),
     "missing-data-set": (8, "jobs.vision.data", "there is no 'imagenet' under datasets", "expected one of images"),
     "more-nodes-than-exist": (7, "jobs.vision.nodes", "found 64, expected at most the 32 nodes of main"),
