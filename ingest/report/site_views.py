@@ -24,6 +24,8 @@ TITLES = {
     "growth": "Bandwidth by year",
     "sensitivity": "What matters most",
 }
+#: tables that are shown in a form of their own, or only in JSON and CSV
+OFF_PAGE = ("sensitivity", "holdings")
 #: Rows of a table that a page shows; JSON and CSV carry all.
 MOST = 25
 #: where the name of a quantity is longer than a heading
@@ -53,6 +55,9 @@ LABELS = {
     "raw_bytes_for": "raw",
     "year_files": "files",
     "year_bytes_written_per_day": "written per day",
+    "dataset_bytes_held": "held",
+    "dataset_files_held": "files",
+    "dataset_bytes_written_per_day": "written per day",
     "cluster_nodes": "nodes",
     "cluster_allocation": "allocated",
     "cluster_clients": "clients",
@@ -90,13 +95,14 @@ def plan_page(plan: Plan) -> Page:
     """The page of a plan: requirement lines, tables, what is missing, assumptions, sources."""
     title = f"{plan.site.name}: {len(plan.requirements)} requirements, year 0 to {plan.years}"
     rows = tuple(
-        (one.id, one.priority, _label(one.metric), display(one.value, one.unit, binary=False), _ends(one)) for one in plan.requirements
+        (one.id, one.priority, _label(one.metric), display(one.value, one.unit, binary=False), _ends(one))
+        for one in plan.requirements
     )
     sections = [Section("", ("id", "priority", "quantity", "value", "P10 – P90"), rows)]
     sections += [
         Section("Requirements", lines=tuple(f"{one.id} ({one.priority}) {one.statement}" for one in plan.requirements))
     ]
-    sections += [_table(name, found) for name, found in plan.tables.items() if name != "sensitivity"]
+    sections += [_table(name, found) for name, found in plan.tables.items() if name not in OFF_PAGE]
     units = {one.id: one.unit for one in plan.requirements}
     sections += [_bars(plan.tables["sensitivity"], units)] if "sensitivity" in plan.tables else []
     held = tuple(f"{'met' if one.met else 'NOT MET'}: {one.text} (found {one.found})" for one in plan.expectations)

@@ -162,18 +162,21 @@ def years_of(site: Site, years: int | None) -> int:
     return int(site.data.get("years", USUAL_YEARS)) if years is None else years
 
 
-def year_rows(site: Site, data: Mapping[str, Row], jobs: Sequence[Row], years: int, growth: Growth) -> list[Row]:
+def year_rows(site: Site, jobs: Sequence[Row], holdings: Sequence[Sequence[Row]]) -> list[Row]:
     """One row per year, each with the columns of the data sets in that year and of the checkpoints kept."""
     checkpoints = columns_of("jobs", jobs)
     rows: list[Row] = []
-    for year in range(years + 1):
-        present = dataset_rows_in(site, data, year, growth)
+    for year, present in enumerate(holdings):
         known = Known({})
         known.steps |= {**checkpoints, **columns_of("datasets", present)}
-        start = site.data.get("start")
-        label = str(start.year + year) if start else f"year {year}"
-        rows.append(Row(label, {"year": year}, known, tuple(row.known for row in present)))
+        rows.append(Row(label_of(site, year), {"year": year}, known))
     return rows
+
+
+def label_of(site: Site, year: int) -> str:
+    """What a year of the plan is called."""
+    start = site.data.get("start")
+    return str(start.year + year) if start else f"year {year}"
 
 
 def dataset_rows_in(site: Site, data: Mapping[str, Row], year: int, growth: Growth) -> list[Row]:
@@ -188,7 +191,7 @@ def dataset_rows_in(site: Site, data: Mapping[str, Row], year: int, growth: Grow
         )
         known = Known({**row.known.given, **grows, "present": here})
         known.steps |= _same(row.known)
-        rows.append(Row(name, row.words, known))
+        rows.append(Row(name, {"year": label_of(site, year)}, known))
     return rows
 
 

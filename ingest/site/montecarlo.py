@@ -197,7 +197,7 @@ def effects(tree: Tree, name: str, owners: Mapping[int, str]) -> list[Effect]:
         above = [step for step in tree.above(reaching) if id(step) in below]
         assert key[2] is not None
         assert key[3] is not None
-        low, high = (_at_end(tree, reaching, end, above, target) for end in key[2:4])
+        low, high = (_at_end(tree, reaching, end, above, target) for end in (key[2], key[3]))
         rows = tuple(sorted({owners[id(step)] for step in reaching if id(step) in owners}))
         found.append(Effect(key[0], rows, key[1], key[2], key[3], low, high))
     return sorted(

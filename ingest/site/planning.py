@@ -104,14 +104,14 @@ def plan_once(
     clusters = _clusters(site, jobs)
     horizon = years_of(site, years)
     storage = _storage(site, catalog)
-    by_year = year_rows(site, data, jobs, horizon, growth)
+    holdings = [dataset_rows_in(site, data, year, growth) for year in range(horizon + 1)]
+    by_year = year_rows(site, jobs, holdings)
     for row in by_year:
         row.known.given |= storage.given
         row.known.steps |= storage.steps
-    present = dataset_rows_in(site, data, 0, growth)
     known = Known(storage.given)
     known.steps |= storage.steps
-    for table, rows in (("jobs", jobs), ("clusters", clusters), ("datasets", present), ("years", by_year)):
+    for table, rows in (("jobs", jobs), ("clusters", clusters), ("datasets", holdings[0]), ("years", by_year)):
         known.steps |= columns_of(table, rows)
     known.choose("writes_at_once", "site_write_bandwidth" if site.section("overlap").get("checkpoints") else
                  "site_largest_write_bandwidth")  # fmt: skip
@@ -119,6 +119,7 @@ def plan_once(
     if grown is not None:
         known.steps["site_grown_read_bandwidth"] = link("site_grown_read_bandwidth", grown[0])
     tables = {"jobs": jobs, "clusters": clusters, "datasets": list(data.values()), "years": by_year}
+    tables["holdings"] = [row for rows in holdings for row in rows]
     found, missing = _found(known)
     steps = {name: one.step for name, one in found.items()}
     for row in jobs:

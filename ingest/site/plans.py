@@ -37,7 +37,7 @@ class Plan:
         catalog: where entries and sources come from.
         years: planned for after the start.
         known: the site's own quantities; every total follows from it, its columns are steps over the rows.
-        rows: rows by table: `jobs`, `clusters`, `datasets` (at the start), `years`.
+        rows: rows by table: `jobs`, `clusters`, `datasets`, `holdings` (each data set in each year), `years`.
         steps: how each requirement's value came about, by id: one tree down to what was given.
         given: what each given step was given as, by the identity of the step.
         requirements: the requirement lines.
@@ -189,7 +189,7 @@ class Plan:
             UsageError: no such requirement.
         """
         step = self.steps[self.requirement(name).id]
-        everything = len(self.rows["jobs"]) + len(self.rows["years"]) + len(self.rows["datasets"])
+        everything = max(map(len, self.rows.values()))
         return Teller(self.given, self._owners, self.catalog, everything, everything).lines(step)
 
     def to_dict(self) -> dict[str, Any]:

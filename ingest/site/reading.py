@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import ingest.formulas  # noqa: F401  registers the formulas
 from ingest.catalog.reading import line_of, read_yaml
-from ingest.errors import IngestError, UsageError
+from ingest.errors import IngestError, UsageError, brief
 from ingest.formula import check_value, unit_of
 from ingest.ladder import Given
 from ingest.site import schema
@@ -164,5 +164,5 @@ def _date(raw: object) -> datetime.date:
         year, *rest = map(int, str(raw).split("-"))
         month, day = rest + [1] * (2 - len(rest))
         return datetime.date(year, month, day)
-    except (ValueError, TypeError):
-        raise UsageError(f"found '{raw}', expected a year or a date such as 2027-06-30") from None
+    except (ValueError, TypeError, OverflowError):
+        raise UsageError(f"found {brief(raw)}, expected a year or a date such as 2027-06-30") from None
