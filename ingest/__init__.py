@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     from ingest.api import bw, explain, sweep, validate
     from ingest.checkpointing import checkpoint
     from ingest.corpus.measuring import measure
+    from ingest.footprinting import dataset
     from ingest.holding import memory
     from ingest.modelling import model
+    from ingest.site.difference import diff
+    from ingest.site.planning import plan
     from ingest.storage.fitting import fit
 
 __version__ = "0.1.0"
@@ -32,12 +35,15 @@ __all__ = [
     "bw",
     "catalog",
     "checkpoint",
+    "dataset",
+    "diff",
     "explain",
     "fit",
     "measure",
     "measure_storage",
     "memory",
     "model",
+    "plan",
     "sweep",
     "validate",
     "verdict",
@@ -52,6 +58,9 @@ _PLACES = {
     "memory": "ingest.holding",
     "model": "ingest.modelling",
     "verdict": "ingest.acceptance.judging",
+    "dataset": "ingest.footprinting",
+    "diff": "ingest.site.difference",
+    "plan": "ingest.site.planning",
 }
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ingest.catalog.data_records import Corpus, Pipeline
 from ingest.catalog.reading import read_yaml
 from ingest.catalog.records import KINDS, STORAGE_CLASSES, Encoding, Entry, Gpu, Model, Node, Storage, Value
 from ingest.catalog.schema import read_sources
@@ -115,7 +116,7 @@ def kind_of(word: str) -> type[Entry]:
     Raises:
         UsageError: no such kind.
     """
-    plurals = {"family": "families"}
+    plurals = {"family": "families", "corpus": "corpora"}
     for name in (word.lower(), word.lower() + "s", plurals.get(word.lower(), "")):
         if name in KINDS:
             return KINDS[name]
@@ -229,6 +230,8 @@ def _check_references(catalog: Catalog, entry: Entry) -> None:
             raise IngestError(f"{entry.path}: family: found '{entry.family}', expected one of {known}")
         for name in entry.protections:
             catalog.referred(Storage, name, by=entry.path)
+    elif isinstance(entry, Corpus) and entry.pipeline:
+        catalog.referred(Pipeline, entry.pipeline, by=entry.path)
 
 
 def path(*, catalogs: Folders = ()) -> tuple[Path, ...]:

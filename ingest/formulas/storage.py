@@ -67,20 +67,24 @@ def surviving_share(servers_left: Num, failed_servers: Num) -> Num:
     return servers_left / (servers_left + failed_servers)
 
 
+@formula(unit="1", source="definition")
+def usable_share(protection_efficiency: Num, filesystem_efficiency: Num, fill_limit: Num, surviving_share: Num) -> Num:
+    """Share of the raw capacity that data may take: protection, file system, fill limit, failures to be survived.
+
+    >>> round(usable_share(8 / 11, 1, 0.85, 1), 4)
+    0.6182
+    """
+    return protection_efficiency * filesystem_efficiency * fill_limit * surviving_share
+
+
 @formula(unit="B", source="definition")
-def required_raw_bytes(
-    required_usable_bytes: Num,
-    protection_efficiency: Num,
-    filesystem_efficiency: Num,
-    fill_limit: Num,
-    surviving_share: Num,
-) -> Num:
+def required_raw_bytes(required_usable_bytes: Num, usable_share: Num) -> Num:
     """Raw capacity to buy for what must be held.
 
-    >>> round(required_raw_bytes(10e15, 8 / 11, 1, 0.85, 1) / 1e15, 2)
+    >>> round(required_raw_bytes(10e15, 8 / 11 * 0.85) / 1e15, 2)
     16.18
     """
-    return required_usable_bytes / (protection_efficiency * filesystem_efficiency * fill_limit * surviving_share)
+    return required_usable_bytes / usable_share
 
 
 @formula(unit="1", source="definition")

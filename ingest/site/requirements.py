@@ -1,0 +1,175 @@
+"""From steps to requirement lines: value, conditions, wording, priority, derivation, assumptions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ingest.answer import Known
+from ingest.formula import Step, unit_of
+from ingest.ladder import Given
+from ingest.requirement import PRIORITIES, Conditions, Requirement
+from ingest.site.derivation import Teller
+from ingest.site.lines import Line
+from ingest.site.reading import Site
+from ingest.site.sheet import Row
+from ingest.units import display
+
+THREADS = 8
+#: what an assumption of the tests is called, so that a requirement can name it
+THREADS_ASSUMED = "threads_per_client"
+UNCACHED = "uncached: the data read are at least five times the memory of the clients, and of another writer"
+VERBS = {
+    "mandatory": "The system shall {}.",
+    "target": "The system should {}.",
+    "information": "For information: the system would {}.",
+}
+#: lines about the whole site: their clients are all nodes that read at once
+WHOLE = ("R-READ-01", "R-READ-03", "R-WRITE-01", "R-WRITE-03", "R-MIX-01", "R-MIX-02", "R-RESTART-02", "R-STAGE-01",
+         "R-META-01", "R-META-02")  # fmt: skip
+
+
+class Found(NamedTuple):
+    """How the value of a line came about.
+
+    Attributes:
+        step: the value.
+        below: the step and all that it rests on.
+        columns: those of them that gather a column.
+    """
+
+    step: Step
+    below: list[Step]
+    columns: list[Step]
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Writes the requirement lines of a site.
+
+    Attributes:
+        jobs: the rows of the jobs, by name.
+        owners: whose row each step is.
+        spread: low and high end of each line, where known.
+    """
+
+    site: Site
+    known: Known
+    jobs: Mapping[str, Row]
+    owners: Mapping[int, str]
+    given: Mapping[int, Given]
+    teller: Teller
+    spread: Mapping[str, tuple[float, float]]
+
+    def write(self, line: Line, found: Found) -> Requirement:
+        """One requirement line.
+
+        Args:
+            line: which one.
+            found: how its value came about.
+        """
+        step, below = found.step, found.below
+        decides = _decides(line, found, self.owners)
+        conditions = self._conditions(line, decides)
+        priority = self._priority(line, found)
+        low, high = self.spread.get(line.id, (None, None))
+        unit = unit_of(line.metric)
+        writes = "R-WRITE-01" if self.site.section("overlap").get("checkpoints") else "R-WRITE-02"
+        says = line.says.format(value=display(float(step.value), unit), writes=writes, **_words(conditions))
+        assumed = {part.name for part in below if part.formula is None and _assumed(self.given.get(id(part)))}
+        assumed |= {
+            part.name for one in self.tested(line, found) for part in one.leaves() if _assumed(self.given.get(id(part)))
+        }
+        if conditions.threads is not None and "threads" not in self._job(decides):
+            assumed.add(THREADS_ASSUMED)
+        return Requirement(
+            line.id,
+            priority,
+            VERBS[priority].format(says),
+            line.metric,
+            float(step.value),
+            unit,
+            conditions,
+            tuple(self.teller.lines(step)),
+            tuple(sorted(assumed)),
+            low,
+            high,
+        )
+
+    def tested(self, line: Line, found: Found) -> tuple[Step, ...]:
+        """The quantities that the conditions of a line name."""
+        decides = _decides(line, found, self.owners)
+        names = ["fill_limit"] if line.operation == "hold" and line.id.startswith("R-CAP") else []
+        if decides and not line.capacity:
+            names = ["test_seconds", *(["write_request_bytes"] if line.operation == "write" else [])]
+            names += ["fill_limit"] if "{fill}" in line.says else []
+        tested = [self.known.step(name) for name in names]
+        size = (
+            self.jobs[decides].step("read_request_bytes")
+            if "{io}" in line.says and line.operation == "read" and decides
+            else None
+        )
+        return (*tested, size) if size is not None else tuple(tested)
+
+    def _job(self, name: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.site.section("jobs").get(name, {})
+        return found
+
+    def _conditions(self, line: Line, decides: str) -> Conditions:
+        fill = self.known.value("fill_limit")
+        if line.capacity or not decides:
+            return Conditions(line.operation, fill=fill if line.operation == "hold" else None)
+        job, row = self._job(decides), self.jobs[decides]
+        nodes = self.known.value("site_clients") if line.id in WHOLE else row.known.value("nodes")
+        clients = 1 if line.id == "R-READ-04" else int(nodes)
+        shared: dict[str, Any] = {"clients": clients, "duration": self.known.value("test_seconds"), "fill": fill}
+        if line.operation == "write":
+            size = int(self.known.value("write_request_bytes"))
+            return Conditions("write", io_size=size, pattern="sequential", files="file per process", **shared)
+        if line.operation == "create":
+            return Conditions("create", **shared)
+        threads = int(job.get("threads", THREADS))
+        if line.operation == "open":
+            return Conditions("open", threads=threads, **shared)
+        if line.id.startswith(("R-RESTART", "R-STAGE")):
+            return Conditions("read", pattern="sequential", cache=UNCACHED, **shared)
+        request = row.step("read_request_bytes")
+        one = int(request.value) if request is not None else None
+        pattern = str(job.get("pattern", "random"))
+        return Conditions("read", threads=threads, io_size=one, pattern=pattern, cache=UNCACHED, **shared)
+
+    def _priority(self, line: Line, found: Found) -> str:
+        """The line's own, as the file's overlap says, and no higher than that of the jobs behind it."""
+        overlap = self.site.section("overlap")
+        raised = {"R-WRITE-01": "checkpoints", "R-MIX-01": "reads_and_checkpoints"}
+        own = "mandatory" if overlap.get(raised.get(line.id, "")) else line.priority
+        columns = (part for part in found.columns if part.name.endswith("_of_jobs"))
+        behind = {self.owners[id(entry)] for part in columns for entry in part.inputs if id(entry) in self.owners}
+        wanted = [str(self._job(name).get("priority", "mandatory")) for name in behind] or [own]
+        return max(own, min(wanted, key=PRIORITIES.index), key=PRIORITIES.index)
+
+
+def _decides(line: Line, found: Found, owners: Mapping[int, str]) -> str:
+    """The job whose entry in the line's column is largest: its I/O sets the conditions."""
+    entries = max((part.inputs for part in found.columns if part.name == line.column), key=len, default=())
+    return owners.get(id(max(entries, key=lambda entry: float(entry.value))), "") if entries else ""
+
+
+def _assumed(item: Given | None) -> bool:
+    if item is None or item.origin == "user":
+        return False
+    return item.origin == "default" or item.grade == "assumed" or any(part.grade == "assumed" for part in item.parts)
+
+
+def _words(conditions: Conditions) -> dict[str, str]:
+    """The conditions as a sentence names them."""
+    count, threads = conditions.clients or 0, conditions.threads or 0
+    return {
+        "clients": f"{count:,} client{'' if count == 1 else 's'}",
+        "threads": f"{threads} thread{'' if threads == 1 else 's'}",
+        "io": display(conditions.io_size, "B") if conditions.io_size else "sequential",
+        "pattern": conditions.pattern,
+        "duration": display(conditions.duration or 0, "s"),
+        "fill": f"{(conditions.fill or 0) * 100:.3g} %",
+    }
