@@ -91,7 +91,8 @@ def test_a_signal_in_the_middle_leaves_nothing_behind(storage, number):
     )
     try:
         folder = _until(lambda: next((one for one in storage.glob(".ingest-*") if (one / "write.fio").exists()), None))
-        _until(lambda: any(folder.glob("file.*")))
+        # Sixty seconds of writing have begun: fio is there to be stopped.
+        _until(lambda: _fio_in(folder, b"write.fio"))
         process.send_signal(number)
         out, err = process.communicate(timeout=30)
     finally:
@@ -103,12 +104,15 @@ def test_a_signal_in_the_middle_leaves_nothing_behind(storage, number):
     assert _until(lambda: not _fio_in(folder))
 
 
-def _fio_in(folder):
-    """Whether a process still works in the folder."""
-    for link in os.scandir("/proc"):
+def _fio_in(folder, job=b""):
+    """Whether a fio works in the folder, on this job."""
+    for number in filter(str.isdigit, os.listdir("/proc")):
         try:
-            if link.name.isdigit() and os.readlink(f"/proc/{link.name}/cwd").startswith(str(folder)):
-                return True
+            if not os.readlink(f"/proc/{number}/cwd").startswith(str(folder)):
+                continue
+            with open(f"/proc/{number}/cmdline", "rb") as words:
+                if job in words.read():
+                    return True
         except OSError:
             continue
     return False
