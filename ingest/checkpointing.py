@@ -9,7 +9,7 @@ from typing import Any
 
 from ingest.answer import Answer, Known
 from ingest.catalog.records import Failures, Gpu
-from ingest.catalog.store import Catalog
+from ingest.catalog.store import Catalog, opened
 from ingest.checkpoint_layout import LAYOUTS, Content, Files, Job, check_division, expert_spread, largest_stage_factor
 from ingest.checkpoint_plan import interval_table, plan_interval, tier_table
 from ingest.errors import MissingQuantity, UsageError, nearest
@@ -131,7 +131,7 @@ def checkpoint(
         IngestError: a missing fact, and what to supply.
     """
     asked = dict(locals())
-    catalog = catalogs if isinstance(catalogs, Catalog) else Catalog(catalogs)
+    catalog = opened(catalogs)
     settings = settings_of(set)
     for option, choices in (("mode", MODES), ("readers", READERS)):
         _among(option, asked[option], choices)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.acceptance.folder import sha256, write_folder
 from ingest.acceptance.harmless import checked_host
-from ingest.acceptance.lines import requirements_of, site_name
 from ingest.acceptance.loads import NotTestable, Setting, assumed_for, implied_by, kind_of, loads_of
 from ingest.acceptance.readme import readme
 from ingest.acceptance.records import DATA, METADATA, SCALES, TOOLS, AcceptanceTest
 from ingest.errors import IngestError, UsageError, nearest
 from ingest.formula import check_value
+from ingest.planned import lines_of, plan_data, site_name
 from ingest.requirement import Requirement
 from ingest.units import parse
 
@@ -103,11 +103,12 @@ def accept(
     repeats: int | str | None = None,
     allowed_deviation: str | float = 0.05,
     force: bool = False,
+    catalogs: str | Path | Sequence[str | Path] = (),
 ) -> Acceptance:
     """Write acceptance tests for the requirement lines of a plan.
 
     Args:
-        plan: what `ingest plan SITE.yaml -o plan.json` writes.
+        plan: a site file, or what `ingest plan SITE.yaml -o plan.json` writes.
         folder: new or empty.
         tool: one or several of `fio`, `ior`, `mdtest`, `elbencho`, `dlio`; all of them by default.
         scale: `full`, or `1node` for a rehearsal on one machine.
@@ -116,6 +117,7 @@ def accept(
         repeats: of each test; three, or one in a rehearsal.
         allowed_deviation: share by which the worst repeat may stay below the requirement.
         force: replace what an earlier call wrote into the folder.
+        catalogs: folders with entries of your own, for a site file.
 
     Raises:
         UsageError: an unknown tool or scale, or a folder that holds something.
@@ -133,9 +135,10 @@ def accept(
             "allowed_deviation", parse(allowed_deviation, "1", "--allowed-deviation"), "--allowed-deviation"
         ),
     )
-    lines = requirements_of(plan)
+    data = plan_data(plan, catalogs)
+    lines = lines_of(Path(plan), data)
     tests, untested = _tests(lines, tools, setting)
-    made = Acceptance(site_name(plan), str(folder), setting, tuple(tests), untested, tuple(lines))
+    made = Acceptance(site_name(plan, data), str(folder), setting, tuple(tests), untested, tuple(lines))
     write_folder(Path(folder), _files(made, _hosts(hosts)), force)
     return made
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import ingest.formulas.acceptance  # noqa: F401  registers the formulas
 from ingest.acceptance.folder import sha256
-from ingest.acceptance.lines import read_object
 from ingest.acceptance.manifest import tests_in
 from ingest.acceptance.matching import differences
 from ingest.acceptance.outputs.any import is_companion, runs_in
 from ingest.acceptance.records import AcceptanceTest, Load, Observed, Run
 from ingest.errors import IngestError
 from ingest.formula import solve
+from ingest.planned import read_object
 from ingest.units import display
 
 if TYPE_CHECKING:

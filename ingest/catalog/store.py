@@ -34,6 +34,11 @@ def user_folder() -> Path:
     return Path(base) / "ingest" / "catalogs"
 
 
+def opened(catalogs: Catalog | str | Path | Sequence[str | Path]) -> Catalog:
+    """A catalog that is open already, or one with these folders on top."""
+    return catalogs if isinstance(catalogs, Catalog) else Catalog(catalogs)
+
+
 class Catalog:
     """All entries, the nearest overlay first: `overlays`, then INGEST_CATALOGS, then the user's folder, then shipped.
 

@@ -8,7 +8,7 @@ import click
 
 from ingest.acceptance.generation import accept
 from ingest.acceptance.records import SCALES, TOOLS
-from ingest.cli.options import OneOf, hand_over, stacked, warn
+from ingest.cli.options import OneOf, catalog_option, hand_over, stacked, warn
 from ingest.report.acceptance import acceptance_page
 from ingest.report.output import FORMATS
 
@@ -25,6 +25,7 @@ OPTIONS = [
     click.option("--repeats", metavar="N", help="Runs of each test. [default: 3, or 1 in a rehearsal]"),
     click.option("--allowed-deviation", default="5%", metavar="F", help="How far the worst run may stay below. [default: 5%]"),
     click.option("--force", is_flag=True, help="Replace the tests that an earlier call wrote there; results stay."),
+    catalog_option,
     click.option(
         "--format", "form", type=OneOf(FORMATS), help="Of the summary: table, json, csv or markdown. [default: table]"
     ),
@@ -32,14 +33,13 @@ OPTIONS = [
 
 
 @click.command("accept")
-@click.argument("plan", metavar="PLAN")
+@click.argument("plan", metavar="SITE.yaml|plan.json")
 @stacked(OPTIONS)
 def command(plan: str, folder: str, form: str | None, tool: tuple[str, ...], **options: Any) -> None:
     """Write runnable acceptance tests, each tied to a requirement line and its pass threshold.
 
     \b
-    ingest plan site.yaml -o plan.json
-    ingest accept plan.json -o tests
+    ingest accept site.yaml -o tests
     ingest accept plan.json -o rehearsal --scale 1node --tool fio
     """
     made = accept(plan, folder, tool=tool or None, **options)

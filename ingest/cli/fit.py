@@ -31,19 +31,19 @@ OPTIONS = [
 
 
 @click.command("fit")
-@click.argument("plan", required=False, metavar="[plan.json]")
+@click.argument("plan", required=False, metavar="[SITE.yaml|plan.json]")
 @stacked(OPTIONS)
 @question_options
 @output_options
 def command(form: str | None, output: str | None, explain: str | None, require: bool, **options: Any) -> None:
     """Which storage systems feed a need, where the bottleneck is, and how many units it takes.
 
-    The need is a model on its GPUs, the requirement lines that `ingest plan` wrote, or plain numbers.
+    The need is a model on its GPUs, the plan of a site, or plain numbers.
 
     \b
     ingest fit --model cosmoflow --gpu v100-sxm2 --nodes 1 --gpus-per-node 8 --storage nfs-tcp
     ingest fit --read-bandwidth 500GB/s --write-bandwidth 300GB/s --capacity 1PB --storage ddn-ai400x2
-    ingest fit plan.json --storage all --require
+    ingest fit site.yaml --storage all --require
     """
     found = fit(**options)
     if explain:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ingest.answer import Known
 from ingest.catalog.records import Storage
-from ingest.catalog.store import Catalog
+from ingest.catalog.store import Catalog, opened
 from ingest.errors import IngestError, MissingQuantity
 from ingest.formula import Step
 from ingest.ladder import Given, from_catalog
@@ -59,7 +59,7 @@ def plan(
     set: Mapping[str, Any] | Sequence[str] | None = None,
     samples: int | None = None,
     seed: int = 0,
-    catalogs: str | Path | Sequence[str | Path] = (),
+    catalogs: Catalog | str | Path | Sequence[str | Path] = (),
 ) -> Plan | Plans:
     """What a whole site asks of its storage, as requirement lines.
 
@@ -69,7 +69,7 @@ def plan(
         set: values by path, such as `{"clusters.main.count": 256}`; a list or range asks for several scenarios.
         samples: draws from which low and high ends come, 10,000 by default; 0 for none.
         seed: of the draws.
-        catalogs: folders with entries of your own.
+        catalogs: folders with entries of your own, or a catalog that is open already.
 
     Returns:
         A `Plan`; `Plans` where several scenarios were asked for.
@@ -83,7 +83,7 @@ def plan(
         UsageError: a path that cannot be set.
         IngestError: a site that cannot be, with the line of its file.
     """
-    catalog = Catalog(catalogs)
+    catalog = opened(catalogs)
     plans = tuple(plan_once(read_site(site, chosen), years, samples, seed, catalog, chosen) for chosen in scenarios_of(set))
     return plans[0] if len(plans) == 1 else Plans(plans)
 

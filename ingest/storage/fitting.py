@@ -211,7 +211,7 @@ def fit(
     """Which storage systems feed a need, where the bottleneck is, and how many units it takes.
 
     Args:
-        plan: JSON file that `ingest plan` wrote.
+        plan: a site file, or the JSON that `ingest plan` wrote of it.
         storage: id, YAML file, several of them, or `all`.
         client: id of the client that reaches the systems.
         protection: id of a protection scheme.

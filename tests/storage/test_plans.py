@@ -1,24 +1,25 @@
 """A plan as the need of `fit`: its lines become one need, and a file that is no plan is refused in one line."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 import ingest
 from ingest.errors import IngestError, UsageError
+from ingest.planned import requirements_of
 from ingest.requirement import Conditions, Requirement
-from ingest.storage.asking import read_plan
 from ingest.storage.need import from_requirements
 
 PLANS = Path(__file__).parent / "plans"
 REFUSED = {
     "truncated": "no whole JSON",
     "foreign": "expected schema 'ingest/1' and a list 'requirements'",
-    "list": "expected schema 'ingest/1' and a list 'requirements'",
+    "list": "expected a JSON object",
     "empty": "expected schema 'ingest/1' and a list 'requirements'",
     "other-schema": "expected schema 'ingest/1'",
     "line-is-text": "requirement 1: found 'read fast', expected id, metric, value, unit and conditions",
-    "no-id": "requirement 1: id: found None, expected text",
+    "no-id": "requirement 1: id: found None, expected letters",
     "negative": "R-READ-01: value: found -1, expected a number from 0 in base units",
     "text-value": "R-READ-01: value: found '500 GB/s', expected a number from 0",
     "truth-value": "R-READ-01: value: found True, expected a number",
@@ -26,7 +27,7 @@ REFUSED = {
     "no-conditions": "R-READ-01: conditions: found None, expected an operation",
     "unknown-condition": "R-READ-01: conditions: unknown 'client', expected one of .*did you mean 'clients'",
     "text-clients": "R-READ-01: conditions: clients: found 'many', expected a number",
-    "unknown-priority": "R-READ-01: priority 'must', expected one of mandatory",
+    "unknown-priority": "R-READ-01: priority: found 'must', expected one of mandatory",
     "not-utf-8": "no whole JSON",
 }
 
@@ -55,19 +56,28 @@ def test_a_plan_that_asks_nothing_of_storage_says_what_would():
 
 
 def test_half_a_client_is_refused():
-    with pytest.raises(UsageError, match=r"R-READ-01: nodes: found 1\.5, expected a whole number"):
+    with pytest.raises(IngestError, match=r"R-READ-01: conditions: clients: found 1\.5, expected a whole number"):
         ingest.fit(PLANS / "half-a-client.json", storage="lustre")
 
 
-def test_a_missing_plan_and_a_site_are_refused():
+def test_a_missing_plan_is_refused():
     with pytest.raises(IngestError, match="cannot be read"):
         ingest.fit(PLANS / "absent.json", storage="lustre")
-    with pytest.raises(UsageError, match=r"is a site, expected the JSON of `ingest plan"):
-        ingest.fit(PLANS / "site.yaml", storage="lustre")
+    with pytest.raises(IngestError, match="there is no file"):
+        ingest.fit(PLANS / "absent.yaml", storage="lustre")
+
+
+def test_a_site_is_planned_first(tmp_path):
+    site = Path(__file__).parents[2] / "examples" / "hpc-128-nodes.yaml"
+    written = tmp_path / "plan.json"
+    written.write_text(json.dumps(ingest.plan(site, samples=0).to_dict()))
+    ours, theirs = (ingest.fit(path, storage="ddn-ai400x2").to_dict()["results"] for path in (site, written))
+    assert ours == theirs
+    assert ours["ddn-ai400x2"]["units_required"]["value"] > 1
 
 
 def test_what_never_ends_or_is_too_large_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("ingest.storage.asking.MOST_BYTES", 1000)
+    monkeypatch.setattr("ingest.planned.MOST_BYTES", 1000)
     large = tmp_path / "large.json"
     large.write_bytes(b" " * 1001)
     with pytest.raises(IngestError, match=r"larger than 1,000 bytes"):
@@ -78,7 +88,7 @@ def test_what_never_ends_or_is_too_large_is_refused(tmp_path, monkeypatch):
 
 
 def test_lines_become_one_need_and_the_largest_counts():
-    need = from_requirements(read_plan(PLANS / "whole.json"))
+    need = from_requirements(requirements_of(PLANS / "whole.json"))
     found = {name: item.value for name, item in need.given.items()}
     assert found == {
         "read_bandwidth_needed": 500e9,
