@@ -7,6 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import ingest.formulas.checkpoint
+import ingest.formulas.interval
+import ingest.formulas.memory  # noqa: F401  registers the formulas
 from ingest.answer import Answer, Known
 from ingest.catalog.records import Failures, Gpu
 from ingest.catalog.store import Catalog, opened

@@ -102,6 +102,16 @@ def leaf(name: str, unit: str, meaning: str, **limits: object) -> None:
     LEAVES[name] = Leaf(name, unit, meaning, **limits)  # type: ignore[arg-type]
 
 
+def is_quantity(name: str) -> bool:
+    """Whether a name is a quantity of the fields that are loaded; `unit_of` looks through all of them.
+
+    >>> import ingest.formulas.quantities
+    >>> is_quantity("nodes"), is_quantity("note")
+    (True, False)
+    """
+    return name in FORMULAS or name in LEAVES
+
+
 def unit_of(name: str) -> str:
     """Return the base unit of a quantity.
 
@@ -112,10 +122,11 @@ def unit_of(name: str) -> str:
     Raises:
         UsageError: no such quantity, with the nearest one.
     """
-    if name in FORMULAS:
-        return FORMULAS[name].unit
-    if name in LEAVES:
-        return LEAVES[name].unit
+    if not is_quantity(name):
+        # Nobody has needed its field yet.
+        import ingest.formulas.everything  # noqa: F401
+    if is_quantity(name):
+        return FORMULAS[name].unit if name in FORMULAS else LEAVES[name].unit
     raise UsageError(f"no quantity is called '{name}'{nearest(name, [*FORMULAS, *LEAVES])}")
 
 
@@ -197,11 +208,11 @@ def _derive(name: str, given: Mapping[str, Num], known: dict[str, Step], path: t
         raise CyclicQuantity(f"cyclic quantity: {circle}; give one of them with --set")
     if name in given:
         step = Step(name, given[name], None)
-    elif name in FORMULAS:
+    elif unit_of(name) and name in FORMULAS:
         found = FORMULAS[name]
         inputs = tuple(_derive(need, given, known, (*path, name)) for need in found.needs)
         step = Step(name, found.function(*(part.value for part in inputs)), found, inputs)
-    elif unit_of(name) and LEAVES[name].default is not None:
+    elif LEAVES[name].default is not None:
         step = Step(name, LEAVES[name].default, None)
     else:
         asked = f" (needed for {path[0]})" if path else ""

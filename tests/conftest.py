@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import ingest.formulas  # noqa: F401  registers the formulas
+import ingest.formulas.everything  # noqa: F401  registers the formulas
 from ingest.catalog.store import Catalog
 
 #: The console script of the environment that runs the tests.

@@ -1,49 +1,5 @@
-"""PHYSICS: pure one-expression functions. Importing this package registers them all."""
+"""PHYSICS: pure one-expression functions, a module for each field.
 
-from ingest.formulas import (
-    acceptance,
-    bandwidth,
-    benchmark_data,
-    checkpoint,
-    containers,
-    corpus,
-    dataset,
-    delivery,
-    headroom,
-    interval,
-    memory,
-    metadata,
-    quantities,
-    samples,
-    sampling,
-    site,
-    site_totals,
-    staging,
-    storage,
-    throughput,
-    transformer,
-)
-
-__all__ = [
-    "acceptance",
-    "bandwidth",
-    "benchmark_data",
-    "checkpoint",
-    "containers",
-    "corpus",
-    "dataset",
-    "delivery",
-    "headroom",
-    "interval",
-    "memory",
-    "metadata",
-    "quantities",
-    "samples",
-    "sampling",
-    "site",
-    "site_totals",
-    "staging",
-    "storage",
-    "throughput",
-    "transformer",
-]
+A command imports the fields that it needs; `ingest.formulas.everything` imports them all, and so does the solver when it
+meets a name that nobody has registered yet.
+"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest.formula import FORMULAS, LEAVES, unit_of
+from ingest.formula import is_quantity, unit_of
 from ingest.report.page import Page, Section
 from ingest.units import display
 
@@ -95,7 +95,7 @@ def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
 def _cell(column: str, value: Any) -> str:
     if isinstance(value, str):
         return value
-    unit = UNITS.get(column) or (unit_of(column) if column in FORMULAS or column in LEAVES else "1")
+    unit = UNITS.get(column) or (unit_of(column) if is_quantity(column) else "1")
     return "small" if column == "bytes_each" and not value else _shown(column, value, unit)
 
 
@@ -115,7 +115,7 @@ def flat_rows(answer: Answer) -> tuple[tuple[object, ...], ...]:
     for table, found in answer.tables.items():
         for number, row in enumerate(found, start=1):
             for column, value in row.items():
-                known = column in FORMULAS or column in LEAVES
+                known = is_quantity(column)
                 unit = UNITS.get(column, unit_of(column) if known else "")
                 rows.append((table, number, column, value, unit, None, None))
     return tuple(rows)

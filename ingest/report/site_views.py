@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest.formula import FORMULAS, LEAVES, unit_of
+from ingest.formula import is_quantity, unit_of
 from ingest.report.page import Page, Section
 from ingest.units import display
 
@@ -205,7 +205,7 @@ def _bars(rows: Sequence[Mapping[str, Any]], units: Mapping[str, str]) -> Sectio
 
 
 def _cell(column: str, value: Any) -> str:
-    if value is None or isinstance(value, str) or (column not in FORMULAS and column not in LEAVES):
+    if value is None or isinstance(value, str) or not is_quantity(column):
         return "" if value is None else str(value)
     return f"{value * 100:.3g} %" if column in SHARES else display(value, unit_of(column), binary=False)
 
@@ -217,7 +217,7 @@ def _flat(plan: Plan) -> tuple[tuple[object, ...], ...]:
     for table, found in plan.tables.items():
         for row in found:
             rows += [
-                (table, row["name"], column, value, unit_of(column) if column in FORMULAS or column in LEAVES else "", "", "")
+                (table, row["name"], column, value, unit_of(column) if is_quantity(column) else "", "", "")
                 for column, value in row.items()
                 if column != "name"
             ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import ingest.formulas  # noqa: F401  registers the formulas
+import ingest.formulas.everything  # noqa: F401  registers the formulas
 from ingest.errors import IngestError, UsageError
 from ingest.formula import solve
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-import ingest.formulas  # noqa: F401  registers the formulas
+import ingest.formulas.everything  # noqa: F401  registers the formulas
 from ingest.catalog.reading import line_of, read_yaml
 from ingest.errors import IngestError, UsageError, brief
 from ingest.formula import check_value, unit_of
