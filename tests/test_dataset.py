@@ -307,7 +307,7 @@ def test_units_round_trip(number, prefix):
 def test_the_value_lies_within_its_ends(tmp_path_factory, low, spread, tokens):
     path = tmp_path_factory.getbasetemp() / "interval.json"
     rate = {"value": low + spread / 2, "low": low, "high": low + spread}
-    path.write_text(json.dumps({"command": "measure", "results": {"bytes_per_token": rate}}))
+    path.write_text(json.dumps({"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": rate}}))
     for item in ingest.dataset(tokens=tokens, bytes_per_token=path, pipeline="fineweb").results.values():
         assert item.low is None or item.low <= item.value <= item.high
 
@@ -385,7 +385,7 @@ REFUSED = [
     ({"raw_bytes": "1 PB"}, "--raw-bytes: found raw input alone, expected a --pipeline"),
     ({"raw_bytes": "1 PB", "pipeline": "ccnet"}, "share of bytes"),
     ({"corpus": "cc-2017-02"}, "tokens are not known (a crawl, nobody counted it); say --tokens"),
-    ({"tokens": 1e300, "bytes_per_token": 1e300}, "beyond what a number can hold"),
+    ({"tokens": 1e300, "bytes_per_token": 1e300}, "--bytes-per-token: found 1e+300"),
 ]
 
 
@@ -454,22 +454,34 @@ def test_a_broken_entry_of_the_users_own(write_entry, kind, content, message):
 
 
 BROKEN = [
-    ("", "not readable as JSON"),
-    ("[1]", "expected the JSON object that `ingest measure` writes"),
-    ("{}", "found no results of `ingest measure`"),
-    ('{"command": "bw", "results": {}}', "found no results of `ingest measure`"),
-    ('{"command": "measure", "results": []}', "found no results of `ingest measure`"),
-    ('{"command": "measure", "results": {}}', "'results.bytes_per_token' is missing"),
-    ('{"command": "measure", "results": {"bytes_per_token": {}}}', "'results.bytes_per_token.value' is missing"),
+    ("", "is no JSON"),
+    ("[1]", "holds another form, expected the JSON of `ingest measure`"),
+    ("{}", "holds another form"),
+    ('{"schema": "ingest/1", "command": "bw", "results": {}}', "holds command 'bw'"),
+    ('{"schema": "ingest/1", "command": "measure", "results": []}', "expected a table of quantities"),
+    ('{"schema": "ingest/1", "command": "measure", "results": {}}', "has no results.bytes_per_token"),
     (
-        '{"command": "measure", "results": {"bytes_per_token": {"value": "four"}}}',
+        '{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {}}}',
+        "results.bytes_per_token: found {}, expected a value",
+    ),
+    (
+        '{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {"value": "four"}}}',
         "results.bytes_per_token.value: found 'four'",
     ),
-    ('{"command": "measure", "results": {"bytes_per_token": {"value": -4}}}', "results.bytes_per_token.value: found -4"),
-    ('{"command": "measure", "results": {"bytes_per_token": {"value": NaN}}}', "results.bytes_per_token.value: found nan"),
-    ('{"command": "measure", "results": {"bytes_per_token": {"value": 4, "low": 5, "high": 6}}}', "expected in this order"),
-    ("{" * 5000, "not readable as JSON"),
-    ("[" * 200_000, "not readable as JSON"),
+    (
+        '{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {"value": -4}}}',
+        "results.bytes_per_token.value: found -4",
+    ),
+    (
+        '{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {"value": NaN}}}',
+        "results.bytes_per_token.value: found nan",
+    ),
+    (
+        '{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {"value": 4, "low": 5, "high": 6}}}',
+        "expected low ≤ value ≤ high",
+    ),
+    ("{" * 5000, "is no JSON"),
+    ("[" * 200_000, "is no JSON"),
 ]
 
 
@@ -486,13 +498,13 @@ def test_a_broken_measurement(tmp_path, content, message):
 
 def test_a_measurement_that_is_no_text_or_a_folder(tmp_path):
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
-    for path, message in ((tmp_path / "binary.json", "not readable as JSON"), (tmp_path, "cannot be read")):
+    for path, message in ((tmp_path / "binary.json", "is no JSON"), (tmp_path, "cannot be read")):
         with pytest.raises(IngestError, match=message):
             ingest.dataset(tokens=1e12, bytes_per_token=path)
 
 
 def test_zero_documents_in_a_measurement(measured):
-    with pytest.raises(UsageError, match=r"results\.documents\.value: found 0"):
+    with pytest.raises(IngestError, match=r"results\.documents\.value: found 0"):
         ingest.dataset(tokens=1e12, bytes_per_token=measured(documents={"value": 0}))
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ingest.answer import Known
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
+from ingest.corpus.result import read_result
 from ingest.errors import IngestError
 from ingest.footprinting import dataset
 from ingest.formula import Step
@@ -135,17 +135,12 @@ def _of_model(
 
 def _measured(keys: Keys, name: str, site: Site) -> dict[str, Given]:
     """The bytes that `ingest measure` found."""
-    path = site.folder / name
     try:
-        results = json.loads(path.read_text(encoding="utf-8"))["results"]
-        value = next(results[word] for word in ("stored_bytes", "corpus_bytes") if word in results)
-        typical = float(value["value"])
-        low, high = (float(value[end]) if end in value else None for end in ("low", "high"))
-    except OSError as error:
-        site.refuse(keys, f"'{path}' cannot be read: {error.strerror}")
-    except (ValueError, TypeError, KeyError, StopIteration):
-        site.refuse(keys, f"'{path}' is no result of `ingest measure`, expected JSON with stored_bytes under results")
-    return {"data_bytes": Given(typical, low, high, origin="user", where=f"measured: {name}")}
+        result = read_result(site.folder / name, "measured")
+        found = result.quantity("stored_bytes") or result.needed("corpus_bytes")
+    except IngestError as error:
+        site.refuse(keys, str(error))
+    return {"data_bytes": found._replace(origin="user", where=f"measured: {name}")}
 
 
 def _files(known: Known) -> None:

@@ -75,7 +75,7 @@ def test_a_missing_result_is_one_line(tests, tmp_path):
     ("content", "message"),
     [
         (None, "found no tests.json, expected a folder that `ingest accept` wrote"),
-        ("{", "found no JSON"),
+        ("{", "no whole JSON"),
         ("{}", "tests: found None, expected a list"),
         ('{"tests": [{}]}', "found no id, requirement"),
     ],

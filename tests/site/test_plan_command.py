@@ -264,7 +264,9 @@ def test_a_corpus_in_a_format_is_what_dataset_says():
 
 
 def test_a_measured_corpus_and_its_range(tmp_path):
-    (tmp_path / "m.json").write_text('{"results": {"corpus_bytes": {"value": 2e12, "low": 1e12, "high": 3e12}}}')
+    (tmp_path / "m.json").write_text(
+        '{"schema": "ingest/1", "command": "measure", "results": {"corpus_bytes": {"value": 2e12, "low": 1e12, "high": 3e12}}}'
+    )
     path = tmp_path / "site.yaml"
     path.write_text("clusters: {a: {node: dgx-h100, count: 2}}\njobs: {x: {cluster: a, model: resnet50, nodes: 1}}\n"
                     "datasets: {d: {measured: m.json, copies: 2}}\n")  # fmt: skip

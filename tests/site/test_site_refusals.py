@@ -56,7 +56,7 @@ FILES = {
     "tag": (3, "expected plain values"),
     "bad-name": (4, "found '../etc', expected a name of letters, digits, - and _"),
     "overlap-without-checkpoints": (8, "overlap.checkpoints", "no job has checkpoints"),
-    "measure-missing": (8, "cannot be read"),
+    "measure-missing": (8, "there is no file"),
     "tokens-and-epochs": (9, "the length is given by `tokens` already"),
     "nothing-to-read": (4, "nothing says how fast it reads"),
 }
