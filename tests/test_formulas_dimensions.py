@@ -66,11 +66,16 @@ def test_every_unit_is_made_of_base_units(units, name):
     assert written(units, unit_of(name)) is not None
 
 
+def most(name):
+    """The largest value to try; what remains of a whole share is nothing, and nothing divides by that."""
+    return 0.99 if name in LEAVES and LEAVES[name].high <= 1 else 1e12
+
+
 @pytest.mark.parametrize("name", sorted(FORMULAS))
 @given(data=st.data())
 def test_number_array_and_recorder_agree(name, data):
     made = FORMULAS[name]
-    values = [data.draw(st.floats(1e-2, 1e12), label=need) for need in made.needs]
+    values = [data.draw(st.floats(1e-2, most(need)), label=need) for need in made.needs]
     number = made.function(*values)
     array = made.function(*(numpy.array([item]) for item in values))
     assert evaluate(made.tree(), dict(zip(made.needs, values, strict=True))) == number
