@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import ingest
 from ingest.catalog.data_records import Corpus, Format, Pipeline
 from ingest.catalog.store import Catalog
-from ingest.errors import IngestError, UsageError
+from ingest.errors import IngestError
 from ingest.footprint import STAGES
 
 CONTRACT = {"raw_bytes", "clean_bytes", "tokenized_bytes", "dataset_bytes", "dataset_files", "usable_bytes"}
