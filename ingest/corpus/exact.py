@@ -1,4 +1,4 @@
-"""Exact counting: shards in, tallies out; files are read ahead in a thread while the engine counts."""
+"""Exact counting: shards in, tallies out; one thread reads ahead, one has the engine count, and this one sums."""
 
 from __future__ import annotations
 
@@ -236,6 +236,13 @@ class Open:
         return done._replace(total=done.total.plus(rest))
 
 
+def counts_of(batches: Iterable[Batch], engine: Counter) -> Iterator[tuple[Batch, list[int]]]:
+    """Yield each batch without its texts, and the tokens of each."""
+    for batch in batches:
+        counts = engine.count(batch.texts) if batch.texts else []
+        yield batch._replace(texts=[]), counts
+
+
 def count(
     shards: Iterable[Shard],
     reading: Reading,
@@ -254,11 +261,11 @@ def count(
         under_way: holds what is known of the shard that is not done.
         moved: called with the stored bytes that have been dealt with since the last call.
     """
-    ahead = read_ahead(batches(shards, reading, cuts), BATCHES_AHEAD)
+    read = read_ahead(batches(shards, reading, cuts), BATCHES_AHEAD)
+    counts_ahead = read_ahead(counts_of(read, engine), BATCHES_AHEAD)
     try:
         told = 0
-        for batch in ahead:
-            counts = engine.count(batch.texts) if batch.texts else []
+        for batch, counts in counts_ahead:
             under_way.add(batch, counts)
             ended = [portion.read.found.stored_bytes for portion in batch.portions if portion.read]
             still_open = batch.open_bytes() + (0 if ended else told)
@@ -269,4 +276,5 @@ def count(
                 under_way.clear()
                 yield counted
     finally:
-        ahead.close()  # type: ignore[attr-defined]
+        counts_ahead.close()  # type: ignore[attr-defined]
+        read.close()  # type: ignore[attr-defined]
