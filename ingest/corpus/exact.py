@@ -236,11 +236,17 @@ class Open:
         return done._replace(total=done.total.plus(rest))
 
 
-def counts_of(batches: Iterable[Batch], engine: Counter) -> Iterator[tuple[Batch, list[int]]]:
+def counts_of(
+    shards: Iterable[Shard], reading: Reading, cuts: Cuts | None, engine: Counter
+) -> Iterator[tuple[Batch, list[int]]]:
     """Yield each batch without its texts, and the tokens of each."""
-    for batch in batches:
-        counts = engine.count(batch.texts) if batch.texts else []
-        yield batch._replace(texts=[]), counts
+    ahead = read_ahead(batches(shards, reading, cuts), BATCHES_AHEAD)
+    try:
+        for batch in ahead:
+            counts = engine.count(batch.texts) if batch.texts else []
+            yield batch._replace(texts=[]), counts
+    finally:
+        ahead.close()  # type: ignore[attr-defined]
 
 
 def count(
@@ -261,11 +267,10 @@ def count(
         under_way: holds what is known of the shard that is not done.
         moved: called with the stored bytes that have been dealt with since the last call.
     """
-    read = read_ahead(batches(shards, reading, cuts), BATCHES_AHEAD)
-    counts_ahead = read_ahead(counts_of(read, engine), BATCHES_AHEAD)
+    ahead = read_ahead(counts_of(shards, reading, cuts, engine), BATCHES_AHEAD)
     try:
         told = 0
-        for batch, counts in counts_ahead:
+        for batch, counts in ahead:
             under_way.add(batch, counts)
             ended = [portion.read.found.stored_bytes for portion in batch.portions if portion.read]
             still_open = batch.open_bytes() + (0 if ended else told)
@@ -276,5 +281,4 @@ def count(
                 under_way.clear()
                 yield counted
     finally:
-        counts_ahead.close()  # type: ignore[attr-defined]
-        read.close()  # type: ignore[attr-defined]
+        ahead.close()  # type: ignore[attr-defined]
