@@ -12,6 +12,7 @@ from pathlib import Path
 
 import yaml
 from common import CATALOG, ROOT, UNBROKEN, table
+from formula_pages import formula_link
 
 from ingest.architecture import Architecture, describe
 from ingest.catalog.records import Failures, Optimizer, Recipe
@@ -57,7 +58,7 @@ def formulas(group: str) -> str:
         if made.source != "definition":
             rows.append(
                 (
-                    f"[`{name}`](reference/formulas.md#{name})",
+                    f"[`{name}`]({formula_link(name)})",
                     f"[{made.source}](reference/sources.md#{made.source})",
                     made.where,
                 )
