@@ -1,12 +1,17 @@
 """Write every generated page and marked block of the documentation; `--check` writes nothing and names what is stale.
 
-A marked block is `<!-- output: ARGUMENTS -->` (what `ingest ARGUMENTS` prints), `<!-- table: NAME -->` or
-`<!-- file: PATH -->`, up to `<!-- end -->`.
+A marked block is one of these, up to `<!-- end -->`:
+
+- `<!-- output: ARGUMENTS -->`: what `ingest ARGUMENTS` prints. With ` | until WORDS` behind, what it prints before the first
+  line that starts with these words: dates and versions of engines change from run to run.
+- `<!-- json: KEYS of ARGUMENTS -->`: these keys of its JSON, with commas between them and dots for inner ones.
+- `<!-- table: NAME -->` and `<!-- file: PATH -->`.
 """
 
 from __future__ import annotations
 
 import doctest
+import json
 import os
 import pty
 import re
@@ -15,6 +20,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
+from functools import reduce
 from pathlib import Path
 
 import evidence_tables
@@ -26,7 +32,28 @@ LEXERS = {".yaml": "yaml", ".json": "json"}
 TABLES = evidence_tables.TABLES | training_tables.TABLES
 
 
-def printed(arguments: str) -> str:
+def console(asked: str) -> str:
+    """A block with what a command prints, cut where `until` says so."""
+    arguments, _, last = asked.partition(" | until ")
+    lines = printed(arguments).splitlines()
+    if last:
+        ends = [place for place, line in enumerate(lines) if line.startswith(last)]
+        if not ends:
+            raise SystemExit(f"ingest {arguments}: no line starts with '{last}'")
+        lines = [*lines[: ends[0]], "…"]
+    told = "\n".join(lines)
+    return f"```console\n$ ingest {arguments}\n{told}\n```"
+
+
+def excerpt(asked: str) -> str:
+    """A block with some keys of a command's JSON."""
+    keys, _, arguments = asked.partition(" of ")
+    whole = json.loads(printed(f"{arguments} --format json", notes=False))
+    found = {key: reduce(lambda node, part: node[part], key.split("."), whole) for key in keys.split(", ")}
+    return f"```json\n{json.dumps(found, indent=1, ensure_ascii=False)}\n```"
+
+
+def printed(arguments: str, notes: bool = True) -> str:
     """What `ingest ARGUMENTS` prints on a terminal 92 columns wide, notes on standard error last."""
     reader, writer = pty.openpty()
     script = Path(sys.executable).with_name("ingest")
@@ -34,10 +61,9 @@ def printed(arguments: str) -> str:
         os.close(writer)
         payload = "".join(_read(reader)).replace("\r\n", "\n")
         assert process.stderr is not None
-        notes = process.stderr.read().decode().splitlines()
-    wrapped = [textwrap.fill(line, WIDTH, subsequent_indent="  ", **UNBROKEN) for line in notes]
-    lines = "\n".join([payload.rstrip(), *wrapped]).replace(f"{ROOT}/", "")
-    return f"```console\n$ ingest {arguments}\n{lines.strip()}\n```"
+        said = process.stderr.read().decode().splitlines() if notes else []
+    wrapped = [textwrap.fill(line, WIDTH, subsequent_indent="  ", **UNBROKEN) for line in said]
+    return "\n".join([payload.rstrip(), *wrapped]).replace(f"{ROOT}/", "").strip()
 
 
 def _read(reader: int) -> Iterator[str]:
@@ -54,7 +80,7 @@ def _read(reader: int) -> Iterator[str]:
     yield whole.decode()
 
 
-BLOCK = re.compile(r"(<!-- (output|table|file): (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- (output|json|table|file): (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def fill(text: str, root: str = "") -> str:
@@ -63,7 +89,9 @@ def fill(text: str, root: str = "") -> str:
     def block(found: re.Match[str]) -> str:
         kind, what = found[2], found[3]
         if kind == "output":
-            content = printed(what)
+            content = console(what)
+        elif kind == "json":
+            content = excerpt(what)
         elif kind == "table":
             content = TABLES[what]().replace("](reference/", f"]({root}reference/")
         else:
