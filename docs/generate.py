@@ -3,7 +3,9 @@
 A marked block is one of these, up to `<!-- end -->`:
 
 - `<!-- output: ARGUMENTS -->`: what `ingest ARGUMENTS` prints. With ` | until WORDS` behind, what it prints before the first
-  line that starts with these words: dates and versions of engines change from run to run.
+  line that starts with these words (dates and versions of engines change from run to run); with ` | from WORDS`, from there on.
+- `<!-- site: ARGUMENTS -->`: the same, in a new folder that holds the site file of `ingest plan --new` as `site.yaml`;
+  commands before ` && ` run there first.
 - `<!-- json: KEYS of ARGUMENTS -->`: these keys of its JSON, with commas between them and dots for inner ones.
 - `<!-- table: NAME -->` and `<!-- file: PATH -->`.
 """
@@ -18,6 +20,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Iterator
 from functools import reduce
@@ -28,42 +31,62 @@ import training_tables
 from common import DOCS, ROOT, UNBROKEN, WIDTH
 from reference_pages import PAGES
 
+STARTER = ROOT / "ingest" / "site" / "starter.yaml"
 LEXERS = {".yaml": "yaml", ".json": "json"}
 TABLES = evidence_tables.TABLES | training_tables.TABLES
 
 
-def console(asked: str) -> str:
+def beside_a_site(asked: str) -> str:
+    """A block with what a command prints in a folder that holds a site file."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "site.yaml").write_bytes(STARTER.read_bytes())
+        *before, last = asked.split(" && ")
+        for arguments in before:
+            printed(arguments, Path(folder))
+        told = "".join(f"$ ingest {arguments}\n" for arguments in before)
+        return console(last, Path(folder)).replace("```console\n", f"```console\n{told}", 1)
+
+
+def console(asked: str, folder: Path = ROOT) -> str:
     """A block with what a command prints, cut where `until` says so."""
-    arguments, _, last = asked.partition(" | until ")
-    lines = printed(arguments).splitlines()
-    if last:
-        ends = [place for place, line in enumerate(lines) if line.startswith(last)]
-        if not ends:
-            raise SystemExit(f"ingest {arguments}: no line starts with '{last}'")
-        lines = [*lines[: ends[0]], "…"]
+    arguments, _, words = asked.partition(" | until ")
+    arguments, _, first = arguments.partition(" | from ")
+    lines = printed(arguments, folder).splitlines()
+    if words:
+        lines = [*lines[: _line(lines, words, arguments)], "…"]
+    if first:
+        lines = ["…", *lines[_line(lines, first, arguments) :]]
     told = "\n".join(lines)
     return f"```console\n$ ingest {arguments}\n{told}\n```"
+
+
+def _line(lines: list[str], words: str, arguments: str) -> int:
+    """Where the first line stands that starts with these words."""
+    found = [place for place, line in enumerate(lines) if line.strip().startswith(words)]
+    if not found:
+        raise SystemExit(f"ingest {arguments}: no line starts with '{words}'")
+    return found[0]
 
 
 def excerpt(asked: str) -> str:
     """A block with some keys of a command's JSON."""
     keys, _, arguments = asked.partition(" of ")
-    whole = json.loads(printed(f"{arguments} --format json", notes=False))
+    whole = json.loads(printed(f"{arguments} --format json", ROOT, notes=False))
     found = {key: reduce(lambda node, part: node[part], key.split("."), whole) for key in keys.split(", ")}
     return f"```json\n{json.dumps(found, indent=1, ensure_ascii=False)}\n```"
 
 
-def printed(arguments: str, notes: bool = True) -> str:
+def printed(arguments: str, folder: Path, notes: bool = True) -> str:
     """What `ingest ARGUMENTS` prints on a terminal 92 columns wide, notes on standard error last."""
     reader, writer = pty.openpty()
     script = Path(sys.executable).with_name("ingest")
-    with subprocess.Popen([script, *shlex.split(arguments)], stdout=writer, stderr=subprocess.PIPE, cwd=ROOT) as process:
+    with subprocess.Popen([script, *shlex.split(arguments)], stdout=writer, stderr=subprocess.PIPE, cwd=folder) as process:
         os.close(writer)
         payload = "".join(_read(reader)).replace("\r\n", "\n")
         assert process.stderr is not None
         said = process.stderr.read().decode().splitlines() if notes else []
     wrapped = [textwrap.fill(line, WIDTH, subsequent_indent="  ", **UNBROKEN) for line in said]
-    return "\n".join([payload.rstrip(), *wrapped]).replace(f"{ROOT}/", "").strip()
+    return "\n".join([payload.rstrip(), *wrapped]).replace(f"{folder}/", "").strip()
 
 
 def _read(reader: int) -> Iterator[str]:
@@ -80,7 +103,7 @@ def _read(reader: int) -> Iterator[str]:
     yield whole.decode()
 
 
-BLOCK = re.compile(r"(<!-- (output|json|table|file): (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- (output|site|json|table|file): (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def fill(text: str, root: str = "") -> str:
@@ -90,6 +113,8 @@ def fill(text: str, root: str = "") -> str:
         kind, what = found[2], found[3]
         if kind == "output":
             content = console(what)
+        elif kind == "site":
+            content = beside_a_site(what)
         elif kind == "json":
             content = excerpt(what)
         elif kind == "table":
