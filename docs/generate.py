@@ -6,7 +6,7 @@ A marked block is one of these, up to `<!-- end -->`:
   line that starts with these words (dates and versions of engines change from run to run); with ` | from WORDS`, from there on.
 - `<!-- site: ARGUMENTS -->`: the same, in a new folder that holds the site file of `ingest plan --new` as `site.yaml`;
   commands before ` && ` run there first.
-- `<!-- json: KEYS of ARGUMENTS -->`: these keys of its JSON, with commas between them and dots for inner ones.
+- `<!-- json: KEYS of ARGUMENTS -->`: these keys of its JSON, with commas between them, dots for inner ones, and the place in a list.
 - `<!-- table: NAME -->` and `<!-- file: PATH -->`.
 """
 
@@ -25,6 +25,7 @@ import textwrap
 from collections.abc import Iterator
 from functools import reduce
 from pathlib import Path
+from typing import Any
 
 import evidence_tables
 import training_tables
@@ -72,8 +73,12 @@ def excerpt(asked: str) -> str:
     """A block with some keys of a command's JSON."""
     keys, _, arguments = asked.partition(" of ")
     whole = json.loads(printed(f"{arguments} --format json", ROOT, notes=False))
-    found = {key: reduce(lambda node, part: node[part], key.split("."), whole) for key in keys.split(", ")}
+    found = {key: reduce(_below, key.split("."), whole) for key in keys.split(", ")}
     return f"```json\n{json.dumps(found, indent=1, ensure_ascii=False)}\n```"
+
+
+def _below(node: Any, part: str) -> Any:
+    return node[int(part)] if isinstance(node, list) else node[part]
 
 
 def printed(arguments: str, folder: Path, notes: bool = True) -> str:
@@ -143,6 +148,7 @@ def main() -> int:
         if not path.exists() or path.read_text(encoding="utf-8") != content:
             stale.append(str(path.relative_to(ROOT)))
             if not check:
+                path.parent.mkdir(exist_ok=True)
                 path.write_text(content, encoding="utf-8")
     print("\n".join(f"{'stale' if check else 'written'}: {name}" for name in stale) or "everything is up to date")
     failed = 0
