@@ -6,7 +6,8 @@ A marked block is one of these, up to `<!-- end -->`:
   line that starts with these words (dates and versions of engines change from run to run); with ` | from WORDS`, from there on.
 - `<!-- site: ARGUMENTS -->`: the same, in a new folder that holds the site file of `ingest plan --new` as `site.yaml`;
   commands before ` && ` run there first.
-- `<!-- json: KEYS of ARGUMENTS -->`: these keys of its JSON, with commas between them, dots for inner ones, and the place in a list.
+- `<!-- json: KEYS of ARGUMENTS -->`: these keys of its JSON, with commas between them, dots for inner ones, and
+  numbers for places in a list.
 - `<!-- table: NAME -->` and `<!-- file: PATH -->`.
 """
 
@@ -152,6 +153,7 @@ def main() -> int:
                 path.write_text(content, encoding="utf-8")
     print("\n".join(f"{'stale' if check else 'written'}: {name}" for name in stale) or "everything is up to date")
     failed = 0
+    os.chdir(ROOT)  # examples name files of the checkout
     for path in (ROOT / "README.md", DOCS / "howto" / "use-in-python.md"):
         failed += doctest.testfile(str(path), module_relative=False, optionflags=doctest.ELLIPSIS).failed
     return 1 if failed or (check and stale) else 0
