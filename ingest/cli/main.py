@@ -27,7 +27,7 @@ COMMANDS = {
     "diff": "What changed between two plans, and why, by quantity.",
     "explain": "Explain one quantity of `bw`, down to the datasheet.",
     "sweep": "Many scenarios at once, over any quantity.",
-    "catalog": "List, show, check and add models, GPUs, nodes and storage.",
+    "catalog": "List, show, check and add entries: models, GPUs, nodes, storage, corpora and more.",
     "validate": "Reproduce published results, and print by how much.",
 }
 

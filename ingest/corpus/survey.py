@@ -61,7 +61,10 @@ class Survey:
         more often than one that looks less sure, and where large values spread most that is a bias.
         """
         for group in groups:
-            self.grow(group, first_look(group))
+            if group.frame.bytes:
+                self.grow(group, first_look(group))
+            else:
+                self.read_whole(group)  # files without a byte: there is nothing to draw
         for group, draws in self.planned(self.everything()):
             if group.bytes_for(len(group.drawn)) <= FIRST_BYTES:
                 group.forget()

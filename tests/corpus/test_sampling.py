@@ -232,6 +232,16 @@ def test_a_small_corpus_is_read_whole_and_exact(tmp_path, library):
     assert [row["unit"] for row in found.design] == ["whole"]
 
 
+@pytest.mark.parametrize("name", ["empty.json", "empty.jsonl", "empty.md"])
+def test_files_without_a_byte_are_nothing_to_draw_from(tmp_path, library, name):
+    plain(tmp_path, library[:50])
+    alone = sampled(tmp_path)
+    (tmp_path / name).touch()
+    found = sampled(tmp_path)
+    assert found.figures["tokens"] == alone.figures["tokens"]
+    assert found.figures["files"].value == alone.figures["files"].value + 1
+
+
 def shards(library, size):
     held = []
     for text in library:
