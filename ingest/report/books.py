@@ -1,0 +1,31 @@
+"""Workbooks on demand: the libraries that write them are imported here, when one is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ingest.errors import IngestError
+
+if TYPE_CHECKING:
+    from ingest.answer import Answer
+    from ingest.estimate import Estimate
+
+
+def answer_book(answer: Estimate | Answer, title: str) -> bytes:
+    """The small workbook of one answer.
+
+    Raises:
+        IngestError: the library that writes workbooks is not installed.
+    """
+    check_writer()
+    from ingest.report.workbook.answer_book import AnswerBook
+
+    return AnswerBook(answer, title).content()
+
+
+def check_writer() -> None:
+    """Refuse in words where workbooks cannot be written."""
+    from importlib.util import find_spec
+
+    if find_spec("xlsxwriter") is None:
+        raise IngestError("a workbook needs XlsxWriter, expected it installed: pip install 'ingest-sizing[report]'")

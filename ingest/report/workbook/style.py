@@ -1,0 +1,79 @@
+"""How the workbooks look: few formats, one colour for what may be edited, sheets that print on one page's width."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from xlsxwriter import Workbook
+    from xlsxwriter.format import Format
+    from xlsxwriter.worksheet import Worksheet
+
+#: The one colour of the cells that a reader may change.
+EDITABLE = "#FFF2CC"
+HEADING = "#D9E2EC"
+_EDITABLE = {"bg_color": EDITABLE, "border": 1, "border_color": "#BF9000", "valign": "top", "locked": False}
+#: A number of any size: grouped thousands, digits as needed; very large and very small ones as powers of ten.
+GENERAL = "[>=1E+13]0.0000E+00;[>=1]#,##0.####;General"
+FORMATS: dict[str, dict[str, Any]] = {
+    "title": {"bold": True, "font_size": 14},
+    "heading": {"bold": True, "bg_color": HEADING, "border": 1, "border_color": "#9FB3C8", "text_wrap": True, "valign": "top"},
+    "text": {"text_wrap": True, "valign": "top"},
+    "name": {"valign": "top", "text_wrap": True},
+    "number": {"num_format": GENERAL, "valign": "top"},
+    "input": {**_EDITABLE, "num_format": GENERAL},
+    "entry": {**_EDITABLE, "text_wrap": True},
+    "share": {"num_format": "0.00 %", "valign": "top"},
+    "strong": {"num_format": GENERAL, "bold": True, "valign": "top"},
+    "good": {"bg_color": "#E2F0D9", "bold": True, "valign": "top"},
+    "bad": {"bg_color": "#C00000", "font_color": "#FFFFFF", "bold": True},
+}
+
+
+class Styles:
+    """The formats of one workbook, made when they are first used."""
+
+    def __init__(self, book: Workbook) -> None:
+        self._book = book
+        self._made: dict[str, Format] = {}
+
+    def __getitem__(self, name: str) -> Format:
+        if name not in self._made:
+            self._made[name] = self._book.add_format(FORMATS[name])
+        return self._made[name]
+
+
+def open_book(buffer: Any, title: str) -> tuple[Workbook, Styles]:
+    """A new workbook that takes text as text, whatever it begins with."""
+    from xlsxwriter import Workbook
+
+    book = Workbook(
+        buffer,
+        {
+            "in_memory": True,
+            "strings_to_formulas": False,
+            "strings_to_urls": False,
+            "strings_to_numbers": False,
+            "nan_inf_to_errors": False,
+        },
+    )
+    book.set_properties({"title": title, "comments": "Made by ingest. Yellow cells may be changed; everything else follows."})
+    book.set_calc_mode("auto")
+    return book, Styles(book)
+
+
+def lay_out(sheet: Worksheet, widths: Sequence[float], heading_row: int | None, rows: int) -> None:
+    """Columns, frozen heading, and a print area in landscape that fits the width of a page."""
+    for column, width in enumerate(widths):
+        sheet.set_column(column, column, width)
+    if heading_row is not None:
+        sheet.freeze_panes(heading_row + 1, 1)
+        sheet.repeat_rows(heading_row)
+    sheet.set_landscape()
+    sheet.set_paper(9)
+    sheet.fit_to_pages(1, 0)
+    sheet.set_margins(left=0.4, right=0.4, top=0.5, bottom=0.6)
+    sheet.set_footer("&L&A&RPage &P of &N")
+    sheet.print_area(0, 0, max(rows - 1, 0), len(widths) - 1)
+    sheet.hide_gridlines(2)
