@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest import __version__
 from ingest.formula import Leaf
 from ingest.report.workbook.calculation import Calculation, InputCell, meaning_of
+from ingest.report.workbook.grid import Entry, Formula, Grid, Item
 from ingest.report.workbook.style import Styles, lay_out, open_book
 from ingest.units import scale_of
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ingest.answer import Answer
     from ingest.estimate import Estimate
 
+SHEETS = ("Read-me", "Inputs", "Calculation", "Results", "Assumptions", "Sources", "Checks")
 INPUT_HEADS = ("Name", "Meaning", "Value", "Unit", "Low", "High", "Allowed from", "to", "From", "Source", "Place and note")
 CALC_HEADS = ("Name", "Meaning", "Value", "Low", "High", "Unit", "Formula in words", "Source")
 RESULT_HEADS = ("Result", "Value", "Unit", "Decimal", "Unit", "Binary", "Unit", "Low", "High")
@@ -37,108 +39,82 @@ class AnswerBook:
         """The workbook as bytes."""
         buffer = io.BytesIO()
         book, styles = open_book(buffer, self.title)
-        sheets = {name: book.add_worksheet(name) for name in ("Read-me", "Inputs", "Calculation", "Results")}
-        sheets |= {name: book.add_worksheet(name) for name in ("Assumptions", "Sources", "Checks")}
-        self._inputs(book, sheets["Inputs"], styles)
-        self._calculation(book, sheets["Calculation"], styles)
-        self._results(sheets["Results"], styles)
-        listed(sheets["Assumptions"], styles, ("Name", "Value", "Unit", "Why"), self._assumptions(), (34, 16, 16, 90))
-        sources = [(item["id"], item["title"], item["where"], item["url"]) for item in self.answer.sources]
-        listed(sheets["Sources"], styles, ("Id", "Title", "Place", "Address"), sources, (26, 60, 60, 50))
-        checks = self._checks(sheets["Checks"], styles)
+        sheets = {name: book.add_worksheet(name) for name in SHEETS}
+        self._inputs(book, Grid(sheets["Inputs"], styles, INPUT_HEADS, (32, 46, 20, 14, 20, 20, 10, 10, 11, 24, 60)))
+        self._calculation(book, Grid(sheets["Calculation"], styles, CALC_HEADS, (34, 50, 20, 20, 20, 15, 60, 40)))
+        self._results(Grid(sheets["Results"], styles, RESULT_HEADS, (36, 22, 14, 12, 10, 12, 10, 20, 20)))
+        assumed = [(item["name"], item["value"], item["unit"], item["why"]) for item in self.answer.assumptions]
+        listed(Grid(sheets["Assumptions"], styles, ("Name", "Value", "Unit", "Why"), (34, 18, 16, 90)), assumed)
+        cited = [(item["id"], item["title"], item["where"], item["url"]) for item in self.answer.sources]
+        listed(Grid(sheets["Sources"], styles, ("Id", "Title", "Place", "Address"), (26, 60, 60, 50)), cited)
+        checks = self._checks(Grid(sheets["Checks"], styles, ("Check", "What is expected", "Result"), (40, 60, 12)))
         self._read_me(sheets["Read-me"], styles, checks)
         book.close()
         return buffer.getvalue()
 
-    def _inputs(self, book: Workbook, sheet: Worksheet, styles: Styles) -> None:
-        heading(sheet, styles, INPUT_HEADS)
-        row = 1
+    def _inputs(self, book: Workbook, grid: Grid) -> None:
         for item in self.cells.inputs:
-            self._input(book, sheet, styles, row, item)
-            row += len(item.value) if item.is_column else 1
-        lay_out(sheet, (32, 44, 18, 14, 16, 16, 12, 12, 10, 24, 60), 0, row)
+            values = list(item.value) if item.is_column else [item.value]
+            first, last = grid.next + 1, grid.next + len(values)
+            area = f"Inputs!$C${first}" + (f":$C${last}" if item.is_column else "")
+            ends = (area, area) if item.is_column else (f"Inputs!$E${first}", f"Inputs!$F${first}")
+            self.places[item.name] = (area, *ends)
+            book.define_name(item.name, f"={area}")
+            for place, value in enumerate(values):
+                grid.row(*self._input(item, value, grid.next + 1) if place == 0 else ("", "", entry(item, value)))
+        grid.close()
 
-    def _input(self, book: Workbook, sheet: Worksheet, styles: Styles, row: int, item: InputCell) -> None:
-        values = list(item.value) if item.is_column else [item.value]
-        last = row + len(values) - 1
-        area = f"Inputs!$C${row + 1}" + (f":$C${last + 1}" if item.is_column else "")
-        ends = (area, area) if item.is_column else (f"Inputs!$E${row + 1}", f"Inputs!$F${row + 1}")
-        self.places[item.name] = (area, *ends)
-        book.define_name(item.name, f"={area}")
-        words(sheet, styles, row, {0: item.name, 1: meaning_of(item.quantity), 3: item.unit})
-        for place, value in enumerate(values):
-            sheet.write_number(row + place, 2, float(value), styles["input"])
-        limits = item.limits
-        sheet.data_validation(row, 2, last, 2, validation(limits))
-        sheet.write_number(row, 6, limits.low, styles["number"])
-        if limits.high < float("inf"):
-            sheet.write_number(row, 7, limits.high, styles["number"])
+    def _input(self, item: InputCell, value: float, row: int) -> Iterator[Item]:
+        """One line: low and high move along with the value that a reader puts in."""
+        yield from (item.name, meaning_of(item.quantity), entry(item, value), item.unit)
+        for end in self.cells.ends[item.name][1:]:
+            ratio = end / value if value and not item.is_column else 1.0
+            yield None if item.is_column else Formula(f"=C{row} * {ratio!r}", float(end))
+        yield from (item.limits.low, item.limits.high if item.limits.high < float("inf") else None)
         given = item.given
-        if not item.is_column:
-            self._spread(sheet, styles, row, item)
         if given is not None:
-            note = "; ".join(filter(None, (given.where, given.note)))
-            words(sheet, styles, row, {8: given.grade or given.origin, 9: given.source, 10: note})
+            yield from (given.grade or given.origin, given.source, "; ".join(filter(None, (given.where, given.note))))
 
-    def _spread(self, sheet: Worksheet, styles: Styles, row: int, item: InputCell) -> None:
-        """Low and high move along with the value that a reader puts in."""
-        for column, end in ((4, item.given.low if item.given else None), (5, item.given.high if item.given else None)):
-            found = item.value if end is None else end
-            ratio = 1.0 if end is None or not item.value else end / item.value
-            sheet.write_formula(row, column, f"=C{row + 1} * {ratio!r}", styles["number"], float(found))
-
-    def _calculation(self, book: Workbook, sheet: Worksheet, styles: Styles) -> None:
-        heading(sheet, styles, CALC_HEADS)
-        for row, item in enumerate(self.cells.formulas, start=1):
-            value, low, high = (f"Calculation!${letter}${row + 1}" for letter in "CDE")
+    def _calculation(self, book: Workbook, grid: Grid) -> None:
+        for item in self.cells.formulas:
+            value, low, high = (f"Calculation!${letter}${grid.next + 1}" for letter in "CDE")
             self.places[item.name] = (value, low, high)
             book.define_name(item.name, f"={value}")
-            formula = item.step.formula
-            assert formula is not None
-            cited = "" if formula.source == "definition" else f"{formula.source}, {formula.where}".removesuffix(", ")
-            words(sheet, styles, row, {0: item.name, 1: meaning_of(item.quantity), 5: item.unit, 6: item.words, 7: cited})
             ends = self.cells.ends[item.name]
-            sheet.write_formula(row, 2, item.written(), styles["number"], float(ends[0]))
-            for side in (1, 2):
-                at_end = item.written(lambda name, side=side: self.places[name][side])  # type: ignore[misc]
-                sheet.write_formula(row, 2 + side, at_end, styles["number"], float(ends[side]))
-        lay_out(sheet, (34, 50, 18, 18, 18, 14, 60, 40), 0, len(self.cells.formulas) + 1)
+            live = [Formula(item.written(), float(ends[0]))]
+            live += [Formula(item.written(self._at(side)), float(ends[side])) for side in (1, 2)]
+            grid.row(item.name, meaning_of(item.quantity), *live, item.unit, item.words, item.cited)
+        grid.close()
 
-    def _results(self, sheet: Worksheet, styles: Styles) -> None:
-        heading(sheet, styles, RESULT_HEADS)
-        for row, (name, quantity) in enumerate(self.answer.results.items(), start=1):
-            place = self.results[name]
+    def _at(self, side: int) -> Callable[[str], str]:
+        """Where a quantity's low or high end stands."""
+        return lambda name: self.places[name][side]
+
+    def _results(self, grid: Grid) -> None:
+        for name, quantity in self.answer.results.items():
+            place, row = self.results[name], grid.next + 1
             ends = self.cells.ends[place]
-            words(sheet, styles, row, {0: name.replace("_", " "), 2: quantity.unit})
-            sheet.write_formula(row, 1, f"={place}", styles["strong"], float(quantity.value))
-            for column, binary in ((3, False), (5, True)):
+            scaled: list[Item] = []
+            for binary in (False, True):
                 factor, unit = scale_of(quantity.value, quantity.unit, binary)
-                if factor:
-                    sheet.write_formula(row, column, f"=B{row + 1} / {factor}", styles["number"], quantity.value / factor)
-                    words(sheet, styles, row, {column + 1: unit})
+                scaled += [Formula(f"=B{row} / {factor}", quantity.value / factor), unit] if factor else ["", ""]
+            spread: list[Item] = []
             if ends[1] != ends[2]:
                 cells = ", ".join(self.places[place])
-                sheet.write_formula(row, 7, f"=MIN({cells})", styles["number"], float(min(ends)))
-                sheet.write_formula(row, 8, f"=MAX({cells})", styles["number"], float(max(ends)))
-        lay_out(sheet, (36, 22, 14, 12, 10, 12, 10, 18, 18), 0, len(self.answer.results) + 1)
+                spread = [Formula(f"=MIN({cells})", float(min(ends))), Formula(f"=MAX({cells})", float(max(ends)))]
+            live = Formula(f"={place}", float(quantity.value), "strong")
+            grid.row(name.replace("_", " "), live, quantity.unit, *scaled, *spread)
+        grid.close()
 
-    def _assumptions(self) -> list[tuple[Any, ...]]:
-        return [(item["name"], item["value"], item["unit"], item["why"]) for item in self.answer.assumptions]
-
-    def _checks(self, sheet: Worksheet, styles: Styles) -> int:
+    def _checks(self, grid: Grid) -> int:
         """One line per input and result: within its range, a number; returns how many there are."""
-        heading(sheet, styles, ("Check", "What is expected", "Result"))
         checks = [(item.name, *range_check(item)) for item in self.cells.inputs]
-        checks += [
-            (place, "a number, not below zero", f'=IF(ISNUMBER({place}), IF({place} >= 0, "ok", "fails"), "fails")')
-            for place in dict.fromkeys(self.results.values())
-        ]
-        for row, (name, expected, formula) in enumerate(checks, start=1):
-            words(sheet, styles, row, {0: name, 1: expected})
-            sheet.write_formula(row, 2, formula, styles["good"], "ok")
-        area = (1, 2, len(checks), 2)
-        sheet.conditional_format(*area, {"type": "cell", "criteria": "!=", "value": '"ok"', "format": styles["bad"]})
-        lay_out(sheet, (40, 60, 12), 0, len(checks) + 1)
+        checks += [(place, *number_check(place)) for place in dict.fromkeys(self.results.values())]
+        for name, expected, formula in checks:
+            grid.row(name, expected, Formula(formula, "ok", "good"))
+        failing = {"type": "cell", "criteria": "!=", "value": '"ok"', "format": grid.styles["bad"]}
+        grid.sheet.conditional_format(1, 2, len(checks), 2, failing)
+        grid.close()
         return len(checks)
 
     def _read_me(self, sheet: Worksheet, styles: Styles, checks: int) -> None:
@@ -161,30 +137,16 @@ class AnswerBook:
         lay_out(sheet, (110,), None, row + 1)
 
 
-def heading(sheet: Worksheet, styles: Styles, heads: Sequence[str]) -> None:
-    """The first row."""
-    for column, head in enumerate(heads):
-        sheet.write_string(0, column, head, styles["heading"])
-
-
-def words(sheet: Worksheet, styles: Styles, row: int, cells: Mapping[int, str]) -> None:
-    """Text in some columns of a row; text stays text, whatever it begins with."""
-    for column, text in cells.items():
-        sheet.write_string(row, column, text, styles["text"])
-
-
-def listed(
-    sheet: Worksheet, styles: Styles, heads: Sequence[str], rows: Sequence[Sequence[Any]], widths: Sequence[float]
-) -> None:
+def listed(grid: Grid, rows: Sequence[Sequence[Any]]) -> None:
     """A plain table."""
-    heading(sheet, styles, heads)
-    for row, cells in enumerate(rows, start=1):
-        for column, item in enumerate(cells):
-            if isinstance(item, (int, float)):
-                sheet.write_number(row, column, item, styles["number"])
-            else:
-                sheet.write_string(row, column, str(item), styles["text"])
-    lay_out(sheet, widths, 0, len(rows) + 1)
+    for row in rows:
+        grid.row(*(item if isinstance(item, (int, float)) else str(item) for item in row))
+    grid.close()
+
+
+def entry(item: InputCell, value: float) -> Entry:
+    """The editable cell of an input."""
+    return Entry(value, validation(item.limits))
 
 
 def validation(limits: Leaf) -> dict[str, Any]:
@@ -213,3 +175,8 @@ def range_check(item: InputCell) -> tuple[str, str]:
     enough = f"{low} = {len(item.value) if item.is_column else 1}"
     bounded = f', COUNTIF({item.name}, ">{limits.high!r}") = 0' if limits.high < float("inf") else ""
     return range_words(limits), f'=IF(AND({enough}{bounded}), "ok", "fails")'
+
+
+def number_check(place: str) -> tuple[str, str]:
+    """What is expected of a result, and the formula that tests it."""
+    return "a number, not below zero", f'=IF(ISNUMBER({place}), IF({place} >= 0, "ok", "fails"), "fails")'

@@ -55,6 +55,12 @@ class FormulaCell(NamedTuple):
         assert self.step.formula is not None
         return prose(self.step.formula.tree())
 
+    @property
+    def cited(self) -> str:
+        """Source and place of the formula; nothing where it is a definition."""
+        made = self.step.formula
+        return "" if made is None or made.source == "definition" else f"{made.source}, {made.where}".removesuffix(", ")
+
     def written(self, place: Callable[[str], str] = str) -> str:
         """The formula of the cell; `place` maps cell names to what stands in the formula."""
         assert self.step.formula is not None
