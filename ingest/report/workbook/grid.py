@@ -66,13 +66,13 @@ class Grid:
 
     def _cell(self, row: int, column: int, item: Item, text: str) -> None:
         if isinstance(item, Formula):
-            self.sheet.write_formula(row, column, item.written, self.styles[item.style], item.value)
+            self.sheet.write_formula(row, column, item.written, self.styles[style_for(item.value, item.style)], item.value)
         elif isinstance(item, Entry):
             self._entry(row, column, item)
         elif isinstance(item, str):
             self.sheet.write_string(row, column, item, self.styles[text])
         elif item is not None:
-            self.sheet.write_number(row, column, float(item), self.styles["number"])
+            self.sheet.write_number(row, column, float(item), self.styles[style_for(item, "number")])
 
     def _entry(self, row: int, column: int, item: Entry) -> None:
         if isinstance(item.value, str):
@@ -88,6 +88,15 @@ class Grid:
         lines = max((lines_of(item, width) for item, width in zip(items, self.widths, strict=False)), default=1)
         if lines > 1:
             self.sheet.set_row(row, LINE * min(lines, MOST_LINES))
+
+
+def style_for(value: Any, style: str) -> str:
+    """A number too small for its column is shown as a power of ten.
+
+    >>> style_for(1e-8, "number"), style_for(0.5, "number"), style_for("ok", "good")
+    ('tiny', 'number', 'good')
+    """
+    return "tiny" if style == "number" and 0 < abs(value) < 1e-4 else style
 
 
 def lines_of(item: Item, width: float) -> int:
