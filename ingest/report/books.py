@@ -9,6 +9,7 @@ from ingest.errors import IngestError
 if TYPE_CHECKING:
     from ingest.answer import Answer
     from ingest.estimate import Estimate
+    from ingest.sweeping import Sweep
 
 
 def answer_book(answer: Estimate | Answer, title: str) -> bytes:
@@ -21,6 +22,19 @@ def answer_book(answer: Estimate | Answer, title: str) -> bytes:
     from ingest.report.workbook.answer_book import AnswerBook
 
     return AnswerBook(answer, title).content()
+
+
+def sweep_book(sweep: Sweep) -> bytes:
+    """The table of a sweep as a workbook.
+
+    Raises:
+        UsageError: more scenarios than a sheet has rows.
+        IngestError: the library that writes workbooks is not installed.
+    """
+    check_writer()
+    from ingest.report.workbook.sweep_book import content
+
+    return content(sweep)
 
 
 def check_writer() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ingest.report.charts.chart import DARK, HEIGHT, LIGHT, SIGNAL, WIDTH, Chart, made, scaled

@@ -45,14 +45,15 @@ class Styles:
         return self._made[name]
 
 
-def open_book(buffer: Any, title: str) -> tuple[Workbook, Styles]:
-    """A new workbook that takes text as text, whatever it begins with."""
+def open_book(buffer: Any, title: str, by_row: bool = False) -> tuple[Workbook, Styles]:
+    """A new workbook that takes text as text, whatever it begins with; `by_row` keeps one row in memory at a time."""
     from xlsxwriter import Workbook
 
     book = Workbook(
         buffer,
         {
-            "in_memory": True,
+            "in_memory": not by_row,
+            "constant_memory": by_row,
             "strings_to_formulas": False,
             "strings_to_urls": False,
             "strings_to_numbers": False,
