@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from ingest import __version__
-from ingest.formula import Leaf
 from ingest.report.workbook.calculation import Calculation, InputCell, meaning_of
-from ingest.report.workbook.grid import Entry, Formula, Grid, Item
+from ingest.report.workbook.grid import Entry, Formula, Grid, Item, listed
+from ingest.report.workbook.rules import number_check, range_check, validation
 from ingest.report.workbook.style import Styles, lay_out, open_book
 from ingest.units import scale_of
 
@@ -61,12 +61,14 @@ class AnswerBook:
             self.places[item.name] = (area, *ends)
             book.define_name(item.name, f"={area}")
             for place, value in enumerate(values):
-                grid.row(*self._input(item, value, grid.next + 1) if place == 0 else ("", "", entry(item, value)))
+                grid.row(
+                    *self._input(item, value, grid.next + 1) if place == 0 else ("", "", Entry(value, validation(item.limits)))
+                )
         grid.close()
 
     def _input(self, item: InputCell, value: float, row: int) -> Iterator[Item]:
         """One line: low and high move along with the value that a reader puts in."""
-        yield from (item.name, meaning_of(item.quantity), entry(item, value), item.unit)
+        yield from (item.name, meaning_of(item.quantity), Entry(value, validation(item.limits)), item.unit)
         for end in self.cells.ends[item.name][1:]:
             ratio = end / value if value and not item.is_column else 1.0
             yield None if item.is_column else Formula(f"=C{row} * {ratio!r}", float(end))
@@ -108,7 +110,10 @@ class AnswerBook:
 
     def _checks(self, grid: Grid) -> int:
         """One line per input and result: within its range, a number; returns how many there are."""
-        checks = [(item.name, *range_check(item)) for item in self.cells.inputs]
+        checks = [
+            (item.name, *range_check(item.name, item.limits, len(item.value) if item.is_column else 1))
+            for item in self.cells.inputs
+        ]
         checks += [(place, *number_check(place)) for place in dict.fromkeys(self.results.values())]
         for name, expected, formula in checks:
             grid.row(name, expected, Formula(formula, "ok", "good"))
@@ -135,48 +140,3 @@ class AnswerBook:
         failing = {"type": "text", "criteria": "begins with", "value": "A check fails", "format": styles["bad"]}
         sheet.conditional_format(row, 0, row, 0, failing)
         lay_out(sheet, (110,), None, row + 1)
-
-
-def listed(grid: Grid, rows: Sequence[Sequence[Any]]) -> None:
-    """A plain table."""
-    for row in rows:
-        grid.row(*(item if isinstance(item, (int, float)) else str(item) for item in row))
-    grid.close()
-
-
-def entry(item: InputCell, value: float) -> Entry:
-    """The editable cell of an input."""
-    return Entry(value, validation(item.limits))
-
-
-def validation(limits: Leaf) -> dict[str, Any]:
-    """What a cell accepts; a message names the range."""
-    kind = "integer" if limits.whole else "decimal"
-    top = min(limits.high, 2**31 - 1 if limits.whole else 1e300)
-    message = {"error_title": limits.name[:32], "error_message": range_words(limits)[:255]}
-    if limits.above and not limits.whole:
-        # A spreadsheet's own test knows no open end: the smallest number of a double stands for "above".
-        return {"validate": kind, "criteria": "between", "minimum": limits.low or 1e-300, "maximum": top, **message}
-    low = limits.low + (1 if limits.above else 0)
-    return {"validate": kind, "criteria": "between", "minimum": low, "maximum": top, **message}
-
-
-def range_words(limits: Leaf) -> str:
-    """The allowed range in words."""
-    kind = "a whole number" if limits.whole else "a number"
-    end = f" up to {limits.high:g}" if limits.high < float("inf") else ""
-    return f"{kind} {'above' if limits.above else 'from'} {limits.low:g}{end}"
-
-
-def range_check(item: InputCell) -> tuple[str, str]:
-    """What is expected of an input, and the formula that tests every cell of it."""
-    limits = item.limits
-    low = f'COUNTIF({item.name}, "{">" if limits.above else ">="}{limits.low!r}")'
-    enough = f"{low} = {len(item.value) if item.is_column else 1}"
-    bounded = f', COUNTIF({item.name}, ">{limits.high!r}") = 0' if limits.high < float("inf") else ""
-    return range_words(limits), f'=IF(AND({enough}{bounded}), "ok", "fails")'
-
-
-def number_check(place: str) -> tuple[str, str]:
-    """What is expected of a result, and the formula that tests it."""
-    return "a number, not below zero", f'=IF(ISNUMBER({place}), IF({place} >= 0, "ok", "fails"), "fails")'

@@ -109,3 +109,10 @@ def lines_of(item: Item, width: float) -> int:
     if not isinstance(shown, str):
         return 1
     return sum(max(1, math.ceil(len(part) * 1.1 / width)) for part in shown.split("\n"))
+
+
+def listed(grid: Grid, rows: Sequence[Sequence[Any]]) -> None:
+    """A plain table."""
+    for row in rows:
+        grid.row(*(item if isinstance(item, (int, float)) else str(item) for item in row))
+    grid.close()
