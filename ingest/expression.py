@@ -230,7 +230,7 @@ PROSE = Notation(
 #: A spreadsheet cell: functions that every office suite since Excel 2010 knows.
 CELL = Notation(
     operators={"**": "^"},
-    functions={"minimum": "MIN", "maximum": "MAX", "ceil": "ROUNDUP", "where": "IF", "total": "SUM"},
+    functions={"minimum": "MIN", "maximum": "MAX", "ceil": "ROUNDUP", "where": "IF", "total": "SUM", "largest": "MAX"},
     number=lambda value: f"{value:g}" if value == float(f"{value:g}") else repr(value),
     extra={"ceil": ("0",)},
 )

@@ -1,0 +1,200 @@
+"""The workbook of a site: every quantity a live formula down to the editable inputs, requirements and forms on top."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ingest import __version__
+from ingest.formula import Step, unit_of
+from ingest.report.workbook.calculation import meaning_of
+from ingest.report.workbook.grid import Entry, Formula, Grid, Item, listed
+from ingest.report.workbook.rules import range_check, validation
+from ingest.report.workbook.site_cells import SiteCells, limits_of, size_of, values_of, words_of
+from ingest.report.workbook.site_forms import acceptance, capacity_chart, demand_chart, requirements, response, results
+from ingest.report.workbook.style import open_book
+from ingest.site.tables import NEEDED, TABLES
+
+if TYPE_CHECKING:
+    from xlsxwriter import Workbook
+
+    from ingest.site.plans import Plan
+    from ingest.site.sheet import Row
+
+#: sheet -> table of the plan
+TABLE_SHEETS = {
+    "Workloads": "jobs",
+    "Clusters": "clusters",
+    "Data sets": "datasets",
+    "Capacity by year": "capacity",
+    "Checkpoints": "checkpoints",
+    "Metadata": "metadata",
+    "Placement": "placement",
+}
+ORDER = (
+    "Read-me", "Inputs", "Workloads", "Clusters", "Data sets", "Capacity by year", "Checkpoints", "Metadata", "Placement",
+    "Calculation", "Columns", "Results", "Requirements", "Sensitivity", "Vendor response", "Acceptance", "Assumptions",
+    "Sources", "Checks",
+)  # fmt: skip
+
+
+class SiteBook:
+    """Writes the sheets of a plan."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.tables = {sheet: shown_rows(plan, table) for sheet, table in TABLE_SHEETS.items()}
+        shown = [step for rows in self.tables.values() for _, steps in rows for step in steps if step is not None]
+        self.cells = SiteCells.of(plan, shown)
+
+    def content(self) -> bytes:
+        """The workbook as bytes."""
+        buffer = io.BytesIO()
+        book, styles = open_book(buffer, self.title)
+        absent = {sheet for sheet, rows in self.tables.items() if not rows}
+        sheets = {name: book.add_worksheet(name) for name in ORDER if name not in absent}
+
+        def grid(name: str, heads: tuple[str, ...], widths: tuple[float, ...]) -> Grid:
+            return Grid(sheets[name], styles, heads, widths)
+
+        self._inputs(book, grid)
+        self._calculation(grid)
+        self._columns(grid)
+        for name in self.tables.keys() - absent:
+            self._table(name, grid)
+        lines = requirements(self, grid)
+        shown = results(self, book, grid, lines)
+        demand_chart(self, book, sheets["Results"], shown)
+        capacity_chart(self, book, sheets["Results"], shown)
+        self._sensitivity(grid)
+        response(self, grid, lines)
+        acceptance(self, grid, lines)
+        assumed = [(one["name"], one["value"], one["unit"], one["why"]) for one in self.plan.assumptions]
+        listed(grid("Assumptions", ("Name", "Value", "Unit", "Why"), (34, 18, 16, 90)), assumed)
+        cited = [(one["id"], one["title"], one["where"], one.get("url", "")) for one in self.plan.sources]
+        listed(grid("Sources", ("Id", "Title", "Place", "Address"), (26, 60, 60, 50)), cited)
+        checks = self._checks(grid)
+        self._read_me(grid, checks)
+        sheets["Read-me"].activate()
+        book.close()
+        return buffer.getvalue()
+
+    @property
+    def title(self) -> str:
+        """Of the workbook."""
+        return f"Storage requirements of {self.plan.site.name}"
+
+    def _inputs(self, book: Workbook, grid: Callable[..., Grid]) -> None:
+        heads = ("Belongs to", "Quantity", "Meaning", "Value", "Unit", "Low", "High", "Allowed", "From", "Key in the site file",
+                 "Source", "Place and note", "Cell name")  # fmt: skip
+        sheet = grid("Inputs", heads, (20, 34, 46, 20, 14, 16, 16, 22, 11, 32, 22, 50, 34))
+        for step in self.cells.inputs:
+            name = self.cells.name(step)
+            book.define_name(name, f"={self.cells.place(step)}")
+            rule = validation(limits_of(step))
+            first, *rest = [Entry(value, rule) for value in values_of(step)] or [None]
+            sheet.row(*self._input(step, first, name))
+            for value in rest:
+                sheet.row("", "", "", value)
+        sheet.close()
+
+    def _input(self, step: Step, value: Item, name: str) -> list[Item]:
+        item = self.cells.given.get(id(step))
+        allowed = validation(limits_of(step))["error_message"]
+        head: list[Item] = [self.cells.owner(step), step.name, meaning_of(step.name), value, unit_of(step.name)]
+        if item is None:
+            return [*head, None, None, allowed, "definition", "", "", "", name]
+        key = item.where if item.origin == "user" else ""
+        note = "; ".join(filter(None, ("" if key else item.where, item.note)))
+        return [*head, item.low, item.high, allowed, item.grade or item.origin, key, item.source, note, name]
+
+    def _calculation(self, grid: Callable[..., Grid]) -> None:
+        heads = ("Belongs to", "Quantity", "Meaning", "Value", "Unit", "Formula in words", "Source")
+        sheet = grid("Calculation", heads, (20, 34, 50, 20, 14, 60, 40))
+        for step in self.cells.formulas:
+            made = step.formula
+            assert made is not None
+            cited = "" if made.source == "definition" else f"{made.source}, {made.where}".removesuffix(", ")
+            live = Formula(self.cells.formula(step), float(step.value))
+            sheet.row(self.cells.owner(step), step.name, meaning_of(step.name), live, unit_of(step.name), words_of(step), cited)
+        sheet.close()
+
+    def _columns(self, grid: Callable[..., Grid]) -> None:
+        """Entries that are added up or compared, each column in one piece."""
+        sheet = grid("Columns", ("Column", "Entry of", "Quantity", "Value", "Unit"), (40, 24, 34, 20, 14))
+        for step in self.cells.columns:
+            for part in step.inputs:
+                live = Formula(f"={self.cells.place(part)}", float(part.value))
+                sheet.row(step.name, self.cells.owner(part), part.name, live, unit_of(part.name))
+        sheet.close()
+
+    def _table(self, name: str, grid: Callable[..., Grid]) -> None:
+        rows, (_, quantities) = self.tables[name], TABLES[TABLE_SHEETS[name]]
+        words = list(dict.fromkeys(word for row, _ in rows for word in row.words))
+        units = [f"{quantity.replace('_', ' ')} ({unit_of(quantity)})" for quantity in quantities]
+        heads = ("Name", *words, *units)
+        sheet = grid(name, heads, (24, *(16,) * len(words), *(21,) * len(units)))
+        for row, steps in rows:
+            live = (None if step is None else Formula(f"={self.cells.place(step)}", float(step.value)) for step in steps)
+            sheet.row(row.name, *(str(row.words.get(word, "")) for word in words), *live)
+        sheet.close()
+
+    def _sensitivity(self, grid: Callable[..., Grid]) -> None:
+        """What one input at a time does to a requirement, at the inputs with which the workbook was made."""
+        heads = ("Requirement", "Input", "At its low end", "At its high end", "Unit", "Swing")
+        sheet = grid("Sensitivity", heads, (18, 60, 22, 22, 14, 22))
+        for one in self.plan.tornado():
+            row = sheet.next + 1
+            swing = Formula(f"=ABS(D{row} - C{row})", abs(one["high"] - one["low"]))
+            sheet.row(one["requirement"], one["input"], one["low"], one["high"], one["unit"], swing)
+        sheet.close()
+
+    def _checks(self, grid: Callable[..., Grid]) -> int:
+        sheet = grid("Checks", ("Check", "What is expected", "Result"), (60, 60, 12))
+        for step in self.cells.inputs:
+            expected, written = range_check(self.cells.place(step), limits_of(step), size_of(step))
+            sheet.row(f"{self.cells.owner(step)} {step.name}".strip(), expected, Formula(written, "ok", "good"))
+        for name, step in self.plan.steps.items():
+            place = self.cells.place(step)
+            written = f'=IF(ISNUMBER({place}), IF({place} >= 0, "ok", "fails"), "fails")'
+            sheet.row(name, "a number, not below zero", Formula(written, "ok", "good"))
+        count = sheet.next - 1
+        failing = {"type": "cell", "criteria": "!=", "value": '"ok"', "format": sheet.styles["bad"]}
+        sheet.sheet.conditional_format(1, 2, count, 2, failing)
+        sheet.close()
+        return count
+
+    def _read_me(self, grid: Callable[..., Grid], checks: int) -> None:
+        plan = self.plan
+        sheet = grid("Read-me", (self.title,), (120,))
+        for line in (
+            "Yellow cells on the sheet Inputs may be changed; every other number follows from them, by formulas that can be read.",
+            "Workloads, Data sets, Capacity by year, Checkpoints and Metadata show cells of Calculation; Columns gathers what is added up.",
+            "Requirements, Vendor response and Acceptance carry the same ids as the document.",
+            "Values are in base units (B, s, and things counted); Results shows decimal and binary units beside them.",
+            "Low and high of the requirements and the sheet Sensitivity are draws made with the inputs as delivered: they do not follow a change.",
+            f"Made by ingest {__version__}; catalogs {plan.catalog.content_hash()}; site file {plan.input_hash}.",
+            f"{len(plan.assumptions)} values are assumed: see the sheet Assumptions.",
+            *(f"Warning: {line}" for line in plan.warnings),
+            *(f"No requirement {name}: {why}" for name, why in plan.missing.items()),
+        ):
+            sheet.row(line)
+        area = f"Checks!$C$2:$C${checks + 1}"
+        passing = f"All {checks} checks pass."
+        written = f'=IF(COUNTIF({area}, "ok") = {checks}, "{passing}", "A check fails: see the sheet Checks.")'
+        row = sheet.next
+        sheet.row(Formula(written, passing, "good"))
+        failing = {"type": "text", "criteria": "begins with", "value": "A check fails", "format": sheet.styles["bad"]}
+        sheet.sheet.conditional_format(row, 0, row, 0, failing)
+        sheet.close()
+
+
+def shown_rows(plan: Plan, table: str) -> list[tuple[Row, list[Step | None]]]:
+    """The rows of a table and the steps of its columns."""
+    whose, quantities = TABLES[table]
+    needed = NEEDED.get(table)
+    rows = [row for row in plan.rows[whose] if needed is None or row.step(needed) is not None]
+    return [(row, [row.step(quantity) for quantity in quantities]) for row in rows]
+
+
