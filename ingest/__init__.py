@@ -17,13 +17,21 @@ if TYPE_CHECKING:
     from ingest import catalog
     from ingest.api import bw, explain, sweep, validate
     from ingest.checkpointing import checkpoint
+    from ingest.footprinting import dataset
     from ingest.holding import memory
     from ingest.modelling import model
+    from ingest.site.planning import plan
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "bw", "catalog", "checkpoint", "explain", "memory", "model", "sweep", "validate"]
+__all__ = ["__version__", "bw", "catalog", "checkpoint", "dataset", "explain", "memory", "model", "plan", "sweep", "validate"]
 #: functions that live outside `ingest.api`, so that each command imports only what it needs
-_PLACES = {"checkpoint": "ingest.checkpointing", "memory": "ingest.holding", "model": "ingest.modelling"}
+_PLACES = {
+    "checkpoint": "ingest.checkpointing",
+    "dataset": "ingest.footprinting",
+    "memory": "ingest.holding",
+    "model": "ingest.modelling",
+    "plan": "ingest.site.planning",
+}
 
 
 def __getattr__(name: str) -> Any:

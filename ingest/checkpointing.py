@@ -92,7 +92,7 @@ def checkpoint(
     tier_capacity: Written | None = None,
     gpu: str | None = None,
     set: Mapping[str, Written] | Sequence[str] | None = None,
-    catalogs: Sequence[str | Path] = (),
+    catalogs: Sequence[str | Path] | Catalog = (),
 ) -> Answer:
     """What one checkpoint is, and what storage must do with it.
 
@@ -121,7 +121,7 @@ def checkpoint(
         tier_capacity: of the tier that takes the checkpoints, for its endurance.
         gpu: id or YAML file, for its host link.
         set: any quantity by name.
-        catalogs: folders with entries of your own.
+        catalogs: folders with entries of your own, or a catalog that has been opened.
 
     >>> checkpoint("llama3-405b", gpus=16384, mode="async", interval="15 min").results["checkpoint_write_bandwidth"].display
     '6.313 GB/s (5.88 GiB/s)'
@@ -131,7 +131,8 @@ def checkpoint(
         IngestError: a missing fact, and what to supply.
     """
     asked = dict(locals())
-    catalog, settings = Catalog(catalogs), settings_of(set)
+    catalog = catalogs if isinstance(catalogs, Catalog) else Catalog(catalogs)
+    settings = settings_of(set)
     for option, choices in (("mode", MODES), ("readers", READERS)):
         _among(option, asked[option], choices)
     options = _quantities(asked)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
 
@@ -193,6 +194,23 @@ def total(column: Num) -> Num:
         return column
 
 
+def largest(column: Num) -> Num:
+    """The largest entry of a column, 0 for an empty one; a single number is its own largest.
+
+    >>> largest([1, 3, 2]), largest([]), largest(7)
+    (3, 0, 7)
+    """
+    if isinstance(column, Expression):
+        return Call("largest", (column,))
+    if getattr(column, "ndim", 0):
+        return column.max()
+    try:
+        entries = iter(column)
+    except TypeError:
+        return column
+    return reduce(maximum, entries, 0)
+
+
 def record(function: Callable[..., Num], names: Iterable[str]) -> Expression:
     """Run a formula on symbols and return its tree.
 
@@ -223,7 +241,7 @@ class Notation(NamedTuple):
 
 PROSE = Notation(
     operators={"*": "×", "/": "÷", "**": "^", "-": "−", "<=": "≤", ">=": "≥"},
-    functions={"minimum": "min", "maximum": "max", "ceil": "round up", "where": "if", "total": "sum of"},
+    functions={"minimum": "min", "maximum": "max", "ceil": "round up", "where": "if", "total": "sum of", "largest": "largest of"},
     number=lambda value: f"{value:,}",
 )
 

@@ -21,6 +21,7 @@ FUNCTIONS = {
     "maximum": max,
     "ceil": math.ceil,
     "where": lambda condition, yes, no: yes if condition else no,
+    "largest": lambda column: max(column, default=0) if hasattr(column, "__iter__") else column,
     "total": lambda column: sum(column) if hasattr(column, "__iter__") else column,
 }
 

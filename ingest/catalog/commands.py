@@ -114,7 +114,7 @@ def kind_of(word: str) -> type[Entry]:
     Raises:
         UsageError: no such kind.
     """
-    plurals = {"family": "families"}
+    plurals = {"family": "families", "corpus": "corpora"}
     for name in (word.lower(), word.lower() + "s", plurals.get(word.lower(), "")):
         if name in KINDS:
             return KINDS[name]

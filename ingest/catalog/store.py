@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar, cast
 
+from ingest.catalog import data_records  # noqa: F401  registers the kinds of data
 from ingest.catalog.reading import line_of, read_yaml
 from ingest.catalog.records import KINDS, Entry, Rate, Source
 from ingest.catalog.schema import Reader, read_rates, read_sources
@@ -97,7 +98,7 @@ class Catalog:
                 if candidate and path.is_file():
                     return path
         known = [*self.ids(kind), *self.aliases.get(kind, {})]
-        singular = kind.removesuffix("s") if kind != "families" else "family"
+        singular = {"families": "family", "corpora": "corpus"}.get(kind, kind.removesuffix("s"))
         hint = nearest(name, known) or f"; `ingest catalog list {kind}` lists them"
         raise UsageError(f"unknown {singular} '{name}', expected an id from the catalogs or a YAML file{hint}")
 

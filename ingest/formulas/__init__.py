@@ -1,5 +1,31 @@
 """PHYSICS: pure one-expression functions. Importing this package registers them all."""
 
-from ingest.formulas import bandwidth, checkpoint, interval, memory, quantities, throughput, transformer
+from ingest.formulas import (
+    bandwidth,
+    checkpoint,
+    containers,
+    corpus,
+    dataset,
+    interval,
+    memory,
+    quantities,
+    site,
+    site_totals,
+    throughput,
+    transformer,
+)
 
-__all__ = ["bandwidth", "checkpoint", "interval", "memory", "quantities", "throughput", "transformer"]
+__all__ = [
+    "bandwidth",
+    "checkpoint",
+    "containers",
+    "corpus",
+    "dataset",
+    "interval",
+    "memory",
+    "quantities",
+    "site",
+    "site_totals",
+    "throughput",
+    "transformer",
+]

@@ -18,7 +18,6 @@ leaf("training_tokens", "token", "Tokens seen in the whole training.")
 
 leaf("elements_per_sample", "1/sample", "Numbers in the decoded tensor of one sample.")
 leaf("bytes_per_element", "B", "Width of one number of the tensor.")
-leaf("dataset_bytes", "B", "Stored bytes of the whole data set.")
 
 # A benchmark whose accelerators are emulated
 leaf("samples_per_step", "sample/GPU", "Batch size of one accelerator.", whole=True)

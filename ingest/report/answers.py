@@ -19,14 +19,23 @@ TITLES = {
     "tiers": "Tiers",
     "stages": "Model states, by ZeRO stage",
     "weights": "Weights",
+    "footprint": "Stages, and what is kept of them",
     "attention": "Attention",
 }
 #: quantities that people read as a share
-SHARES = ("share_active", "checkpoint_stall_fraction", "synchronous_waste", "asynchronous_waste", "restart_waste", "waste")
+SHARES = (
+    "share_active",
+    "checkpoint_stall_fraction",
+    "synchronous_waste",
+    "asynchronous_waste",
+    "restart_waste",
+    "waste",
+    "dataset_overhead_share",
+)
 #: columns that CSV and JSON carry in full and a page leaves to the sources
 HIDDEN = ("source", "where", "assumed")
 #: columns of tables that are no quantities of their own
-UNITS = {"bytes_each": "B", "bytes_per_node": "B", "count": "file"}
+UNITS = {"bytes_each": "B", "bytes_per_node": "B", "count": "file", "stage_bytes": "B", "kept_bytes": "B"}
 
 
 def answer_page(answer: Answer) -> Page:

@@ -1,0 +1,74 @@
+"""`ingest dataset`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ingest.cli.answers import show_answer
+from ingest.cli.options import catalog_option, stacked
+from ingest.errors import UsageError
+from ingest.footprinting import dataset
+from ingest.report.output import FORMATS
+
+OPTIONS = [
+    click.option("--tokens", metavar="N", help="Tokens, each counted once, such as 15T."),
+    click.option("--bytes-per-token", metavar="N|FILE", help="Bytes of text per token, or the JSON file of `ingest measure`."),
+    click.option("--documents", metavar="N", help="Documents. [default: 600 tokens each]"),
+    click.option("--samples", metavar="N", help="Samples, of a data set that is no text."),
+    click.option("--sample-bytes", metavar="SIZE", help="Bytes of one sample as it is encoded."),
+    click.option("--raw-bytes", metavar="SIZE", help="Raw input of the pipeline, instead of tokens."),
+    click.option("--corpus", metavar="ID", help="A known corpus, or a YAML file; `ingest catalog list corpora`."),
+    click.option("--pipeline", metavar="ID", help="What made the clean text; `ingest catalog list pipelines`."),
+    click.option(
+        "--format",
+        "words",
+        multiple=True,
+        metavar="ID",
+        help="Of the data set: megatron, mds, parquet, … [default: megatron, file-per-sample]; "
+        "and of the output: table, json, csv, markdown. Repeatable.",
+    ),
+    click.option("--holds", metavar="WHAT", help="tokens, text or samples, where the format can hold several."),
+    click.option("--sizes", default="varied", metavar="HOW", help="Of samples: varied or equal. [default: varied]"),
+    click.option("--vocabulary", metavar="N", help="Token ids; up to 65,536 take 2 B each. [default: 128,256]"),
+    click.option("--sequence-length", metavar="N", help="Tokens of a packed sequence."),
+    click.option("--shard-size", metavar="SIZE", help="At which a shard is closed. [default: 1 GB]"),
+    click.option("--copies", metavar="N", help="Copies of what is trained on, or raw=1,clean=1,dataset=3. [default: 1]"),
+    click.option("--epochs", metavar="N", help="Passes over the data set. [default: 1]"),
+    click.option("--set", multiple=True, metavar="NAME=VALUE", help="Give any quantity a value; repeatable."),
+    click.option("--explain", metavar="NAME", help="Show how one quantity came about instead."),
+    click.option("-o", "--output", metavar="FILE", help="Write to a file; its suffix chooses the format of the output."),
+    catalog_option,
+]
+
+
+@click.command("dataset")
+@stacked(OPTIONS)
+def command(words: tuple[str, ...], output: str | None, explain: str | None, **options: Any) -> None:
+    """What a data set takes on storage, from raw input to the copies that are trained on, with its files and inodes.
+
+    \b
+    ingest dataset --tokens 15T --bytes-per-token 4 --copies 2
+    ingest dataset --corpus fineweb --pipeline fineweb --format parquet-zstd
+    ingest dataset --samples 1281167 --sample-bytes 114660 --format webdataset --format json
+    """
+    container, form = apart(words)
+    show_answer(dataset(format=container, **options), explain, form, output)
+
+
+def apart(words: tuple[str, ...]) -> tuple[str | None, str | None]:
+    """The format of the data set and that of the output; both are public as `--format`, and no word is both.
+
+    >>> apart(("parquet", "json")), apart(())
+    (('parquet', 'json'), (None, None))
+
+    Raises:
+        UsageError: two of a kind.
+    """
+    containers = [word for word in words if word not in FORMATS]
+    forms = [word for word in words if word in FORMATS]
+    for found, kind in ((containers, "data set"), (forms, "output")):
+        if len(found) > 1:
+            raise UsageError(f"--format: found {' and '.join(found)}, expected one format of the {kind}")
+    return next(iter(containers), None), next(iter(forms), None)

@@ -1,0 +1,200 @@
+"""The stages of a data set: raw, extracted, clean, tokenized, and the copies that are trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import ingest.formulas  # noqa: F401  registers the formulas
+from ingest.answer import Known
+from ingest.catalog.data_records import Format
+from ingest.catalog.records import Value
+from ingest.errors import MissingQuantity, UsageError
+from ingest.estimate import Quantity
+from ingest.formula import unit_of
+from ingest.ladder import Given, from_catalog
+
+#: what is kept apart by what the data set holds: payload, records
+CONTENTS = {
+    ("tokens", "document"): ("tokenized_bytes", "documents"),
+    ("tokens", "sequence"): ("tokenized_bytes", "packed_sequences"),
+    ("text", "document"): ("clean_bytes", "documents"),
+    ("samples", "sample"): ("samples_bytes", "dataset_samples"),
+}
+#: stage -> (its bytes, what of it is kept, its copies)
+STAGES = {
+    "raw": ("raw_bytes", "raw_kept_bytes", "raw_copies"),
+    "extracted": ("extracted_bytes", "extracted_kept_bytes", "extracted_copies"),
+    "clean": ("clean_bytes", "clean_kept_bytes", "clean_copies"),
+    "tokenized": ("tokenized_bytes", "tokenized_kept_bytes", "tokenized_copies"),
+    "dataset": ("dataset_bytes", "dataset_kept_bytes", "dataset_copies"),
+}
+#: copies where nobody said how many
+USUAL_COPIES = {
+    "raw": Given(0, origin="default", note="raw input is not kept; say --copies raw=1"),
+    "extracted": Given(0, origin="default", note="extracted text is not kept; say --copies extracted=1"),
+    "clean": Given(1, origin="default", note="clean text is kept once, to tokenize it again; say --copies clean=0"),
+    "tokenized": Given(0, note="the data set that is trained on holds the token ids"),
+    "dataset": Given(1, origin="default", note="one copy is trained on; say --copies"),
+}
+USUAL_BEFORE_DEDUP = Given(2, 1.5, 4, "default", grade="assumed", note="deduplication drops half of what reaches it")
+USUAL_SHARD = Given(1_000_000_000, origin="default", note="shards of 1 GB; say --shard-size")
+SIZES = {"varied": "padding_of_varied_sizes", "equal": "padding_of_equal_sizes"}
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What a data set takes.
+
+    Attributes:
+        known: what was given, and everything that follows from it.
+        rows: one per stage that is known: stage, bytes of one copy, copies, bytes kept.
+        holds: tokens, text or samples.
+        form: the format.
+        sizes: whether members vary in size or are all equal.
+        variants: what follows at the ends of ranges, as far as somebody asked.
+    """
+
+    known: Known
+    rows: tuple[dict[str, Any], ...]
+    holds: str
+    form: Format
+    sizes: str
+    variants: dict[tuple[tuple[str, float], ...], Known] = field(default_factory=dict)
+
+    def varied(self, changed: Mapping[str, float]) -> Known:
+        """What follows with other values for some of the quantities given."""
+        key = tuple(sorted(changed.items()))
+        if key not in self.variants:
+            given = {name: item._replace(value=changed.get(name, item.value)) for name, item in self.known.given.items()}
+            self.variants[key] = footprint(given, self.form, self.holds, self.sizes).known
+        return self.variants[key]
+
+    def quantity(self, name: str) -> Quantity:
+        """A quantity with the ends that the ranges of its inputs give it.
+
+        Raises:
+            MissingQuantity: it cannot be computed from what is known.
+        """
+        value = self.known.step(name).value
+        ends = self._ends(name, float(value))
+        return Quantity(value, unit_of(name), *ends)
+
+    def _ends(self, name: str, value: float) -> tuple[float, float] | tuple[()]:
+        """Both ends: every quantity rises or falls with each of its inputs, so that an end lies where all are at theirs."""
+        below, above = {}, {}
+        for leaf in {step.name for step in self.known.step(name).leaves()} & self.known.given.keys():
+            item = self.known.given[leaf]
+            if item.low is not None and item.high is not None and item.low < item.high:
+                rises = self.varied({leaf: item.high}).value(name) >= self.varied({leaf: item.low}).value(name)
+                below[leaf], above[leaf] = (item.low, item.high) if rises else (item.high, item.low)
+        if not below:
+            return ()
+        low, high = self.varied(below).value(name), self.varied(above).value(name)
+        return (low, high) if low <= value <= high and low < high else ()
+
+
+def footprint(given: Mapping[str, Given], form: Format, holds: str, sizes: str = "varied") -> Footprint:
+    """Lay out the stages of a data set and what each takes.
+
+    Args:
+        given: quantities in base units: `tokens` with `bytes_per_token`, or `dataset_samples` with `sample_bytes`; copies
+            by stage (`raw_copies`, …); anything else by name. They win over what the format says.
+        form: the format of the data set that is trained on.
+        holds: `tokens`, `text` or `samples`.
+        sizes: `varied` or `equal`, for the padding of members.
+
+    >>> from ingest.catalog.store import Catalog
+    >>> form = Catalog().get(Format, "megatron")
+    >>> given = {"tokens": Given(15e12), "bytes_per_token": Given(4), "vocabulary": Given(128256), "documents": Given(25e9)}
+    >>> footprint(given, form, "tokens").known.value("dataset_bytes")
+    60500000050820.0
+
+    Raises:
+        UsageError: a format that does not hold such a thing.
+    """
+    if holds not in form.holds:
+        wanted = f"a format that holds {holds}; this one holds {', '.join(form.holds)}"
+        raise UsageError(f"--format: found '{form.id}', expected {wanted}")
+    known = Known({**of_format(form, holds), **given})
+    given = known.given
+    given.setdefault("shard_bytes", USUAL_SHARD)
+    _content(known, form, holds)
+    known.choose("member_padding_bytes", SIZES[sizes])
+    known.choose("shards", "shards_by_count" if "records_per_shard" in given else "shards_by_size")
+    _sources_of_text(known)
+    rows = tuple(row for stage in STAGES if (row := _stage(known, stage, holds)))
+    if "dedup_hashes" in given:
+        given.setdefault("documents_before_dedup", USUAL_BEFORE_DEDUP)
+    else:
+        given.setdefault("dedup_scratch_bytes", Given(0, note="no scratch space for deduplication"))
+    given.setdefault("metadata_share", Given(0, note="the usable capacity of a file system leaves its own data out"))
+    return Footprint(known, rows, holds, form, sizes)
+
+
+def of_format(form: Format, holds: str) -> dict[str, Given]:
+    """What a format says, by quantity."""
+    named = {name: getattr(form, name) for name in form.shapes}
+    named["compressed_share"] = form.compressed_shares.get(holds)
+    return {name: from_catalog(item) for name, item in named.items() if isinstance(item, Value)}
+
+
+def _content(known: Known, form: Format, holds: str) -> None:
+    """Choose what the payload is and what one record is."""
+    record = "document" if holds == "text" else "sample" if holds == "samples" else form.record
+    payload, records = CONTENTS[holds, record]
+    if holds == "tokens":
+        _id_width(known, form)
+    if holds == "samples":
+        known.choose("clean_bytes", "samples_bytes")
+    elif "tokens" not in known.given:
+        if "clean_bytes" not in known.given:
+            known.choose("clean_bytes", "clean_bytes_of_raw")
+        known.choose("tokens", "tokens_of_text")
+    if holds != "samples" and "tokens_per_document" in known.given:
+        known.choose("documents", "documents_by_length")
+    known.choose("payload_bytes", payload)
+    known.choose("records", records)
+
+
+def _id_width(known: Known, form: Format) -> None:
+    """Formats that store ids wider or narrower than the vocabulary needs."""
+    given = known.given
+    if form.ids == "packed" and "vocabulary" in given:
+        bits = (int(given["vocabulary"].value) - 1).bit_length()
+        given.setdefault("id_bits", Given(bits, note="bits that tell the ids of the vocabulary apart"))
+        known.choose("stored_id_bytes", "packed_id_bytes")
+    elif "format_narrow_vocabulary" in given and "vocabulary" in given:
+        known.choose("stored_id_bytes", "own_limit_id_bytes")
+    if "stored_id_bytes" in {*given, *known.steps} and ("vocabulary" in given or "token_id_bytes" in given):
+        known.choose("encoding_factor", "id_width_factor")
+
+
+def _sources_of_text(known: Known) -> None:
+    """Where the pipeline's extraction is not known in bytes, its share of tokens tells the text before filtering."""
+    if "extracted_share" not in known.given:
+        with suppress(MissingQuantity):
+            known.choose("extracted_bytes", "extracted_bytes_of_tokens")
+
+
+def _stage(known: Known, stage: str, holds: str) -> dict[str, Any]:
+    """One row; empty where the stage does not exist or nobody knows it. What is not kept takes nothing."""
+    name, kept, copies = STAGES[stage]
+    exists = holds != "samples" or stage in ("raw", "dataset")
+    usual = USUAL_COPIES[stage]
+    if stage == "clean" and holds != "tokens":
+        usual = Given(0, note="the data set that is trained on holds the clean data")
+    count = known.given.setdefault(copies, usual if exists else Given(0, note="no such stage"))
+    if not count.value:
+        known.given.setdefault(kept, Given(0, note=f"{stage}: not kept"))
+    try:
+        one = known.value(name) if exists else None
+    except MissingQuantity:
+        if count.value and count.origin == "user":
+            raise
+        one = None
+    if one is None:
+        return {}
+    return {"stage": stage, "stage_bytes": one, "copies": count.value, "kept_bytes": known.value(kept)}

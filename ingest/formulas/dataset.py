@@ -1,0 +1,333 @@
+"""A data set on storage: its stages, its copies, and the inodes and metadata that come of its files."""
+
+from ingest.expression import Num, ceil
+from ingest.formula import formula, leaf
+
+# What the data set is
+leaf("payload_bytes", "B", "What the data set holds before any format adds to it: token ids, text or samples.")
+leaf("records", "sample", "Documents, packed sequences or samples that the format keeps apart.")
+leaf("one_sequence", "sample", "A packed sequence is one record.", default=1)
+
+# The stages before it
+leaf("pipeline_input_bytes", "B", "Published input of a pipeline, as it was stored.")
+leaf("pipeline_output_bytes", "B", "Published output of it, as it was stored.")
+leaf("pipeline_input_documents", "sample", "Published documents that went in.")
+leaf("pipeline_output_documents", "sample", "Published documents that came out.")
+leaf("pipeline_input_tokens", "token", "Published tokens that went in.")
+leaf("pipeline_output_tokens", "token", "Published tokens that came out.")
+leaf("extracted_share", "1", "Bytes of extracted text over bytes of the raw input, each as stored.")
+leaf("pipeline_output_share", "1", "What one byte of clean text takes where the pipeline's ratio counts it.", default=1)
+leaf("clean_stored_share", "1", "What one byte of clean text takes where it is kept.", default=1)
+leaf("dedup_hashes", "1/sample", "Hash values that deduplication keeps for each document.", above=False, whole=True, default=0)
+leaf("documents_before_dedup", "1", "Documents that reach deduplication for each one that leaves it.", low=1, above=False)
+leaf("dedup_hash_bytes", "B", "Width of such a hash value.", default=8)
+
+# What is kept of it
+leaf("raw_copies", "1", "Copies of the raw input that are kept.", above=False, whole=True)
+leaf("extracted_copies", "1", "Copies of the extracted text that are kept.", above=False, whole=True)
+leaf("clean_copies", "1", "Copies of the clean data that are kept.", above=False, whole=True)
+leaf("tokenized_copies", "1", "Copies of plain token ids, beside the data set that is trained on.", above=False, whole=True)
+leaf("dataset_copies", "1", "Copies of the data set that is trained on, shuffled and packed ones included.", whole=True)
+leaf("metadata_share", "1", "Share that a file system's own data add to what it holds.", above=False, high=1)
+
+# Files and their metadata
+leaf("files_per_directory", "1", "Files that one directory holds.", whole=True, default=10_000)
+leaf("mdt_bytes_per_inode", "B/file", "Space of a metadata target for one inode.", default=2560, source="lustre-manual")
+leaf("mdt_inodes", "file", "Inodes that one metadata target can hold.", default=4_000_000_000, source="lustre-manual")
+leaf("epochs", "1", "Passes over the data set.", default=1)
+leaf("opens_per_file", "1", "Times that one pass opens each file.", default=1)
+
+
+@formula(unit="B", source="definition")
+def clean_bytes(tokens: Num, bytes_per_token: Num) -> Num:
+    """Text that is left after filtering and deduplication, without compression.
+
+    >>> clean_bytes(15_000_000_000_000, 4)
+    60000000000000
+    """
+    return tokens * bytes_per_token
+
+
+@formula(unit="token", source="definition")
+def tokens_of_text(clean_bytes: Num, bytes_per_token: Num) -> Num:
+    """Tokens of a text whose size is known.
+
+    >>> tokens_of_text(60_000_000_000_000, 4)
+    15000000000000.0
+    """
+    return clean_bytes / bytes_per_token
+
+
+@formula(unit="B", source="definition")
+def samples_bytes(dataset_samples: Num, sample_bytes: Num) -> Num:
+    """All samples, each as it is encoded, without what a format adds.
+
+    >>> samples_bytes(1_281_167, 114_660)
+    146898608220
+    """
+    return dataset_samples * sample_bytes
+
+
+@formula(unit="sample", source="definition")
+def documents_by_length(tokens: Num, tokens_per_document: Num) -> Num:
+    """Documents of a corpus, from their mean length.
+
+    >>> documents_by_length(15_000_000_000_000, 600)
+    25000000000.0
+    """
+    return tokens / tokens_per_document
+
+
+@formula(unit="token/sample", source="definition")
+def tokens_per_document(tokens: Num, documents: Num) -> Num:
+    """Mean length of a document.
+
+    >>> tokens_per_document(600_000_000_000, 968_000_000)
+    619.8...
+    """
+    return tokens / documents
+
+
+@formula(unit="sample", source="definition")
+def packed_sequences(tokens: Num, sequence_length: Num, one_sequence: Num) -> Num:
+    """Sequences of equal length into which all documents are packed.
+
+    >>> packed_sequences(15_000_000_000_000, 8192, 1)
+    1831054688
+    """
+    return ceil(tokens / sequence_length) * one_sequence
+
+
+@formula(unit="1", source="definition")
+def bytes_kept(pipeline_output_bytes: Num, pipeline_input_bytes: Num) -> Num:
+    """Bytes that came out of a pipeline over bytes that went in, each as it was stored.
+
+    >>> round(bytes_kept(570e9, 45e12), 4)
+    0.0127
+    """
+    return pipeline_output_bytes / pipeline_input_bytes
+
+
+@formula(unit="1", source="definition")
+def documents_kept(pipeline_output_documents: Num, pipeline_input_documents: Num) -> Num:
+    """Documents that a pipeline keeps.
+
+    >>> documents_kept(20e9, 100e9)
+    0.2
+    """
+    return pipeline_output_documents / pipeline_input_documents
+
+
+@formula(unit="1", source="definition")
+def tokens_kept(pipeline_output_tokens: Num, pipeline_input_tokens: Num) -> Num:
+    """Tokens that a pipeline keeps.
+
+    >>> round(tokens_kept(627e9, 1210e9), 3)
+    0.518
+    """
+    return pipeline_output_tokens / pipeline_input_tokens
+
+
+@formula(unit="B", source="definition")
+def raw_bytes(clean_bytes: Num, pipeline_output_share: Num, bytes_kept: Num) -> Num:
+    """Raw input that a pipeline needs for that much clean text.
+
+    >>> raw_bytes(60_000_000_000_000, 1, 0.0125)
+    4800000000000000.0
+    """
+    return clean_bytes * pipeline_output_share / bytes_kept
+
+
+@formula(unit="B", source="definition")
+def clean_bytes_of_raw(raw_bytes: Num, bytes_kept: Num, pipeline_output_share: Num) -> Num:
+    """Clean text that a pipeline makes of that much raw input.
+
+    >>> clean_bytes_of_raw(4_800_000_000_000_000, 0.0125, 1)
+    60000000000000.0
+    """
+    return raw_bytes * bytes_kept / pipeline_output_share
+
+
+@formula(unit="B", source="definition")
+def extracted_bytes(raw_bytes: Num, extracted_share: Num) -> Num:
+    """Text extracted from the raw input, before anything is filtered.
+
+    >>> extracted_bytes(55_880_000_000_000, 0.1636)
+    9141968000000.0
+    """
+    return raw_bytes * extracted_share
+
+
+@formula(unit="B", source="definition")
+def extracted_bytes_of_tokens(tokens: Num, tokens_kept: Num, bytes_per_token: Num) -> Num:
+    """Text before filtering, where the pipeline's share of tokens is known.
+
+    >>> extracted_bytes_of_tokens(3_800_000_000_000, 0.016, 4)
+    950000000000000.0
+    """
+    return tokens / tokens_kept * bytes_per_token
+
+
+@formula(unit="token", source="definition")
+def raw_tokens(tokens: Num, tokens_kept: Num) -> Num:
+    """Tokens before filtering and deduplication.
+
+    >>> raw_tokens(627_000_000_000, 0.5)
+    1254000000000.0
+    """
+    return tokens / tokens_kept
+
+
+@formula(unit="sample", source="definition")
+def raw_documents(documents: Num, documents_kept: Num) -> Num:
+    """Documents before filtering and deduplication.
+
+    >>> raw_documents(968_000_000, 0.1)
+    9680000000.0
+    """
+    return documents / documents_kept
+
+
+@formula(unit="B", source="definition")
+def dedup_scratch_bytes(documents: Num, documents_before_dedup: Num, dedup_hashes: Num, dedup_hash_bytes: Num) -> Num:
+    """Signatures that fuzzy deduplication keeps while it runs.
+
+    >>> dedup_scratch_bytes(1_000_000_000, 2, 112, 8)
+    1792000000000
+    """
+    return documents * documents_before_dedup * dedup_hashes * dedup_hash_bytes
+
+
+@formula(unit="B", source="definition")
+def raw_kept_bytes(raw_bytes: Num, raw_copies: Num) -> Num:
+    """Raw input that stays on storage.
+
+    >>> raw_kept_bytes(1_000_000, 1)
+    1000000
+    """
+    return raw_bytes * raw_copies
+
+
+@formula(unit="B", source="definition")
+def extracted_kept_bytes(extracted_bytes: Num, extracted_copies: Num) -> Num:
+    """Extracted text that stays on storage.
+
+    >>> extracted_kept_bytes(1_000_000, 1)
+    1000000
+    """
+    return extracted_bytes * extracted_copies
+
+
+@formula(unit="B", source="definition")
+def clean_kept_bytes(clean_bytes: Num, clean_stored_share: Num, clean_copies: Num) -> Num:
+    """Clean text that stays on storage.
+
+    >>> clean_kept_bytes(60_000_000_000_000, 1, 1)
+    60000000000000
+    """
+    return clean_bytes * clean_stored_share * clean_copies
+
+
+@formula(unit="B", source="definition")
+def tokenized_kept_bytes(tokenized_bytes: Num, tokenized_copies: Num) -> Num:
+    """Plain token ids that stay on storage beside the data set that is trained on.
+
+    >>> tokenized_kept_bytes(60_000_000_000_000, 0)
+    0
+    """
+    return tokenized_bytes * tokenized_copies
+
+
+@formula(unit="B", source="definition")
+def dataset_kept_bytes(dataset_bytes: Num, dataset_copies: Num) -> Num:
+    """All copies of the data set that is trained on.
+
+    >>> dataset_kept_bytes(60_500_000_000_000, 2)
+    121000000000000
+    """
+    return dataset_bytes * dataset_copies
+
+
+@formula(unit="B", source="definition")
+def usable_bytes(
+    raw_kept_bytes: Num,
+    extracted_kept_bytes: Num,
+    clean_kept_bytes: Num,
+    tokenized_kept_bytes: Num,
+    dataset_kept_bytes: Num,
+    dedup_scratch_bytes: Num,
+    metadata_share: Num,
+) -> Num:
+    """Usable capacity that all stages take with their copies, before protection and fill limit.
+
+    >>> usable_bytes(0, 0, 60, 0, 121, 0, 0)
+    181
+    """
+    return (
+        raw_kept_bytes
+        + extracted_kept_bytes
+        + clean_kept_bytes
+        + tokenized_kept_bytes
+        + dataset_kept_bytes
+        + dedup_scratch_bytes
+    ) * (1 + metadata_share)
+
+
+@formula(unit="file", source="definition")
+def file_creates(dataset_files: Num, dataset_copies: Num) -> Num:
+    """Files that are created while all copies are written.
+
+    >>> file_creates(60_000, 2)
+    120000
+    """
+    return dataset_files * dataset_copies
+
+
+@formula(unit="file", source="definition")
+def inodes(file_creates: Num, files_per_directory: Num) -> Num:
+    """Files of all copies, and the directories that hold them.
+
+    >>> inodes(120_000, 10_000)
+    120012
+    """
+    return file_creates + ceil(file_creates / files_per_directory)
+
+
+@formula(unit="file", source="definition")
+def file_opens_per_epoch(dataset_files: Num, opens_per_file: Num) -> Num:
+    """Opens of one pass over the data set.
+
+    >>> file_opens_per_epoch(60_000, 1)
+    60000
+    """
+    return dataset_files * opens_per_file
+
+
+@formula(unit="file", source="definition")
+def file_opens(file_opens_per_epoch: Num, epochs: Num) -> Num:
+    """Opens of all passes.
+
+    >>> file_opens(1_281_167, 90)
+    115305030
+    """
+    return file_opens_per_epoch * epochs
+
+
+@formula(unit="B", source="lustre-manual", where="sec. 5.2, MDT space per inode")
+def mdt_bytes(inodes: Num, mdt_bytes_per_inode: Num) -> Num:
+    """Space of metadata targets that these inodes need on Lustre with ldiskfs.
+
+    >>> mdt_bytes(1_281_296, 2560)
+    3280117760
+    """
+    return inodes * mdt_bytes_per_inode
+
+
+@formula(unit="1", source="lustre-manual", where="limits of ldiskfs")
+def mdts(inodes: Num, mdt_inodes: Num) -> Num:
+    """Metadata targets that can hold these inodes.
+
+    >>> mdts(25_002_500_000, 4_000_000_000)
+    7
+    """
+    return ceil(inodes / mdt_inodes)

@@ -1,0 +1,391 @@
+"""What a site needs in sum: columns of its tables, added up or searched for their largest entry.
+
+A leaf `…_of_jobs`, `…_of_clusters`, `…_of_datasets` or `…_of_years` is the column of that quantity in that table.
+"""
+
+from ingest.expression import Num, largest, maximum, minimum, total
+from ingest.formula import formula, leaf
+
+MODEL = "ingest-site-model"
+
+# The storage to be bought
+leaf("performance_headroom", "1", "Share by which rates exceed the need.", above=False, high=10, default=0)
+leaf("replicas", "1", "Whole copies that protect each byte.", whole=True)
+leaf("data_strips", "1", "Strips of data in one protected stripe.", whole=True)
+leaf("parity_strips", "1", "Strips of parity in one protected stripe.", above=False, whole=True)
+leaf("protected_fraction", "1", "Share of the raw bytes that hold data.", high=1)
+leaf("file_system_fraction", "1", "What the file system's own structures leave.", high=1, default=1)
+leaf("fill_limit", "1", "Share of the capacity that may be in use.", high=1)
+leaf("storage_units", "1", "Servers or enclosures that share the data.", whole=True, default=1)
+leaf("failed_units", "1", "Of them, how many may be down.", above=False, whole=True, default=0)
+
+# How a requirement is tested
+leaf("test_seconds", "s", "Time for which a rate must hold.", default=1800)
+leaf("write_request_bytes", "B", "Size of one checkpoint write.", default=1_048_576)
+
+leaf("writes_at_once", "B/s", "Checkpoint writes that fall into one moment: of all jobs, or of one.", above=False)
+leaf("site_grown_read_bandwidth", "B/s", "Reads of the site at once, in the last year of the plan.", above=False)
+
+# Columns
+leaf("job_read_bandwidth_of_jobs", "B/s", "Column of each job's reads, all its runs at once.", above=False)
+leaf("node_read_bandwidth_of_jobs", "B/s/node", "Column of each job's reads into one node.", above=False)
+leaf("run_read_bandwidth_of_jobs", "B/s", "Column of the reads of one run.", above=False)
+leaf("job_sustained_read_bandwidth_of_jobs", "B/s", "Column of each job's reads, averaged over time.", above=False)
+leaf("cluster_read_bandwidth_of_clusters", "B/s", "Column of each cluster's reads at once.", above=False)
+leaf("job_write_bandwidth_of_jobs", "B/s", "Column of each job's checkpoint writes, all its runs at once.", above=False)
+leaf("checkpoint_write_bandwidth_of_jobs", "B/s", "Column of the checkpoint writes of one run.", above=False)
+leaf("job_sustained_write_bandwidth_of_jobs", "B/s", "Column of each job's writes, averaged over time.", above=False)
+leaf("restart_read_bandwidth_of_jobs", "B/s", "Column of the restart reads of one run.", above=False)
+leaf("job_restart_bandwidth_of_jobs", "B/s", "Column of each job's restart reads, all its runs at once.", above=False)
+leaf("job_file_opens_of_jobs", "file/s", "Column of each job's opens.", above=False)
+leaf("job_file_creates_of_jobs", "file/s", "Column of each job's creates while it writes a checkpoint.", above=False)
+leaf("job_staging_bandwidth_of_jobs", "B/s", "Column of each job's staging.", above=False)
+leaf("node_local_bytes_of_jobs", "B/node", "Column of what each job keeps on a node's NVMe.", above=False)
+leaf("job_checkpoint_bytes_held_of_jobs", "B", "Column of each job's retained checkpoints.", above=False)
+leaf("job_checkpoint_files_held_of_jobs", "file", "Column of the files of each job's retained checkpoints.", above=False)
+leaf("job_checkpoint_bytes_per_day_of_jobs", "B", "Column of what each job's checkpoints write in a day.", above=False)
+leaf("dataset_bytes_held_of_datasets", "B", "Column of each data set with copies and versions.", above=False)
+leaf("dataset_files_held_of_datasets", "file", "Column of the files of each data set.", above=False)
+leaf("dataset_bytes_written_per_day_of_datasets", "B", "Column of what new versions write in a day.", above=False)
+leaf("nodes_at_once_of_jobs", "node", "Column of the nodes of each job, all its runs at once.", above=False)
+leaf("nodes_on_average_of_jobs", "node", "Column of the nodes that each job takes on average.", above=False)
+leaf("cluster_clients_of_clusters", "node", "Column of the nodes of each cluster that read at once.", above=False)
+leaf("year_bytes_written_per_day_of_years", "B", "Column of what clients write in a day, by year.", above=False)
+leaf("year_usable_bytes_of_years", "B", "Column of the capacity in use, by year.", above=False)
+leaf("year_files_of_years", "file", "Column of the files, by year.", above=False)
+
+
+@formula(unit="B/s", source=MODEL, where="no more than all jobs at once, no more than all nodes with the hungriest job")
+def cluster_read_bandwidth(job_read_bandwidth_of_jobs: Num, node_read_bandwidth_of_jobs: Num, cluster_nodes: Num) -> Num:
+    """Reads of a cluster at once; jobs that share nodes in turn cannot all read at the same time.
+
+    >>> cluster_read_bandwidth([100e9, 60e9], [2e9, 1e9], 64)
+    128000000000.0
+    """
+    return minimum(total(job_read_bandwidth_of_jobs), largest(node_read_bandwidth_of_jobs) * cluster_nodes)
+
+
+@formula(unit="node", source="definition")
+def cluster_clients(nodes_at_once_of_jobs: Num, cluster_nodes: Num) -> Num:
+    """Nodes of a cluster that read at once.
+
+    >>> cluster_clients([100, 60], 128)
+    128
+    """
+    return minimum(total(nodes_at_once_of_jobs), cluster_nodes)
+
+
+@formula(unit="node", source="definition")
+def site_clients(cluster_clients_of_clusters: Num) -> Num:
+    """Nodes of the site that read at once.
+
+    >>> site_clients([128, 16])
+    144
+    """
+    return total(cluster_clients_of_clusters)
+
+
+@formula(unit="1", source="definition")
+def cluster_allocation(nodes_on_average_of_jobs: Num, cluster_nodes: Num) -> Num:
+    """Share of a cluster that its jobs take, averaged over time; above 1 it cannot be.
+
+    >>> cluster_allocation([100, 60], 128)
+    1.25
+    """
+    return total(nodes_on_average_of_jobs) / cluster_nodes
+
+
+@formula(unit="B/s", source="definition")
+def site_sustained_read_bandwidth(job_sustained_read_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
+    """Reads of the site averaged over time, in sum.
+
+    >>> site_sustained_read_bandwidth([10e9, 20e9], 0.2)
+    36000000000.0
+    """
+    return total(job_sustained_read_bandwidth_of_jobs) * (1 + performance_headroom)
+
+
+@formula(unit="B/s", source="definition")
+def site_largest_read_bandwidth(run_read_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
+    """Reads of the hungriest single run.
+
+    >>> site_largest_read_bandwidth([10e9, 20e9], 0.2)
+    24000000000.0
+    """
+    return largest(run_read_bandwidth_of_jobs) * (1 + performance_headroom)
+
+
+@formula(unit="B/s", source="definition")
+def site_read_bandwidth(cluster_read_bandwidth_of_clusters: Num, performance_headroom: Num) -> Num:
+    """Reads of the site when all that can run runs at once, in its first pass.
+
+    >>> site_read_bandwidth([10e9, 20e9], 0)
+    30000000000.0
+    """
+    return total(cluster_read_bandwidth_of_clusters) * (1 + performance_headroom)
+
+
+@formula(unit="B/s/node", source="definition")
+def site_node_read_bandwidth(node_read_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
+    """Reads into one node, of the job that takes most.
+
+    >>> site_node_read_bandwidth([1e9, 6.4e9], 0)
+    6400000000.0
+    """
+    return largest(node_read_bandwidth_of_jobs) * (1 + performance_headroom)
+
+
+@formula(unit="B/s", source="definition")
+def site_write_bandwidth(job_write_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
+    """Checkpoint writes of the site, all jobs at once.
+
+    >>> site_write_bandwidth([10e9, 20e9], 0)
+    30000000000.0
+    """
+    return total(job_write_bandwidth_of_jobs) * (1 + performance_headroom)
+
+
+@formula(unit="B/s", source="definition")
+def site_largest_write_bandwidth(checkpoint_write_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
+    """Checkpoint writes of the single run that writes fastest.
+
+    >>> site_largest_write_bandwidth([10e9, 20e9], 0)
+    20000000000.0
+    """
+    return largest(checkpoint_write_bandwidth_of_jobs) * (1 + performance_headroom)
+
+
+@formula(unit="B/s", source="definition")
+def site_sustained_write_bandwidth(job_sustained_write_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
+    """Checkpoint writes of the site averaged over time, in sum.
+
+    >>> site_sustained_write_bandwidth([1e9, 2e9], 0)
+    3000000000.0
+    """
+    return total(job_sustained_write_bandwidth_of_jobs) * (1 + performance_headroom)
+
+
+@formula(unit="B/s", source="definition")
+def site_mixed_bandwidth(site_read_bandwidth: Num, writes_at_once: Num) -> Num:
+    """Reads and checkpoint writes together, where both fall into the same moment.
+
+    >>> site_mixed_bandwidth(30e9, 10e9)
+    40000000000.0
+    """
+    return site_read_bandwidth + writes_at_once
+
+
+@formula(unit="B/s", source="definition")
+def site_alternating_bandwidth(site_read_bandwidth: Num, writes_at_once: Num) -> Num:
+    """Reads or checkpoint writes, whichever is more, where they take turns.
+
+    >>> site_alternating_bandwidth(30e9, 10e9)
+    30000000000.0
+    """
+    return maximum(site_read_bandwidth, writes_at_once)
+
+
+@formula(unit="B/s", source="definition")
+def site_largest_restart_bandwidth(restart_read_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
+    """Restart reads of the single run that takes most.
+
+    >>> site_largest_restart_bandwidth([1e9, 9e9], 0)
+    9000000000.0
+    """
+    return largest(restart_read_bandwidth_of_jobs) * (1 + performance_headroom)
+
+
+@formula(unit="B/s", source="definition")
+def site_restart_bandwidth(job_restart_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
+    """Restart reads of all jobs at once, after an outage of the whole site.
+
+    >>> site_restart_bandwidth([1e9, 9e9], 0)
+    10000000000.0
+    """
+    return total(job_restart_bandwidth_of_jobs) * (1 + performance_headroom)
+
+
+@formula(unit="file/s", source="definition")
+def site_file_opens(job_file_opens_of_jobs: Num, performance_headroom: Num) -> Num:
+    """Files that the site opens each second.
+
+    >>> site_file_opens([100.0, 50.0], 0)
+    150.0
+    """
+    return total(job_file_opens_of_jobs) * (1 + performance_headroom)
+
+
+@formula(unit="file/s", source="definition")
+def site_file_creates(job_file_creates_of_jobs: Num, performance_headroom: Num) -> Num:
+    """Files that the site creates each second while all checkpoints are written.
+
+    >>> site_file_creates([100.0, 50.0], 0)
+    150.0
+    """
+    return total(job_file_creates_of_jobs) * (1 + performance_headroom)
+
+
+@formula(unit="B/s", source="definition")
+def site_staging_bandwidth(job_staging_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
+    """Reads that bring all staged data sets onto their nodes in time.
+
+    >>> site_staging_bandwidth([1e9, 2e9], 0)
+    3000000000.0
+    """
+    return total(job_staging_bandwidth_of_jobs) * (1 + performance_headroom)
+
+
+@formula(unit="B/node", source="definition")
+def site_node_local_bytes(node_local_bytes_of_jobs: Num) -> Num:
+    """NVMe of a node that staging or caching takes, for the job that takes most.
+
+    >>> site_node_local_bytes([1e12, 2e12])
+    2000000000000.0
+    """
+    return largest(node_local_bytes_of_jobs)
+
+
+@formula(unit="B", source="definition")
+def year_usable_bytes(dataset_bytes_held_of_datasets: Num, job_checkpoint_bytes_held_of_jobs: Num) -> Num:
+    """Capacity in use in one year: data sets and retained checkpoints.
+
+    >>> year_usable_bytes([1e12, 2e12], [5e12])
+    8000000000000.0
+    """
+    return total(dataset_bytes_held_of_datasets) + total(job_checkpoint_bytes_held_of_jobs)
+
+
+@formula(unit="file", source="definition")
+def year_files(dataset_files_held_of_datasets: Num, job_checkpoint_files_held_of_jobs: Num) -> Num:
+    """Files in one year: of data sets and of retained checkpoints.
+
+    >>> year_files([100, 200], [5])
+    305
+    """
+    return total(dataset_files_held_of_datasets) + total(job_checkpoint_files_held_of_jobs)
+
+
+@formula(unit="B", source="definition")
+def site_usable_bytes(year_usable_bytes_of_years: Num) -> Num:
+    """Capacity in use in the year that needs most.
+
+    >>> site_usable_bytes([8e12, 9e12])
+    9000000000000.0
+    """
+    return largest(year_usable_bytes_of_years)
+
+
+@formula(unit="file", source="definition")
+def site_files(year_files_of_years: Num) -> Num:
+    """Files in the year that has most.
+
+    >>> site_files([800, 900])
+    900
+    """
+    return largest(year_files_of_years)
+
+
+@formula(unit="1", source="definition")
+def fraction_of_replicas(replicas: Num) -> Num:
+    """Share of the raw bytes that hold data where each byte is stored several times.
+
+    >>> fraction_of_replicas(4)
+    0.25
+    """
+    return 1 / replicas
+
+
+@formula(unit="1", source="definition")
+def fraction_of_stripes(data_strips: Num, parity_strips: Num) -> Num:
+    """The same for stripes with parity: erasure codes and RAID.
+
+    >>> fraction_of_stripes(8, 2)
+    0.8
+    """
+    return data_strips / (data_strips + parity_strips)
+
+
+@formula(unit="1", source="definition")
+def working_units(storage_units: Num, failed_units: Num) -> Num:
+    """Units that are left when some are down: at least one.
+
+    >>> working_units(20, 1)
+    19
+    """
+    return maximum(storage_units - failed_units, 1)
+
+
+@formula(unit="B", source=MODEL, where="usable ÷ (η·η_fs·fill·(n−f)/n)")
+def raw_bytes_for(
+    year_usable_bytes: Num,
+    protected_fraction: Num,
+    file_system_fraction: Num,
+    fill_limit: Num,
+    storage_units: Num,
+    working_units: Num,
+) -> Num:
+    """Raw capacity that holds the bytes in use: protection, file system, fill limit, units that may be down.
+
+    >>> round(raw_bytes_for(10e15, 8 / 11, 1, 0.85, 1, 1) / 1e15, 2)
+    16.18
+    """
+    return year_usable_bytes / (protected_fraction * file_system_fraction * fill_limit) * storage_units / working_units
+
+
+@formula(unit="B", source=MODEL, where="usable ÷ (η·η_fs·fill·(n−f)/n)")
+def site_raw_bytes(
+    site_usable_bytes: Num,
+    protected_fraction: Num,
+    file_system_fraction: Num,
+    fill_limit: Num,
+    storage_units: Num,
+    working_units: Num,
+) -> Num:
+    """The same for the year that needs most.
+
+    >>> round(site_raw_bytes(10e15, 1 / 3, 1, 0.85, 1, 1) / 1e15, 2)
+    35.29
+    """
+    return site_usable_bytes / (protected_fraction * file_system_fraction * fill_limit) * storage_units / working_units
+
+
+@formula(unit="B", source="definition")
+def year_bytes_written_per_day(
+    job_checkpoint_bytes_per_day_of_jobs: Num, dataset_bytes_written_per_day_of_datasets: Num
+) -> Num:
+    """What clients write in a day of one year: checkpoints, and new versions of data sets.
+
+    >>> year_bytes_written_per_day([500e12], [1e12])
+    501000000000000.0
+    """
+    return total(job_checkpoint_bytes_per_day_of_jobs) + total(dataset_bytes_written_per_day_of_datasets)
+
+
+@formula(unit="B", source="definition")
+def site_bytes_written_per_day(year_bytes_written_per_day_of_years: Num) -> Num:
+    """What clients write in a day of the year that writes most.
+
+    >>> site_bytes_written_per_day([500e12, 600e12])
+    600000000000000.0
+    """
+    return largest(year_bytes_written_per_day_of_years)
+
+
+@formula(unit="B", source=MODEL, where="written bytes ÷ η: replicas and parity are written too")
+def site_media_bytes_per_day(site_bytes_written_per_day: Num, protected_fraction: Num) -> Num:
+    """What the media take in a day, replicas and parity included; amplification inside the drives is left out.
+
+    >>> site_media_bytes_per_day(400e12, 0.8)
+    500000000000000.0
+    """
+    return site_bytes_written_per_day / protected_fraction
+
+
+@formula(unit="1", source="definition")
+def site_drive_writes_per_day(site_media_bytes_per_day: Num, site_raw_bytes: Num) -> Num:
+    """How often a day the raw capacity is written in full.
+
+    >>> site_drive_writes_per_day(500e12, 10e15)
+    0.05
+    """
+    return site_media_bytes_per_day / site_raw_bytes

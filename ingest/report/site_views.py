@@ -1,0 +1,112 @@
+"""Pages of `ingest plan` and `ingest diff`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ingest.formula import FORMULAS, LEAVES, unit_of
+from ingest.report.page import Page, Section
+from ingest.units import display
+
+if TYPE_CHECKING:
+    from ingest.site.plans import Plan, Plans
+
+TITLES = {
+    "jobs": "Jobs",
+    "clusters": "Clusters",
+    "checkpoints": "Checkpoints",
+    "datasets": "Data sets",
+    "capacity": "Capacity by year",
+    "metadata": "Metadata",
+    "placement": "Streaming, staging, caching",
+    "growth": "Bandwidth by year",
+    "sensitivity": "What matters most",
+}
+#: Rows of a table that a page shows; JSON and CSV carry all.
+MOST = 25
+SHARES = ("share_of_time", "checkpoint_stall_fraction", "cluster_allocation", "cache_hit_possible")
+
+
+def plan_page(plan: Plan) -> Page:
+    """The page of a plan: requirement lines, tables, what is missing, assumptions, sources."""
+    title = f"{plan.site.name}: {len(plan.requirements)} requirements, year 0 to {plan.years}"
+    rows = tuple(
+        (one.id, one.priority, _label(one.metric), display(one.value, one.unit), _ends(one)) for one in plan.requirements
+    )
+    sections = [Section("", ("id", "priority", "quantity", "value", "P10 – P90"), rows)]
+    sections += [
+        Section("Requirements", lines=tuple(f"{one.id} ({one.priority}) {one.statement}" for one in plan.requirements))
+    ]
+    sections += [_table(name, found) for name, found in plan.tables.items()]
+    sections += [Section("Not here", lines=tuple(f"{name}: {why}" for name, why in plan.missing.items()))]
+    assumed = tuple(
+        f"{one['name']} = {display(one['value'], one['unit'], binary=False)}: {one['why']}" for one in plan.assumptions
+    )
+    sections += [Section(f"Assumptions ({len(assumed)})", lines=assumed)]
+    cited = tuple(f"{one['id']}: {one['title']}" for one in plan.sources)
+    sections += [Section("Sources", lines=cited)]
+    return Page(title, tuple(part for part in sections if part.rows or part.lines), _flat(plan))
+
+
+def plans_page(plans: Plans) -> Page:
+    """The page of several scenarios: one row each."""
+    paths = tuple(plans.plans[0].chosen)
+    ids = tuple(dict.fromkeys(name for one in plans.plans for name in one.results))
+    rows = tuple(
+        (
+            *(str(one.chosen[path]) for path in paths),
+            *(one.results[name].display if name in one.results else "" for name in ids),
+        )
+        for one in plans.plans
+    )
+    flat = [(*paths, *ids)]
+    flat += [
+        (*(one.chosen[path] for path in paths), *(one.results[n].value if n in one.results else "" for n in ids))
+        for one in plans.plans
+    ]
+    return Page(
+        f"{len(plans.plans)} scenarios of {plans.plans[0].site.name}", (Section("", (*paths, *ids), rows),), tuple(flat)
+    )
+
+
+def lines_page(title: str, lines: Sequence[str]) -> Page:
+    """A derivation."""
+    return Page(title, (Section("", lines=tuple(lines)),), (("line",), *((line,) for line in lines)))
+
+
+def _label(name: str) -> str:
+    return name.removeprefix("site_").replace("_", " ")
+
+
+def _ends(one: Any) -> str:
+    if one.low is None:
+        return ""
+    return f"{display(one.low, one.unit, binary=False)} – {display(one.high, one.unit, binary=False)}"
+
+
+def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
+    columns = tuple(dict.fromkeys(column for row in rows for column in row))
+    shown = tuple(tuple(_cell(column, row.get(column, "")) for column in columns) for row in rows[:MOST])
+    more = (f"and {len(rows) - MOST:,} more rows: -o FILE.json or .csv has them all",) if len(rows) > MOST else ()
+    return Section(TITLES[name], tuple(_label(column) for column in columns), shown, more)
+
+
+def _cell(column: str, value: Any) -> str:
+    if value is None or isinstance(value, str) or (column not in FORMULAS and column not in LEAVES):
+        return "" if value is None else str(value)
+    return f"{value * 100:.3g} %" if column in SHARES else display(value, unit_of(column), binary=False)
+
+
+def _flat(plan: Plan) -> tuple[tuple[object, ...], ...]:
+    """Requirements, then the tables, one value per row in base units."""
+    rows: list[tuple[object, ...]] = [("table", "row", "name", "value", "unit", "low", "high")]
+    rows += [("requirements", one.id, one.metric, one.value, one.unit, one.low, one.high) for one in plan.requirements]
+    for table, found in plan.tables.items():
+        for row in found:
+            rows += [
+                (table, row["name"], column, value, unit_of(column) if column in FORMULAS or column in LEAVES else "", "", "")
+                for column, value in row.items()
+                if column != "name"
+            ]
+    return tuple(rows)

@@ -1,0 +1,184 @@
+"""The data sets of a site as rows, and the capacity in use year by year."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ingest.answer import Known
+from ingest.catalog.records import Model
+from ingest.catalog.store import Catalog
+from ingest.errors import IngestError
+from ingest.formula import Step
+from ingest.known import _encoding
+from ingest.ladder import Given, from_catalog
+from ingest.site.growing import Growth
+from ingest.site.reading import Keys, Site
+from ingest.site.sheet import Row, columns_of, link
+from ingest.units import parse
+
+#: keys of a data set and the quantity that each is
+OWN = {
+    "bytes": "data_bytes",
+    "samples": "data_samples",
+    "sample_bytes": "data_sample_bytes",
+    "tokens": "data_tokens",
+    "bytes_per_token": "data_bytes_per_token",
+    "ratio": "kept_share",
+    "samples_per_file": "samples_in_file",
+    "file_bytes": "file_bytes",
+    "files": "data_files",
+    "copies": "data_copies",
+    "refresh": "refresh_seconds",
+    "retention": "retention_seconds",
+}
+#: what says how large a data set is; exactly one of them
+SIZES = ("bytes", "samples", "tokens", "model", "corpus", "measured", "made_from")
+STILL = Given(1, note="no growth is planned")
+#: years to plan for where nobody said how many
+USUAL_YEARS = 5
+
+
+def dataset_rows(site: Site, catalog: Catalog) -> dict[str, Row]:
+    """One row per data set, each before those made from it.
+
+    Raises:
+        IngestError: a data set of unknown size, or one made from itself; with its line.
+    """
+    rows: dict[str, Row] = {}
+    for name in site.section("datasets"):
+        _add(name, site, catalog, rows, ())
+    return rows
+
+
+def _add(name: str, site: Site, catalog: Catalog, rows: dict[str, Row], path: tuple[str, ...]) -> None:
+    if name in rows:
+        return
+    described = site.section("datasets")[name]
+    keys = ("datasets", name)
+    if name in path:
+        circle = " is made from ".join([*path[path.index(name) :], name])
+        site.refuse((*keys, "made_from"), f"cyclic: {circle}; expected one of them to have a size of its own")
+    if "made_from" in described:
+        _add(described["made_from"], site, catalog, rows, (*path, name))
+    known = Known({quantity: described[key] for key, quantity in OWN.items() if key in described})
+    rows[name] = Row(name, {"of": _size(keys, described, known, site, catalog, rows)}, known)
+    _files(known)
+    if "refresh" in described:
+        known.choose("versions_held", "versions_kept")
+
+
+def _size(keys: Keys, described: Mapping[str, Any], known: Known, site: Site, catalog: Catalog, rows: Mapping[str, Row]) -> str:
+    """Choose what yields the bytes of a data set; returns in words what it is."""
+    if "made_from" in described:
+        known.steps["origin_bytes"] = link("origin_bytes", rows[described["made_from"]].known.step("data_bytes"))
+        known.choose("data_bytes", "bytes_of_origin")
+        return f"made from {described['made_from']}"
+    if "model" in described:
+        known.given |= _of_model(keys, described, site, catalog, known.given)
+    if "measured" in described:
+        known.given |= _measured((*keys, "measured"), described["measured"], site)
+    if "data_samples" in known.given:
+        known.choose("data_bytes", "bytes_of_samples")
+    elif "data_tokens" in known.given:
+        known.choose("data_bytes", "bytes_of_tokens")
+    return str(described.get("model") or described.get("corpus") or described.get("measured") or "")
+
+
+def _of_model(
+    keys: Keys, described: Mapping[str, Any], site: Site, catalog: Catalog, own: Mapping[str, Given]
+) -> dict[str, Given]:
+    """The data set that a model of the catalogs is trained on."""
+    try:
+        model = catalog.get(Model, described["model"])
+        encoding = _encoding(model, described.get("encoding"))
+    except IngestError as error:
+        site.refuse((*keys, "model"), str(error).replace("--", ""))
+    named = {
+        "data_samples": model.dataset_samples,
+        "data_sample_bytes": encoding.get("sample_bytes"),
+        "samples_in_file": encoding.get("samples_per_file"),
+    }
+    found = {name: from_catalog(value) for name, value in named.items() if value is not None and name not in own}
+    for name, what in (("data_samples", "samples"), ("data_sample_bytes", "sample_bytes")):
+        if name not in found and name not in own:
+            site.refuse((*keys, "model"), f"the {what} of the data set of {model.id} are not known, expected `{what}`")
+    return found
+
+
+def _measured(keys: Keys, name: str, site: Site) -> dict[str, Given]:
+    """The bytes that `ingest measure` found."""
+    path = site.folder / name
+    try:
+        results = json.loads(path.read_text(encoding="utf-8"))["results"]
+        value = next(results[word] for word in ("stored_bytes", "corpus_bytes") if word in results)
+        numbers = {end: float(value[end]) for end in ("value", "low", "high") if end in value}
+    except OSError as error:
+        site.refuse(keys, f"'{path}' cannot be read: {error.strerror}")
+    except (ValueError, TypeError, KeyError, StopIteration):
+        site.refuse(keys, f"'{path}' is no result of `ingest measure`, expected JSON with stored_bytes under results")
+    return {"data_bytes": Given(**numbers, origin="user", where=f"measured: {name}")}
+
+
+def _files(known: Known) -> None:
+    """Choose what yields the files of a data set, where anything does."""
+    given = known.given
+    if "data_files" not in given and {"samples_in_file", "data_samples"} <= given.keys():
+        known.choose("data_files", "files_of_samples")
+    elif "data_files" not in given and "file_bytes" in given:
+        known.choose("data_files", "files_of_bytes")
+
+
+def years_of(site: Site, years: int | None) -> int:
+    """Years to plan for after the start."""
+    return int(site.data.get("years", USUAL_YEARS)) if years is None else years
+
+
+def year_rows(site: Site, data: Mapping[str, Row], jobs: Sequence[Row], years: int, growth: Growth) -> list[Row]:
+    """One row per year, each with the columns of the data sets in that year and of the checkpoints kept."""
+    checkpoints = columns_of("jobs", jobs)
+    rows: list[Row] = []
+    for year in range(years + 1):
+        present = dataset_rows_in(site, data, year, growth)
+        known = Known({})
+        known.steps |= {**checkpoints, **columns_of("datasets", present)}
+        start = site.data.get("start")
+        label = str(start.year + year) if start else f"year {year}"
+        rows.append(Row(label, {"year": year}, known, tuple(row.known for row in present)))
+    return rows
+
+
+def dataset_rows_in(site: Site, data: Mapping[str, Row], year: int, growth: Growth) -> list[Row]:
+    """The data sets in one year: grown since the start, absent before and after their time."""
+    elapsed = Given(parse(f"{year} year", "s", "year"), note=f"year {year} of the plan")
+    rows = []
+    for name, row in data.items():
+        described = site.section("datasets")[name]
+        here = Given(float(_present(site, described, year)), note="in the years between from and until")
+        grows = (
+            {**growth.of_dataset(name), "elapsed_seconds": elapsed} if growth.of_dataset(name) else {"capacity_growth": STILL}
+        )
+        known = Known({**row.known.given, **grows, "present": here})
+        known.steps |= _same(row.known)
+        rows.append(Row(name, row.words, known))
+    return rows
+
+
+def _same(known: Known) -> dict[str, Step]:
+    """What does not change from year to year, so that a draw of it is the same in all of them."""
+    names = ("data_bytes", "data_files", "versions_held", "data_copies", "refresh_seconds")
+    for name in names:
+        if name in known.given:
+            known.step(name)
+    return {name: known.steps[name] for name in names if name in known.steps}
+
+
+def _present(site: Site, described: Mapping[str, Any], year: int) -> bool:
+    start: datetime.date | None = site.data.get("start")
+    if start is None:
+        return True
+    first, last = (described.get(word) for word in ("from", "until"))
+    now = start.year + year
+    return (first is None or first.year <= now) and (last is None or now <= last.year)

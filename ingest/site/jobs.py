@@ -1,0 +1,219 @@
+"""Each job of a site as a row: its `bw` estimate, its checkpoints, where it reads from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ingest.answer import Answer, Known
+from ingest.catalog.records import Model, Node
+from ingest.catalog.store import Catalog
+from ingest.checkpointing import checkpoint
+from ingest.errors import IngestError, MissingQuantity
+from ingest.estimate import Estimate, estimate
+from ingest.formula import unit_of
+from ingest.ladder import Given, from_catalog
+from ingest.question import Question
+from ingest.site.reading import Keys, Site
+from ingest.site.sheet import Row, link
+from ingest.units import parse
+
+#: keys of a job that are words of a question
+WORDS = ("model", "gpu", "basis", "protocol", "encoding", "precision", "scaling")
+#: keys of a job that are quantities of a question
+NUMBERS = (
+    "nodes",
+    "efficiency",
+    "achieved",
+    "utilization",
+    "samples_per_second",
+    "sample_bytes",
+    "flops_per_sample",
+    "cache_hit",
+)
+#: one of these says how fast the job reads
+RATES = ("model", "samples_per_second", "set")
+#: keys of a checkpoint policy that `checkpoint` takes as they are
+POLICY_WORDS = ("mode", "readers", "failures", "optimizer", "layout", "precision", "keep", "zero_stage", "expert_parallel")
+#: keys of a job and the quantity that each is
+OWN = {
+    "runs": "concurrent_runs",
+    "share": "share_of_time",
+    "epochs": "training_epochs",
+    "tokens": "training_tokens",
+    "tokens_per_sample": "tokens_per_sample",
+    "io_size": "request_bytes",
+}
+#: what the row of a job takes from the answer about its checkpoints
+SAVED = (
+    "checkpoint_bytes",
+    "checkpoint_files",
+    "checkpoint_interval",
+    "checkpoint_write_bandwidth",
+    "checkpoint_dump_seconds",
+    "checkpoint_stall_fraction",
+    "checkpoint_bytes_written_per_day",
+    "checkpoint_retained_bytes",
+    "checkpoints_retained",
+    "restart_read_bytes",
+    "restart_read_bandwidth",
+    "job_mean_time_to_interrupt",
+)
+REQUEST = Given(131_072, origin="default", note="readers ask for 128 KiB at once; say io_size", grade="assumed")
+START = Given(1, note="at the start of the plan")
+STREAMED: Mapping[str, Any] = {"mode": "stream"}
+
+
+@dataclass
+class Desk:
+    """Answers questions about jobs; equal questions are asked once.
+
+    Attributes:
+        site: the site.
+        catalog: where entries come from.
+        data: the row of each data set.
+    """
+
+    site: Site
+    catalog: Catalog
+    data: Mapping[str, Row]
+    warnings: dict[str, None] = field(default_factory=dict)
+    _reading: dict[object, tuple[Estimate, Known]] = field(default_factory=dict)
+    _saving: dict[object, Answer] = field(default_factory=dict)
+
+    def rows(self) -> list[Row]:
+        """One row per job.
+
+        Raises:
+            IngestError: a job that cannot be answered, with its line.
+        """
+        return [self._row(name, job) for name, job in self.site.section("jobs").items()]
+
+    def node(self, job: Mapping[str, Any]) -> Node:
+        """The node type of a job."""
+        return self.catalog.get(Node, self.site.section("clusters")[job["cluster"]]["node"])
+
+    def _row(self, name: str, job: Mapping[str, Any]) -> Row:
+        keys = ("jobs", name)
+        given = {quantity: job[key] for key, quantity in OWN.items() if key in job}
+        given |= {"nodes": job["nodes"], "gpus_per_node": from_catalog(self.node(job).gpus_per_node)}
+        kept: list[Known] = []
+        words = {"cluster": job["cluster"], "model": job.get("model", ""), "data": job.get("data", "")}
+        if any(key in job for key in RATES):
+            answer, reading = self._ask(keys, lambda: self._read(job))
+            given = {**reading.given, **given}
+            kept.append(reading)
+            words |= {"basis": answer.basis, "gpu": answer.gpu.id if answer.gpu else ""}
+        given = {"request_bytes": REQUEST, "bandwidth_growth": START, **given}
+        known = Known(given)
+        row = Row(name, words, known, ())
+        if "checkpoint" in job:
+            saved = self._ask((*keys, "checkpoint"), lambda: self._save(job, int(known.value("gpus"))))
+            kept.append(saved.known)
+            known.steps |= {quantity: saved.known.step(quantity) for quantity in SAVED if _computable(saved.known, quantity)}
+            words |= {"mode": job["checkpoint"].get("mode", "sync")}
+        self._place(job, known)
+        self._length(keys, job, known)
+        return replace(row, kept=tuple(kept))
+
+    def _ask(self, keys: Keys, question: Any) -> Any:
+        try:
+            return question()
+        except IngestError as error:
+            raise IngestError(f"{self.site.place(keys)}: {str(error).replace('--', '')}") from None
+
+    def _read(self, job: Mapping[str, Any]) -> tuple[Estimate, Known]:
+        """The `bw` estimate of a job."""
+        settings = {key: parse(value, unit_of(key), f"set {key}") for key, value in job.get("set", {}).items()}
+        numbers = {key: job[key] for key in NUMBERS if key in job}
+        if "data" in job:
+            described = self.data[job["data"]].known.given
+            for key, quantity in (("data_samples", "dataset_samples"), ("samples_in_file", "samples_per_file")):
+                if key in described:
+                    settings.setdefault(quantity, described[key].value)
+            if "data_sample_bytes" in described and described["data_sample_bytes"].origin == "user":
+                numbers.setdefault("sample_bytes", described["data_sample_bytes"])
+        words = {key: job[key] for key in WORDS if key in job}
+        node = self.site.section("clusters")[job["cluster"]]["node"]
+        key = (node, *sorted(words.items()), *sorted(numbers.items()), *sorted(settings.items()))
+        if key not in self._reading:
+            plain = {name: item.value for name, item in numbers.items()}
+            answer = estimate(Question(node=node, settings=settings, **words, **plain), self.catalog)
+            if answer.incomplete:
+                raise IngestError(answer.incomplete)
+            ranged = {Question.QUANTITIES[name]: item for name, item in numbers.items() if item.low is not None}
+            self._reading[key] = answer, Known({**answer.given, **ranged})
+            self.warnings |= dict.fromkeys(f"{job.get('model', 'job')}: {line}" for line in answer.warnings)
+        return self._reading[key]
+
+    def _save(self, job: Mapping[str, Any], gpus: int) -> Answer:
+        """The checkpoints of a job."""
+        policy: Mapping[str, Any] = job["checkpoint"]
+        numbers = {name: item for name, item in policy.items() if isinstance(item, Given)}
+        words = {name: policy[name] for name in POLICY_WORDS if name in policy}
+        settings = {name: parse(value, unit_of(name), f"set {name}") for name, value in policy.get("set", {}).items()}
+        if "parameters" in numbers:
+            settings["parameters"] = numbers["parameters"].value
+        model = policy.get("model") or (None if "parameters" in settings else job.get("model"))
+        key = (model, gpus, job.get("gpu"), job["cluster"], *sorted(words.items()), *sorted(numbers.items()), *settings.items())
+        if key not in self._saving:
+            options = {name: item.value for name, item in numbers.items() if name != "parameters"}
+            gpu = job.get("gpu") or self.node(job).gpu
+            found = checkpoint(model, gpus=gpus, gpu=gpu, set=settings, catalogs=self.catalog, **words, **options)
+            if found.unmet:
+                raise IngestError(found.unmet)
+            self._saving[key] = found
+            self.warnings |= dict.fromkeys(f"{model or 'job'}: {line}" for line in found.warnings)
+        return self._saving[key]
+
+    def _place(self, job: Mapping[str, Any], known: Known) -> None:
+        """Where the job reads from: storage, or the NVMe of its nodes."""
+        placed = job.get("placement", STREAMED)
+        cluster = self.site.section("clusters")[job["cluster"]]
+        nvme = cluster.get("nvme") or self._nvme(job)
+        if nvme is not None:
+            known.given["node_nvme_bytes"] = nvme
+        if "data" in job:
+            known.steps["job_dataset_bytes"] = link("job_dataset_bytes", self.data[job["data"]].known.step("data_bytes"))
+            known.choose("staged_bytes", "staged_bytes_each" if placed.get("each") else "staged_bytes_once")
+        if placed["mode"] == "stage":
+            local = Given(0, note="staged: the run reads from its nodes")
+            known.given |= {"cold_share": local, "warm_share": local, "staging_seconds_allowed": placed["within"]}
+            known.choose("node_local_bytes", "node_bytes_whole" if placed.get("each") else "node_bytes_shared")
+        if placed["mode"] == "cache":
+            if "hit" in placed:
+                known.given["node_cache_hit"] = placed["hit"]
+            known.choose("node_cache_hit", "cache_hit_possible")
+            known.choose("warm_share", "share_not_cached")
+            known.choose("node_local_bytes", "node_cache_bytes")
+
+    def _nvme(self, job: Mapping[str, Any]) -> Given | None:
+        found = self.node(job).nvme_bytes
+        return from_catalog(found) if found is not None and found.value else None
+
+    def _length(self, keys: Keys, job: Mapping[str, Any], known: Known) -> None:
+        """How long a run takes, where epochs or tokens say so."""
+        if "tokens" in job:
+            known.choose("training_samples", "samples_of_tokens")
+        elif "epochs" in job:
+            try:
+                known.choose("training_samples", "samples_of_epochs")
+            except MissingQuantity:
+                self.site.refuse(
+                    (*keys, "epochs"), "the samples of one epoch are not known, expected `samples` of the data set"
+                )
+
+
+def family_of(job: Mapping[str, Any], catalog: Catalog) -> str:
+    """The class of a job's model, for factors that were published for one class only; empty where it is not known."""
+    source = str(job.get("model", ""))
+    return catalog.get(Model, source).family if source.lower() in catalog.ids(Model.kind) else ""
+
+
+def _computable(known: Known, name: str) -> bool:
+    try:
+        known.step(name)
+    except MissingQuantity:
+        return False
+    return True

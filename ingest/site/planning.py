@@ -1,0 +1,198 @@
+"""`ingest plan`: a site file to its requirement lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ingest.answer import Known
+from ingest.catalog.records import Storage
+from ingest.catalog.store import Catalog
+from ingest.errors import IngestError, MissingQuantity
+from ingest.formula import Step
+from ingest.ladder import Given, from_catalog
+from ingest.site.capacity import dataset_rows, dataset_rows_in, year_rows, years_of
+from ingest.site.checking import check
+from ingest.site.derivation import Teller, owners
+from ingest.site.growing import Growth, growth_of
+from ingest.site.jobs import Desk
+from ingest.site.lines import LINES
+from ingest.site.plans import Plan, Plans
+from ingest.site.reading import Site, read_site
+from ingest.site.requirements import Writer
+from ingest.site.scenarios import scenarios_of
+from ingest.site.sheet import Row, columns_of, is_column, link, origins, steps_below
+from ingest.units import parse
+
+#: keys of `storage` and `test`, and the quantity that each is
+STORAGE = {
+    "fill_limit": "fill_limit",
+    "file_system": "file_system_fraction",
+    "units": "storage_units",
+    "failed": "failed_units",
+    "headroom": "performance_headroom",
+}
+TEST = {"duration": "test_seconds", "write_size": "write_request_bytes"}
+FILL = Given(0.85, origin="default", source="ceph-docs", where="nearfull ratio", grade="assumed",
+             note="85 % may be in use; say storage.fill_limit")  # fmt: skip
+DURATION = Given(1800, origin="default", grade="assumed", note="rates hold for 30 min; say test.duration")
+WRITES = Given(
+    1_048_576, origin="default", grade="assumed", note="checkpoints are written 1 MiB at a time; say test.write_size"
+)
+#: what every run asks of storage, whatever the year
+SAME_EVERY_YEAR = ("ingest_bandwidth_per_job", "cold_share", "concurrent_runs", "nodes")
+
+
+def plan(
+    site: str | Path | Mapping[str, Any],
+    *,
+    years: int | None = None,
+    set: Mapping[str, Any] | Sequence[str] | None = None,
+    samples: int = 10_000,
+    seed: int = 0,
+    catalogs: str | Path | Sequence[str | Path] = (),
+) -> Plan | Plans:
+    """What a whole site asks of its storage, as requirement lines.
+
+    Args:
+        site: a YAML file as `ingest plan --new` writes it, or its content as keys and values.
+        years: to plan for after the start; as the file says, else 5.
+        set: values by path, such as `{"clusters.main.count": 256}`; a list or range asks for several scenarios.
+        samples: draws from which low and high ends come; 0 for none.
+        seed: of the draws.
+        catalogs: folders with entries of your own.
+
+    Returns:
+        A `Plan`; `Plans` where several scenarios were asked for.
+
+    >>> site = {"clusters": {"main": {"node": "dgx-h100", "count": 128}},
+    ...         "jobs": {"cosmology": {"model": "cosmoflow", "cluster": "main", "nodes": 128}}}
+    >>> plan(site).results["R-READ-03"].display
+    '827.5 GB/s (770.7 GiB/s)'
+
+    Raises:
+        UsageError: a path that cannot be set.
+        IngestError: a site that cannot be, with the line of its file.
+    """
+    catalog = Catalog(catalogs)
+    plans = tuple(plan_once(read_site(site, chosen), years, samples, seed, catalog, chosen) for chosen in scenarios_of(set))
+    return plans[0] if len(plans) == 1 else Plans(plans)
+
+
+def plan_once(site: Site, years: int | None, samples: int, seed: int, catalog: Catalog, chosen: Mapping[str, Any]) -> Plan:
+    """Plan one site.
+
+    Raises:
+        IngestError: a site that cannot be, with the line.
+    """
+    check(site)
+    growth = growth_of(site, catalog)
+    data = dataset_rows(site, catalog)
+    desk = Desk(site, catalog, data)
+    jobs = desk.rows()
+    clusters = _clusters(site, jobs)
+    horizon = years_of(site, years)
+    storage = _storage(site, catalog)
+    by_year = year_rows(site, data, jobs, horizon, growth)
+    for row in by_year:
+        row.known.given |= storage.given
+        row.known.steps |= storage.steps
+    present = dataset_rows_in(site, data, 0, growth)
+    known = Known(storage.given)
+    known.steps |= storage.steps
+    for table, rows in (("jobs", jobs), ("clusters", clusters), ("datasets", present), ("years", by_year)):
+        known.steps |= columns_of(table, rows)
+    known.choose("writes_at_once", "site_write_bandwidth" if site.section("overlap").get("checkpoints") else
+                 "site_largest_write_bandwidth")  # fmt: skip
+    grown = _grown(site, jobs, horizon, growth, storage)
+    if grown is not None:
+        known.steps["site_grown_read_bandwidth"] = link("site_grown_read_bandwidth", grown[0])
+    tables = {"jobs": jobs, "clusters": clusters, "datasets": list(data.values()), "years": by_year}
+    steps, missing = _steps(known, tables)
+    everything = [known, *(part for rows in tables.values() for row in rows for part in (row.known, *row.kept))]
+    given = origins([*everything, *(grown[1] if grown else ())])
+    owned = owners(tables)
+    teller = Teller(given, owned, catalog)
+    from ingest.site.montecarlo import spread
+
+    ends = spread(steps, given, samples, seed) if samples else {}
+    writer = Writer(site, known, {row.name: row for row in jobs}, owned, given, teller, ends)
+    lines = tuple(writer.write(line, steps[line.id]) for line in LINES if line.id in steps)
+    warnings = (*desk.warnings, *growth.warnings)
+    return Plan(site, catalog, horizon, known, tables, steps, given, lines, missing, warnings, chosen)
+
+
+def _clusters(site: Site, jobs: list[Row]) -> list[Row]:
+    """One row per cluster, each with the columns of its own jobs."""
+    rows = []
+    for name, described in site.section("clusters").items():
+        known = Known({"cluster_nodes": described["count"]})
+        known.steps |= columns_of("jobs", [row for row in jobs if row.words["cluster"] == name])
+        rows.append(Row(name, {"node": described["node"]}, known))
+    return rows
+
+
+def _storage(site: Site, catalog: Catalog) -> Known:
+    """What is known of the storage to be bought, and how it is to be tested."""
+    described, test = site.section("storage"), site.section("test")
+    given = {"fill_limit": FILL, "test_seconds": DURATION, "write_request_bytes": WRITES}
+    given |= {quantity: described[key] for key, quantity in STORAGE.items() if key in described}
+    given |= {quantity: test[key] for key, quantity in TEST.items() if key in test}
+    known, scheme = Known(given), described.get("protection")
+    if isinstance(scheme, str):
+        given["protected_fraction"] = _protection(site, scheme, catalog)
+        known = Known(given)
+    elif scheme is not None:
+        named = {"replicas": "replicas", "data": "data_strips", "parity": "parity_strips"}
+        known = Known({**given, **{named[key]: item for key, item in scheme.items()}})
+        known.choose("protected_fraction", "fraction_of_replicas" if "replicas" in scheme else "fraction_of_stripes")
+    return known
+
+
+def _protection(site: Site, name: str, catalog: Catalog) -> Given:
+    keys = ("storage", "protection")
+    try:
+        found = catalog.get(Storage, name)
+    except IngestError as error:
+        site.refuse(keys, str(error))
+    if found.usable_fraction is None:
+        site.refuse(keys, f"{found.id} is no protection scheme, expected an id such as prot-ec-8-3, or `data` and `parity`")
+    return from_catalog(found.usable_fraction)
+
+
+def _grown(site: Site, jobs: list[Row], years: int, growth: Growth, storage: Known) -> tuple[Step, list[Known]] | None:
+    """Reads at once in the last year of the plan, where anything grows; and what it rests on."""
+    if not years or not any("bandwidth_growth_factor" in growth.of_job(row.name) for row in jobs):
+        return None
+    elapsed = Given(parse(f"{years} year", "s", "years"), note=f"year {years} of the plan")
+    later = []
+    for row in jobs:
+        grows = growth.of_job(row.name)
+        kept = {name: item for name, item in row.known.given.items() if name != "bandwidth_growth" or not grows}
+        known = Known({**kept, **grows, "elapsed_seconds": elapsed})
+        known.steps |= {name: step for name in SAME_EVERY_YEAR if (step := row.step(name)) is not None}
+        later.append(Row(row.name, row.words, known))
+    clusters = _clusters(site, later)
+    total = Known(storage.given)
+    total.steps |= columns_of("clusters", clusters)
+    step = total.step("site_read_bandwidth")
+    return step, [total, *(row.known for row in [*later, *clusters])]
+
+
+def _steps(known: Known, tables: Mapping[str, list[Row]]) -> tuple[dict[str, Step], dict[str, str]]:
+    """How each requirement came about; and why those that are not there are not."""
+    steps: dict[str, Step] = {}
+    missing: dict[str, str] = {}
+    for line in LINES:
+        try:
+            step = known.step(line.metric)
+        except MissingQuantity as error:
+            missing[line.id] = str(error)
+            continue
+        columns = [part for part in steps_below(step) if is_column(part)]
+        if float(step.value) == 0 and not any(part.inputs for part in columns if part.name == line.column or line.capacity):
+            missing[line.id] = f"nothing here has a {line.metric.removeprefix('site_').replace('_', ' ')}"
+        else:
+            steps[line.id] = step
+    return steps, missing

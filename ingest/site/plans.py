@@ -1,0 +1,210 @@
+"""The answer of `ingest plan`: requirement lines, the rows they come from, and how each came about."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ingest.answer import Known
+from ingest.catalog.store import Catalog
+from ingest.errors import UsageError, nearest
+from ingest.estimate import Quantity
+from ingest.formula import LEAVES, Step, unit_of
+from ingest.ladder import Given
+from ingest.requirement import Requirement
+from ingest.site.derivation import Teller, owners
+from ingest.site.reading import Site
+from ingest.site.requirements import THREADS, THREADS_ASSUMED
+from ingest.site.sheet import Row, is_column, steps_below
+from ingest.site.tables import tables_of
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a site needs of its storage.
+
+    Attributes:
+        site: the file, checked.
+        catalog: where entries and sources come from.
+        years: planned for after the start.
+        known: the site's own quantities; every total follows from it, its columns are steps over the rows.
+        rows: rows by table: `jobs`, `clusters`, `datasets` (at the start), `years`.
+        steps: how each requirement's value came about, by id: one tree down to what was given.
+        given: what each given step was given as, by the identity of the step.
+        requirements: the requirement lines.
+        missing: why a line is not there, by id.
+        warnings: plain words.
+        chosen: what `set` said of this scenario, by path.
+    """
+
+    site: Site
+    catalog: Catalog
+    years: int
+    known: Known
+    rows: Mapping[str, list[Row]]
+    steps: Mapping[str, Step]
+    given: Mapping[int, Given]
+    requirements: tuple[Requirement, ...]
+    missing: Mapping[str, str]
+    warnings: tuple[str, ...]
+    chosen: Mapping[str, Any]
+
+    command = "plan"
+
+    @cached_property
+    def results(self) -> dict[str, Quantity]:
+        """The requirements' values by id."""
+        return {one.id: Quantity(one.value, one.unit, one.low, one.high) for one in self.requirements}
+
+    def requirement(self, name: str) -> Requirement:
+        """A requirement by id, or by the name of its quantity.
+
+        Raises:
+            UsageError: there is none, with the nearest one.
+        """
+        for one in self.requirements:
+            if name in (one.id, one.metric, one.metric.removeprefix("site_")):
+                return one
+        known = [one.id for one in self.requirements] + [one.metric.removeprefix("site_") for one in self.requirements]
+        missing = f": {self.missing[name]}" if name in self.missing else nearest(name, known)
+        raise UsageError(f"there is no requirement '{name}' here, expected one of {', '.join(known)}{missing}")
+
+    @cached_property
+    def tables(self) -> dict[str, list[dict[str, Any]]]:
+        """Jobs, data sets, capacity by year, checkpoints, metadata, placement: rows in base units."""
+        return tables_of(self)
+
+    @cached_property
+    def used(self) -> list[Step]:
+        """The given quantities that the requirements rest on."""
+        told: set[int] = set()
+        below = [part for step in self.steps.values() for part in steps_below(step, told)]
+        return [part for part in below if part.formula is None]
+
+    @cached_property
+    def inputs(self) -> dict[str, Any]:
+        """What went in, and where from; what the site file says stands under its path."""
+        found: dict[str, Any] = {}
+        for step in self.used:
+            item = self.given.get(id(step))
+            if item is not None:
+                name = item.where if item.origin == "user" and item.where else step.name
+                spread = {"low": item.low, "high": item.high} if item.low is not None else {}
+                found[name] = {"value": item.value, **spread, "unit": unit_of(step.name), "from": item.origin}
+        return dict(sorted(found.items()))
+
+    @property
+    def input_hash(self) -> str:
+        """SHA-256 of what the site file says, `--set` included, whatever its layout and comments."""
+        written = json.dumps(self.site.written, sort_keys=True, ensure_ascii=True, default=str)
+        return f"sha256:{hashlib.sha256(written.encode()).hexdigest()}"
+
+    @cached_property
+    def assumptions(self) -> list[dict[str, Any]]:
+        """What nobody measured and the user did not say, each once."""
+        found: dict[tuple[str, float], dict[str, Any]] = {}
+        for step in self.used:
+            item = self.given.get(id(step))
+            if item is None or item.origin == "user":
+                continue
+            parts = [f"{part.what}: {part.where}" for part in item.parts if part.grade == "assumed"]
+            if item.origin == "default" or item.grade == "assumed" or parts:
+                why = item.note or item.where or "; ".join(parts)
+                entry = {"name": step.name, "value": item.value, "unit": unit_of(step.name), "grade": "assumed", "why": why}
+                found.setdefault((step.name, item.value), entry)
+        if any(THREADS_ASSUMED in one.assumptions for one in self.requirements):
+            why = f"{THREADS} reading threads on each client; say threads of a job"
+            entry = {"name": THREADS_ASSUMED, "value": THREADS, "unit": "1", "grade": "assumed", "why": why}
+            found[THREADS_ASSUMED, THREADS] = entry
+        return list(found.values())
+
+    @cached_property
+    def sources(self) -> list[dict[str, str]]:
+        """The sources of values and formulas, with the places within them."""
+        places: dict[str, dict[str, None]] = {}
+        told: set[int] = set()
+        for step in (part for one in self.steps.values() for part in steps_below(one, told)):
+            item = self.given.get(id(step))
+            if step.formula is not None and not is_column(step):
+                places.setdefault(step.formula.source, {})[step.formula.where] = None
+            for source, where in [(item.source, item.where), *((p.source, p.where) for p in item.parts)] if item else []:
+                places.setdefault(source, {})[where] = None
+            if item is None and step.formula is None and LEAVES[step.name].source:
+                places.setdefault(LEAVES[step.name].source, {})[""] = None
+        named = ((self.catalog.source(name), found) for name, found in places.items() if name not in ("", "definition"))
+        return [
+            {"id": one.id, "title": one.title, "where": "; ".join(filter(None, found)), "url": one.url} for one, found in named
+        ]
+
+    def explain(self, name: str) -> list[str]:
+        """The whole derivation of a requirement: every row of every column.
+
+        Raises:
+            UsageError: no such requirement.
+        """
+        step = self.steps[self.requirement(name).id]
+        everything = len(self.rows["jobs"]) + len(self.rows["years"]) + len(self.rows["datasets"])
+        return Teller(self.given, owners(self.rows), self.catalog, everything, everything).lines(step)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of CONTRACT, `ingest/1`."""
+        from ingest import __version__
+
+        return {
+            "schema": "ingest/1",
+            "command": self.command,
+            "version": __version__,
+            "catalog_hash": self.catalog.content_hash(),
+            "site": self.site.name,
+            "input_hash": self.input_hash,
+            "years": self.years,
+            "inputs": self.inputs,
+            "requirements": [one.to_dict() for one in self.requirements],
+            "missing": dict(self.missing),
+            "tables": self.tables,
+            "assumptions": self.assumptions,
+            "sources": self.sources,
+            "warnings": list(self.warnings),
+        }
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per requirement: id, priority, metric, value, low, high, unit."""
+        import pandas
+
+        names = ["id", "priority", "metric", "value", "low", "high", "unit"]
+        rows = [[getattr(one, name) for name in names] for one in self.requirements]
+        return pandas.DataFrame(rows, columns=names).set_index("id")
+
+
+@dataclass(frozen=True)
+class Plans:
+    """Several plans, where several scenarios were asked for."""
+
+    plans: tuple[Plan, ...]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The warnings of all scenarios, each once."""
+        return tuple(dict.fromkeys(line for one in self.plans for line in one.warnings))
+
+    @property
+    def results(self) -> list[dict[str, Quantity]]:
+        """The requirements' values of each scenario."""
+        return [one.results for one in self.plans]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of several scenarios."""
+        return {"schema": "ingest/1", "scenarios": [{**one.to_dict(), "set": dict(one.chosen)} for one in self.plans]}
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per scenario: what was set, then each requirement by id."""
+        import pandas
+
+        return pandas.DataFrame([{**one.chosen, **{i: q.value for i, q in one.results.items()}} for one in self.plans])

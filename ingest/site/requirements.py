@@ -1,0 +1,137 @@
+"""From steps to requirement lines: value, conditions, wording, priority, derivation, assumptions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ingest.answer import Known
+from ingest.formula import Step, unit_of
+from ingest.ladder import Given
+from ingest.requirement import PRIORITIES, Conditions, Requirement
+from ingest.site.derivation import Teller
+from ingest.site.lines import Line
+from ingest.site.reading import Site
+from ingest.site.sheet import Row, is_column, steps_below
+from ingest.units import display
+
+THREADS = 8
+#: what an assumption of the tests is called, so that a requirement can name it
+THREADS_ASSUMED = "threads_per_client"
+UNCACHED = "uncached: the data read are at least five times the memory of the clients, and of another writer"
+VERBS = {
+    "mandatory": "The system shall {}.",
+    "target": "The system should {}.",
+    "information": "For information: the system would {}.",
+}
+#: lines about the whole site: their clients are all nodes that read at once
+WHOLE = ("R-READ-01", "R-READ-03", "R-WRITE-01", "R-WRITE-03", "R-MIX-01", "R-MIX-02", "R-RESTART-02", "R-STAGE-01",
+         "R-META-01", "R-META-02")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Writes the requirement lines of a site.
+
+    Attributes:
+        jobs: the rows of the jobs, by name.
+        owners: whose row each step is.
+        spread: low and high end of each line, where known.
+    """
+
+    site: Site
+    known: Known
+    jobs: Mapping[str, Row]
+    owners: Mapping[int, str]
+    given: Mapping[int, Given]
+    teller: Teller
+    spread: Mapping[str, tuple[float, float]]
+
+    def write(self, line: Line, step: Step) -> Requirement:
+        """One requirement line."""
+        decides = self._decides(line, step)
+        conditions = self._conditions(line, decides)
+        priority = self._priority(line, step)
+        low, high = self.spread.get(line.id, (None, None))
+        unit = unit_of(line.metric)
+        says = line.says.format(value=display(float(step.value), unit), **_words(conditions))
+        assumed = {part.name for part in steps_below(step) if _assumed(self.given.get(id(part)))}
+        if conditions.threads is not None and "threads" not in self._job(decides):
+            assumed.add(THREADS_ASSUMED)
+        return Requirement(
+            line.id,
+            priority,
+            VERBS[priority].format(says),
+            line.metric,
+            float(step.value),
+            unit,
+            conditions,
+            tuple(self.teller.lines(step)),
+            tuple(sorted(assumed)),
+            low,
+            high,
+        )
+
+    def _job(self, name: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.site.section("jobs").get(name, {})
+        return found
+
+    def _decides(self, line: Line, step: Step) -> str:
+        """The job whose entry in the line's column is largest: its I/O sets the conditions."""
+        columns = (part for part in steps_below(step) if is_column(part) and part.name == line.column)
+        entries = max((part.inputs for part in columns), key=len, default=())
+        if not entries:
+            return ""
+        return self.owners.get(id(max(entries, key=lambda entry: float(entry.value))), "")
+
+    def _conditions(self, line: Line, decides: str) -> Conditions:
+        fill = self.known.value("fill_limit")
+        if line.capacity or not decides:
+            return Conditions(line.operation, fill=fill if line.operation == "hold" else None)
+        job, row = self._job(decides), self.jobs[decides]
+        nodes = self.known.value("site_clients") if line.id in WHOLE else row.known.value("nodes")
+        clients = 1 if line.id == "R-READ-04" else int(nodes)
+        shared = {"clients": clients, "duration": self.known.value("test_seconds"), "fill": fill}
+        if line.operation == "write":
+            size = int(self.known.value("write_request_bytes"))
+            return Conditions("write", io_size=size, pattern="sequential", files="file per process", **shared)
+        if line.operation == "create":
+            return Conditions("create", **shared)
+        threads = int(job.get("threads", THREADS))
+        if line.operation == "open":
+            return Conditions("open", threads=threads, **shared)
+        if line.id.startswith(("R-RESTART", "R-STAGE")):
+            return Conditions("read", pattern="sequential", cache=UNCACHED, **shared)
+        size_step = row.step("read_request_bytes")
+        size = int(size_step.value) if size_step is not None else None
+        pattern = str(job.get("pattern", "random"))
+        return Conditions("read", threads=threads, io_size=size, pattern=pattern, cache=UNCACHED, **shared)
+
+    def _priority(self, line: Line, step: Step) -> str:
+        """The line's own, as the file's overlap says, and no higher than that of the jobs behind it."""
+        overlap = self.site.section("overlap")
+        raised = {"R-WRITE-01": "checkpoints", "R-MIX-01": "reads_and_checkpoints"}
+        own = "mandatory" if overlap.get(raised.get(line.id, "")) else line.priority
+        behind = {self.owners.get(id(part), "") for part in steps_below(step)} & self.jobs.keys()
+        wanted = [str(self._job(name).get("priority", "mandatory")) for name in behind] or [own]
+        return max(own, min(wanted, key=PRIORITIES.index), key=PRIORITIES.index)
+
+
+def _assumed(item: Given | None) -> bool:
+    if item is None or item.origin == "user":
+        return False
+    return item.origin == "default" or item.grade == "assumed" or any(part.grade == "assumed" for part in item.parts)
+
+
+def _words(conditions: Conditions) -> dict[str, str]:
+    """The conditions as a sentence names them."""
+    count, threads = conditions.clients or 0, conditions.threads or 0
+    return {
+        "clients": f"{count:,} client{'' if count == 1 else 's'}",
+        "threads": f"{threads} thread{'' if threads == 1 else 's'}",
+        "io": display(conditions.io_size, "B") if conditions.io_size else "sequential",
+        "pattern": conditions.pattern,
+        "duration": display(conditions.duration or 0, "s"),
+        "fill": f"{(conditions.fill or 0) * 100:.3g} %",
+    }

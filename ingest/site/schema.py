@@ -1,0 +1,95 @@
+"""The JSON Schema of a site file: the single place that says which keys there are and in which unit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ingest.errors import UsageError, brief, nearest
+
+SCHEMA_FILE = Path(__file__).parent / "schema.json"
+#: what a person calls the types of JSON
+TYPES = {
+    "object": "keys and values",
+    "array": "a list",
+    "string": "text",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+}
+
+
+@cache
+def schema() -> dict[str, Any]:
+    """The schema, as editors use it."""
+    found: dict[str, Any] = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+    return found
+
+
+def resolved(node: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A node of the schema, with what it refers to."""
+    reference = node.get("$ref")
+    return {**schema()["$defs"][reference.rpartition("/")[2]], **node} if reference else node
+
+
+def below(node: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
+    """The node of a key below an object's node; None where the key is not allowed."""
+    inner = node.get("properties", {}).get(key) or node.get("additionalProperties")
+    return resolved(inner) if isinstance(inner, Mapping) else None
+
+
+def node_at(keys: Sequence[str], what: str) -> Mapping[str, Any]:
+    """The node of a path such as `clusters.main.count`.
+
+    Raises:
+        UsageError: no such key, with the nearest one.
+    """
+    node: Mapping[str, Any] = schema()
+    for depth, key in enumerate(keys):
+        inner = below(node, key)
+        if inner is None:
+            known = [*node.get("properties", {})]
+            place = f" under {'.'.join(keys[:depth])}" if depth else ""
+            expected = f"one of {', '.join(known)}" if known else "nothing below it"
+            raise UsageError(f"{what}: unknown key '{key}'{place}, expected {expected}{nearest(key, known)}")
+        node = inner
+    return node
+
+
+def problems(data: object) -> list[tuple[tuple[str, ...], str]]:
+    """What the schema finds wrong: the path of the key to blame, and one line."""
+    import jsonschema
+
+    found = jsonschema.Draft202012Validator(schema()).iter_errors(data)
+    return [_problem(error) for error in found]
+
+
+def _problem(error: Any) -> tuple[tuple[str, ...], str]:
+    keys = tuple(str(key) for key in error.absolute_path)
+    rule, wanted, instance = error.validator, error.validator_value, error.instance
+    if rule == "additionalProperties":
+        known = list(error.schema["properties"])
+        extra = next(key for key in instance if key not in known)
+        return (*keys, extra), f"unknown key '{extra}', expected one of {', '.join(known)}{nearest(extra, known)}"
+    if rule == "required":
+        missing = next(key for key in wanted if key not in instance)
+        meaning = error.schema.get("properties", {}).get(missing, {}).get("description", "a value")
+        return keys, f"'{missing}' is missing: {meaning}"
+    return keys, f"found {brief(instance)}, expected {_expected(rule, wanted, instance)}"
+
+
+def _expected(rule: str, wanted: Any, instance: object) -> str:
+    if rule == "type":
+        named = [TYPES[kind] for kind in ([wanted] if isinstance(wanted, str) else wanted)]
+        return " or ".join(named)
+    if rule == "enum":
+        return f"one of {', '.join(wanted)}{nearest(str(instance), wanted)}"
+    if rule == "pattern" and wanted == "^published$":
+        return "'published', or keys and values: capacity, bandwidth, every"
+    if rule == "pattern":
+        return "a name of letters, digits, - and _"
+    limits = {"minProperties": "at least {} entry", "minimum": "a number from {}", "maximum": "a number up to {}"}
+    return limits.get(rule, "what the schema says: {}").format(wanted)

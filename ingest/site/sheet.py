@@ -1,0 +1,96 @@
+"""Rows, and columns of rows: how tables of a site and formulas over them hang together as one tree of steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ingest.answer import Known
+from ingest.errors import MissingQuantity
+from ingest.expression import Num
+from ingest.formula import LEAVES, Formula, Step, unit_of
+from ingest.ladder import Given
+
+#: where a step says that it gathers a column
+COLUMN = "column"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a table.
+
+    Attributes:
+        name: of the job, data set, cluster or year.
+        words: what is no quantity: the model, the cluster, the mode.
+        known: what is given for this row; everything else follows.
+        kept: what is known beside the row's own, such as the answer of `bw` that the row takes values from.
+    """
+
+    name: str
+    words: Mapping[str, Any]
+    known: Known
+    kept: tuple[Known, ...] = field(default=())
+
+    def step(self, name: str) -> Step | None:
+        """A quantity of the row and how it came about; None where it cannot be computed."""
+        try:
+            return self.known.step(name)
+        except MissingQuantity:
+            return None
+
+    def values(self, names: Iterable[str]) -> dict[str, Any]:
+        """The row as plain values in base units; what is not known is left out."""
+        found = ((name, self.step(name)) for name in names)
+        return {"name": self.name, **self.words, **{name: step.value for name, step in found if step is not None}}
+
+
+def gather(*entries: Num) -> list[Num]:
+    """A column from its entries."""
+    return list(entries)
+
+
+def column(table: str, quantity: str, rows: Sequence[Row]) -> Step:
+    """The column `QUANTITY_of_TABLE`: one entry for each row that knows the quantity."""
+    entries = tuple(step for row in rows if (step := row.step(quantity)) is not None)
+    name = f"{quantity}_of_{table}"
+    made = Formula(name, gather, tuple(entry.name for entry in entries), unit_of(name), "definition", COLUMN)
+    return Step(name, [entry.value for entry in entries], made, entries)
+
+
+def is_column(step: Step) -> bool:
+    """Whether a step gathers a column instead of computing a formula."""
+    return step.formula is not None and step.formula.function is gather
+
+
+def link(name: str, step: Step) -> Step:
+    """A quantity of one row that is a quantity of another one, under a name of its own."""
+    return Step(name, step.value, Formula(name, lambda same: same, (step.name,), unit_of(name), "definition", ""), (step,))
+
+
+def columns_of(table: str, rows: Sequence[Row]) -> dict[str, Step]:
+    """Every column that a formula may ask of a table, by name."""
+    ending = f"_of_{table}"
+    names = [name.removesuffix(ending) for name in LEAVES if name.endswith(ending)]
+    return {f"{name}{ending}": column(table, name, rows) for name in names}
+
+
+def origins(all_known: Iterable[Known]) -> dict[int, Given]:
+    """What each given step was given as, by the identity of the step."""
+    found: dict[int, Given] = {}
+    for known in all_known:
+        for name, step in known.steps.items():
+            if step.formula is None and name in known.given:
+                found.setdefault(id(step), known.given[name])
+    return found
+
+
+def steps_below(step: Step, told: set[int] | None = None) -> Iterator[Step]:
+    """A step and all that it rests on, each once."""
+    seen = set() if told is None else told
+    if id(step) in seen:
+        return
+    seen.add(id(step))
+    yield step
+    for part in step.inputs:
+        yield from steps_below(part, seen)
