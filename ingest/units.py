@@ -172,6 +172,8 @@ def _significant(number: float, digits: int = 4) -> str:
     """
     if number == 0:
         return "0"
+    # What is half in decimal digits is rounded up, as spreadsheets do: 0.15 is a little less than that in binary.
+    number *= 1 + 1e-15
     magnitude = math.floor(math.log10(abs(number)))
     if magnitude >= 15 or magnitude < -4:
         return f"{number:.{digits - 1}e}"

@@ -54,11 +54,12 @@ Block = Paragraph | Bullets | Table | Figure | Listing
 
 
 class Section(NamedTuple):
-    """A numbered section; `name` is how a template asks for it."""
+    """A numbered section; `name` is how a template asks for it, `letter` makes it an appendix."""
 
     name: str
     title: str
     blocks: tuple[Block, ...]
+    letter: str = ""
 
 
 class Document(NamedTuple):
@@ -78,4 +79,4 @@ class Document(NamedTuple):
     def numbered(self) -> Iterator[tuple[str, Section]]:
         """The sections with their headings."""
         for number, section in enumerate(self.sections, start=1):
-            yield f"{number} {section.title}", section
+            yield f"{f'Appendix {section.letter}:' if section.letter else number} {section.title}", section

@@ -99,7 +99,7 @@ class AnswerBook:
             scaled: list[Item] = []
             for binary in (False, True):
                 factor, unit = scale_of(quantity.value, quantity.unit, binary)
-                scaled += [Formula(f"=B{row} / {factor}", quantity.value / factor), unit] if factor else ["", ""]
+                scaled += [Formula(f"=B{row} / {factor}", quantity.value / factor, "scaled"), unit] if factor else ["", ""]
             spread: list[Item] = []
             if ends[1] != ends[2]:
                 cells = ", ".join(self.places[place])

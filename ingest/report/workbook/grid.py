@@ -60,9 +60,9 @@ class Grid:
         self.next += 1
         return self.next
 
-    def close(self) -> None:
-        """Widths, frozen heading, print area."""
-        lay_out(self.sheet, self.widths, 0, self.next)
+    def close(self, further: int = 0) -> None:
+        """Widths, frozen heading, print area; `further` rows below are printed too."""
+        lay_out(self.sheet, self.widths, 0, self.next + further)
 
     def _cell(self, row: int, column: int, item: Item, text: str) -> None:
         if isinstance(item, Formula):
@@ -91,12 +91,14 @@ class Grid:
 
 
 def style_for(value: Any, style: str) -> str:
-    """A number too small for its column is shown as a power of ten.
+    """How a number is shown in its column: whole, with a fraction, or as a power of ten where it is too small.
 
-    >>> style_for(1e-8, "number"), style_for(0.5, "number"), style_for("ok", "good")
-    ('tiny', 'number', 'good')
+    >>> style_for(1e-8, "number"), style_for(0.5, "number"), style_for(7, "number"), style_for("ok", "good")
+    ('tiny', 'fraction', 'number', 'good')
     """
-    return "tiny" if style == "number" and 0 < abs(value) < 1e-4 else style
+    if style != "number" or value == round(value):
+        return style
+    return "tiny" if abs(value) < 1e-4 else "fraction"
 
 
 def lines_of(item: Item, width: float) -> int:

@@ -32,6 +32,8 @@ TABLE_SHEETS = {
     "Metadata": "metadata",
     "Placement": "placement",
 }
+#: Inputs of each requirement on the sheet Sensitivity, the most effective first.
+MOST_EFFECTS = 6
 ORDER = (
     "Read-me", "Inputs", "Workloads", "Clusters", "Data sets", "Capacity by year", "Checkpoints", "Metadata", "Placement",
     "Calculation", "Columns", "Results", "Requirements", "Sensitivity", "Vendor response", "Acceptance", "Assumptions",
@@ -88,12 +90,12 @@ class SiteBook:
     def _inputs(self, book: Workbook, grid: Callable[..., Grid]) -> None:
         heads = ("Belongs to", "Quantity", "Meaning", "Value", "Unit", "Low", "High", "Allowed", "From", "Key in the site file",
                  "Source", "Place and note", "Cell name")  # fmt: skip
-        sheet = grid("Inputs", heads, (20, 34, 46, 20, 14, 16, 16, 22, 11, 32, 22, 50, 34))
+        sheet = grid("Inputs", heads, (18, 34, 44, 20, 14, 18, 18, 18, 11, 30, 20, 44, 34))
         for step in self.cells.inputs:
             name = self.cells.name(step)
             book.define_name(name, f"={self.cells.place(step)}")
             rule = validation(limits_of(step))
-            first, *rest = [Entry(value, rule) for value in values_of(step)] or [None]
+            first, *rest = (Entry(value, rule) for value in values_of(step))
             sheet.row(*self._input(step, first, name))
             for value in rest:
                 sheet.row("", "", "", value)
@@ -142,12 +144,14 @@ class SiteBook:
 
     def _sensitivity(self, grid: Callable[..., Grid]) -> None:
         """What one input at a time does to a requirement, at the inputs with which the workbook was made."""
-        heads = ("Requirement", "Input", "At its low end", "At its high end", "Unit", "Swing")
-        sheet = grid("Sensitivity", heads, (18, 60, 22, 22, 14, 22))
-        for one in self.plan.tornado():
-            row = sheet.next + 1
-            swing = Formula(f"=ABS(D{row} - C{row})", abs(one["high"] - one["low"]))
-            sheet.row(one["requirement"], one["input"], one["low"], one["high"], one["unit"], swing)
+        heads = ("Requirement", "Input", "Place", "Value", "At its low end", "At its high end", "Unit", "Swing")
+        sheet = grid("Sensitivity", heads, (16, 36, 50, 20, 22, 22, 14, 22))
+        for one in self.plan.requirements:
+            for effect in self.plan.sensitivity(one.id)[:MOST_EFFECTS]:
+                row = sheet.next + 1
+                swing = Formula(f"=ABS(F{row} - E{row})", effect.swing)
+                shown = (effect.name, effect.where, effect.value, effect.at_low, effect.at_high)
+                sheet.row(one.id, *shown, one.unit, swing)
         sheet.close()
 
     def _checks(self, grid: Callable[..., Grid]) -> int:
@@ -169,11 +173,11 @@ class SiteBook:
         plan = self.plan
         sheet = grid("Read-me", (self.title,), (120,))
         for line in (
-            "Yellow cells on the sheet Inputs may be changed; every other number follows from them, by formulas that can be read.",
-            "Workloads, Data sets, Capacity by year, Checkpoints and Metadata show cells of Calculation; Columns gathers what is added up.",
+            "Yellow cells on the sheet Inputs may be changed; every other number follows by formulas that can be read.",
+            "The sheets from Workloads to Placement show cells of Calculation; Columns gathers what is added up.",
             "Requirements, Vendor response and Acceptance carry the same ids as the document.",
             "Values are in base units (B, s, and things counted); Results shows decimal and binary units beside them.",
-            "Low and high of the requirements and the sheet Sensitivity are draws made with the inputs as delivered: they do not follow a change.",
+            "Low, high and the sheet Sensitivity were drawn with the inputs as delivered: they do not follow a change.",
             f"Made by ingest {__version__}; catalogs {plan.catalog.content_hash()}; site file {plan.input_hash}.",
             f"{len(plan.assumptions)} values are assumed: see the sheet Assumptions.",
             *(f"Warning: {line}" for line in plan.warnings),
@@ -196,5 +200,3 @@ def shown_rows(plan: Plan, table: str) -> list[tuple[Row, list[Step | None]]]:
     needed = NEEDED.get(table)
     rows = [row for row in plan.rows[whose] if needed is None or row.step(needed) is not None]
     return [(row, [row.step(quantity) for quantity in quantities]) for row in rows]
-
-

@@ -18,6 +18,20 @@ if TYPE_CHECKING:
 
 #: Where the id, the statement, the value and the unit of a requirement stand on the sheet Requirements.
 ID, STATEMENT, VALUE, UNIT = "A", "C", "D", "E"
+#: Heading of each condition, and its name.
+CONDITIONS = {
+    "Operation": "operation",
+    "Clients": "clients",
+    "Threads": "threads",
+    "I/O size (B)": "io_size",
+    "Pattern": "pattern",
+    "Files": "files",
+    "Duration (s)": "duration",
+    "Fill": "fill",
+    "Cache rule": "cache",
+}
+#: Rows below the results that the charts take.
+CHART_ROWS = 50
 #: A text in a formula may not be longer.
 MOST_TEXT = 250
 ANSWERS = ("yes", "no", "partial")
@@ -26,7 +40,12 @@ EVIDENCE = ("measured", "projected")
 FIELDS: Mapping[str, Mapping[str, Any] | None] = {
     "Comply": {"validate": "list", "source": list(ANSWERS)},
     "As-is value": {"validate": "decimal", "criteria": ">=", "value": 0, "error_message": "a number in the unit of this line"},
-    "Optimized value": {"validate": "decimal", "criteria": ">=", "value": 0, "error_message": "a number in the unit of this line"},
+    "Optimized value": {
+        "validate": "decimal",
+        "criteria": ">=",
+        "value": 0,
+        "error_message": "a number in the unit of this line",
+    },
     "Measured or projected": {"validate": "list", "source": list(EVIDENCE)},
     "Client nodes": {"validate": "integer", "criteria": ">=", "value": 1, "error_message": "a whole number"},
     "Memory of each client": None,
@@ -38,19 +57,16 @@ FIELDS: Mapping[str, Mapping[str, Any] | None] = {
 
 def requirements(book: SiteBook, grid: Callable[..., Grid]) -> dict[str, int]:
     """The sheet Requirements; returns the row of each id."""
-    heads = ("Id", "Priority", "Statement", "Value", "Unit", "Low (P10)", "High (P90)", "Operation", "Clients", "Threads", "I/O size (B)",
-             "Pattern", "Files", "Duration (s)", "Fill", "Cache rule", "Assumptions")  # fmt: skip
+    heads = ("Id", "Priority", "Statement", "Value", "Unit", "Low (P10)", "High (P90)", *CONDITIONS, "Assumptions")
     sheet = grid("Requirements", heads, (15, 12, 70, 20, 11, 18, 18, 10, 9, 9, 12, 11, 16, 12, 8, 34, 40))
     rows = {}
     for one in book.plan.requirements:
         row = sheet.next + 1
         place = book.cells.place(book.plan.steps[one.id])
         value = Formula(f"={place}", one.value, "strong")
-        shown = one.conditions
-        sheet.row(
-            one.id, one.priority, statement(one, f"{VALUE}{row}"), value, one.unit, one.low, one.high, shown.operation, shown.clients,
-            shown.threads, shown.io_size, shown.pattern, shown.files, shown.duration, shown.fill, shown.cache, ", ".join(one.assumptions),
-        )  # fmt: skip
+        conditions = [getattr(one.conditions, name) for name in CONDITIONS.values()]
+        said = statement(one, f"{VALUE}{row}")
+        sheet.row(one.id, one.priority, said, value, one.unit, one.low, one.high, *conditions, ", ".join(one.assumptions))
         rows[one.id] = row
     sheet.close()
     return rows
@@ -100,9 +116,9 @@ def results(book: SiteBook, workbook: Workbook, grid: Callable[..., Grid], lines
         scaled: list[Item] = []
         for binary in (False, True):
             factor, unit = scale_of(one.value, one.unit, binary)
-            scaled += [Formula(f"=C{row} / {factor}", one.value / factor), unit] if factor else ["", ""]
+            scaled += [Formula(f"=C{row} / {factor}", one.value / factor, "scaled"), unit] if factor else ["", ""]
         sheet.row(one.id, one.metric.removeprefix("site_").replace("_", " "), live, one.unit, *scaled, one.low, one.high)
-    sheet.close()
+    sheet.close(further=CHART_ROWS)
     workbook.define_name("results", f"=Results!$C$2:$C${sheet.next}")
     return rows
 
@@ -122,7 +138,9 @@ def demand_chart(book: SiteBook, workbook: Workbook, sheet: Worksheet, shown: Ma
         }
     )
     chart.set_title({"name": "Read bandwidth by job", "name_font": {"size": 12}})
-    chart.set_x_axis({"name": "B/s", "num_format": "0.0E+00", "major_gridlines": {"visible": True, "line": {"color": "#E5E5E5"}}})
+    chart.set_x_axis(
+        {"name": "B/s", "num_format": "0.0E+00", "major_gridlines": {"visible": True, "line": {"color": "#E5E5E5"}}}
+    )
     chart.set_y_axis({"reverse": True})
     chart.set_legend({"none": True})
     chart.set_size({"width": 620, "height": 120 + 26 * max(len(rows), 4)})
@@ -171,7 +189,10 @@ def response(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, int]
     sheet = grid("Vendor response", heads, (15, 12, 60, 20, 11, 10, 18, 18, 13, 9, 16, 22, 22, 30, 11))
     for one in book.plan.requirements:
         row, line = sheet.next + 1, lines[one.id]
-        linked = [Formula(f"=Requirements!${STATEMENT}${line}", one.statement, "text"), Formula(f"=Requirements!${VALUE}${line}", one.value)]
+        linked = [
+            Formula(f"=Requirements!${STATEMENT}${line}", one.statement, "text"),
+            Formula(f"=Requirements!${VALUE}${line}", one.value),
+        ]
         best = f"MAX(G{row}, H{row})"
         margin = Formula(f'=IF(AND(COUNT(G{row}:H{row}) > 0, D{row} > 0), {best} / D{row} - 1, "")', "", "share")
         fields = [Entry(None, rule) for rule in FIELDS.values()]
@@ -190,6 +211,6 @@ def acceptance(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, in
             continue
         threshold = Formula(f"=Requirements!${VALUE}${lines[one.id]}", one.value)
         shown = one.conditions
-        sheet.row(f"T{one.id.removeprefix('R')}", one.id, shown.operation, shown.clients, shown.threads, shown.io_size, threshold,
-                  one.unit, shown.duration, Entry(None), Entry(None))  # fmt: skip
+        how = (shown.operation, shown.clients, shown.threads, shown.io_size, threshold, one.unit, shown.duration)
+        sheet.row(f"T{one.id.removeprefix('R')}", one.id, *how, Entry(None), Entry(None))
     sheet.close()

@@ -16,17 +16,20 @@ HEADING = "#D9E2EC"
 _EDITABLE = {"bg_color": EDITABLE, "border": 1, "border_color": "#BF9000", "valign": "top", "locked": False}
 #: A number of any size: grouped from a thousand on, as a power of ten where it would not fit.
 GENERAL = "[>=1E+13]0.0000E+00;[>=1000]#,##0;General"
+FRACTION = "[>=1E+13]0.0000E+00;[>=1000]#,##0.0##;0.0#####"
 TINY = "0.0000E+00"
 FORMATS: dict[str, dict[str, Any]] = {
     "title": {"bold": True, "font_size": 14},
     "heading": {"bold": True, "bg_color": HEADING, "border": 1, "border_color": "#9FB3C8", "text_wrap": True, "valign": "top"},
     "text": {"text_wrap": True, "valign": "top", "indent": 1},
     "number": {"num_format": GENERAL, "valign": "top"},
+    "fraction": {"num_format": FRACTION, "valign": "top"},
     "tiny": {"num_format": TINY, "valign": "top"},
+    "scaled": {"num_format": "#,##0.0##", "valign": "top"},
     "input": {**_EDITABLE, "num_format": GENERAL},
     "entry": {**_EDITABLE, "text_wrap": True},
     "share": {"num_format": "0.00 %", "valign": "top"},
-    "strong": {"num_format": GENERAL, "bold": True, "valign": "top"},
+    "strong": {"num_format": FRACTION, "bold": True, "valign": "top"},
     "good": {"bg_color": "#E2F0D9", "bold": True, "valign": "top"},
     "bad": {"bg_color": "#C00000", "font_color": "#FFFFFF", "bold": True},
 }
