@@ -9,6 +9,7 @@ from ingest.errors import IngestError
 if TYPE_CHECKING:
     from ingest.answer import Answer
     from ingest.estimate import Estimate
+    from ingest.site.plans import Plan
     from ingest.sweeping import Sweep
 
 
@@ -35,6 +36,18 @@ def sweep_book(sweep: Sweep) -> bytes:
     from ingest.report.workbook.sweep_book import content
 
     return content(sweep)
+
+
+def site_book(plan: Plan) -> bytes:
+    """The workbook of a site.
+
+    Raises:
+        IngestError: the library that writes workbooks is not installed.
+    """
+    check_writer()
+    from ingest.report.workbook.site_book import SiteBook
+
+    return SiteBook(plan).content()
 
 
 def check_writer() -> None:

@@ -31,7 +31,7 @@ CONDITIONS = {
     "Cache rule": "cache",
 }
 #: Rows below the results that the charts take.
-CHART_ROWS = 50
+CHART_ROWS = 90
 #: A text in a formula may not be longer.
 MOST_TEXT = 250
 ANSWERS = ("yes", "no", "partial")
@@ -141,7 +141,6 @@ def demand_chart(book: SiteBook, workbook: Workbook, sheet: Worksheet, shown: Ma
     chart.set_x_axis(
         {"name": "B/s", "num_format": "0.0E+00", "major_gridlines": {"visible": True, "line": {"color": "#E5E5E5"}}}
     )
-    chart.set_y_axis({"reverse": True})
     chart.set_legend({"none": True})
     chart.set_size({"width": 620, "height": 120 + 26 * max(len(rows), 4)})
     sheet.insert_chart(max(shown.values(), default=1) + 2, 0, chart, {"description": "Bars of the read bandwidth of each job"})
@@ -168,8 +167,8 @@ def capacity_chart(book: SiteBook, workbook: Workbook, sheet: Worksheet, shown: 
     chart.set_y_axis({"name": "B", "num_format": "0.0E+00", "major_gridlines": {"visible": True, "line": {"color": "#E5E5E5"}}})
     chart.set_legend({"position": "bottom"})
     chart.set_size({"width": 620, "height": 300})
-    place = max(shown.values(), default=1) + 2
-    sheet.insert_chart(place, 5, chart, {"description": "Columns of usable and raw capacity by year"})
+    place = max(shown.values(), default=1) + 2 + max(len(book.tables.get("Workloads", [])[:30]), 4) * 2 + 8
+    sheet.insert_chart(place, 0, chart, {"description": "Columns of usable and raw capacity by year"})
 
 
 def _words(name: str, book: SiteBook) -> int:
