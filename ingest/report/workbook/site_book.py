@@ -14,10 +14,12 @@ from ingest.report.workbook.rules import range_check, validation
 from ingest.report.workbook.site_cells import SiteCells, limits_of, size_of, values_of, words_of
 from ingest.report.workbook.site_forms import acceptance, capacity_chart, demand_chart, requirements, response, results
 from ingest.report.workbook.style import open_book
+from ingest.response_reading import KEY_SHEET, Asked, key_of
 from ingest.site.tables import NEEDED, TABLES
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
+    from xlsxwriter.worksheet import Worksheet
 
     from ingest.site.plans import Plan
     from ingest.site.sheet import Row
@@ -32,6 +34,8 @@ TABLE_SHEETS = {
     "Metadata": "metadata",
     "Placement": "placement",
 }
+#: Characters of one cell.
+MOST_CELL = 30_000
 #: Inputs of each requirement on the sheet Sensitivity, the most effective first.
 MOST_EFFECTS = 6
 ORDER = (
@@ -78,9 +82,17 @@ class SiteBook:
         listed(grid("Sources", ("Id", "Title", "Place", "Address"), (26, 60, 60, 50)), cited)
         checks = self._checks(grid)
         self._read_me(grid, checks)
+        self._key(book.add_worksheet(KEY_SHEET))
         sheets["Read-me"].activate()
         book.close()
         return buffer.getvalue()
+
+    def _key(self, sheet: Worksheet) -> None:
+        """What was asked, sealed, so that a filled workbook can be checked against it."""
+        written = key_of([Asked(one.id, one.priority, one.value, one.unit) for one in self.plan.requirements])
+        for row, start in enumerate(range(0, len(written), MOST_CELL)):
+            sheet.write_string(row, 0, written[start : start + MOST_CELL])
+        sheet.very_hidden()
 
     @property
     def title(self) -> str:
