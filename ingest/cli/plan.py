@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ingest.cli.options import catalog_option, hand_over, output_options, stacked, warn
-from ingest.errors import RequirementNotMet, UsageError
+from ingest.errors import UsageError
 from ingest.report.site_views import lines_page, plan_page, plans_page
 from ingest.site.planning import plan
 from ingest.site.plans import Plans

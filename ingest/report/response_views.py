@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ingest.report.page import Page, Section
-from ingest.responding import Judged, Response
+from ingest.tender.responding import Judged, Response
 from ingest.units import display
 
 
@@ -15,21 +15,9 @@ def response_page(answer: Response) -> Page:
         sections.append(Section("Changed by the vendor", lines=answer.changes))
     verdict = "does not comply" if answer.unmet else "complies"
     counted = "tuned values count" if answer.optimized else "values as delivered count"
-    table = [("id", "priority", "required", "unit", "offered", "margin", "result", "note")]
-    flat = [
-        (
-            line.asked.id,
-            line.asked.priority,
-            line.asked.value,
-            line.asked.unit,
-            line.offered,
-            line.margin,
-            line.verdict,
-            line.note,
-        )
-        for line in answer.lines
-    ]
-    return Page(f"{answer.path} {verdict}; {counted}", tuple(sections), (*table, *flat))
+    columns = ("id", "priority", "required", "unit", "offered", "margin", "result", "note")
+    flat = [tuple(line.to_dict()[column] for column in columns) for line in answer.lines]
+    return Page(f"{answer.path} {verdict}; {counted}", tuple(sections), (columns, *flat))
 
 
 def _row(line: Judged) -> tuple[str, ...]:

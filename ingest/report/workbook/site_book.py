@@ -14,8 +14,8 @@ from ingest.report.workbook.rules import range_check, validation
 from ingest.report.workbook.site_cells import SiteCells, limits_of, size_of, values_of, words_of
 from ingest.report.workbook.site_forms import acceptance, capacity_chart, demand_chart, requirements, response, results
 from ingest.report.workbook.style import open_book
-from ingest.response_reading import KEY_SHEET, Asked, key_of
 from ingest.site.tables import NEEDED, TABLES
+from ingest.tender.filled import KEY_SHEET, Asked, key_of
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook

@@ -154,7 +154,7 @@ class _Makers:
         """The document of the plan, charts included."""
         if self._document is None:
             from ingest.report.document.rfp import Tender
-            from ingest.site.figures import charts_of
+            from ingest.tender.figures import charts_of
 
             self._document = Tender(self.plan, charts_of(self.plan)).document()
         return self._document

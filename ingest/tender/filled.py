@@ -45,7 +45,7 @@ def key_of(asked: Iterable[Asked]) -> str:
     """What the buyer asked for as text with a seal: a change of either is noticed.
 
     >>> key_of([Asked("R-READ-01", "mandatory", 1e9, "B/s")])[:22]
-    '{"seal": "sha256:e53f1'
+    '{"seal": "sha256:d4bb4'
     """
     rows = [[one.id, one.priority, one.value, one.unit] for one in asked]
     return json.dumps({"seal": seal(rows), "requirements": rows}, ensure_ascii=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingest.errors import IngestError, UsageError
-from ingest.response_reading import SAME, Answered, Asked, read_filled
+from ingest.tender.filled import SAME, Answered, Asked, read_filled
 
 if TYPE_CHECKING:
     import pandas
