@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
 from ingest.cli.options import catalog_option, hand_over, output_options, stacked, warn
-from ingest.errors import UsageError
+from ingest.errors import RequirementNotMet, UsageError
+from ingest.files import write_whole
 from ingest.report.site_views import lines_page, plan_page, plans_page
 from ingest.site.planning import plan
 from ingest.site.plans import Plans
+from ingest.site.starting import schema_text, starter
 
 OPTIONS = [
     click.option("--years", type=click.IntRange(0, 30), metavar="N", help="Years to plan for. [default: as the file says]"),
     click.option("--check", is_flag=True, help="Exit with 3 where an `expect` of the file is not met."),
     click.option("--set", multiple=True, metavar="PATH=VALUE", help="Replace a value of the file; lists and ranges allowed."),
     click.option("--explain", metavar="ID", help="Show how one requirement came about instead, such as R-READ-01."),
-    click.option("--samples", type=click.IntRange(0, 1_000_000), default=10_000, show_default=True, metavar="N",
-                 help="Draws behind low and high."),
+    click.option("--samples", type=click.IntRange(0, 1_000_000), metavar="N",
+        help="Draws behind low and high. [default: 10,000, fewer for hundreds of jobs]"),
     click.option("--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Of the draws."),
     click.option("--new", is_flag=True, help="Write a commented site file to start from instead."),
+    click.option("--schema", is_flag=True, help="Write the JSON Schema of site files, for editors, instead."),
     catalog_option,
 ]  # fmt: skip
 
@@ -30,20 +34,32 @@ OPTIONS = [
 @stacked(OPTIONS)
 @output_options
 def command(
-    site: str | None, form: str | None, output: str | None, check: bool, explain: str | None, new: bool, **options: Any
+    site: str | None,
+    form: str | None,
+    output: str | None,
+    check: bool,
+    explain: str | None,
+    new: bool,
+    schema: bool,
+    **options: Any,
 ) -> None:
     """What a whole site asks of its storage: requirement lines for a tender, each with its derivation.
 
     \b
     ingest plan --new -o site.yaml
-    ingest plan site.yaml
+    ingest plan site.yaml --check
     ingest plan site.yaml --explain R-READ-01
     ingest plan site.yaml --set clusters.main.count=128,256 --format csv
     """
+    if new or schema:
+        _hand_out(schema_text() if schema else starter(), site, output)
+        return
     if site is None:
         raise UsageError("SITE.yaml is missing, expected a file (`ingest plan --new` writes one)")
     answer = plan(site, **options)
     if isinstance(answer, Plans):
+        if explain:
+            raise UsageError("--explain: several scenarios are asked for, expected one")
         hand_over(lambda: plans_page(answer), answer.to_dict, form, output)
     elif explain:
         lines = answer.explain(explain)
@@ -52,3 +68,17 @@ def command(
     else:
         hand_over(lambda: plan_page(answer), answer.to_dict, form, output)
     warn(answer.warnings)
+    if check and answer.unmet:
+        raise RequirementNotMet(answer.unmet)
+
+
+def _hand_out(text: str, site: str | None, output: str | None) -> None:
+    """Write the starter or the schema; a file that exists is left alone."""
+    if site is not None:
+        raise UsageError(f"SITE.yaml: found '{site}', expected none with --new or --schema; -o FILE names the new file")
+    if output is None:
+        click.echo(text, nl=False)
+    elif Path(output).exists():
+        raise UsageError(f"--output: '{output}' exists already, expected a new file")
+    else:
+        write_whole(output, text)
