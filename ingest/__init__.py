@@ -20,14 +20,29 @@ if TYPE_CHECKING:
     from ingest.footprinting import dataset
     from ingest.holding import memory
     from ingest.modelling import model
+    from ingest.site.difference import diff
     from ingest.site.planning import plan
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "bw", "catalog", "checkpoint", "dataset", "explain", "memory", "model", "plan", "sweep", "validate"]
+__all__ = [
+    "__version__",
+    "bw",
+    "catalog",
+    "checkpoint",
+    "dataset",
+    "diff",
+    "explain",
+    "memory",
+    "model",
+    "plan",
+    "sweep",
+    "validate",
+]
 #: functions that live outside `ingest.api`, so that each command imports only what it needs
 _PLACES = {
     "checkpoint": "ingest.checkpointing",
     "dataset": "ingest.footprinting",
+    "diff": "ingest.site.difference",
     "memory": "ingest.holding",
     "model": "ingest.modelling",
     "plan": "ingest.site.planning",

@@ -10,7 +10,8 @@ from typing import Any
 from ingest.catalog.data_records import Corpus, Pipeline
 from ingest.catalog.records import Value
 from ingest.errors import IngestError, UsageError, brief
-from ingest.formula import check_value, solve, unit_of
+from ingest.footprint_question import above_zero
+from ingest.formula import check_value, solve
 from ingest.ladder import Given, from_catalog
 from ingest.units import parse
 
@@ -100,8 +101,11 @@ def _measured(path: Path) -> dict[str, Given]:
         raise IngestError(f"{what}: 'results.bytes_per_token' is missing, expected a value")
     tokens, documents = _numbers(results, "tokens", what), _numbers(results, "documents", what)
     found = {"bytes_per_token": rate}
+    if tokens is not None:
+        found["tokens"] = tokens
     if tokens is not None and documents is not None:
-        found["tokens_per_document"] = tokens[0] / documents[0], None, None
+        length = float(solve("tokens_per_document", {"tokens": tokens[0], "documents": documents[0]}))
+        found["tokens_per_document"] = length, None, None
     measured = {
         name: Given(*ends, "measured", grade="measured", note=f"as measured, {path.name}") for name, ends in found.items()
     }
@@ -136,7 +140,7 @@ def _numbers(results: dict[str, Any], name: str, what: str) -> tuple[float, floa
     for part in ("value", "low", "high"):
         if parts.get(part) is not None:
             place = f"{what}: results.{name}.{part}"
-            found[part] = float(check_value(name, parse(parts[part], unit_of(name), place), place))
+            found[part] = float(above_zero(parts[part], name, place))
     if "value" not in found:
         raise IngestError(f"{what}: 'results.{name}.value' is missing, expected a number")
     low, high = found.get("low"), found.get("high")

@@ -221,12 +221,33 @@ def _model(source: str, catalog: Catalog) -> Model:
     return model_of(source, catalog)
 
 
-def estimate(question: Question, catalog: Catalog) -> Estimate:
-    """Answer one question.
+class Grounds(NamedTuple):
+    """What the answer to a question rests on.
 
-    >>> answer = estimate(Question(model="cosmoflow", gpu="h100", nodes=128), Catalog())
-    >>> answer.basis, answer.results["ingest_bandwidth_per_job"].display
-    ('measured', '827.5 GB/s (770.7 GiB/s)')
+    Attributes:
+        question: what was asked, checked.
+        rungs: those that exist, the one to use first.
+        common: what is known whatever the rung.
+        fixed: what the user set.
+    """
+
+    question: Question
+    model: Model | None
+    gpu: Gpu | None
+    node: Node | None
+    precision: str
+    rungs: list[Rung]
+    common: Mapping[str, Given]
+    fixed: Mapping[str, Given]
+
+    @property
+    def known(self) -> dict[str, Given]:
+        """What the results on the first rung follow from."""
+        return {**self.common, **self.rungs[0].given, **self.fixed}
+
+
+def grounds_of(question: Question, catalog: Catalog) -> Grounds:
+    """Find what the answer to a question rests on, without solving for any result.
 
     Raises:
         UsageError: the question cannot be asked.
@@ -238,18 +259,33 @@ def estimate(question: Question, catalog: Catalog) -> Estimate:
     precision = asked.precision or ladder.usual_precision(catalog.rates(model) if model else ())
     common = known_quantities(asked, catalog, model, gpu, node, precision)
     rungs = choose(asked, catalog, model, gpu, precision, common)
-    fixed = set_by_user(asked)
+    return Grounds(asked, model, gpu, node, precision, rungs, common, set_by_user(asked))
+
+
+def estimate(question: Question, catalog: Catalog) -> Estimate:
+    """Answer one question.
+
+    >>> answer = estimate(Question(model="cosmoflow", gpu="h100", nodes=128), Catalog())
+    >>> answer.basis, answer.results["ingest_bandwidth_per_job"].display
+    ('measured', '827.5 GB/s (770.7 GiB/s)')
+
+    Raises:
+        UsageError: the question cannot be asked.
+        IngestError: no rung of the ladder can answer, and what to supply.
+    """
+    grounds = grounds_of(question, catalog)
+    asked, model, gpu, precision = grounds.question, grounds.model, grounds.gpu, grounds.precision
+    rungs, fixed, known = grounds.rungs, grounds.fixed, grounds.known
     best = rungs[0]
     plain = {name: item for name, item in fixed.items() if name not in OUTCOMES}
     solved = tuple(
-        (rung, _results({**common, **rung.given, **(fixed if rung is best else plain)}, catalog)[0]) for rung in rungs
+        (rung, _results({**grounds.common, **rung.given, **(fixed if rung is best else plain)}, catalog)[0]) for rung in rungs
     )
-    known = {**common, **best.given, **fixed}
     results, unknown = _results(known, catalog)
     if model is not None and "sample_bytes" in model.missing and "sample_bytes" not in known:
         reason = f"the bytes of one sample of {model.id} are not known: {model.missing['sample_bytes']}"
         unknown = {name: reason if "sample_bytes" in why else why for name, why in unknown.items()}
-    answer = Estimate(asked, catalog, model, gpu, node, precision, best.basis, results, solved, known, unknown, ())
+    answer = Estimate(asked, catalog, model, gpu, grounds.node, precision, best.basis, results, solved, known, unknown, ())
     from ingest.advice import warnings_for
 
     return replace(answer, warnings=(*best.warnings, *warnings_for(answer)))

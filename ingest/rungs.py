@@ -59,7 +59,7 @@ def _on_the_ladder(
         size = solve("gpus", {name: item.value for name, item in known.items()}) if sized else 1
         rungs += [
             measured(catalog, model, gpu, precision, protocol, size),
-            transferred(catalog, model, gpu, precision, protocol),
+            _carried(catalog, model, gpu, precision, protocol),
             ladder.efficiency(catalog, model, gpu, precision, flops),
         ]
     rungs.append(ladder.peak(gpu, precision, flops))
@@ -67,6 +67,15 @@ def _on_the_ladder(
     if asked.protocol:
         # A protocol names measurements: the rungs without any answer only when they are asked for.
         return [rung for rung in found if rung.basis in ("measured", "transferred", asked.basis)]
+    return found
+
+
+def _carried(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol: str | None) -> Rung | None:
+    """The transferred rung; it does not depend on the size of the job, so a site asks for it once."""
+    key = ("transferred", model.path, gpu.path, precision, protocol)
+    if key not in catalog.memory:
+        catalog.memory[key] = transferred(catalog, model, gpu, precision, protocol)
+    found: Rung | None = catalog.memory[key]
     return found
 
 

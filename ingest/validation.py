@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SET_KEYS = {"title", "source", "bar", "cases", "runs", "study", "note"}
 #: commands that a case may ask instead of a formula
-COMMANDS = ("bw", "model", "checkpoint", "memory")
+COMMANDS = ("bw", "model", "checkpoint", "memory", "dataset")
 CASE_KEYS = {
     "id",
     "statement",

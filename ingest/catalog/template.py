@@ -9,7 +9,7 @@ _VALUE = "{{value: {value}, unit: {unit}, source: my-source, where: page or line
 
 _HEAD = """\
 # {name}: a {thing} of your own. The file's stem is its id.
-#   use it     ingest bw --{option} {name}.yaml …
+#   use it     ingest {command} --{option} {name}.yaml …
 #   or put it  into DIR/{kind}/{name}.yaml and say --catalogs DIR
 #   check it   ingest catalog check DIR
 # Each value needs unit, source and grade: measured, published, vendor, derived or assumed. No source, no load.
@@ -56,9 +56,43 @@ compute_nic_bandwidth: {compute}
 storage_nics: 2x200Gb                # the path to storage; a compute NIC is not part of it
 storage_nic_bandwidth: {storage}
 """,
+    "corpora": """\
+holds: tokens                        # or samples
+tokenizer: Llama 3                   # whose tokens are counted
+tokens: {tokens}
+# text without compression; what lies on storage compressed is stored_bytes
+clean_bytes: {clean}
+documents: {documents}
+vocabulary: {vocabulary}
+""",
+    "pipelines": """\
+input: WARC of one crawl             # what goes in, in words
+output: filtered text                # what comes out
+input_form: gzip                     # how the bytes of both were counted: plain, gzip, zstd, …
+output_form: plain
+input_bytes: {input}
+output_bytes: {output}
+documents_kept: {kept}
+""",
+    "formats": """\
+holds: [tokens, text, samples]       # what it can hold
+record: document                     # what it keeps apart: document, sequence or sample
+container_bytes_per_record: {container}
+index_bytes_per_record: {index}
+shard_fixed_bytes: {fixed}
+shard_bytes: {shard}
+""",
 }
 
-_OPTIONS = {"models": "model", "gpus": "gpu", "nodes": "node"}
+#: kind -> the command and the option that take an entry of it
+_OPTIONS = {
+    "models": ("bw", "model"),
+    "gpus": ("bw", "gpu"),
+    "nodes": ("bw", "node"),
+    "corpora": ("dataset", "corpus"),
+    "pipelines": ("dataset", "pipeline"),
+    "formats": ("dataset", "format"),
+}
 
 
 def template(record: type[Entry], name: str) -> str:
@@ -86,6 +120,17 @@ def template(record: type[Entry], name: str) -> str:
         gpus=value(8, "GPU/node"),
         compute=value(400, "GB/s"),
         storage=value(400, "Gb/s"),
+        tokens=value("1.0e+12", "token"),
+        clean=value(4, "TB"),
+        documents=value("1.5e+9", "sample"),
+        vocabulary=value(128256, '"1"'),
+        input=value(80, "TB"),
+        output=value(1, "TB"),
+        kept=value(0.1, '"1"'),
+        container=value(8, "B"),
+        index=value(20, "B"),
+        fixed=value(64, "B/file"),
+        shard=value(1, "GB/file"),
     )
-    option = _OPTIONS[kind]
-    return _HEAD.format(name=name, thing=option, option=option, kind=kind) + body
+    command, option = _OPTIONS[kind]
+    return _HEAD.format(name=name, thing=option, command=command, option=option, kind=kind) + body

@@ -20,7 +20,7 @@ def command() -> None:
 @catalog_option
 @output_options
 def list_(kind: str | None, form: str | None, output: str | None, catalogs: tuple[str, ...]) -> None:
-    """List the entries of a kind: models, gpus, nodes, storage, protocols, families, scaling."""
+    """List the entries of a kind: models, gpus, nodes, storage, corpora, pipelines, formats, …"""
     found = catalog.list(kind, catalogs=catalogs)
     hand_over(lambda: list_page(found), found.to_dict, form, output)
 

@@ -19,6 +19,7 @@ COMMANDS = {
     "memory": "Model states in GPU memory, and the GPUs and nodes that hold them.",
     "dataset": "What a data set takes on storage: stages, formats, copies, files, inodes.",
     "plan": "A whole site in one file: requirement lines for a tender, with their derivations.",
+    "diff": "What changed between two plans, and why, by quantity.",
     "explain": "Explain one quantity of `bw`, down to the datasheet.",
     "sweep": "Many scenarios at once, over any quantity.",
     "catalog": "List, show, check and add models, GPUs, nodes and storage.",

@@ -69,6 +69,16 @@ def capacity_growth(capacity_growth_factor: Num, elapsed_seconds: Num, growth_pe
     return capacity_growth_factor ** minimum(elapsed_seconds / growth_period_seconds, MOST_PERIODS)
 
 
+@formula(unit="sample/file", source="definition")
+def samples_of_file_bytes(file_bytes: Num, sample_bytes: Num) -> Num:
+    """Samples in a file, by its size.
+
+    >>> samples_of_file_bytes(1e9, 32_768)
+    30517.578125
+    """
+    return file_bytes / sample_bytes
+
+
 @formula(unit="B/s", source="definition")
 def run_read_bandwidth(ingest_bandwidth_per_job: Num, cold_share: Num, bandwidth_growth: Num) -> Num:
     """Reads of one run in its first pass, when no node holds any of its data.
@@ -398,13 +408,13 @@ def job_staging_bandwidth(staged_bytes: Num, staging_seconds_allowed: Num, concu
 
 
 @formula(unit="s", source="definition")
-def staging_seconds(staged_bytes: Num, run_read_bandwidth: Num) -> Num:
-    """Time to stage at the rate that streaming would take.
+def staging_seconds(staged_bytes: Num, ingest_bandwidth_per_job: Num) -> Num:
+    """Time to stage at the rate at which the run would stream.
 
     >>> staging_seconds(1.5e12, 500e9)
     3.0
     """
-    return staged_bytes / run_read_bandwidth
+    return staged_bytes / ingest_bandwidth_per_job
 
 
 @formula(unit="1", source="definition")

@@ -19,6 +19,10 @@ leaf("fill_limit", "1", "Share of the capacity that may be in use.", high=1)
 leaf("storage_units", "1", "Servers or enclosures that share the data.", whole=True, default=1)
 leaf("failed_units", "1", "Of them, how many may be down.", above=False, whole=True, default=0)
 
+# Two plans
+leaf("value_before", "1", "A number in one plan.", above=False)
+leaf("value_after", "1", "The same in another plan.", above=False)
+
 # How a requirement is tested
 leaf("test_seconds", "s", "Time for which a rate must hold.", default=1800)
 leaf("write_request_bytes", "B", "Size of one checkpoint write.", default=1_048_576)
@@ -389,3 +393,13 @@ def site_drive_writes_per_day(site_media_bytes_per_day: Num, site_raw_bytes: Num
     0.05
     """
     return site_media_bytes_per_day / site_raw_bytes
+
+
+@formula(unit="1", source="definition")
+def change_ratio(value_before: Num, value_after: Num) -> Num:
+    """What a number of one plan is in another one, over what it was.
+
+    >>> change_ratio(10, 15)
+    1.5
+    """
+    return value_after / value_before

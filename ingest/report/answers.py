@@ -11,6 +11,7 @@ from ingest.units import display
 
 if TYPE_CHECKING:
     from ingest.answer import Answer
+    from ingest.estimate import Quantity
 
 TITLES = {
     "files": "Files of one checkpoint",
@@ -40,8 +41,10 @@ UNITS = {"bytes_each": "B", "bytes_per_node": "B", "count": "file", "stage_bytes
 
 def answer_page(answer: Answer) -> Page:
     """The page of an answer: results, tables, what is not known, assumptions, sources."""
-    rows = tuple((_label(name), _shown(name, item.value, item.unit)) for name, item in answer.results.items())
-    sections = [Section("", ("", ""), rows)]
+    rows = tuple(
+        (_label(name), _shown(name, item.value, item.unit), *_range(name, item)) for name, item in answer.results.items()
+    )
+    sections = [_results(rows)]
     sections += [_table(name, found) for name, found in answer.tables.items()]
     reasons: dict[str, list[str]] = {}
     for name, why in answer.unknown.items():
@@ -57,6 +60,22 @@ def answer_page(answer: Answer) -> Page:
 
 def _label(name: str) -> str:
     return name.replace("_", " ")
+
+
+def _results(rows: Sequence[tuple[str, ...]]) -> Section:
+    """Results; with a column for ranges where one is known."""
+    if not any(row[2] for row in rows):
+        return Section("", ("", ""), tuple(row[:2] for row in rows))
+    return Section("", ("", "value", "range"), tuple(rows))
+
+
+def _range(name: str, item: Quantity) -> tuple[str]:
+    if item.low is None or item.high is None:
+        return ("",)
+    low, high = (
+        f"{end * 100:.3g} %" if name in SHARES else display(end, item.unit, binary=False) for end in (item.low, item.high)
+    )
+    return (f"{low} – {high}",)
 
 
 def _shown(name: str, value: float, unit: str) -> str:
@@ -87,12 +106,12 @@ def _place(where: str) -> str:
 
 def _flat(answer: Answer) -> tuple[tuple[object, ...], ...]:
     """Results, then the tables, one value per row in base units."""
-    rows: list[tuple[object, ...]] = [("table", "row", "name", "value", "unit")]
-    rows += [("results", "", name, item.value, item.unit) for name, item in answer.results.items()]
+    rows: list[tuple[object, ...]] = [("table", "row", "name", "value", "unit", "low", "high")]
+    rows += [("results", "", name, item.value, item.unit, item.low, item.high) for name, item in answer.results.items()]
     for table, found in answer.tables.items():
         for number, row in enumerate(found, start=1):
             for column, value in row.items():
                 known = column in FORMULAS or column in LEAVES
                 unit = UNITS.get(column, unit_of(column) if known else "")
-                rows.append((table, number, column, value, unit))
+                rows.append((table, number, column, value, unit, None, None))
     return tuple(rows)

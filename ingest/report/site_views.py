@@ -10,6 +10,7 @@ from ingest.report.page import Page, Section
 from ingest.units import display
 
 if TYPE_CHECKING:
+    from ingest.site.difference import Change, Difference
     from ingest.site.plans import Plan, Plans
 
 TITLES = {
@@ -38,7 +39,11 @@ def plan_page(plan: Plan) -> Page:
     sections += [
         Section("Requirements", lines=tuple(f"{one.id} ({one.priority}) {one.statement}" for one in plan.requirements))
     ]
-    sections += [_table(name, found) for name, found in plan.tables.items()]
+    sections += [_table(name, found) for name, found in plan.tables.items() if name != "sensitivity"]
+    units = {one.id: one.unit for one in plan.requirements}
+    sections += [_bars(plan.tables["sensitivity"], units)] if "sensitivity" in plan.tables else []
+    held = tuple(f"{'met' if one.met else 'NOT MET'}: {one.text} (found {one.found})" for one in plan.expectations)
+    sections += [Section("Expected", lines=held)]
     sections += [Section("Not here", lines=tuple(f"{name}: {why}" for name, why in plan.missing.items()))]
     assumed = tuple(
         f"{one['name']} = {display(one['value'], one['unit'], binary=False)}: {one['why']}" for one in plan.assumptions
@@ -70,6 +75,34 @@ def plans_page(plans: Plans) -> Page:
     )
 
 
+def diff_page(difference: Difference) -> Page:
+    """What changed between two plans."""
+    lines = tuple(
+        (one.name, _value(one, "before"), _value(one, "after"), _times(one.ratio), ", ".join(one.why) or "-")
+        for one in difference.requirements
+    )
+    sections = [Section("Requirements", ("id", "before", "after", "after ÷ before", "changed inputs below it"), lines)]
+    for title, changes in (("In the site file", difference.written), ("Inputs", difference.inputs)):
+        rows = tuple((one.name, _value(one, "before"), _value(one, "after"), _times(one.ratio)) for one in changes)
+        sections.append(Section(title, ("name", "before", "after", "after ÷ before"), rows))
+    shown = tuple(part for part in sections if part.rows) or (Section("", lines=("Nothing changed.",)),)
+    flat: list[tuple[object, ...]] = [("kind", "name", "before", "after", "ratio", "unit")]
+    for kind in ("requirements", "written", "inputs"):
+        flat += [(kind, one.name, one.before, one.after, one.ratio, one.unit) for one in getattr(difference, kind)]
+    return Page(f"{len(lines)} requirements changed", shown, tuple(flat))
+
+
+def _value(change: Change, side: str) -> str:
+    value = getattr(change, side)
+    if value is None:
+        return "-"
+    return display(value, change.unit, binary=False) if change.unit else str(value)
+
+
+def _times(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:.4g}"
+
+
 def lines_page(title: str, lines: Sequence[str]) -> Page:
     """A derivation."""
     return Page(title, (Section("", lines=tuple(lines)),), (("line",), *((line,) for line in lines)))
@@ -90,6 +123,21 @@ def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
     shown = tuple(tuple(_cell(column, row.get(column, "")) for column in columns) for row in rows[:MOST])
     more = (f"and {len(rows) - MOST:,} more rows: -o FILE.json or .csv has them all",) if len(rows) > MOST else ()
     return Section(TITLES[name], tuple(_label(column) for column in columns), shown, more)
+
+
+def _bars(rows: Sequence[Mapping[str, Any]], units: Mapping[str, str]) -> Section:
+    """The tornado: each quantity at its ends, and what that makes of the requirement."""
+    shown = tuple(
+        (
+            row["name"],
+            _label(row["quantity"]),
+            row["of"],
+            " – ".join(display(row[end], row["unit"], binary=False) for end in ("low", "high")),
+            " – ".join(display(row[end], units[row["name"]], binary=False) for end in ("at_low", "at_high")),
+        )
+        for row in rows
+    )
+    return Section(TITLES["sensitivity"], ("requirement", "quantity", "of", "low – high", "requirement then"), shown)
 
 
 def _cell(column: str, value: Any) -> str:

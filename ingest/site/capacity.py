@@ -11,6 +11,7 @@ from ingest.answer import Known
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError
+from ingest.footprinting import dataset
 from ingest.formula import Step
 from ingest.known import _encoding
 from ingest.ladder import Given, from_catalog
@@ -37,6 +38,8 @@ OWN = {
 #: what says how large a data set is; exactly one of them
 SIZES = ("bytes", "samples", "tokens", "model", "corpus", "measured", "made_from")
 STILL = Given(1, note="no growth is planned")
+#: keys of a data set that `ingest dataset` takes
+ASKED = ("tokens", "samples", "sample_bytes", "bytes_per_token", "vocabulary")
 #: years to plan for where nobody said how many
 USUAL_YEARS = 5
 
@@ -80,11 +83,33 @@ def _size(keys: Keys, described: Mapping[str, Any], known: Known, site: Site, ca
         known.given |= _of_model(keys, described, site, catalog, known.given)
     if "measured" in described:
         known.given |= _measured((*keys, "measured"), described["measured"], site)
-    if "data_samples" in known.given:
+    if {"corpus", "format"} & described.keys():
+        _footprint(keys, described, known, site, catalog)
+    elif "data_samples" in known.given:
         known.choose("data_bytes", "bytes_of_samples")
     elif "data_tokens" in known.given:
         known.choose("data_bytes", "bytes_of_tokens")
     return str(described.get("model") or described.get("corpus") or described.get("measured") or "")
+
+
+#: what a data set with a format takes from the answer of `ingest dataset`
+TAKEN = {"dataset_bytes": "dataset_bytes", "data_files": "dataset_files"}
+
+
+def _footprint(keys: Keys, described: Mapping[str, Any], known: Known, site: Site, catalog: Catalog) -> None:
+    """Let `ingest dataset` say what a corpus or a format takes; with `stages`, all of those kept."""
+    numbers = {key: item.value for key, item in described.items() if isinstance(item, Given) and key in ASKED}
+    words = {key: described[key] for key in ("corpus", "format", "pipeline") if key in described}
+    stages = {stage: int(item.value) for stage, item in described.get("stages", {}).items()}
+    copies = ",".join(f"{stage}={count}" for stage, count in stages.items()) or None
+    try:
+        made = dataset(**words, **numbers, copies=copies, catalogs=[*reversed(catalog.folders)]).known
+        known.steps["data_bytes"] = link("data_bytes", made.step("usable_bytes" if stages else "dataset_bytes"))
+        known.steps |= {name: link(name, made.step(source)) for name, source in TAKEN.items() if name not in known.given}
+    except IngestError as error:
+        site.refuse(keys, str(error).replace("--", ""))
+    known.given |= {name: item for name, item in made.given.items() if name not in known.given}
+    known.steps |= {name: step for name, step in made.steps.items() if step.formula is None and name in made.given}
 
 
 def _of_model(
@@ -168,7 +193,7 @@ def dataset_rows_in(site: Site, data: Mapping[str, Row], year: int, growth: Grow
 
 def _same(known: Known) -> dict[str, Step]:
     """What does not change from year to year, so that a draw of it is the same in all of them."""
-    names = ("data_bytes", "data_files", "versions_held", "data_copies", "refresh_seconds")
+    names = ("data_bytes", "dataset_bytes", "data_files", "versions_held", "data_copies", "refresh_seconds")
     for name in names:
         if name in known.given:
             known.step(name)

@@ -11,7 +11,7 @@ from ingest.catalog.records import Model, Node
 from ingest.catalog.store import Catalog
 from ingest.checkpointing import checkpoint
 from ingest.errors import IngestError, MissingQuantity
-from ingest.estimate import Estimate, estimate
+from ingest.estimate import Grounds, estimate, grounds_of
 from ingest.formula import unit_of
 from ingest.ladder import Given, from_catalog
 from ingest.question import Question
@@ -79,7 +79,8 @@ class Desk:
     catalog: Catalog
     data: Mapping[str, Row]
     warnings: dict[str, None] = field(default_factory=dict)
-    _reading: dict[object, tuple[Estimate, Known]] = field(default_factory=dict)
+    _reading: dict[object, tuple[Grounds, Known]] = field(default_factory=dict)
+    _told: set[object] = field(default_factory=set)
     _saving: dict[object, Answer] = field(default_factory=dict)
 
     def rows(self) -> list[Row]:
@@ -104,7 +105,7 @@ class Desk:
             answer, reading = self._ask(keys, lambda: self._read(job))
             given = {**reading.given, **given}
             kept.append(reading)
-            words |= {"basis": answer.basis, "gpu": answer.gpu.id if answer.gpu else ""}
+            words |= {"basis": answer.rungs[0].basis, "gpu": answer.gpu.id if answer.gpu else ""}
         given = {"request_bytes": REQUEST, "bandwidth_growth": START, **given}
         known = Known(given)
         row = Row(name, words, known, ())
@@ -115,6 +116,7 @@ class Desk:
             words |= {"mode": job["checkpoint"].get("mode", "sync")}
         self._place(job, known)
         self._length(keys, job, known)
+        self._opens(job, known)
         return replace(row, kept=tuple(kept))
 
     def _ask(self, keys: Keys, question: Any) -> Any:
@@ -123,8 +125,8 @@ class Desk:
         except IngestError as error:
             raise IngestError(f"{self.site.place(keys)}: {str(error).replace('--', '')}") from None
 
-    def _read(self, job: Mapping[str, Any]) -> tuple[Estimate, Known]:
-        """The `bw` estimate of a job."""
+    def _read(self, job: Mapping[str, Any]) -> tuple[Grounds, Known]:
+        """What the reads of a job rest on: the answer of `bw` without its tables."""
         settings = {key: parse(value, unit_of(key), f"set {key}") for key, value in job.get("set", {}).items()}
         numbers = {key: job[key] for key in NUMBERS if key in job}
         if "data" in job:
@@ -136,16 +138,29 @@ class Desk:
                 numbers.setdefault("sample_bytes", described["data_sample_bytes"])
         words = {key: job[key] for key in WORDS if key in job}
         node = self.site.section("clusters")[job["cluster"]]["node"]
-        key = (node, *sorted(words.items()), *sorted(numbers.items()), *sorted(settings.items()))
+        key = (node, *sorted(words.items()), *_figures(numbers), *sorted(settings.items()))
         if key not in self._reading:
             plain = {name: item.value for name, item in numbers.items()}
-            answer = estimate(Question(node=node, settings=settings, **words, **plain), self.catalog)
-            if answer.incomplete:
-                raise IngestError(answer.incomplete)
+            question = Question(node=node, settings=settings, **words, **plain)
+            self._warn((node, *sorted(words.items())), question)
+            found = grounds_of(question, self.catalog)
             ranged = {Question.QUANTITIES[name]: item for name, item in numbers.items() if item.low is not None}
-            self._reading[key] = answer, Known({**answer.given, **ranged})
-            self.warnings |= dict.fromkeys(f"{job.get('model', 'job')}: {line}" for line in answer.warnings)
+            self._reading[key] = found, Known({**found.known, **ranged})
         return self._reading[key]
+
+    def _warn(self, kind: object, question: Question) -> None:
+        """Ask `bw` once for each kind of job what to be wary of, and whether anything is missing.
+
+        Raises:
+            IngestError: what is missing.
+        """
+        if kind in self._told:
+            return
+        self._told.add(kind)
+        answer = estimate(question, self.catalog)
+        if answer.incomplete:
+            raise IngestError(answer.incomplete)
+        self.warnings |= dict.fromkeys(f"{question.model or 'job'}: {line}" for line in answer.warnings)
 
     def _save(self, job: Mapping[str, Any], gpus: int) -> Answer:
         """The checkpoints of a job."""
@@ -156,7 +171,15 @@ class Desk:
         if "parameters" in numbers:
             settings["parameters"] = numbers["parameters"].value
         model = policy.get("model") or (None if "parameters" in settings else job.get("model"))
-        key = (model, gpus, job.get("gpu"), job["cluster"], *sorted(words.items()), *sorted(numbers.items()), *settings.items())
+        key = (
+            model,
+            gpus,
+            job.get("gpu"),
+            job["cluster"],
+            *sorted(words.items()),
+            *_figures(numbers),
+            *sorted(settings.items()),
+        )
         if key not in self._saving:
             options = {name: item.value for name, item in numbers.items() if name != "parameters"}
             gpu = job.get("gpu") or self.node(job).gpu
@@ -175,7 +198,9 @@ class Desk:
         if nvme is not None:
             known.given["node_nvme_bytes"] = nvme
         if "data" in job:
-            known.steps["job_dataset_bytes"] = link("job_dataset_bytes", self.data[job["data"]].known.step("data_bytes"))
+            data = self.data[job["data"]].known
+            read = data.steps.get("dataset_bytes") or data.step("data_bytes")
+            known.steps["job_dataset_bytes"] = link("job_dataset_bytes", read)
             known.choose("staged_bytes", "staged_bytes_each" if placed.get("each") else "staged_bytes_once")
         if placed["mode"] == "stage":
             local = Given(0, note="staged: the run reads from its nodes")
@@ -204,11 +229,23 @@ class Desk:
                     (*keys, "epochs"), "the samples of one epoch are not known, expected `samples` of the data set"
                 )
 
+    def _opens(self, job: Mapping[str, Any], known: Known) -> None:
+        """Samples in a file, where only the size of a file is known."""
+        described = self.data[job["data"]].known.given if "data" in job else {}
+        if "samples_per_file" not in known.given and {"sample_bytes"} <= known.given.keys() and "file_bytes" in described:
+            known.given["file_bytes"] = described["file_bytes"]
+            known.choose("samples_per_file", "samples_of_file_bytes")
+
 
 def family_of(job: Mapping[str, Any], catalog: Catalog) -> str:
     """The class of a job's model, for factors that were published for one class only; empty where it is not known."""
     source = str(job.get("model", ""))
     return catalog.get(Model, source).family if source.lower() in catalog.ids(Model.kind) else ""
+
+
+def _figures(numbers: Mapping[str, Given]) -> list[tuple[str, object]]:
+    """Quantities as part of a question: where they stand matters only to those that are drawn."""
+    return [(name, item.value if item.low is None else item) for name, item in sorted(numbers.items())]
 
 
 def _computable(known: Known, name: str) -> bool:

@@ -1,13 +1,195 @@
-"""Low and high through to the totals: the tree of steps, run again on seeded draws."""
+"""Low and high through to the totals: the tree of steps, run again on seeded draws and on single ends.
+
+Each quantity with a range is drawn from a split log-normal distribution: its median is the typical value, its P10 the low
+end and its P90 the high end. Draws are independent; one catalog value is one draw, wherever it is used.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
 
-from ingest.formula import Step
+from ingest.expression import Num
+from ingest.formula import LEAVES, Step
 from ingest.ladder import Given
+from ingest.site.sheet import steps_below
+
+#: P90 of the standard normal distribution.
+Z90 = 1.2815515655446004
+#: Draws unless the user says how many; fewer for a site of so many quantities that it would take seconds.
+USUAL_SAMPLES = 10_000
+FEWEST_SAMPLES = 1_000
+MOST_NUMBERS = 20_000_000
+#: Numbers held at a time.
+CHUNK_NUMBERS = 10_000_000
+
+Key = tuple[str, float, float | None, float | None, str, str]
 
 
-def spread(steps: Mapping[str, Step], given: Mapping[int, Given], samples: int, seed: int) -> dict[str, tuple[float, float]]:
-    """P10 and P90 of each requirement."""
-    return {}
+class Effect(NamedTuple):
+    """What one quantity does to a requirement when it goes to its low and to its high end, all others typical.
+
+    Attributes:
+        name: the quantity.
+        rows: the jobs and data sets that it belongs to.
+        value, low, high: of the quantity.
+        at_low, at_high: of the requirement.
+    """
+
+    name: str
+    rows: tuple[str, ...]
+    value: float
+    low: float
+    high: float
+    at_low: float
+    at_high: float
+
+    @property
+    def swing(self) -> float:
+        """How far the requirement moves."""
+        return abs(self.at_high - self.at_low)
+
+
+class Tree:
+    """All steps that the requirements rest on, in an order in which each follows its inputs."""
+
+    def __init__(self, steps: Mapping[str, Step], given: Mapping[int, Given]) -> None:
+        self.steps = dict(steps)
+        self.given = given
+
+    @cached_property
+    def order(self) -> list[Step]:
+        """Every step once, inputs first."""
+        done: dict[int, Step] = {}
+        stack = [(step, False) for step in self.steps.values()]
+        while stack:
+            step, ready = stack.pop()
+            if id(step) in done:
+                continue
+            if ready or not step.inputs:
+                done[id(step)] = step
+            else:
+                stack.append((step, True))
+                stack.extend((part, False) for part in step.inputs)
+        return list(done.values())
+
+    @cached_property
+    def parents(self) -> dict[int, list[int]]:
+        """Positions of the steps that use a step."""
+        found: dict[int, list[int]] = {}
+        for position, step in enumerate(self.order):
+            for part in step.inputs:
+                found.setdefault(id(part), []).append(position)
+        return found
+
+    @cached_property
+    def uncertain(self) -> dict[Key, list[Step]]:
+        """The given steps with a range, by what they are; one catalog value has one key."""
+        found: dict[Key, list[Step]] = {}
+        for step in self.order:
+            item = self.given.get(id(step)) if step.formula is None else None
+            if item is not None and item.low is not None and item.high is not None and item.low < item.high:
+                found.setdefault((step.name, item.value, item.low, item.high, item.source, item.where), []).append(step)
+        return found
+
+    @cached_property
+    def moving(self) -> list[Step]:
+        """Every step that rests on a quantity with a range."""
+        return self.above(step for steps in self.uncertain.values() for step in steps)
+
+    def above(self, leaves: Iterable[Step]) -> list[Step]:
+        """Every step that rests on one of these, in order."""
+        found: set[int] = set()
+        waiting = [id(step) for step in leaves]
+        while waiting:
+            for position in self.parents.get(waiting.pop(), ()):
+                if position not in found:
+                    found.add(position)
+                    waiting.append(id(self.order[position]))
+        return [self.order[position] for position in sorted(found)]
+
+    def again(self, changed: Mapping[int, Num], above: Iterable[Step]) -> dict[int, Num]:
+        """The values of the steps above when some leaves have other values."""
+        values = dict(changed)
+        for step in above:
+            assert step.formula is not None
+            values[id(step)] = step.formula.function(*(values.get(id(part), part.value) for part in step.inputs))
+        return values
+
+
+def samples_for(tree: Tree, asked: int | None) -> int:
+    """Draws: as asked, else as many as stay quick."""
+    if asked is not None:
+        return asked
+    size = len(tree.moving)
+    return min(USUAL_SAMPLES, max(FEWEST_SAMPLES, MOST_NUMBERS // max(size, 1)))
+
+
+def spread(tree: Tree, samples: int, seed: int) -> dict[str, tuple[float, float]]:
+    """P10 and P90 of each requirement that a range reaches.
+
+    Args:
+        tree: the steps of all requirements.
+        samples: draws.
+        seed: the same seed gives the same ends, in whatever order the jobs stand.
+    """
+    if not samples or not tree.uncertain:
+        return {}
+    import numpy
+
+    drawn = {key: _draw(key, samples, seed) for key in tree.uncertain}
+    above = tree.moving
+    ids = {id(step) for step in above}
+    reached = {name: step for name, step in tree.steps.items() if id(step) in ids}
+    chunk = max(1, CHUNK_NUMBERS // max(len(above), 1))
+    found: dict[str, list[Any]] = {name: [] for name in reached}
+    for start in range(0, samples, chunk):
+        changed = {id(step): drawn[key][start : start + chunk] for key, steps in tree.uncertain.items() for step in steps}
+        values = tree.again(changed, above)
+        for name, step in reached.items():
+            found[name].append(numpy.atleast_1d(values[id(step)]))
+    whole = {name: numpy.concatenate(parts) for name, parts in found.items()}
+    ends = {name: numpy.percentile(values, (10, 90)) for name, values in whole.items()}
+    return {name: (float(low), float(high)) for name, (low, high) in ends.items() if low < high}
+
+
+def _draw(key: Key, samples: int, seed: int) -> Any:
+    """Draws of one quantity, from a stream of its own."""
+    import numpy
+
+    name, value, low, high, *_ = key
+    assert low is not None
+    assert high is not None
+    normal = numpy.random.default_rng([seed, zlib.crc32(repr(key).encode())]).standard_normal(samples)
+    if low > 0:
+        drawn = value * numpy.where(normal < 0, low / value, high / value) ** (numpy.abs(normal) / Z90)
+    else:
+        drawn = value + normal / Z90 * numpy.where(normal < 0, value - low, high - value)
+    limits = LEAVES.get(name)
+    return drawn if limits is None else numpy.clip(drawn, limits.low, limits.high)
+
+
+def effects(tree: Tree, name: str, owners: Mapping[int, str]) -> list[Effect]:
+    """What moves a requirement most, one quantity at a time, sorted: the bars of a tornado.
+
+    Args:
+        tree: the steps of all requirements.
+        name: the id of the requirement.
+        owners: whose row each step is, by its identity.
+    """
+    target = tree.steps[name]
+    below = {id(step) for step in steps_below(target)}
+    found = []
+    for key, steps in tree.uncertain.items():
+        reaching = [step for step in steps if id(step) in below]
+        if not reaching:
+            continue
+        above = [step for step in tree.above(reaching) if id(step) in below]
+        low, high = (
+            float(tree.again({id(step): end for step in reaching}, above)[id(target)] if above else end) for end in key[2:4]
+        )
+        rows = tuple(sorted({owners[id(step)] for step in reaching if id(step) in owners}))
+        found.append(Effect(key[0], rows, key[1], key[2] or 0.0, key[3] or 0.0, low, high))
+    return sorted((one for one in found if one.swing), key=lambda one: (-one.swing, one.name, one.rows))

@@ -15,9 +15,12 @@ from ingest.ladder import Given, from_catalog
 from ingest.site.capacity import dataset_rows, dataset_rows_in, year_rows, years_of
 from ingest.site.checking import check
 from ingest.site.derivation import Teller, owners
+from ingest.site.expecting import expectations
 from ingest.site.growing import Growth, growth_of
 from ingest.site.jobs import Desk
+from ingest.site.leaving import left_out
 from ingest.site.lines import LINES
+from ingest.site.montecarlo import Tree, samples_for, spread
 from ingest.site.plans import Plan, Plans
 from ingest.site.reading import Site, read_site
 from ingest.site.requirements import Writer
@@ -40,6 +43,11 @@ DURATION = Given(1800, origin="default", grade="assumed", note="rates hold for 3
 WRITES = Given(
     1_048_576, origin="default", grade="assumed", note="checkpoints are written 1 MiB at a time; say test.write_size"
 )
+#: how a site file says what is missing
+MISSING = {
+    "protected_fraction": "how storage protects data is not known; say storage.protection",
+    "site_grown_read_bandwidth": "no growth of bandwidth is planned; say growth",
+}
 #: what every run asks of storage, whatever the year
 SAME_EVERY_YEAR = ("ingest_bandwidth_per_job", "cold_share", "concurrent_runs", "nodes")
 
@@ -49,7 +57,7 @@ def plan(
     *,
     years: int | None = None,
     set: Mapping[str, Any] | Sequence[str] | None = None,
-    samples: int = 10_000,
+    samples: int | None = None,
     seed: int = 0,
     catalogs: str | Path | Sequence[str | Path] = (),
 ) -> Plan | Plans:
@@ -59,7 +67,7 @@ def plan(
         site: a YAML file as `ingest plan --new` writes it, or its content as keys and values.
         years: to plan for after the start; as the file says, else 5.
         set: values by path, such as `{"clusters.main.count": 256}`; a list or range asks for several scenarios.
-        samples: draws from which low and high ends come; 0 for none.
+        samples: draws from which low and high ends come, 10,000 by default; 0 for none.
         seed: of the draws.
         catalogs: folders with entries of your own.
 
@@ -80,7 +88,9 @@ def plan(
     return plans[0] if len(plans) == 1 else Plans(plans)
 
 
-def plan_once(site: Site, years: int | None, samples: int, seed: int, catalog: Catalog, chosen: Mapping[str, Any]) -> Plan:
+def plan_once(
+    site: Site, years: int | None, samples: int | None, seed: int, catalog: Catalog, chosen: Mapping[str, Any]
+) -> Plan:
     """Plan one site.
 
     Raises:
@@ -109,18 +119,37 @@ def plan_once(site: Site, years: int | None, samples: int, seed: int, catalog: C
     if grown is not None:
         known.steps["site_grown_read_bandwidth"] = link("site_grown_read_bandwidth", grown[0])
     tables = {"jobs": jobs, "clusters": clusters, "datasets": list(data.values()), "years": by_year}
-    steps, missing = _steps(known, tables)
+    steps, missing, below = _steps(known)
+    for row in jobs:
+        row.step("read_request_bytes")
+    for name in ("test_seconds", "write_request_bytes", "fill_limit", "site_clients"):
+        known.step(name)
     everything = [known, *(part for rows in tables.values() for row in rows for part in (row.known, *row.kept))]
     given = origins([*everything, *(grown[1] if grown else ())])
     owned = owners(tables)
     teller = Teller(given, owned, catalog)
-    from ingest.site.montecarlo import spread
-
-    ends = spread(steps, given, samples, seed) if samples else {}
+    tree = Tree(steps, given)
+    ends = spread(tree, samples_for(tree, samples), seed)
     writer = Writer(site, known, {row.name: row for row in jobs}, owned, given, teller, ends)
-    lines = tuple(writer.write(line, steps[line.id]) for line in LINES if line.id in steps)
-    warnings = (*desk.warnings, *growth.warnings)
-    return Plan(site, catalog, horizon, known, tables, steps, given, lines, missing, warnings, chosen)
+    lines = tuple(writer.write(line, steps[line.id], below[line.id]) for line in LINES if line.id in steps)
+    tested = {line.id: writer.tested(line, below[line.id]) for line in LINES if line.id in steps}
+    warnings = (*desk.warnings, *growth.warnings, *left_out(jobs, data))
+    return Plan(
+        site=site,
+        catalog=catalog,
+        years=horizon,
+        known=known,
+        rows=tables,
+        steps=steps,
+        given=given,
+        requirements=lines,
+        missing=missing,
+        warnings=warnings,
+        chosen=chosen,
+        tree=tree,
+        expectations=expectations(site, lines),
+        conditions=tested,
+    )
 
 
 def _clusters(site: Site, jobs: list[Row]) -> list[Row]:
@@ -180,19 +209,21 @@ def _grown(site: Site, jobs: list[Row], years: int, growth: Growth, storage: Kno
     return step, [total, *(row.known for row in [*later, *clusters])]
 
 
-def _steps(known: Known, tables: Mapping[str, list[Row]]) -> tuple[dict[str, Step], dict[str, str]]:
-    """How each requirement came about; and why those that are not there are not."""
+def _steps(known: Known) -> tuple[dict[str, Step], dict[str, str], dict[str, list[Step]]]:
+    """How each requirement came about; why those that are not there are not; and what each rests on."""
     steps: dict[str, Step] = {}
     missing: dict[str, str] = {}
+    below: dict[str, list[Step]] = {}
     for line in LINES:
         try:
             step = known.step(line.metric)
         except MissingQuantity as error:
-            missing[line.id] = str(error)
+            missing[line.id] = MISSING.get(error.name, str(error))
             continue
-        columns = [part for part in steps_below(step) if is_column(part)]
+        below[line.id] = steps_below(step)
+        columns = [part for part in below[line.id] if is_column(part)]
         if float(step.value) == 0 and not any(part.inputs for part in columns if part.name == line.column or line.capacity):
             missing[line.id] = f"nothing here has a {line.metric.removeprefix('site_').replace('_', ' ')}"
         else:
             steps[line.id] = step
-    return steps, missing
+    return steps, missing, below

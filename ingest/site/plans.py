@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,8 @@ from ingest.formula import LEAVES, Step, unit_of
 from ingest.ladder import Given
 from ingest.requirement import Requirement
 from ingest.site.derivation import Teller, owners
+from ingest.site.expecting import Expectation
+from ingest.site.montecarlo import Effect, Tree, effects
 from ingest.site.reading import Site
 from ingest.site.requirements import THREADS, THREADS_ASSUMED
 from ingest.site.sheet import Row, is_column, steps_below
@@ -42,6 +44,9 @@ class Plan:
         missing: why a line is not there, by id.
         warnings: plain words.
         chosen: what `set` said of this scenario, by path.
+        tree: all steps in order, to run them again with other values.
+        conditions: the quantities that the conditions of each requirement name, by id.
+        expectations: the assertions of the file, held against the requirements.
     """
 
     site: Site
@@ -55,6 +60,9 @@ class Plan:
     missing: Mapping[str, str]
     warnings: tuple[str, ...]
     chosen: Mapping[str, Any]
+    tree: Tree
+    expectations: tuple[Expectation, ...]
+    conditions: Mapping[str, tuple[Step, ...]]
 
     command = "plan"
 
@@ -76,6 +84,11 @@ class Plan:
         missing = f": {self.missing[name]}" if name in self.missing else nearest(name, known)
         raise UsageError(f"there is no requirement '{name}' here, expected one of {', '.join(known)}{missing}")
 
+    @property
+    def unmet(self) -> str:
+        """The assertions that are not met, in one line; empty where all are."""
+        return "; ".join(one.message for one in self.expectations if not one.met)
+
     @cached_property
     def tables(self) -> dict[str, list[dict[str, Any]]]:
         """Jobs, data sets, capacity by year, checkpoints, metadata, placement: rows in base units."""
@@ -85,7 +98,8 @@ class Plan:
     def used(self) -> list[Step]:
         """The given quantities that the requirements rest on."""
         told: set[int] = set()
-        below = [part for step in self.steps.values() for part in steps_below(step, told)]
+        tested = [step for steps in self.conditions.values() for step in steps]
+        below = [part for step in [*self.steps.values(), *tested] for part in steps_below(step, told)]
         return [part for part in below if part.formula is None]
 
     @cached_property
@@ -95,10 +109,27 @@ class Plan:
         for step in self.used:
             item = self.given.get(id(step))
             if item is not None:
-                name = item.where if item.origin == "user" and item.where else step.name
                 spread = {"low": item.low, "high": item.high} if item.low is not None else {}
-                found[name] = {"value": item.value, **spread, "unit": unit_of(step.name), "from": item.origin}
+                found[self._called(step, item)] = {
+                    "value": item.value, **spread, "unit": unit_of(step.name), "from": item.origin,
+                }  # fmt: skip
         return dict(sorted(found.items()))
+
+    def _called(self, step: Step, item: Given) -> str:
+        """A given quantity by its path in the file; else by its name and the rows that it belongs to."""
+        if item.origin == "user" and item.where:
+            return item.where
+        owner = self._owners.get(id(step))
+        return f"{owner}: {step.name}" if owner else step.name
+
+    @cached_property
+    def _owners(self) -> dict[int, str]:
+        return owners(self.rows)
+
+    def below(self, name: str) -> list[str]:
+        """The inputs that a requirement rests on, as `inputs` calls them."""
+        given = ((step, self.given.get(id(step))) for step in steps_below(self.steps[name]) if step.formula is None)
+        return sorted({self._called(step, item) for step, item in given if item is not None})
 
     @property
     def input_hash(self) -> str:
@@ -143,6 +174,14 @@ class Plan:
             {"id": one.id, "title": one.title, "where": "; ".join(filter(None, found)), "url": one.url} for one, found in named
         ]
 
+    def sensitivity(self, name: str) -> list[Effect]:
+        """What moves a requirement most, one quantity at a time between its low and its high end.
+
+        Raises:
+            UsageError: no such requirement.
+        """
+        return effects(self.tree, self.requirement(name).id, self._owners)
+
     def explain(self, name: str) -> list[str]:
         """The whole derivation of a requirement: every row of every column.
 
@@ -151,7 +190,7 @@ class Plan:
         """
         step = self.steps[self.requirement(name).id]
         everything = len(self.rows["jobs"]) + len(self.rows["years"]) + len(self.rows["datasets"])
-        return Teller(self.given, owners(self.rows), self.catalog, everything, everything).lines(step)
+        return Teller(self.given, self._owners, self.catalog, everything, everything).lines(step)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of CONTRACT, `ingest/1`."""
@@ -166,8 +205,10 @@ class Plan:
             "input_hash": self.input_hash,
             "years": self.years,
             "inputs": self.inputs,
-            "requirements": [one.to_dict() for one in self.requirements],
+            "written": dict(_flattened(self.site.written)),
+            "requirements": [{**one.to_dict(), "inputs": self.below(one.id)} for one in self.requirements],
             "missing": dict(self.missing),
+            "expectations": [one._asdict() for one in self.expectations],
             "tables": self.tables,
             "assumptions": self.assumptions,
             "sources": self.sources,
@@ -181,6 +222,18 @@ class Plan:
         names = ["id", "priority", "metric", "value", "low", "high", "unit"]
         rows = [[getattr(one, name) for name in names] for one in self.requirements]
         return pandas.DataFrame(rows, columns=names).set_index("id")
+
+
+def _flattened(written: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """What the site file says, by path."""
+    if isinstance(written, Mapping):
+        for key, value in written.items():
+            yield from _flattened(value, f"{path}.{key}" if path else key)
+    elif isinstance(written, list):
+        for number, value in enumerate(written):
+            yield from _flattened(value, f"{path}.{number}")
+    else:
+        yield path, written
 
 
 @dataclass(frozen=True)
@@ -198,6 +251,11 @@ class Plans:
     def results(self) -> list[dict[str, Quantity]]:
         """The requirements' values of each scenario."""
         return [one.results for one in self.plans]
+
+    @property
+    def unmet(self) -> str:
+        """The assertions that are not met in any scenario, in one line; empty where all are."""
+        return "; ".join(f"{one.chosen}: {one.unmet}" for one in self.plans if one.unmet)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of several scenarios."""

@@ -159,9 +159,8 @@ def _number(value: object, name: str, word: str) -> float:
 
 def _date(raw: object) -> datetime.date:
     """A date from `2027`, `2027-06` or `2027-06-30`."""
-    parts = str(raw).split("-")
     try:
-        numbers = [int(part) for part in parts]
-        return datetime.date(*(numbers + [1, 1])[:3]) if len(numbers) < 4 else datetime.date.min.replace(year=0)
+        year, month, day = [*map(int, str(raw).split("-")), 1, 1][:3] if str(raw).count("-") < 3 else ()
+        return datetime.date(year, month, day)
     except (ValueError, TypeError):
         raise UsageError(f"found '{raw}', expected a year or a date such as 2027-06-30") from None

@@ -13,7 +13,7 @@ from ingest.requirement import PRIORITIES, Conditions, Requirement
 from ingest.site.derivation import Teller
 from ingest.site.lines import Line
 from ingest.site.reading import Site
-from ingest.site.sheet import Row, is_column, steps_below
+from ingest.site.sheet import Row, is_column
 from ingest.units import display
 
 THREADS = 8
@@ -48,15 +48,24 @@ class Writer:
     teller: Teller
     spread: Mapping[str, tuple[float, float]]
 
-    def write(self, line: Line, step: Step) -> Requirement:
-        """One requirement line."""
-        decides = self._decides(line, step)
+    def write(self, line: Line, step: Step, below: list[Step]) -> Requirement:
+        """One requirement line.
+
+        Args:
+            line: which one.
+            step: how its value came about.
+            below: the step and all that it rests on.
+        """
+        decides = self._decides(line, below)
         conditions = self._conditions(line, decides)
-        priority = self._priority(line, step)
+        priority = self._priority(line, below)
         low, high = self.spread.get(line.id, (None, None))
         unit = unit_of(line.metric)
         says = line.says.format(value=display(float(step.value), unit), **_words(conditions))
-        assumed = {part.name for part in steps_below(step) if _assumed(self.given.get(id(part)))}
+        assumed = {part.name for part in below if part.formula is None and _assumed(self.given.get(id(part)))}
+        assumed |= {
+            part.name for one in self.tested(line, below) for part in one.leaves() if _assumed(self.given.get(id(part)))
+        }
         if conditions.threads is not None and "threads" not in self._job(decides):
             assumed.add(THREADS_ASSUMED)
         return Requirement(
@@ -73,13 +82,28 @@ class Writer:
             high,
         )
 
+    def tested(self, line: Line, below: list[Step]) -> tuple[Step, ...]:
+        """The quantities that the conditions of a line name."""
+        decides = self._decides(line, below)
+        names = ["fill_limit"] if line.operation == "hold" and line.id.startswith("R-CAP") else []
+        if decides and not line.capacity:
+            names = ["test_seconds", *(["write_request_bytes"] if line.operation == "write" else [])]
+            names += ["fill_limit"] if "{fill}" in line.says else []
+        found = [self.known.step(name) for name in names]
+        size = (
+            self.jobs[decides].step("read_request_bytes")
+            if "{io}" in line.says and line.operation == "read" and decides
+            else None
+        )
+        return (*found, size) if size is not None else tuple(found)
+
     def _job(self, name: str) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self.site.section("jobs").get(name, {})
         return found
 
-    def _decides(self, line: Line, step: Step) -> str:
+    def _decides(self, line: Line, below: list[Step]) -> str:
         """The job whose entry in the line's column is largest: its I/O sets the conditions."""
-        columns = (part for part in steps_below(step) if is_column(part) and part.name == line.column)
+        columns = (part for part in below if is_column(part) and part.name == line.column)
         entries = max((part.inputs for part in columns), key=len, default=())
         if not entries:
             return ""
@@ -108,12 +132,13 @@ class Writer:
         pattern = str(job.get("pattern", "random"))
         return Conditions("read", threads=threads, io_size=size, pattern=pattern, cache=UNCACHED, **shared)
 
-    def _priority(self, line: Line, step: Step) -> str:
+    def _priority(self, line: Line, below: list[Step]) -> str:
         """The line's own, as the file's overlap says, and no higher than that of the jobs behind it."""
         overlap = self.site.section("overlap")
         raised = {"R-WRITE-01": "checkpoints", "R-MIX-01": "reads_and_checkpoints"}
         own = "mandatory" if overlap.get(raised.get(line.id, "")) else line.priority
-        behind = {self.owners.get(id(part), "") for part in steps_below(step)} & self.jobs.keys()
+        columns = (part for part in below if is_column(part) and part.name.endswith("_of_jobs"))
+        behind = {self.owners[id(entry)] for part in columns for entry in part.inputs if id(entry) in self.owners}
         wanted = [str(self._job(name).get("priority", "mandatory")) for name in behind] or [own]
         return max(own, min(wanted, key=PRIORITIES.index), key=PRIORITIES.index)
 

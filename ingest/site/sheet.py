@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,18 +25,25 @@ class Row:
         words: what is no quantity: the model, the cluster, the mode.
         known: what is given for this row; everything else follows.
         kept: what is known beside the row's own, such as the answer of `bw` that the row takes values from.
+        absent: quantities that were asked for and cannot be computed.
     """
 
     name: str
     words: Mapping[str, Any]
     known: Known
     kept: tuple[Known, ...] = field(default=())
+    absent: set[str] = field(default_factory=set)
 
     def step(self, name: str) -> Step | None:
         """A quantity of the row and how it came about; None where it cannot be computed."""
+        if name in self.known.steps:
+            return self.known.steps[name]
+        if name in self.absent:
+            return None
         try:
             return self.known.step(name)
         except MissingQuantity:
+            self.absent.add(name)
             return None
 
     def values(self, names: Iterable[str]) -> dict[str, Any]:
@@ -85,12 +92,20 @@ def origins(all_known: Iterable[Known]) -> dict[int, Given]:
     return found
 
 
-def steps_below(step: Step, told: set[int] | None = None) -> Iterator[Step]:
-    """A step and all that it rests on, each once."""
+def steps_below(step: Step, told: set[int] | None = None) -> list[Step]:
+    """A step and all that it rests on, each once.
+
+    Args:
+        step: the topmost one.
+        told: identities of steps to leave out; those found are added.
+    """
     seen = set() if told is None else told
-    if id(step) in seen:
-        return
-    seen.add(id(step))
-    yield step
-    for part in step.inputs:
-        yield from steps_below(part, seen)
+    found: list[Step] = []
+    waiting = [step]
+    while waiting:
+        one = waiting.pop()
+        if id(one) not in seen:
+            seen.add(id(one))
+            found.append(one)
+            waiting.extend(reversed(one.inputs))
+    return found

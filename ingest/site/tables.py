@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ingest.formula import unit_of
+
 if TYPE_CHECKING:
+    from ingest.site.montecarlo import Effect
     from ingest.site.plans import Plan
 
 #: table -> (whose rows, columns)
@@ -27,20 +30,32 @@ TABLES = {
     "metadata": ("jobs", ("job_file_opens", "job_file_creates", "job_checkpoint_files_held")),
     "placement": (
         "jobs",
-        ("job_dataset_bytes", "run_read_bandwidth", "staged_bytes", "staging_seconds", "node_bytes_shared",
+        ("job_dataset_bytes", "ingest_bandwidth_per_job", "staged_bytes", "staging_seconds", "node_bytes_shared",
          "node_bytes_whole", "node_nvme_bytes", "cache_hit_possible"),
     ),
 }  # fmt: skip
+#: the requirements whose tornado every plan carries, and its bars
+TORNADO = ("R-READ-01", "R-READ-03", "R-WRITE-01", "R-CAP-01")
+MOST_BARS = 10
+MOST_ROWS = 4
 #: what a row must know to stand in a table
 NEEDED = {"checkpoints": "checkpoint_bytes", "placement": "job_dataset_bytes"}
 
 
 def tables_of(plan: Plan) -> dict[str, list[dict[str, Any]]]:
     """The tables that have rows."""
-    found = {}
+    found: dict[str, list[dict[str, Any]]] = {}
     for table, (whose, columns) in TABLES.items():
         needed = NEEDED.get(table)
         rows = [row for row in plan.rows[whose] if needed is None or row.step(needed) is not None]
         if rows:
             found[table] = [row.values(columns) for row in rows]
-    return found
+    moved = [_bar(name, one) for name in TORNADO if name in plan.steps for one in plan.sensitivity(name)[:MOST_BARS]]
+    return {**found, "sensitivity": moved} if moved else found
+
+
+def _bar(name: str, one: Effect) -> dict[str, Any]:
+    """One bar of a tornado."""
+    shown = (*one.rows[:MOST_ROWS], "…") if len(one.rows) > MOST_ROWS else one.rows
+    found = {"name": name, "quantity": one.name, "of": ", ".join(shown), "unit": unit_of(one.name)}
+    return {**found, "typical": one.value, "low": one.low, "high": one.high, "at_low": one.at_low, "at_high": one.at_high}

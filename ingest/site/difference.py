@@ -1,0 +1,179 @@
+"""`ingest diff`: what changed between two plans, and which changed inputs each change rests on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import ingest.formulas  # noqa: F401  registers the formulas
+from ingest.errors import IngestError, UsageError
+from ingest.formula import solve
+
+if TYPE_CHECKING:
+    import pandas
+
+#: A file beyond this is no plan.
+MAX_BYTES = 200_000_000
+#: Numbers closer than this are the same: the last digit of a sum.
+SAME = 1e-12
+
+
+class Change(NamedTuple):
+    """One thing that differs; None where it is not there.
+
+    Attributes:
+        name: id of the requirement, path in the site file, or name of the input.
+        before, after: values in base units, or as written.
+        unit: of both.
+        why: the changed inputs that it rests on.
+    """
+
+    name: str
+    before: Any
+    after: Any
+    unit: str = ""
+    why: tuple[str, ...] = ()
+
+    @property
+    def ratio(self) -> float | None:
+        """After over before, where both are numbers."""
+        numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in (self.before, self.after))
+        if not numbers or not self.before:
+            return None
+        return float(solve("change_ratio", {"value_before": self.before, "value_after": self.after}))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What changed between two plans.
+
+    Attributes:
+        requirements: lines that changed, came or went.
+        written: what the site files say differently, by path.
+        inputs: quantities that went in with other values, by name: the catalogs' included.
+        notes: other catalogs or versions.
+    """
+
+    requirements: tuple[Change, ...]
+    written: tuple[Change, ...]
+    inputs: tuple[Change, ...]
+    notes: tuple[str, ...]
+
+    command = "diff"
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def results(self) -> dict[str, Change]:
+        """The changed requirements by id."""
+        return {one.name: one for one in self.requirements}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object."""
+        from ingest import __version__
+
+        def rows(changes: Sequence[Change]) -> list[dict[str, Any]]:
+            return [{**one._asdict(), "ratio": one.ratio, "why": list(one.why)} for one in changes]
+
+        found = {name: rows(getattr(self, name)) for name in ("requirements", "written", "inputs")}
+        return {"schema": "ingest/1", "command": self.command, "version": __version__, **found, "warnings": list(self.notes)}
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per change."""
+        import pandas
+
+        rows = [
+            (kind, one.name, one.before, one.after, one.ratio, one.unit)
+            for kind in ("requirements", "written", "inputs")
+            for one in getattr(self, kind)
+        ]
+        return pandas.DataFrame(rows, columns=["kind", "name", "before", "after", "ratio", "unit"])
+
+
+def diff(before: str | Path | Mapping[str, Any], after: str | Path | Mapping[str, Any]) -> Difference:
+    """What changed between two plans.
+
+    Args:
+        before: the JSON of a plan: a file, or the object itself.
+        after: likewise.
+
+    Raises:
+        UsageError: no such file.
+        IngestError: a file that is no plan.
+    """
+    old, new = _plan(before, "BEFORE"), _plan(after, "AFTER")
+    inputs = tuple(_changes(_values(old["inputs"]), _values(new["inputs"])))
+    written = tuple(_changes(old["written"], new["written"]))
+    changed = {one.name for one in inputs}
+    lines = {name: {one["id"]: one for one in found["requirements"]} for name, found in (("old", old), ("new", new))}
+    requirements = tuple(_lines(lines["old"], lines["new"], changed))
+    notes = [
+        f"{what}: found {old[key]} and {new[key]}"
+        for key, what in (("version", "two versions of ingest"), ("catalog_hash", "two states of the catalogs"))
+        if old[key] != new[key]
+    ]
+    return Difference(requirements, written, inputs, tuple(notes))
+
+
+def _plan(source: str | Path | Mapping[str, Any], what: str) -> Mapping[str, Any]:
+    data = source if isinstance(source, Mapping) else _read(Path(source), what)
+    needed = ("requirements", "inputs", "written", "version", "catalog_hash")
+    if not isinstance(data, Mapping) or data.get("command") != "plan" or any(key not in data for key in needed):
+        shown = "data" if isinstance(source, Mapping) else f"'{source}'"
+        raise IngestError(f"{what}: {shown} is no plan, expected what `ingest plan SITE.yaml --format json` writes")
+    try:
+        _values(data["inputs"])
+        [(one["id"], one["value"], one["unit"], one["inputs"]) for one in data["requirements"]]
+        dict(data["written"])
+    except (TypeError, KeyError, AttributeError, ValueError):
+        raise IngestError(f"{what}: '{source}' is a plan with broken parts, expected one as `ingest plan` wrote it") from None
+    return data
+
+
+def _read(path: Path, what: str) -> Any:
+    if not path.is_file():
+        raise UsageError(f"{what}: there is no file '{path}', expected the JSON of a plan")
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise IngestError(f"{what}: '{path}' is larger than {MAX_BYTES:,} bytes, expected the JSON of a plan")
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise IngestError(f"{what}: '{path}' cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise IngestError(f"{what}: '{path}' is not JSON, expected what `ingest plan SITE.yaml --format json` writes") from None
+
+
+def _values(inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Any, str]]:
+    return {name: (item["value"], item["unit"]) for name, item in inputs.items()}
+
+
+def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    """What differs by name; a value with its unit is a pair."""
+    for name in sorted({*old, *new}):
+        before, after = _pair(old.get(name)), _pair(new.get(name))
+        if not _same(before[0], after[0]):
+            yield Change(name, before[0], after[0], after[1] or before[1])
+
+
+def _pair(found: Any) -> tuple[Any, str]:
+    return found if isinstance(found, tuple) else (found, "")
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and isinstance(other, (int, float)):
+        return abs(one - other) <= SAME * abs(one)
+    return bool(one == other)
+
+
+def _lines(old: Mapping[str, Any], new: Mapping[str, Any], changed: set[str]) -> Iterator[Change]:
+    """Requirements that differ, each with the changed inputs below it."""
+    for name in [*new, *(name for name in old if name not in new)]:
+        before, after = old.get(name), new.get(name)
+        values = [one["value"] if one else None for one in (before, after)]
+        if _same(*values):
+            continue
+        below = {*(before or {}).get("inputs", ()), *(after or {}).get("inputs", ())}
+        unit = (after or before or {})["unit"]
+        yield Change(name, *values, unit, tuple(sorted(below & changed)))

@@ -1,0 +1,456 @@
+"""`ingest dataset`: stages, copies, files and inodes, from every kind of input; and what it refuses."""
+
+import csv
+import io
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ingest
+from ingest.catalog.data_records import Corpus, Format, Pipeline
+from ingest.catalog.store import Catalog
+from ingest.errors import IngestError, UsageError
+from ingest.footprint import STAGES
+
+CONTRACT = {"raw_bytes", "clean_bytes", "tokenized_bytes", "dataset_bytes", "dataset_files", "usable_bytes"}
+TEXT_FORMATS = [form.id for form in Catalog().all(Format) if "tokens" in form.holds or "text" in form.holds]
+SAMPLE_FORMATS = [form.id for form in Catalog().all(Format) if "samples" in form.holds]
+
+
+def value(name, **options):
+    return ingest.dataset(**options).results[name].value
+
+
+@pytest.fixture
+def measured(tmp_path):
+    """What `ingest measure -o` writes, as far as it matters here; keys can be replaced or dropped."""
+
+    def write(drop=(), **changed):
+        results = {
+            "bytes_per_token": {"value": 4.2, "low": 4.1, "high": 4.4, "unit": "B/token"},
+            "tokens": {"value": 1_000_000, "unit": "token"},
+            "documents": {"value": 2_000, "unit": "sample"},
+            "corpus_bytes": {"value": 4_200_000, "unit": "B"},
+        }
+        results = {name: item for name, item in {**results, **changed}.items() if name not in drop}
+        path = tmp_path / "measure.json"
+        data = {"schema": "ingest/1", "command": "measure", "results": results, "tokenizer": {"name": "gpt2", "size": 50257}}
+        path.write_text(json.dumps(data), encoding="utf-8")
+        return path
+
+    return write
+
+
+# The main question
+
+
+def test_fifteen_trillion_tokens_at_four_bytes(run):
+    ran = run("dataset", "--tokens", "15T", "--bytes-per-token", "4", "--format", "json")
+    assert ran.code == 0, ran.err
+    results = ran.data["results"]
+    assert results["clean_bytes"]["value"] == 60e12
+    assert results["tokenized_bytes"]["value"] == 60e12
+    assert ran.data["command"] == "dataset"
+    assert ran.data["schema"] == "ingest/1"
+    assert set(results) | set(ran.data["unknown"]) >= CONTRACT
+
+
+def test_the_contract_is_answered_in_full_where_the_pipeline_is_known(run):
+    ran = run("dataset", "--corpus", "fineweb", "--format", "json")
+    assert set(ran.data["results"]) >= CONTRACT
+    assert all(item["why"] for item in ran.data["assumptions"])
+    assert {"fineweb-blog", "fineweb-card"} <= {item["id"] for item in ran.data["sources"]}
+
+
+@pytest.mark.parametrize(("vocabulary", "width"), [(32_000, 2), (65_499, 2), (65_536, 2), (65_537, 4), (128_256, 4)])
+def test_two_bytes_up_to_65536_ids_else_four(vocabulary, width):
+    assert value("tokenized_bytes", tokens=1e12, vocabulary=vocabulary) == 1e12 * width
+
+
+def test_megatron_draws_its_own_line():
+    """Megatron stores 32-bit ids from 65,500 ids on."""
+    answer = ingest.dataset(tokens=1e12, vocabulary=65_536, format="megatron")
+    assert answer.results["tokenized_bytes"].value == 2e12
+    assert answer.results["dataset_bytes"].value > 4e12
+
+
+def test_the_index_is_in_the_data_set():
+    answer = ingest.dataset(tokens=1e12, documents=1e9, vocabulary=32_000, shard_size="1TB")
+    index = 1e9 * 20 + 3 * 42
+    assert answer.results["index_bytes"].value == index
+    assert answer.results["dataset_bytes"].value == 2e12 + index
+
+
+def test_the_whole_footprint_by_hand():
+    """100 M tokens of 4 B, 100 k documents: two raw inputs, one text, three copies of Megatron files of 100 MB."""
+    answer = ingest.dataset(
+        tokens=100e6,
+        bytes_per_token=4,
+        documents=100e3,
+        vocabulary=50_000,
+        shard_size="100 MB",
+        copies="raw=2,clean=1,tokenized=1,dataset=3",
+        set={"bytes_kept": 0.01, "extracted_share": 0.15, "metadata_share": 0.02, "dedup_hashes": 100, "dedup_hash_bytes": 8,
+             "documents_before_dedup": 2},
+    )  # fmt: skip
+    raw, scratch = 400e6 / 0.01, 100e3 * 2 * 100 * 8
+    content = 200e6 + 100e3 * 20
+    dataset = content + 3 * 42
+    usable = (2 * raw + 400e6 + 200e6 + 3 * dataset + scratch) * 1.02
+    got = {name: item.value for name, item in answer.results.items()}
+    assert got["raw_bytes"] == raw
+    assert got["extracted_bytes"] == pytest.approx(raw * 0.15)
+    assert got["dataset_bytes"] == dataset
+    assert got["dataset_files"] == 6
+    assert got["file_creates"] == 18
+    assert got["inodes"] == 19
+    assert got["usable_bytes"] == pytest.approx(usable, rel=1e-12)
+    rows = {row["stage"]: row for row in answer.tables["footprint"]}
+    assert list(rows) == list(STAGES)
+    assert sum(row["kept_bytes"] for row in rows.values()) == pytest.approx(usable / 1.02 - scratch)
+
+
+def test_samples_take_whole_blocks_in_files_of_their_own():
+    answer = ingest.dataset(samples=1_281_167, sample_bytes=3000, sizes="equal", copies=2, epochs=90)
+    assert answer.results["dataset_bytes"].value == 1_281_167 * 4096
+    assert answer.results["usable_bytes"].value == 2 * 1_281_167 * 4096
+    assert answer.results["file_opens_per_epoch"].value == 1_281_167
+    assert answer.results["file_opens"].value == 1_281_167 * 90
+    assert "tokenized_bytes" not in answer.results
+
+
+def test_shards_instead_of_files_spare_inodes():
+    many = value("inodes", corpus="imagenet-1k")
+    few = value("inodes", corpus="imagenet-1k", format="webdataset", shard_size="1 GB")
+    assert many > 1_281_167
+    assert few < 200
+
+
+def test_mdts_and_their_space():
+    answer = ingest.dataset(samples=10e9, sample_bytes=10_000)
+    assert answer.results["mdts"].value == 3
+    assert answer.results["mdt_bytes"].value == answer.results["inodes"].value * 2560
+
+
+# Other inputs
+
+
+def test_a_measurement_gives_rate_interval_documents_and_vocabulary(measured):
+    answer = ingest.dataset(tokens="1T", bytes_per_token=str(measured()))
+    clean = answer.results["clean_bytes"]
+    assert (clean.low, clean.value, clean.high) == pytest.approx((4.1e12, 4.2e12, 4.4e12))
+    assert answer.results["documents"].value == 2e9
+    assert answer.results["tokenized_bytes"].value == 2e12
+    assert answer.inputs["bytes_per_token"]["from"] == "measured"
+
+
+def test_a_measurement_alone_is_the_size_of_its_own_corpus(measured):
+    answer = ingest.dataset(bytes_per_token=measured())
+    assert answer.results["tokens"].value == 1_000_000
+    assert answer.results["clean_bytes"].value == 4_200_000
+
+
+def test_raw_input_through_a_pipeline():
+    answer = ingest.dataset(raw_bytes="10 PB", pipeline="gpt3-commoncrawl")
+    assert answer.results["clean_bytes"].value == pytest.approx(10e15 * 570e9 / 45e12)
+    assert answer.results["tokens"].value == pytest.approx(answer.results["clean_bytes"].value / 4)
+
+
+def test_raw_input_and_clean_text_agree_in_both_directions():
+    raw = value("raw_bytes", tokens=1e12, pipeline="slimpajama")
+    assert value("tokens", raw_bytes=raw, pipeline="slimpajama") == pytest.approx(1e12)
+
+
+def test_shares_of_bytes_documents_and_tokens_stay_apart():
+    answer = ingest.dataset(corpus="slimpajama", documents=100e6, set={"documents_kept": 0.4})
+    kept_bytes = answer.results["clean_bytes"].value / answer.results["raw_bytes"].value
+    kept_tokens = answer.results["tokens"].value / answer.results["raw_tokens"].value
+    assert kept_bytes == pytest.approx(0.504)
+    assert kept_tokens == pytest.approx(627 / 1210)
+    assert answer.results["raw_documents"].value == 250e6
+
+
+def test_a_corpus_keeps_its_ratios_for_another_number_of_tokens():
+    whole, half = ingest.dataset(corpus="opt"), ingest.dataset(corpus="opt", tokens=90e9)
+    assert whole.results["clean_bytes"].value == pytest.approx(800e9)
+    assert half.results["clean_bytes"].value == pytest.approx(400e9)
+
+
+@pytest.mark.parametrize("name", Catalog().ids("corpora"))
+def test_every_corpus_is_answered_or_says_what_is_missing(shipped, name):
+    corpus = shipped.get(Corpus, name)
+    amount = "samples" if corpus.holds == "samples" else "tokens"
+    if getattr(corpus, amount) is None and corpus.clean_bytes is None:
+        with pytest.raises(IngestError, match=f"--corpus {name}: {amount} are not known") as refused:
+            ingest.dataset(corpus=name)
+        assert corpus.missing[amount].partition("; say")[0] in str(refused.value)
+    else:
+        assert ingest.dataset(corpus=name).results["usable_bytes"].value > 0
+
+
+@pytest.mark.parametrize("name", Catalog().ids("pipelines"))
+def test_every_pipeline_is_answered(shipped, name):
+    answer = ingest.dataset(tokens="1T", pipeline=name)
+    pipeline = shipped.get(Pipeline, name)
+    in_and_out = pipeline.input_bytes is not None and pipeline.output_bytes is not None
+    known = pipeline.bytes_kept is not None or in_and_out
+    assert ("raw_bytes" in answer.results) == known
+    assert known or "bytes_kept" in pipeline.missing
+
+
+def test_what_a_pipeline_does_not_publish_is_said_not_guessed(run):
+    ran = run("dataset", "--tokens", "1T", "--pipeline", "ccnet", "--format", "json")
+    assert "raw_bytes" not in ran.data["results"]
+    assert "--pipeline" in ran.data["unknown"]["raw_bytes"]
+
+
+def test_there_are_as_many_corpora_and_pipelines_as_promised(shipped):
+    assert len(shipped.ids("corpora")) >= 8 + 15
+    assert len(shipped.ids("pipelines")) >= 7
+    assert {"llama3", "llama2", "openelm", "opt", "gpt3", "pile", "roots", "c4-en"} <= set(shipped.ids("corpora"))
+
+
+def test_an_entry_of_the_users_own(tmp_path, run):
+    for kind in ("corpus", "pipeline", "format"):
+        assert run("catalog", "new", kind, f"my-{kind}", "-o", tmp_path / f"my-{kind}.yaml").code == 0
+    words = [word for kind in ("corpus", "pipeline") for word in (f"--{kind}", str(tmp_path / f"my-{kind}.yaml"))]
+    ran = run("dataset", *words, "--format", str(tmp_path / "my-format.yaml"), "--format", "json")
+    assert ran.code == 0, ran.err
+    assert set(ran.data["results"]) >= CONTRACT
+
+
+# Ranges
+
+
+def test_ends_come_from_the_ends_of_the_inputs():
+    raw = ingest.dataset(tokens=1e12, bytes_per_token=4, pipeline="fineweb").results["raw_bytes"]
+    tib = 2**40
+    assert raw.low == pytest.approx(4e12 * 0.55 / 44e12 * 19200 * tib)
+    assert raw.high == pytest.approx(4e12 * 0.75 / 44e12 * 38400 * tib)
+
+
+def test_an_end_is_found_where_a_quantity_falls_with_its_input():
+    """Documents fall as they get longer: the low end of their length is the high end of their number."""
+    documents = ingest.dataset(tokens=6e11).results["documents"]
+    assert (documents.low, documents.value, documents.high) == (6e11 / 1000, 1e9, 6e11 / 400)
+
+
+def test_no_range_where_nothing_is_known_about_the_spread():
+    assert ingest.dataset(tokens=1e12, bytes_per_token=4).results["tokenized_bytes"].low is None
+
+
+# Properties
+
+COUNTS = st.floats(1e3, 1e14)
+GROWING = ("clean_bytes", "tokenized_bytes", "dataset_bytes", "dataset_files", "usable_bytes", "inodes", "file_creates")
+
+
+@pytest.mark.parametrize("form", TEXT_FORMATS)
+@settings(max_examples=15, deadline=None)
+@given(tokens=COUNTS, factor=st.floats(1, 1000))
+def test_more_tokens_never_lower_anything(form, tokens, factor):
+    small, large = (ingest.dataset(tokens=number, format=form).results for number in (tokens, tokens * factor))
+    for name in GROWING:
+        assert large[name].value >= small[name].value * (1 - 1e-12), name
+
+
+@pytest.mark.parametrize("form", SAMPLE_FORMATS)
+@settings(max_examples=15, deadline=None)
+@given(samples=st.integers(1, 10**10), factor=st.integers(1, 100), size=st.integers(1, 10**9))
+def test_more_samples_never_lower_anything(form, samples, factor, size):
+    options = {"format": form, "sample_bytes": size}
+    small, large = (ingest.dataset(samples=number, **options).results for number in (samples, samples * factor))
+    for name in ("dataset_bytes", "dataset_files", "usable_bytes", "inodes"):
+        assert large[name].value >= small[name].value * (1 - 1e-12), name
+
+
+@settings(max_examples=25, deadline=None)
+@given(copies=st.lists(st.integers(0, 50), min_size=4, max_size=4), more=st.integers(0, 20), stage=st.integers(0, 4))
+def test_more_copies_never_lower_anything(copies, more, stage):
+    counts = dict(zip(STAGES, [*copies, 1], strict=True))
+    richer = {**counts, list(STAGES)[stage]: list(counts.values())[stage] + more}
+    settings = {"bytes_kept": 0.1, "extracted_share": 0.2}
+    small, large = (
+        ingest.dataset(tokens=1e9, copies=",".join(f"{name}={number}" for name, number in one.items()), set=settings).results
+        for one in (counts, richer)
+    )
+    for name in ("usable_bytes", "file_creates", "inodes", "mdt_bytes"):
+        assert large[name].value >= small[name].value, name
+
+
+@settings(max_examples=25, deadline=None)
+@given(samples=st.integers(1, 10**9), size=st.integers(1, 10**8))
+def test_a_format_that_does_not_compress_never_takes_less_than_it_holds(samples, size):
+    for form in ("webdataset", "tar", "tfrecord", "mds", "arrow", "parquet", "hdf5", "file-per-sample", "npz"):
+        answer = ingest.dataset(samples=samples, sample_bytes=size, format=form, sizes="equal")
+        assert answer.results["dataset_bytes"].value >= samples * size
+
+
+@settings(max_examples=25, deadline=None)
+@given(number=st.integers(1, 999), prefix=st.sampled_from(["k", "M", "G", "T"]))
+def test_units_round_trip(number, prefix):
+    factor = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[prefix]
+    assert value("clean_bytes", tokens=f"{number}{prefix}", bytes_per_token=4) == number * factor * 4
+    size = value("clean_bytes", samples=7, sample_bytes=f"{number} {prefix}B")
+    assert size == 7 * number * factor
+
+
+@settings(max_examples=25, deadline=None)
+@given(low=st.floats(1, 5), spread=st.floats(0.01, 3), tokens=COUNTS)
+def test_the_value_lies_within_its_ends(tmp_path_factory, low, spread, tokens):
+    path = tmp_path_factory.getbasetemp() / "interval.json"
+    rate = {"value": low + spread / 2, "low": low, "high": low + spread}
+    path.write_text(json.dumps({"command": "measure", "results": {"bytes_per_token": rate}}))
+    for item in ingest.dataset(tokens=tokens, bytes_per_token=path, pipeline="fineweb").results.values():
+        assert item.low is None or item.low <= item.value <= item.high
+
+
+# The command
+
+
+def test_format_is_of_the_data_set_and_of_the_output(run):
+    ran = run("dataset", "--tokens", "1T", "--format", "parquet", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(ran.out)))
+    assert {row["name"] for row in rows if row["table"] == "results"} >= CONTRACT - {"raw_bytes"}
+    assert [row["value"] for row in rows if row["name"] == "stage"] == ["clean", "tokenized", "dataset"]
+
+
+def test_the_page_shows_stages_and_ranges(run):
+    out = run("dataset", "--corpus", "fineweb", "--copies", "2").out
+    assert "Stages, and what is kept of them" in out
+    assert "range" in out
+    assert "13.5 PB – 50.63 PB" in out
+
+
+def test_explain_goes_down_to_the_sources(run):
+    out = run("dataset", "--corpus", "pile", "--explain", "usable_bytes").out
+    assert "clean_kept_bytes" in out
+    assert "limelead-quartz" in out
+
+
+def test_the_table_of_the_notes_and_the_pipelines_are_reproduced(run):
+    for name in ("notes-datasets", "pipelines"):
+        assert run("validate", name).code == 0
+    marked = next(case for case in ingest.validate("notes-datasets").results["notes-datasets"].results if case.id == "roots")
+    assert marked.published == 4
+    assert marked.ours == pytest.approx(4.692, rel=1e-3)
+    assert "contradicts itself" in marked.remark
+
+
+# What is refused
+
+REFUSED = [
+    ({}, "found no size of the data set, expected --tokens, --samples, --raw-bytes or --corpus"),
+    ({"tokens": -1}, "--tokens: found -1, expected a number above 0"),
+    ({"tokens": 0}, "--tokens: found 0"),
+    ({"tokens": "many"}, "--tokens: found 'many', expected a finite number"),
+    ({"tokens": "15 TB"}, "--tokens: '15 TB' is in B, expected token"),
+    ({"tokens": float("nan")}, "--tokens: found nan"),
+    ({"tokens": 1e12, "bytes_per_token": 0}, "--bytes-per-token: found 0"),
+    ({"tokens": 1e12, "bytes_per_token": "-4"}, "--bytes-per-token: found -4"),
+    ({"tokens": 1e12, "copies": 0}, "--copies: found 0, expected a whole number above 0"),
+    ({"tokens": 1e12, "copies": 1.5}, "--copies: found 1.5, expected a whole number"),
+    ({"tokens": 1e12, "copies": "-1"}, "--copies: found -1"),
+    ({"tokens": 1e12, "copies": "clan=1"}, "--copies: found 'clan=1', expected N, or by stage"),
+    ({"tokens": 1e12, "copies": "clan=1"}, "did you mean 'clean'?"),
+    ({"tokens": 1e12, "format": "megatrn"}, "unknown format 'megatrn'"),
+    ({"tokens": 1e12, "format": "megatrn"}, "did you mean 'megatron'?"),
+    ({"tokens": 1e12, "format": "webdataset-labelled"}, "expected a format that holds tokens"),
+    ({"samples": 1, "sample_bytes": 1, "format": "megatron"}, "expected a format that holds samples; this one holds tokens"),
+    ({"corpus": "fineweb-ed"}, "did you mean 'fineweb-edu'?"),
+    ({"tokens": 1e12, "pipeline": "dolmaa"}, "unknown pipeline 'dolmaa'"),
+    ({"tokens": 1e12, "samples": 5}, "--tokens and --samples: found a data set of text and of samples"),
+    ({"samples": 5, "sample_bytes": 9, "bytes_per_token": 4}, "--bytes-per-token and --samples"),
+    ({"corpus": "imagenet-1k", "tokens": 5}, "--tokens and --corpus imagenet-1k"),
+    ({"sample_bytes": 5}, "dataset_samples is not known"),
+    ({"samples": 5}, "sample_bytes is not known"),
+    ({"tokens": 1e12, "holds": "images"}, "--holds: found 'images', expected one of tokens, text, samples"),
+    ({"tokens": 1e12, "holds": "samples"}, "--holds: found 'samples' of a data set of text"),
+    ({"tokens": 1e12, "sizes": "uniform"}, "--sizes: found 'uniform', expected one of varied, equal"),
+    ({"tokens": 1e12, "vocabulary": 1.5}, "--vocabulary: found 1.5, expected a whole number"),
+    ({"tokens": 1e12, "shard_size": 0}, "--shard-size: found 0"),
+    ({"tokens": 1e12, "epochs": -1}, "--epochs: found -1"),
+    ({"tokens": 1e12, "set": {"byts_kept": 1}}, "did you mean 'bytes_kept'?"),
+    ({"tokens": 1e12, "set": {"bytes_kept": 0}}, "--set bytes_kept: found 0"),
+    ({"tokens": 1e12, "copies": "raw=1"}, "raw_bytes"),
+    ({"raw_bytes": "1 PB"}, "--raw-bytes: found raw input alone, expected a --pipeline"),
+    ({"raw_bytes": "1 PB", "pipeline": "ccnet"}, "share of bytes"),
+    ({"corpus": "cc-2017-02"}, "tokens are not known (a crawl, nobody counted it); say --tokens"),
+    ({"tokens": 1e300, "bytes_per_token": 1e300}, "beyond what a number can hold"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), REFUSED)
+def test_what_is_refused(options, message):
+    with pytest.raises(IngestError) as refused:
+        ingest.dataset(**options)
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_refusal_is_one_line_and_an_exit_code(run):
+    for words, code in [
+        (["--tokens", "1T", "--copies", "0"], 2),
+        (["--tokens", "1T", "--samples", "3"], 2),
+        (["--tokens", "1T", "--format", "parqet"], 2),
+        (["--tokens", "1T", "--format", "parquet", "--format", "arrow"], 2),
+        (["--tokens", "1T", "--format", "json", "--format", "csv"], 2),
+        (["--corpus", "cc-2017-02"], 1),
+        (["--tokens", "1T", "--bytes-per-token", "nowhere.json"], 2),
+    ]:
+        ran = run("dataset", *words)
+        assert ran.code == code, words
+        assert ran.refusal
+
+
+BROKEN = [
+    ("", "not readable as JSON"),
+    ("[1]", "expected the JSON object that `ingest measure` writes"),
+    ("{}", "found no results of `ingest measure`"),
+    ('{"command": "bw", "results": {}}', "found no results of `ingest measure`"),
+    ('{"command": "measure", "results": []}', "found no results of `ingest measure`"),
+    ('{"command": "measure", "results": {}}', "'results.bytes_per_token' is missing"),
+    ('{"command": "measure", "results": {"bytes_per_token": {}}}', "'results.bytes_per_token.value' is missing"),
+    (
+        '{"command": "measure", "results": {"bytes_per_token": {"value": "four"}}}',
+        "results.bytes_per_token.value: found 'four'",
+    ),
+    ('{"command": "measure", "results": {"bytes_per_token": {"value": -4}}}', "results.bytes_per_token.value: found -4"),
+    ('{"command": "measure", "results": {"bytes_per_token": {"value": NaN}}}', "results.bytes_per_token.value: found nan"),
+    ('{"command": "measure", "results": {"bytes_per_token": {"value": 4, "low": 5, "high": 6}}}', "expected in this order"),
+    ("{" * 5000, "not readable as JSON"),
+    ("[" * 200_000, "not readable as JSON"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), BROKEN)
+def test_a_broken_measurement(tmp_path, content, message):
+    path = tmp_path / "measure.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(IngestError) as refused:
+        ingest.dataset(tokens=1e12, bytes_per_token=path)
+    assert message in str(refused.value)
+    assert str(path) in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_measurement_that_is_no_text_or_a_folder(tmp_path):
+    (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
+    for path, message in ((tmp_path / "binary.json", "not readable as JSON"), (tmp_path, "cannot be read")):
+        with pytest.raises(IngestError, match=message):
+            ingest.dataset(tokens=1e12, bytes_per_token=path)
+
+
+def test_zero_documents_in_a_measurement(measured):
+    with pytest.raises(UsageError, match=r"results\.documents\.value: found 0"):
+        ingest.dataset(tokens=1e12, bytes_per_token=measured(documents={"value": 0}))
+
+
+def test_nothing_heavy_is_imported():
+    from test_startup import HEAVY, imported
+
+    modules, out = imported(["dataset", "--corpus", "fineweb", "--format", "json"])
+    assert out
+    assert modules & HEAVY == set()
