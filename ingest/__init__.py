@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ingest.modelling import model
     from ingest.site.difference import diff
     from ingest.site.planning import plan
+    from ingest.tender.reporting import report
+    from ingest.tender.responding import response
 
 __version__ = "0.1.0"
 __all__ = [
@@ -35,6 +37,8 @@ __all__ = [
     "memory",
     "model",
     "plan",
+    "report",
+    "response",
     "sweep",
     "validate",
 ]
@@ -46,6 +50,8 @@ _PLACES = {
     "memory": "ingest.holding",
     "model": "ingest.modelling",
     "plan": "ingest.site.planning",
+    "report": "ingest.tender.reporting",
+    "response": "ingest.tender.responding",
 }
 
 

@@ -73,12 +73,14 @@ class Desk:
         site: the site.
         catalog: where entries come from.
         data: the row of each data set.
+        questions: what was asked of `bw` for each job, by its name.
     """
 
     site: Site
     catalog: Catalog
     data: Mapping[str, Row]
     warnings: dict[str, None] = field(default_factory=dict)
+    questions: dict[str, Question] = field(default_factory=dict)
     _reading: dict[object, tuple[Grounds, Known]] = field(default_factory=dict)
     _told: set[object] = field(default_factory=set)
     _saving: dict[object, Answer] = field(default_factory=dict)
@@ -103,6 +105,7 @@ class Desk:
         words = {"cluster": job["cluster"], "model": job.get("model", ""), "data": job.get("data", "")}
         if any(key in job for key in RATES):
             answer, reading = self._ask(keys, lambda: self._read(job))
+            self.questions[name] = answer.question
             given = {**reading.given, **given}
             kept.append(reading)
             words |= {"basis": answer.rungs[0].basis, "gpu": answer.gpu.id if answer.gpu else ""}

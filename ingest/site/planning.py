@@ -149,6 +149,7 @@ def plan_once(
         tree=tree,
         expectations=expectations(site, lines),
         conditions=tested,
+        questions=desk.questions,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ingest.checkpoint_plan import interval_table
+from ingest.estimate import estimate
 from ingest.formula import solve
 from ingest.report.charts.chart import Chart
 from ingest.report.charts.demand import Bar, Point, demand, ladder, scaling
@@ -38,7 +39,7 @@ def _charts(plan: Plan, ceilings: Sequence[Bar]) -> Iterator[Chart]:
     yield capacity([held for row in plan.rows["years"] for held in _held(row)])
     yield from _intervals(plan.rows["jobs"])
     if "R-READ-01" in plan.results:
-        moved = [Swing(effect.name, effect.at_low, effect.at_high) for effect in plan.sensitivity("R-READ-01")]
+        moved = [Swing(" of ".join([effect.name, ", ".join(effect.rows)]), effect.at_low, effect.at_high) for effect in plan.sensitivity("R-READ-01")]
         if moved:
             typical = plan.results["R-READ-01"]
             yield tornado(moved, typical.value, typical.unit, "R-READ-01")
@@ -61,8 +62,9 @@ def _point(row: Row, nodes: float, per_gpu: float, per_node: float) -> Point:
 
 def _ladder(plan: Plan, job: str) -> Iterator[Chart]:
     """The rungs of evidence of the hungriest job, where there is more than one."""
-    answer = plan.estimates.get(job)
-    found = [(rung.basis, results[READS]) for rung, results in answer.rungs if READS in results] if answer else []
+    asked = plan.questions.get(job)
+    rungs = estimate(asked, plan.catalog).rungs if asked is not None else ()
+    found = [(rung.basis, results[READS]) for rung, results in rungs if READS in results]
     if len(found) > 1:
         bars = [Bar(basis, one.value, one.low, one.high) for basis, one in found]
         yield ladder(bars, found[0][1].unit, f"read bandwidth per GPU of {job}")

@@ -156,13 +156,13 @@ class SiteBook:
 
     def _sensitivity(self, grid: Callable[..., Grid]) -> None:
         """What one input at a time does to a requirement, at the inputs with which the workbook was made."""
-        heads = ("Requirement", "Input", "Place", "Value", "At its low end", "At its high end", "Unit", "Swing")
+        heads = ("Requirement", "Input", "Of", "Value", "At its low end", "At its high end", "Unit", "Swing")
         sheet = grid("Sensitivity", heads, (16, 36, 50, 20, 22, 22, 14, 22))
         for one in self.plan.requirements:
             for effect in self.plan.sensitivity(one.id)[:MOST_EFFECTS]:
                 row = sheet.next + 1
                 swing = Formula(f"=ABS(F{row} - E{row})", effect.swing)
-                shown = (effect.name, effect.where, effect.value, effect.at_low, effect.at_high)
+                shown = (effect.name, ", ".join(effect.rows), effect.value, effect.at_low, effect.at_high)
                 sheet.row(one.id, *shown, one.unit, swing)
         sheet.close()
 
