@@ -14,6 +14,7 @@ from ingest.report.charts.planning import Held, Interval, Swing, capacity, inter
 from ingest.site.sheet import is_column, steps_below
 
 if TYPE_CHECKING:
+    from ingest.site.montecarlo import Effect
     from ingest.site.plans import Plan
     from ingest.site.sheet import Row
 
@@ -39,10 +40,15 @@ def _charts(plan: Plan, ceilings: Sequence[Bar]) -> Iterator[Chart]:
     yield capacity([held for row in plan.rows["years"] for held in _held(row)])
     yield from _intervals(plan.rows["jobs"])
     if "R-READ-01" in plan.results:
-        moved = [Swing(" of ".join([effect.name, ", ".join(effect.rows)]), effect.at_low, effect.at_high) for effect in plan.sensitivity("R-READ-01")]
+        moved = [_swing(effect) for effect in plan.sensitivity("R-READ-01")]
         if moved:
             typical = plan.results["R-READ-01"]
             yield tornado(moved, typical.value, typical.unit, "R-READ-01")
+
+
+def _swing(effect: Effect) -> Swing:
+    named = " of ".join(filter(None, (effect.name, ", ".join(effect.rows))))
+    return Swing(named, effect.at_low, effect.at_high)
 
 
 def _sizes(row: Row) -> Iterator[Point]:

@@ -193,7 +193,7 @@ def ladder(rungs: Sequence[Bar], unit: str, quantity: str) -> Chart:
     times = last.value / first.value if first.value else 0
     title = (
         f"{last.label.capitalize()} arithmetic asks for {times:.3g} times what was {first.label}"
-        if last.label == "peak" and first.label != "peak"
+        if last.label == "peak" and first.label == "measured"
         else f"{quantity.capitalize()}, by rung of evidence"
     )
     listing = "; ".join(f"{row['rung']} {row['text']}" for row in rows)

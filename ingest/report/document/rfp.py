@@ -33,6 +33,8 @@ CHART_SECTIONS = {
     "intervals": "checkpoints",
     "tornado": "assumptions",
 }
+#: Columns that a page holds; a wider table is turned, so many rows beside each other.
+MOST_COLUMNS, BESIDE = 8, 5
 SHARES = ("share_of_time", "checkpoint_stall_fraction", "cluster_allocation")
 
 
@@ -160,7 +162,8 @@ class Tender:
             yield Listing(f"{one.id}: {_what(one)}", one.derivation)
 
     def _tables(self, named: Mapping[str, str]) -> list[Block]:
-        return [table_of(caption, self.plan.tables[name]) for name, caption in named.items() if self.plan.tables.get(name)]
+        found = ((caption, self.plan.tables.get(name)) for name, caption in named.items())
+        return [table for caption, rows in found if rows for table in tables_for(caption, rows)]
 
 
 def requirement(one: Requirement) -> list[Block]:
@@ -203,11 +206,25 @@ def spread(one: Requirement) -> str:
     return " to ".join(display(end, one.unit, binary=False) for end in (one.low, one.high))
 
 
-def table_of(caption: str, rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Rows of plain values as text; a column stands wherever any row has it."""
+def tables_for(caption: str, rows: Sequence[Mapping[str, Any]]) -> list[Table]:
+    """Rows of plain values as text; a column stands wherever any row has it.
+
+    A table wider than a page is turned: quantities as lines, a few rows beside each other, as many tables as it takes.
+    """
     columns = tuple(dict.fromkeys(column for row in rows for column in row))
-    shown = tuple(tuple(_cell(column, row.get(column)) for column in columns) for row in rows)
-    return Table(caption, tuple(_label(column) for column in columns), shown)
+    if len(columns) <= MOST_COLUMNS:
+        shown = tuple(tuple(_cell(column, row.get(column)) for column in columns) for row in rows)
+        return [Table(caption, tuple(_label(column) for column in columns), shown)]
+    groups = [rows[start : start + BESIDE] for start in range(0, len(rows), BESIDE)]
+    return [_turned(caption if place == 0 else f"{caption} (continued)", group, columns) for place, group in enumerate(groups)]
+
+
+def _turned(caption: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Table:
+    first, *rest = columns
+    heads = (_label(first), *(_cell(first, row.get(first)) for row in rows))
+    lines = tuple((_label(column), *(_cell(column, row.get(column)) for row in rows)) for column in rest)
+    kept = tuple(line for line in lines if any(line[1:]))
+    return Table(caption, heads, kept, (1.6, *(1.0,) * len(rows)))
 
 
 def _cell(column: str, value: Any) -> str:

@@ -175,6 +175,8 @@ def _table(word: Any, block: Table) -> None:
     table.autofit = False
     shares = block.widths or (1,) * len(block.heads)
     widths = [Cm(PAGE * share / sum(shares)) for share in shares]
+    for column, width in zip(table.columns, widths, strict=True):
+        column.width = width
     _row(table.rows[0], block.heads, widths, bold=True)
     _repeat(table.rows[0])
     for cells in block.rows:

@@ -23,7 +23,8 @@ FIRST = 2
 class SiteCells:
     """The cells of a site's workbook.
 
-    A step is one cell: what two jobs share stands once. Low and high ends are draws, not cells.
+    A step is one cell, and so is a key of the site file, however many years it is used in: what two jobs share stands
+    once. Low and high ends are draws, not cells.
 
     Attributes:
         inputs, formulas, columns: the steps on each sheet, in order; what a step needs stands before it.
@@ -36,6 +37,7 @@ class SiteCells:
         self.formulas: list[Step] = []
         self.columns: list[Step] = []
         self._places: dict[int, str] = {}
+        self._keys: dict[tuple[str, str], str] = {}
         self._next = {"Inputs": FIRST, "Calculation": FIRST, "Columns": FIRST}
         self._named: set[str] = set()
         for root in roots:
@@ -88,7 +90,10 @@ class SiteCells:
 
     def _put(self, step: Step) -> None:
         if step.formula is None:
-            self._places[id(step)] = self._reserve("Inputs", INPUT, size_of(step), self.inputs, step)
+            key = self._key(step)
+            if key not in self._keys:
+                self._keys[key] = self._reserve("Inputs", INPUT, size_of(step), self.inputs, step)
+            self._places[id(step)] = self._keys[key]
         elif is_column(step):
             rows = len(step.inputs)
             place = self._reserve("Columns", LISTED, rows, self.columns, step)
@@ -96,6 +101,12 @@ class SiteCells:
             self._places[id(step)] = place if rows else "0"
         else:
             self._places[id(step)] = self._reserve("Calculation", CALCULATED, 1, self.formulas, step)
+
+    def _key(self, step: Step) -> tuple[str, str]:
+        """What makes an input one: its key in the site file, else the step itself."""
+        item = self.given.get(id(step))
+        own = item.where if item is not None and item.origin == "user" else ""
+        return step.name, own or str(id(step))
 
     def _reserve(self, sheet: str, letter: str, rows: int, steps: list[Step], step: Step) -> str:
         first = self._next[sheet]
