@@ -37,7 +37,7 @@ class SiteCells:
         self.formulas: list[Step] = []
         self.columns: list[Step] = []
         self._places: dict[int, str] = {}
-        self._keys: dict[tuple[str, str], str] = {}
+        self._keys: dict[str, str] = {}
         self._next = {"Inputs": FIRST, "Calculation": FIRST, "Columns": FIRST}
         self._named: set[str] = set()
         for root in roots:
@@ -102,11 +102,11 @@ class SiteCells:
         else:
             self._places[id(step)] = self._reserve("Calculation", CALCULATED, 1, self.formulas, step)
 
-    def _key(self, step: Step) -> tuple[str, str]:
+    def _key(self, step: Step) -> str:
         """What makes an input one: its key in the site file, else the step itself."""
         item = self.given.get(id(step))
         own = item.where if item is not None and item.origin == "user" else ""
-        return step.name, own or str(id(step))
+        return own or str(id(step))
 
     def _reserve(self, sheet: str, letter: str, rows: int, steps: list[Step], step: Step) -> str:
         first = self._next[sheet]
