@@ -106,14 +106,20 @@ def _measured(path: Path) -> dict[str, Given]:
     if tokens is not None and documents is not None:
         length = float(solve("tokens_per_document", {"tokens": tokens[0], "documents": documents[0]}))
         found["tokens_per_document"] = length, None, None
-    measured = {
-        name: Given(*ends, "measured", grade="measured", note=f"as measured, {path.name}") for name, ends in found.items()
-    }
+    note = f"as measured, {path.name}{_skipped(results)}"
+    measured = {name: Given(*ends, "measured", grade="measured", note=note) for name, ends in found.items()}
     size = _vocabulary(data, results)
     if size is not None:
         number = check_value("vocabulary", parse(size, "1", f"{what}: tokenizer.size"), f"{what}: tokenizer.size")
         measured["vocabulary"] = Given(number, origin="measured", note=f"the tokenizer of {path.name}")
     return measured
+
+
+def _skipped(results: dict[str, Any]) -> str:
+    """That files were left out, where the measurement says so."""
+    skipped = results.get("files_skipped")
+    count = skipped.get("value") if isinstance(skipped, dict) else skipped
+    return f"; {count:,.0f} of its files could not be read" if isinstance(count, (int, float)) and count > 0 else ""
 
 
 def _object(path: Path, what: str) -> dict[str, Any]:

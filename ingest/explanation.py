@@ -75,7 +75,7 @@ class Explanation:
                 yield f"{indent}{self._cited(declared.source, '')}"
             return
         words = {"user": "given by the user", "default": "assumed", "catalog": item.grade or "catalog"}
-        yield f"{indent}{words[item.origin]}" + (f": {item.note}" if item.note else "")
+        yield f"{indent}{words.get(item.origin, item.origin)}" + (f": {item.note}" if item.note else "")
         if item.source:
             yield f"{indent}{self._cited(item.source, item.where)}"
         yield from self._parts(item, unit_of(name), indent)

@@ -205,9 +205,11 @@ def largest(column: Num) -> Num:
     if getattr(column, "ndim", 0):
         return column.max()
     try:
-        entries = iter(column)
+        entries = list(column)
     except TypeError:
         return column
+    if all(isinstance(entry, (int, float)) for entry in entries):
+        return max(entries, default=0)
     return reduce(maximum, entries, 0)
 
 
@@ -241,7 +243,14 @@ class Notation(NamedTuple):
 
 PROSE = Notation(
     operators={"*": "×", "/": "÷", "**": "^", "-": "−", "<=": "≤", ">=": "≥"},
-    functions={"minimum": "min", "maximum": "max", "ceil": "round up", "where": "if", "total": "sum of", "largest": "largest of"},
+    functions={
+        "minimum": "min",
+        "maximum": "max",
+        "ceil": "round up",
+        "where": "if",
+        "total": "sum of",
+        "largest": "largest of",
+    },
     number=lambda value: f"{value:,}",
 )
 

@@ -11,18 +11,22 @@ import ingest.formulas  # noqa: F401  registers the formulas
 from ingest.answer import Known
 from ingest.catalog.data_records import Format
 from ingest.catalog.records import Value
-from ingest.errors import MissingQuantity, UsageError
+from ingest.errors import CatalogError, MissingQuantity, UsageError, nearest
 from ingest.estimate import Quantity
 from ingest.formula import unit_of
 from ingest.ladder import Given, from_catalog
 
-#: what is kept apart by what the data set holds: payload, records
+#: what a format may keep apart
+RECORDS = ("document", "sequence", "sample")
+#: payload and records of a data set, by what it holds
 CONTENTS = {
-    ("tokens", "document"): ("tokenized_bytes", "documents"),
-    ("tokens", "sequence"): ("tokenized_bytes", "packed_sequences"),
-    ("text", "document"): ("clean_bytes", "documents"),
-    ("samples", "sample"): ("samples_bytes", "dataset_samples"),
+    "tokens": ("tokenized_bytes", "documents"),
+    "text": ("clean_bytes", "documents"),
+    "samples": ("samples_bytes", "dataset_samples"),
 }
+#: A dictionary page takes 1 MiB: as many ids of 4 B. With more of them each id is stored as it is.
+MOST_PACKED_IDS = 262_144
+WIDEST_ID_BITS = 32
 #: stage -> (its bytes, what of it is kept, its copies)
 STAGES = {
     "raw": ("raw_bytes", "raw_kept_bytes", "raw_copies"),
@@ -36,7 +40,7 @@ USUAL_COPIES = {
     "raw": Given(0, origin="default", note="raw input is not kept; say --copies raw=1"),
     "extracted": Given(0, origin="default", note="extracted text is not kept; say --copies extracted=1"),
     "clean": Given(1, origin="default", note="clean text is kept once, to tokenize it again; say --copies clean=0"),
-    "tokenized": Given(0, note="the data set that is trained on holds the token ids"),
+    "tokenized": Given(0, origin="rule", note="the data set that is trained on holds the token ids"),
     "dataset": Given(1, origin="default", note="one copy is trained on; say --copies"),
 }
 USUAL_BEFORE_DEDUP = Given(2, 1.5, 4, "default", grade="assumed", note="deduplication drops half of what reaches it")
@@ -113,8 +117,13 @@ def footprint(given: Mapping[str, Given], form: Format, holds: str, sizes: str =
     60500000050820.0
 
     Raises:
-        UsageError: a format that does not hold such a thing.
+        CatalogError: a format whose records are nothing that is known.
+        UsageError: a format that does not hold such a thing, or copies of a stage that does not exist.
+        MissingQuantity: what the format's own bytes need is not known, or a stage of which copies are kept.
     """
+    if form.record not in RECORDS:
+        known_words = f"expected one of {', '.join(RECORDS)}{nearest(form.record, RECORDS)}"
+        raise CatalogError(f"{form.path}: record: found '{form.record}', {known_words}")
     if holds not in form.holds:
         wanted = f"a format that holds {holds}; this one holds {', '.join(form.holds)}"
         raise UsageError(f"--format: found '{form.id}', expected {wanted}")
@@ -129,8 +138,10 @@ def footprint(given: Mapping[str, Given], form: Format, holds: str, sizes: str =
     if "dedup_hashes" in given:
         given.setdefault("documents_before_dedup", USUAL_BEFORE_DEDUP)
     else:
-        given.setdefault("dedup_scratch_bytes", Given(0, note="no scratch space for deduplication"))
-    given.setdefault("metadata_share", Given(0, note="the usable capacity of a file system leaves its own data out"))
+        given.setdefault("dedup_scratch_bytes", Given(0, origin="rule", note="no scratch space for deduplication"))
+    given.setdefault(
+        "metadata_share", Given(0, origin="rule", note="the usable capacity of a file system leaves its own data out")
+    )
     return Footprint(known, rows, holds, form, sizes)
 
 
@@ -143,10 +154,10 @@ def of_format(form: Format, holds: str) -> dict[str, Given]:
 
 def _content(known: Known, form: Format, holds: str) -> None:
     """Choose what the payload is and what one record is."""
-    record = "document" if holds == "text" else "sample" if holds == "samples" else form.record
-    payload, records = CONTENTS[holds, record]
+    payload, records = CONTENTS[holds]
     if holds == "tokens":
         _id_width(known, form)
+        records = "packed_sequences" if form.record == "sequence" else records
     if holds == "samples":
         known.choose("clean_bytes", "samples_bytes")
     elif "tokens" not in known.given:
@@ -163,8 +174,9 @@ def _id_width(known: Known, form: Format) -> None:
     """Formats that store ids wider or narrower than the vocabulary needs."""
     given = known.given
     if form.ids == "packed" and "vocabulary" in given:
-        bits = (int(given["vocabulary"].value) - 1).bit_length()
-        given.setdefault("id_bits", Given(bits, note="bits that tell the ids of the vocabulary apart"))
+        ids = int(given["vocabulary"].value)
+        bits = max((ids - 1).bit_length(), 1) if ids <= MOST_PACKED_IDS else WIDEST_ID_BITS
+        given.setdefault("id_bits", Given(bits, origin="rule", note="bits that tell the ids of the vocabulary apart"))
         known.choose("stored_id_bytes", "packed_id_bytes")
     elif "format_narrow_vocabulary" in given and "vocabulary" in given:
         known.choose("stored_id_bytes", "own_limit_id_bytes")
@@ -185,15 +197,18 @@ def _stage(known: Known, stage: str, holds: str) -> dict[str, Any]:
     exists = holds != "samples" or stage in ("raw", "dataset")
     usual = USUAL_COPIES[stage]
     if stage == "clean" and holds != "tokens":
-        usual = Given(0, note="the data set that is trained on holds the clean data")
-    count = known.given.setdefault(copies, usual if exists else Given(0, note="no such stage"))
+        usual = Given(0, origin="rule", note="the data set that is trained on holds the clean data")
+    count = known.given.setdefault(copies, usual if exists else Given(0, origin="rule", note="no such stage"))
+    if count.value and not exists:
+        raise UsageError(f"--copies {stage}: found {count.value:g} of a data set of {holds}, expected raw or dataset")
     if not count.value:
-        known.given.setdefault(kept, Given(0, note=f"{stage}: not kept"))
+        known.given.setdefault(kept, Given(0, origin="rule", note=f"{stage}: not kept"))
     try:
         one = known.value(name) if exists else None
     except MissingQuantity:
-        if count.value and count.origin == "user":
-            raise
+        if count.value:
+            how = f"supply them with --set {name}=SIZE, or name a --pipeline that publishes its share of them"
+            raise MissingQuantity(name, f"--copies {stage}: its bytes ({name}) are not known; {how}") from None
         one = None
     if one is None:
         return {}

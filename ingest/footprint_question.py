@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ingest.catalog.data_records import HOLDINGS, Corpus, Format
-from ingest.errors import IngestError, UsageError, nearest
-from ingest.footprint import STAGES
+from ingest.errors import CatalogError, IngestError, UsageError, nearest
+from ingest.footprint import CONTENTS, STAGES
 from ingest.formula import check_value, unit_of
 from ingest.ladder import Given
 from ingest.units import parse
@@ -112,10 +112,14 @@ def content_of(asked: Mapping[str, Any], corpus: Corpus | None) -> str:
 
     Raises:
         UsageError: options of both.
+        CatalogError: a corpus that holds nothing that is known.
     """
     text = [shown_as(option) for option in OF_TEXT if asked[option] is not None]
     samples = [shown_as(option) for option in OF_SAMPLES if asked[option] is not None]
     if corpus is not None:
+        if corpus.holds not in CONTENTS:
+            hint = nearest(corpus.holds, CONTENTS)
+            raise CatalogError(f"{corpus.path}: holds: found '{corpus.holds}', expected one of {', '.join(CONTENTS)}{hint}")
         (samples if corpus.holds == "samples" else text).append(f"--corpus {corpus.id}")
     if text and samples:
         raise UsageError(f"{text[0]} and {samples[0]}: found a data set of text and of samples, expected one of them")

@@ -39,11 +39,12 @@ RESULTS = (
     "inodes",
     "file_creates",
     "file_opens_per_epoch",
+    "file_opens",
     "mdt_bytes",
     "mdts",
 )
 #: shown where they can be computed: their absence is no gap
-OPTIONAL = ("tokens", "documents", "bytes_per_token", "raw_tokens", "raw_documents", "dataset_samples", "file_opens")
+OPTIONAL = ("tokens", "documents", "bytes_per_token", "raw_tokens", "raw_documents", "dataset_samples")
 #: of these a data set of samples has none
 TEXT_ALONE = ("extracted_bytes", "tokenized_bytes", "raw_bytes")
 #: why a stage before the clean data is not known, in the words of the options

@@ -93,7 +93,7 @@ def _of_model(asked: Question, model: Model) -> dict[str, Given]:
     named: dict[str, Value | None] = {
         "flops_per_sample": model.flops_per_sample,
         "dataset_samples": model.dataset_samples,
-        **_encoding(model, asked.encoding),
+        **encoding_of(model, asked.encoding),
     }
     return {name: from_catalog(value) for name, value in named.items() if value is not None}
 
@@ -105,7 +105,7 @@ def _scaling(asked: Question, catalog: Catalog, known: Mapping[str, Given]) -> G
     return from_catalog(ladder.scaling_factor(catalog, gpus, asked.scaling))
 
 
-def _encoding(model: Model, asked: str | None) -> dict[str, Value | None]:
+def encoding_of(model: Model, asked: str | None) -> dict[str, Value | None]:
     """Bytes per sample and samples per file of an encoding."""
     name, _, size = (asked or "").partition("/")
     if name in SIZES:

@@ -152,6 +152,11 @@ def test_a_measurement_alone_is_the_size_of_its_own_corpus(measured):
     assert answer.results["clean_bytes"].value == 4_200_000
 
 
+def test_files_that_a_measurement_skipped_are_told(measured):
+    answer = ingest.dataset(bytes_per_token=measured(files_skipped={"value": 3}))
+    assert "3 of its files could not be read" in answer.given["bytes_per_token"].note
+
+
 def test_raw_input_through_a_pipeline():
     answer = ingest.dataset(raw_bytes="10 PB", pipeline="gpt3-commoncrawl")
     assert answer.results["clean_bytes"].value == pytest.approx(10e15 * 570e9 / 45e12)
@@ -374,7 +379,9 @@ REFUSED = [
     ({"tokens": 1e12, "epochs": -1}, "--epochs: found -1"),
     ({"tokens": 1e12, "set": {"byts_kept": 1}}, "did you mean 'bytes_kept'?"),
     ({"tokens": 1e12, "set": {"bytes_kept": 0}}, "--set bytes_kept: found 0"),
-    ({"tokens": 1e12, "copies": "raw=1"}, "raw_bytes"),
+    ({"tokens": 1e12, "copies": "raw=1"}, "--copies raw: its bytes (raw_bytes) are not known"),
+    ({"samples": 5, "sample_bytes": 9, "copies": "tokenized=2"}, "--copies tokenized: found 2 of a data set of samples"),
+    ({"samples": 5, "sample_bytes": 9, "copies": "clean=2"}, "expected raw or dataset"),
     ({"raw_bytes": "1 PB"}, "--raw-bytes: found raw input alone, expected a --pipeline"),
     ({"raw_bytes": "1 PB", "pipeline": "ccnet"}, "share of bytes"),
     ({"corpus": "cc-2017-02"}, "tokens are not known (a crawl, nobody counted it); say --tokens"),
@@ -403,6 +410,47 @@ def test_a_refusal_is_one_line_and_an_exit_code(run):
         ran = run("dataset", *words)
         assert ran.code == code, words
         assert ran.refusal
+
+
+OWN = 'sources: {my-source: {title: "Mine"}}\nname: mine\n'
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "message"),
+    [
+        (
+            "formats",
+            "holds: [tokens]\nrecord: docment\n",
+            "record: found 'docment', expected one of document, sequence, sample",
+        ),
+        ("formats", "holds: [tokens]\nrecord: docment\n", "did you mean 'document'?"),
+        ("formats", "holds: tokens\nrecord: document\n", "holds: found 'tokens', expected a list of text"),
+        ("formats", "holds: [tokens]\n", "'record' is missing"),
+        ("formats", "holds: [tokens]\nrecord: document\ncompressed_shares: {words: 1}\n", "unknown key 'words'"),
+        (
+            "corpora",
+            "holds: sampels\n",
+            "holds: found 'sampels', expected one of tokens, text, samples; did you mean 'samples'?",
+        ),
+        ("corpora", "holds: tokens\npipeline: fineweeb\n", "unknown pipeline 'fineweeb'"),
+        ("corpora", "holds: tokens\ntokens: {value: 1, unit: B, source: my-source, grade: measured}\n", "'1 B' is in B"),
+        ("corpora", "holds: tokens\ntokens: {value: 1, unit: token, grade: measured}\n", "no source, no load"),
+        ("pipelines", "input: a\n", "'output' is missing"),
+        (
+            "pipelines",
+            "input: a\noutput: b\nbytes_kept: {value: -1, unit: '1', source: my-source, grade: assumed}\n",
+            "found -1",
+        ),
+    ],
+)
+def test_a_broken_entry_of_the_users_own(write_entry, kind, content, message):
+    folder = write_entry(kind, "mine", OWN + content)
+    option = {"formats": "format", "corpora": "corpus", "pipelines": "pipeline"}[kind]
+    own = {"tokens": 1e12} if kind != "corpora" else {}
+    with pytest.raises(IngestError) as refused:
+        ingest.dataset(**own, **{option: "mine"}, catalogs=(folder,))
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
 
 
 BROKEN = [

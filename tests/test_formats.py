@@ -129,6 +129,18 @@ def test_parquet_packs_token_ids(tmp_path, compression):
     meets(made, (tmp_path / "one.parquet").stat().st_size)
 
 
+def test_parquet_stores_ids_as_they_are_where_a_dictionary_cannot_hold_them(tmp_path):
+    import pyarrow
+    import pyarrow.parquet
+
+    vocabulary, documents, length = 600_000, 40_000, 400
+    ids = numpy.random.default_rng(0).integers(0, vocabulary, documents * length, dtype=numpy.int32)
+    lists = pyarrow.ListArray.from_arrays(numpy.arange(documents + 1, dtype=numpy.int32) * length, ids)
+    pyarrow.parquet.write_table(pyarrow.table({"input_ids": lists}), tmp_path / "one.parquet", compression=None)
+    given = {"tokens": documents * length, "bytes_per_token": 4, "documents": documents, "vocabulary": vocabulary}
+    meets(predicted("parquet", "tokens", **given), (tmp_path / "one.parquet").stat().st_size)
+
+
 def test_arrow_of_text_as_datasets_saves_it(tmp_path):
     import datasets
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ingest.catalog.data_records import Corpus, Pipeline
 from ingest.catalog.reading import read_yaml
 from ingest.catalog.records import KINDS, Encoding, Entry, Gpu, Model, Node, Value
 from ingest.catalog.schema import read_sources
@@ -222,6 +223,8 @@ def _check_references(catalog: Catalog, entry: Entry) -> None:
         catalog.referred(Node, entry.usual_node, by=entry.path)
     elif isinstance(entry, Node):
         catalog.referred(Gpu, entry.gpu, by=entry.path)
+    elif isinstance(entry, Corpus) and entry.pipeline:
+        catalog.referred(Pipeline, entry.pipeline, by=entry.path)
 
 
 def path(*, catalogs: Folders = ()) -> tuple[Path, ...]:

@@ -26,3 +26,13 @@ def tokenized_bytes(tokens: Num, token_id_bytes: Num) -> Num:
     60000000000000
     """
     return tokens * token_id_bytes
+
+
+@formula(unit="token/sample", source="definition")
+def tokens_per_document(tokens: Num, documents: Num) -> Num:
+    """Mean length of a document.
+
+    >>> tokens_per_document(600_000_000_000, 968_000_000)
+    619.8...
+    """
+    return tokens / documents

@@ -78,16 +78,6 @@ def documents_by_length(tokens: Num, tokens_per_document: Num) -> Num:
     return tokens / tokens_per_document
 
 
-@formula(unit="token/sample", source="definition")
-def tokens_per_document(tokens: Num, documents: Num) -> Num:
-    """Mean length of a document.
-
-    >>> tokens_per_document(600_000_000_000, 968_000_000)
-    619.8...
-    """
-    return tokens / documents
-
-
 @formula(unit="sample", source="definition")
 def packed_sequences(tokens: Num, sequence_length: Num, one_sequence: Num) -> Num:
     """Sequences of equal length into which all documents are packed.

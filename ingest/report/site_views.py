@@ -26,6 +26,63 @@ TITLES = {
 }
 #: Rows of a table that a page shows; JSON and CSV carry all.
 MOST = 25
+#: where the name of a quantity is longer than a heading
+LABELS = {
+    "concurrent_runs": "runs",
+    "share_of_time": "share",
+    "job_read_bandwidth": "reads at once",
+    "job_write_bandwidth": "writes at once",
+    "run_seconds": "one run takes",
+    "checkpoint_bytes": "one takes",
+    "checkpoint_interval": "interval",
+    "checkpoint_stall_fraction": "stall",
+    "job_checkpoint_bytes_held": "kept",
+    "job_file_opens": "opens",
+    "job_file_creates": "creates",
+    "job_checkpoint_files_held": "checkpoint files",
+    "job_dataset_bytes": "data set",
+    "staging_seconds": "staged in",
+    "node_bytes_shared": "share of a node",
+    "node_nvme_bytes": "NVMe of a node",
+    "cache_hit_possible": "cache hit possible",
+    "data_bytes": "one copy",
+    "data_files": "files",
+    "data_copies": "copies",
+    "versions_held": "versions",
+    "year_usable_bytes": "usable",
+    "raw_bytes_for": "raw",
+    "year_files": "files",
+    "year_bytes_written_per_day": "written per day",
+    "cluster_nodes": "nodes",
+    "cluster_allocation": "allocated",
+    "cluster_clients": "clients",
+    "cluster_read_bandwidth": "reads at once",
+}
+#: what a page shows of the wide tables
+SHOWN = {
+    "jobs": (
+        "name",
+        "cluster",
+        "model",
+        "basis",
+        "nodes",
+        "concurrent_runs",
+        "share_of_time",
+        "job_read_bandwidth",
+        "run_seconds",
+    ),
+    "checkpoints": (
+        "name",
+        "mode",
+        "checkpoint_bytes",
+        "checkpoint_interval",
+        "checkpoint_stall_fraction",
+        "job_write_bandwidth",
+        "job_checkpoint_bytes_held",
+    ),
+    "metadata": ("name", "job_file_opens", "job_file_creates", "job_checkpoint_files_held"),
+    "placement": ("name", "job_dataset_bytes", "staging_seconds", "node_bytes_shared", "node_nvme_bytes", "cache_hit_possible"),
+}
 SHARES = ("share_of_time", "checkpoint_stall_fraction", "cluster_allocation", "cache_hit_possible")
 
 
@@ -33,7 +90,7 @@ def plan_page(plan: Plan) -> Page:
     """The page of a plan: requirement lines, tables, what is missing, assumptions, sources."""
     title = f"{plan.site.name}: {len(plan.requirements)} requirements, year 0 to {plan.years}"
     rows = tuple(
-        (one.id, one.priority, _label(one.metric), display(one.value, one.unit), _ends(one)) for one in plan.requirements
+        (one.id, one.priority, _label(one.metric), display(one.value, one.unit, binary=False), _ends(one)) for one in plan.requirements
     )
     sections = [Section("", ("id", "priority", "quantity", "value", "P10 – P90"), rows)]
     sections += [
@@ -65,7 +122,7 @@ def plans_page(plans: Plans) -> Page:
         )
         for one in plans.plans
     )
-    flat = [(*paths, *ids)]
+    flat: list[tuple[object, ...]] = [(*paths, *ids)]
     flat += [
         (*(one.chosen[path] for path in paths), *(one.results[n].value if n in one.results else "" for n in ids))
         for one in plans.plans
@@ -109,7 +166,7 @@ def lines_page(title: str, lines: Sequence[str]) -> Page:
 
 
 def _label(name: str) -> str:
-    return name.removeprefix("site_").replace("_", " ")
+    return LABELS.get(name) or name.removeprefix("site_").replace("_", " ")
 
 
 def _ends(one: Any) -> str:
@@ -119,7 +176,8 @@ def _ends(one: Any) -> str:
 
 
 def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
-    columns = tuple(dict.fromkeys(column for row in rows for column in row))
+    known = tuple(dict.fromkeys(column for row in rows for column in row))
+    columns = tuple(column for column in SHOWN.get(name, known) if column in known)
     shown = tuple(tuple(_cell(column, row.get(column, "")) for column in columns) for row in rows[:MOST])
     more = (f"and {len(rows) - MOST:,} more rows: -o FILE.json or .csv has them all",) if len(rows) > MOST else ()
     return Section(TITLES[name], tuple(_label(column) for column in columns), shown, more)

@@ -13,7 +13,7 @@ from ingest.catalog.store import Catalog
 from ingest.errors import IngestError
 from ingest.footprinting import dataset
 from ingest.formula import Step
-from ingest.known import _encoding
+from ingest.known import encoding_of
 from ingest.ladder import Given, from_catalog
 from ingest.site.growing import Growth
 from ingest.site.reading import Keys, Site
@@ -98,7 +98,7 @@ TAKEN = {"dataset_bytes": "dataset_bytes", "data_files": "dataset_files"}
 
 def _footprint(keys: Keys, described: Mapping[str, Any], known: Known, site: Site, catalog: Catalog) -> None:
     """Let `ingest dataset` say what a corpus or a format takes; with `stages`, all of those kept."""
-    numbers = {key: item.value for key, item in described.items() if isinstance(item, Given) and key in ASKED}
+    numbers: dict[str, Any] = {key: item.value for key, item in described.items() if isinstance(item, Given) and key in ASKED}
     words = {key: described[key] for key in ("corpus", "format", "pipeline") if key in described}
     stages = {stage: int(item.value) for stage, item in described.get("stages", {}).items()}
     copies = ",".join(f"{stage}={count}" for stage, count in stages.items()) or None
@@ -118,7 +118,7 @@ def _of_model(
     """The data set that a model of the catalogs is trained on."""
     try:
         model = catalog.get(Model, described["model"])
-        encoding = _encoding(model, described.get("encoding"))
+        encoding = encoding_of(model, described.get("encoding"))
     except IngestError as error:
         site.refuse((*keys, "model"), str(error).replace("--", ""))
     named = {
@@ -139,12 +139,13 @@ def _measured(keys: Keys, name: str, site: Site) -> dict[str, Given]:
     try:
         results = json.loads(path.read_text(encoding="utf-8"))["results"]
         value = next(results[word] for word in ("stored_bytes", "corpus_bytes") if word in results)
-        numbers = {end: float(value[end]) for end in ("value", "low", "high") if end in value}
+        typical = float(value["value"])
+        low, high = (float(value[end]) if end in value else None for end in ("low", "high"))
     except OSError as error:
         site.refuse(keys, f"'{path}' cannot be read: {error.strerror}")
     except (ValueError, TypeError, KeyError, StopIteration):
         site.refuse(keys, f"'{path}' is no result of `ingest measure`, expected JSON with stored_bytes under results")
-    return {"data_bytes": Given(**numbers, origin="user", where=f"measured: {name}")}
+    return {"data_bytes": Given(typical, low, high, origin="user", where=f"measured: {name}")}
 
 
 def _files(known: Known) -> None:

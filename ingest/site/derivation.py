@@ -83,7 +83,7 @@ class Teller:
         words = {"user": "given by the site file", "default": "assumed", "catalog": item.grade or "by definition"}
         note = f": {item.note}" if item.note else f": {item.where}" if item.origin == "user" and item.where else ""
         source = f"; {self._cited(item.source, item.where)}" if item.source else ""
-        return words[item.origin] + note + source
+        return words.get(item.origin, f"by {item.origin}") + note + source
 
     def _cited(self, source: str, where: str) -> str:
         return f"[{source}] {self.catalog.source(source).title}" + (f", {where}" if where else "")

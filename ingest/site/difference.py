@@ -171,9 +171,9 @@ def _lines(old: Mapping[str, Any], new: Mapping[str, Any], changed: set[str]) ->
     """Requirements that differ, each with the changed inputs below it."""
     for name in [*new, *(name for name in old if name not in new)]:
         before, after = old.get(name), new.get(name)
-        values = [one["value"] if one else None for one in (before, after)]
-        if _same(*values):
+        was, now = (one["value"] if one else None for one in (before, after))
+        if _same(was, now):
             continue
         below = {*(before or {}).get("inputs", ()), *(after or {}).get("inputs", ())}
         unit = (after or before or {})["unit"]
-        yield Change(name, *values, unit, tuple(sorted(below & changed)))
+        yield Change(name, was, now, unit, tuple(sorted(below & changed)))

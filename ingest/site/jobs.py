@@ -95,7 +95,10 @@ class Desk:
 
     def node(self, job: Mapping[str, Any]) -> Node:
         """The node type of a job."""
-        return self.catalog.get(Node, self.site.section("clusters")[job["cluster"]]["node"])
+        cluster = job["cluster"]
+        source = self.site.section("clusters")[cluster]["node"]
+        found: Node = self._ask(("clusters", cluster, "node"), lambda: self.catalog.get(Node, source))
+        return found
 
     def _row(self, name: str, job: Mapping[str, Any]) -> Row:
         keys = ("jobs", name)
@@ -131,7 +134,7 @@ class Desk:
         try:
             return question()
         except IngestError as error:
-            raise IngestError(f"{self.site.place(keys)}: {str(error).replace('--', '')}") from None
+            self.site.refuse(keys, str(error).replace("--", ""))
 
     def _read(self, job: Mapping[str, Any]) -> tuple[Grounds, Known]:
         """What the reads of a job rest on: the answer of `bw` without its tables."""
@@ -140,15 +143,15 @@ class Desk:
         taken: dict[str, Given] = {}
         if "data" in job:
             described = self.data[job["data"]].known.given
-            for key, quantity in (("data_samples", "dataset_samples"), ("samples_in_file", "samples_per_file")):
-                if key in described and quantity not in settings:
-                    settings[quantity] = described[key].value
-                    taken[quantity] = described[key]
+            for theirs, ours in (("data_samples", "dataset_samples"), ("samples_in_file", "samples_per_file")):
+                if theirs in described and ours not in settings:
+                    settings[ours] = described[theirs].value
+                    taken[ours] = described[theirs]
             if "data_sample_bytes" in described and described["data_sample_bytes"].origin == "user":
                 numbers.setdefault("sample_bytes", described["data_sample_bytes"])
-        words = {key: job[key] for key in WORDS if key in job}
-        node = self.site.section("clusters")[job["cluster"]]["node"]
-        key = (node, *sorted(words.items()), *_figures(numbers), *sorted(settings.items()))
+        words: dict[str, Any] = {key: job[key] for key in WORDS if key in job}
+        node: str = self.site.section("clusters")[job["cluster"]]["node"]
+        key: object = (node, *sorted(words.items()), *_figures(numbers), *sorted(settings.items()))
         if key not in self._reading:
             plain = {name: item.value for name, item in numbers.items()}
             question = Question(node=node, settings=settings, **words, **plain)
@@ -191,7 +194,7 @@ class Desk:
             *sorted(settings.items()),
         )
         if key not in self._saving:
-            options = {name: item.value for name, item in numbers.items() if name != "parameters"}
+            options: dict[str, Any] = {name: item.value for name, item in numbers.items() if name != "parameters"}
             gpu = job.get("gpu") or self.node(job).gpu
             found = checkpoint(model, gpus=gpus, gpu=gpu, set=settings, catalogs=self.catalog, **words, **options)
             if found.unmet:

@@ -6,8 +6,9 @@ end and its P90 the high end. Draws are independent; one catalog value is one dr
 
 from __future__ import annotations
 
+import math
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -139,20 +140,27 @@ def spread(tree: Tree, samples: int, seed: int) -> dict[str, tuple[float, float]
         return {}
     import numpy
 
-    drawn = {key: _draw(key, samples, seed) for key in tree.uncertain}
-    above = tree.moving
-    ids = {id(step) for step in above}
+    with numpy.errstate(all="ignore"):
+        found = _run(tree, {key: _draw(key, samples, seed) for key in tree.uncertain}, samples)
+        ends = {name: numpy.percentile(values, (10, 90)) for name, values in found.items()}
+    # Where draws outgrow every number there is no end to tell; the typical value stands alone.
+    return {name: (float(low), float(high)) for name, (low, high) in ends.items() if low < high and numpy.isfinite(high)}
+
+
+def _run(tree: Tree, drawn: Mapping[Key, Any], samples: int) -> dict[str, Any]:
+    """The values of every requirement that a range reaches, over all draws; in chunks, so that memory stays small."""
+    import numpy
+
+    ids = {id(step) for step in tree.moving}
     reached = {name: step for name, step in tree.steps.items() if id(step) in ids}
-    chunk = max(1, CHUNK_NUMBERS // max(len(above), 1))
+    chunk = max(1, CHUNK_NUMBERS // max(len(tree.moving), 1))
     found: dict[str, list[Any]] = {name: [] for name in reached}
     for start in range(0, samples, chunk):
         changed = {id(step): drawn[key][start : start + chunk] for key, steps in tree.uncertain.items() for step in steps}
-        values = tree.again(changed, above)
+        values = tree.again(changed, tree.moving)
         for name, step in reached.items():
             found[name].append(numpy.atleast_1d(values[id(step)]))
-    whole = {name: numpy.concatenate(parts) for name, parts in found.items()}
-    ends = {name: numpy.percentile(values, (10, 90)) for name, values in whole.items()}
-    return {name: (float(low), float(high)) for name, (low, high) in ends.items() if low < high}
+    return {name: numpy.concatenate(parts) for name, parts in found.items()}
 
 
 def _draw(key: Key, samples: int, seed: int) -> Any:
@@ -187,9 +195,19 @@ def effects(tree: Tree, name: str, owners: Mapping[int, str]) -> list[Effect]:
         if not reaching:
             continue
         above = [step for step in tree.above(reaching) if id(step) in below]
-        low, high = (
-            float(tree.again({id(step): end for step in reaching}, above)[id(target)] if above else end) for end in key[2:4]
-        )
+        assert key[2] is not None
+        assert key[3] is not None
+        low, high = (_at_end(tree, reaching, end, above, target) for end in key[2:4])
         rows = tuple(sorted({owners[id(step)] for step in reaching if id(step) in owners}))
-        found.append(Effect(key[0], rows, key[1], key[2] or 0.0, key[3] or 0.0, low, high))
-    return sorted((one for one in found if one.swing), key=lambda one: (-one.swing, one.name, one.rows))
+        found.append(Effect(key[0], rows, key[1], key[2], key[3], low, high))
+    return sorted(
+        (one for one in found if one.swing and math.isfinite(one.swing)), key=lambda one: (-one.swing, one.name, one.rows)
+    )
+
+
+def _at_end(tree: Tree, leaves: Sequence[Step], end: float, above: Sequence[Step], target: Step) -> float:
+    """A requirement where these leaves have another value; infinite where no number holds it."""
+    try:
+        return float(tree.again(dict.fromkeys(map(id, leaves), end), above)[id(target)])
+    except OverflowError:
+        return math.inf

@@ -23,7 +23,7 @@ from ingest.site.lines import LINES
 from ingest.site.montecarlo import Tree, samples_for, spread
 from ingest.site.plans import Plan, Plans
 from ingest.site.reading import Site, read_site
-from ingest.site.requirements import Writer
+from ingest.site.requirements import Found, Writer
 from ingest.site.scenarios import scenarios_of
 from ingest.site.sheet import Row, columns_of, is_column, link, origins, steps_below
 from ingest.units import parse
@@ -119,7 +119,8 @@ def plan_once(
     if grown is not None:
         known.steps["site_grown_read_bandwidth"] = link("site_grown_read_bandwidth", grown[0])
     tables = {"jobs": jobs, "clusters": clusters, "datasets": list(data.values()), "years": by_year}
-    steps, missing, below = _steps(known)
+    found, missing = _found(known)
+    steps = {name: one.step for name, one in found.items()}
     for row in jobs:
         row.step("read_request_bytes")
     for name in ("test_seconds", "write_request_bytes", "fill_limit", "site_clients"):
@@ -131,8 +132,8 @@ def plan_once(
     tree = Tree(steps, given)
     ends = spread(tree, samples_for(tree, samples), seed)
     writer = Writer(site, known, {row.name: row for row in jobs}, owned, given, teller, ends)
-    lines = tuple(writer.write(line, steps[line.id], below[line.id]) for line in LINES if line.id in steps)
-    tested = {line.id: writer.tested(line, below[line.id]) for line in LINES if line.id in steps}
+    lines = tuple(writer.write(line, found[line.id]) for line in LINES if line.id in found)
+    tested = {line.id: writer.tested(line, found[line.id]) for line in LINES if line.id in found}
     warnings = (*desk.warnings, *growth.warnings, *left_out(jobs, data))
     return Plan(
         site=site,
@@ -210,21 +211,20 @@ def _grown(site: Site, jobs: list[Row], years: int, growth: Growth, storage: Kno
     return step, [total, *(row.known for row in [*later, *clusters])]
 
 
-def _steps(known: Known) -> tuple[dict[str, Step], dict[str, str], dict[str, list[Step]]]:
-    """How each requirement came about; why those that are not there are not; and what each rests on."""
-    steps: dict[str, Step] = {}
+def _found(known: Known) -> tuple[dict[str, Found], dict[str, str]]:
+    """How each requirement came about; and why those that are not there are not."""
+    found: dict[str, Found] = {}
     missing: dict[str, str] = {}
-    below: dict[str, list[Step]] = {}
     for line in LINES:
         try:
             step = known.step(line.metric)
         except MissingQuantity as error:
             missing[line.id] = MISSING.get(error.name, str(error))
             continue
-        below[line.id] = steps_below(step)
-        columns = [part for part in below[line.id] if is_column(part)]
+        below = steps_below(step)
+        columns = [part for part in below if is_column(part)]
         if float(step.value) == 0 and not any(part.inputs for part in columns if part.name == line.column or line.capacity):
             missing[line.id] = f"nothing here has a {line.metric.removeprefix('site_').replace('_', ' ')}"
         else:
-            steps[line.id] = step
-    return steps, missing, below
+            found[line.id] = Found(step, below, columns)
+    return found, missing

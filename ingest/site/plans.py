@@ -150,7 +150,7 @@ class Plan:
                 continue
             parts = [f"{part.what}: {part.where}" for part in item.parts if part.grade == "assumed"]
             if item.origin == "default" or item.grade == "assumed" or parts:
-                why = item.note or item.where or "; ".join(parts)
+                why = (item.note or item.where or "; ".join(parts)).replace("--", "")
                 entry = {"name": step.name, "value": item.value, "unit": unit_of(step.name), "grade": "assumed", "why": why}
                 found.setdefault((step.name, item.value), entry)
         if any(THREADS_ASSUMED in one.assumptions for one in self.requirements):

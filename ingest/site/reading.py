@@ -45,7 +45,7 @@ class Site:
         Raises:
             IngestError: always.
         """
-        raise IngestError(f"{self.place(keys)}: {message}")
+        raise IngestError(" ".join(f"{self.place(keys)}: {message}".split()))
 
     def section(self, name: str) -> Mapping[str, Any]:
         """A table of the file; empty where it is left out."""
@@ -92,6 +92,7 @@ def read_site(source: str | Path | Mapping[str, Any], settings: Mapping[str, str
     found = schema.problems(raw)
     if found:
         _refuse_first(path, found, changed)
+    assert isinstance(raw, Mapping)
     data = _checked(raw, schema.schema(), (), path, changed)
     return Site(path, data, raw, changed)
 
@@ -100,7 +101,7 @@ def _refuse_first(path: Path | None, found: list[tuple[Keys, str]], changed: tup
     """Refuse for the problem that stands first in the file."""
     ordered = found if path is None else sorted(found, key=lambda one: line_of(path, one[0]))
     keys, message = ordered[0]
-    raise IngestError(f"{place(path, keys, changed)}: {message}")
+    raise IngestError(" ".join(f"{place(path, keys, changed)}: {message}".split()))
 
 
 def _with(raw: Any, keys: Keys, value: object, what: str) -> dict[str, Any]:
@@ -137,7 +138,7 @@ def _at(read: Any, keys: Keys, path: Path | None, changed: tuple[Keys, ...]) -> 
     try:
         return read()
     except UsageError as error:
-        raise IngestError(f"{place(path, keys, changed)}: {error}") from None
+        raise IngestError(" ".join(f"{place(path, keys, changed)}: {error}".split())) from None
 
 
 def _quantity(raw: Any, name: str, keys: Keys) -> Given:
@@ -148,8 +149,8 @@ def _quantity(raw: Any, name: str, keys: Keys) -> Given:
     low, high = numbers.get("low", typical), numbers.get("high", typical)
     if not low <= typical <= high:
         raise UsageError(f"found low {low:g}, typical {typical:g}, high {high:g}, expected them in this order")
-    spread = (low, high) if len(numbers) > 1 else (None, None)
-    return Given(typical, *spread, origin="user", where=".".join(keys))
+    plain = len(numbers) == 1
+    return Given(typical, None if plain else low, None if plain else high, origin="user", where=".".join(keys))
 
 
 def _number(value: object, name: str, word: str) -> float:
@@ -160,7 +161,8 @@ def _number(value: object, name: str, word: str) -> float:
 def _date(raw: object) -> datetime.date:
     """A date from `2027`, `2027-06` or `2027-06-30`."""
     try:
-        year, month, day = [*map(int, str(raw).split("-")), 1, 1][:3] if str(raw).count("-") < 3 else ()
+        year, *rest = map(int, str(raw).split("-"))
+        month, day = rest + [1] * (2 - len(rest))
         return datetime.date(year, month, day)
     except (ValueError, TypeError):
         raise UsageError(f"found '{raw}', expected a year or a date such as 2027-06-30") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ingest.answer import Known
 from ingest.formula import Step, unit_of
@@ -13,7 +13,7 @@ from ingest.requirement import PRIORITIES, Conditions, Requirement
 from ingest.site.derivation import Teller
 from ingest.site.lines import Line
 from ingest.site.reading import Site
-from ingest.site.sheet import Row, is_column
+from ingest.site.sheet import Row
 from ingest.units import display
 
 THREADS = 8
@@ -28,6 +28,20 @@ VERBS = {
 #: lines about the whole site: their clients are all nodes that read at once
 WHOLE = ("R-READ-01", "R-READ-03", "R-WRITE-01", "R-WRITE-03", "R-MIX-01", "R-MIX-02", "R-RESTART-02", "R-STAGE-01",
          "R-META-01", "R-META-02")  # fmt: skip
+
+
+class Found(NamedTuple):
+    """How the value of a line came about.
+
+    Attributes:
+        step: the value.
+        below: the step and all that it rests on.
+        columns: those of them that gather a column.
+    """
+
+    step: Step
+    below: list[Step]
+    columns: list[Step]
 
 
 @dataclass(frozen=True)
@@ -48,23 +62,24 @@ class Writer:
     teller: Teller
     spread: Mapping[str, tuple[float, float]]
 
-    def write(self, line: Line, step: Step, below: list[Step]) -> Requirement:
+    def write(self, line: Line, found: Found) -> Requirement:
         """One requirement line.
 
         Args:
             line: which one.
-            step: how its value came about.
-            below: the step and all that it rests on.
+            found: how its value came about.
         """
-        decides = self._decides(line, below)
+        step, below = found.step, found.below
+        decides = _decides(line, found, self.owners)
         conditions = self._conditions(line, decides)
-        priority = self._priority(line, below)
+        priority = self._priority(line, found)
         low, high = self.spread.get(line.id, (None, None))
         unit = unit_of(line.metric)
-        says = line.says.format(value=display(float(step.value), unit), **_words(conditions))
+        writes = "R-WRITE-01" if self.site.section("overlap").get("checkpoints") else "R-WRITE-02"
+        says = line.says.format(value=display(float(step.value), unit), writes=writes, **_words(conditions))
         assumed = {part.name for part in below if part.formula is None and _assumed(self.given.get(id(part)))}
         assumed |= {
-            part.name for one in self.tested(line, below) for part in one.leaves() if _assumed(self.given.get(id(part)))
+            part.name for one in self.tested(line, found) for part in one.leaves() if _assumed(self.given.get(id(part)))
         }
         if conditions.threads is not None and "threads" not in self._job(decides):
             assumed.add(THREADS_ASSUMED)
@@ -82,32 +97,24 @@ class Writer:
             high,
         )
 
-    def tested(self, line: Line, below: list[Step]) -> tuple[Step, ...]:
+    def tested(self, line: Line, found: Found) -> tuple[Step, ...]:
         """The quantities that the conditions of a line name."""
-        decides = self._decides(line, below)
+        decides = _decides(line, found, self.owners)
         names = ["fill_limit"] if line.operation == "hold" and line.id.startswith("R-CAP") else []
         if decides and not line.capacity:
             names = ["test_seconds", *(["write_request_bytes"] if line.operation == "write" else [])]
             names += ["fill_limit"] if "{fill}" in line.says else []
-        found = [self.known.step(name) for name in names]
+        tested = [self.known.step(name) for name in names]
         size = (
             self.jobs[decides].step("read_request_bytes")
             if "{io}" in line.says and line.operation == "read" and decides
             else None
         )
-        return (*found, size) if size is not None else tuple(found)
+        return (*tested, size) if size is not None else tuple(tested)
 
     def _job(self, name: str) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self.site.section("jobs").get(name, {})
         return found
-
-    def _decides(self, line: Line, below: list[Step]) -> str:
-        """The job whose entry in the line's column is largest: its I/O sets the conditions."""
-        columns = (part for part in below if is_column(part) and part.name == line.column)
-        entries = max((part.inputs for part in columns), key=len, default=())
-        if not entries:
-            return ""
-        return self.owners.get(id(max(entries, key=lambda entry: float(entry.value))), "")
 
     def _conditions(self, line: Line, decides: str) -> Conditions:
         fill = self.known.value("fill_limit")
@@ -116,7 +123,7 @@ class Writer:
         job, row = self._job(decides), self.jobs[decides]
         nodes = self.known.value("site_clients") if line.id in WHOLE else row.known.value("nodes")
         clients = 1 if line.id == "R-READ-04" else int(nodes)
-        shared = {"clients": clients, "duration": self.known.value("test_seconds"), "fill": fill}
+        shared: dict[str, Any] = {"clients": clients, "duration": self.known.value("test_seconds"), "fill": fill}
         if line.operation == "write":
             size = int(self.known.value("write_request_bytes"))
             return Conditions("write", io_size=size, pattern="sequential", files="file per process", **shared)
@@ -127,20 +134,26 @@ class Writer:
             return Conditions("open", threads=threads, **shared)
         if line.id.startswith(("R-RESTART", "R-STAGE")):
             return Conditions("read", pattern="sequential", cache=UNCACHED, **shared)
-        size_step = row.step("read_request_bytes")
-        size = int(size_step.value) if size_step is not None else None
+        request = row.step("read_request_bytes")
+        one = int(request.value) if request is not None else None
         pattern = str(job.get("pattern", "random"))
-        return Conditions("read", threads=threads, io_size=size, pattern=pattern, cache=UNCACHED, **shared)
+        return Conditions("read", threads=threads, io_size=one, pattern=pattern, cache=UNCACHED, **shared)
 
-    def _priority(self, line: Line, below: list[Step]) -> str:
+    def _priority(self, line: Line, found: Found) -> str:
         """The line's own, as the file's overlap says, and no higher than that of the jobs behind it."""
         overlap = self.site.section("overlap")
         raised = {"R-WRITE-01": "checkpoints", "R-MIX-01": "reads_and_checkpoints"}
         own = "mandatory" if overlap.get(raised.get(line.id, "")) else line.priority
-        columns = (part for part in below if is_column(part) and part.name.endswith("_of_jobs"))
+        columns = (part for part in found.columns if part.name.endswith("_of_jobs"))
         behind = {self.owners[id(entry)] for part in columns for entry in part.inputs if id(entry) in self.owners}
         wanted = [str(self._job(name).get("priority", "mandatory")) for name in behind] or [own]
         return max(own, min(wanted, key=PRIORITIES.index), key=PRIORITIES.index)
+
+
+def _decides(line: Line, found: Found, owners: Mapping[int, str]) -> str:
+    """The job whose entry in the line's column is largest: its I/O sets the conditions."""
+    entries = max((part.inputs for part in found.columns if part.name == line.column), key=len, default=())
+    return owners.get(id(max(entries, key=lambda entry: float(entry.value))), "") if entries else ""
 
 
 def _assumed(item: Given | None) -> bool:

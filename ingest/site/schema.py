@@ -78,6 +78,8 @@ def _problem(error: Any) -> tuple[tuple[str, ...], str]:
         missing = next(key for key in wanted if key not in instance)
         meaning = error.schema.get("properties", {}).get(missing, {}).get("description", "a value")
         return keys, f"'{missing}' is missing: {meaning}"
+    if "propertyNames" in error.absolute_schema_path:
+        keys = (*keys, str(instance))
     return keys, f"found {brief(instance)}, expected {_expected(rule, wanted, instance)}"
 
 

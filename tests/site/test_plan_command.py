@@ -1,0 +1,286 @@
+"""`ingest plan` and `ingest diff` as commands: forms, exit codes, starter, schema."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+from conftest import COMMAND, clean_environment
+
+import ingest
+from ingest.formula import LEAVES, unit_of
+from ingest.requirement import PRIORITIES
+from ingest.site.lines import LINES
+from ingest.site.schema import node_at, schema
+from ingest.site.starting import starter
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+HPC = str(EXAMPLES / "hpc-128-nodes.yaml")
+
+
+def test_the_schema_is_a_schema_and_every_quantity_in_it_exists():
+    jsonschema.Draft202012Validator.check_schema(schema())
+
+    def quantities(node):
+        if isinstance(node, dict):
+            if "x-quantity" in node:
+                yield node["x-quantity"]
+            for inner in node.values():
+                yield from quantities(inner)
+
+    found = set(quantities(schema()))
+    assert len(found) > 50
+    assert all(unit_of(name) for name in found)
+
+
+def test_every_key_of_the_schema_says_what_it_is():
+    def undescribed(node, path=""):
+        for key, inner in node.get("properties", {}).items():
+            if not inner.get("description") and "$ref" not in inner and key not in ("typical", "low", "high"):
+                yield f"{path}.{key}"
+            yield from undescribed(inner, f"{path}.{key}")
+        for name, inner in node.get("$defs", {}).items():
+            yield from undescribed(inner, name)
+
+    assert list(undescribed(schema())) == []
+
+
+@pytest.mark.parametrize("text", [starter(), *(path.read_text(encoding="utf-8") for path in sorted(EXAMPLES.glob("*.yaml")))])
+def test_examples_and_starter_keep_to_the_schema_in_any_validator(text):
+    jsonschema.validate(yaml.safe_load(text), schema())
+
+
+def test_the_schema_refuses_what_it_should():
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"clusters": {}, "jobs": {}}, schema())
+
+
+def test_a_node_of_the_schema_by_path():
+    assert node_at(["clusters", "main", "count"], "x")["x-quantity"] == "cluster_nodes"
+
+
+def test_requirement_lines_have_stable_ids_known_quantities_and_columns_of_the_tables():
+    assert len({line.id for line in LINES}) == len({line.metric for line in LINES}) == len(LINES)
+    for line in LINES:
+        assert unit_of(line.metric)
+        assert line.priority in PRIORITIES
+        assert not line.column or line.column in LEAVES
+
+
+def test_the_starter_plans_without_error_and_meets_what_it_expects(tmp_path, run):
+    path = tmp_path / "site.yaml"
+    assert run("plan", "--new", "-o", str(path)).code == 0
+    assert path.read_text(encoding="utf-8") == starter()
+    done = run("plan", str(path), "--check", "--format", "json")
+    assert done.code == 0
+    assert done.data["requirements"]
+    again = run("plan", "--new", "-o", str(path))
+    assert (again.code, "exists already" in again.refusal) == (2, True)
+
+
+def test_the_starter_and_the_schema_on_standard_output(run):
+    assert run("plan", "--new").out == starter()
+    assert json.loads(run("plan", "--schema").out) == schema()
+
+
+def test_json_is_the_form_of_the_contract(run):
+    done = run("plan", HPC, "--format", "json")
+    data = done.data
+    assert (data["schema"], data["command"]) == ("ingest/1", "plan")
+    assert data["input_hash"].startswith("sha256:")
+    first = data["requirements"][0]
+    assert {"id", "priority", "statement", "metric", "value", "unit", "conditions", "derivation", "assumptions"} <= first.keys()
+    assert first["id"] == "R-READ-01"
+    assert first["conditions"]["clients"] == 128
+    assert first["conditions"]["cache"].startswith("uncached")
+    assert {"jobs", "checkpoints", "capacity", "metadata", "datasets", "sensitivity", "placement"} <= data["tables"].keys()
+    assert all(isinstance(one["value"], (int, float)) for one in data["inputs"].values())
+    assert {name for one in data["requirements"] for name in one["inputs"]} <= data["inputs"].keys()
+
+
+def test_statements_read_like_a_tender():
+    plan = ingest.plan(HPC, samples=0)
+    for one in plan.requirements:
+        verb = {"mandatory": "The system shall ", "target": "The system should ", "information": "For information: "}
+        assert one.statement.startswith(verb[one.priority])
+        assert one.statement.endswith(".")
+        assert not any(mark in one.statement for mark in "{}_")
+    found = plan.requirement("R-READ-03").statement
+    for words in ("984.5 GB/s (916.9 GiB/s)", "uncached random", "128 KiB", "128 clients", "8 threads", "30 min", "80 % fill"):
+        assert words in found
+
+
+def test_nothing_is_said_of_what_was_not_derived():
+    text = json.dumps([one.to_dict() for one in ingest.plan(HPC, samples=0).requirements]).lower()
+    assert not any(word in text for word in ("availability", "durability", "latency"))
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "csv"])
+def test_every_form_carries_every_requirement(form, run):
+    out = run("plan", HPC, "--format", form).out
+    for one in ingest.plan(HPC, samples=0).requirements:
+        assert one.id in out
+
+
+def test_check_exits_with_three_where_an_assertion_fails(tmp_path, run):
+    path = tmp_path / "site.yaml"
+    text = Path(HPC).read_text(encoding="utf-8").replace("read_bandwidth <= 2.5 TB/s", "read_bandwidth <= 500 GB/s")
+    path.write_text(text, encoding="utf-8")
+    done = run("plan", str(path), "--check")
+    assert done.code == 3
+    assert done.refusal == "expected read_bandwidth <= 500 GB/s, found 984.5 GB/s (916.9 GiB/s)"
+    assert "NOT MET" in done.out
+    assert run("plan", str(path)).code == 0
+
+
+def test_explain_goes_down_to_the_catalog(run):
+    out = run("plan", HPC, "--explain", "R-READ-01").out
+    for words in ("sum of(job_sustained_read_bandwidth_of_jobs)", "of cosmology:", "of climate:", "sample_bytes = 2.828 MB"):
+        assert words in out
+    assert run("plan", HPC, "--explain", "R-READ-99").code == 2
+
+
+def test_settings_replace_values_and_lists_ask_for_scenarios(run):
+    done = run("plan", HPC, "--set", "jobs.climate.runs=1,2,4", "--set", "storage.headroom=0%", "--format", "json")
+    scenarios = done.data["scenarios"]
+    assert [one["set"] for one in scenarios] == [{"jobs.climate.runs": n, "storage.headroom": "0%"} for n in (1, 2, 4)]
+    reads = [next(line["value"] for line in one["requirements"] if line["id"] == "R-READ-01") for one in scenarios]
+    assert reads[2] - reads[1] == pytest.approx(2 * (reads[1] - reads[0]))
+
+
+def test_years_are_those_asked_for(run):
+    rows = run("plan", HPC, "--years", "2", "--format", "json").data["tables"]["capacity"]
+    assert [row["name"] for row in rows] == ["2026", "2027", "2028"]
+
+
+def test_no_file_is_bad_usage(run):
+    done = run("plan")
+    assert (done.code, done.refusal[:12]) == (2, "SITE.yaml is")
+
+
+def test_a_difference_names_what_changed_and_why(tmp_path, run):
+    before, after = tmp_path / "a.json", tmp_path / "b.json"
+    run("plan", HPC, "--format", "json", "-o", str(before))
+    run("plan", HPC, "--set", "jobs.climate.runs=2", "--format", "json", "-o", str(after))
+    data = run("diff", str(before), str(after), "--format", "json").data
+    assert [one["name"] for one in data["written"]] == ["jobs.climate.runs"]
+    read = next(one for one in data["requirements"] if one["name"] == "R-READ-01")
+    assert read["why"] == ["jobs.climate.runs"]
+    assert read["ratio"] == pytest.approx(read["after"] / read["before"])
+    assert "R-READ-04" not in [one["name"] for one in data["requirements"]]
+    assert "jobs.climate.runs" in run("diff", str(before), str(after)).out
+    assert run("diff", str(before), str(before)).out.splitlines()[-1].strip() == "Nothing changed."
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "words"),
+    [
+        (None, 2, "there is no file"),
+        ("not json", 1, "is not JSON"),
+        ("[1, 2]", 1, "is no plan"),
+        ('{"command": "bw"}', 1, "is no plan"),
+        (
+            '{"command": "plan", "requirements": 3, "inputs": [], "written": 1, "version": 1, "catalog_hash": 1}',
+            1,
+            "broken parts",
+        ),
+    ],
+)
+def test_a_difference_refuses_what_is_no_plan(content, code, words, tmp_path, run):
+    path = tmp_path / "x.json"
+    if content is not None:
+        path.write_text(content, encoding="utf-8")
+    done = run("diff", str(path), str(path))
+    assert done.code == code
+    assert words in done.refusal
+
+
+def test_a_removed_job_is_shown_as_gone():
+    site = {"clusters": {"a": {"node": "dgx-h100", "count": 4}}, "jobs": {
+        "x": {"cluster": "a", "model": "resnet50", "nodes": 1, "checkpoint": {"parameters": 1e8, "waste": 0.05}},
+        "y": {"cluster": "a", "model": "resnet50", "nodes": 1}}}  # fmt: skip
+    less = {**site, "jobs": {"y": site["jobs"]["y"]}}
+    found = ingest.diff(ingest.plan(site, samples=0).to_dict(), ingest.plan(less, samples=0).to_dict())
+    assert found.results["R-WRITE-01"].after is None
+    assert ("jobs.x.model", "resnet50", None) in [one[:3] for one in found.written]
+
+
+def test_a_sum_says_what_it_leaves_out():
+    site = {
+        "clusters": {"a": {"node": "dgx-h100", "count": 4}},
+        "jobs": {"x": {"cluster": "a", "model": "llama3-8b", "nodes": 1, "data": "t"}},
+        "datasets": {"t": {"bytes": "1 TB"}},
+    }
+    lines = ingest.plan(site, samples=0).warnings
+    assert any(line.startswith("R-META-01 leaves out x") for line in lines)
+    assert any(line.startswith("R-META-03 leaves out t") for line in lines)
+    site["datasets"]["t"]["file_bytes"] = "1 GB"
+    assert not any("leaves out" in line for line in ingest.plan(site, samples=0).warnings)
+
+
+def test_jobs_that_share_nodes_in_turn_cannot_all_read_at_once():
+    site = {"clusters": {"a": {"node": "dgx-h100", "count": 10}}, "jobs": {
+        name: {"cluster": "a", "nodes": 10, "share": 0.5, "samples_per_second": rate, "sample_bytes": 1e6}
+        for name, rate in (("x", 100), ("y", 300))}}  # fmt: skip
+    found = ingest.plan(site, samples=0).results
+    assert found["R-READ-03"].value == 300 * 1e6 * 80
+    assert found["R-READ-01"].value == (100 + 300) / 2 * 1e6 * 80
+
+
+def test_staging_and_caching_take_reads_off_storage():
+    site = {"clusters": {"a": {"node": "dgx-h100", "count": 10}}, "datasets": {"d": {"bytes": "6 TB"}}, "jobs": {
+        "x": {"cluster": "a", "nodes": 10, "samples_per_second": 100, "sample_bytes": 1e6, "data": "d"}}}  # fmt: skip
+    streamed = 100 * 1e6 * 80
+    site["jobs"]["x"]["placement"] = {"mode": "stage", "within": "10 min"}
+    staged = ingest.plan(site, samples=0)
+    assert staged.results["R-STAGE-01"].value == 6e12 / 600
+    assert staged.results["R-STAGE-02"].value == 6e12 / 10
+    assert "R-READ-03" not in staged.results or staged.results["R-READ-03"].value == 0
+    site["jobs"]["x"]["placement"] = {"mode": "stage", "within": "10 min", "each": True}
+    assert ingest.plan(site, samples=0).results["R-STAGE-01"].value == 10 * 6e12 / 600
+    site["jobs"]["x"]["placement"] = {"mode": "cache", "hit": "75%"}
+    cached = ingest.plan(site, samples=0).results
+    assert (cached["R-READ-01"].value, cached["R-READ-03"].value) == (pytest.approx(streamed / 4), streamed)
+    assert cached["R-STAGE-02"].value == pytest.approx(6e12 / 10 * 0.75)
+
+
+def test_a_corpus_in_a_format_is_what_dataset_says():
+    stages = {"raw": 0, "clean": 1, "dataset": 3}
+    site = {
+        "clusters": {"a": {"node": "dgx-h100", "count": 2}},
+        "jobs": {"x": {"cluster": "a", "model": "llama3-8b", "nodes": 1}},
+        "datasets": {
+            "one": {"tokens": "15T", "format": "megatron"},
+            "all": {"tokens": "15T", "format": "megatron", "stages": stages},
+        },
+    }
+    rows = {row["name"]: row for row in ingest.plan(site, samples=0).tables["datasets"]}
+    alone = ingest.dataset(tokens="15T", format="megatron").results
+    assert rows["one"]["data_bytes"] == alone["dataset_bytes"].value
+    assert rows["one"]["data_files"] == alone["dataset_files"].value
+    kept = ingest.dataset(tokens="15T", format="megatron", copies="raw=0,clean=1,dataset=3").results
+    assert rows["all"]["data_bytes"] == kept["usable_bytes"].value
+
+
+def test_a_measured_corpus_and_its_range(tmp_path):
+    (tmp_path / "m.json").write_text('{"results": {"corpus_bytes": {"value": 2e12, "low": 1e12, "high": 3e12}}}')
+    path = tmp_path / "site.yaml"
+    path.write_text("clusters: {a: {node: dgx-h100, count: 2}}\njobs: {x: {cluster: a, model: resnet50, nodes: 1}}\n"
+                    "datasets: {d: {measured: m.json, copies: 2}}\n")  # fmt: skip
+    found = ingest.plan(path).results["R-CAP-01"]
+    assert (found.value, round(found.low / 1e12, 1), round(found.high / 1e12, 1)) == (4e12, 2.0, 6.0)
+
+
+def test_the_plan_is_a_frame():
+    frame = ingest.plan(HPC, samples=0).to_frame()
+    assert frame.loc["R-READ-01", "unit"] == "B/s"
+    assert list(ingest.plan(HPC, set={"jobs.climate.runs": [1, 2]}, samples=0).to_frame()["jobs.climate.runs"]) == [1, 2]
+
+
+def test_help_names_what_it_can_do(run):
+    assert COMMAND
+    assert clean_environment()
+    out = run("plan", "--help").out
+    for option in ("--years", "--check", "--set", "--explain", "--new", "--schema", "--samples", "--seed"):
+        assert option in out

@@ -1,0 +1,190 @@
+"""What must hold for every site: nothing lowers a requirement by being more, order does not matter, sums are sums."""
+
+import copy
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ingest
+from ingest.site.montecarlo import Tree, samples_for
+from ingest.units import parse
+
+#: lines that are sums over jobs and data sets: they double where every job and data set stands twice
+SUMS = ("R-READ-01", "R-READ-03", "R-WRITE-01", "R-WRITE-03", "R-RESTART-02", "R-META-01", "R-META-02", "R-META-03", "R-CAP-01",
+        "R-CAP-02", "R-END-01")  # fmt: skip
+#: and those that are the largest of their kind
+LARGEST = ("R-READ-02", "R-READ-04", "R-WRITE-02", "R-RESTART-01")
+
+
+@st.composite
+def jobs(draw):
+    rate, size = draw(st.floats(0.1, 1e4)), draw(st.integers(1_000, 10**9))
+    job = {"cluster": "main", "samples_per_second": rate, "sample_bytes": size, "nodes": draw(st.integers(1, 40)), "data": "d"}
+    job |= {
+        "runs": draw(st.integers(1, 4)),
+        "share": draw(st.floats(0.01, 1)),
+        "set": {"samples_per_file": draw(st.integers(1, 99))},
+    }
+    if draw(st.booleans()):
+        waste, parameters = draw(st.floats(0.02, 0.2)), draw(st.integers(10**6, 10**11))
+        job["checkpoint"] = {"parameters": parameters, "waste": waste, "keep": draw(st.integers(1, 9)), "layout": "dcp"}
+    return job
+
+
+@st.composite
+def sites(draw):
+    datasets = {
+        "d": {"bytes": draw(st.floats(1e9, 1e16)), "file_bytes": draw(st.floats(1e5, 1e10)), "copies": draw(st.integers(1, 5))},
+        "e": {"made_from": "d", "ratio": draw(st.floats(0.01, 3)), "files": 7, "refresh": "30 days",
+              "retention": draw(st.floats(0, 1e8)), "growth": {"capacity": draw(st.floats(1, 3)), "every": "1 year"}},
+    }  # fmt: skip
+    return {
+        "clusters": {"main": {"node": "dgx-h100", "count": 10_000}},
+        "jobs": {name: draw(jobs()) for name in ("a", "b", "c")[: draw(st.integers(1, 3))]},
+        "datasets": datasets,
+        "storage": {"protection": {"data": draw(st.integers(1, 16)), "parity": draw(st.integers(0, 4))}, "headroom": 0.1},
+        "years": 3,
+    }
+
+
+def values(site):
+    return {name: item.value for name, item in ingest.plan(site, samples=0).results.items()}
+
+
+def changed(site, path, factor):
+    other = copy.deepcopy(site)
+    *keys, last = path.split(".")
+    node = other
+    for key in keys:
+        node = node[key]
+    node[last] = node.get(last, 1) * factor
+    return other
+
+
+@settings(max_examples=40, deadline=None)
+@given(sites(), st.sampled_from(["jobs.a.nodes", "jobs.a.runs", "jobs.a.samples_per_second", "datasets.d.bytes",
+                                 "datasets.d.copies", "datasets.e.ratio", "datasets.e.growth.capacity", "storage.headroom"]),
+       st.integers(2, 5))  # fmt: skip
+def test_more_never_lowers_a_requirement(site, path, factor):
+    before, after = values(site), values(changed(site, path, factor))
+    for name, value in before.items():
+        assert after[name] >= value * (1 - 1e-12), name
+
+
+@settings(max_examples=30, deadline=None)
+@given(sites())
+def test_everything_twice_doubles_the_sums_and_leaves_the_largest(site):
+    twice = copy.deepcopy(site)
+    for name, job in site["jobs"].items():
+        twice["jobs"][f"{name}2"] = {**copy.deepcopy(job), "data": "d2"}
+    twice["datasets"]["d2"] = copy.deepcopy(site["datasets"]["d"])
+    twice["datasets"]["e2"] = {**copy.deepcopy(site["datasets"]["e"]), "made_from": "d2"}
+    before, after = values(site), values(twice)
+    assert before.keys() == after.keys()
+    for name in before.keys() & set(SUMS):
+        assert after[name] == pytest.approx(2 * before[name], rel=1e-12), name
+    for name in before.keys() & set(LARGEST):
+        assert after[name] == before[name], name
+
+
+@settings(max_examples=20, deadline=None)
+@given(sites(), st.randoms(use_true_random=False))
+def test_order_changes_nothing(site, random):
+    shuffled = copy.deepcopy(site)
+    for table in ("jobs", "datasets"):
+        items = list(shuffled[table].items())
+        random.shuffle(items)
+        shuffled[table] = dict(items)
+    before, after = values(site), values(shuffled)
+    assert after == {name: pytest.approx(value, rel=1e-12) for name, value in before.items()}
+
+
+@settings(max_examples=30, deadline=None)
+@given(sites())
+def test_raw_is_never_below_usable_and_the_peak_never_above_the_sum(site):
+    found = values(site)
+    assert found["R-CAP-02"] >= found["R-CAP-01"]
+    assert found["R-READ-02"] <= found["R-READ-03"] * (1 + 1e-12)
+    assert found["R-READ-01"] <= found["R-READ-03"] * (1 + 1e-12)
+    assert found["R-MIX-02"] <= found["R-MIX-01"]
+
+
+@settings(max_examples=20, deadline=None)
+@given(sites())
+def test_values_survive_being_written_with_units(site):
+    plan = ingest.plan(site, samples=0)
+    for one in plan.requirements:
+        base = f"{one.value!r} {one.unit}" if one.unit != "1" else repr(one.value)
+        assert parse(base, one.unit, one.id) == pytest.approx(one.value, rel=1e-12)
+
+
+@settings(max_examples=20, deadline=None)
+@given(sites())
+def test_running_the_tree_again_with_the_same_values_gives_the_same(site):
+    plan = ingest.plan(site, samples=0)
+    leaves = {id(step): step.value for step in plan.tree.order if step.formula is None}
+    again = plan.tree.again(leaves, [step for step in plan.tree.order if step.formula is not None])
+    assert {name: again.get(id(step)) for name, step in plan.steps.items()} == {n: s.value for n, s in plan.steps.items()}
+
+
+def ranged(low, typical, high):
+    return {
+        "clusters": {"main": {"node": "dgx-h100", "count": 100}},
+        "jobs": {
+            name: {"cluster": "main", "nodes": 10, "sample_bytes": "1 MB",
+                   "samples_per_second": {"low": low, "typical": typical, "high": high}} for name in ("a", "b")
+        },
+    }  # fmt: skip
+
+
+def test_one_uncertain_quantity_comes_through_with_its_own_ends():
+    site = ranged(50, 100, 300)
+    del site["jobs"]["b"]
+    found = ingest.plan(site, seed=3, samples=200_000).results["R-READ-01"]
+    assert (found.low / found.value, found.high / found.value) == (pytest.approx(0.5, rel=0.02), pytest.approx(3, rel=0.02))
+
+
+def test_two_uncertain_jobs_are_drawn_independently_and_one_catalog_value_once():
+    independent = ingest.plan(ranged(50, 100, 300)).results["R-READ-01"]
+    assert independent.low > 0.52 * independent.value
+    catalog = {"clusters": {"main": {"node": "dgx-a100", "count": 100}}, "jobs": {
+        name: {"cluster": "main", "nodes": 10, "model": "cosmoflow"} for name in ("a", "b")}}  # fmt: skip
+    together = ingest.plan(catalog)
+    assert len(together.tree.uncertain) == 1
+    alone = ingest.plan({**catalog, "jobs": {"a": catalog["jobs"]["a"]}})
+    assert together.results["R-READ-01"].low == pytest.approx(2 * alone.results["R-READ-01"].low)
+
+
+def test_the_same_seed_gives_the_same_ends_in_any_order_and_another_seed_others():
+    site = ranged(50, 100, 300)
+    turned = {**site, "jobs": dict(reversed(site["jobs"].items()))}
+    first, second, third = (
+        ingest.plan(one, seed=seed).results["R-READ-01"] for one, seed in ((site, 7), (turned, 7), (site, 8))
+    )
+    assert (first.low, first.high) == (pytest.approx(second.low), pytest.approx(second.high))
+    assert first.low != third.low
+
+
+def test_no_samples_no_ends():
+    assert ingest.plan(ranged(50, 100, 300), samples=0).results["R-READ-01"].low is None
+
+
+def test_a_tornado_is_sorted_and_each_bar_is_a_plan_at_that_end():
+    site = ranged(50, 100, 300)
+    site["jobs"]["b"]["samples_per_second"] = {"low": 90, "typical": 100, "high": 110}
+    bars = ingest.plan(site).sensitivity("R-READ-01")
+    assert [bar.rows for bar in bars] == [("a",), ("b",)]
+    for end, found in (("low", bars[0].at_low), ("high", bars[0].at_high)):
+        other = copy.deepcopy(site)
+        other["jobs"]["a"]["samples_per_second"] = site["jobs"]["a"]["samples_per_second"][end]
+        assert found == pytest.approx(ingest.plan(other, samples=0).results["R-READ-01"].value)
+
+
+def test_a_site_of_hundreds_of_jobs_is_drawn_less_often():
+    site = ranged(50, 100, 300)
+    site["clusters"]["main"]["count"] = 100_000
+    site["jobs"] = {f"job{number}": site["jobs"]["a"] for number in range(1500)}
+    plan = ingest.plan(site, samples=0)
+    assert samples_for(plan.tree, None) < samples_for(Tree({}, {}), None)
+    assert samples_for(plan.tree, 123) == 123

@@ -1,0 +1,118 @@
+"""Broken site files: one line that names file, line, key and expectation."""
+
+from pathlib import Path
+
+import pytest
+
+import ingest
+from ingest.errors import IngestError, UsageError
+
+BROKEN = Path(__file__).parents[1] / "broken" / "site"
+
+#: file -> line, and what the message must say
+FILES = {
+    "unknown-key": (1, "unknown key 'clutsers'", "did you mean 'clusters'?"),
+    "unknown-key-of-a-job": (8, "jobs.vision.epoch", "unknown key 'epoch'", "did you mean 'epochs'?"),
+    "unknown-key-of-a-policy": (9, "jobs.vision.checkpoint.intervall", "did you mean 'interval'?"),
+    "missing-cluster": (4, "jobs.vision: 'cluster' is missing", "A name under `clusters`"),
+    "no-jobs": (1, "'jobs' is missing"),
+    "unknown-cluster": (5, "jobs.vision.cluster", "there is no 'mian' under clusters", "did you mean 'main'?"),
+    "unknown-node-type": (2, "clusters.main.node", "dgx-h1000", "did you mean 'dgx-h100'?"),
+    "unknown-model": (4, "jobs.vision", "unknown model 'resnet5'", "did you mean 'resnet50'?"),
+    "missing-data-set": (8, "jobs.vision.data", "there is no 'imagenet' under datasets", "expected one of images"),
+    "more-nodes-than-exist": (7, "jobs.vision.nodes", "found 64, expected at most the 32 nodes of main"),
+    "overlapping-allocations": (8, "vision, more together take 150 % of main", "expected at most 100 %"),
+    "cyclic-data-sets": (6, "datasets.b.made_from: cyclic: b is made from a is made from b"),
+    "negative-retention": (8, "datasets.images.retention", "retention_seconds: found -86400", "from 0"),
+    "retention-without-refresh": (8, "expected `refresh` beside it"),
+    "dates-reversed": (9, "datasets.images.until", "found 2027-01-01, before `from` (2029-01-01)"),
+    "dates-without-start": (8, "expected `start`"),
+    "no-date": (8, "datasets.images.from", "found 'soon', expected a year or a date"),
+    "two-sizes": (7, "found bytes and model, expected one of bytes, samples"),
+    "no-size": (7, "found no size, expected one of bytes, samples"),
+    "half-a-size": (8, "datasets.images.samples", "expected `sample_bytes` beside it"),
+    "bytes-where-time-belongs": (8, "jobs.vision.checkpoint.interval", "'5 GB' is in B, expected s"),
+    "range-reversed": (8, "datasets.images.bytes", "found low 3e+12, typical 2e+12", "expected them in this order"),
+    "range-without-typical": (8, "'typical' is missing"),
+    "half-a-node": (7, "jobs.vision.nodes", "found 1.5, expected a whole number"),
+    "share-above-one": (8, "jobs.vision.share", "found 1.2", "up to 1"),
+    "text-where-a-table-belongs": (4, "jobs.vision: found 'resnet50', expected keys and values"),
+    "misspelt-mode": (9, "jobs.vision.checkpoint.mode: found 'asynk'", "did you mean 'async'?"),
+    "stage-without-time": (8, "to stage needs a time, expected `within`"),
+    "hit-of-a-stream": (8, "only cache knows it, found mode stream"),
+    "tokens-without-length": (8, "expected `tokens_per_sample` beside it"),
+    "published-growth-of-vision": (2, "published factors hold for recommenders", "expected factors of your own"),
+    "unknown-protection": (8, "storage.protection", "unknown storage 'prot-ec-8-33'", "did you mean"),
+    "no-protection": (8, "is no protection scheme"),
+    "half-a-scheme": (8, "found data, expected `replicas`, or `data` and `parity`"),
+    "all-units-failed": (8, "storage.failed", "found 4, expected fewer than `units`"),
+    "no-assertion": (8, "expect.0", "found 'fast enough', expected NAME <= VALUE"),
+    "unknown-quantity": (8, "unknown quantity 'read_bandwith'", "did you mean 'read_bandwidth'?"),
+    "assertion-in-bytes": (8, "'2 TB' is in B, expected B/s"),
+    "interval-too-wasteful": (8, "jobs.vision.checkpoint", "interval: half an interval lost"),
+    "duplicate-key": (6, "duplicate key 'cluster'"),
+    "a-list": (1, "expected keys and values"),
+    "anchors": (1, "anchors and aliases are not allowed"),
+    "tag": (3, "expected plain values"),
+    "bad-name": (4, "found '../etc', expected a name of letters, digits, - and _"),
+    "overlap-without-checkpoints": (8, "overlap.checkpoints", "no job has checkpoints"),
+    "measure-missing": (8, "cannot be read"),
+    "tokens-and-epochs": (9, "the length is given by `tokens` already"),
+    "nothing-to-read": (4, "nothing says how fast it reads"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_broken_file_is_refused_in_one_line(name):
+    path = BROKEN / f"{name}.yaml"
+    line, *words = FILES[name]
+    with pytest.raises(IngestError) as refusal:
+        ingest.plan(path, samples=0)
+    message = str(refusal.value)
+    assert "\n" not in message
+    if line is not None:
+        assert message.startswith(f"{path}:{line}: "), message
+    for word in words:
+        assert word in message, message
+
+
+def test_every_broken_file_is_named():
+    assert {path.stem for path in BROKEN.glob("*.yaml")} == set(FILES)
+
+
+def test_a_file_that_is_not_there():
+    with pytest.raises(UsageError, match=r"there is no file 'nowhere\.yaml'"):
+        ingest.plan("nowhere.yaml")
+
+
+JOB = {"cluster": "main", "model": "resnet50", "nodes": 2}
+SITE = {"clusters": {"main": {"node": "dgx-h100", "count": 8}}, "jobs": {"a": JOB}}
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("clusters.main.cuont=9", "--set clusters.main.cuont: unknown key 'cuont' under clusters.main"),
+        ("clusters.main.count.more=9", "unknown key 'more'"),
+        ("clusters", "expected PATH=VALUE"),
+        ("jobs.a.nodes=64", "--set jobs.a.nodes: found 64, expected at most the 8 nodes"),
+        ("jobs.a.nodes=two", "--set jobs.a.nodes: nodes: found 'two'"),
+        ("jobs.b.nodes=1", "jobs.b: 'cluster' is missing"),
+        ("years=99", "--set years: found 99, expected a number up to 30"),
+        ("jobs.a.nodes=1..1000000", "scenarios, expected at most 1,000"),
+    ],
+)
+def test_a_setting_that_cannot_be(setting, words):
+    with pytest.raises(IngestError) as refusal:
+        ingest.plan(SITE, set=[setting], samples=0)
+    assert words in str(refusal.value)
+
+
+def test_a_path_twice():
+    with pytest.raises(UsageError, match="given more than once"):
+        ingest.plan(SITE, set=["jobs.a.nodes=1", "jobs.a.nodes=2"])
+
+
+def test_an_unknown_requirement_names_the_nearest():
+    with pytest.raises(UsageError, match="did you mean 'R-READ-01'"):
+        ingest.plan(SITE, samples=0).explain("R-REED-01")
