@@ -247,12 +247,15 @@ def _duration(seconds: float) -> str:
 def exact(number: float) -> str:
     """A number in base units with every digit that matters, thousands grouped.
 
-    >>> exact(2828486), exact(285.7142857142857), exact(0.0201)
-    ('2,828,486', '285.7142857', '0.0201')
+    >>> exact(2828486), exact(285.7142857142857), exact(0.0201), exact(99999999999950.5)
+    ('2,828,486', '285.7142857', '0.0201', '1e+14')
     """
     if abs(number) >= 1e21 or 0 < abs(number) < 1e-4:
         return f"{number:.10g}"
     if number == round(number):
         return f"{round(number):,}"
-    whole, _, fraction = f"{number:.10g}".partition(".")
-    return f"{int(whole):,}" + (f".{fraction}" if fraction else "") if "e" not in fraction else f"{number:.10g}"
+    written = f"{number:.10g}"
+    if "e" in written:
+        return written
+    whole, _, fraction = written.partition(".")
+    return f"{int(whole):,}" + (f".{fraction}" if fraction else "")

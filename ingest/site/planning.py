@@ -26,6 +26,7 @@ from ingest.site.reading import Site, read_site
 from ingest.site.requirements import Found, Writer
 from ingest.site.scenarios import scenarios_of
 from ingest.site.sheet import Row, columns_of, is_column, link, origins, steps_below
+from ingest.site.tables import TABLES
 from ingest.units import parse
 
 #: keys of `storage` and `test`, and the quantity that each is
@@ -125,8 +126,12 @@ def plan_once(
         row.step("read_request_bytes")
     for name in ("test_seconds", "write_request_bytes", "fill_limit", "site_clients"):
         known.step(name)
+    for whose, quantities in TABLES.values():
+        for row in tables[whose]:
+            row.values(quantities)  # derived now, so that what they rest on is known by where it was given
     everything = [known, *(part for rows in tables.values() for row in rows for part in (row.known, *row.kept))]
-    given = origins([*everything, *(grown[1] if grown else ())])
+    everything += [*(row.known for row in present), *(grown[1] if grown else ())]
+    given = origins(everything)
     owned = owners(tables)
     teller = Teller(given, owned, catalog)
     tree = Tree(steps, given)
@@ -151,6 +156,7 @@ def plan_once(
         expectations=expectations(site, lines),
         conditions=tested,
         questions=desk.questions,
+        kept=tuple(everything),
     )
 
 
@@ -178,6 +184,8 @@ def _storage(site: Site, catalog: Catalog) -> Known:
         named = {"replicas": "replicas", "data": "data_strips", "parity": "parity_strips"}
         known = Known({**given, **{named[key]: item for key, item in scheme.items()}})
         known.choose("protected_fraction", "fraction_of_replicas" if "replicas" in scheme else "fraction_of_stripes")
+    for name in known.given:
+        known.step(name)  # one step for all years: one cell, one draw
     return known
 
 

@@ -49,6 +49,7 @@ class Plan:
         conditions: the quantities that the conditions of each requirement name, by id.
         expectations: the assertions of the file, held against the requirements.
         questions: what was asked of `bw` for each job, by its name.
+        kept: holds every step alive: `given` knows them by identity, which a step that is gone would pass on to a new one.
     """
 
     site: Site
@@ -66,6 +67,7 @@ class Plan:
     expectations: tuple[Expectation, ...]
     conditions: Mapping[str, tuple[Step, ...]]
     questions: Mapping[str, Question]
+    kept: tuple[Known, ...] = ()
 
     command = "plan"
 
