@@ -25,8 +25,8 @@ BOUNDED = ("nodes", "runs", "count")
 MANY = 20
 #: Functions that Excel 2010 knows, and no others, may stand in a formula.
 KNOWN = {
-    "ABS", "AND", "COUNT", "COUNTIF", "EXP", "FIXED", "FLOOR", "IF", "INT", "ISNUMBER", "LN", "MAX", "MIN", "MOD", "OR",
-    "POWER", "ROUND", "ROUNDDOWN", "ROUNDUP", "SQRT", "SUM", "SUMPRODUCT",
+    "ABS", "AND", "COUNT", "COUNTIF", "EXACT", "EXP", "FIXED", "FLOOR", "IF", "INT", "ISNUMBER", "LN", "MAX", "MIN", "MOD",
+    "OR", "POWER", "ROUND", "ROUNDDOWN", "ROUNDUP", "SQRT", "SUM", "SUMPRODUCT",
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from ingest.formula import FORMULAS, LEAVES, unit_of
 from ingest.report.charts.chart import Chart
 from ingest.report.document import wording
 from ingest.report.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Section, Table
+from ingest.tender.filled import test_id
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -188,15 +189,6 @@ def test_row(one: Requirement) -> tuple[str, ...]:
     counts = (_number(how.clients), _number(how.threads))
     least = f"at least {display(one.value, one.unit)}"
     return (test_id(one.id), one.id, how.operation, *counts, size, display(how.duration or 0, "s"), least)
-
-
-def test_id(requirement_id: str) -> str:
-    """The test of a requirement.
-
-    >>> test_id("R-READ-01")
-    'T-READ-01'
-    """
-    return f"T{requirement_id.removeprefix('R')}"
 
 
 def spread(one: Requirement) -> str:

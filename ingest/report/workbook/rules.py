@@ -9,6 +9,8 @@ from ingest.formula import Leaf
 
 def validation(limits: Leaf) -> dict[str, Any]:
     """What a cell accepts; a message names the range."""
+    if limits.whole and not limits.above and (limits.low, limits.high) == (0, 1):
+        return {"validate": "list", "source": [0, 1], "error_title": limits.name[:32], "error_message": "0 (no) or 1 (yes)"}
     kind = "integer" if limits.whole else "decimal"
     top = min(limits.high, 2**31 - 1 if limits.whole else 1e300)
     message = {"error_title": limits.name[:32], "error_message": range_words(limits)[:255]}

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from ingest import __version__
 from ingest.formula import Step, unit_of
+from ingest.report.labels import label
 from ingest.report.workbook.calculation import meaning_of
 from ingest.report.workbook.grid import Entry, Formula, Grid, Item, listed
-from ingest.report.workbook.rules import range_check, validation
-from ingest.report.workbook.site_cells import SiteCells, limits_of, size_of, values_of, words_of
-from ingest.report.workbook.site_forms import acceptance, capacity_chart, demand_chart, requirements, response, results
+from ingest.report.workbook.rules import validation
+from ingest.report.workbook.site_cells import SiteCells, limits_of, values_of, words_of
+from ingest.report.workbook.site_charts import insert, rows_of_charts
+from ingest.report.workbook.site_checks import checks_of
+from ingest.report.workbook.site_forms import acceptance, requirements, response, results
 from ingest.report.workbook.style import open_book
 from ingest.site.tables import NEEDED, TABLES
 from ingest.tender.filled import KEY_SHEET, Asked, key_of
@@ -70,9 +73,8 @@ class SiteBook:
         for name in self.tables.keys() - absent:
             self._table(name, grid)
         lines = requirements(self, grid)
-        shown = results(self, book, grid, lines)
-        demand_chart(self, book, sheets["Results"], shown)
-        capacity_chart(self, book, sheets["Results"], shown)
+        results(self, book, grid, lines, rows_of_charts(self))
+        insert(self, book, sheets["Results"])
         self._sensitivity(grid)
         response(self, grid, lines)
         acceptance(self, grid, lines)
@@ -80,7 +82,7 @@ class SiteBook:
         listed(grid("Assumptions", ("Name", "Value", "Unit", "Why"), (34, 18, 16, 90)), assumed)
         cited = [(one["id"], one["title"], one["where"], one.get("url", "")) for one in self.plan.sources]
         listed(grid("Sources", ("Id", "Title", "Place", "Address"), (26, 60, 60, 50)), cited)
-        checks = self._checks(grid)
+        checks = self._checks(grid, lines)
         self._read_me(grid, checks)
         self._key(book.add_worksheet(KEY_SHEET))
         sheets["Read-me"].activate()
@@ -102,7 +104,7 @@ class SiteBook:
     def _inputs(self, book: Workbook, grid: Callable[..., Grid]) -> None:
         heads = ("Belongs to", "Quantity", "Meaning", "Value", "Unit", "Low", "High", "Allowed", "From", "Key in the site file",
                  "Source", "Place and note", "Cell name")  # fmt: skip
-        sheet = grid("Inputs", heads, (18, 34, 44, 20, 14, 18, 18, 18, 11, 30, 20, 44, 34))
+        sheet = grid("Inputs", heads, (16, 32, 40, 22, 14, 20, 20, 18, 12, 30, 20, 40, 34))
         for step in self.cells.inputs:
             name = self.cells.name(step)
             book.define_name(name, f"={self.cells.place(step)}")
@@ -114,12 +116,11 @@ class SiteBook:
         sheet.close()
 
     def _input(self, step: Step, value: Item, name: str) -> list[Item]:
-        item = self.cells.given.get(id(step))
+        item, key = self.cells.given.get(id(step)), self.cells.key(step)
         allowed = validation(limits_of(step))["error_message"]
         head: list[Item] = [self.cells.owner(step), step.name, meaning_of(step.name), value, unit_of(step.name)]
         if item is None:
             return [*head, None, None, allowed, "definition", "", "", "", name]
-        key = item.where if item.origin == "user" else ""
         note = "; ".join(filter(None, ("" if key else item.where, item.note)))
         return [*head, item.low, item.high, allowed, item.grade or item.origin, key, item.source, note, name]
 
@@ -146,9 +147,9 @@ class SiteBook:
     def _table(self, name: str, grid: Callable[..., Grid]) -> None:
         rows, (_, quantities) = self.tables[name], TABLES[TABLE_SHEETS[name]]
         words = list(dict.fromkeys(word for row, _ in rows for word in row.words))
-        units = [f"{quantity.replace('_', ' ')} ({unit_of(quantity)})" for quantity in quantities]
-        heads = ("Name", *words, *units)
-        sheet = grid(name, heads, (24, *(16,) * len(words), *(21,) * len(units)))
+        units = [f"{label(quantity)} ({unit_of(quantity)})" for quantity in quantities]
+        heads = ("Name", *map(label, words), *units)
+        sheet = grid(name, heads, (24, *(15,) * len(words), *(21,) * len(units)))
         for row, steps in rows:
             live = (None if step is None else Formula(f"={self.cells.place(step)}", float(step.value)) for step in steps)
             sheet.row(row.name, *(str(row.words.get(word, "")) for word in words), *live)
@@ -157,7 +158,7 @@ class SiteBook:
     def _sensitivity(self, grid: Callable[..., Grid]) -> None:
         """What one input at a time does to a requirement, at the inputs with which the workbook was made."""
         heads = ("Requirement", "Input", "Of", "Value", "At its low end", "At its high end", "Unit", "Swing")
-        sheet = grid("Sensitivity", heads, (16, 36, 50, 20, 22, 22, 14, 22))
+        sheet = grid("Sensitivity", heads, (16, 46, 40, 22, 22, 22, 14, 22))
         for one in self.plan.requirements:
             for effect in self.plan.sensitivity(one.id)[:MOST_EFFECTS]:
                 row = sheet.next + 1
@@ -166,28 +167,37 @@ class SiteBook:
                 sheet.row(one.id, *shown, one.unit, swing)
         sheet.close()
 
-    def _checks(self, grid: Callable[..., Grid]) -> int:
+    def _checks(self, grid: Callable[..., Grid], lines: Mapping[str, int]) -> int:
+        """One line per check; returns how many there are."""
         sheet = grid("Checks", ("Check", "What is expected", "Result"), (60, 60, 12))
-        for step in self.cells.inputs:
-            expected, written = range_check(self.cells.place(step), limits_of(step), size_of(step))
-            sheet.row(f"{self.cells.owner(step)} {step.name}".strip(), expected, Formula(written, "ok", "good"))
-        for name, step in self.plan.steps.items():
-            place = self.cells.place(step)
-            written = f'=IF(ISNUMBER({place}), IF({place} >= 0, "ok", "fails"), "fails")'
-            sheet.row(name, "a number, not below zero", Formula(written, "ok", "good"))
+        for name, expected, written in checks_of(self, lines):
+            sheet.row(name, expected, Formula(written, "ok", "good"))
         count = sheet.next - 1
         failing = {"type": "cell", "criteria": "!=", "value": '"ok"', "format": sheet.styles["bad"]}
         sheet.sheet.conditional_format(1, 2, count, 2, failing)
         sheet.close()
         return count
 
+    def table(self, sheet: str) -> str:
+        """The table of the plan that a sheet shows."""
+        return TABLE_SHEETS[sheet]
+
+    def column(self, sheet: str, quantity: str) -> int:
+        """The column of a quantity on its sheet, counted from nought."""
+        words = dict.fromkeys(word for row, _ in self.tables[sheet] for word in row.words)
+        return 1 + len(words) + TABLES[TABLE_SHEETS[sheet]][1].index(quantity)
+
     def _read_me(self, grid: Callable[..., Grid], checks: int) -> None:
         plan = self.plan
         sheet = grid("Read-me", (self.title,), (120,))
         for line in (
-            "Yellow cells on the sheet Inputs may be changed; every other number follows by formulas that can be read.",
+            "Buyer: the yellow cells on the sheet Inputs may be changed; every other number follows by formulas that can"
+            " be read. What the site file says stands on top, with its key.",
+            "Offeror: fill in the yellow cells of the sheet Vendor response, each value in the unit of its line, and return"
+            " the whole workbook. Everything else on that sheet is locked and is compared with what was asked.",
             "The sheets from Workloads to Placement show cells of Calculation; Columns gathers what is added up.",
-            "Requirements, Vendor response and Acceptance carry the same ids as the document.",
+            "Requirements, Vendor response and Acceptance carry the same ids as the document; acceptance job files carry the"
+            " id of their test, with the name of the tool behind it.",
             "Values are in base units (B, s, and things counted); Results shows decimal and binary units beside them.",
             "Low, high and the sheet Sensitivity were drawn with the inputs as delivered: they do not follow a change.",
             f"Made by ingest {__version__}; catalogs {plan.catalog.content_hash()}; site file {plan.input_hash}.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ingest.expression import cell, prose
@@ -28,20 +28,22 @@ class SiteCells:
 
     Attributes:
         inputs, formulas, columns: the steps on each sheet, in order; what a step needs stands before it.
-        owners: whose row a step belongs to, by its identity.
     """
 
     def __init__(self, roots: Iterable[Step], owners: Mapping[int, str], given: Mapping[int, Given]) -> None:
-        self.owners, self.given = owners, given
+        self.given = given
         self.inputs: list[Step] = []
         self.formulas: list[Step] = []
         self.columns: list[Step] = []
         self._places: dict[int, str] = {}
-        self._keys: dict[str, str] = {}
+        self._members: dict[str, list[Step]] = {}
+        self._placed: list[Step] = []
         self._next = {"Inputs": FIRST, "Calculation": FIRST, "Columns": FIRST}
         self._named: set[str] = set()
         for root in roots:
             self._add(root)
+        self._place_inputs()
+        self._labels = labels_of(self._placed, owners)
 
     @staticmethod
     def of(plan: Plan, further: Iterable[Step]) -> SiteCells:
@@ -61,12 +63,17 @@ class SiteCells:
         return cell(step.formula.tree(), cells.__getitem__)
 
     def owner(self, step: Step) -> str:
-        """Whose row a step belongs to; empty for what concerns the site or is shared."""
-        return self.owners.get(id(step), "")
+        """Whose row a step belongs to; `site` for what concerns all of it or is shared."""
+        return self._labels.get(id(step), "site")
+
+    def key(self, step: Step) -> str:
+        """The key of the site file that an input stands for; empty where it has none."""
+        item = self.given.get(id(step))
+        return item.where if item is not None and item.origin == "user" else ""
 
     def name(self, step: Step) -> str:
-        """A defined name for an input, each once: `cosmoflow_nodes`."""
-        words = "_".join(filter(None, (self.owner(step), step.name)))
+        """A defined name for an input, each once: by its key in the site file, or by owner and quantity."""
+        words = self.key(step) or f"{self.owner(step)}_{step.name}"
         plain = re.sub(r"\W", "_", words, flags=re.ASCII)[:200]
         name = f"in_{plain}"
         number = 2
@@ -89,11 +96,11 @@ class SiteCells:
                 pending.extend((part, False) for part in reversed(step.inputs))
 
     def _put(self, step: Step) -> None:
+        self._placed.append(step)
         if step.formula is None:
-            key = self._key(step)
-            if key not in self._keys:
-                self._keys[key] = self._reserve("Inputs", INPUT, size_of(step), self.inputs, step)
-            self._places[id(step)] = self._keys[key]
+            # One key of the site file is one cell; what has none is a cell of its own.
+            self._members.setdefault(self.key(step) or str(id(step)), []).append(step)
+            self._places[id(step)] = ""
         elif is_column(step):
             rows = len(step.inputs)
             place = self._reserve("Columns", LISTED, rows, self.columns, step)
@@ -102,11 +109,13 @@ class SiteCells:
         else:
             self._places[id(step)] = self._reserve("Calculation", CALCULATED, 1, self.formulas, step)
 
-    def _key(self, step: Step) -> str:
-        """What makes an input one: its key in the site file, else the step itself."""
-        item = self.given.get(id(step))
-        own = item.where if item is not None and item.origin == "user" else ""
-        return own or str(id(step))
+    def _place_inputs(self) -> None:
+        """What the site file says stands on top, in groups by its keys; then what catalogs and definitions say."""
+        groups = list(dict.fromkeys(self.key(steps[0]).partition(".")[0] for steps in self._members.values()))
+        rank = {group: place if group else len(groups) for place, group in enumerate(groups)}
+        for steps in sorted(self._members.values(), key=lambda steps: rank[self.key(steps[0]).partition(".")[0]]):
+            place = self._reserve("Inputs", INPUT, size_of(steps[0]), self.inputs, steps[0])
+            self._places.update({id(step): place for step in steps})
 
     def _reserve(self, sheet: str, letter: str, rows: int, steps: list[Step], step: Step) -> str:
         first = self._next[sheet]
@@ -114,6 +123,28 @@ class SiteCells:
         steps.append(step)
         start = f"{sheet}!${letter}${first}"
         return f"{start}:${letter}${first + rows - 1}" if rows > 1 or hasattr(step.value, "__len__") else start
+
+
+def labels_of(placed: Sequence[Step], owners: Mapping[int, str]) -> dict[int, str]:
+    """Whose row each step belongs to: its own, else the only one of what it rests on, else the only one of its users.
+
+    Args:
+        placed: steps, each after all that it rests on.
+        owners: those whose row is known.
+    """
+    labels = {id(step): owners[id(step)] for step in placed if id(step) in owners}
+    for step in placed:
+        below = {labels[id(part)] for part in step.inputs if id(part) in labels}
+        if id(step) not in labels and len(below) == 1 and not any(is_column(one) for one in (step, *step.inputs)):
+            labels[id(step)] = below.pop()
+    users: dict[int, set[str]] = {}
+    for step in reversed(placed):
+        above = users.get(id(step), set())
+        if id(step) not in labels and len(above) == 1 and "" not in above:
+            labels[id(step)] = next(iter(above))
+        for part in step.inputs:
+            users.setdefault(id(part), set()).add(labels.get(id(step), ""))
+    return labels
 
 
 def size_of(step: Step) -> int:
@@ -136,8 +167,3 @@ def words_of(step: Step, told: Callable[[str], str] = str) -> str:
     """The formula of a step in words."""
     assert step.formula is not None
     return prose(step.formula.tree(), told)
-
-
-def entries(step: Step) -> Iterator[Step]:
-    """The entries of a column."""
-    yield from step.inputs

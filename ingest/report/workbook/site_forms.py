@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ingest.report.labels import label, plain
 from ingest.report.workbook.grid import Entry, Formula, Grid, Item
+from ingest.tender.filled import test_id
 from ingest.units import display, scale_of
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
-    from xlsxwriter.worksheet import Worksheet
 
     from ingest.report.workbook.site_book import SiteBook
     from ingest.requirement import Requirement
@@ -30,8 +31,6 @@ CONDITIONS = {
     "Fill": "fill",
     "Cache rule": "cache",
 }
-#: Rows below the results that the charts take.
-CHART_ROWS = 90
 #: A text in a formula may not be longer.
 MOST_TEXT = 250
 ANSWERS = ("yes", "no", "partial")
@@ -58,7 +57,7 @@ FIELDS: Mapping[str, Mapping[str, Any] | None] = {
 def requirements(book: SiteBook, grid: Callable[..., Grid]) -> dict[str, int]:
     """The sheet Requirements; returns the row of each id."""
     heads = ("Id", "Priority", "Statement", "Value", "Unit", "Low (P10)", "High (P90)", *CONDITIONS, "Assumptions")
-    sheet = grid("Requirements", heads, (15, 12, 70, 20, 11, 18, 18, 10, 9, 9, 12, 11, 16, 12, 8, 34, 40))
+    sheet = grid("Requirements", heads, (15, 13, 60, 22, 12, 20, 20, 11, 9, 10, 12, 14, 16, 12, 8, 32, 34))
     rows = {}
     for one in book.plan.requirements:
         row = sheet.next + 1
@@ -66,7 +65,17 @@ def requirements(book: SiteBook, grid: Callable[..., Grid]) -> dict[str, int]:
         value = Formula(f"={place}", one.value, "strong")
         conditions = [getattr(one.conditions, name) for name in CONDITIONS.values()]
         said = statement(one, f"{VALUE}{row}")
-        sheet.row(one.id, one.priority, said, value, one.unit, one.low, one.high, *conditions, ", ".join(one.assumptions))
+        sheet.row(
+            one.id,
+            one.priority,
+            said,
+            value,
+            one.unit,
+            one.low,
+            one.high,
+            *conditions,
+            ", ".join(plain(name) for name in one.assumptions),
+        )
         rows[one.id] = row
     sheet.close()
     return rows
@@ -105,87 +114,26 @@ def number_text(shown: str, value: float, unit: str, cell: str) -> str:
     return " & ".join([*parts, *quoted(rest)])
 
 
-def results(book: SiteBook, workbook: Workbook, grid: Callable[..., Grid], lines: Mapping[str, int]) -> dict[str, int]:
-    """The sheet Results, in units that people read; returns the row of each id."""
+def results(book: SiteBook, workbook: Workbook, grid: Callable[..., Grid], lines: Mapping[str, int], further: int) -> None:
+    """The sheet Results, in units that people read, with `further` rows below for its charts."""
     heads = ("Id", "What", "Value", "Unit", "Decimal", "Unit", "Binary", "Unit", "Low (P10)", "High (P90)")
-    sheet = grid("Results", heads, (15, 44, 20, 11, 14, 10, 14, 10, 18, 18))
-    rows = {}
+    sheet = grid("Results", heads, (15, 40, 22, 12, 14, 12, 14, 12, 20, 20))
     for one in book.plan.requirements:
-        row = rows[one.id] = sheet.next + 1
+        row = sheet.next + 1
         live = Formula(f"=Requirements!${VALUE}${lines[one.id]}", one.value, "strong")
         scaled: list[Item] = []
         for binary in (False, True):
             factor, unit = scale_of(one.value, one.unit, binary)
             scaled += [Formula(f"=C{row} / {factor}", one.value / factor, "scaled"), unit] if factor else ["", ""]
-        sheet.row(one.id, one.metric.removeprefix("site_").replace("_", " "), live, one.unit, *scaled, one.low, one.high)
-    sheet.close(further=CHART_ROWS)
+        sheet.row(one.id, label(one.metric), live, one.unit, *scaled, one.low, one.high)
+    sheet.close(further=further)
     workbook.define_name("results", f"=Results!$C$2:$C${sheet.next}")
-    return rows
-
-
-def demand_chart(book: SiteBook, workbook: Workbook, sheet: Worksheet, shown: Mapping[str, int]) -> None:
-    """Reads of each job, beside the results; follows the cells."""
-    rows = book.tables.get("Workloads", [])[:30]
-    column = 1 + _words("Workloads", book) + _quantity("Workloads", "job_read_bandwidth")
-    chart = workbook.add_chart({"type": "bar"})
-    chart.add_series(
-        {
-            "name": "all runs of a job at once",
-            "categories": ["Workloads", 1, 0, len(rows), 0],
-            "values": ["Workloads", 1, column, len(rows), column],
-            "fill": {"color": "#0072B2"},
-            "gap": 60,
-        }
-    )
-    chart.set_title({"name": "Read bandwidth by job", "name_font": {"size": 12}})
-    chart.set_x_axis(
-        {"name": "B/s", "num_format": "0.0E+00", "major_gridlines": {"visible": True, "line": {"color": "#E5E5E5"}}}
-    )
-    chart.set_legend({"none": True})
-    chart.set_size({"width": 620, "height": 120 + 26 * max(len(rows), 4)})
-    sheet.insert_chart(max(shown.values(), default=1) + 2, 0, chart, {"description": "Bars of the read bandwidth of each job"})
-
-
-def capacity_chart(book: SiteBook, workbook: Workbook, sheet: Worksheet, shown: Mapping[str, int]) -> None:
-    """Usable and raw capacity by year; follows the cells."""
-    rows = book.tables.get("Capacity by year", [])
-    if not rows:
-        return
-    chart = workbook.add_chart({"type": "column"})
-    first = 1 + _words("Capacity by year", book)
-    for quantity, colour in (("year_usable_bytes", "#0072B2"), ("raw_bytes_for", "#E69F00")):
-        column = first + _quantity("Capacity by year", quantity)
-        chart.add_series(
-            {
-                "name": ["Capacity by year", 0, column],
-                "categories": ["Capacity by year", 1, 0, len(rows), 0],
-                "values": ["Capacity by year", 1, column, len(rows), column],
-                "fill": {"color": colour},
-            }
-        )
-    chart.set_title({"name": "Capacity by year", "name_font": {"size": 12}})
-    chart.set_y_axis({"name": "B", "num_format": "0.0E+00", "major_gridlines": {"visible": True, "line": {"color": "#E5E5E5"}}})
-    chart.set_legend({"position": "bottom"})
-    chart.set_size({"width": 620, "height": 300})
-    place = max(shown.values(), default=1) + 2 + max(len(book.tables.get("Workloads", [])[:30]), 4) * 2 + 8
-    sheet.insert_chart(place, 0, chart, {"description": "Columns of usable and raw capacity by year"})
-
-
-def _words(name: str, book: SiteBook) -> int:
-    return len(dict.fromkeys(word for row, _ in book.tables[name] for word in row.words))
-
-
-def _quantity(name: str, quantity: str) -> int:
-    from ingest.report.workbook.site_book import TABLE_SHEETS
-    from ingest.site.tables import TABLES
-
-    return TABLES[TABLE_SHEETS[name]][1].index(quantity)
 
 
 def response(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, int]) -> None:
     """The sheet that a vendor fills in: only its yellow cells are open."""
     heads = ("Id", "Priority", "Requirement", "Required", "Unit", *FIELDS, "Margin")
-    sheet = grid("Vendor response", heads, (15, 12, 60, 20, 11, 10, 18, 18, 13, 9, 16, 22, 22, 30, 11))
+    sheet = grid("Vendor response", heads, (15, 13, 60, 22, 12, 11, 20, 20, 13, 9, 16, 22, 22, 30, 11))
     for one in book.plan.requirements:
         row, line = sheet.next + 1, lines[one.id]
         linked = [
@@ -204,12 +152,12 @@ def acceptance(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, in
     """One test per requirement that can be run: threshold from the requirement, result to be filled in."""
     heads = ("Test", "Requirement", "Operation", "Clients", "Threads", "I/O size (B)", "Pass threshold", "Unit", "Duration (s)",
              "Result", "Remarks")  # fmt: skip
-    sheet = grid("Acceptance", heads, (16, 15, 11, 9, 9, 13, 22, 11, 13, 20, 40))
+    sheet = grid("Acceptance", heads, (16, 15, 12, 10, 10, 13, 22, 12, 13, 20, 34))
     for one in book.plan.requirements:
         if one.conditions.duration is None:
             continue
         threshold = Formula(f"=Requirements!${VALUE}${lines[one.id]}", one.value)
         shown = one.conditions
         how = (shown.operation, shown.clients, shown.threads, shown.io_size, threshold, one.unit, shown.duration)
-        sheet.row(f"T{one.id.removeprefix('R')}", one.id, *how, Entry(None), Entry(None))
+        sheet.row(test_id(one.id), one.id, *how, Entry(None), Entry(None))
     sheet.close()

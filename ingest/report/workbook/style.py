@@ -10,18 +10,29 @@ if TYPE_CHECKING:
     from xlsxwriter.format import Format
     from xlsxwriter.worksheet import Worksheet
 
+#: Paper sizes as the format counts them; what is wider, in characters, prints on the larger one.
+A3, A4, WIDE = 8, 9, 150
 #: The one colour of the cells that a reader may change.
 EDITABLE = "#FFF2CC"
 HEADING = "#D9E2EC"
 _EDITABLE = {"bg_color": EDITABLE, "border": 1, "border_color": "#BF9000", "valign": "top", "locked": False}
 #: A number of any size: grouped from a thousand on, as a power of ten where it would not fit.
-GENERAL = "[>=1E+13]0.0000E+00;[>=1000]#,##0;General"
-FRACTION = "[>=1E+13]0.0000E+00;[>=1000]#,##0.0##;0.0#####"
+GENERAL = "[>=1E+15]0.0000E+00;[>=1000]#,##0;General"
+FRACTION = "[>=1E+15]0.0000E+00;[>=100000]#,##0;#,##0.0#####"
 TINY = "0.0000E+00"
 FORMATS: dict[str, dict[str, Any]] = {
     "title": {"bold": True, "font_size": 14},
-    "heading": {"bold": True, "bg_color": HEADING, "border": 1, "border_color": "#9FB3C8", "text_wrap": True, "valign": "top"},
-    "text": {"text_wrap": True, "valign": "top", "indent": 1},
+    "heading": {
+        "bold": True,
+        "bg_color": HEADING,
+        "border": 1,
+        "border_color": "#9FB3C8",
+        "text_wrap": True,
+        "valign": "top",
+        "align": "left",
+        "indent": 1,
+    },
+    "text": {"text_wrap": True, "valign": "top", "align": "left", "indent": 1},
     "number": {"num_format": GENERAL, "valign": "top"},
     "fraction": {"num_format": FRACTION, "valign": "top"},
     "tiny": {"num_format": TINY, "valign": "top"},
@@ -76,7 +87,7 @@ def lay_out(sheet: Worksheet, widths: Sequence[float], heading_row: int | None, 
         sheet.freeze_panes(heading_row + 1, 1)
         sheet.repeat_rows(heading_row)
     sheet.set_landscape()
-    sheet.set_paper(9)
+    sheet.set_paper(A4 if sum(widths) <= WIDE else A3)
     sheet.fit_to_pages(1, 0)
     sheet.set_margins(left=0.4, right=0.4, top=0.5, bottom=0.6)
     sheet.set_footer("&L&A&RPage &P of &N")
