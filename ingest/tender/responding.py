@@ -70,7 +70,8 @@ class Response:
     def unmet(self) -> str:
         """Why the offer does not comply; empty where it does."""
         missed = [line.asked.id for line in self.lines if line.asked.priority == "mandatory" and line.verdict != MET]
-        reasons = [f"{len(self.changes)} requirement cells were changed"] if self.changes else []
+        count = f"{len(self.changes)} requirement cell{'s were' if len(self.changes) > 1 else ' was'} changed"
+        reasons = [count] if self.changes else []
         reasons += [f"mandatory requirements are not met: {', '.join(missed)}"] if missed else []
         return f"{self.path}: {'; '.join(reasons)}" if reasons else ""
 
@@ -103,20 +104,23 @@ class Response:
         return pandas.DataFrame([{key: item for key, item in line.to_dict().items() if key != "said"} for line in self.lines])
 
 
-def response(filled: str | Path, *, optimized: bool = False) -> Response:
+def response(filled: str | Path, *, sent: str | Path | None = None, optimized: bool = False) -> Response:
     """Judge a vendor's filled workbook.
 
     Args:
         filled: a workbook that `ingest report` made, filled in on its sheet Vendor response.
+        sent: the workbook as you sent it out; notices a key that was forged as a whole.
         optimized: whether tuned values count; as delivered only, where not.
 
     Raises:
         IngestError: no workbook of ours, or one whose key was changed.
     """
     path = Path(filled)
-    if path.suffix.lower() != ".xlsx":
-        raise UsageError(f"FILLED: found '{path}', expected a file that ends in .xlsx")
-    asked, answered, changes = read_filled(path)
+    original = None if sent is None else Path(sent)
+    for name, one in (("FILLED", path), ("--sent", original)):
+        if one is not None and one.suffix.lower() != ".xlsx":
+            raise UsageError(f"{name}: found '{one}', expected a file that ends in .xlsx")
+    asked, answered, changes = read_filled(path, original)
     by_id = {one.id: one for one in answered}
     lines = tuple(_judged(one, by_id.get(one.id), optimized) for one in asked)
     return Response(str(path), lines, tuple(changes), optimized)

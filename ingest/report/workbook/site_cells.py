@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: The columns in which a value stands, by sheet.
 INPUT, CALCULATED, LISTED = "D", "D", "D"
+#: Groups of the site file whose values belong to no row.
+SHARED = ("storage", "test", "overlap")
 #: The first row below the heading, as sheets count.
 FIRST = 2
 
@@ -64,7 +66,8 @@ class SiteCells:
 
     def owner(self, step: Step) -> str:
         """Whose row a step belongs to; `site` for what concerns all of it or is shared."""
-        return self._labels.get(id(step), "site")
+        group, _, rest = self.key(step).partition(".")
+        return group if rest and group in SHARED else self._labels.get(id(step), "site")
 
     def key(self, step: Step) -> str:
         """The key of the site file that an input stands for; empty where it has none."""
