@@ -11,12 +11,14 @@ from ingest.formula import solve
 from ingest.report.charts.chart import Chart
 from ingest.report.charts.demand import Bar, Point, demand, ladder, scaling
 from ingest.report.charts.planning import Held, Interval, Swing, capacity, intervals, tornado
+from ingest.report.labels import plain
 from ingest.site.sheet import is_column, steps_below
 
 if TYPE_CHECKING:
     from ingest.site.montecarlo import Effect
     from ingest.site.plans import Plan
-    from ingest.site.sheet import Row
+    from ingest.report.labels import plain
+from ingest.site.sheet import Row
 
 #: Jobs whose growth with the machine is drawn; more lines are no longer told apart.
 MOST_LINES = 4
@@ -33,9 +35,8 @@ def _charts(plan: Plan, ceilings: Sequence[Bar]) -> Iterator[Chart]:
     jobs.sort(key=lambda job: -job[1])
     together = plan.results.get("R-READ-03")
     if jobs and together is not None:
-        yield demand([Bar(row.name, value) for row, value in jobs], Bar("all jobs at once", together.value))
-        needed = Bar("R-READ-03", together.value)
-        yield scaling([point for row, _ in jobs[:MOST_LINES] for point in _sizes(row)], [*ceilings, needed])
+        yield demand([Bar(row.name, value) for row, value in jobs], Bar("R-READ-03, headroom included", together.value))
+        yield scaling([point for row, _ in jobs[:MOST_LINES] for point in _sizes(row)], ceilings)
         yield from _ladder(plan, jobs[0][0].name)
     yield capacity([held for row in plan.rows["years"] for held in _held(row)])
     yield from _intervals(plan.rows["jobs"])
@@ -47,7 +48,7 @@ def _charts(plan: Plan, ceilings: Sequence[Bar]) -> Iterator[Chart]:
 
 
 def _swing(effect: Effect) -> Swing:
-    named = " of ".join(filter(None, (effect.name, ", ".join(effect.rows))))
+    named = " of ".join(filter(None, (plain(effect.name), ", ".join(effect.rows))))
     return Swing(named, effect.at_low, effect.at_high)
 
 

@@ -18,7 +18,7 @@ CONFIG = {
     "font": "DejaVu Sans, Noto Sans, sans-serif",
     "background": "white",
     "title": {"anchor": "start", "fontSize": 14, "fontWeight": "bold", "subtitleFontSize": 11, "offset": 12},
-    "axis": {"labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal", "gridColor": "#E5E5E5", "labelLimit": 220},
+    "axis": {"labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal", "gridColor": "#E5E5E5", "labelLimit": 340},
     "legend": {"labelFontSize": 11, "titleFontSize": 11, "orient": "bottom", "labelLimit": 260},
     "view": {"stroke": None},
     "range": {"category": list(COLOURS)},

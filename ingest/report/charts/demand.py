@@ -32,7 +32,7 @@ class Point(NamedTuple):
 def demand(jobs: Sequence[Bar], together: Bar, unit: str = "B/s") -> Chart:
     """What each job asks for, and what all ask for at once.
 
-    >>> demand([Bar("a", 3e9), Bar("b", 1e9)], Bar("all at once", 4e9)).title
+    >>> demand([Bar("a", 3e9), Bar("b", 1e9)], Bar("all jobs at once", 4e9)).title
     'a asks for 75 % of the 4 GB/s of all jobs at once'
     """
     ordered = sorted(jobs, key=lambda bar: -bar.value)
@@ -53,9 +53,8 @@ def demand(jobs: Sequence[Bar], together: Bar, unit: str = "B/s") -> Chart:
     ]
     first = ordered[0] if ordered else together
     share = first.value / together.value if together.value else 0
-    title = (
-        f"{first.label} asks for {share * 100:.0f} % of the {display(together.value, unit, binary=False)} of all jobs at once"
-    )
+    whole = display(together.value, unit, binary=False)
+    title = f"{first.label} asks for {share * 100:.0f} % of the {whole} of {together.label}"
     listing = "; ".join(f"{row['job']} {row['text']}" for row in rows)
     body: dict[str, Any] = {
         "data": {"values": rows},
@@ -63,7 +62,12 @@ def demand(jobs: Sequence[Bar], together: Bar, unit: str = "B/s") -> Chart:
         "height": {"step": 26},
         "encoding": {
             "y": {"field": "job", "type": "nominal", "sort": None, "title": None},
-            "x": {"field": "value", "type": "quantitative", "title": f"read bandwidth ({shown})", "scale": {"nice": True}},
+            "x": {
+                "field": "value",
+                "type": "quantitative",
+                "title": f"read bandwidth ({shown})",
+                "scale": {"domainMax": 1.18 * max(values)},
+            },
         },
         "layer": [
             {
@@ -88,6 +92,8 @@ def scaling(points: Sequence[Point], ceilings: Sequence[Bar], unit: str = "B/s")
 
     >>> scaling([Point("a", 1, 1e9), Point("a", 10, 1e10)], [Bar("NFS", 3e9)]).title
     'NFS (3 GB/s) feeds a up to 1 node'
+    >>> scaling([Point("a", 1, 1e9), Point("a", 10, 1e10)], []).title
+    'a reads 10 GB/s on 10 nodes, 1 GB/s on each'
     """
     series = list(dict.fromkeys(point.series for point in points))
     values, shown = scaled([*(point.value for point in points), *(bar.value for bar in ceilings)], unit)
@@ -135,7 +141,7 @@ def scaling(points: Sequence[Point], ceilings: Sequence[Bar], unit: str = "B/s")
             },
         ],
     }
-    title = _fed(points, ceilings, unit) if ceilings else f"Read bandwidth of {', '.join(series)} by nodes"
+    title = _fed(points, ceilings, unit) if ceilings else _grown(points, unit)
     return made("scaling", title, "", f"Line chart of read bandwidth against nodes: {', '.join(series)}. {title}.", body)
 
 
@@ -148,6 +154,13 @@ def _fed(points: Sequence[Point], ceilings: Sequence[Bar], unit: str) -> str:
     if not fed:
         return f"{named} does not feed {hungriest} at any size shown"
     return f"{named} feeds {hungriest} up to {max(fed):,.0f} node{'s' if max(fed) > 1 else ''}"
+
+
+def _grown(points: Sequence[Point], unit: str) -> str:
+    """What the hungriest series reads at its full size, and on each node."""
+    most = max(points, key=lambda point: point.value)
+    whole, each = (display(value, unit, binary=False) for value in (most.value, most.value / most.nodes))
+    return f"{most.series} reads {whole} on {most.nodes:,.0f} node{'s' if most.nodes > 1 else ''}, {each} on each"
 
 
 def ladder(rungs: Sequence[Bar], unit: str, quantity: str) -> Chart:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ingest.report.charts.chart import COLOURS, DARK, HEIGHT, LIGHT, SIGNAL, WIDTH, Chart, made, scaled
+from ingest.report.labels import capitalised
 from ingest.units import display
 
 
@@ -53,12 +54,20 @@ def capacity(rows: Sequence[Held], unit: str = "B") -> Chart:
             "color": {"field": "stage", "type": "nominal", "title": None, "scale": {"range": list(COLOURS)}},
         },
     }
-    first, last = years[0], years[-1]
-    held = {year: display(sums[year], unit, binary=False) for year in (first, last)}
-    title = f"Capacity grows from {held[first]} in {first} to {held[last]} in {last}"
-    if sums[first] >= sums[last]:
-        title = f"Capacity is {held[first]} in {first}" + (f" and {held[last]} in {last}" if last != first else "")
+    title = _course(sums, unit)
     return made("capacity", title, "", f"Stacked bars of usable capacity by year. {title}.", body)
+
+
+def _course(sums: Mapping[str, float], unit: str) -> str:
+    """How capacity goes on over the years: it grows, stays, or has its peak before the end."""
+    years = list(sums)
+    first, last, peak = years[0], years[-1], max(years, key=lambda year: sums[year])
+    held = {year: display(sums[year], unit, binary=False) for year in (first, last, peak)}
+    if held[first] == held[last] == held[peak]:
+        return f"Capacity stays at {held[first]}" if first != last else f"Capacity is {held[first]} in {first}"
+    if held[peak] == held[last]:
+        return f"Capacity grows from {held[first]} in {first} to {held[last]} in {last}"
+    return f"Capacity is largest in {peak}, {held[peak]}, and {held[last]} in {last}"
 
 
 def intervals(rows: Sequence[Interval]) -> Chart:
@@ -80,7 +89,8 @@ def intervals(rows: Sequence[Interval]) -> Chart:
     body = {"data": {"values": data}, "vconcat": panels}
     best = min(rows, key=lambda row: row.waste)
     rate = display(best.bandwidth, "B/s", binary=False)
-    title = f"A checkpoint every {display(best.seconds, 's')} wastes least: {best.waste * 100:.3g} % of the time, at {rate}"
+    every = display(float(f"{best.seconds:.2g}"), "s")
+    title = f"A checkpoint every {every} wastes least: {best.waste * 100:.2g} % of the time, at {rate}"
     return made(
         "intervals", title, "", f"Two line charts over the checkpoint interval: waste, and write bandwidth. {title}.", body
     )
@@ -99,14 +109,14 @@ def tornado(rows: Sequence[Swing], typical: float, unit: str, requirement: str) 
     """What a requirement becomes with one input at a time at its ends, the most effective on top.
 
     >>> tornado([Swing("rate", 1e9, 3e9)], 2e9, "B/s", "R-READ-01").title
-    'rate matters most: R-READ-01 lies between 1 GB/s and 3 GB/s'
+    'Rate matters most: R-READ-01 lies between 1 GB/s and 3 GB/s'
     """
     ordered = sorted(rows, key=lambda row: -abs(row.high - row.low))[:12]
     ends = [end for row in ordered for end in (row.low, row.high)]
     values, shown = scaled([*ends, typical], unit)
     middle = values[-1]
     data = [
-        {"quantity": row.quantity.replace("_", " "), "side": side, "from": middle, "to": values[2 * place + offset]}
+        {"quantity": row.quantity, "side": side, "from": middle, "to": values[2 * place + offset]}
         for place, row in enumerate(ordered)
         for offset, side in enumerate(("input low", "input high"))
     ]
@@ -143,5 +153,5 @@ def tornado(rows: Sequence[Swing], typical: float, unit: str, requirement: str) 
         )
     top = ordered[0]
     low, high = (display(end, unit, binary=False) for end in sorted((top.low, top.high)))
-    title = f"{top.quantity.replace('_', ' ')} matters most: {requirement} lies between {low} and {high}"
+    title = f"{capitalised(top.quantity)} matters most: {requirement} lies between {low} and {high}"
     return made("tornado", title, "", f"Tornado chart. {title}.", body)

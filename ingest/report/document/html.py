@@ -15,6 +15,7 @@ h2 { font-size: 1.3rem; margin-top: 2.4rem; border-bottom: 1px solid #9fb3c8 }
 .subtitle { color: #52606d }
 nav ol { columns: 2; padding-left: 1.4rem }
 nav li { break-inside: avoid }
+.small { font-size: .85rem; color: #3e4c59; margin-top: -.6rem; padding-left: 1.2rem }
 .wide { overflow-x: auto }
 table { border-collapse: collapse; width: 100%; font-size: .88rem; margin: .4rem 0 1rem }
 th, td { border: 1px solid #9fb3c8; padding: .3rem .5rem; text-align: left; vertical-align: top; overflow-wrap: anywhere }
@@ -54,14 +55,15 @@ def _body(document: Document) -> Iterator[str]:
 def _block(block: Block) -> Iterator[str]:
     if isinstance(block, Paragraph):
         lead = f"<strong>{escape(block.lead)}</strong> " if block.lead else ""
-        yield f'<p dir="auto">{lead}{escape(block.text)}</p>'
+        kind = ' class="small"' if block.small else ""
+        yield f'<p{kind} dir="auto">{lead}{escape(block.text)}</p>'
     elif isinstance(block, Bullets):
         yield f"<ul>{_each('li', block.lines)}</ul>"
     elif isinstance(block, Table):
         yield from _table(block)
     elif isinstance(block, Figure):
         yield f'<figure role="img" aria-label="{escape(block.chart.alt)}">{block.chart.svg()}'
-        yield f"<figcaption>{escape(block.chart.title)}</figcaption></figure>"
+        yield f"<figcaption>{escape(block.caption or block.chart.title)}</figcaption></figure>"
     else:
         yield from _listing(block)
 

@@ -53,7 +53,7 @@ def _block(block: Block) -> Iterator[str]:
     elif isinstance(block, Figure):
         picture = base64.b64encode(block.chart.svg().encode()).decode()
         yield f"![{plain(block.chart.alt)}](data:image/svg+xml;base64,{picture})"
-        yield from ("", f"*{plain(block.chart.title)}*")
+        yield from ("", f"*{plain(block.caption or block.chart.title)}*")
     else:
         yield from _listing(block)
 

@@ -9,10 +9,11 @@ from ingest.report.charts.chart import Chart
 
 
 class Paragraph(NamedTuple):
-    """Plain text; `lead` stands before it in bold."""
+    """Plain text; `lead` stands before it in bold; `small` is for what explains the paragraph above."""
 
     text: str
     lead: str = ""
+    small: bool = False
 
 
 class Bullets(NamedTuple):
@@ -38,9 +39,10 @@ class Table(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A chart with its title as caption."""
+    """A chart; the caption says what is drawn, the chart's own title what it shows."""
 
     chart: Chart
+    caption: str = ""
 
 
 class Listing(NamedTuple):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ingest import __version__
-from ingest.formula import FORMULAS, LEAVES, unit_of
 from ingest.report.charts.chart import Chart
 from ingest.report.document import wording
+from ingest.report.document.derivations import shortened
 from ingest.report.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Section, Table
+from ingest.report.document.tables import tables_for, with_numbers
+from ingest.report.labels import capitalised, label, plain
 from ingest.tender.filled import test_id
 from ingest.units import display
 
@@ -34,9 +37,16 @@ CHART_SECTIONS = {
     "intervals": "checkpoints",
     "tornado": "assumptions",
 }
-#: Columns that a page holds; a wider table is turned, so many rows beside each other.
-MOST_COLUMNS, BESIDE = 8, 5
-SHARES = ("share_of_time", "checkpoint_stall_fraction", "cluster_allocation")
+CAPTIONS = {
+    "demand": "Read bandwidth by job, all of its runs at once, and in sum",
+    "scaling": "Read bandwidth of one run by the number of its nodes",
+    "ladder": "What the read rate of the hungriest job rests on",
+    "capacity": "Usable capacity by year and use",
+    "intervals": "Checkpoint interval against lost time and write bandwidth",
+    "tornado": "What moves R-READ-01 most",
+}
+#: Inputs of each requirement in the table of sensitivity.
+MOST_EFFECTS = 2
 
 
 class Tender:
@@ -76,15 +86,14 @@ class Tender:
             ("input", plan.input_hash),
             *((one.id, display(one.value, one.unit)) for one in plan.requirements),
         )
-        subtitle = (
-            f"Made by ingest {__version__}. Catalogs {plan.catalog.content_hash()[:19]}…, site file {plan.input_hash[:19]}…"
-        )
-        return Document(f"Storage requirements of {plan.site.name}", subtitle, sections, facts)
+        hashes = f"Catalogs {plan.catalog.content_hash()[:19]}…, site file {plan.input_hash[:19]}…"
+        subtitle = f"Requirements and response form. Made by ingest {__version__}. {hashes}"
+        return Document(f"Storage requirements of {plan.site.name}", subtitle, with_numbers(sections), facts)
 
     def _section(self, name: str, title: str, blocks: Sequence[Block]) -> Section:
         """The section's own words, then the requirements and the charts that belong to it."""
         stated = [one for one in self.plan.requirements if one.id.startswith(STATED.get(name, ("-",)))]
-        charts = [Figure(chart) for key, chart in self.charts.items() if CHART_SECTIONS.get(key) == name]
+        charts = [Figure(chart, CAPTIONS[key]) for key, chart in self.charts.items() if CHART_SECTIONS.get(key) == name]
         return Section(name, title, (*blocks, *(block for one in stated for block in requirement(one)), *charts))
 
     def _scope(self) -> list[Block]:
@@ -106,7 +115,7 @@ class Tender:
                 "Requirements at a glance",
                 ("Id", "Priority", "What", "Value", "Range (P10 to P90)"),
                 rows,
-                (1.1, 1, 2, 1.8, 1.6),
+                (1.15, 1, 2.1, 1.8, 1.8),
             ),
         ]
 
@@ -132,35 +141,52 @@ class Tender:
     def _acceptance(self) -> list[Block]:
         heads = ("Test", "Requirement", "Operation", "Clients", "Threads", "Request", "Duration", "Pass threshold")
         rows = tuple(test_row(one) for one in self.plan.requirements if one.conditions.duration is not None)
-        return [Paragraph(wording.ACCEPTANCE), Table("Acceptance tests", heads, rows, (1.3, 1.3, 1, 0.8, 0.8, 1.2, 0.9, 2))]
+        widths = (1.45, 1.45, 1.1, 0.85, 0.95, 1.2, 1.05, 1.9)
+        return [Paragraph(wording.ACCEPTANCE), Table("Acceptance tests", heads, rows, widths)]
 
     def _response(self) -> list[Block]:
         heads = ("Id", "Required", "Comply", "As-is", "Optimized", "Measured or projected", "Log file", "Remarks")
         rows = tuple((one.id, display(one.value, one.unit, binary=False), *("",) * 6) for one in self.plan.requirements)
-        return [Paragraph(wording.RESPONSE), Table("Response form", heads, rows, (1.2, 1.2, 0.7, 0.9, 1, 1.1, 1, 1.2))]
+        return [Paragraph(wording.RESPONSE), Table("Response form", heads, rows, (1.45, 1.2, 0.95, 0.9, 1.1, 1.2, 0.9, 1.1))]
 
     def _assumptions(self) -> list[Block]:
         plan = self.plan
         assumed = tuple(
-            (_label(one["name"]), display(one["value"], one["unit"], binary=False), str(one["why"])) for one in plan.assumptions
+            (label(one["name"]), display(one["value"], one["unit"], binary=False), for_readers(str(one["why"])))
+            for one in plan.assumptions
         )
         cited = tuple((one["id"], one["title"], one["where"]) for one in plan.sources)
         found: list[Block] = [
             Paragraph(f"{len(assumed)} values are assumed; the buyer should confirm or replace each."),
             Table("Assumptions", ("Quantity", "Value", "Why"), assumed, (1.5, 1, 3)),
+            *self._sensitivity(),
             Table("Sources", ("Id", "Title", "Place"), cited, (1, 2, 2)),
         ]
         if plan.warnings:
-            found += [Paragraph("", "To be aware of"), Bullets(tuple(plan.warnings))]
+            found += [Paragraph("", "To be aware of"), Bullets(tuple(map(for_readers, plan.warnings)))]
         if plan.missing:
-            found += [Paragraph("", "Not stated"), Bullets(tuple(f"{name}: {why}" for name, why in plan.missing.items()))]
+            absent = tuple(f"{name}: {for_readers(why)}" for name, why in plan.missing.items())
+            found += [Paragraph("", "Not stated"), Bullets(absent)]
         full = f"ingest {__version__}; catalogs {plan.catalog.content_hash()}; site file {plan.input_hash}"
         return [*found, Paragraph(full, "Made with.")]
 
+    def _sensitivity(self) -> Iterator[Block]:
+        """What moves each requirement most, one input at a time."""
+        rows = tuple(
+            (one.id, capitalised(plain(effect.name)), ", ".join(effect.rows), *ends_of(one, effect.at_low, effect.at_high))
+            for one in self.plan.requirements
+            for effect in self.plan.sensitivity(one.id)[:MOST_EFFECTS]
+        )
+        if rows:
+            heads = ("Requirement", "Input", "Of", "At its low end", "At its high end")
+            yield Paragraph(wording.SENSITIVITY)
+            yield Table("Sensitivity: one input at a time at its ends", heads, rows, (1.2, 2, 2, 1, 1))
+
     def _derivations(self) -> Iterator[Block]:
-        yield Paragraph("Each line can be recomputed by hand from the lines indented below it.")
+        yield Paragraph(wording.DERIVATIONS)
+        told: dict[str, str] = {}
         for one in self.plan.requirements:
-            yield Listing(f"{one.id}: {_what(one)}", one.derivation)
+            yield Listing(f"{one.id}: {_what(one)}", shortened(one.id, one.derivation, told))
 
     def _tables(self, named: Mapping[str, str]) -> list[Block]:
         found = ((caption, self.plan.tables.get(name)) for name, caption in named.items())
@@ -173,13 +199,27 @@ def requirement(one: Requirement) -> list[Block]:
     if one.low is not None and one.high is not None:
         rest.append(f"Range from the inputs' own ranges: {spread(one)}.")
     if one.conditions.cache:
-        rest.append(f"Caching: {one.conditions.cache}.")
+        rest.append(f"Cache rule: {one.conditions.cache}.")
     if one.conditions.duration is not None:
         rest.append(f"Verified by test {test_id(one.id)}.")
     if one.assumptions:
-        rest.append(f"Rests on assumed values: {', '.join(_label(name) for name in one.assumptions)}.")
+        rest.append(f"Rests on assumed values: {', '.join(plain(name) for name in one.assumptions)}.")
     found: list[Block] = [Paragraph(one.statement, f"{one.id} ({one.priority}).")]
-    return [*found, Paragraph(" ".join(rest))] if rest else found
+    return [*found, Paragraph(" ".join(rest), small=True)] if rest else found
+
+
+def ends_of(one: Requirement, *ends: float) -> tuple[str, ...]:
+    """Values of a requirement as text."""
+    return tuple(display(end, one.unit, binary=False) for end in ends)
+
+
+def for_readers(text: str) -> str:
+    """What the tool tells its user, without how to tell the tool otherwise.
+
+    >>> for_readers("readers ask for 128 KiB at once; say io_size")
+    'readers ask for 128 KiB at once'
+    """
+    return re.sub(r"[;:,] say [^;:]*$", "", text)
 
 
 def test_row(one: Requirement) -> tuple[str, ...]:
@@ -198,42 +238,8 @@ def spread(one: Requirement) -> str:
     return " to ".join(display(end, one.unit, binary=False) for end in (one.low, one.high))
 
 
-def tables_for(caption: str, rows: Sequence[Mapping[str, Any]]) -> list[Table]:
-    """Rows of plain values as text; a column stands wherever any row has it.
-
-    A table wider than a page is turned: quantities as lines, a few rows beside each other, as many tables as it takes.
-    """
-    columns = tuple(dict.fromkeys(column for row in rows for column in row))
-    if len(columns) <= MOST_COLUMNS:
-        shown = tuple(tuple(_cell(column, row.get(column)) for column in columns) for row in rows)
-        return [Table(caption, tuple(_label(column) for column in columns), shown)]
-    groups = [rows[start : start + BESIDE] for start in range(0, len(rows), BESIDE)]
-    return [_turned(caption if place == 0 else f"{caption} (continued)", group, columns) for place, group in enumerate(groups)]
-
-
-def _turned(caption: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Table:
-    first, *rest = columns
-    heads = (_label(first), *(_cell(first, row.get(first)) for row in rows))
-    lines = tuple((_label(column), *(_cell(column, row.get(column)) for row in rows)) for column in rest)
-    kept = tuple(line for line in lines if any(line[1:]))
-    return Table(caption, heads, kept, (1.6, *(1.0,) * len(rows)))
-
-
-def _cell(column: str, value: Any) -> str:
-    if value is None or isinstance(value, str):
-        return value or ""
-    if column in SHARES:
-        return f"{value * 100:.3g} %"
-    known = column in FORMULAS or column in LEAVES
-    return display(value, unit_of(column), binary=False) if known else f"{value:,}"
-
-
 def _what(one: Requirement) -> str:
-    return _label(one.metric.removeprefix("site_"))
-
-
-def _label(name: str) -> str:
-    return name.replace("_", " ")
+    return label(one.metric)
 
 
 def _number(value: int | None) -> str:

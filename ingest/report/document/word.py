@@ -15,7 +15,8 @@ from ingest.report.document.model import Block, Bullets, Document, Figure, Listi
 FIELD = re.compile(r"\{\{\s*([\w .:-]+?)\s*\}\}")
 #: Control characters that XML has no place for.
 _FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-PAGE = 16.0
+#: Width of the text in cm; of a blank that indents a derivation and of its lines' continuation, in points.
+PAGE, STEP, HANGING = 16.5, 4.2, 8.0
 
 
 def as_docx(document: Document, template: str | Path | None = None) -> bytes:
@@ -143,10 +144,7 @@ def _replace(word: Any, paragraph: Any, write: Callable[[], None]) -> None:
 
 def _block(word: Any, block: Block) -> None:
     if isinstance(block, Paragraph):
-        paragraph = word.add_paragraph()
-        if block.lead:
-            paragraph.add_run(clean(block.lead) + " ").bold = True
-        paragraph.add_run(clean(block.text))
+        _paragraph(word, block)
     elif isinstance(block, Bullets):
         for line in block.lines:
             _styled(word, clean(line), "List Bullet")
@@ -156,6 +154,19 @@ def _block(word: Any, block: Block) -> None:
         _figure(word, block)
     else:
         _listing(word, block)
+
+
+def _paragraph(word: Any, block: Paragraph) -> None:
+    from docx.shared import Cm, Pt
+
+    paragraph = word.add_paragraph()
+    if block.lead:
+        paragraph.add_run(clean(block.lead) + " ").bold = True
+        paragraph.paragraph_format.space_after = Pt(3)
+    run = paragraph.add_run(clean(block.text))
+    if block.small:
+        run.font.size = Pt(8.5)
+        paragraph.paragraph_format.left_indent = Cm(0.6)
 
 
 def _styled(word: Any, text: str, style: str) -> Any:
@@ -185,10 +196,13 @@ def _table(word: Any, block: Table) -> None:
 
 
 def _row(row: Any, texts: Sequence[str], widths: Sequence[Any], bold: bool = False) -> None:
+    from docx.oxml import OxmlElement
     from docx.shared import Pt
 
+    row._tr.get_or_add_trPr().append(OxmlElement("w:cantSplit"))
     for cell, text, width in zip(row.cells, texts, widths, strict=True):
         cell.width = width
+        cell.paragraphs[0].paragraph_format.space_after = Pt(0)
         run = cell.paragraphs[0].add_run(clean(text))
         run.font.size, run.bold = Pt(8), bold
         if bold:
@@ -217,12 +231,23 @@ def _figure(word: Any, block: Figure) -> None:
 
     picture = word.add_picture(io.BytesIO(block.chart.png()), width=Cm(PAGE))
     picture._inline.docPr.set("descr", clean(block.chart.alt))
-    _styled(word, clean(block.chart.title), "Caption")
+    word.paragraphs[-1].paragraph_format.keep_with_next = True
+    _styled(word, clean(block.caption or block.chart.title), "Caption")
 
 
 def _listing(word: Any, block: Listing) -> None:
+    """One paragraph per line: where a line is too long, it goes on below its own beginning."""
     from docx.shared import Pt
 
-    word.add_paragraph().add_run(clean(block.title)).bold = True
-    run = word.add_paragraph().add_run(clean("\n".join(block.lines)))
-    run.font.name, run.font.size = "DejaVu Sans Mono", Pt(7.5)
+    title = word.add_paragraph()
+    title.add_run(clean(block.title)).bold = True
+    title.paragraph_format.keep_with_next = True
+    for line in block.lines:
+        text = clean(line).lstrip(" ")
+        paragraph = word.add_paragraph()
+        run = paragraph.add_run(text)
+        run.font.name, run.font.size = "DejaVu Sans Mono", Pt(7)
+        look = paragraph.paragraph_format
+        look.left_indent, look.first_line_indent = Pt(STEP * (len(line) - len(text)) + HANGING), Pt(-HANGING)
+        look.space_after, look.line_spacing = Pt(0), 1.0
+    word.add_paragraph().paragraph_format.space_after = Pt(2)

@@ -9,7 +9,11 @@ SCOPE = (
     "response form."
 )
 KEYWORDS = (
-    ("shall", "mandatory: an offer that does not meet it is excluded; it is verified by a test named in section 10."),
+    (
+        "shall",
+        "mandatory: an offer that does not meet it is excluded; it is verified by its test in section 10, or by "
+        "inspection where it has none.",
+    ),
     ("should", "target: it is scored; an offer states what it delivers."),
     ("for information", "describes the workload; it is not scored."),
     ("the offeror shall describe", "a narrative answer is expected, with evidence."),
@@ -68,6 +72,14 @@ ACCEPTANCE = (
     " the stated fill. Reads are not served from caches: the data read are at least five times the memory of the "
     "clients that take part, and were written by other clients. Read and write values come from the same "
     "configuration. Tests are repeated; the lowest run counts unless the table says otherwise."
+)
+SENSITIVITY = (
+    "The table shows what a requirement becomes where one input is at its low and at its high end and all others are "
+    "at their typical value: the inputs that the buyer should confirm first."
+)
+DERIVATIONS = (
+    "Each line can be recomputed by hand from the lines indented below it. What an earlier requirement has derived is "
+    "not repeated: the line names that requirement."
 )
 RESPONSE = (
     "The offeror answers in the workbook, sheet Vendor response: for each identifier whether it is met (yes, no, "
