@@ -6,7 +6,7 @@ import re
 
 #: what the name of a column does not say well
 HEADINGS = {
-    "of": "Model",
+    "of": "Contents",
     "data": "Data set",
     "mode": "Checkpoint mode",
     "gpu": "GPU",

@@ -232,7 +232,7 @@ def _found(known: Known) -> tuple[dict[str, Found], dict[str, str]]:
         below = steps_below(step)
         columns = [part for part in below if is_column(part)]
         if float(step.value) == 0 and not any(part.inputs for part in columns if part.name == line.column or line.capacity):
-            missing[line.id] = f"nothing here has a {line.metric.removeprefix('site_').replace('_', ' ')}"
+            missing[line.id] = f"nothing here asks for {line.metric.removeprefix('site_').replace('_', ' ')}"
         else:
             found[line.id] = Found(step, below, columns)
     return found, missing

@@ -13,6 +13,7 @@ from ingest.report.charts.demand import Bar, Point, demand, ladder, scaling
 from ingest.report.charts.planning import Held, Interval, Swing, capacity, intervals, tornado
 from ingest.report.labels import plain
 from ingest.site.sheet import is_column, steps_below
+from ingest.site.tables import TORNADO
 
 if TYPE_CHECKING:
     from ingest.site.montecarlo import Effect
@@ -40,11 +41,16 @@ def _charts(plan: Plan, ceilings: Sequence[Bar]) -> Iterator[Chart]:
         yield from _ladder(plan, jobs[0][0].name)
     yield capacity([held for row in plan.rows["years"] for held in _held(row)])
     yield from _intervals(plan.rows["jobs"])
-    if "R-READ-01" in plan.results:
-        moved = [_swing(effect) for effect in plan.sensitivity("R-READ-01")]
-        if moved:
-            typical = plan.results["R-READ-01"]
-            yield tornado(moved, typical.value, typical.unit, "R-READ-01")
+    yield from _tornado(plan)
+
+
+def _tornado(plan: Plan) -> Iterator[Chart]:
+    """What moves the requirement that most inputs move; reads before capacity where they are even."""
+    moved = {name: plan.sensitivity(name) for name in TORNADO if name in plan.results}
+    name = max(moved, key=lambda one: len(moved[one]), default="")
+    if name and moved[name]:
+        typical = plan.results[name]
+        yield tornado([_swing(effect) for effect in moved[name]], typical.value, typical.unit, name)
 
 
 def _swing(effect: Effect) -> Swing:

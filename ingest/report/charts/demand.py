@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ingest.report.charts.chart import DARK, HEIGHT, LIGHT, SIGNAL, WIDTH, Chart, made, scaled
+from ingest.report.labels import capitalised
 from ingest.units import display
 
 #: A chart with more bars than this is no longer read: the rest is summed in one.
@@ -205,9 +206,9 @@ def ladder(rungs: Sequence[Bar], unit: str, quantity: str) -> Chart:
     first, last = rungs[0], rungs[-1]
     times = last.value / first.value if first.value else 0
     title = (
-        f"{last.label.capitalize()} arithmetic asks for {times:.3g} times what was {first.label}"
+        f"{capitalised(last.label)} arithmetic asks for {times:.3g} times what was {first.label}"
         if last.label == "peak" and first.label == "measured"
-        else f"{quantity.capitalize()}, by rung of evidence"
+        else f"{capitalised(quantity)}, by rung of evidence"
     )
     listing = "; ".join(f"{row['rung']} {row['text']}" for row in rows)
     return made("ladder", title, "dot: typical value, bar: its range", f"{quantity} by rung of evidence: {listing}.", body)

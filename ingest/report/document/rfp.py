@@ -43,7 +43,7 @@ CAPTIONS = {
     "ladder": "What the read rate of the hungriest job rests on",
     "capacity": "Usable capacity by year and use",
     "intervals": "Checkpoint interval against lost time and write bandwidth",
-    "tornado": "What moves R-READ-01 most",
+    "tornado": "A requirement with one input at a time at its ends",
 }
 #: Inputs of each requirement in the table of sensitivity.
 MOST_EFFECTS = 2
