@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -70,7 +71,8 @@ class Grid:
         elif isinstance(item, Entry):
             self._entry(row, column, item)
         elif isinstance(item, str):
-            self.sheet.write_string(row, column, item, self.styles[text])
+            if item:
+                self.sheet.write_string(row, column, item, self.styles[text])
         elif item is not None:
             self.sheet.write_number(row, column, float(item), self.styles[style_for(item, "number")])
 
@@ -108,9 +110,12 @@ def lines_of(item: Item, width: float) -> int:
     (1, 3, 1)
     """
     shown = item.value if isinstance(item, (Entry, Formula)) else item
-    if not isinstance(shown, str):
-        return 1
-    return sum(max(1, math.ceil(len(part) * 1.1 / width)) for part in shown.split("\n"))
+    return _lines(shown, width) if isinstance(shown, str) else 1
+
+
+@functools.lru_cache(maxsize=4096)
+def _lines(text: str, width: float) -> int:
+    return sum(max(1, math.ceil(len(part) * 1.1 / width)) for part in text.split("\n"))
 
 
 def listed(grid: Grid, rows: Sequence[Sequence[Any]]) -> None:

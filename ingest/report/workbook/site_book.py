@@ -16,7 +16,7 @@ from ingest.report.workbook.site_cells import SiteCells, limits_of, values_of, w
 from ingest.report.workbook.site_charts import insert, rows_of_charts
 from ingest.report.workbook.site_checks import checks_of
 from ingest.report.workbook.site_forms import acceptance, requirements, response, results
-from ingest.report.workbook.style import open_book
+from ingest.report.workbook.style import add_sheet, open_book
 from ingest.site.tables import NEEDED, TABLES
 from ingest.tender.filled import KEY_SHEET, Asked, key_of
 
@@ -62,7 +62,7 @@ class SiteBook:
         buffer = io.BytesIO()
         book, styles = open_book(buffer, self.title)
         absent = {sheet for sheet, rows in self.tables.items() if not rows}
-        sheets = {name: book.add_worksheet(name) for name in ORDER if name not in absent}
+        sheets = {name: add_sheet(book, name) for name in ORDER if name not in absent}
 
         def grid(name: str, heads: tuple[str, ...], widths: tuple[float, ...]) -> Grid:
             return Grid(sheets[name], styles, heads, widths)

@@ -79,6 +79,17 @@ def open_book(buffer: Any, title: str, by_row: bool = False) -> tuple[Workbook, 
     return book, Styles(book)
 
 
+def add_sheet(book: Workbook, name: str) -> Worksheet:
+    """A sheet that takes formulas as they are.
+
+    The library looks for the names of thirty functions newer than Excel 2010 in each formula, to mark them: none of
+    ours has any, and the search takes a quarter of the time of a large workbook.
+    """
+    sheet = book.add_worksheet(name)
+    sheet._prepare_formula = lambda formula, *_: formula.removeprefix("=")
+    return sheet
+
+
 def lay_out(sheet: Worksheet, widths: Sequence[float], heading_row: int | None, rows: int) -> None:
     """Columns, frozen heading, and a print area in landscape that fits the width of a page."""
     for column, width in enumerate(widths):
