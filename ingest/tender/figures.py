@@ -18,8 +18,7 @@ from ingest.site.tables import TORNADO
 if TYPE_CHECKING:
     from ingest.site.montecarlo import Effect
     from ingest.site.plans import Plan
-    from ingest.report.labels import plain
-from ingest.site.sheet import Row
+    from ingest.site.sheet import Row
 
 #: Jobs whose growth with the machine is drawn; more lines are no longer told apart.
 MOST_LINES = 4

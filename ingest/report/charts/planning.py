@@ -84,7 +84,7 @@ def intervals(rows: Sequence[Interval]) -> Chart:
     x = {"field": "minutes", "type": "quantitative", "scale": {"type": "log"}, "title": "checkpoint interval (min)"}
     panels = [
         _panel(x, "waste", "share of time wasted", DARK, {"format": ".0%"}, "circle"),
-        _panel(x, "bandwidth", f"write bandwidth ({shown})", SIGNAL, {}, "square"),
+        _panel(x, "bandwidth", f"write bandwidth ({shown})", SIGNAL, {}, "square", "log"),
     ]
     body = {"data": {"values": data}, "vconcat": panels}
     best = min(rows, key=lambda row: row.waste)
@@ -96,12 +96,15 @@ def intervals(rows: Sequence[Interval]) -> Chart:
     )
 
 
-def _panel(x: Mapping[str, Any], field: str, label: str, colour: str, axis: Mapping[str, Any], shape: str) -> dict[str, Any]:
+def _panel(
+    x: Mapping[str, Any], field: str, label: str, colour: str, axis: Mapping[str, Any], shape: str, scale: str = "linear"
+) -> dict[str, Any]:
+    y = {"field": field, "type": "quantitative", "title": label, "axis": axis, "scale": {"type": scale}}
     return {
         "width": WIDTH,
         "height": HEIGHT / 2,
         "mark": {"type": "line", "color": colour, "point": {"color": colour, "shape": shape}},
-        "encoding": {"x": x, "y": {"field": field, "type": "quantitative", "title": label, "axis": axis}},
+        "encoding": {"x": x, "y": y},
     }
 
 
