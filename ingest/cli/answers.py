@@ -6,6 +6,7 @@ from ingest.answer import Answer
 from ingest.cli.options import hand_over, warn
 from ingest.explanation import Explanation
 from ingest.report.answers import answer_page
+from ingest.report.books import answer_book
 from ingest.report.views import explanation_page
 
 
@@ -15,5 +16,5 @@ def show_answer(answer: Answer, explain: str | None, form: str | None, output: s
         told = Explanation.of(answer, explain)
         hand_over(lambda: explanation_page(told), told.to_dict, form, output)
     else:
-        hand_over(lambda: answer_page(answer), answer.to_dict, form, output)
+        hand_over(lambda: answer_page(answer), answer.to_dict, form, output, lambda: answer_book(answer, answer.title))
     warn(answer.warnings)

@@ -36,7 +36,8 @@ leaf("data_copies", "1", "Copies of a data set on this storage.", whole=True, de
 leaf("retention_seconds", "s", "How long a superseded version is kept.", above=False, default=0)
 leaf("refresh_seconds", "s", "How often a new version supersedes the old one.")
 leaf("versions_held", "1", "Versions of a data set that are on storage.", default=1)
-leaf("present", "1", "1 in the years in which a data set is on storage, else 0.", above=False, high=1, default=1)
+leaf("present", "1", "1 in the years in which a data set is on storage, else 0.",
+     above=False, whole=True, high=1, default=1)  # fmt: skip
 
 # Growth
 leaf("elapsed_seconds", "s", "Time since the start of the plan.", above=False, default=0)

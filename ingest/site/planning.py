@@ -26,6 +26,7 @@ from ingest.site.reading import Site, read_site
 from ingest.site.requirements import Found, Writer
 from ingest.site.scenarios import scenarios_of
 from ingest.site.sheet import Row, columns_of, is_column, link, origins, steps_below
+from ingest.site.tables import TABLES
 from ingest.units import parse
 
 #: keys of `storage` and `test`, and the quantity that each is
@@ -126,8 +127,12 @@ def plan_once(
         row.step("read_request_bytes")
     for name in ("test_seconds", "write_request_bytes", "fill_limit", "site_clients"):
         known.step(name)
+    for whose, quantities in TABLES.values():
+        for row in tables[whose]:
+            row.values(quantities)  # derived now, so that what they rest on is known by where it was given
     everything = [known, *(part for rows in tables.values() for row in rows for part in (row.known, *row.kept))]
-    given = origins([*everything, *(grown[1] if grown else ())])
+    everything += grown[1] if grown else []
+    given = origins(everything)
     owned = owners(tables)
     teller = Teller(given, owned, catalog)
     tree = Tree(steps, given)
@@ -151,6 +156,8 @@ def plan_once(
         tree=tree,
         expectations=expectations(site, lines),
         conditions=tested,
+        questions=desk.questions,
+        kept=tuple(everything),
     )
 
 
@@ -182,6 +189,8 @@ def _storage(site: Site, catalog: Catalog) -> Known:
             known.choose("redundancy_units", "further_copies")
     if "storage_units" in known.given:
         known.choose("servers_left", "working_units")
+    for name in known.given:
+        known.step(name)  # one step for all years: one cell, one draw
     return known
 
 
@@ -228,7 +237,7 @@ def _found(known: Known) -> tuple[dict[str, Found], dict[str, str]]:
         below = steps_below(step)
         columns = [part for part in below if is_column(part)]
         if float(step.value) == 0 and not any(part.inputs for part in columns if part.name == line.column or line.capacity):
-            missing[line.id] = f"nothing here has a {line.metric.removeprefix('site_').replace('_', ' ')}"
+            missing[line.id] = f"nothing here asks for {line.metric.removeprefix('site_').replace('_', ' ')}"
         else:
             found[line.id] = Found(step, below, columns)
     return found, missing

@@ -76,7 +76,8 @@ class Writer:
         low, high = self.spread.get(line.id, (None, None))
         unit = unit_of(line.metric)
         writes = "R-WRITE-01" if self.site.section("overlap").get("checkpoints") else "R-WRITE-02"
-        says = line.says.format(value=display(float(step.value), unit), writes=writes, **_words(conditions))
+        written = line.says.format(value=display(float(step.value), unit), writes=writes, **_words(conditions))
+        says = " ".join(written.split())  # a condition that is not known leaves no gap
         assumed = {part.name for part in below if part.formula is None and _assumed(self.given.get(id(part)))}
         assumed |= {
             part.name for one in self.tested(line, found) for part in one.leaves() if _assumed(self.given.get(id(part)))
