@@ -19,7 +19,7 @@ from bench_corpus import CORPUS, corpus_rows
 
 from ingest.api import sweep
 from ingest.formula import solve
-from ingest.report.books import site_book, sweep_book
+from ingest.reports.books import site_book, sweep_book
 from ingest.site.planning import plan
 
 RUNS = 21

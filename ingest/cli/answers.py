@@ -5,9 +5,9 @@ from __future__ import annotations
 from ingest.answer import Answer
 from ingest.cli.options import hand_over, warn
 from ingest.explanation import Explanation
-from ingest.report.answers import answer_page
-from ingest.report.books import answer_book
-from ingest.report.views import explanation_page
+from ingest.reports.answers import answer_page
+from ingest.reports.books import answer_book
+from ingest.reports.views import explanation_page
 
 
 def show_answer(answer: Answer, explain: str | None, form: str | None, output: str | None) -> None:

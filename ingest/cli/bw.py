@@ -10,8 +10,8 @@ import click
 from ingest.api import Scenarios, bw
 from ingest.cli.options import hand_over, output_options, question_options, warn
 from ingest.errors import IngestError
-from ingest.report.books import answer_book
-from ingest.report.views import estimate_page, scenarios_page
+from ingest.reports.books import answer_book
+from ingest.reports.views import estimate_page, scenarios_page
 
 
 @click.command("bw")

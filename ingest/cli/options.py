@@ -10,8 +10,8 @@ import click
 
 from ingest.errors import UsageError, nearest
 from ingest.files import write_whole
-from ingest.report.output import FORMATS, format_of, render, terminal_width
-from ingest.report.page import Page, wrapped
+from ingest.reports.output import FORMATS, format_of, render, terminal_width
+from ingest.reports.page import Page, wrapped
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

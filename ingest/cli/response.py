@@ -6,7 +6,7 @@ import click
 
 from ingest.cli.options import hand_over, output_options, warn
 from ingest.errors import RequirementNotMet
-from ingest.report.response_views import response_page
+from ingest.reports.response_views import response_page
 from ingest.tender.responding import response
 
 

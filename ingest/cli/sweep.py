@@ -9,9 +9,9 @@ import click
 from ingest.api import sweep
 from ingest.cli.options import output_options, question_options, warn
 from ingest.files import write_whole
-from ingest.report.books import sweep_book
-from ingest.report.output import format_of, render, terminal_width
-from ingest.report.views import sweep_page
+from ingest.reports.books import sweep_book
+from ingest.reports.output import format_of, render, terminal_width
+from ingest.reports.views import sweep_page
 
 
 @click.command("sweep")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from ingest.checkpoint_plan import interval_table
 from ingest.estimate import estimate
 from ingest.formula import solve
-from ingest.report.charts.chart import Chart
-from ingest.report.charts.demand import Bar, Point, demand, ladder, scaling
-from ingest.report.charts.planning import Held, Interval, Swing, capacity, intervals, tornado
-from ingest.report.labels import plain
+from ingest.reports.charts.chart import Chart
+from ingest.reports.charts.demand import Bar, Point, demand, ladder, scaling
+from ingest.reports.charts.planning import Held, Interval, Swing, capacity, intervals, tornado
+from ingest.reports.labels import plain
 from ingest.site.sheet import is_column, steps_below
 from ingest.site.tables import TORNADO
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas
 
     from ingest.estimate import Quantity
-    from ingest.report.document.model import Document
+    from ingest.reports.document.model import Document
 
 FORMATS = (".xlsx", ".docx", ".md", ".html", ".csv", ".json")
 
@@ -124,28 +124,28 @@ class _Makers:
         return makers[suffix]()
 
     def _workbook(self) -> bytes:
-        from ingest.report.books import site_book
+        from ingest.reports.books import site_book
 
         return site_book(self.plan)
 
     def _word(self) -> bytes:
-        from ingest.report.document.word import as_docx
+        from ingest.reports.document.word import as_docx
 
         return as_docx(self.document, self.template)
 
     def _markdown(self) -> bytes:
-        from ingest.report.document.markdown import as_markdown
+        from ingest.reports.document.markdown import as_markdown
 
         return as_markdown(self.document).encode()
 
     def _html(self) -> bytes:
-        from ingest.report.document.html import as_html
+        from ingest.reports.document.html import as_html
 
         return as_html(self.document).encode()
 
     def _csv(self) -> bytes:
-        from ingest.report.page import as_csv
-        from ingest.report.site_views import plan_page
+        from ingest.reports.page import as_csv
+        from ingest.reports.site_views import plan_page
 
         return (as_csv(plan_page(self.plan)) + "\n").encode()
 
@@ -153,7 +153,7 @@ class _Makers:
     def document(self) -> Document:
         """The document of the plan, charts included."""
         if self._document is None:
-            from ingest.report.document.rfp import Tender
+            from ingest.reports.document.rfp import Tender
             from ingest.tender.figures import charts_of
 
             self._document = Tender(self.plan, charts_of(self.plan)).document()

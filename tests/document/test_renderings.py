@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.errors import IngestError, UsageError
-from ingest.report.charts.demand import Bar, demand
-from ingest.report.document.html import as_html
-from ingest.report.document.markdown import as_markdown, plain
-from ingest.report.document.model import Bullets, Document, Figure, Listing, Paragraph, Section, Table
-from ingest.report.document.word import as_docx
+from ingest.reports.charts.demand import Bar, demand
+from ingest.reports.document.html import as_html
+from ingest.reports.document.markdown import as_markdown, plain
+from ingest.reports.document.model import Bullets, Document, Figure, Listing, Paragraph, Section, Table
+from ingest.reports.document.word import as_docx
 
 HOSTILE = "=1+1 <script>alert(1)</script> | `x` **b** [a](javascript:1) ‮مرحبا 🚀 \x07"
 CHART = demand([Bar("a", 3e9), Bar("b", 1e9)], Bar("all", 4e9))

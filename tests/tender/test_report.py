@@ -20,6 +20,7 @@ import pytest
 import yaml
 from offers import told
 
+import ingest
 from ingest.errors import IngestError, UsageError
 from ingest.files import write_whole
 from ingest.tender.reporting import report
@@ -318,3 +319,10 @@ def test_a_large_site_makes_a_workbook_of_every_job(tmp_path):
     sheet = openpyxl.load_workbook(tmp_path / "rfp.xlsx", read_only=True)["Workloads"]
     assert sum(1 for _ in sheet.iter_rows(min_row=2, max_col=1)) == 200
     assert made.results["R-READ-03"].value > 0
+
+
+def test_the_function_is_there_after_its_first_call(tmp_path):
+    site = Path(__file__).parents[2] / "examples" / "hpc-128-nodes.yaml"
+    for name in ("first.json", "second.csv"):
+        ingest.report(site, output=tmp_path / name)
+        assert (tmp_path / name).stat().st_size > 1000

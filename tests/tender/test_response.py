@@ -14,7 +14,7 @@ from offers import columns, edited, everything_met, filled, told
 
 import ingest
 from ingest.errors import IngestError, UsageError
-from ingest.report.books import site_book
+from ingest.reports.books import site_book
 from ingest.tender.filled import seal
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workbook"))

@@ -10,7 +10,7 @@ import pytest
 from office import changed, recalculated, values
 
 import ingest
-from ingest.report.books import answer_book
+from ingest.reports.books import answer_book
 
 CASES = {
     "bw": (

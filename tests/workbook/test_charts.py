@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from ingest.errors import IngestError
-from ingest.report.charts.chart import Chart
-from ingest.report.charts.demand import Bar, Point, demand, ladder, scaling
-from ingest.report.charts.planning import Held, Interval, Swing, capacity, intervals, tornado
+from ingest.reports.charts.chart import Chart
+from ingest.reports.charts.demand import Bar, Point, demand, ladder, scaling
+from ingest.reports.charts.planning import Held, Interval, Swing, capacity, intervals, tornado
 
 HOSTILE = '=cmd|"/C calc"!A0 <script>alert(1)</script> & مرحبا 🚀'
 CHARTS = {

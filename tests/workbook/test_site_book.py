@@ -14,7 +14,7 @@ import pytest
 from office import changed, converted, values
 
 import ingest
-from ingest.report.books import site_book
+from ingest.reports.books import site_book
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SITES = ("hpc-128-nodes", "llm-16384-gpus", "enterprise-64-nodes")

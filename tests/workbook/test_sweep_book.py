@@ -9,7 +9,7 @@ import pytest
 
 import ingest
 from ingest.errors import UsageError
-from ingest.report.books import sweep_book
+from ingest.reports.books import sweep_book
 
 
 def test_holds_every_scenario():

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from ingest import __version__
 from ingest.formula import Step, unit_of
-from ingest.report.labels import label
-from ingest.report.workbook.calculation import meaning_of
-from ingest.report.workbook.grid import Entry, Formula, Grid, Item, listed
-from ingest.report.workbook.rules import validation
-from ingest.report.workbook.site_cells import SiteCells, limits_of, values_of, words_of
-from ingest.report.workbook.site_charts import insert, rows_of_charts
-from ingest.report.workbook.site_checks import checks_of
-from ingest.report.workbook.site_forms import acceptance, requirements, response, results
-from ingest.report.workbook.style import add_sheet, open_book
+from ingest.reports.labels import label
+from ingest.reports.workbook.calculation import meaning_of
+from ingest.reports.workbook.grid import Entry, Formula, Grid, Item, listed
+from ingest.reports.workbook.rules import validation
+from ingest.reports.workbook.site_cells import SiteCells, limits_of, values_of, words_of
+from ingest.reports.workbook.site_charts import insert, rows_of_charts
+from ingest.reports.workbook.site_checks import checks_of
+from ingest.reports.workbook.site_forms import acceptance, requirements, response, results
+from ingest.reports.workbook.style import add_sheet, open_book
 from ingest.site.tables import NEEDED, TABLES
 from ingest.tender.filled import KEY_SHEET, Asked, key_of
 

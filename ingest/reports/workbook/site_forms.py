@@ -6,15 +6,15 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ingest.report.labels import label, plain
-from ingest.report.workbook.grid import Entry, Formula, Grid, Item
+from ingest.reports.labels import label, plain
+from ingest.reports.workbook.grid import Entry, Formula, Grid, Item
 from ingest.tender.filled import test_id
 from ingest.units import display, scale_of
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
 
-    from ingest.report.workbook.site_book import SiteBook
+    from ingest.reports.workbook.site_book import SiteBook
     from ingest.requirement import Requirement
 
 #: Where the id, the statement, the value and the unit of a requirement stand on the sheet Requirements.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingest.report.page import Page, Section
+from ingest.reports.page import Page, Section
 from ingest.tender.responding import Judged, Response
 from ingest.units import display
 

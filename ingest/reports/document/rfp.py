@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ingest import __version__
-from ingest.report.charts.chart import Chart
-from ingest.report.document import wording
-from ingest.report.document.derivations import shortened
-from ingest.report.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Section, Table
-from ingest.report.document.tables import tables_for, with_numbers
-from ingest.report.labels import capitalised, label, plain
+from ingest.reports.charts.chart import Chart
+from ingest.reports.document import wording
+from ingest.reports.document.derivations import shortened
+from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Section, Table
+from ingest.reports.document.tables import tables_for, with_numbers
+from ingest.reports.labels import capitalised, label, plain
 from ingest.tender.filled import test_id
 from ingest.units import display
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ingest import __version__
-from ingest.report.workbook.calculation import Calculation, InputCell, meaning_of
-from ingest.report.workbook.grid import Entry, Formula, Grid, Item, listed
-from ingest.report.workbook.rules import number_check, range_check, validation
-from ingest.report.workbook.style import Styles, lay_out, open_book
+from ingest.reports.workbook.calculation import Calculation, InputCell, meaning_of
+from ingest.reports.workbook.grid import Entry, Formula, Grid, Item, listed
+from ingest.reports.workbook.rules import number_check, range_check, validation
+from ingest.reports.workbook.style import Styles, lay_out, open_book
 from ingest.units import scale_of
 
 if TYPE_CHECKING:

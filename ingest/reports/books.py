@@ -20,7 +20,7 @@ def answer_book(answer: Estimate | Answer, title: str) -> bytes:
         IngestError: the library that writes workbooks is not installed.
     """
     check_writer()
-    from ingest.report.workbook.answer_book import AnswerBook
+    from ingest.reports.workbook.answer_book import AnswerBook
 
     return AnswerBook(answer, title).content()
 
@@ -33,7 +33,7 @@ def sweep_book(sweep: Sweep) -> bytes:
         IngestError: the library that writes workbooks is not installed.
     """
     check_writer()
-    from ingest.report.workbook.sweep_book import content
+    from ingest.reports.workbook.sweep_book import content
 
     return content(sweep)
 
@@ -45,7 +45,7 @@ def site_book(plan: Plan) -> bytes:
         IngestError: the library that writes workbooks is not installed.
     """
     check_writer()
-    from ingest.report.workbook.site_book import SiteBook
+    from ingest.reports.workbook.site_book import SiteBook
 
     return SiteBook(plan).content()
 

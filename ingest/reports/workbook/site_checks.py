@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from ingest.report.workbook.rules import number_check, range_check
-from ingest.report.workbook.site_cells import limits_of, size_of
+from ingest.reports.workbook.rules import number_check, range_check
+from ingest.reports.workbook.site_cells import limits_of, size_of
 from ingest.site.tables import TABLES
 
 if TYPE_CHECKING:
-    from ingest.report.workbook.site_book import SiteBook
+    from ingest.reports.workbook.site_book import SiteBook
 
 #: name, what is expected, formula
 Check = tuple[str, str, str]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.errors import IngestError, UsageError, nearest
-from ingest.report.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Section, Table
+from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Section, Table
 
 #: What a template holds where a section or a single value goes.
 FIELD = re.compile(r"\{\{\s*([\w .:-]+?)\s*\}\}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from ingest.report.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Table
+from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Table
 
 STYLE = """
 body { font: 16px/1.5 system-ui, "DejaVu Sans", "Noto Sans", sans-serif; color: #1f2933 }

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ingest.report.workbook.style import Styles, lay_out
+from ingest.reports.workbook.style import Styles, lay_out
 
 if TYPE_CHECKING:
     from xlsxwriter.worksheet import Worksheet

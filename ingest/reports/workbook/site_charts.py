@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest.formula import unit_of
-from ingest.report.labels import label
+from ingest.reports.labels import label
 from ingest.site.tables import TABLES
 from ingest.units import scale_of
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from xlsxwriter import Workbook
     from xlsxwriter.worksheet import Worksheet
 
-    from ingest.report.workbook.site_book import SiteBook
+    from ingest.reports.workbook.site_book import SiteBook
 
 #: Bars of a chart; more are no longer read.
 MOST_BARS = 30

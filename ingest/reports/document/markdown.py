@@ -6,7 +6,7 @@ import base64
 import re
 from collections.abc import Iterator, Sequence
 
-from ingest.report.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Table
+from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Table
 
 #: What Markdown or the HTML inside it would take for markup.
 _MARKUP = re.compile(r"([\\`*_\[\]<>|~$])")
@@ -17,7 +17,7 @@ _BEGINNING = re.compile(r"^(\s*)([#+>-]|\d+[.)])(?=\s|$)")
 def as_markdown(document: Document) -> str:
     """Render; ends with a newline.
 
-    >>> from ingest.report.document.model import Section
+    >>> from ingest.reports.document.model import Section
     >>> print(as_markdown(Document("T", "s", (Section("a", "Scope", (Paragraph("x | y", "Note."),)),))))
     # T
     <BLANKLINE>

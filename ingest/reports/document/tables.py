@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ingest.formula import FORMULAS, LEAVES, unit_of
-from ingest.report.document.model import Block, Figure, Section, Table
-from ingest.report.labels import label
+from ingest.reports.document.model import Block, Figure, Section, Table
+from ingest.reports.labels import label
 from ingest.units import display
 
 #: Columns that a page holds; a wider table is turned, so many rows beside each other.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ingest.report.charts.chart import Chart
+from ingest.reports.charts.chart import Chart
 
 
 class Paragraph(NamedTuple):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from ingest import __version__
 from ingest.errors import UsageError
-from ingest.report.workbook.grid import style_for
-from ingest.report.workbook.style import lay_out, open_book
+from ingest.reports.workbook.grid import style_for
+from ingest.reports.workbook.style import lay_out, open_book
 
 if TYPE_CHECKING:
     from ingest.sweeping import Sweep
