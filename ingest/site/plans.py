@@ -98,7 +98,9 @@ class Plan:
     def used(self) -> list[Step]:
         """The given quantities that the requirements rest on."""
         told: set[int] = set()
-        tested = [step for steps in self.conditions.values() for step in steps]
+        # The I/O of every job: which of them sets the conditions may change where no I/O does.
+        asked = [step for row in self.rows["jobs"] if (step := row.step("read_request_bytes")) is not None]
+        tested = [*asked, *(step for steps in self.conditions.values() for step in steps)]
         below = [part for step in [*self.steps.values(), *tested] for part in steps_below(step, told)]
         return [part for part in below if part.formula is None]
 
