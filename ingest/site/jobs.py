@@ -17,6 +17,7 @@ from ingest.ladder import Given, from_catalog
 from ingest.question import Question
 from ingest.site.reading import Keys, Site
 from ingest.site.sheet import Row, link
+from ingest.site.wording import in_site_words
 from ingest.units import parse
 
 #: keys of a job that are words of a question
@@ -132,7 +133,7 @@ class Desk:
         try:
             return question()
         except IngestError as error:
-            self.site.refuse(keys, str(error).replace("--", ""))
+            self.site.refuse(keys, in_site_words(str(error)))
 
     def _read(self, job: Mapping[str, Any]) -> tuple[Grounds, Known]:
         """What the reads of a job rest on: the answer of `bw` without its tables."""
@@ -169,7 +170,7 @@ class Desk:
         answer = estimate(question, self.catalog)
         if answer.incomplete:
             raise IngestError(answer.incomplete)
-        self.warnings |= dict.fromkeys(f"{question.model or 'job'}: {line}" for line in answer.warnings)
+        self.warnings |= dict.fromkeys(f"{question.model or 'job'}: {in_site_words(line)}" for line in answer.warnings)
 
     def _save(self, job: Mapping[str, Any], gpus: int) -> Answer:
         """The checkpoints of a job."""
@@ -195,7 +196,9 @@ class Desk:
             if found.unmet:
                 raise IngestError(found.unmet)
             self._saving[key] = found
-            self.warnings |= dict.fromkeys(f"{model or 'job'}: {line}" for line in found.warnings)
+            self.warnings |= dict.fromkeys(
+                f"{model or 'job'}: {in_site_words(line, 'checkpoint.')}" for line in found.warnings
+            )
         return self._saving[key]
 
     def _place(self, job: Mapping[str, Any], known: Known) -> None:

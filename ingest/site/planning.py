@@ -27,6 +27,7 @@ from ingest.site.reading import Site, read_site
 from ingest.site.requirements import Found, Writer
 from ingest.site.scenarios import scenarios_of
 from ingest.site.sheet import Row, columns_of, is_column, link, origins, steps_below
+from ingest.site.wording import in_site_words
 from ingest.units import parse
 
 #: keys of `storage` and `test`, and the quantity that each is
@@ -44,9 +45,12 @@ DURATION = Given(1800, origin="default", grade="assumed", note="rates hold for 3
 WRITES = Given(
     1_048_576, origin="default", grade="assumed", note="checkpoints are written 1 MiB at a time; say test.write_size"
 )
+UNPROTECTED = "how storage protects data is not known; say storage.protection"
 #: how a site file says what is missing
 MISSING = {
-    "protection_efficiency": "how storage protects data is not known; say storage.protection",
+    "protection_efficiency": UNPROTECTED,
+    "data_units": UNPROTECTED,
+    "redundancy_units": UNPROTECTED,
     "site_grown_read_bandwidth": "no growth of bandwidth is planned; say growth",
 }
 #: who takes part in tests of the whole site
@@ -230,7 +234,7 @@ def _found(known: Known) -> tuple[dict[str, Found], dict[str, str]]:
         try:
             step = known.step(line.metric)
         except MissingQuantity as error:
-            missing[line.id] = MISSING.get(error.name, str(error))
+            missing[line.id] = MISSING.get(error.name, in_site_words(str(error)))
             continue
         below = steps_below(step)
         columns = [part for part in below if is_column(part)]

@@ -1,11 +1,14 @@
 """Conditions and sentences of requirement lines, and the warnings that go with them; expected values are written by hand."""
 
 import copy
+from pathlib import Path
 
 import pytest
 
 import ingest
 from ingest.errors import IngestError
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def site(**jobs):
@@ -174,3 +177,27 @@ def test_a_job_on_data_that_are_not_there():
         planned(later)
     data["datasets"]["d"]["from"] = 2026
     assert not any("not on storage" in line for line in planned(data).warnings)
+
+
+def test_advice_is_in_the_words_of_a_site_file():
+    data = site(a={**MODEL, "checkpoint": {"mode": "async", "interval": "1 h"}}) | {"datasets": {"d": {"bytes": "1 TB"}}}
+    plan = planned(data)
+    assert plan.missing["R-CAP-02"] == plan.missing["R-END-01"] == (
+        "how storage protects data is not known; say storage.protection"
+    )
+    why = {one["name"]: one["why"] for one in plan.assumptions}
+    assert why["persistent_every"].endswith("say checkpoint.persistent_every")
+    assert why["drain_fraction"].endswith("say checkpoint.drain_fraction")
+    assert why["restart_seconds"].endswith("say checkpoint.restart_time")
+    assert "scaling: strong" in why["scaling_efficiency"]
+    assert all(why.values())
+    assert not any("--" in line for line in [*why.values(), *plan.warnings, *plan.explain("R-WRITE-02")])
+    data["jobs"]["a"] |= {"scaling": "strong", "nodes": 64}
+    for path in ("persistent_every", "drain_fraction", "restart_time"):
+        data["jobs"]["a"]["checkpoint"][path] = {"persistent_every": 2, "drain_fraction": 0.5, "restart_time": "1 min"}[path]
+    assert not {"persistent_every", "drain_fraction", "restart_seconds"} & {one["name"] for one in planned(data).assumptions}
+
+
+@pytest.mark.parametrize("name", ["enterprise-64-nodes", "hpc-128-nodes", "llm-16384-gpus"])
+def test_every_assumption_of_an_example_says_why(name):
+    assert all(one["why"] for one in ingest.plan(EXAMPLES / f"{name}.yaml", samples=0).assumptions)
