@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import ingest.formulas.everything  # noqa: F401  registers the formulas
-from ingest.catalog.records import Value
+from ingest.catalog.records import Entry, Value
 from ingest.catalog.store import Catalog
 from ingest.units import display, physical
 
@@ -23,6 +23,8 @@ for name in ("APPDATA", "INGEST_CATALOGS"):
 
 CATALOG = Catalog()
 NOTE = "<!-- Written by docs/generate.py; do not edit. -->"
+GRADES = "The letter behind a value is its grade: m measured, p published, v vendor, d derived, a assumed."
+SHOW = "`ingest catalog show {kind} ID` prints an entry in full, with the source and the place of each value."
 UNBROKEN: dict[str, Any] = {"break_on_hyphens": False, "break_long_words": False}
 
 
@@ -56,3 +58,22 @@ def shown(value: Value | None) -> str:
 def limits(value: Value | None) -> str:
     """The range of a catalog value."""
     return f"{value.low:g} – {value.high:g}" if value and value.low is not None and value.high is not None else ""
+
+
+def missing_part(entries: Iterable[Entry]) -> str:
+    """What entries lack, and why or what to supply."""
+    rows = [(f"`{one.id}`", f"`{name}`", why) for one in entries for name, why in one.missing.items()]
+    intro = "A number that nobody has published is not invented: the tool says what is missing and how to supply it."
+    return f"## Missing\n\n{intro}\n\n" + table(("id", "value", "why, or what to supply"), rows) if rows else ""
+
+
+def aliases_part(kind: str) -> str:
+    """Everyday names."""
+    rows = [(f"`{alias}`", f"`{name}`") for alias, name in sorted(CATALOG.aliases.get(kind, {}).items())]
+    return "## Everyday names\n\n" + table(("name", "stands for"), rows) if rows else ""
+
+
+def notes_part(entries: Iterable[Entry]) -> str:
+    """Traps and remarks that belong to entries."""
+    rows = [(f"`{one.id}`", note) for one in entries for note in one.notes]
+    return "## Notes\n\n" + table(("id", "note"), rows) if rows else ""

@@ -1,15 +1,13 @@
-"""The reference pages: commands, formulas, quantities and catalogs, each taken from the package."""
+"""The reference pages, each taken from the package: commands, models, hardware, protocols, training and sources."""
 
 from __future__ import annotations
 
-import doctest
-import sys
-import textwrap
-from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
+from collections.abc import Callable, Iterator
 
 import click
-from common import CATALOG, ROOT, UNBROKEN, limits, page, shown, table
+import data_pages
+import formula_pages
+from common import CATALOG, GRADES, ROOT, SHOW, aliases_part, limits, missing_part, notes_part, page, shown, table
 
 from ingest.architecture import describe
 from ingest.architecture.families import PLACES
@@ -17,7 +15,6 @@ from ingest.architecture.registry import KNOWN, find
 from ingest.catalog.records import (
     PRECISIONS,
     SIZES,
-    Entry,
     Failures,
     Family,
     Gpu,
@@ -26,17 +23,10 @@ from ingest.catalog.records import (
     Optimizer,
     Protocol,
     Recipe,
-    Storage,
     Value,
 )
 from ingest.catalog.template import template
 from ingest.cli.main import command
-from ingest.expression import prose
-from ingest.formula import FORMULAS, LEAVES, Formula
-
-GRADES = "The letter behind a value is its grade: m measured, p published, v vendor, d derived, a assumed."
-SHOW = "`ingest catalog show {kind} ID` prints an entry in full, with the source and the place of each value."
-
 
 # Commands
 
@@ -56,74 +46,7 @@ def commands_page() -> str:
     return page("Commands", *walk(command, None, "ingest"))
 
 
-# Formulas and quantities
-
-
-def formulas_page() -> str:
-    """Every formula, by module."""
-    parts = []
-    for module, found in groupby(FORMULAS.values(), key=lambda item: item.function.__module__):
-        doc = sys.modules[module].__doc__ or ""
-        parts += [f"## {doc.strip().splitlines()[0].rstrip('.')}", *map(_formula, found)]
-    intro = "A formula is named after the quantity it yields. A value that is given with `--set NAME=VALUE` wins over it."
-    return page("Formulas", intro, *parts)
-
-
-def _formula(made: Formula) -> str:
-    needs = ", ".join(f"[`{name}`]({'' if name in FORMULAS else 'quantities.md'}#{name})" for name in made.needs)
-    cited = "by definition" if made.source == "definition" else f"[{made.source}](sources.md#{made.source}), {made.where}"
-    examples = doctest.DocTestParser().get_examples(made.function.__doc__ or "")
-    worked = "".join(f">>> {example.source}{example.want}" for example in examples).rstrip()
-    facts = (f"- Unit: `{made.unit}`", f"- Needs: {needs}", f"- Source: {cited}")
-    lines = [
-        f"### `{made.name}`",
-        made.meaning,
-        f"```text\n{made.name}\n  = {prose(made.tree())}\n```",
-        "\n".join(textwrap.fill(line, 118, subsequent_indent="  ", **UNBROKEN) for line in facts),
-        f"```pycon\n{worked}\n```",
-    ]
-    return "\n\n".join(lines)
-
-
-def quantities_page() -> str:
-    """Every quantity that is given, not computed."""
-    intro = (
-        "These quantities are given: by a catalog, by an option of a command, or by `--set NAME=VALUE`. "
-        "They are in base units inside; prefixes are understood when they are written (`--set sample_bytes=16MiB`)."
-    )
-    parts = []
-    for item in LEAVES.values():
-        start = ("above " if item.above else "from ") + f"{item.low:g}"
-        end = f" up to {item.high:g}" if item.high < float("inf") else ""
-        kind = "whole numbers " if item.whole else ""
-        lines = [f"- Unit: `{item.unit}`", f"- Allowed: {kind}{start}{end}"]
-        if item.default is not None:
-            source = f" ([{item.source}](sources.md#{item.source}))" if item.source else ""
-            lines.append(f"- Default: {item.default:g}{source}")
-        parts.append(f"## `{item.name}`\n\n{item.meaning}\n\n" + "\n".join(lines))
-    return page("Quantities that are given", intro, *parts)
-
-
 # Catalogs
-
-
-def missing_part(entries: Iterable[Entry]) -> str:
-    """What entries lack, and why or what to supply."""
-    rows = [(f"`{one.id}`", f"`{name}`", why) for one in entries for name, why in one.missing.items()]
-    intro = "A number that nobody has published is not invented: the tool says what is missing and how to supply it."
-    return f"## Missing\n\n{intro}\n\n" + table(("id", "value", "why, or what to supply"), rows) if rows else ""
-
-
-def aliases_part(kind: str) -> str:
-    """Everyday names."""
-    rows = [(f"`{alias}`", f"`{name}`") for alias, name in sorted(CATALOG.aliases.get(kind, {}).items())]
-    return "## Everyday names\n\n" + table(("name", "stands for"), rows) if rows else ""
-
-
-def notes_part(entries: Iterable[Entry]) -> str:
-    """Traps and remarks that belong to entries."""
-    rows = [(f"`{one.id}`", note) for one in entries for note in one.notes]
-    return "## Notes\n\n" + table(("id", "note"), rows) if rows else ""
 
 
 def models_page() -> str:
@@ -222,30 +145,6 @@ def nodes_page() -> str:
     )
 
 
-def storage_page() -> str:
-    """Storage protocols, clients, drives, protection schemes and systems."""
-    found = CATALOG.all(Storage)
-    rows = [
-        (
-            f"`{one.id}`",
-            one.name,
-            one.family,
-            one.scaling_unit,
-            *map(shown, (one.client_read_bandwidth, one.read_bandwidth, one.write_bandwidth, one.usable_fraction)),
-        )
-        for one in found
-    ]
-    columns = ("id", "name", "family", "unit", "one client reads", "reads", "writes", "usable share")
-    return page(
-        "Storage",
-        f"{len(found)} protocols, clients, drives, protection schemes and systems. {GRADES} {SHOW.format(kind='storage')}",
-        table(columns, rows),
-        missing_part(found),
-        notes_part(found),
-        aliases_part("storage"),
-    )
-
-
 def protocols_page() -> str:
     """Measurement protocols, and what to know before demanding one."""
     count: dict[str, int] = {}
@@ -336,14 +235,13 @@ PAGES: dict[str, Callable[[], str]] = {
     "examples/models/my-model.yaml": lambda: template(Model, "my-model"),
     "examples/gpus/my-gpu.yaml": lambda: template(Gpu, "my-gpu"),
     "reference/commands.md": commands_page,
-    "reference/formulas.md": formulas_page,
-    "reference/quantities.md": quantities_page,
     "reference/models.md": models_page,
     "reference/gpus.md": gpus_page,
     "reference/nodes.md": nodes_page,
-    "reference/storage.md": storage_page,
     "reference/protocols.md": protocols_page,
     "reference/architectures.md": architectures_page,
     "reference/training.md": training_page,
     "reference/sources.md": sources_page,
+    **data_pages.PAGES,
+    **formula_pages.PAGES,
 }

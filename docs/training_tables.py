@@ -12,6 +12,7 @@ from pathlib import Path
 
 import yaml
 from common import CATALOG, ROOT, UNBROKEN, table
+from formula_pages import formula_link
 
 from ingest.architecture import Architecture, describe
 from ingest.catalog.records import Failures, Optimizer, Recipe
@@ -42,6 +43,14 @@ GROUPS = {
     "memory": """model_state_bytes_per_parameter model_state_bytes replicated_bytes_per_parameter
         partitioned_bytes_per_parameter parameters_per_gpu model_state_bytes_per_gpu memory_left_for_partitions
         gpus_to_hold nodes_to_hold offloaded_bytes offloaded_bytes_per_node""",
+    "corpus": "bytes_per_token tokenized_bytes stored_share text_sample_bytes",
+    "site-reads": """run_read_bandwidth job_read_bandwidth job_sustained_read_bandwidth cluster_read_bandwidth
+        site_read_bandwidth site_largest_read_bandwidth site_sustained_read_bandwidth""",
+    "site-overlap": "site_mixed_bandwidth site_alternating_bandwidth",
+    "site-growth": """capacity_growth bandwidth_growth versions_kept dataset_bytes_held year_usable_bytes
+        site_usable_bytes""",
+    "site-protection": """protection_efficiency surviving_share usable_share site_raw_bytes write_amplification
+        site_media_bytes_per_day""",
     "zero-infinity": """zero_infinity_state_bytes activation_checkpoint_bytes model_state_working_memory
         bloom_parameters""",
 }
@@ -57,7 +66,7 @@ def formulas(group: str) -> str:
         if made.source != "definition":
             rows.append(
                 (
-                    f"[`{name}`](reference/formulas.md#{name})",
+                    f"[`{name}`]({formula_link(name)})",
                     f"[{made.source}](reference/sources.md#{made.source})",
                     made.where,
                 )

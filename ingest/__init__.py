@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from ingest.site.difference import diff
     from ingest.site.planning import plan
     from ingest.storage.fitting import fit
+    from ingest.tender.reporting import report
+    from ingest.tender.responding import response
 
 __version__ = "0.1.0"
 __all__ = [
@@ -44,6 +46,8 @@ __all__ = [
     "memory",
     "model",
     "plan",
+    "report",
+    "response",
     "sweep",
     "validate",
     "verdict",
@@ -61,6 +65,8 @@ _PLACES = {
     "dataset": "ingest.footprinting",
     "diff": "ingest.site.difference",
     "plan": "ingest.site.planning",
+    "report": "ingest.tender.reporting",
+    "response": "ingest.tender.responding",
 }
 
 

@@ -80,11 +80,13 @@ class Layout(NamedTuple):
         optimizer: whether it holds optimizer states.
         writers: ranks that share the weights, and ranks that share the optimizer states.
         files: its rows.
+        files_per_rank: files that each rank writes, where all ranks write alike and share everything; 0 for other rules.
     """
 
     optimizer: bool
     writers: Callable[[Job], tuple[int, int]]
     files: Callable[[Job, Content, int, Architecture | None], list[Files]]
+    files_per_rank: int = 0
 
 
 def _safetensors(_: Job, content: Content, shards: int, __: Architecture | None) -> list[Files]:
@@ -209,8 +211,8 @@ def expert_spread(model: Architecture, experts_shared_by: int) -> float:
 
 LAYOUTS = {
     "safetensors": Layout(False, lambda _: (1, 1), _safetensors),
-    "dcp": Layout(True, lambda job: (job.ranks, job.ranks), _dcp),
-    "megatron": Layout(True, lambda job: (job.ranks, job.ranks), _megatron),
+    "dcp": Layout(True, lambda job: (job.ranks, job.ranks), _dcp, 1),
+    "megatron": Layout(True, lambda job: (job.ranks, job.ranks), _megatron, MEGATRON_THREADS),
     "deepspeed": Layout(True, _deepspeed_writers, _deepspeed),
 }
 

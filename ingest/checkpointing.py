@@ -337,15 +337,25 @@ def _lay_out(known: Known, layout: str, job: Job | None, sized: Sized) -> list[F
         weights, states = form.writers(job)
         if layout == "deepspeed" and job.expert > 1 and job.zero_stage < 3 and sized.architecture is not None:
             weights /= expert_spread(sized.architecture, job.expert)
-        given.setdefault("ranks_writing_weights", Given(weights, note=f"as {layout} writes"))
-        given.setdefault("ranks_writing_optimizer", Given(states, note=f"as {layout} writes"))
+        if form.files_per_rank and "gpus" in given:
+            known.choose("ranks_writing_weights", "gpus")
+            known.choose("ranks_writing_optimizer", "gpus")
+        else:
+            given.setdefault("ranks_writing_weights", Given(weights, note=f"as {layout} writes"))
+            given.setdefault("ranks_writing_optimizer", Given(states, note=f"as {layout} writes"))
     if sized.architecture is not None and job.pipeline > 1 and form.optimizer:
         where = f"blocks of {sized.architecture.id} dealt out to {job.pipeline} stages"
         factor = largest_stage_factor(sized.architecture, job.pipeline)
         given.setdefault("largest_stage_factor", Given(factor, source="arithmetic", where=where, grade="derived"))
     parts = (known.value(f"checkpoint_{part}_bytes") for part in ("weights", "optimizer", "extra"))
     rows = form.files(job, Content(*parts), int(known.value("safetensors_shards")), sized.architecture)
-    given.setdefault("checkpoint_files", Given(sum(row.count for row in rows), note=f"the rows of {layout}, summed"))
+    count = sum(row.count for row in rows)
+    if form.files_per_rank and "gpus" in given:
+        given.setdefault("files_per_rank", Given(form.files_per_rank, note=f"as {layout} writes"))
+        given.setdefault("files_beside", Given(count - form.files_per_rank * job.ranks, note=f"indexes of {layout}"))
+        known.choose("checkpoint_files", "files_of_ranks")
+    else:
+        given.setdefault("checkpoint_files", Given(count, note=f"the rows of {layout}, summed"))
     return rows
 
 

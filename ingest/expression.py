@@ -232,11 +232,13 @@ class Notation(NamedTuple):
         operators: how each operator is written; an operator that is absent is written as in Python.
         functions: how each function is called; a function that is absent keeps its name.
         number: how a number in the formula is written.
+        extra: further arguments that a function takes in this notation.
     """
 
     operators: Mapping[str, str] = MappingProxyType({})
     functions: Mapping[str, str] = MappingProxyType({})
     number: Callable[[float], str] = repr
+    extra: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 PROSE = Notation(
@@ -250,6 +252,14 @@ PROSE = Notation(
         "largest": "largest of",
     },
     number=lambda value: f"{value:,}",
+)
+
+#: A spreadsheet cell: functions that every office suite since Excel 2010 knows.
+CELL = Notation(
+    operators={"**": "^"},
+    functions={"minimum": "MIN", "maximum": "MAX", "ceil": "ROUNDUP", "where": "IF", "total": "SUM", "largest": "MAX"},
+    number=lambda value: f"{value:g}" if value == float(f"{value:g}") else repr(value),
+    extra={"ceil": ("0",)},
 )
 
 _STRENGTH = {"<": 0, "<=": 0, ">": 0, ">=": 0, "+": 1, "-": 1, "*": 2, "/": 2, "**": 3}
@@ -276,8 +286,9 @@ def _write(tree: Expression, name: Callable[[str], str], notation: Notation) -> 
     if isinstance(tree, Number):
         return notation.number(tree.value), _ATOM
     if isinstance(tree, Call):
-        arguments = ", ".join(_write(argument, name, notation)[0] for argument in tree.arguments)
-        return f"{notation.functions.get(tree.function, tree.function)}({arguments})", _ATOM
+        arguments = [_write(argument, name, notation)[0] for argument in tree.arguments]
+        written = ", ".join([*arguments, *notation.extra.get(tree.function, ())])
+        return f"{notation.functions.get(tree.function, tree.function)}({written})", _ATOM
     assert isinstance(tree, Operation)
     strength = _STRENGTH[tree.operator]
     left, right = (_write(operand, name, notation) for operand in tree.operands)
@@ -294,3 +305,12 @@ def prose(tree: Expression, name: Callable[[str], str] = str) -> str:
     'rate × (1 − hit)'
     """
     return write(tree, name, PROSE)
+
+
+def cell(tree: Expression, name: Callable[[str], str] = str) -> str:
+    """Print a tree as the formula of a spreadsheet cell; `name` maps quantities to cells.
+
+    >>> cell(record(lambda used, size: ceil(used / size) ** 2, ["used", "size"]), {"used": "C12", "size": "C15"}.get)
+    '=ROUNDUP(C12 / C15, 0) ^ 2'
+    """
+    return f"={write(tree, name, CELL)}"

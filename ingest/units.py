@@ -172,6 +172,8 @@ def _significant(number: float, digits: int = 4) -> str:
     """
     if number == 0:
         return "0"
+    # What is half in decimal digits is rounded up, as spreadsheets do: 0.15 is a little less than that in binary.
+    number *= 1 + 1e-15
     magnitude = math.floor(math.log10(abs(number)))
     if magnitude >= 15 or magnitude < -4:
         return f"{number:.{digits - 1}e}"
@@ -180,9 +182,27 @@ def _significant(number: float, digits: int = 4) -> str:
 
 
 def _prefixed(number: float, prefixes: dict[str, int], unit: str) -> str:
+    prefix, factor = _fitting(number, prefixes)
+    return f"{_significant(number / factor)} {prefix}{unit}"
+
+
+def _fitting(number: float, prefixes: dict[str, int]) -> tuple[str, int]:
     fitting = [prefix for prefix, factor in prefixes.items() if prefix != "K" and abs(number) >= 0.9995 * factor]
     prefix = fitting[-1] if fitting else next(iter(prefixes))
-    return f"{_significant(number / prefixes[prefix])} {prefix}{unit}"
+    return prefix, prefixes[prefix]
+
+
+def scale_of(number: float, unit: str, binary: bool) -> tuple[int, str]:
+    """Return the factor and the unit in which people read a number of bytes; factor 0 where there is none.
+
+    >>> scale_of(808_098_450.2, "B/s/GPU", binary=False), scale_of(808_098_450.2, "B/s", binary=True), scale_of(3, "s", False)
+    ((1000000, 'MB/s'), (1048576, 'MiB/s'), (0, ''))
+    """
+    short = _readable(unit)
+    if short.split("/")[0] not in SCALED or (binary and short.split("/")[0] != "B"):
+        return 0, ""
+    prefix, factor = _fitting(number, {"": 1, **BINARY} if binary else DECIMAL)
+    return factor, f"{prefix}{short}"
 
 
 def display(number: float, unit: str, binary: bool = True) -> str:

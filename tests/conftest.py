@@ -89,6 +89,14 @@ def _only_shipped(catalog):
     return catalog
 
 
+@pytest.fixture(scope="session")
+def small(tmp_path_factory):
+    """The file of a vocabulary that loads in milliseconds, for tests in which it does not matter which one counts."""
+    from corpus.made import small_vocabulary
+
+    return small_vocabulary(tmp_path_factory.mktemp("small"))
+
+
 @pytest.fixture
 def write_entry(tmp_path):
     """Write an entry of the user's own into an overlay folder and return that folder."""

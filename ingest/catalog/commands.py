@@ -13,6 +13,7 @@ from ingest.catalog.reading import read_yaml
 from ingest.catalog.records import KINDS, STORAGE_CLASSES, Encoding, Entry, Gpu, Model, Node, Storage, Value
 from ingest.catalog.schema import read_sources
 from ingest.catalog.store import Catalog
+from ingest.catalog.structures import Structure, structure
 from ingest.catalog.template import template
 from ingest.errors import IngestError, UsageError, nearest
 from ingest.files import write_whole
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     import pandas
 
 Folders = Sequence[str | Path]
+#: every kind that can be listed and shown: those that are read as records, and the architectures
+LISTED: dict[str, type[Entry]] = {**KINDS, Structure.kind: Structure}
 
 
 @dataclass(frozen=True)
@@ -118,9 +121,13 @@ def kind_of(word: str) -> type[Entry]:
     """
     plurals = {"family": "families", "corpus": "corpora"}
     for name in (word.lower(), word.lower() + "s", plurals.get(word.lower(), "")):
-        if name in KINDS:
-            return KINDS[name]
-    raise UsageError(f"unknown kind '{word}', expected one of {', '.join(KINDS)}{nearest(word, KINDS)}")
+        if name in LISTED:
+            return LISTED[name]
+    raise UsageError(f"unknown kind '{word}', expected one of {', '.join(LISTED)}{nearest(word, LISTED)}")
+
+
+def _entry(catalog: Catalog, kind: type[Entry], name: str) -> Entry:
+    return structure(name, catalog) if kind is Structure else catalog.get(kind, name)
 
 
 def list(kind: str | None = None, *, catalogs: Folders = ()) -> Listing:
@@ -130,8 +137,9 @@ def list(kind: str | None = None, *, catalogs: Folders = ()) -> Listing:
     True
     """
     catalog = Catalog(catalogs)
-    kinds = [kind_of(kind)] if kind else [*KINDS.values()]
-    return Listing(kinds[0].kind if kind else "entries", tuple(entry for one in kinds for entry in catalog.all(one)))
+    kinds = [kind_of(kind)] if kind else [*LISTED.values()]
+    entries = tuple(_entry(catalog, one, name) for one in kinds for name in catalog.ids(one.kind))
+    return Listing(kinds[0].kind if kind else "entries", entries)
 
 
 def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> Shown:
@@ -145,13 +153,13 @@ def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> Shown
     """
     catalog = Catalog(catalogs)
     if kind:
-        return Shown(catalog.get(kind_of(kind), name), catalog)
-    if name.lower() in KINDS or name.lower() + "s" in KINDS:
+        return Shown(_entry(catalog, kind_of(kind), name), catalog)
+    if name.lower() in LISTED or name.lower() + "s" in LISTED:
         raise UsageError(f"'{name}' is a kind, expected an id behind it (`ingest catalog list {kind_of(name).kind}`)")
-    for one in KINDS.values():
+    for one in LISTED.values():
         if name.lower() in catalog.ids(one.kind) or name.lower() in catalog.aliases.get(one.kind, {}):
-            return Shown(catalog.get(one, name), catalog)
-    known = [item for one in KINDS for item in (*catalog.ids(one), *catalog.aliases.get(one, {}))]
+            return Shown(_entry(catalog, one, name), catalog)
+    known = [item for one in LISTED for item in (*catalog.ids(one), *catalog.aliases.get(one, {}))]
     raise UsageError(f"unknown entry '{name}', expected an id from the catalogs{nearest(name, known)}")
 
 
@@ -199,16 +207,14 @@ def _check_file(catalog: Catalog, folder: Path, path: Path) -> None:
         for kind, names in catalog.aliases.items():
             for name in names.values():
                 catalog.referred(KINDS[kind], name, by=path)
-    elif len(inside) == 2 and inside[0] == "architectures":
-        from ingest.architecture import describe
-
-        describe(path)
+    elif len(inside) == 2 and inside[0] == Structure.kind:
+        structure(str(path), catalog)
     elif len(inside) == 2 and inside[0] in KINDS:
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", path.stem):
             raise IngestError(f"{path}: '{path.stem}' is no id, expected lower-case letters, digits and hyphens")
         _check_references(catalog, catalog.get(KINDS[inside[0]], str(path)))
     elif inside[0] != "published":
-        raise IngestError(f"{path}: not in a known place, expected a folder {', '.join(KINDS)}, sources.yaml or aliases.yaml")
+        raise IngestError(f"{path}: not in a known place, expected a folder {', '.join(LISTED)}, sources.yaml or aliases.yaml")
 
 
 def _check_references(catalog: Catalog, entry: Entry) -> None:

@@ -24,16 +24,17 @@ _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None,
 _PLAIN_TAGS = {"tag:yaml.org,2002:str", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:map"}
 
 
-def read_yaml(path: Path) -> Any:
+def read_yaml(path: Path, text: str | None = None) -> Any:
     """Return the content of a YAML file as dicts, lists, numbers and text.
 
     Args:
         path: the file.
+        text: a part of it to be read instead of the whole.
 
     Raises:
         CatalogError: unreadable, too large, not YAML, or with tags, anchors or duplicate keys; with the line.
     """
-    return _build(_compose(path), path, set())
+    return _build(_compose(path, text), path, set())
 
 
 def read_text(path: Path) -> str:
@@ -78,10 +79,10 @@ def line_of(path: Path, keys: tuple[str, ...]) -> int:
     return int(line)
 
 
-def _compose(path: Path) -> Any:
+def _compose(path: Path, part: str | None = None) -> Any:
     import yaml
 
-    text = read_text(path)
+    text = read_text(path) if part is None else part
     # The parser's C code descends one stack frame per level and does not come back from a hundred thousand.
     if text.count("[") + text.count("{") > MAX_BRACKETS or _INLINE_NESTING.search(text):
         raise CatalogError(f"{path}:1: nested too deeply or too often, expected a catalog entry")

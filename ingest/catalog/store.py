@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from ingest.catalog import data_records  # noqa: F401  registers the kinds of data
-from ingest.catalog.reading import line_of, read_yaml
+from ingest.catalog.reading import line_of, read_text, read_yaml
 from ingest.catalog.records import KINDS, Entry, Rate, Source
 from ingest.catalog.schema import Reader, read_rates, read_sources
 from ingest.errors import CatalogError, UsageError, brief, nearest
@@ -32,6 +33,10 @@ def user_folder() -> Path:
     """The user's own catalogs in the user's configuration folder; it need not exist."""
     base = os.environ.get("APPDATA") or os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(base) / "ingest" / "catalogs"
+
+
+#: A key at the start of a line and the indented lines below it.
+_BLOCK = re.compile(r"^([\w.-]+):.*\n(?:[ \t#].*\n|\n)*", re.MULTILINE)
 
 
 def opened(catalogs: Catalog | str | Path | Sequence[str | Path]) -> Catalog:
@@ -118,7 +123,7 @@ class Catalog:
 
     def _reader(self, path: Path) -> Reader:
         def known(name: str) -> bool:
-            return name in self._own_sources or name in self.sources
+            return name in self._own_sources or name in self._overlaid_sources or name in self._shipped_sources
 
         return Reader(path, known, lambda: [*self._own_sources, *self.sources])
 
@@ -154,16 +159,23 @@ class Catalog:
     @cached_property
     def sources(self) -> dict[str, Source]:
         """All sources by id."""
-        found: dict[str, Source] = {}
-        for folder in reversed(self.folders):
-            path = folder / "sources.yaml"
-            if path.is_file():
-                found.update(read_sources(path, read_yaml(path)))
-        return found
+        return {**_sources_in([shipped_folder()]), **self._overlaid_sources}
+
+    @cached_property
+    def _overlaid_sources(self) -> dict[str, Source]:
+        return _sources_in(folder for folder in reversed(self.folders) if folder != shipped_folder())
+
+    @cached_property
+    def _shipped_sources(self) -> dict[str, str]:
+        """The text of each source that ships: an answer cites a few of hundreds, so only these are read."""
+        text = read_text(shipped_folder() / "sources.yaml")
+        return {block[1]: block[0] for block in _BLOCK.finditer(text)}
 
     def source(self, name: str) -> Source:
         """Return one source, also one that an entry brought along itself."""
-        return self._own_sources.get(name) or self.sources[name]
+        found = self._own_sources.get(name) or self._overlaid_sources.get(name)
+        path = shipped_folder() / "sources.yaml"
+        return found or read_sources(path, read_yaml(path, self._shipped_sources[name]))[name]
 
     @cached_property
     def aliases(self) -> dict[str, dict[str, str]]:
@@ -194,6 +206,12 @@ class Catalog:
                 with open(f"{folder}/{name}", "rb") as file:
                     digest.update(file.read())
         return f"sha256:{digest.hexdigest()}"
+
+
+def _sources_in(folders: Iterable[Path]) -> dict[str, Source]:
+    """The sources of some folders; a later folder wins."""
+    paths = (folder / "sources.yaml" for folder in folders)
+    return {name: source for path in paths if path.is_file() for name, source in read_sources(path, read_yaml(path)).items()}
 
 
 def _files(folder: Path) -> Iterable[str]:

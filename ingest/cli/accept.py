@@ -9,8 +9,8 @@ import click
 from ingest.acceptance.generation import accept
 from ingest.acceptance.records import SCALES, TOOLS
 from ingest.cli.options import OneOf, catalog_option, hand_over, stacked, warn
-from ingest.report.acceptance import acceptance_page
-from ingest.report.output import FORMATS
+from ingest.reports.acceptance import acceptance_page
+from ingest.reports.output import FORMATS
 
 OPTIONS = [
     click.option("-o", "--output", "folder", required=True, metavar="DIR", help="New or empty folder for the tests."),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from ingest.answer import Answer
 from ingest.cli.options import hand_over, warn
 from ingest.explanation import Explanation
-from ingest.report.answers import answer_page
-from ingest.report.views import explanation_page
+from ingest.reports.answers import answer_page
+from ingest.reports.books import answer_book
+from ingest.reports.views import explanation_page
 
 
 def show_answer(answer: Answer, explain: str | None, form: str | None, output: str | None) -> None:
@@ -15,5 +16,5 @@ def show_answer(answer: Answer, explain: str | None, form: str | None, output: s
         told = Explanation.of(answer, explain)
         hand_over(lambda: explanation_page(told), told.to_dict, form, output)
     else:
-        hand_over(lambda: answer_page(answer), answer.to_dict, form, output)
+        hand_over(lambda: answer_page(answer), answer.to_dict, form, output, lambda: answer_book(answer, answer.title))
     warn(answer.warnings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
@@ -9,7 +10,8 @@ import click
 from ingest.api import Scenarios, bw
 from ingest.cli.options import hand_over, output_options, question_options, warn
 from ingest.errors import IngestError
-from ingest.report.views import estimate_page, scenarios_page
+from ingest.reports.books import answer_book
+from ingest.reports.views import estimate_page, scenarios_page
 
 
 @click.command("bw")
@@ -23,12 +25,14 @@ def command(form: str | None, output: str | None, **options: Any) -> None:
     \b
     ingest bw --model cosmoflow --gpu h100 --nodes 128
     ingest bw --model resnet50 --gpu b200,h100 --nodes 1..1024*4 --format csv
+    ingest bw --model cosmoflow --gpu h100 --nodes 128 -o bw.xlsx
     """
     answer = bw(**options)
     if isinstance(answer, Scenarios):
         hand_over(lambda: scenarios_page(answer), answer.to_dict, form, output)
     else:
-        hand_over(lambda: estimate_page(answer), answer.to_dict, form, output)
+        page = partial(estimate_page, answer)
+        hand_over(page, answer.to_dict, form, output, lambda: answer_book(answer, page().title))
     warn(answer.warnings)
     if answer.incomplete:
         raise IngestError(answer.incomplete)

@@ -7,12 +7,16 @@ import click
 from ingest import catalog
 from ingest.cli.options import catalog_option, hand_over, output_options
 from ingest.errors import IngestError
-from ingest.report.catalog_views import entry_page, list_page
+from ingest.reports.catalog_views import entry_page, list_page
 
 
 @click.group("catalog", context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
-    """List, show, check and add models, GPUs, nodes and storage."""
+    """List, show, check and add entries: models, GPUs, nodes, storage, corpora and more.
+
+    Kinds: models, gpus, nodes, storage, protocols, families, scaling, optimizers, recipes, failures, corpora, pipelines,
+    formats, architectures. Singular and plural mean the same.
+    """
 
 
 @command.command("list")
@@ -20,7 +24,11 @@ def command() -> None:
 @catalog_option
 @output_options
 def list_(kind: str | None, form: str | None, output: str | None, catalogs: tuple[str, ...]) -> None:
-    """List the entries of a kind: models, gpus, nodes, storage, corpora, pipelines, formats, …"""
+    """List the entries of a kind, or of all of them.
+
+    KIND is models, gpus, nodes, storage, protocols, families, scaling, optimizers, recipes, failures, corpora, pipelines,
+    formats or architectures.
+    """
     found = catalog.list(kind, catalogs=catalogs)
     hand_over(lambda: list_page(found), found.to_dict, form, output)
 
@@ -64,5 +72,5 @@ def path(catalogs: tuple[str, ...]) -> None:
 @click.argument("name")
 @click.option("-o", "--output", metavar="FILE", help="Where to write it. [default: NAME.yaml here]")
 def new(kind: str, name: str, output: str | None) -> None:
-    """Write a commented template for a model, GPU or node of your own."""
+    """Write a commented template for a model, GPU, node, corpus, pipeline or format of your own."""
     click.echo(f"wrote {catalog.new(kind, name, output)}", err=True)

@@ -10,7 +10,7 @@ from ingest.cli.answers import show_answer
 from ingest.cli.options import catalog_option, stacked
 from ingest.errors import UsageError
 from ingest.footprinting import dataset
-from ingest.report.output import FORMATS
+from ingest.reports.output import FORMATS
 
 OPTIONS = [
     click.option("--tokens", metavar="N", help="Tokens, each counted once, such as 15T."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ingest.cli.options import hand_over, output_options, warn
-from ingest.report.site_views import diff_page
+from ingest.reports.site_views import diff_page
 from ingest.site.difference import diff
 
 

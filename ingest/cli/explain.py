@@ -8,7 +8,7 @@ import click
 
 from ingest.api import explain
 from ingest.cli.options import hand_over, output_options, question_options, warn
-from ingest.report.views import explanation_page
+from ingest.reports.views import explanation_page
 
 
 @click.command("explain")

@@ -9,8 +9,8 @@ import click
 from ingest.cli.options import hand_over, output_options, question_options, stacked, warn
 from ingest.errors import RequirementNotMet, UsageError
 from ingest.explanation import Explanation
-from ingest.report.fits import fits_page
-from ingest.report.views import explanation_page
+from ingest.reports.fits import fits_page
+from ingest.reports.views import explanation_page
 from ingest.storage.fitting import fit
 
 OPTIONS = [

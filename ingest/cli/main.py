@@ -25,9 +25,11 @@ COMMANDS = {
     "dataset": "What a data set takes on storage: stages, formats, copies, files, inodes.",
     "plan": "A whole site in one file: requirement lines for a tender, with their derivations.",
     "diff": "What changed between two plans, and why, by quantity.",
+    "report": "A plan as workbook, tender document or data.",
+    "response": "A vendor's filled workbook against what was asked.",
     "explain": "Explain one quantity of `bw`, down to the datasheet.",
     "sweep": "Many scenarios at once, over any quantity.",
-    "catalog": "List, show, check and add models, GPUs, nodes and storage.",
+    "catalog": "List, show, check and add entries: models, GPUs, nodes, storage, corpora and more.",
     "validate": "Reproduce published results, and print by how much.",
 }
 

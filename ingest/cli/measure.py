@@ -51,8 +51,8 @@ def command(form: str | None, output: str | None, paths: tuple[str, ...], quiet:
     """
     from ingest.corpus.measuring import Interrupted, measure
     from ingest.corpus.progress import Progress
-    from ingest.report.corpus import corpus_page
-    from ingest.report.samples import samples_page
+    from ingest.reports.corpus import corpus_page
+    from ingest.reports.samples import samples_page
 
     try:
         answer = measure(*paths, **options, progress=None if quiet else Progress.on_standard_error())

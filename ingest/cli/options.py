@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 import click
 
-from ingest.errors import nearest
+from ingest.errors import UsageError, nearest
 from ingest.files import write_whole
-from ingest.report.output import FORMATS, format_of, render, terminal_width
-from ingest.report.page import Page, wrapped
+from ingest.reports.output import FORMATS, format_of, render, terminal_width
+from ingest.reports.page import Page, wrapped
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -102,9 +102,22 @@ def question_options(function: Command) -> Command:
     )(function)
 
 
-def hand_over(page: Callable[[], Page], data: Callable[[], Mapping[str, Any]], form: str | None, output: str | None) -> None:
-    """Print a result or write it to a file."""
+def hand_over(
+    page: Callable[[], Page],
+    data: Callable[[], Mapping[str, Any]],
+    form: str | None,
+    output: str | None,
+    book: Callable[[], bytes] | None = None,
+) -> None:
+    """Print a result or write it to a file; `book` makes the workbook where the command has one."""
     chosen = format_of(output, form)
+    if output is not None and chosen == "xlsx":
+        if book is None:
+            raise UsageError(
+                f"--output: '{output}' asks for a workbook, which this answer has not; expected .json, .csv, .md or .txt"
+            )
+        write_whole(output, book())
+        return
     if output is not None:
         write_whole(output, render(page, data, chosen) + "\n")
         return

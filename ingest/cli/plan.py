@@ -10,7 +10,7 @@ import click
 from ingest.cli.options import catalog_option, hand_over, output_options, stacked, warn
 from ingest.errors import RequirementNotMet, UsageError
 from ingest.files import write_whole
-from ingest.report.site_views import lines_page, plan_page, plans_page
+from ingest.reports.site_views import lines_page, plan_page, plans_page
 from ingest.site.planning import plan
 from ingest.site.plans import Plans
 from ingest.site.starting import schema_text, starter

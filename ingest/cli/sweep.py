@@ -9,8 +9,9 @@ import click
 from ingest.api import sweep
 from ingest.cli.options import output_options, question_options, warn
 from ingest.files import write_whole
-from ingest.report.output import format_of, render, terminal_width
-from ingest.report.views import sweep_page
+from ingest.reports.books import sweep_book
+from ingest.reports.output import format_of, render, terminal_width
+from ingest.reports.views import sweep_page
 
 
 @click.command("sweep")
@@ -21,7 +22,7 @@ def command(axes: tuple[str, ...], form: str | None, output: str | None, **optio
     """Many scenarios at once: every combination of the ranges, of any quantity.
 
     A range is from..to*k, from..to+k or from..to; a list has commas. `--nodes` may be a range too.
-    A file may end in .csv, .json, .md or .parquet.
+    A file may end in .csv, .json, .md, .parquet or .xlsx.
 
     \b
     ingest sweep nodes=1..1024*2 sample_bytes=1MB,2.83MB,16MiB --model cosmoflow --gpu h100
@@ -29,6 +30,8 @@ def command(axes: tuple[str, ...], form: str | None, output: str | None, **optio
     answer = sweep(axes=axes, **options)
     if output is not None and output.lower().endswith((".csv", ".parquet")):
         answer.write(output)
+    elif output is not None and output.lower().endswith(".xlsx"):
+        write_whole(output, sweep_book(answer))
     elif format_of(output, form) == "csv":
         click.echo(answer.to_frame().to_csv(index=False), nl=False)
     elif output is not None:

@@ -7,7 +7,7 @@ import click
 from ingest.api import validate
 from ingest.cli.options import catalog_option, hand_over, output_options
 from ingest.errors import RequirementNotMet
-from ingest.report.views import validation_page
+from ingest.reports.views import validation_page
 
 
 @click.command("validate")

@@ -7,7 +7,7 @@ import click
 from ingest.acceptance.judging import verdict
 from ingest.cli.options import hand_over, output_options, warn
 from ingest.errors import RequirementNotMet
-from ingest.report.acceptance import verdict_page
+from ingest.reports.acceptance import verdict_page
 
 
 @click.command("verdict")

@@ -20,7 +20,8 @@ class _End:
 def read_ahead(items: Iterator[Item], depth: int) -> Iterator[Item]:
     """Yield what an iterator yields, made up to `depth` items ahead.
 
-    The thread ends with the last item, with the first error, which is raised here, or when this generator is closed.
+    The thread ends with the last item, with the first error, which is raised here, or soon after this generator is closed. It
+    closes the iterator itself, because nobody else may while it runs.
 
     >>> list(read_ahead(iter("abc"), 2))
     ['a', 'b', 'c']
@@ -45,6 +46,10 @@ def read_ahead(items: Iterator[Item], depth: int) -> Iterator[Item]:
                     return
         except BaseException as raised:  # whatever it is belongs to who asked for the items
             error = raised
+        finally:
+            close = getattr(items, "close", None)
+            if close is not None:
+                close()
         hand_over(_End(error))
 
     thread = threading.Thread(target=work, name="ingest-reader", daemon=True)

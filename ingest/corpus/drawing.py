@@ -79,6 +79,7 @@ class Group:
         breakdown: by folder and by extension, files, stored bytes, and bytes that can be drawn.
         frame: what can be drawn.
         drawn: the draws so far, two and two.
+        forgotten: the draws of a first look, which count only where nothing came after it.
         held: what each drawn key holds, forgotten draws too: none is read twice.
         read_whole: what each unit holds of which the whole file was read.
         rounds: how often it was drawn from.
@@ -92,6 +93,7 @@ class Group:
     breakdown: dict[str, dict[str, list[int]]] = field(default_factory=lambda: {"folders": {}, "extensions": {}})
     frame: Frame = field(default_factory=Frame)
     drawn: list[Key] = field(default_factory=list)
+    forgotten: list[Key] = field(default_factory=list)
     held: dict[Key, Held] = field(default_factory=dict)
     read_whole: dict[int, Held] = field(default_factory=dict)
     rounds: int = 0
@@ -138,7 +140,12 @@ class Group:
 
     def forget(self) -> None:
         """Let the draws so far not count."""
-        self.drawn = []
+        self.forgotten, self.drawn = self.drawn, []
+
+    def remember(self) -> bool:
+        """Let forgotten draws count where there are no others; return whether there are any."""
+        self.drawn = self.drawn or self.forgotten
+        return bool(self.drawn)
 
     def fetch(self, keys: Sequence[Key], reader: Reader) -> Iterator[tuple[Key, Held]]:
         """Read and count what was drawn."""

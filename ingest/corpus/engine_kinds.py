@@ -12,8 +12,9 @@ from ingest.corpus.native_calls import guarded
 from ingest.corpus.resident import Growth, give_back
 from ingest.corpus.vocabulary import Vocabulary
 
-#: text that is handed to an engine at once; more would only hold more tokens in memory
-PART_BYTES = 2 << 20
+#: text that is handed to an engine at once, a whole batch: gigatoken uses one thread alone for less than 3 MB, and more would
+#: only hold more tokens in memory
+PART_BYTES = 16 << 20
 
 #: the same for the reference, whose tokens take a hundred bytes each
 REFERENCE_PART_BYTES = 1 << 20

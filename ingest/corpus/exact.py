@@ -1,14 +1,15 @@
-"""Exact counting: shards in, tallies out; files are read ahead in a thread while the engine counts."""
+"""Exact counting: shards in, tallies out; one thread reads ahead, one has the engine count, and this one sums."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
 from typing import NamedTuple, Protocol
 
 from ingest.corpus.ahead import read_ahead
-from ingest.corpus.cutting import Cuts
+from ingest.corpus.cutting import TEXT_BYTES, Cuts
 from ingest.corpus.groups import extension_of, folder_of
-from ingest.corpus.reading import Meter, Reading, Unreadable, read
+from ingest.corpus.reading import Meter, Reading, Unreadable, read_pieces, whole_text
 from ingest.corpus.ready import Ready, ready
 from ingest.corpus.shards import SHARD_GROUPS, Counted, Shard, Sums
 from ingest.corpus.terms import Found, Skipped, Tally
@@ -57,6 +58,10 @@ class Batch(NamedTuple):
     portions: list[Portion]
     ends: Shard | None
 
+    def open_bytes(self) -> int:
+        """Text bytes of a file that goes on in the next batch."""
+        return self.portions[-1].size if self.portions and self.portions[-1].read is None else 0
+
 
 class Parts:
     """The lines, rows and members that a reader leaves out of one file: a bounded number is named."""
@@ -98,6 +103,16 @@ class Filling:
         #: where the open document's texts begin; None where some are in an earlier batch
         self.document: int | None = None
         self.document_size = 0
+
+    def add_file(self, found: Found, text: bytes, meter: Meter) -> None:
+        """Take a file that is one document and needs no cut."""
+        if text:
+            self.texts.append(text)
+        size = len(text)
+        self.held += size
+        tally = Tally(1, 1, meter.stored_bytes, bytes_read=meter.bytes_read)
+        self.portions.append(Portion(len(self.texts) - self.first, size, Read(found, tally, None, ())))
+        self.first = len(self.texts)
 
     def begin_file(self) -> None:
         """The next texts are of another file."""
@@ -145,10 +160,16 @@ def batches(shards: Iterable[Shard], reading: Reading, cuts: Cuts | None) -> Ite
     filling = Filling()
     for shard in shards:
         for found in shard.found:
-            parts, meter, skipped = Parts(), Meter(), None
+            meter, skipped = Meter(), None
+            if (text := whole_text(found, meter, TEXT_BYTES)) is not None:
+                filling.add_file(found, text, meter)
+                if filling.held >= BATCH_BYTES:
+                    yield filling.hand_over(None)
+                continue
+            parts = Parts()
             filling.begin_file()
             try:
-                for part in ready(read(found, reading, parts.note, meter), cuts):
+                for part in ready(read_pieces(found, reading, parts.note, meter), cuts):
                     filling.add(part, found.path)
                     if part.refused:
                         parts.note(Skipped(found.path, f"a document after {filling.documents:,} others: {part.refused}"))
@@ -174,7 +195,6 @@ class Open:
 
     def clear(self) -> None:
         """Begin a shard."""
-        self.total = Sums(1)
         self.folders, self.extensions = Sums(SHARD_GROUPS), Sums(SHARD_GROUPS)
         self.skipped: list[Skipped] = []
         self.parts: list[Skipped] = []
@@ -199,22 +219,34 @@ class Open:
         else:
             tally = read.tally
             self.skipped.append(read.skipped)
-        self.total.add("", tally)
         self.folders.add(folder_of(read.found.path, self.root), tally)
         self.extensions.add(extension_of(read.found.path), tally)
         self.file_tokens = self.file_bytes = 0
 
     def counted(self, number: int) -> Counted:
         """The shard so far."""
-        total = self.total.tallies().get("", Tally())
-        groups = self.folders.tallies(), self.extensions.tallies()
-        return Counted(number, total, *groups, tuple(self.skipped), tuple(self.parts))
+        folders, extensions = self.folders.tallies(), self.extensions.tallies()
+        total = reduce(Tally.plus, folders.values(), Tally())
+        return Counted(number, total, folders, extensions, tuple(self.skipped), tuple(self.parts))
 
     def unfinished(self) -> Counted:
         """The shard so far, with the text counted of a file that has not ended."""
         rest = Tally(text_bytes=self.file_bytes, tokens=self.file_tokens, bytes_read=self.file_bytes)
         done = self.counted(-1)
         return done._replace(total=done.total.plus(rest))
+
+
+def counts_of(
+    shards: Iterable[Shard], reading: Reading, cuts: Cuts | None, engine: Counter
+) -> Iterator[tuple[Batch, list[int]]]:
+    """Yield each batch without its texts, and the tokens of each."""
+    ahead = read_ahead(batches(shards, reading, cuts), BATCHES_AHEAD)
+    try:
+        for batch in ahead:
+            counts = engine.count(batch.texts) if batch.texts else []
+            yield batch._replace(texts=[]), counts
+    finally:
+        ahead.close()  # type: ignore[attr-defined]
 
 
 def count(
@@ -235,17 +267,15 @@ def count(
         under_way: holds what is known of the shard that is not done.
         moved: called with the stored bytes that have been dealt with since the last call.
     """
-    ahead = read_ahead(batches(shards, reading, cuts), BATCHES_AHEAD)
+    ahead = read_ahead(counts_of(shards, reading, cuts, engine), BATCHES_AHEAD)
     try:
         told = 0
-        for batch in ahead:
-            counts = engine.count(batch.texts) if batch.texts else []
+        for batch, counts in ahead:
             under_way.add(batch, counts)
-            for portion in batch.portions:
-                left = portion.read.found.stored_bytes - told if portion.read else 0
-                step = left if portion.read else portion.size
-                told = 0 if portion.read else told + step
-                moved(step)
+            ended = [portion.read.found.stored_bytes for portion in batch.portions if portion.read]
+            still_open = batch.open_bytes() + (0 if ended else told)
+            moved(sum(ended) + still_open - told)
+            told = still_open
             if batch.ends is not None:
                 counted = under_way.counted(batch.ends.number)
                 under_way.clear()

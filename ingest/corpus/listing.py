@@ -91,6 +91,10 @@ class Listing(Sequence[Found]):
         Raises:
             UsageError: nothing matches the root's glob.
         """
+        if not root.glob and self._filter.passes_all:
+            for seen in self._walk(root):
+                self._add_seen(seen)
+            return
         matched = False
         for seen in self._walk(root):
             matched = matched or root.wants(seen.path)
@@ -123,7 +127,7 @@ class Listing(Sequence[Found]):
     def _add_seen(self, seen: Seen) -> None:
         if seen.linked:
             self._linked[len(self)] = seen.identity
-        self._add(os.fsencode(self._within(seen.path)), seen.size, seen.modified_ns, seen.identity)
+        self._add(seen.path[len(self._base) :].lstrip(b"/"), seen.size, seen.modified_ns, seen.identity)
 
     def _add(self, name: bytes, size: int, stamp: int, identity: tuple[int, int] = (0, 0)) -> None:
         self._identities.extend(identity)
@@ -190,6 +194,7 @@ class _Filter:
     def __init__(self, include: Sequence[str], exclude: Sequence[str]) -> None:
         self._included = patterns.anywhere(include)
         self._excluded = patterns.anywhere(exclude)
+        self.passes_all = self._included is None and self._excluded is None
 
     def passes(self, path: str) -> bool:
         return (self._included is None or self._included(path)) and self.enters(path)

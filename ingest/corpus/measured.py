@@ -125,7 +125,7 @@ def measured_by_sample(sampled: Sampled, skipped: Sequence[Skipped], vocabulary:
         "confidence": sampled.confidence,
         "met": sampled.met,
     }
-    return _answer(given, names, tables, vocabulary, design=design, **about)
+    return _answer(given, names, tables, vocabulary, design=design, partial=sampled.partial, **about)
 
 
 def _answer(

@@ -8,11 +8,14 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ingest.corpus.described import outline_of
 from ingest.corpus.vocabulary import Vocabulary
 from ingest.errors import IngestError, UsageError, nearest
+
+if TYPE_CHECKING:
+    from ingest.corpus.converted import Converted
 
 Ranks = dict[bytes, int]
 
@@ -42,7 +45,7 @@ KNOWN_FILES = {
 }
 
 #: changes when the conversion does, so that what was converted before is not used again
-CONVERSION = "1"
+CONVERSION = "2"
 
 _LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?\n")
 
@@ -65,16 +68,26 @@ def from_rank_file(content: bytes, pattern: str, *, name: str, source: str, lice
         UsageError: nobody said which pattern belongs to it, or the pattern is unknown.
         IngestError: a line is broken, or a byte has no token.
     """
-    from ingest.corpus.converted import cached
-    from ingest.corpus.vocabulary_files import checked_size
+    from ingest.corpus.converted import converted
 
     digest = hashlib.sha256(content).hexdigest()
     chosen = chosen_pattern(pattern or KNOWN_FILES.get(digest, ""), source)
+    made = converted(f"{digest}-{chosen}-{CONVERSION}", lambda: convert(content, PATTERNS[chosen], source))
+    return Vocabulary(name, "rank file", made.size, digest, source, license, made.tokenizer_json, made.outline)
+
+
+def convert(content: bytes, pattern: str, source: str) -> Converted:
+    """What engines load, from a rank file.
+
+    Raises:
+        IngestError: a line is broken, or a byte has no token.
+    """
+    from ingest.corpus.converted import Converted
+    from ingest.corpus.vocabulary_files import checked_size
+
     ranks = read_ranks(content, source)
     size = checked_size(max(ranks.values()) + 1, source)
-    converted = cached(f"{digest}-{chosen}-{CONVERSION}", lambda: tokenizer_json(ranks, PATTERNS[chosen]))
-    outline = outline_of({"pre_tokenizer": byte_level(PATTERNS[chosen])})
-    return Vocabulary(name, "rank file", size, digest, source, license, converted, outline)
+    return Converted(size, outline_of({"pre_tokenizer": byte_level(pattern)}), tokenizer_json(ranks, pattern))
 
 
 def chosen_pattern(pattern: str, source: str) -> str:

@@ -20,7 +20,10 @@ from ingest.corpus.opening import Meter, Source, StandardInput, Unreadable, open
 from ingest.corpus.spooling import unfolded_to_disk
 from ingest.corpus.terms import Found, Note, Piece
 
-__all__ = ["Meter", "Reading", "Unreadable", "can_seek", "can_split", "parts_of", "read", "read_block", "read_span"]
+__all__ = [
+    "Meter", "Reading", "Unreadable", "can_seek", "can_split", "parts_of", "read", "read_block", "read_pieces", "read_span",
+    "whole_text",
+]  # fmt: skip
 
 #: enough of a file to tell its format
 HEAD_BYTES = 2**16
@@ -60,11 +63,32 @@ def read(
         Unreadable: the file cannot be counted; what was yielded of it must be dropped.
     """
     meter = meter or Meter()
-    if found.format == "text" and not found.compression and found.stored_bytes <= PIECE_BYTES:
-        text = whole_small(found, meter)
-        if text is not None and not why_no_text(text):
-            yield Piece(text, True)
-            return
+    text = whole_text(found, meter)
+    if text is None:
+        yield from read_pieces(found, reading, note, meter, parts)
+    else:
+        yield Piece(text, True)
+
+
+def whole_text(found: Found, meter: Meter, most: int = PIECE_BYTES) -> bytes | None:
+    """Return the one document of a plain-text file of at most so many bytes, at the least cost.
+
+    Nothing where the file is another one, or no text after all: reading it in pieces says what it is.
+    """
+    if found.stored_bytes > most or found.format != "text" or found.compression:
+        return None
+    text = whole_small(found, meter)
+    return None if text is None or why_no_text(text) else text
+
+
+def read_pieces(
+    found: Found, reading: Reading, note: Note, meter: Meter, parts: Sequence[int] | None = None
+) -> Iterator[Piece]:
+    """Yield the documents of a file as `read` does, whatever its size.
+
+    Raises:
+        Unreadable: the file cannot be counted; what was yielded of it must be dropped.
+    """
     source = open_found(found, meter)
     try:
         yield from _documents(source, found.format, found.compression, reading, note, parts)

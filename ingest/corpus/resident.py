@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 #: what the process may hold before an engine begins anew
-MOST_RESIDENT = 352 << 20
+MOST_RESIDENT = 416 << 20
 
 #: below this growth since it began, an engine is not what fills the memory
 LEAST_GROWTH = 128 << 20

@@ -36,6 +36,7 @@ class Sampled:
         confidence, tolerance: as asked for.
         met: whether the intervals of tokens and of bytes per token are as narrow as asked for.
         design: for each kind of file how it was read.
+        partial: how much of the corpus this is, where it was interrupted.
     """
 
     figures: Mapping[str, Estimated]
@@ -49,6 +50,7 @@ class Sampled:
     tolerance: float
     met: bool
     design: Sequence[Mapping[str, Any]]
+    partial: str = ""
 
 
 def sample_corpus(
@@ -75,13 +77,20 @@ def sample_corpus(
 
     Raises:
         IngestError: there is nothing to read.
+        KeyboardInterrupt: interrupted before anything was known.
     """
     if not len(listing):
         raise IngestError("nothing to sample: found no file, expected at least one that holds text")
     chosen = random.SystemRandom().randrange(SEEDS) if seed is None else seed
     reader = Reader(listing, reading, engine, cuts, progress or (lambda _: None))
     survey = Survey(reader, str(chosen), tolerance, confidence)
-    survey.run(survey.grouping.groups.values())
+    partial = ""
+    try:
+        survey.run(survey.grouping.groups.values())
+    except KeyboardInterrupt:
+        partial = survey.interrupted()
+        if not partial:
+            raise
     return Sampled(
         figures=figures_of(survey.everything(), survey.groups),
         folders=rows_of(survey, "folders"),
@@ -94,6 +103,7 @@ def sample_corpus(
         tolerance=tolerance,
         met=survey.met,
         design=survey.design(),
+        partial=partial,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
+from operator import add
 from typing import NamedTuple
 
 from ingest.corpus.terms import Found, Skipped, Tally
@@ -82,8 +83,7 @@ class Sums:
         if row is None:
             name = name if len(self.rows) < self.most else OTHER
             row = self.rows.setdefault(name, [0] * len(Tally._fields))
-        for place, value in enumerate(tally):
-            row[place] += value
+        row[:] = map(add, row, tally)
 
     def tallies(self) -> dict[str, Tally]:
         """What has been summed."""

@@ -61,7 +61,10 @@ class Survey:
         more often than one that looks less sure, and where large values spread most that is a bias.
         """
         for group in groups:
-            self.grow(group, first_look(group))
+            if group.frame.bytes:
+                self.grow(group, first_look(group))
+            else:
+                self.read_whole(group)  # files without a byte: there is nothing to draw
         for group, draws in self.planned(self.everything()):
             if group.bytes_for(len(group.drawn)) <= FIRST_BYTES:
                 group.forget()
@@ -92,10 +95,21 @@ class Survey:
         for member in group.files:
             reader.skipped.pop(member, None)
         shards = shards_of(reader.listing, group.files)
-        for counted in reader.count(shards, self.grouping.root):
+        for counted in list(reader.count(shards, self.grouping.root)):  # an interruption leaves nothing of a group
             self.counted.merge(counted)
         self.drawn = [other for other in self.drawn if other is not group]
         self.whole.append(group)
+
+    def interrupted(self) -> str:
+        """Keep what is known; return how much of the corpus that is, or nothing where nothing is known."""
+        self.drawn = [group for group in self.drawn if group.remember()]
+        if not self.groups:
+            return ""
+        files, kinds = sum(len(group.files) for group in self.groups), len(self.groups)
+        draws = sum(len(group.drawn) for group in self.drawn)
+        self.met = self.width(self.everything()) <= self.tolerance
+        of_all = f"{files:,} of {len(self.reader.listing):,} files, in {kinds} of {len(self.grouping.groups)} groups"
+        return f"interrupted after {draws:,} draws: everything here is of {of_all}"
 
     def everything(self) -> Whole:
         """The whole corpus as the draws so far show it."""

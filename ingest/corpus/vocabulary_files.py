@@ -15,6 +15,11 @@ from ingest.errors import IngestError
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+    from ingest.corpus.converted import Converted
+
+#: changes when the conversion does, so that what was converted before is not used again
+CONVERSION = "1"
+
 #: the largest vocabulary file that is read; the largest published ones stay below 40 MB
 LARGEST_FILE = 128 << 20
 
@@ -67,16 +72,30 @@ def from_tokenizer_json(content: bytes, *, name: str, source: str, license: str 
     Raises:
         IngestError: it is no JSON, or `tokenizers` cannot load it.
     """
+    from ingest.corpus.converted import converted
+
+    digest = hashlib.sha256(content).hexdigest()
+    made = converted(f"{digest}-{CONVERSION}", lambda: convert(content, source))
+    return Vocabulary(name, "tokenizer.json", made.size, digest, source, license, made.tokenizer_json, made.outline)
+
+
+def convert(content: bytes, source: str) -> Converted:
+    """What engines load, from the text of a `tokenizer.json`.
+
+    Raises:
+        IngestError: it is no JSON, or `tokenizers` cannot load it.
+    """
+    from ingest.corpus.converted import Converted
+
     try:
         described = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise IngestError(f"--tokenizer: '{source}' is no JSON: {error}") from None
     if not isinstance(described, dict) or not isinstance(described.get("model"), dict):
         raise IngestError(f"--tokenizer: '{source}' is no tokenizer.json: expected an object with 'model'")
-    outline = outline_of(described)
     plain = json.dumps(without_extras(described), ensure_ascii=False).encode("utf-8", "surrogatepass")
     size = checked_size(largest_id(load_reference(plain, source)) + 1, source)
-    return Vocabulary(name, "tokenizer.json", size, hashlib.sha256(content).hexdigest(), source, license, plain, outline)
+    return Converted(size, outline_of(described), plain)
 
 
 def without_extras(described: dict[str, Any]) -> dict[str, Any]:

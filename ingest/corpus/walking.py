@@ -38,9 +38,9 @@ class Seen(NamedTuple):
 
 
 class _Level(NamedTuple):
-    """A folder that is being walked, with the names in it that are still to come, the next one last."""
+    """A folder that is being walked, by what comes before its names; the names still to come, the next one last."""
 
-    path: bytes
+    prefix: bytes
     names: list[bytes]
     links: frozenset[bytes]
     identity: _Identity
@@ -57,12 +57,13 @@ def walk(root: bytes, complain: Complain, enter: Enter = lambda _: True) -> Iter
             levels.pop()
             continue
         name = folder.names.pop()
-        path = os.path.join(folder.path, name.rstrip(b"/"))
         linked = folder.linked or name in folder.links
         if not name.endswith(b"/"):
-            if seen := see(path, linked, complain):
+            if seen := see(folder.prefix + name, linked, complain):
                 yield seen
-        elif enter(path) and (level := _open_level(path, linked, complain)):
+            continue
+        path = folder.prefix + name.rstrip(b"/")
+        if enter(path) and (level := _open_level(path, linked, complain)):
             if any(level.identity == above.identity for above in levels):
                 complain(path, LOOP)
             elif name not in folder.links or level.identity not in entered_by_link:
@@ -106,7 +107,7 @@ def _open_level(path: bytes, linked: bool, complain: Complain) -> _Level | None:
         return None
     names = without_bookkeeping(path, names)
     names.sort(reverse=True)
-    return _Level(path, names, frozenset(links), (status.st_dev, status.st_ino), linked)
+    return _Level(os.path.join(path, b""), names, frozenset(links), (status.st_dev, status.st_ino), linked)
 
 
 def _is_folder(entry: os.DirEntry[bytes]) -> bool:

@@ -124,6 +124,16 @@ def checkpoint_files(file_counts: Num) -> Num:
     return total(file_counts)
 
 
+@formula(unit="file", source="definition")
+def files_of_ranks(files_per_rank: Num, gpus: Num, files_beside: Num) -> Num:
+    """Files of one checkpoint of which every rank writes its share, and the indexes beside them.
+
+    >>> files_of_ranks(2, 1024, 3)
+    2051
+    """
+    return files_per_rank * gpus + files_beside
+
+
 @formula(unit="file", source="huggingface-hub", where="serialization, split_torch_state_dict_into_shards")
 def safetensors_shards(checkpoint_weights_bytes: Num, shard_bytes_max: Num) -> Num:
     """Shards of a release: each is filled up to the largest size.

@@ -91,6 +91,8 @@ leaf("ranks_writing_weights", "GPU", "Ranks that share in writing the weights.",
 leaf("ranks_writing_optimizer", "GPU", "Ranks that share in writing the optimizer states.", whole=True)
 leaf("largest_stage_factor", "1", "Largest pipeline stage over the mean one.", low=1, above=False, default=1)
 leaf("shard_bytes_max", "B/file", "Largest shard of a release.", default=5_000_000_000, source="huggingface-hub")
+leaf("files_per_rank", "file/GPU", "Files that each rank writes of one checkpoint.", whole=True)
+leaf("files_beside", "file", "Indexes and the like beside them.", above=False, whole=True)
 leaf("file_counts", "file", "Files of each kind in one checkpoint.", above=False)
 
 # Failures, intervals and rates

@@ -39,7 +39,8 @@ leaf("data_copies", "1", "Copies of a data set on this storage.", whole=True, de
 leaf("retention_seconds", "s", "How long a superseded version is kept.", above=False, default=0)
 leaf("refresh_seconds", "s", "How often a new version supersedes the old one.")
 leaf("versions_held", "1", "Versions of a data set that are on storage.", default=1)
-leaf("present", "1", "1 in the years in which a data set is on storage, else 0.", above=False, high=1, default=1)
+leaf("present", "1", "1 in the years in which a data set is on storage, else 0.",
+     above=False, whole=True, high=1, default=1)  # fmt: skip
 
 leaf("dataset_bytes_held_before", "B", "A data set on storage in the year before.", above=False)
 leaf("seconds_per_year", "s", "A year of 365.25 days.", default=31_557_600)

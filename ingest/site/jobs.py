@@ -12,11 +12,11 @@ from ingest.catalog.store import Catalog
 from ingest.checkpointing import checkpoint
 from ingest.errors import IngestError, MissingQuantity
 from ingest.estimate import Grounds, estimate, grounds_of
-from ingest.formula import unit_of
+from ingest.formula import Step, unit_of
 from ingest.ladder import Given, from_catalog
 from ingest.question import Question
 from ingest.site.reading import Keys, Site
-from ingest.site.sheet import Row, link
+from ingest.site.sheet import Row, link, replaced
 from ingest.site.wording import in_site_words
 from ingest.units import parse
 
@@ -79,12 +79,14 @@ class Desk:
         site: the site.
         catalog: where entries come from.
         data: the row of each data set.
+        questions: what was asked of `bw` for each job, by its name.
     """
 
     site: Site
     catalog: Catalog
     data: Mapping[str, Row]
     warnings: dict[str, None] = field(default_factory=dict)
+    questions: dict[str, Question] = field(default_factory=dict)
     _reading: dict[object, tuple[Grounds, Known]] = field(default_factory=dict)
     _told: set[object] = field(default_factory=set)
     _saving: dict[object, Answer] = field(default_factory=dict)
@@ -111,6 +113,7 @@ class Desk:
         words = {"cluster": job["cluster"], "model": job.get("model", ""), "data": job.get("data", "")}
         if any(key in job for key in RATES):
             answer, reading = self._ask(keys, lambda: self._read(job))
+            self.questions[name] = answer.question
             given = {**reading.given, **given}
             kept.append(reading)
             words |= {"basis": answer.rungs[0].basis, "gpu": answer.gpu.id if answer.gpu else ""}
@@ -120,7 +123,12 @@ class Desk:
         if "checkpoint" in job:
             saved = self._ask((*keys, "checkpoint"), lambda: self._save(job, int(known.value("gpus"))))
             kept.append(saved.known)
-            known.steps |= {quantity: saved.known.step(quantity) for quantity in SAVED if _computable(saved.known, quantity)}
+            done: dict[int, Step] = {}
+            known.steps |= {
+                quantity: replaced(saved.known.step(quantity), "gpus", known.step("gpus"), done)
+                for quantity in SAVED
+                if _computable(saved.known, quantity)
+            }
             known.choose("writing_nodes", "nodes_at_once")
             words |= {"mode": job["checkpoint"].get("mode", "sync")}
         self._place(job, known)
@@ -139,11 +147,13 @@ class Desk:
         """What the reads of a job rest on: the answer of `bw` without its tables."""
         settings = {key: parse(value, unit_of(key), f"set {key}") for key, value in job.get("set", {}).items()}
         numbers = {key: job[key] for key in NUMBERS if key in job}
+        taken: dict[str, Given] = {}
         if "data" in job:
             described = self.data[job["data"]].known.given
             for theirs, ours in (("data_samples", "dataset_samples"), ("samples_in_file", "samples_per_file")):
-                if theirs in described:
-                    settings.setdefault(ours, described[theirs].value)
+                if theirs in described and ours not in settings:
+                    settings[ours] = described[theirs].value
+                    taken[ours] = described[theirs]
             if "data_sample_bytes" in described and described["data_sample_bytes"].origin == "user":
                 numbers.setdefault("sample_bytes", described["data_sample_bytes"])
         words: dict[str, Any] = {key: job[key] for key in WORDS if key in job}
@@ -154,8 +164,8 @@ class Desk:
             question = Question(node=node, settings=settings, **words, **plain)
             self._warn((node, *sorted(words.items())), question)
             found = grounds_of(question, self.catalog)
-            ranged = {Question.QUANTITIES[name]: item for name, item in numbers.items() if item.low is not None}
-            self._reading[key] = found, Known({**found.known, **ranged})
+            said = {Question.QUANTITIES[name]: item for name, item in numbers.items() if name in job or item.low is not None}
+            self._reading[key] = found, Known({**found.known, **said, **taken})
         return self._reading[key]
 
     def _warn(self, kind: object, question: Question) -> None:

@@ -27,6 +27,7 @@ from ingest.site.reading import Site, read_site
 from ingest.site.requirements import Found, Writer
 from ingest.site.scenarios import scenarios_of
 from ingest.site.sheet import Row, columns_of, is_column, link, origins, steps_below
+from ingest.site.tables import TABLES
 from ingest.site.wording import in_site_words
 from ingest.units import parse
 
@@ -134,9 +135,13 @@ def plan_once(
         row.step("read_request_bytes")
     for name in ("test_seconds", "write_request_bytes", "fill_limit", *SITE_CLIENTS):
         known.step(name)
+    for whose, quantities in TABLES.values():
+        for row in tables[whose]:
+            row.values(quantities)  # derived now, so that what they rest on is known by where it was given
     everything = [known, *(part for rows in tables.values() for row in rows for part in (row.known, *row.kept))]
     later = grown[1] if grown else []
-    given = origins([*everything, *(row.known for row in later)])
+    everything += [row.known for row in later]
+    given = origins(everything)
     owned = {**owners({"later": later}), **owners(tables)}
     teller = Teller(given, owned, catalog)
     tree = Tree(steps, given)
@@ -160,6 +165,8 @@ def plan_once(
         tree=tree,
         expectations=expectations(site, lines),
         conditions=tested,
+        questions=desk.questions,
+        kept=tuple(everything),
     )
 
 
@@ -190,6 +197,8 @@ def _storage(site: Site, catalog: Catalog) -> Known:
             known.choose("redundancy_units", "further_copies")
     if "storage_units" in known.given:
         known.choose("servers_left", "working_units")
+    for name in known.given:
+        known.step(name)  # one step for all years: one cell, one draw
     return known
 
 

@@ -15,6 +15,7 @@ from ingest.errors import UsageError, nearest
 from ingest.estimate import Quantity
 from ingest.formula import LEAVES, Step, unit_of
 from ingest.ladder import Given
+from ingest.question import Question
 from ingest.requirement import Requirement
 from ingest.site.derivation import Teller, owners
 from ingest.site.expecting import Expectation
@@ -48,6 +49,8 @@ class Plan:
         tree: all steps in order, to run them again with other values.
         conditions: the quantities that the conditions of each requirement name, by id.
         expectations: the assertions of the file, held against the requirements.
+        questions: what was asked of `bw` for each job, by its name.
+        kept: holds every step alive: `given` knows them by identity, which a step that is gone would pass on to a new one.
     """
 
     site: Site
@@ -64,6 +67,8 @@ class Plan:
     tree: Tree
     expectations: tuple[Expectation, ...]
     conditions: Mapping[str, tuple[Step, ...]]
+    questions: Mapping[str, Question]
+    kept: tuple[Known, ...] = ()
 
     command = "plan"
 

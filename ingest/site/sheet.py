@@ -75,6 +75,18 @@ def link(name: str, step: Step) -> Step:
     return Step(name, step.value, Formula(name, lambda same: same, (step.name,), unit_of(name), "definition", ""), (step,))
 
 
+def replaced(step: Step, name: str, by: Step, done: dict[int, Step]) -> Step:
+    """The same derivation with another step for one given quantity: what stood beside it now follows from it."""
+    if id(step) not in done:
+        if step.formula is None:
+            done[id(step)] = by if step.name == name else step
+        else:
+            inputs = tuple(replaced(part, name, by, done) for part in step.inputs)
+            changed = any(new is not old for new, old in zip(inputs, step.inputs, strict=True))
+            done[id(step)] = step._replace(inputs=inputs) if changed else step
+    return done[id(step)]
+
+
 def columns_of(table: str, rows: Sequence[Row]) -> dict[str, Step]:
     """Every column that a formula may ask of a table, by name."""
     ending = f"_of_{table}"

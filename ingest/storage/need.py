@@ -33,6 +33,8 @@ FROM_LINES = {
     ("create", "file/s"): "creates_per_second_needed",
     ("hold", "file"): "files_needed",
 }
+#: what a line says only under a protection scheme and a fill limit of its own; each system has its own
+DEPENDENT = ("site_raw_bytes",)
 #: option of `fit`, and the quantity that it gives
 OPTIONS = {
     "read_bandwidth": "read_bandwidth_needed",
@@ -178,7 +180,7 @@ def from_requirements(lines: Iterable[Requirement], title: str = "requirement li
     left_out: list[str] = []
     for line in lines:
         name = FROM_LINES.get((line.conditions.operation, line.unit))
-        if name is None:
+        if name is None or line.metric in DEPENDENT:
             left_out.append(line.id)
         elif name not in largest or line.value > largest[name].value:
             largest[name] = line

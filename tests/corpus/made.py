@@ -4,6 +4,8 @@ import sysconfig
 from itertools import islice
 from pathlib import Path
 
+from ingest.corpus.vocabulary import save, vocabulary_of
+
 STANDARD_LIBRARY = Path(sysconfig.get_paths()["stdlib"])
 
 
@@ -34,3 +36,11 @@ def small_files(folder, number, lines=3):
                 f"file {index} says {index * 7919 % 1000}\n" * (1 + index % lines), encoding="utf-8"
             )
     return folder
+
+
+def small_vocabulary(folder):
+    """A vocabulary that loads in milliseconds, for tests in which it does not matter which one counts."""
+    texts = [path.read_bytes() for path in sorted(python_sources(folder / "sources", most=30).rglob("*.py"))]
+    path = folder / "small.json"
+    save(vocabulary_of("train:1000", lambda: iter(texts)), path)
+    return str(path)

@@ -34,11 +34,12 @@ def figures(answer):
     return {name: item.value for name, item in answer.results.items()}, answer.tables
 
 
-def test_a_cluster_counts_the_same(cluster, corpus):
-    assert figures(measure(corpus, scheduler=cluster.scheduler_address)) == figures(measure(corpus))
+def test_a_cluster_counts_the_same(cluster, corpus, small):
+    spread = measure(corpus, tokenizer=small, scheduler=cluster.scheduler_address)
+    assert figures(spread) == figures(measure(corpus, tokenizer=small))
 
 
-def test_a_worker_that_is_killed_loses_nothing(cluster, corpus, tmp_path):
+def test_a_worker_that_is_killed_loses_nothing(cluster, corpus, small, tmp_path):
     ledger = tmp_path / "ledger"
     victim = next(iter(cluster.workers.values())).pid
     killed = threading.Event()
@@ -51,12 +52,12 @@ def test_a_worker_that_is_killed_loses_nothing(cluster, corpus, tmp_path):
 
     killer = threading.Thread(target=kill_midway)
     killer.start()
-    spread = measure(corpus, scheduler=cluster.scheduler_address, resume=ledger)
+    spread = measure(corpus, tokenizer=small, scheduler=cluster.scheduler_address, resume=ledger)
     killer.join()
     assert killed.is_set()
-    assert figures(spread) == figures(measure(corpus))
+    assert figures(spread) == figures(measure(corpus, tokenizer=small))
 
 
-def test_nobody_at_the_address_is_one_line(corpus):
+def test_nobody_at_the_address_is_one_line(corpus, small):
     with pytest.raises(IngestError, match=r"--scheduler: nobody answers at 'tcp://127\.0\.0\.1:9'"):
-        measure(corpus, scheduler="tcp://127.0.0.1:9")
+        measure(corpus, tokenizer=small, scheduler="tcp://127.0.0.1:9")

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import threading
 
 import pytest
 from corpus.made import python_sources, small_files
@@ -86,22 +87,22 @@ def test_the_breakdown_adds_up_and_is_right(corpus, texts):
 
 @pytest.mark.parametrize("batch", [1, 1000, 100_000])
 @pytest.mark.parametrize("files", [1, 7, 10_000])
-def test_batches_and_shards_change_nothing(corpus, monkeypatch, batch, files):
-    expected = measure(corpus)
+def test_batches_and_shards_change_nothing(corpus, small, monkeypatch, batch, files):
+    expected = measure(corpus, tokenizer=small)
     monkeypatch.setattr(exact, "BATCH_BYTES", batch)
     monkeypatch.setattr(shards, "SHARD_FILES", files)
-    answer = measure(corpus)
+    answer = measure(corpus, tokenizer=small)
     assert totals(answer) == totals(expected)
     assert answer.tables == expected.tables
 
 
-def test_a_file_that_fails_midway_gives_nothing(tmp_path, monkeypatch):
+def test_a_file_that_fails_midway_gives_nothing(tmp_path, small, monkeypatch):
     (tmp_path / "a.txt").write_text("good " * 1000, encoding="utf-8")
     (tmp_path / "b.txt").write_bytes(b"good " * 5000 + b"\xff\xfe bad")
     (tmp_path / "c.txt").write_text("fine " * 1000, encoding="utf-8")
     monkeypatch.setattr(exact, "BATCH_BYTES", 100)
-    answer = measure(tmp_path)
-    alone = [measure(tmp_path / name).results["tokens"].value for name in ("a.txt", "c.txt")]
+    answer = measure(tmp_path, tokenizer=small)
+    alone = [measure(tmp_path / name, tokenizer=small).results["tokens"].value for name in ("a.txt", "c.txt")]
     assert answer.results["tokens"].value == sum(alone)
     assert answer.results["files"].value == 2
     assert answer.results["files_skipped"].value == 1
@@ -119,22 +120,22 @@ def test_a_document_that_cannot_be_cut_is_dropped_and_named(tmp_path):
     assert len(with_long.tables["parts_skipped"]) == 1
 
 
-def test_nothing_to_count_is_refused(tmp_path):
+def test_nothing_to_count_is_refused(tmp_path, small):
     with pytest.raises(IngestError, match="found no file"):
-        measure(tmp_path)
+        measure(tmp_path, tokenizer=small)
     (tmp_path / "a.bin").write_bytes(bytes(1000))
     with pytest.raises(IngestError, match=r"nothing could be counted: 1 skipped, the first is a\.bin"):
-        measure(tmp_path)
+        measure(tmp_path, tokenizer=small)
 
 
-def test_an_empty_corpus_has_no_ratio(tmp_path):
+def test_an_empty_corpus_has_no_ratio(tmp_path, small):
     (tmp_path / "a.txt").write_text("", encoding="utf-8")
-    answer = measure(tmp_path)
+    answer = measure(tmp_path, tokenizer=small)
     assert answer.results["tokens"].value == 0
     assert "bytes_per_token" not in answer.results
 
 
-def test_an_interrupted_count_tells_what_it_knows(tmp_path):
+def test_an_interrupted_count_tells_what_it_knows(tmp_path, small):
     corpus = small_files(tmp_path / "corpus", 10_000)
 
     class Stopping(Progress):
@@ -144,12 +145,13 @@ def test_an_interrupted_count_tells_what_it_knows(tmp_path):
                 raise KeyboardInterrupt
 
     with pytest.raises(Interrupted) as stopped:
-        measure(corpus, resume=tmp_path / "ledger", progress=Stopping(None))
+        measure(corpus, tokenizer=small, resume=tmp_path / "ledger", progress=Stopping(None))
     known = stopped.value.known
     assert "interrupted after" in known.partial
     assert 0 < known.results["files"].value < 10_000
-    assert known.results["bytes_per_token"].value == pytest.approx(measure(corpus).results["bytes_per_token"].value, rel=0.1)
-    assert totals(measure(corpus, resume=tmp_path / "ledger")) == totals(measure(corpus))
+    whole = measure(corpus, tokenizer=small)
+    assert known.results["bytes_per_token"].value == pytest.approx(whole.results["bytes_per_token"].value, rel=0.1)
+    assert totals(measure(corpus, tokenizer=small, resume=tmp_path / "ledger")) == totals(whole)
 
 
 @pytest.mark.parametrize("threads", ["0", "-1", "1.5", "many"])
@@ -224,3 +226,18 @@ def test_a_batch_holds_the_texts_of_one_shard(corpus, monkeypatch):
     assert all(sum(map(len, batch.texts)) == sum(portion.size for portion in batch.portions) for batch in found)
     assert sum(batch.ends is not None for batch in found) == 1
     assert len(found) > 3
+
+
+def test_reading_ahead_closes_what_it_reads_in_its_own_thread():
+    closed = threading.Event()
+
+    def endless():
+        try:
+            yield from itertools.count()
+        finally:
+            closed.set()
+
+    ahead = read_ahead(endless(), 1)
+    assert next(ahead) == 0
+    ahead.close()
+    assert closed.wait(5)

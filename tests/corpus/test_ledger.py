@@ -57,19 +57,19 @@ def read_again(ledger):
     return again
 
 
-def counting(corpus, ledger):
+def counting(corpus, ledger, small):
     """A process that counts."""
-    words = [sys.executable, str(ROOT / "cli.py"), "measure", str(corpus), "--resume", str(ledger), "--format", "json"]
-    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT)
+    words = [sys.executable, str(ROOT / "cli.py"), "measure", str(corpus), "--resume", str(ledger), "--tokenizer", small]
+    return subprocess.Popen([*words, "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT)
 
 
-def test_killed_at_twenty_moments_the_totals_are_the_same(corpus, tmp_path):
+def test_killed_at_twenty_moments_the_totals_are_the_same(corpus, small, tmp_path):
     chance = random.Random(4)
     killed = progressed = 0
     for attempt in range(KILLS):
         ledger = tmp_path / f"ledger{attempt % 4}"
         before = len(entries(ledger)) if ledger.exists() else 0
-        process = counting(corpus, ledger)
+        process = counting(corpus, ledger, small)
         while process.poll() is None and not (ledger.exists() and len(entries(ledger)) > before + 1):
             time.sleep(0.002)
         time.sleep(chance.uniform(0, 0.15))
@@ -81,17 +81,17 @@ def test_killed_at_twenty_moments_the_totals_are_the_same(corpus, tmp_path):
         assert read_again(ledger) == []
     assert killed >= KILLS / 2
     assert progressed >= KILLS / 2
-    expected = figures(measure(corpus))
+    expected = figures(measure(corpus, tokenizer=small))
     for ledger in sorted(tmp_path.glob("ledger*")):
-        assert figures(measure(corpus, resume=ledger)) == expected
+        assert figures(measure(corpus, tokenizer=small, resume=ledger)) == expected
         assert read_again(ledger) == []
         assert sorted(entry["shard"] for entry in entries(ledger) if "shard" in entry) == list(range(12))
 
 
-def test_a_finished_ledger_reads_nothing(corpus, tmp_path):
-    first = measure(corpus, resume=tmp_path / "ledger")
+def test_a_finished_ledger_reads_nothing(corpus, small, tmp_path):
+    first = measure(corpus, tokenizer=small, resume=tmp_path / "ledger")
     started = sum("started" in entry for entry in entries(tmp_path / "ledger"))
-    assert figures(measure(corpus, resume=tmp_path / "ledger")) == figures(first)
+    assert figures(measure(corpus, tokenizer=small, resume=tmp_path / "ledger")) == figures(first)
     assert sum("started" in entry for entry in entries(tmp_path / "ledger")) == started == 12
 
 
@@ -173,10 +173,10 @@ def test_two_runs_do_not_share_a_ledger(tmp_path):
     Ledger(tmp_path / "ledger", IDENTITY).close()
 
 
-def test_a_changed_file_makes_another_corpus(tmp_path):
+def test_a_changed_file_makes_another_corpus(small, tmp_path):
     corpus = small_files(tmp_path / "corpus", 10)
-    measure(corpus, resume=tmp_path / "ledger")
+    measure(corpus, tokenizer=small, resume=tmp_path / "ledger")
     changed = next(corpus.rglob("*.txt"))
     os.utime(changed, ns=(1, 1))
     with pytest.raises(IngestError, match="another corpus, or its files have changed"):
-        measure(corpus, resume=tmp_path / "ledger")
+        measure(corpus, tokenizer=small, resume=tmp_path / "ledger")

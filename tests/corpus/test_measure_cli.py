@@ -99,20 +99,20 @@ def test_standard_input_is_measured():
     assert json.loads(out)["results"]["corpus_bytes"]["value"] == len(text)
 
 
-def test_strict_exits_with_one_and_still_shows_the_page(tmp_path):
+def test_strict_exits_with_one_and_still_shows_the_page(tmp_path, small):
     (tmp_path / "a.txt").write_text("fine\n" * 100, encoding="utf-8")
     (tmp_path / "b.bin").write_bytes(bytes(1000))
-    code, out, err = ran("measure", tmp_path, "--strict", "--format", "json")
+    code, out, err = ran("measure", tmp_path, "--tokenizer", small, "--strict", "--format", "json")
     assert code == 1
     assert json.loads(out)["results"]["files_skipped"]["value"] == 1
     assert "--strict: 1 left out, expected none; the first is b.bin" in err.splitlines()[-1]
-    assert ran("measure", tmp_path)[0] == 0
-    assert ran("measure", tmp_path / "a.txt", "--strict")[0] == 0
+    assert ran("measure", tmp_path, "--tokenizer", small)[0] == 0
+    assert ran("measure", tmp_path / "a.txt", "--tokenizer", small, "--strict")[0] == 0
 
 
-def test_ctrl_c_prints_what_is_known_and_keeps_the_ledger(tmp_path):
+def test_ctrl_c_prints_what_is_known_and_keeps_the_ledger(tmp_path, small):
     corpus, ledger = small_files(tmp_path / "corpus", 30_000), tmp_path / "ledger"
-    started = process("measure", corpus, "--resume", ledger, "--format", "json")
+    started = process("measure", corpus, "--tokenizer", small, "--resume", ledger, "--format", "json")
     while not (ledger.exists() and b'{"shard"' in ledger.read_bytes()):
         time.sleep(0.002)
         assert started.poll() is None
@@ -123,7 +123,7 @@ def test_ctrl_c_prints_what_is_known_and_keeps_the_ledger(tmp_path):
     assert "interrupted" in data["partial"]
     assert 0 < data["results"]["files"]["value"] < 30_000
     assert err.splitlines()[-1] == "ingest: interrupted"
-    code, out, _ = ran("measure", corpus, "--resume", ledger, "--format", "json")
+    code, out, _ = ran("measure", corpus, "--tokenizer", small, "--resume", ledger, "--format", "json")
     assert code == 0
     assert json.loads(out)["results"]["files"]["value"] == 30_000
 
@@ -268,9 +268,9 @@ def test_elsewhere_a_line_comes_every_ten_seconds():
     assert all(line.startswith("ingest: ") for line in written.splitlines())
 
 
-def test_quiet_says_nothing(corpus):
+def test_quiet_says_nothing(corpus, small):
     assert drive(Tape(False), 5, 10) == ""
-    assert ran("measure", corpus, "--quiet")[2] == ""
+    assert ran("measure", corpus, "--tokenizer", small, "--quiet")[2] == ""
 
 
 @given(st.integers(0, 10**15), st.integers(0, 10**15))

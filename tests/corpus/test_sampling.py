@@ -45,6 +45,19 @@ def sampled(*paths, engine=None, **options):
     return sample_corpus(list_inputs([str(path) for path in paths]), Reading(), engine or Letters(), None, **options)
 
 
+class Interrupting(Letters):
+    """An engine during whose count, from the given one on, somebody presses Ctrl-C."""
+
+    def __init__(self, at):
+        self.left = at
+
+    def count(self, texts):
+        self.left -= 1
+        if self.left < 0:
+            raise KeyboardInterrupt
+        return super().count(texts)
+
+
 @pytest.fixture(scope="module")
 def library():
     """Python's own sources."""
@@ -219,6 +232,16 @@ def test_a_small_corpus_is_read_whole_and_exact(tmp_path, library):
     assert [row["unit"] for row in found.design] == ["whole"]
 
 
+@pytest.mark.parametrize("name", ["empty.json", "empty.jsonl", "empty.md"])
+def test_files_without_a_byte_are_nothing_to_draw_from(tmp_path, library, name):
+    plain(tmp_path, library[:50])
+    alone = sampled(tmp_path)
+    (tmp_path / name).touch()
+    found = sampled(tmp_path)
+    assert found.figures["tokens"] == alone.figures["tokens"]
+    assert found.figures["files"].value == alone.figures["files"].value + 1
+
+
 def shards(library, size):
     held = []
     for text in library:
@@ -336,3 +359,17 @@ def test_bytes_read_do_not_grow_with_the_corpus(tmp_path, library):
     assert found.figures["stored_bytes"].value > 100e9
     assert reads[1] < 1.3 * reads[0]
     assert reads[1] < 200e6
+
+
+@pytest.mark.usefixtures("small_first_look")
+def test_an_interrupted_sample_tells_what_it_knows(tmp_path, library):
+    (tmp_path / "a.txt").write_bytes(b"".join(library) * 4)
+    whole = sampled(tmp_path, tolerance=0.05)
+    assert (whole.partial, whole.met) == ("", True)
+    after_first_look = sampled(tmp_path, engine=Interrupting(at=1), tolerance=0.05)
+    assert after_first_look.partial == "interrupted after 60 draws: everything here is of 1 of 1 files, in 1 of 1 groups"
+    known, value = after_first_look.figures["tokens"], whole.figures["tokens"].value
+    assert known.low < value < known.high
+    assert not after_first_look.met
+    with pytest.raises(KeyboardInterrupt):
+        sampled(tmp_path, engine=Interrupting(at=0), tolerance=0.05)

@@ -123,6 +123,15 @@ def test_every_kind_of_line_has_its_place():
     assert given["read_bandwidth_needed"].note.startswith("D: ")
 
 
+def test_a_site_asks_for_its_usable_bytes_and_not_for_its_raw_bytes():
+    site = Path(__file__).parents[2] / "examples" / "hpc-128-nodes.yaml"
+    lines = {found.id: found for found in requirements_of(site)}
+    assert lines["R-CAP-02"].value > 1.5 * lines["R-CAP-01"].value
+    need = from_requirements(lines.values())
+    assert need.given["required_usable_bytes"].value == lines["R-CAP-01"].value
+    assert "R-CAP-02" in need.notes[0]
+
+
 def test_a_plan_beside_a_model_is_refused():
     with pytest.raises(UsageError, match="--model: the plan says what is read already"):
         ingest.fit(PLANS / "whole.json", model="cosmoflow", gpu="h100", storage="lustre")

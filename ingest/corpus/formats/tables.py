@@ -14,10 +14,12 @@ from ingest.corpus.terms import Note, Piece
 
 #: Rows decoded at once, at most: rows differ in size, and those of a batch are all held.
 BATCH_ROWS = 512
-#: A column chunk up to this size is held as a dictionary, in which a text that recurs takes its room once.
-DICTIONARY_BYTES = 64 * 2**20
-#: Rows decoded at once where a dictionary is too large for that, so that no small file unfolds into a huge batch.
-WARY_BATCH_ROWS = 16
+#: A column chunk up to this size is held as a dictionary, in which a text that recurs takes its room once; Arrow needs several
+#: times as much to read it so.
+DICTIONARY_BYTES = 16 * 2**20
+#: Rows decoded at once where a dictionary is too large for that, fewest and most, and what they may unfold to in a small file.
+WARY_BATCH_ROWS = (4, 16)
+UNFOLDED_BYTES = 256 * 2**20
 _ARROW_FILE = b"ARROW1"
 
 
@@ -71,7 +73,10 @@ def read_parquet(source: Source, text_field: str, note: Note, parts: Sequence[in
         for number in range(file.metadata.num_row_groups):
             group = file.metadata.row_group(number)
             if parts is None or number in parts:
-                yield from documents(_group_texts(source, file, number, steps, row, left_out))
+                try:
+                    yield from documents(_group_texts(source, file, number, steps, row, left_out))
+                finally:
+                    _give_back()
             row += group.num_rows
     left_out.tell(note)
 
@@ -83,11 +88,24 @@ def _group_texts(source: Source, file: Any, number: int, steps: list[str], row: 
     as_dictionary = chunk.has_dictionary_page and chunk.total_uncompressed_size <= DICTIONARY_BYTES
     if as_dictionary:
         file = _parquet(source, metadata=file.metadata, read_dictionary=[column])
-    most = BATCH_ROWS if as_dictionary or not chunk.has_dictionary_page else WARY_BATCH_ROWS
+    most = BATCH_ROWS if as_dictionary or not chunk.has_dictionary_page else _wary_rows(chunk.total_uncompressed_size)
     rows = PIECE_BYTES * group.num_rows // max(chunk.total_uncompressed_size, 1)
     for batch in file.iter_batches(max(1, min(rows, most)), row_groups=[number], columns=[column], use_threads=False):
         yield from row_texts(leaf(batch, steps), row, left_out)
         row += batch.num_rows
+
+
+def _wary_rows(chunk_bytes: int) -> int:
+    """Rows of a batch that stays bounded although each may be as long as the dictionary, which is a part of the chunk."""
+    fewest, most = WARY_BATCH_ROWS
+    return max(fewest, min(most, UNFOLDED_BYTES // chunk_bytes))
+
+
+def _give_back() -> None:
+    """Return what a row group has taken; Arrow's allocator keeps it unless it is asked."""
+    import pyarrow
+
+    pyarrow.default_memory_pool().release_unused()
 
 
 def read_arrow(source: Source, text_field: str, note: Note, parts: Sequence[int] | None = None) -> Iterator[Piece]:

@@ -25,6 +25,8 @@ def why_no_text(data: bytes, offset: int = 0) -> str:
         if data.startswith(_UTF16) and offset == 0:
             return "not UTF-8: it begins like UTF-16"
         return f"binary: a NUL at byte {offset + data.index(0)}"
+    if data.isascii():
+        return ""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest.formula import is_quantity, unit_of
-from ingest.report.page import Page, Section
+from ingest.reports.page import Page, Section
 from ingest.units import display
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ingest.errors import UsageError, nearest
-from ingest.report.page import Page, as_csv, as_markdown, as_text
+from ingest.reports.page import Page, as_csv, as_markdown, as_text
 
 FORMATS = ("table", "json", "csv", "markdown")
-SUFFIXES = {".json": "json", ".csv": "csv", ".md": "markdown", ".txt": "table"}
+SUFFIXES = {".json": "json", ".csv": "csv", ".md": "markdown", ".txt": "table", ".xlsx": "xlsx"}
 
 
 def format_of(output: str | None, asked: str | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ingest.report.page import Page, Section
+from ingest.reports.page import Page, Section
 from ingest.units import display
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest.estimate import Quantity
-from ingest.report.answers import flat_rows, source_lines
-from ingest.report.page import Page, Section
+from ingest.reports.answers import flat_rows, source_lines
+from ingest.reports.page import Page, Section
 from ingest.units import display, exact
 
 if TYPE_CHECKING:

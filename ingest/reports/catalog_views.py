@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ingest.catalog.records import KINDS, Storage
-from ingest.report.page import Page, Section
+from ingest.catalog.records import Storage
+from ingest.reports.page import Page, Section
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def list_page(found: Listing) -> Page:
         classes = [entry.family for entry in found.entries if isinstance(entry, Storage)]
         table = tuple((*row, word) for row, word in zip(table, classes, strict=True))
     # Of one kind, the title says which.
-    first = 1 if found.kind in KINDS else 0
+    first = 0 if found.kind == "entries" else 1
     rows = tuple(row[first:] for row in table)
     return Page(f"{len(rows)} {found.kind}", (Section("", columns[first:], rows),), (columns, *table))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest.report.answers import flat_rows
-from ingest.report.page import Page, Section
+from ingest.reports.answers import flat_rows
+from ingest.reports.page import Page, Section
 from ingest.units import display, exact
 
 if TYPE_CHECKING:

@@ -1,0 +1,113 @@
+"""The reference of formulas, one page for each module, and of the quantities that are given."""
+
+from __future__ import annotations
+
+import doctest
+import sys
+import textwrap
+from collections.abc import Callable
+from functools import partial
+
+from common import UNBROKEN, page, table
+
+from ingest.expression import prose
+from ingest.formula import FORMULAS, LEAVES, Formula
+
+
+def module_of(name: str) -> str:
+    """The module that holds a formula, which is the name of its page.
+
+    >>> module_of("ingest_bandwidth_per_gpu")
+    'bandwidth'
+    """
+    return FORMULAS[name].function.__module__.rpartition(".")[2]
+
+
+def formula_link(name: str) -> str:
+    """The place of a formula, as seen from the folder of the documentation."""
+    return f"reference/formulas/{module_of(name)}.md#{name}"
+
+
+def _by_module() -> dict[str, list[Formula]]:
+    found: dict[str, list[Formula]] = {}
+    for name, made in FORMULAS.items():
+        found.setdefault(module_of(name), []).append(made)
+    return found
+
+
+def _told(module: str) -> list[str]:
+    doc = sys.modules[f"ingest.formulas.{module}"].__doc__ or ""
+    return [" ".join(part.split()) for part in doc.strip().split("\n\n")]
+
+
+def index_page() -> str:
+    """The modules of formulas, and where each formula stands."""
+    modules = _by_module()
+    rows = [(f"[{name}](formulas/{name}.md)", _told(name)[0], len(found)) for name, found in modules.items()]
+    names = [(f"[`{name}`](formulas/{module_of(name)}.md#{name})", f"`{FORMULAS[name].unit}`") for name in sorted(FORMULAS)]
+    pages = "\n".join(f"formulas/{name}" for name in modules)
+    return page(
+        "Formulas",
+        f"{len(FORMULAS)} formulas. Each is named after the quantity it yields and is one expression long. A value that is "
+        "given with `--set NAME=VALUE` wins over it. What is not computed stands among the [quantities that are "
+        "given](quantities.md).",
+        table(("page", "what it answers", "formulas"), rows),
+        f"```{{toctree}}\n:hidden:\n\n{pages}\n```",
+        "## All of them, by name",
+        table(("formula", "unit"), names),
+    )
+
+
+def module_page(module: str) -> str:
+    """The formulas of one module, in the order in which they are written."""
+    title, *rest = _told(module)
+    return page(title.rstrip("."), *rest, *map(_formula, _by_module()[module]))
+
+
+def _formula(made: Formula) -> str:
+    needs = ", ".join(f"[`{name}`]({_place(name, made)})" for name in made.needs)
+    cited = "by definition" if made.source == "definition" else f"[{made.source}](../sources.md#{made.source}), {made.where}"
+    examples = doctest.DocTestParser().get_examples(made.function.__doc__ or "")
+    worked = "".join(f">>> {example.source}{example.want}" for example in examples).rstrip()
+    facts = (f"- Unit: `{made.unit}`", f"- Needs: {needs}", f"- Source: {cited}")
+    lines = [
+        f"## `{made.name}`",
+        made.meaning,
+        f"```text\n{made.name}\n  = {prose(made.tree())}\n```",
+        "\n".join(textwrap.fill(line, 118, subsequent_indent="  ", **UNBROKEN) for line in facts),
+        f"```pycon\n{worked}\n```",
+    ]
+    return "\n\n".join(lines)
+
+
+def _place(name: str, seen_from: Formula) -> str:
+    if name not in FORMULAS:
+        return f"../quantities.md#{name}"
+    here = module_of(name) == module_of(seen_from.name)
+    return f"#{name}" if here else f"{module_of(name)}.md#{name}"
+
+
+def quantities_page() -> str:
+    """Every quantity that is given, not computed."""
+    intro = (
+        "These quantities are given: by a catalog, by an option of a command, or by `--set NAME=VALUE`. "
+        "They are in base units inside; prefixes are understood when they are written (`--set sample_bytes=16MiB`)."
+    )
+    parts = []
+    for item in LEAVES.values():
+        start = ("above " if item.above else "from ") + f"{item.low:g}"
+        end = f" up to {item.high:g}" if item.high < float("inf") else ""
+        kind = "whole numbers " if item.whole else ""
+        lines = [f"- Unit: `{item.unit}`", f"- Allowed: {kind}{start}{end}"]
+        if item.default is not None:
+            source = f" ([{item.source}](sources.md#{item.source}))" if item.source else ""
+            lines.append(f"- Default: {item.default:g}{source}")
+        parts.append(f"## `{item.name}`\n\n{item.meaning}\n\n" + "\n".join(lines))
+    return page("Quantities that are given", intro, *parts)
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "reference/formulas.md": index_page,
+    "reference/quantities.md": quantities_page,
+    **{f"reference/formulas/{module}.md": partial(module_page, module) for module in _by_module()},
+}

@@ -1,0 +1,38 @@
+"""`ingest report`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ingest.cli.options import catalog_option, stacked, warn
+from ingest.tender.reporting import report
+
+OPTIONS = [
+    click.option("-o", "--output", multiple=True, required=True, metavar="FILE", help="File to write; repeatable."),
+    click.option("--template", metavar="FILE.docx", help="A document of yours with fields such as {{requirements}}."),
+    click.option("--years", type=click.IntRange(0, 30), metavar="N", help="Years to plan for. [default: as the file says]"),
+    click.option("--set", multiple=True, metavar="PATH=VALUE", help="Replace a value of the site file; repeatable."),
+    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Of the draws."),
+    catalog_option,
+]
+
+
+@click.command("report")
+@click.argument("site", metavar="SITE.yaml")
+@stacked(OPTIONS)
+def command(**options: Any) -> None:
+    """What goes into a tender: a workbook with live formulas, a document, or data; the suffix chooses.
+
+    .xlsx is the workbook with the form that vendors fill in, .docx, .md and .html are the document,
+    .csv and .json the requirement lines.
+
+    \b
+    ingest report site.yaml -o rfp.xlsx -o rfp.docx
+    ingest report site.yaml -o rfp.docx --template house-style.docx
+    """
+    answer = report(**options)
+    for path, size in answer.files.items():
+        click.echo(f"{path}: {size:,} B")
+    warn(answer.warnings)

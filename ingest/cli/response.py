@@ -1,0 +1,31 @@
+"""`ingest response`."""
+
+from __future__ import annotations
+
+import click
+
+from ingest.cli.options import hand_over, output_options, warn
+from ingest.errors import RequirementNotMet
+from ingest.reports.response_views import response_page
+from ingest.tender.responding import response
+
+
+@click.command("response")
+@click.argument("filled", metavar="FILLED.xlsx")
+@click.option("--optimized", is_flag=True, help="Count tuned values too, not only those as delivered.")
+@click.option("--sent", metavar="FILE.xlsx", help="The workbook as you sent it out: what was asked is read from there.")
+@output_options
+def command(filled: str, optimized: bool, sent: str | None, form: str | None, output: str | None) -> None:
+    """What a vendor offers against what was asked: the filled workbook, judged line by line.
+
+    Exits with 3 where a mandatory requirement is missed or a requirement cell was changed.
+
+    \b
+    ingest response offer.xlsx
+    ingest response offer.xlsx --sent rfp.xlsx --format json
+    """
+    answer = response(filled, sent=sent, optimized=optimized)
+    hand_over(lambda: response_page(answer), answer.to_dict, form, output)
+    warn(answer.warnings)
+    if answer.unmet:
+        raise RequirementNotMet(answer.unmet)

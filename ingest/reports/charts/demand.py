@@ -1,0 +1,214 @@
+"""Charts of bandwidth: who asks for how much, how it grows with the machine, and how well it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ingest.reports.charts.chart import DARK, HEIGHT, LIGHT, SIGNAL, WIDTH, Chart, made, scaled
+from ingest.reports.labels import capitalised
+from ingest.units import display
+
+#: A chart with more bars than this is no longer read: the rest is summed in one.
+MOST_BARS = 15
+
+
+class Bar(NamedTuple):
+    """A value with a label and, where known, its range."""
+
+    label: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+class Point(NamedTuple):
+    """Bandwidth of a series at a number of nodes."""
+
+    series: str
+    nodes: float
+    value: float
+
+
+def demand(jobs: Sequence[Bar], together: Bar, unit: str = "B/s") -> Chart:
+    """What each job asks for, and what all ask for at once.
+
+    >>> demand([Bar("a", 3e9), Bar("b", 1e9)], Bar("all jobs at once", 4e9)).title
+    'a asks for 75 % of the 4 GB/s of all jobs at once'
+    """
+    ordered = sorted(jobs, key=lambda bar: -bar.value)
+    kept = ordered[:MOST_BARS]
+    rest = ordered[MOST_BARS:]
+    if rest:
+        kept.append(Bar(f"{len(rest)} smaller jobs", sum(bar.value for bar in rest)))
+    bars = [*kept, together]
+    values, shown = scaled([bar.value for bar in bars], unit)
+    rows = [
+        {
+            "job": bar.label,
+            "value": value,
+            "text": display(bar.value, unit, binary=False),
+            "kind": "sum" if bar is together else "job",
+        }
+        for bar, value in zip(bars, values, strict=True)
+    ]
+    first = ordered[0] if ordered else together
+    share = first.value / together.value if together.value else 0
+    whole = display(together.value, unit, binary=False)
+    title = f"{first.label} asks for {share * 100:.0f} % of the {whole} of {together.label}"
+    listing = "; ".join(f"{row['job']} {row['text']}" for row in rows)
+    body: dict[str, Any] = {
+        "data": {"values": rows},
+        "width": WIDTH,
+        "height": {"step": 26},
+        "encoding": {
+            "y": {"field": "job", "type": "nominal", "sort": None, "title": None},
+            "x": {
+                "field": "value",
+                "type": "quantitative",
+                "title": f"read bandwidth ({shown})",
+                "scale": {"domainMax": 1.18 * max(values)},
+            },
+        },
+        "layer": [
+            {
+                "mark": {"type": "bar"},
+                "encoding": {
+                    "color": {
+                        "field": "kind",
+                        "type": "nominal",
+                        "scale": {"domain": ["job", "sum"], "range": [LIGHT, DARK]},
+                        "legend": None,
+                    }
+                },
+            },
+            {"mark": {"type": "text", "align": "left", "dx": 4, "fontSize": 11}, "encoding": {"text": {"field": "text"}}},
+        ],
+    }
+    return made("demand", title, "", f"Bar chart of read bandwidth by job: {listing}.", body)
+
+
+def scaling(points: Sequence[Point], ceilings: Sequence[Bar], unit: str = "B/s") -> Chart:
+    """Bandwidth against the number of nodes, with what storage systems give.
+
+    >>> scaling([Point("a", 1, 1e9), Point("a", 10, 1e10)], [Bar("NFS", 3e9)]).title
+    'NFS (3 GB/s) feeds a up to 1 node'
+    >>> scaling([Point("a", 1, 1e9), Point("a", 10, 1e10)], []).title
+    'a reads 10 GB/s on 10 nodes, 1 GB/s on each'
+    """
+    series = list(dict.fromkeys(point.series for point in points))
+    values, shown = scaled([*(point.value for point in points), *(bar.value for bar in ceilings)], unit)
+    rows = [
+        {"series": point.series, "nodes": point.nodes, "value": value}
+        for point, value in zip(points, values[: len(points)], strict=True)
+    ]
+    limits = [
+        {"label": f"{bar.label}: {display(bar.value, unit, binary=False)}", "value": value}
+        for bar, value in zip(ceilings, values[len(points) :], strict=True)
+    ]
+    x = {"field": "nodes", "type": "quantitative", "scale": {"type": "log", "base": 2}, "title": "nodes of the job"}
+    y = {"field": "value", "type": "quantitative", "scale": {"type": "log"}, "title": f"read bandwidth ({shown})"}
+    body: dict[str, Any] = {
+        "width": WIDTH,
+        "height": HEIGHT,
+        "layer": [
+            {
+                "data": {"values": rows},
+                "mark": {"type": "line", "point": True, "strokeWidth": 2},
+                "encoding": {
+                    "x": x,
+                    "y": y,
+                    "color": {"field": "series", "type": "nominal", "title": None},
+                    "strokeDash": {"field": "series", "type": "nominal", "title": None},
+                },
+            },
+            {
+                "data": {"values": limits},
+                "mark": {"type": "rule", "strokeDash": [6, 4], "color": SIGNAL},
+                "encoding": {"y": y},
+            },
+            {
+                "data": {"values": limits},
+                "mark": {
+                    "type": "text",
+                    "align": "left",
+                    "baseline": "bottom",
+                    "dx": 4,
+                    "dy": -2,
+                    "fontSize": 11,
+                    "color": SIGNAL,
+                },
+                "encoding": {"y": y, "x": {"value": 0}, "text": {"field": "label"}},
+            },
+        ],
+    }
+    title = _fed(points, ceilings, unit) if ceilings else _grown(points, unit)
+    return made("scaling", title, "", f"Line chart of read bandwidth against nodes: {', '.join(series)}. {title}.", body)
+
+
+def _fed(points: Sequence[Point], ceilings: Sequence[Bar], unit: str) -> str:
+    """Up to which size the best ceiling feeds the hungriest series."""
+    best = max(ceilings, key=lambda bar: bar.value)
+    hungriest = max(points, key=lambda point: point.value).series
+    fed = [point.nodes for point in points if point.series == hungriest and point.value <= best.value]
+    named = f"{best.label} ({display(best.value, unit, binary=False)})"
+    if not fed:
+        return f"{named} does not feed {hungriest} at any size shown"
+    return f"{named} feeds {hungriest} up to {max(fed):,.0f} node{'s' if max(fed) > 1 else ''}"
+
+
+def _grown(points: Sequence[Point], unit: str) -> str:
+    """What the hungriest series reads at its full size, and on each node."""
+    most = max(points, key=lambda point: point.value)
+    whole, each = (display(value, unit, binary=False) for value in (most.value, most.value / most.nodes))
+    return f"{most.series} reads {whole} on {most.nodes:,.0f} node{'s' if most.nodes > 1 else ''}, {each} on each"
+
+
+def ladder(rungs: Sequence[Bar], unit: str, quantity: str) -> Chart:
+    """The rungs of evidence beside each other, on a logarithmic axis.
+
+    >>> ladder([Bar("measured", 1e9, 8e8, 1.2e9), Bar("peak", 5e9)], "B/s/GPU", "read bandwidth per GPU").title
+    'Peak arithmetic asks for 5 times what was measured'
+    """
+    values, shown = scaled([bar.value for bar in rungs], unit)
+    factor = rungs[0].value / values[0] if values and values[0] else 1
+    rows = [
+        {
+            "rung": bar.label,
+            "value": value,
+            "low": (bar.value if bar.low is None else bar.low) / factor,
+            "high": (bar.value if bar.high is None else bar.high) / factor,
+            "text": display(bar.value, unit, binary=False),
+        }
+        for bar, value in zip(rungs, values, strict=True)
+    ]
+    x = {"type": "quantitative", "scale": {"type": "log", "nice": True}, "title": f"{quantity} ({shown})"}
+    y = {"field": "rung", "type": "nominal", "sort": None, "title": None}
+    body: dict[str, Any] = {
+        "data": {"values": rows},
+        "width": WIDTH,
+        "height": {"step": 34},
+        "layer": [
+            {
+                "mark": {"type": "rule", "strokeWidth": 6, "color": LIGHT},
+                "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y},
+            },
+            {
+                "mark": {"type": "point", "filled": True, "size": 90, "color": DARK},
+                "encoding": {"x": {**x, "field": "value"}, "y": y},
+            },
+            {
+                "mark": {"type": "text", "align": "left", "dx": 8, "dy": -9, "fontSize": 11},
+                "encoding": {"x": {**x, "field": "value"}, "y": y, "text": {"field": "text"}},
+            },
+        ],
+    }
+    first, last = rungs[0], rungs[-1]
+    times = last.value / first.value if first.value else 0
+    title = (
+        f"{capitalised(last.label)} arithmetic asks for {times:.3g} times what was {first.label}"
+        if last.label == "peak" and first.label == "measured"
+        else f"{capitalised(quantity)}, by rung of evidence"
+    )
+    listing = "; ".join(f"{row['rung']} {row['text']}" for row in rows)
+    return made("ladder", title, "dot: typical value, bar: its range", f"{quantity} by rung of evidence: {listing}.", body)

@@ -1,0 +1,160 @@
+"""Charts of a plan: capacity over the years, checkpoints, and what matters most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ingest.reports.charts.chart import COLOURS, DARK, HEIGHT, LIGHT, SIGNAL, WIDTH, Chart, made, scaled
+from ingest.reports.labels import capitalised
+from ingest.units import display
+
+
+class Held(NamedTuple):
+    """Bytes of one stage or data set in one year."""
+
+    year: str
+    stage: str
+    value: float
+
+
+class Interval(NamedTuple):
+    """A checkpoint interval, the share of time that it wastes, and the write bandwidth that it takes."""
+
+    seconds: float
+    waste: float
+    bandwidth: float
+
+
+class Swing(NamedTuple):
+    """What a requirement becomes where one input is at its low and at its high end."""
+
+    quantity: str
+    low: float
+    high: float
+
+
+def capacity(rows: Sequence[Held], unit: str = "B") -> Chart:
+    """Usable capacity by year and stage.
+
+    >>> capacity([Held("2026", "raw", 1e15), Held("2028", "raw", 3e15)]).title
+    'Capacity grows from 1 PB in 2026 to 3 PB in 2028'
+    """
+    values, shown = scaled([row.value for row in rows], unit)
+    years = list(dict.fromkeys(row.year for row in rows))
+    sums = {year: sum(row.value for row in rows if row.year == year) for year in years}
+    body: dict[str, Any] = {
+        "data": {"values": [{**row._asdict(), "value": value} for row, value in zip(rows, values, strict=True)]},
+        "width": WIDTH,
+        "height": HEIGHT,
+        "mark": {"type": "bar", "stroke": "white", "strokeWidth": 1},
+        "encoding": {
+            "x": {"field": "year", "type": "ordinal", "title": "year", "axis": {"labelAngle": 0}},
+            "y": {"field": "value", "type": "quantitative", "title": f"usable capacity ({shown})"},
+            "color": {"field": "stage", "type": "nominal", "title": None, "scale": {"range": list(COLOURS)}},
+        },
+    }
+    title = _course(sums, unit)
+    return made("capacity", title, "", f"Stacked bars of usable capacity by year. {title}.", body)
+
+
+def _course(sums: Mapping[str, float], unit: str) -> str:
+    """How capacity goes on over the years: it grows, stays, or has its peak before the end."""
+    years = list(sums)
+    first, last, peak = years[0], years[-1], max(years, key=lambda year: sums[year])
+    held = {year: display(sums[year], unit, binary=False) for year in (first, last, peak)}
+    if held[first] == held[last] == held[peak]:
+        return f"Capacity stays at {held[first]}" if first != last else f"Capacity is {held[first]} in {first}"
+    if held[peak] == held[last]:
+        return f"Capacity grows from {held[first]} in {first} to {held[last]} in {last}"
+    return f"Capacity is largest in {peak}, {held[peak]}, and {held[last]} in {last}"
+
+
+def intervals(rows: Sequence[Interval]) -> Chart:
+    """Checkpoint interval against waste and bandwidth, one above the other on the same axis.
+
+    >>> intervals([Interval(60, 0.1, 2e9), Interval(600, 0.05, 1e9)]).title
+    'A checkpoint every 10 min wastes least: 5 % of the time, at 1 GB/s'
+    """
+    values, shown = scaled([row.bandwidth for row in rows], "B/s")
+    minutes = [row.seconds / 60 for row in rows]
+    data = [
+        {"minutes": at, "waste": row.waste, "bandwidth": value} for at, row, value in zip(minutes, rows, values, strict=True)
+    ]
+    x = {"field": "minutes", "type": "quantitative", "scale": {"type": "log"}, "title": "checkpoint interval (min)"}
+    panels = [
+        _panel(x, "waste", "share of time wasted", DARK, {"format": ".0%"}, "circle"),
+        _panel(x, "bandwidth", f"write bandwidth ({shown})", SIGNAL, {}, "square", "log"),
+    ]
+    body = {"data": {"values": data}, "vconcat": panels}
+    best = min(rows, key=lambda row: row.waste)
+    rate = display(best.bandwidth, "B/s", binary=False)
+    every = display(float(f"{best.seconds:.2g}"), "s")
+    title = f"A checkpoint every {every} wastes least: {best.waste * 100:.2g} % of the time, at {rate}"
+    return made(
+        "intervals", title, "", f"Two line charts over the checkpoint interval: waste, and write bandwidth. {title}.", body
+    )
+
+
+def _panel(
+    x: Mapping[str, Any], field: str, label: str, colour: str, axis: Mapping[str, Any], shape: str, scale: str = "linear"
+) -> dict[str, Any]:
+    y = {"field": field, "type": "quantitative", "title": label, "axis": axis, "scale": {"type": scale}}
+    return {
+        "width": WIDTH,
+        "height": HEIGHT / 2,
+        "mark": {"type": "line", "color": colour, "point": {"color": colour, "shape": shape}},
+        "encoding": {"x": x, "y": y},
+    }
+
+
+def tornado(rows: Sequence[Swing], typical: float, unit: str, requirement: str) -> Chart:
+    """What a requirement becomes with one input at a time at its ends, the most effective on top.
+
+    >>> tornado([Swing("rate", 1e9, 3e9)], 2e9, "B/s", "R-READ-01").title
+    'Rate matters most: R-READ-01 lies between 1 GB/s and 3 GB/s'
+    """
+    ordered = sorted(rows, key=lambda row: -abs(row.high - row.low))[:12]
+    ends = [end for row in ordered for end in (row.low, row.high)]
+    values, shown = scaled([*ends, typical], unit)
+    middle = values[-1]
+    data = [
+        {"quantity": row.quantity, "side": side, "from": middle, "to": values[2 * place + offset]}
+        for place, row in enumerate(ordered)
+        for offset, side in enumerate(("input low", "input high"))
+    ]
+    body: dict[str, Any] = {
+        "data": {"values": data},
+        "width": WIDTH,
+        "height": {"step": 26},
+        "layer": [
+            {
+                "mark": {"type": "bar", "height": 16},
+                "encoding": {
+                    "y": {"field": "quantity", "type": "nominal", "sort": None, "title": None},
+                    "x": {
+                        "field": "from",
+                        "type": "quantitative",
+                        "title": f"{requirement} ({shown})",
+                        "scale": {"zero": False},
+                    },
+                    "x2": {"field": "to"},
+                    "color": {
+                        "field": "side",
+                        "type": "nominal",
+                        "title": None,
+                        "scale": {"domain": ["input low", "input high"], "range": [LIGHT, DARK]},
+                    },
+                },
+            },
+            {"mark": {"type": "rule", "color": "black"}, "encoding": {"x": {"datum": middle, "type": "quantitative"}}},
+        ],
+    }
+    if not ordered:
+        return made(
+            "tornado", f"No input of {requirement} has a range", "", "Nothing to show.", {**body, "layer": body["layer"][1:]}
+        )
+    top = ordered[0]
+    low, high = (display(end, unit, binary=False) for end in sorted((top.low, top.high)))
+    title = f"{capitalised(top.quantity)} matters most: {requirement} lies between {low} and {high}"
+    return made("tornado", title, "", f"Tornado chart. {title}.", body)

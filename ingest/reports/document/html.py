@@ -1,0 +1,90 @@
+"""A document as one HTML file: no scripts, nothing loaded from elsewhere, charts inside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from html import escape
+
+from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Table
+
+STYLE = """
+body { font: 16px/1.5 system-ui, "DejaVu Sans", "Noto Sans", sans-serif; color: #1f2933 }
+body { max-width: 72rem; margin: 2rem auto; padding: 0 1.5rem }
+h1 { font-size: 1.9rem; margin-bottom: .2rem }
+h2 { font-size: 1.3rem; margin-top: 2.4rem; border-bottom: 1px solid #9fb3c8 }
+.subtitle { color: #52606d }
+nav ol { columns: 2; padding-left: 1.4rem }
+nav li { break-inside: avoid }
+.small { font-size: .85rem; color: #3e4c59; margin-top: -.6rem; padding-left: 1.2rem }
+.wide { overflow-x: auto }
+table { border-collapse: collapse; width: 100%; min-width: 36rem; font-size: .88rem; margin: .4rem 0 1rem }
+th, td { border: 1px solid #9fb3c8; padding: .3rem .5rem; text-align: left; vertical-align: top; overflow-wrap: break-word }
+p, li { overflow-wrap: anywhere }
+th { background: #d9e2ec }
+caption { text-align: left; font-style: italic; padding: .4rem 0 }
+figure { margin: 1rem 0 }
+figure svg { max-width: 100%; height: auto }
+figcaption { font-style: italic }
+pre { background: #f5f7fa; padding: .8rem; overflow-x: auto; font-size: .82rem; line-height: 1.35 }
+@media print {
+  body { margin: 0; font-size: 11pt }
+  thead { display: table-header-group }
+  tr, figure { break-inside: avoid }
+}
+""".strip()
+
+
+def as_html(document: Document) -> str:
+    """Render; whatever the user wrote is escaped."""
+    title = escape(document.title)
+    meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+    head = f'<!doctype html>\n<html lang="en"><head>{meta}<title>{title}</title><style>\n{STYLE}\n</style></head><body>'
+    return "\n".join([head, f"<h1>{title}</h1>", *_body(document), "</body></html>", ""])
+
+
+def _body(document: Document) -> Iterator[str]:
+    yield f'<p class="subtitle">{escape(document.subtitle)}</p>'
+    entries = (f'<li><a href="#{section.name}">{escape(section.title)}</a></li>' for section in document.sections)
+    yield f"<nav><ol>{''.join(entries)}</ol></nav>"
+    for heading, section in document.numbered():
+        yield f'<section id="{section.name}"><h2>{escape(heading)}</h2>'
+        for block in section.blocks:
+            yield from _block(block)
+        yield "</section>"
+
+
+def _block(block: Block) -> Iterator[str]:
+    if isinstance(block, Paragraph):
+        lead = f"<strong>{escape(block.lead)}</strong> " if block.lead else ""
+        kind = ' class="small"' if block.small else ""
+        yield f'<p{kind} dir="auto">{lead}{escape(block.text)}</p>'
+    elif isinstance(block, Bullets):
+        yield f"<ul>{_each('li', block.lines)}</ul>"
+    elif isinstance(block, Table):
+        yield from _table(block)
+    elif isinstance(block, Figure):
+        yield f'<figure role="img" aria-label="{escape(block.chart.alt)}">{block.chart.svg()}'
+        yield f"<figcaption>{escape(block.caption or block.chart.title)}</figcaption></figure>"
+    else:
+        yield from _listing(block)
+
+
+def _table(block: Table) -> Iterator[str]:
+    yield f'<div class="wide"><table><caption>{escape(block.caption)}</caption>'
+    if block.widths:
+        columns = "".join(f'<col style="width:{width / sum(block.widths) * 100:.1f}%">' for width in block.widths)
+        yield f"<colgroup>{columns}</colgroup>"
+    yield f"<thead><tr>{''.join(f'<th>{escape(head)}</th>' for head in block.heads)}</tr></thead><tbody>"
+    for row in block.rows:
+        yield f"<tr>{_each('td', row)}</tr>"
+    yield "</tbody></table></div>"
+
+
+def _each(tag: str, texts: Iterable[str]) -> str:
+    """Each text in an element of its own; its direction follows its letters."""
+    return "".join(f'<{tag} dir="auto">{escape(text)}</{tag}>' for text in texts)
+
+
+def _listing(block: Listing) -> Iterator[str]:
+    text = "\n".join(block.lines)
+    yield f"<p><strong>{escape(block.title)}</strong></p><pre>{escape(text)}</pre>"

@@ -1,0 +1,69 @@
+"""A document as Markdown: one file, charts inside; text from the user stays text."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator, Sequence
+
+from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Table
+
+#: What Markdown or the HTML inside it would take for markup.
+_MARKUP = re.compile(r"([\\`*_\[\]<>|~$])")
+#: What begins a list, a heading or a quotation at the start of a line.
+_BEGINNING = re.compile(r"^(\s*)([#+>-]|\d+[.)])(?=\s|$)")
+
+
+def as_markdown(document: Document) -> str:
+    """Render; ends with a newline.
+
+    >>> from ingest.reports.document.model import Section
+    >>> print(as_markdown(Document("T", "s", (Section("a", "Scope", (Paragraph("x | y", "Note."),)),))))
+    # T
+    <BLANKLINE>
+    s
+    <BLANKLINE>
+    ## 1 Scope
+    <BLANKLINE>
+    **Note.** x \\| y
+    <BLANKLINE>
+    """
+    lines = [f"# {plain(document.title)}", "", plain(document.subtitle)]
+    for heading, section in document.numbered():
+        lines += ["", f"## {plain(heading)}"]
+        for block in section.blocks:
+            lines += ["", *_block(block)]
+    return "\n".join(lines) + "\n"
+
+
+def plain(text: str) -> str:
+    """Text that Markdown shows as it is, on one line."""
+    flat = " ".join(text.split())
+    return _BEGINNING.sub(r"\1\\\2", _MARKUP.sub(r"\\\1", flat))
+
+
+def _block(block: Block) -> Iterator[str]:
+    if isinstance(block, Paragraph):
+        yield f"**{plain(block.lead)}** {plain(block.text)}" if block.lead else plain(block.text)
+    elif isinstance(block, Bullets):
+        yield from (f"- {plain(line)}" for line in block.lines)
+    elif isinstance(block, Table):
+        yield from (f"*{plain(block.caption)}*", "", _row(block.heads), _row(["---"] * len(block.heads), escape=False))
+        yield from (_row(row) for row in block.rows)
+    elif isinstance(block, Figure):
+        picture = base64.b64encode(block.chart.svg().encode()).decode()
+        yield f"![{plain(block.chart.alt)}](data:image/svg+xml;base64,{picture})"
+        yield from ("", f"*{plain(block.caption or block.chart.title)}*")
+    else:
+        yield from _listing(block)
+
+
+def _listing(block: Listing) -> Iterator[str]:
+    """A fence longer than any run of backticks inside."""
+    longest = max((len(run) for line in block.lines for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield from (f"**{plain(block.title)}**", "", f"{fence}text", *block.lines, fence)
+
+
+def _row(cells: Sequence[str], escape: bool = True) -> str:
+    return "| " + " | ".join(plain(cell) if escape else cell for cell in cells) + " |"

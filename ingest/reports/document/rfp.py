@@ -1,0 +1,246 @@
+"""A plan as a tender: twelve sections and an appendix, from the same objects as the workbook."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ingest import __version__
+from ingest.reports.charts.chart import Chart
+from ingest.reports.document import wording
+from ingest.reports.document.derivations import shortened
+from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Section, Table
+from ingest.reports.document.tables import tables_for, with_numbers
+from ingest.reports.labels import capitalised, label, plain
+from ingest.tender.filled import test_id
+from ingest.units import display
+
+if TYPE_CHECKING:
+    from ingest.requirement import Requirement
+    from ingest.site.plans import Plan
+
+#: beginnings of the ids that each section states
+STATED = {
+    "performance": ("R-READ", "R-MIX", "R-STAGE"),
+    "capacity": ("R-CAP",),
+    "checkpoints": ("R-WRITE", "R-RESTART"),
+    "metadata": ("R-META",),
+    "resilience": ("R-END",),
+    "growth": ("R-GROW",),
+}
+CHART_SECTIONS = {
+    "demand": "performance",
+    "scaling": "performance",
+    "ladder": "workloads",
+    "capacity": "capacity",
+    "intervals": "checkpoints",
+    "tornado": "assumptions",
+}
+CAPTIONS = {
+    "demand": "Read bandwidth by job, all of its runs at once, and in sum",
+    "scaling": "Read bandwidth of one run by the number of its nodes",
+    "ladder": "What the read rate of the hungriest job rests on",
+    "capacity": "Usable capacity by year and use",
+    "intervals": "Checkpoint interval against lost time and write bandwidth",
+    "tornado": "A requirement with one input at a time at its ends",
+}
+#: Inputs of each requirement in the table of sensitivity.
+MOST_EFFECTS = 2
+
+
+class Tender:
+    """Writes the document of a plan.
+
+    Args:
+        plan: what to write about.
+        charts: by name; they are placed in the sections where they belong.
+    """
+
+    def __init__(self, plan: Plan, charts: Sequence[Chart] = ()) -> None:
+        self.plan, self.charts = plan, {chart.name: chart for chart in charts}
+
+    def document(self) -> Document:
+        """The whole document."""
+        plan = self.plan
+        sections = (
+            self._section("scope", "Scope, definitions, units", self._scope()),
+            self._section("workloads", "Workload basis", self._workloads()),
+            self._section("performance", "Performance", [Paragraph(wording.OVERLAP)]),
+            self._section("capacity", "Capacity and lifecycle", self._capacity()),
+            self._section("checkpoints", "Checkpoint and restart", self._checkpoints()),
+            self._section("metadata", "Metadata, concurrency, quality of service", self._metadata()),
+            self._section("resilience", "Resilience, availability, durability, endurance", self._resilience()),
+            self._section("protocols", "Protocols, security, operations", [Bullets(wording.PROTOCOLS)]),
+            self._section("growth", "Growth and options", [Paragraph(wording.GROWTH)]),
+            self._section("acceptance", "Acceptance", self._acceptance()),
+            self._section("response", "Offeror response forms", self._response()),
+            self._section("assumptions", "Assumptions, sensitivity, sources", self._assumptions()),
+            Section("derivations", "How each value came about", tuple(self._derivations()), "A"),
+        )
+        facts = (
+            ("title", f"Storage requirements of {plan.site.name}"),
+            ("site", plan.site.name),
+            ("version", __version__),
+            ("catalogs", plan.catalog.content_hash()),
+            ("input", plan.input_hash),
+            *((one.id, display(one.value, one.unit)) for one in plan.requirements),
+        )
+        hashes = f"Catalogs {plan.catalog.content_hash()[:19]}…, site file {plan.input_hash[:19]}…"
+        subtitle = f"Requirements and response form. Made by ingest {__version__}. {hashes}"
+        return Document(f"Storage requirements of {plan.site.name}", subtitle, with_numbers(sections), facts)
+
+    def _section(self, name: str, title: str, blocks: Sequence[Block]) -> Section:
+        """The section's own words, then the requirements and the charts that belong to it."""
+        stated = [one for one in self.plan.requirements if one.id.startswith(STATED.get(name, ("-",)))]
+        charts = [Figure(chart, CAPTIONS[key]) for key, chart in self.charts.items() if CHART_SECTIONS.get(key) == name]
+        return Section(name, title, (*blocks, *(block for one in stated for block in requirement(one)), *charts))
+
+    def _scope(self) -> list[Block]:
+        plan = self.plan
+        priorities = [one.priority for one in plan.requirements]
+        counts = {priority: priorities.count(priority) for priority in ("mandatory", "target")}
+        buyer = len(wording.RESILIENCE)
+        summary = (
+            f"The document holds {counts['mandatory']} mandatory requirements and {counts['target']} targets. It rests on "
+            f"{len(plan.assumptions)} assumed values (section 12); {buyer} values are to be set by the buyer (section 7)."
+        )
+        rows = tuple((one.id, one.priority, _what(one), display(one.value, one.unit), spread(one)) for one in plan.requirements)
+        return [
+            Paragraph(wording.SCOPE),
+            Paragraph(summary),
+            Table("Words and what they bind to", ("Word", "Meaning"), wording.KEYWORDS, (1, 3)),
+            Paragraph(wording.UNITS, "Units."),
+            Table(
+                "Requirements at a glance",
+                ("Id", "Priority", "What", "Value", "Range (P10 to P90)"),
+                rows,
+                (1.15, 1, 2.1, 1.8, 1.8),
+            ),
+        ]
+
+    def _workloads(self) -> list[Block]:
+        found: list[Block] = [Paragraph(wording.WORKLOADS)]
+        found += self._tables(
+            {"clusters": "Clusters", "jobs": "Jobs", "datasets": "Data sets", "placement": "Where jobs read from"}
+        )
+        return found
+
+    def _capacity(self) -> list[Block]:
+        return [Paragraph(wording.CAPACITY), *self._tables({"capacity": "Capacity by year"})]
+
+    def _checkpoints(self) -> list[Block]:
+        return [Paragraph(wording.CHECKPOINTS), *self._tables({"checkpoints": "Checkpoints"})]
+
+    def _metadata(self) -> list[Block]:
+        return [Paragraph(wording.METADATA), *self._tables({"metadata": "Metadata operations"})]
+
+    def _resilience(self) -> list[Block]:
+        return [Table("Values that the workload does not determine", ("What", "Value"), wording.RESILIENCE, (3, 1))]
+
+    def _acceptance(self) -> list[Block]:
+        heads = ("Test", "Requirement", "Operation", "Clients", "Threads", "Request", "Duration", "Pass threshold")
+        rows = tuple(test_row(one) for one in self.plan.requirements if one.conditions.duration is not None)
+        widths = (1.45, 1.45, 1.1, 0.85, 0.95, 1.2, 1.05, 1.9)
+        return [Paragraph(wording.ACCEPTANCE), Table("Acceptance tests", heads, rows, widths)]
+
+    def _response(self) -> list[Block]:
+        heads = ("Id", "Required", "Comply", "As-is", "Optimized", "Measured or projected", "Log file", "Remarks")
+        rows = tuple((one.id, display(one.value, one.unit, binary=False), *("",) * 6) for one in self.plan.requirements)
+        return [Paragraph(wording.RESPONSE), Table("Response form", heads, rows, (1.45, 1.2, 0.95, 0.9, 1.1, 1.2, 0.9, 1.1))]
+
+    def _assumptions(self) -> list[Block]:
+        plan = self.plan
+        assumed = tuple(
+            (label(one["name"]), display(one["value"], one["unit"], binary=False), for_readers(str(one["why"])))
+            for one in plan.assumptions
+        )
+        cited = tuple((one["id"], one["title"], one["where"]) for one in plan.sources)
+        found: list[Block] = [
+            Paragraph(f"{len(assumed)} values are assumed; the buyer should confirm or replace each."),
+            Table("Assumptions", ("Quantity", "Value", "Why"), assumed, (1.5, 1, 3)),
+            *self._sensitivity(),
+            Table("Sources", ("Id", "Title", "Place"), cited, (1, 2, 2)),
+        ]
+        if plan.warnings:
+            found += [Paragraph("", "To be aware of"), Bullets(tuple(map(for_readers, plan.warnings)))]
+        if plan.missing:
+            absent = tuple(f"{name}: {for_readers(why)}" for name, why in plan.missing.items())
+            found += [Paragraph("", "Not stated"), Bullets(absent)]
+        full = f"ingest {__version__}; catalogs {plan.catalog.content_hash()}; site file {plan.input_hash}"
+        return [*found, Paragraph(full, "Made with.")]
+
+    def _sensitivity(self) -> Iterator[Block]:
+        """What moves each requirement most, one input at a time."""
+        rows = tuple(
+            (one.id, capitalised(plain(effect.name)), ", ".join(effect.rows), *ends_of(one, effect.at_low, effect.at_high))
+            for one in self.plan.requirements
+            for effect in self.plan.sensitivity(one.id)[:MOST_EFFECTS]
+        )
+        if rows:
+            heads = ("Requirement", "Input", "Of", "At its low end", "At its high end")
+            yield Paragraph(wording.SENSITIVITY)
+            yield Table("Sensitivity: one input at a time at its ends", heads, rows, (1.2, 2, 2, 1, 1))
+
+    def _derivations(self) -> Iterator[Block]:
+        yield Paragraph(wording.DERIVATIONS)
+        told: dict[str, str] = {}
+        for one in self.plan.requirements:
+            yield Listing(f"{one.id}: {_what(one)}", shortened(one.id, one.derivation, told))
+
+    def _tables(self, named: Mapping[str, str]) -> list[Block]:
+        found = ((caption, self.plan.tables.get(name)) for name, caption in named.items())
+        return [table for caption, rows in found if rows for table in tables_for(caption, rows)]
+
+
+def requirement(one: Requirement) -> list[Block]:
+    """A requirement as a tender states it."""
+    rest = []
+    if one.low is not None and one.high is not None:
+        rest.append(f"Range from the inputs' own ranges: {spread(one)}.")
+    if one.conditions.cache:
+        rest.append(f"Cache rule: {one.conditions.cache}.")
+    if one.conditions.duration is not None:
+        rest.append(f"Verified by test {test_id(one.id)}.")
+    if one.assumptions:
+        rest.append(f"Rests on assumed values: {', '.join(plain(name) for name in one.assumptions)}.")
+    found: list[Block] = [Paragraph(one.statement, f"{one.id} ({one.priority}).")]
+    return [*found, Paragraph(" ".join(rest), small=True)] if rest else found
+
+
+def ends_of(one: Requirement, *ends: float) -> tuple[str, ...]:
+    """Values of a requirement as text."""
+    return tuple(display(end, one.unit, binary=False) for end in ends)
+
+
+def for_readers(text: str) -> str:
+    """What the tool tells its user, without how to tell the tool otherwise.
+
+    >>> for_readers("readers ask for 128 KiB at once; say io_size")
+    'readers ask for 128 KiB at once'
+    """
+    return re.sub(r"[;:,] say [^;:]*$", "", text)
+
+
+def test_row(one: Requirement) -> tuple[str, ...]:
+    """A line of the table of tests."""
+    how = one.conditions
+    size = display(how.io_size, "B") if how.io_size else ""
+    counts = (_number(how.clients), _number(how.threads))
+    least = f"at least {display(one.value, one.unit)}"
+    return (test_id(one.id), one.id, how.operation, *counts, size, display(how.duration or 0, "s"), least)
+
+
+def spread(one: Requirement) -> str:
+    """Low to high, or nothing."""
+    if one.low is None or one.high is None:
+        return ""
+    return " to ".join(display(end, one.unit, binary=False) for end in (one.low, one.high))
+
+
+def _what(one: Requirement) -> str:
+    return label(one.metric)
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else f"{value:,}"

@@ -1,0 +1,1 @@
+"""Workbooks with live formulas: each takes results and their derivations, none computes."""

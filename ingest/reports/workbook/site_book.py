@@ -1,0 +1,224 @@
+"""The workbook of a site: every quantity a live formula down to the editable inputs, requirements and forms on top."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from ingest import __version__
+from ingest.formula import Step, unit_of
+from ingest.reports.labels import label
+from ingest.reports.workbook.calculation import meaning_of
+from ingest.reports.workbook.grid import Entry, Formula, Grid, Item, listed
+from ingest.reports.workbook.rules import validation
+from ingest.reports.workbook.site_cells import SiteCells, limits_of, values_of, words_of
+from ingest.reports.workbook.site_charts import insert, rows_of_charts
+from ingest.reports.workbook.site_checks import checks_of
+from ingest.reports.workbook.site_forms import acceptance, requirements, response, results
+from ingest.reports.workbook.style import add_sheet, open_book
+from ingest.site.tables import NEEDED, TABLES
+from ingest.tender.filled import KEY_SHEET, Asked, key_of
+
+if TYPE_CHECKING:
+    from xlsxwriter import Workbook
+    from xlsxwriter.worksheet import Worksheet
+
+    from ingest.site.plans import Plan
+    from ingest.site.sheet import Row
+
+#: sheet -> table of the plan
+TABLE_SHEETS = {
+    "Workloads": "jobs",
+    "Clusters": "clusters",
+    "Data sets": "datasets",
+    "Capacity by year": "capacity",
+    "Checkpoints": "checkpoints",
+    "Metadata": "metadata",
+    "Placement": "placement",
+}
+#: Characters of one cell.
+MOST_CELL = 30_000
+#: Inputs of each requirement on the sheet Sensitivity, the most effective first.
+MOST_EFFECTS = 6
+ORDER = (
+    "Read-me", "Inputs", "Workloads", "Clusters", "Data sets", "Capacity by year", "Checkpoints", "Metadata", "Placement",
+    "Calculation", "Columns", "Results", "Requirements", "Sensitivity", "Vendor response", "Acceptance", "Assumptions",
+    "Sources", "Checks",
+)  # fmt: skip
+
+
+class SiteBook:
+    """Writes the sheets of a plan."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.tables = {sheet: shown_rows(plan, table) for sheet, table in TABLE_SHEETS.items()}
+        shown = [step for rows in self.tables.values() for _, steps in rows for step in steps if step is not None]
+        self.cells = SiteCells.of(plan, shown)
+
+    def content(self) -> bytes:
+        """The workbook as bytes."""
+        buffer = io.BytesIO()
+        book, styles = open_book(buffer, self.title)
+        absent = {sheet for sheet, rows in self.tables.items() if not rows}
+        sheets = {name: add_sheet(book, name) for name in ORDER if name not in absent}
+
+        def grid(name: str, heads: tuple[str, ...], widths: tuple[float, ...]) -> Grid:
+            return Grid(sheets[name], styles, heads, widths)
+
+        self._inputs(book, grid)
+        self._calculation(grid)
+        self._columns(grid)
+        for name in self.tables.keys() - absent:
+            self._table(name, grid)
+        lines = requirements(self, grid)
+        results(self, book, grid, lines, rows_of_charts(self))
+        insert(self, book, sheets["Results"])
+        self._sensitivity(grid)
+        response(self, grid, lines)
+        acceptance(self, grid, lines)
+        assumed = [(one["name"], one["value"], one["unit"], one["why"]) for one in self.plan.assumptions]
+        listed(grid("Assumptions", ("Name", "Value", "Unit", "Why"), (34, 18, 16, 90)), assumed)
+        cited = [(one["id"], one["title"], one["where"], one.get("url", "")) for one in self.plan.sources]
+        listed(grid("Sources", ("Id", "Title", "Place", "Address"), (26, 60, 60, 50)), cited)
+        checks = self._checks(grid, lines)
+        self._read_me(grid, checks)
+        self._key(book.add_worksheet(KEY_SHEET))
+        sheets["Read-me"].activate()
+        book.close()
+        return buffer.getvalue()
+
+    def _key(self, sheet: Worksheet) -> None:
+        """What was asked, sealed, so that a filled workbook can be checked against it."""
+        written = key_of([Asked(one.id, one.priority, one.value, one.unit) for one in self.plan.requirements])
+        for row, start in enumerate(range(0, len(written), MOST_CELL)):
+            sheet.write_string(row, 0, written[start : start + MOST_CELL])
+        sheet.very_hidden()
+
+    @property
+    def title(self) -> str:
+        """Of the workbook."""
+        return f"Storage requirements of {self.plan.site.name}"
+
+    def _inputs(self, book: Workbook, grid: Callable[..., Grid]) -> None:
+        heads = ("Belongs to", "Quantity", "Meaning", "Value", "Unit", "Low", "High", "Allowed", "From", "Key in the site file",
+                 "Source", "Place and note", "Cell name")  # fmt: skip
+        sheet = grid("Inputs", heads, (16, 32, 40, 22, 14, 20, 20, 18, 12, 30, 20, 40, 34))
+        for step in self.cells.inputs:
+            name = self.cells.name(step)
+            book.define_name(name, f"={self.cells.place(step)}")
+            rule = validation(limits_of(step))
+            first, *rest = (Entry(value, rule) for value in values_of(step))
+            sheet.row(*self._input(step, first, name))
+            for value in rest:
+                sheet.row("", "", "", value)
+        sheet.close()
+
+    def _input(self, step: Step, value: Item, name: str) -> list[Item]:
+        item, key = self.cells.given.get(id(step)), self.cells.key(step)
+        allowed = validation(limits_of(step))["error_message"]
+        head: list[Item] = [self.cells.owner(step), step.name, meaning_of(step.name), value, unit_of(step.name)]
+        if item is None:
+            return [*head, None, None, allowed, "definition", "", "", "", name]
+        note = "; ".join(filter(None, ("" if key else item.where, item.note)))
+        return [*head, item.low, item.high, allowed, item.grade or item.origin, key, item.source, note, name]
+
+    def _calculation(self, grid: Callable[..., Grid]) -> None:
+        heads = ("Belongs to", "Quantity", "Meaning", "Value", "Unit", "Formula in words", "Source")
+        sheet = grid("Calculation", heads, (20, 34, 50, 20, 14, 60, 40))
+        for step in self.cells.formulas:
+            made = step.formula
+            assert made is not None
+            cited = "" if made.source == "definition" else f"{made.source}, {made.where}".removesuffix(", ")
+            live = Formula(self.cells.formula(step), float(step.value))
+            sheet.row(self.cells.owner(step), step.name, meaning_of(step.name), live, unit_of(step.name), words_of(step), cited)
+        sheet.close()
+
+    def _columns(self, grid: Callable[..., Grid]) -> None:
+        """Entries that are added up or compared, each column in one piece."""
+        sheet = grid("Columns", ("Column", "Entry of", "Quantity", "Value", "Unit"), (40, 24, 34, 20, 14))
+        for step in self.cells.columns:
+            for part in step.inputs:
+                live = Formula(f"={self.cells.place(part)}", float(part.value))
+                sheet.row(step.name, self.cells.owner(part), part.name, live, unit_of(part.name))
+        sheet.close()
+
+    def _table(self, name: str, grid: Callable[..., Grid]) -> None:
+        rows, (_, quantities) = self.tables[name], TABLES[TABLE_SHEETS[name]]
+        words = list(dict.fromkeys(word for row, _ in rows for word in row.words))
+        units = [f"{label(quantity)} ({unit_of(quantity)})" for quantity in quantities]
+        heads = ("Name", *map(label, words), *units)
+        sheet = grid(name, heads, (24, *(15,) * len(words), *(21,) * len(units)))
+        for row, steps in rows:
+            live = (None if step is None else Formula(f"={self.cells.place(step)}", float(step.value)) for step in steps)
+            sheet.row(row.name, *(str(row.words.get(word, "")) for word in words), *live)
+        sheet.close()
+
+    def _sensitivity(self, grid: Callable[..., Grid]) -> None:
+        """What one input at a time does to a requirement, at the inputs with which the workbook was made."""
+        heads = ("Requirement", "Input", "Of", "Value", "At its low end", "At its high end", "Unit", "Swing")
+        sheet = grid("Sensitivity", heads, (16, 46, 40, 22, 22, 22, 14, 22))
+        for one in self.plan.requirements:
+            for effect in self.plan.sensitivity(one.id)[:MOST_EFFECTS]:
+                row = sheet.next + 1
+                swing = Formula(f"=ABS(F{row} - E{row})", effect.swing)
+                shown = (effect.name, ", ".join(effect.rows), effect.value, effect.at_low, effect.at_high)
+                sheet.row(one.id, *shown, one.unit, swing)
+        sheet.close()
+
+    def _checks(self, grid: Callable[..., Grid], lines: Mapping[str, int]) -> int:
+        """One line per check; returns how many there are."""
+        sheet = grid("Checks", ("Check", "What is expected", "Result"), (60, 60, 12))
+        for name, expected, written in checks_of(self, lines):
+            sheet.row(name, expected, Formula(written, "ok", "good"))
+        count = sheet.next - 1
+        failing = {"type": "cell", "criteria": "!=", "value": '"ok"', "format": sheet.styles["bad"]}
+        sheet.sheet.conditional_format(1, 2, count, 2, failing)
+        sheet.close()
+        return count
+
+    def table(self, sheet: str) -> str:
+        """The table of the plan that a sheet shows."""
+        return TABLE_SHEETS[sheet]
+
+    def column(self, sheet: str, quantity: str) -> int:
+        """The column of a quantity on its sheet, counted from nought."""
+        words = dict.fromkeys(word for row, _ in self.tables[sheet] for word in row.words)
+        return 1 + len(words) + TABLES[TABLE_SHEETS[sheet]][1].index(quantity)
+
+    def _read_me(self, grid: Callable[..., Grid], checks: int) -> None:
+        plan = self.plan
+        sheet = grid("Read-me", (self.title,), (120,))
+        for line in (
+            "Buyer: the yellow cells on the sheet Inputs may be changed; every other number follows by formulas that can"
+            " be read. What the site file says stands on top, with its key.",
+            "Offeror: fill in the yellow cells of the sheet Vendor response, each value in the unit of its line, and return"
+            " the whole workbook. Everything else on that sheet is locked and is compared with what was asked.",
+            "The sheets from Workloads to Placement show cells of Calculation; Columns gathers what is added up.",
+            "Requirements, Vendor response and Acceptance carry the same ids as the document; acceptance job files carry the"
+            " id of their test, with the name of the tool behind it.",
+            "Values are in base units (B, s, and things counted); Results shows decimal and binary units beside them.",
+            "Low, high and the sheet Sensitivity were drawn with the inputs as delivered: they do not follow a change.",
+            f"Made by ingest {__version__}; catalogs {plan.catalog.content_hash()}; site file {plan.input_hash}.",
+            f"{len(plan.assumptions)} values are assumed: see the sheet Assumptions.",
+            *(f"Warning: {line}" for line in plan.warnings),
+            *(f"No requirement {name}: {why}" for name, why in plan.missing.items()),
+        ):
+            sheet.row(line)
+        area = f"Checks!$C$2:$C${checks + 1}"
+        passing = f"All {checks} checks pass."
+        written = f'=IF(COUNTIF({area}, "ok") = {checks}, "{passing}", "A check fails: see the sheet Checks.")'
+        row = sheet.next
+        sheet.row(Formula(written, passing, "good"))
+        failing = {"type": "text", "criteria": "begins with", "value": "A check fails", "format": sheet.styles["bad"]}
+        sheet.sheet.conditional_format(row, 0, row, 0, failing)
+        sheet.close()
+
+
+def shown_rows(plan: Plan, table: str) -> list[tuple[Row, list[Step | None]]]:
+    """The rows of a table and the steps of its columns."""
+    whose, quantities = TABLES[table]
+    needed = NEEDED.get(table)
+    rows = [row for row in plan.rows[whose] if needed is None or row.step(needed) is not None]
+    return [(row, [row.step(quantity) for quantity in quantities]) for row in rows]

@@ -1,0 +1,65 @@
+"""What the sheet Checks tests: ranges of inputs, sums over rows, units, and that the forms repeat the requirements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from ingest.reports.workbook.rules import number_check, range_check
+from ingest.reports.workbook.site_cells import limits_of, size_of
+from ingest.site.tables import TABLES
+
+if TYPE_CHECKING:
+    from ingest.reports.workbook.site_book import SiteBook
+
+#: name, what is expected, formula
+Check = tuple[str, str, str]
+#: Relative difference of two sums of the same numbers in another order.
+SAME = "1E-9"
+
+
+def checks_of(book: SiteBook, lines: Mapping[str, int]) -> Iterator[Check]:
+    """All checks; `lines` are the rows of the requirements."""
+    yield from _ranges(book)
+    yield from _sums(book)
+    for one in book.plan.requirements:
+        row = lines[one.id]
+        yield (one.id, *number_check(f"Requirements!$D${row}"))
+        yield f"{one.id}: unit", one.unit, f'=IF(EXACT(Requirements!$E${row}, "{one.unit}"), "ok", "fails")'
+        places = f"Requirements!$D${row}, 'Vendor response'!$D${row}, Results!$C${row}"
+        yield (
+            f"{one.id}: forms",
+            "Results and Vendor response repeat the requirement",
+            f'=IF(MAX({places}) = MIN({places}), "ok", "fails")',
+        )
+
+
+def _ranges(book: SiteBook) -> Iterator[Check]:
+    for step in book.cells.inputs:
+        name = f"{book.cells.owner(step)}: {step.name}"
+        yield (name, *range_check(book.cells.place(step), limits_of(step), size_of(step)))
+
+
+def _sums(book: SiteBook) -> Iterator[Check]:
+    """The rows of a sheet add up to the column that the calculation works with."""
+    columns = {frozenset(map(id, step.inputs)): step for step in book.cells.columns if step.inputs}
+    for sheet, rows in book.tables.items():
+        for place, quantity in enumerate(TABLES[book.table(sheet)][1]):
+            step = columns.get(frozenset(id(steps[place]) for _, steps in rows if steps[place] is not None))
+            if step is None:
+                continue
+            letter = column_letter(book.column(sheet, quantity))
+            shown = f"SUM('{sheet}'!${letter}$2:${letter}${len(rows) + 1})"
+            used = f"SUM({book.cells.place(step)})"
+            expected = "its rows add up to what the calculation adds up"
+            yield f"{sheet}: {quantity}", expected, f'=IF(ABS({shown} - {used}) <= {SAME} * {used}, "ok", "fails")'
+
+
+def column_letter(column: int) -> str:
+    """The name of a column, counted from nought.
+
+    >>> column_letter(0), column_letter(25), column_letter(27)
+    ('A', 'Z', 'AB')
+    """
+    before, last = divmod(column, 26)
+    return (column_letter(before - 1) if before else "") + chr(ord("A") + last)

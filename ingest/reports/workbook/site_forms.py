@@ -1,0 +1,163 @@
+"""The sheets of a site's workbook that people read, fill in and test by: results, requirements, response, acceptance."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ingest.reports.labels import label, plain
+from ingest.reports.workbook.grid import Entry, Formula, Grid, Item
+from ingest.tender.filled import test_id
+from ingest.units import display, scale_of
+
+if TYPE_CHECKING:
+    from xlsxwriter import Workbook
+
+    from ingest.reports.workbook.site_book import SiteBook
+    from ingest.requirement import Requirement
+
+#: Where the id, the statement, the value and the unit of a requirement stand on the sheet Requirements.
+ID, STATEMENT, VALUE, UNIT = "A", "C", "D", "E"
+#: Heading of each condition, and its name.
+CONDITIONS = {
+    "Operation": "operation",
+    "Clients": "clients",
+    "Threads": "threads",
+    "I/O size (B)": "io_size",
+    "Pattern": "pattern",
+    "Files": "files",
+    "Duration (s)": "duration",
+    "Fill": "fill",
+    "Cache rule": "cache",
+}
+#: A text in a formula may not be longer.
+MOST_TEXT = 250
+ANSWERS = ("yes", "no", "partial")
+EVIDENCE = ("measured", "projected")
+#: The columns that a vendor fills in, and what each takes.
+FIELDS: Mapping[str, Mapping[str, Any] | None] = {
+    "Comply": {"validate": "list", "source": list(ANSWERS)},
+    "As-is value": {"validate": "decimal", "criteria": ">=", "value": 0, "error_message": "a number in the unit of this line"},
+    "Optimized value": {
+        "validate": "decimal",
+        "criteria": ">=",
+        "value": 0,
+        "error_message": "a number in the unit of this line",
+    },
+    "Measured or projected": {"validate": "list", "source": list(EVIDENCE)},
+    "Client nodes": {"validate": "integer", "criteria": ">=", "value": 1, "error_message": "a whole number"},
+    "Memory of each client": None,
+    "Software and version": None,
+    "Log file": None,
+    "Remarks": None,
+}
+
+
+def requirements(book: SiteBook, grid: Callable[..., Grid]) -> dict[str, int]:
+    """The sheet Requirements; returns the row of each id."""
+    heads = ("Id", "Priority", "Statement", "Value", "Unit", "Low (P10)", "High (P90)", *CONDITIONS, "Assumptions")
+    sheet = grid("Requirements", heads, (15, 13, 60, 22, 12, 20, 20, 11, 9, 10, 12, 14, 16, 12, 8, 32, 34))
+    rows = {}
+    for one in book.plan.requirements:
+        row = sheet.next + 1
+        place = book.cells.place(book.plan.steps[one.id])
+        value = Formula(f"={place}", one.value, "strong")
+        conditions = [getattr(one.conditions, name) for name in CONDITIONS.values()]
+        said = statement(one, f"{VALUE}{row}")
+        sheet.row(
+            one.id,
+            one.priority,
+            said,
+            value,
+            one.unit,
+            one.low,
+            one.high,
+            *conditions,
+            ", ".join(plain(name) for name in one.assumptions),
+        )
+        rows[one.id] = row
+    sheet.close()
+    return rows
+
+
+def statement(one: Requirement, value: str) -> Item:
+    """The sentence of a requirement with its number alive; plain text where the number does not stand in it."""
+    shown = display(one.value, one.unit)
+    before, found, after = one.statement.partition(shown)
+    if not found:
+        return one.statement
+    parts = [*quoted(before), number_text(shown, one.value, one.unit, value), *quoted(after)]
+    return Formula("=" + " & ".join(parts), one.statement, "text")
+
+
+def quoted(text: str) -> list[str]:
+    """Text as literals of a formula, none too long."""
+    pieces = [text[start : start + MOST_TEXT] for start in range(0, len(text), MOST_TEXT)]
+    return ['"' + piece.replace('"', '""') + '"' for piece in pieces]
+
+
+def number_text(shown: str, value: float, unit: str, cell: str) -> str:
+    """A displayed quantity as text that follows a cell: each of its numbers in the unit that stands behind it."""
+    factors = [scale_of(value, unit, binary)[0] for binary in (False, True)]
+    parts: list[str] = []
+    rest = shown
+    for factor in factors:
+        match = re.search(r"\d[\d,]*(?:\.\d+)?", rest)
+        if match is None:
+            break
+        decimals = len(match[0].partition(".")[2])
+        parts += [*quoted(rest[: match.start()]), f"FIXED({cell} / {factor or 1}, {decimals})"]
+        rest = rest[match.end() :]
+        if not factor:
+            break
+    return " & ".join([*parts, *quoted(rest)])
+
+
+def results(book: SiteBook, workbook: Workbook, grid: Callable[..., Grid], lines: Mapping[str, int], further: int) -> None:
+    """The sheet Results, in units that people read, with `further` rows below for its charts."""
+    heads = ("Id", "What", "Value", "Unit", "Decimal", "Unit", "Binary", "Unit", "Low (P10)", "High (P90)")
+    sheet = grid("Results", heads, (15, 40, 22, 12, 14, 12, 14, 12, 20, 20))
+    for one in book.plan.requirements:
+        row = sheet.next + 1
+        live = Formula(f"=Requirements!${VALUE}${lines[one.id]}", one.value, "strong")
+        scaled: list[Item] = []
+        for binary in (False, True):
+            factor, unit = scale_of(one.value, one.unit, binary)
+            scaled += [Formula(f"=C{row} / {factor}", one.value / factor, "scaled"), unit] if factor else ["", ""]
+        sheet.row(one.id, label(one.metric), live, one.unit, *scaled, one.low, one.high)
+    sheet.close(further=further)
+    workbook.define_name("results", f"=Results!$C$2:$C${sheet.next}")
+
+
+def response(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, int]) -> None:
+    """The sheet that a vendor fills in: only its yellow cells are open."""
+    heads = ("Id", "Priority", "Requirement", "Required", "Unit", *FIELDS, "Margin")
+    sheet = grid("Vendor response", heads, (15, 13, 60, 22, 12, 11, 20, 20, 13, 9, 16, 22, 22, 30, 11))
+    for one in book.plan.requirements:
+        row, line = sheet.next + 1, lines[one.id]
+        linked = [
+            Formula(f"=Requirements!${STATEMENT}${line}", one.statement, "text"),
+            Formula(f"=Requirements!${VALUE}${line}", one.value),
+        ]
+        best = f"MAX(G{row}, H{row})"
+        margin = Formula(f'=IF(AND(COUNT(G{row}:H{row}) > 0, D{row} > 0), {best} / D{row} - 1, "")', "", "share")
+        fields = [Entry(None, rule) for rule in FIELDS.values()]
+        sheet.row(one.id, one.priority, *linked, one.unit, *fields, margin)
+    sheet.sheet.protect("", {"format_columns": True, "format_rows": True})
+    sheet.close()
+
+
+def acceptance(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, int]) -> None:
+    """One test per requirement that can be run: threshold from the requirement, result to be filled in."""
+    heads = ("Test", "Requirement", "Operation", "Clients", "Threads", "I/O size (B)", "Pass threshold", "Unit", "Duration (s)",
+             "Result", "Remarks")  # fmt: skip
+    sheet = grid("Acceptance", heads, (16, 15, 12, 10, 10, 13, 22, 12, 13, 20, 34))
+    for one in book.plan.requirements:
+        if one.conditions.duration is None:
+            continue
+        threshold = Formula(f"=Requirements!${VALUE}${lines[one.id]}", one.value)
+        shown = one.conditions
+        how = (shown.operation, shown.clients, shown.threads, shown.io_size, threshold, one.unit, shown.duration)
+        sheet.row(test_id(one.id), one.id, *how, Entry(None), Entry(None))
+    sheet.close()

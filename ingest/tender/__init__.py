@@ -1,0 +1,1 @@
+"""What goes into a tender and what comes back: reports of a plan, and the offers of vendors."""

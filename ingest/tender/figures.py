@@ -1,0 +1,103 @@
+"""Which charts a plan has: rows of its tables, picked for each chart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ingest.checkpoint_plan import interval_table
+from ingest.estimate import estimate
+from ingest.formula import solve
+from ingest.reports.charts.chart import Chart
+from ingest.reports.charts.demand import Bar, Point, demand, ladder, scaling
+from ingest.reports.charts.planning import Held, Interval, Swing, capacity, intervals, tornado
+from ingest.reports.labels import plain
+from ingest.site.sheet import is_column, steps_below
+from ingest.site.tables import TORNADO
+
+if TYPE_CHECKING:
+    from ingest.site.montecarlo import Effect
+    from ingest.site.plans import Plan
+    from ingest.site.sheet import Row
+
+#: Jobs whose growth with the machine is drawn; more lines are no longer told apart.
+MOST_LINES = 4
+READS = "ingest_bandwidth_per_gpu"
+
+
+def charts_of(plan: Plan, ceilings: Sequence[Bar] = ()) -> list[Chart]:
+    """The charts that a plan has the numbers for; `ceilings` are what storage systems give."""
+    return list(_charts(plan, ceilings))
+
+
+def _charts(plan: Plan, ceilings: Sequence[Bar]) -> Iterator[Chart]:
+    jobs = [(row, step.value) for row in plan.rows["jobs"] if (step := row.step("job_read_bandwidth")) is not None]
+    jobs.sort(key=lambda job: -job[1])
+    together = plan.results.get("R-READ-03")
+    if jobs and together is not None:
+        yield demand([Bar(row.name, value) for row, value in jobs], Bar("R-READ-03, headroom included", together.value))
+        yield scaling([point for row, _ in jobs[:MOST_LINES] for point in _sizes(row)], ceilings)
+        yield from _ladder(plan, jobs[0][0].name)
+    yield capacity([held for row in plan.rows["years"] for held in _held(row)])
+    yield from _intervals(plan.rows["jobs"])
+    yield from _tornado(plan)
+
+
+def _tornado(plan: Plan) -> Iterator[Chart]:
+    """What moves the requirement that most inputs move; reads before capacity where they are even."""
+    moved = {name: plan.sensitivity(name) for name in TORNADO if name in plan.results}
+    name = max(moved, key=lambda one: len(moved[one]), default="")
+    if name and moved[name]:
+        typical = plan.results[name]
+        yield tornado([_swing(effect) for effect in moved[name]], typical.value, typical.unit, name)
+
+
+def _swing(effect: Effect) -> Swing:
+    named = " of ".join(filter(None, (plain(effect.name), ", ".join(effect.rows))))
+    return Swing(named, effect.at_low, effect.at_high)
+
+
+def _sizes(row: Row) -> Iterator[Point]:
+    """A job on 1, 2, 4 … nodes, up to its own size."""
+    per_gpu, per_node = row.known.value(READS), row.known.value("gpus_per_node")
+    size, nodes = 1.0, row.known.value("nodes")
+    while size < nodes:
+        yield _point(row, size, per_gpu, per_node)
+        size *= 2
+    yield _point(row, nodes, per_gpu, per_node)
+
+
+def _point(row: Row, nodes: float, per_gpu: float, per_node: float) -> Point:
+    given = {READS: per_gpu, "nodes": nodes, "gpus_per_node": per_node}
+    return Point(row.name, nodes, float(solve("ingest_bandwidth_per_job", given)))
+
+
+def _ladder(plan: Plan, job: str) -> Iterator[Chart]:
+    """The rungs of evidence of the hungriest job, where there is more than one."""
+    asked = plan.questions.get(job)
+    rungs = estimate(asked, plan.catalog).rungs if asked is not None else ()
+    found = [(rung.basis, results[READS]) for rung, results in rungs if READS in results]
+    if len(found) > 1:
+        bars = [Bar(basis, one.value, one.low, one.high) for basis, one in found]
+        yield ladder(bars, found[0][1].unit, f"read bandwidth per GPU of {job}")
+
+
+def _held(row: Row) -> Iterator[Held]:
+    """What takes the capacity of a year."""
+    step = row.known.step("year_usable_bytes")
+    for part in steps_below(step):
+        if is_column(part):
+            stage = "checkpoints" if "checkpoint" in part.name else "data sets"
+            yield Held(row.name, stage, float(sum(entry.value for entry in part.inputs)))
+
+
+def _intervals(jobs: Sequence[Row]) -> Iterator[Chart]:
+    """Interval and waste of the job with the largest checkpoint."""
+    saved = [(row, step.value) for row in jobs if (step := row.step("checkpoint_bytes")) is not None]
+    if not saved:
+        return
+    row = max(saved, key=lambda job: float(job[1]))[0]
+    found = interval_table(row.kept[-1], str(row.words.get("mode", "sync"))).get("intervals", [])
+    rows = [Interval(one["checkpoint_interval"], one["waste"], one["checkpoint_write_bandwidth"]) for one in found]
+    if len(rows) > 2:
+        yield intervals(rows)

@@ -1,0 +1,160 @@
+"""`ingest report`: a plan as workbook, document, table or data; all files are made before any is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ingest.errors import UsageError, nearest
+from ingest.files import write_whole
+from ingest.site.planning import plan
+from ingest.site.plans import Plan
+
+if TYPE_CHECKING:
+    import pandas
+
+    from ingest.estimate import Quantity
+    from ingest.reports.document.model import Document
+
+FORMATS = (".xlsx", ".docx", ".md", ".html", ".csv", ".json")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was written, and from what.
+
+    Attributes:
+        plan: the plan.
+        files: path and size of each file.
+    """
+
+    plan: Plan
+    files: Mapping[str, int]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Those of the plan."""
+        return self.plan.warnings
+
+    @property
+    def results(self) -> Mapping[str, Quantity]:
+        """The requirements' values by id."""
+        return self.plan.results
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as JSON, and the files."""
+        return {**self.plan.to_dict(), "command": "report", "files": dict(self.files)}
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per requirement."""
+        return self.plan.to_frame()
+
+
+def report(
+    site: str | Path | Mapping[str, Any],
+    *,
+    output: str | Path | Sequence[str | Path],
+    template: str | Path | None = None,
+    years: int | None = None,
+    set: Mapping[str, Any] | Sequence[str] | None = None,
+    seed: int = 0,
+    catalogs: str | Path | Sequence[str | Path] = (),
+) -> Report:
+    """Write what goes into a tender.
+
+    Args:
+        site: a site file, as `plan` takes it.
+        output: files to write; their suffixes choose the formats: .xlsx, .docx, .md, .html, .csv, .json.
+        template: a .docx of the buyer's, with fields such as `{{requirements}}`; for the .docx only.
+        years: to plan for after the start.
+        set: values of the site file by path.
+        seed: of the draws behind low and high.
+        catalogs: folders with entries of your own.
+
+    Raises:
+        UsageError: a suffix that stands for no format, two files of one name, a template without a .docx.
+        IngestError: a site that cannot be, a library that is not installed, a file that cannot be written.
+    """
+    paths = _checked([output] if isinstance(output, (str, Path)) else list(output), template)
+    planned = plan(site, years=years, set=set, seed=seed, catalogs=catalogs)
+    if not isinstance(planned, Plan):
+        raise UsageError("--set: several scenarios are asked for, expected one for a report")
+    makers = _Makers(planned, template)
+    made = {path: makers.content(path.suffix.lower()) for path in paths}
+    for path, content in made.items():
+        write_whole(path, content)
+    return Report(planned, {str(path): len(content) for path, content in made.items()})
+
+
+def _checked(outputs: Sequence[str | Path], template: str | Path | None) -> list[Path]:
+    paths = [Path(output) for output in outputs]
+    if not paths:
+        raise UsageError(f"--output is missing, expected a file that ends in {', '.join(FORMATS)}")
+    for path in paths:
+        suffix = path.suffix.lower()
+        if suffix not in FORMATS:
+            raise UsageError(f"--output: '{path}' ends in '{suffix}', expected {', '.join(FORMATS)}{nearest(suffix, FORMATS)}")
+        if paths.count(path) > 1:
+            raise UsageError(f"--output: '{path}' is given twice")
+    if template is not None and all(path.suffix.lower() != ".docx" for path in paths):
+        raise UsageError("--template fills a .docx, expected --output with one")
+    return paths
+
+
+class _Makers:
+    """Makes each format of one plan; the document is written once for all its renderings."""
+
+    def __init__(self, planned: Plan, template: str | Path | None) -> None:
+        self.plan, self.template = planned, template
+        self._document: Document | None = None
+
+    def content(self, suffix: str) -> bytes:
+        """The file's content."""
+        makers: dict[str, Callable[[], bytes]] = {
+            ".xlsx": self._workbook,
+            ".docx": self._word,
+            ".md": self._markdown,
+            ".html": self._html,
+            ".csv": self._csv,
+            ".json": lambda: json.dumps(self.plan.to_dict(), indent=1, ensure_ascii=False, allow_nan=False).encode(),
+        }
+        return makers[suffix]()
+
+    def _workbook(self) -> bytes:
+        from ingest.reports.books import site_book
+
+        return site_book(self.plan)
+
+    def _word(self) -> bytes:
+        from ingest.reports.document.word import as_docx
+
+        return as_docx(self.document, self.template)
+
+    def _markdown(self) -> bytes:
+        from ingest.reports.document.markdown import as_markdown
+
+        return as_markdown(self.document).encode()
+
+    def _html(self) -> bytes:
+        from ingest.reports.document.html import as_html
+
+        return as_html(self.document).encode()
+
+    def _csv(self) -> bytes:
+        from ingest.reports.page import as_csv
+        from ingest.reports.site_views import plan_page
+
+        return (as_csv(plan_page(self.plan)) + "\n").encode()
+
+    @property
+    def document(self) -> Document:
+        """The document of the plan, charts included."""
+        if self._document is None:
+            from ingest.reports.document.rfp import Tender
+            from ingest.tender.figures import charts_of
+
+            self._document = Tender(self.plan, charts_of(self.plan)).document()
+        return self._document

@@ -1,0 +1,328 @@
+"""What `ingest report` writes: the same ids and values in every format, text that stays text, files that are whole."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from html.parser import HTMLParser
+from pathlib import Path
+
+import docx
+import openpyxl
+import pytest
+import yaml
+from offers import told
+
+import ingest
+from ingest.errors import IngestError, UsageError
+from ingest.files import write_whole
+from ingest.tender.reporting import report
+from ingest.units import display
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+SITES = ("hpc-128-nodes", "llm-16384-gpus", "enterprise-64-nodes")
+FORMATS = ("xlsx", "docx", "md", "html", "json", "csv")
+#: id -> priority and value as the document shows it
+Lines = dict[str, tuple[str, str]]
+
+
+class Rows(HTMLParser):
+    """The rows of all tables, and every tag."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.tags: set[str] = set()
+        self.words: list[str] = []
+        self._cell = False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):  # noqa: ARG002
+        self.tags.add(tag)
+        self._cell = tag in ("td", "th")
+        if tag == "tr":
+            self.rows.append([])
+        if self._cell:
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag):
+        self._cell = self._cell and tag not in ("td", "th")
+
+    def handle_data(self, data):
+        self.words.append(data)
+        if self._cell:
+            self.rows[-1][-1] += data
+
+
+def glance(rows) -> Lines:
+    """The requirements out of the rows of a document's tables."""
+    found = [[cell.strip() for cell in row] for row in rows]
+    return {
+        row[0]: (row[1], row[3])
+        for row in found
+        if len(row) == 5 and re.fullmatch(r"R-[A-Z]+-\d\d", row[0]) and row[1] in PRIORITIES
+    }
+
+
+PRIORITIES = ("mandatory", "target", "information")
+
+
+def of_markdown(text: str) -> Lines:
+    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in text.splitlines() if line.startswith("| ")]
+    return glance([[re.sub(r"\\(.)", r"\1", cell) for cell in row] for row in rows])
+
+
+def of_docx(path: Path) -> Lines:
+    return glance([[cell.text for cell in row.cells] for table in docx.Document(str(path)).tables for row in table.rows])
+
+
+@pytest.fixture(scope="module", params=SITES)
+def written(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(request.param)
+    paths = {suffix: folder / f"rfp.{suffix}" for suffix in FORMATS}
+    made = report(EXAMPLES / f"{request.param}.yaml", output=list(paths.values()))
+    return made.plan, paths
+
+
+def test_ids_priorities_and_values_agree_in_all_documents(written):
+    plan, paths = written
+    expected = {one.id: (one.priority, display(one.value, one.unit)) for one in plan.requirements}
+    assert len(expected) > 15
+    assert of_docx(paths["docx"]) == expected
+    assert of_markdown(paths["md"].read_text(encoding="utf-8")) == expected
+    assert glance(Rows(paths["html"].read_text(encoding="utf-8")).rows) == expected
+
+
+def test_ids_priorities_values_units_and_statements_agree_in_all_data(written):
+    plan, paths = written
+    expected = [(one.id, one.priority, one.value, one.unit, one.statement) for one in plan.requirements]
+    heads, *rows = openpyxl.load_workbook(paths["xlsx"], data_only=True)["Requirements"].iter_rows(values_only=True)
+    columns = [heads.index(head) for head in ("Id", "Priority", "Value", "Unit", "Statement")]
+    assert [tuple(row[column] for column in columns) for row in rows if row[0]] == expected
+    data = json.loads(paths["json"].read_text(encoding="utf-8"))["requirements"]
+    keys = ("id", "priority", "value", "unit", "statement")
+    assert [tuple(one[key] for key in keys) for one in data] == expected
+    table = list(csv.DictReader(io.StringIO(paths["csv"].read_text(encoding="utf-8"))))
+    found = [(row["row"], float(row["value"]), row["unit"]) for row in table if row["table"] == "requirements"]
+    assert found == [(name, value, unit) for name, _, value, unit, _ in expected]
+
+
+def test_every_requirement_and_every_test_stands_in_the_text_of_every_document(written):
+    plan, paths = written
+    texts = {
+        "docx": "\n".join(one.text for one in docx.Document(str(paths["docx"])).paragraphs),
+        "md": re.sub(r"\\(.)", r"\1", paths["md"].read_text(encoding="utf-8")),
+        "html": "".join(Rows(paths["html"].read_text(encoding="utf-8")).words),
+    }
+    for name, text in texts.items():
+        for one in plan.requirements:
+            assert f"{one.id} ({one.priority})." in text, name
+            assert one.statement in text, name
+    book = openpyxl.load_workbook(paths["xlsx"], data_only=True)
+    tests = [row[0] for row in book["Acceptance"].iter_rows(min_row=2, values_only=True) if row[0]]
+    assert tests == [f"T{one.id[1:]}" for one in plan.requirements if one.conditions.duration is not None]
+
+
+def test_documents_count_what_is_assumed_and_leave_to_the_buyer_what_is_not_derived(written):
+    plan, paths = written
+    text = paths["md"].read_text(encoding="utf-8")
+    assert f"{len(plan.assumptions)} assumed values" in text
+    assert text.count("to be set by buyer") >= 5
+    assert plan.catalog.content_hash() in text
+    assert plan.input_hash in text
+    assert [line for line in text.splitlines() if line.startswith("## ")][11].startswith("## 12 ")
+
+
+HOSTILE = {
+    "formula": "=1+1",
+    "plus": "+1+1",
+    "minus": "-2+3",
+    "at": "@SUM(A1)",
+    "markup": "<script>alert(1)</script> & <b>x</b>",
+    "table": "a | b ` c ` [d](javascript:e) **f**",
+    "long": "x" * 300,
+    "right-to-left": "\u202eمرحبا بالعالم",
+    "emoji": "🚀🧪 site",
+    "newline": "one\n# two\n| three",
+    "path": "../../etc/passwd",
+    "link": "https://example.org/=1",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_name_stays_text(name, tmp_path):
+    site = yaml.safe_load((EXAMPLES / "hpc-128-nodes.yaml").read_text(encoding="utf-8"))
+    paths = {suffix: tmp_path / f"rfp.{suffix}" for suffix in FORMATS}
+    report({**site, "name": name}, output=list(paths.values()))
+    flat = " ".join(name.split())
+    book = openpyxl.load_workbook(paths["xlsx"])
+    title = book["Read-me"]["A1"]
+    assert title.data_type == "s"
+    assert flat in " ".join(str(title.value).split())
+    assert all(len(sheet.title) <= 31 for sheet in book)
+    page = Rows(paths["html"].read_text(encoding="utf-8"))
+    assert "script" not in page.tags
+    assert "b" not in page.tags
+    assert flat in " ".join("".join(page.words).split())
+    first = paths["md"].read_text(encoding="utf-8").splitlines()[0]
+    assert first.startswith("# Storage requirements of ")
+    assert "<script" not in first.replace("\\<", "")
+    assert "](javascript" not in first.replace("\\]", "")
+    assert flat in " ".join(docx.Document(str(paths["docx"])).paragraphs[0].text.split())
+    assert json.loads(paths["json"].read_text(encoding="utf-8"))["requirements"]
+    assert sorted(os.listdir(tmp_path)) == sorted(path.name for path in paths.values())
+
+
+@pytest.mark.parametrize("section", ["jobs", "datasets", "clusters"])
+@pytest.mark.parametrize("name", ["=1+1", "@x", "<script>", "../x", "a b", "x" * 300])
+def test_a_hostile_key_is_refused_in_one_line(section, name, tmp_path):
+    """Names of jobs, data sets and clusters are keys: they may not hold what a cell or a page would take for more."""
+    site = yaml.safe_load((EXAMPLES / "hpc-128-nodes.yaml").read_text(encoding="utf-8"))
+    first = next(iter(site[section]))
+    site[section][name] = dict(site[section][first])
+    path = tmp_path / "site.yaml"
+    path.write_text(json.dumps(site), encoding="utf-8")
+    done = told("report", path, "-o", tmp_path / "rfp.xlsx")
+    assert done.code == 1
+    assert section in done.refusal
+    assert not (tmp_path / "rfp.xlsx").exists()
+
+
+def test_what_cannot_be_asked_for(tmp_path):
+    site = EXAMPLES / "hpc-128-nodes.yaml"
+    for words, code, message in (
+        (["-o", "rfp.xls"], 2, "'rfp.xls' ends in '.xls', expected .xlsx, .docx, .md, .html, .csv, .json"),
+        (["-o", "rfp"], 2, "'rfp' ends in '', expected .xlsx"),
+        ([], 2, "Missing option '-o'"),
+        (["-o", "a.md", "-o", "a.md"], 2, "'a.md' is given twice"),
+        (["-o", "a.md", "--template", "t.docx"], 2, "--template fills a .docx, expected --output with one"),
+        (["-o", tmp_path / "a.docx", "--template", tmp_path / "absent.docx"], 1, "absent.docx' is not readable as .docx"),
+        (["-o", tmp_path / "nowhere" / "a.md"], 1, "a.md' cannot be written: No such file or directory"),
+    ):  # fmt: skip
+        done = told("report", site, *words)
+        assert (done.code, message in done.refusal) == (code, True), done.err
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_template_is_filled_and_an_unknown_field_is_named(tmp_path):
+    made = docx.Document()
+    made.add_paragraph("Ministry of {{site}}: at least {{R-READ-01}}")
+    made.add_paragraph("{{performance}}")
+    made.save(tmp_path / "house.docx")
+    plan = report(EXAMPLES / "hpc-128-nodes.yaml", output=tmp_path / "a.docx", template=tmp_path / "house.docx").plan
+    texts = [one.text for one in docx.Document(str(tmp_path / "a.docx")).paragraphs]
+    one = plan.requirement("R-READ-01")
+    assert texts[0] == f"Ministry of {plan.site.name}: at least {display(one.value, one.unit)}"
+    assert texts[1] == "3 Performance"
+    assert any(one.statement in text for text in texts)
+    made.add_paragraph("{{performence}}")
+    made.save(tmp_path / "house.docx")
+    with pytest.raises(UsageError, match=r"unknown field '\{\{performence\}\}'.*did you mean 'performance'"):
+        report(EXAMPLES / "hpc-128-nodes.yaml", output=tmp_path / "b.docx", template=tmp_path / "house.docx")
+    assert not (tmp_path / "b.docx").exists()
+
+
+def test_nothing_is_written_where_one_format_cannot_be_made(tmp_path):
+    """All files are made before the first one is written."""
+    (tmp_path / "rfp.xlsx").write_bytes(b"last year's")
+    with pytest.raises(IngestError):
+        report(
+            EXAMPLES / "hpc-128-nodes.yaml",
+            output=[tmp_path / "rfp.xlsx", tmp_path / "rfp.docx"],
+            template=tmp_path / "absent.docx",
+        )
+    assert (tmp_path / "rfp.xlsx").read_bytes() == b"last year's"
+    assert os.listdir(tmp_path) == ["rfp.xlsx"]
+
+
+def limited(folder: Path, setting: str) -> subprocess.CompletedProcess[str]:
+    """Write a report from a process of its own, under a restriction."""
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); {setting}; from ingest.tender.reporting import report; " \
+           f"report({str(EXAMPLES / 'hpc-128-nodes.yaml')!r}, output={str(folder / 'rfp.md')!r})"  # fmt: skip
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=False, cwd=folder)
+
+
+def test_a_full_disk_leaves_the_old_file_and_no_half_one(tmp_path):
+    """The kernel lets no file grow beyond 4 kB: the write ends half-way, as on a full disk."""
+    old = tmp_path / "rfp.md"
+    old.write_text("last year's", encoding="utf-8")
+    limit = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); " \
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"  # fmt: skip
+    done = limited(tmp_path, limit)
+    assert done.returncode == 1
+    assert "cannot be written: File too large" in done.stderr
+    assert old.read_text(encoding="utf-8") == "last year's"
+    assert os.listdir(tmp_path) == [old.name]
+
+
+@pytest.mark.skipif(not hasattr(os, "setuid") or os.geteuid() != 0, reason="only root can become somebody else")
+def test_a_folder_of_somebody_else_is_left_alone():
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "rfp.md").write_text("last year's", encoding="utf-8")
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.setuid(65534)
+            try:
+                write_whole(folder / "rfp.md", "new")
+            except IngestError as error:
+                os.write(writer, str(error).encode())
+            os._exit(0)
+        os.close(writer)
+        os.waitpid(child, 0)
+        assert "rfp.md' cannot be written: Permission denied" in os.read(reader, 10_000).decode()
+        assert (folder / "rfp.md").read_text(encoding="utf-8") == "last year's"
+        assert os.listdir(folder) == ["rfp.md"]
+
+
+@pytest.mark.parametrize(
+    ("module", "suffix", "message"),
+    [
+        ("xlsxwriter", "xlsx", "a workbook needs XlsxWriter, expected it installed: pip install 'ingest-sizing[report]'"),
+        ("docx", "docx", "a .docx needs python-docx, expected it installed: pip install 'ingest-sizing[report]'"),
+        ("vl_convert", "html", "a chart needs vl-convert-python, expected it installed: pip install 'ingest-sizing[charts]'"),
+    ],
+)
+def test_a_missing_library_is_one_line(module, suffix, message, tmp_path, monkeypatch):
+    import importlib.util
+
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == module else find(name, *more))
+    monkeypatch.setitem(sys.modules, module, None)
+    done = told("report", EXAMPLES / "hpc-128-nodes.yaml", "-o", tmp_path / f"rfp.{suffix}")
+    assert done.code == 1
+    assert done.refusal == message
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_large_site_makes_a_workbook_of_every_job(tmp_path):
+    jobs = {f"job-{n}": {"cluster": "main", "model": "cosmoflow", "nodes": 1, "data": "d", "share": 0.1} for n in range(200)}
+    site = {
+        "name": "many jobs",
+        "clusters": {"main": {"node": "dgx-a100", "count": 250}},
+        "jobs": jobs,
+        "datasets": {"d": {"model": "cosmoflow"}},
+    }
+    made = report(site, output=[tmp_path / "rfp.xlsx", tmp_path / "rfp.docx"])
+    with zipfile.ZipFile(tmp_path / "rfp.xlsx") as parts:
+        assert parts.testzip() is None
+    sheet = openpyxl.load_workbook(tmp_path / "rfp.xlsx", read_only=True)["Workloads"]
+    assert sum(1 for _ in sheet.iter_rows(min_row=2, max_col=1)) == 200
+    assert made.results["R-READ-03"].value > 0
+
+
+def test_the_function_is_there_after_its_first_call(tmp_path):
+    site = Path(__file__).parents[2] / "examples" / "hpc-128-nodes.yaml"
+    for name in ("first.json", "second.csv"):
+        ingest.report(site, output=tmp_path / name)
+        assert (tmp_path / name).stat().st_size > 1000

@@ -1,0 +1,223 @@
+"""The workbook of a site: two other programs calculate what Python says, as delivered and after twenty changes."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+from office import changed, converted, values
+
+import ingest
+from ingest.reports.books import site_book
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SITES = ("hpc-128-nodes", "llm-16384-gpus", "enterprise-64-nodes")
+#: Factors by which inputs are changed in turn; whole numbers are rounded.
+FACTORS = (0.75, 1.25, 0.5, 0.9)
+#: What the example sites have no room for: more nodes than the cluster holds.
+BOUNDED = ("nodes", "runs", "count")
+MANY = 20
+#: Functions that Excel 2010 knows, and no others, may stand in a formula.
+KNOWN = {
+    "ABS", "AND", "COUNT", "COUNTIF", "EXACT", "EXP", "FIXED", "FLOOR", "IF", "INT", "ISNUMBER", "LN", "MAX", "MIN", "MOD",
+    "OR", "POWER", "ROUND", "ROUNDDOWN", "ROUNDUP", "SQRT", "SUM", "SUMPRODUCT",
+}  # fmt: skip
+
+
+@dataclass
+class Case:
+    """One site: its plan and workbook, the same with other inputs, and what LibreOffice makes of both."""
+
+    name: str
+    plan: ingest.Plan
+    other: ingest.Plan
+    path: Path
+    inputs: dict[str, float]
+    stored: dict[str, dict[str, Any]]
+    fresh: dict[str, dict[str, Any]]
+    moved: dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module", params=SITES)
+def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Case:
+    folder = tmp_path_factory.mktemp(request.param)
+    site = EXAMPLES / f"{request.param}.yaml"
+    plan = ingest.plan(site, samples=0)
+    path = folder / "site.xlsx"
+    path.write_bytes(site_book(plan))
+    by_key, by_name = other_inputs(path)
+    fresh, moved = (folder / "fresh", folder / "moved")
+    for place, inputs in ((fresh, {}), (moved, by_name)):
+        place.mkdir()
+        changed(path, place, inputs)
+    recalculated = [values(converted(place / "changed-site.xlsx", "xlsx", place / "office")) for place in (fresh, moved)]
+    other = ingest.plan(site, samples=0, set=by_key)
+    return Case(request.param, plan, other, path, by_name, values(path), *recalculated)
+
+
+def keyed(path: Path) -> list[dict[str, Any]]:
+    """The inputs that stand for a key of the site file."""
+    heads, *rows = openpyxl.load_workbook(path)["Inputs"].iter_rows(values_only=True)
+    lines = [dict(zip(heads, row, strict=True)) for row in rows]
+    return [line for line in lines if line["Key in the site file"]]
+
+
+def other_inputs(path: Path) -> tuple[dict[str, float], dict[str, float]]:
+    """Twenty other values, by key of the site file and by name of the cell; each lies in the range of its cell."""
+    lines = keyed(path)[:MANY]
+    assert len(lines) == MANY
+    found = {line["Key in the site file"]: (line["Cell name"], moved(line, FACTORS[n % 4])) for n, line in enumerate(lines)}
+    assert all(value != line["Value"] for line, (_, value) in zip(lines, found.values(), strict=True))
+    return {key: value for key, (_, value) in found.items()}, dict(found.values())
+
+
+def moved(line: Mapping[str, Any], factor: float) -> float:
+    """Another value for an input."""
+    key, value = line["Key in the site file"], line["Value"]
+    if ".growth.capacity" in key:
+        return value + factor
+    if key.rpartition(".")[2] == "count":
+        return value + 2
+    if key.rpartition(".")[2] in BOUNDED:
+        return max(1, value // 2) if value > 1 else 2
+    if "whole" in line["Allowed"]:
+        return value + 1
+    return value * (0.9 if value <= 1 else factor)
+
+
+def same(ours: object, theirs: object) -> bool:
+    if isinstance(ours, (int, float)) and isinstance(theirs, (int, float)):
+        return math.isclose(ours, theirs, rel_tol=1e-9, abs_tol=1e-300)
+    return (ours or "") == (theirs or "")
+
+
+def formulas(path: Path) -> dict[tuple[str, str], str]:
+    book = openpyxl.load_workbook(path)
+    return {
+        (sheet.title, cell.coordinate): cell.value
+        for sheet in book
+        for row in sheet.iter_rows()
+        for cell in row
+        if isinstance(cell.value, str) and cell.data_type == "f"
+    }
+
+
+def results(sheets: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+    cells = sheets["Results"]
+    return {cells[f"A{row}"]: cells[f"C{row}"] for row in range(2, 60) if str(cells.get(f"A{row}")).startswith("R-")}
+
+
+def test_libreoffice_calculates_every_formula_as_python(case):
+    places = formulas(case.path)
+    assert len(places) > 500
+    pairs = {at: (case.stored[at[0]].get(at[1]), case.fresh[at[0]].get(at[1])) for at in places}
+    assert not {at: pair for at, pair in pairs.items() if not same(*pair)}
+
+
+def test_libreoffice_follows_twenty_changed_inputs_as_the_plan_does(case):
+    expected = {name: one.value for name, one in case.other.results.items()}
+    found = results(case.moved)
+    assert found.keys() == expected.keys()
+    assert sum(found[name] != case.plan.results[name].value for name in found) > 10
+    assert not {name: (found[name], expected[name]) for name in found if not same(found[name], expected[name])}
+
+
+def test_statements_follow_the_changed_inputs(case):
+    cells = case.moved["Requirements"]
+    said = {cells[f"A{row}"]: cells[f"C{row}"] for row in range(2, 60) if f"A{row}" in cells}
+    before = {one.id: one.statement for one in case.plan.requirements}
+    assert sum(said[name] != before[name] for name in said) > 10
+
+
+def test_tables_follow_the_changed_inputs(case):
+    cells = case.moved["Capacity by year"]
+    column = next(at[:-1] for at, head in cells.items() if str(head).lower().startswith(("usable", "year usable")))
+    years = [row["year_usable_bytes"] for row in case.other.tables["capacity"]]
+    assert [cells[f"{column}{row}"] for row in range(2, len(years) + 2)] == pytest.approx(years, rel=1e-9)
+
+
+def test_no_check_fails_and_no_cell_shows_an_error(case):
+    for sheets in (case.stored, case.fresh, case.moved):
+        assert "fails" not in sheets["Checks"].values()
+        assert not [value for cells in sheets.values() for value in cells.values() if str(value).startswith("#")]
+        assert any(str(value).startswith("All ") for value in sheets["Read-me"].values())
+
+
+def test_only_old_functions_no_links_no_macros(case):
+    import re
+
+    used = {name for text in formulas(case.path).values() for name in re.findall(r"([A-Z][A-Z0-9.]+)\(", _unquoted(text))}
+    assert used <= KNOWN
+    with zipfile.ZipFile(case.path) as parts:
+        names = parts.namelist()
+    assert not [name for name in names if "externalLink" in name or "vba" in name.lower() or "connections" in name]
+
+
+def _unquoted(text: str) -> str:
+    import re
+
+    return re.sub(r'"[^"]*"', '""', text)
+
+
+def test_every_sheet_prints_in_landscape_on_the_width_of_a_page_with_its_heading(case):
+    for sheet in openpyxl.load_workbook(case.path):
+        if sheet.sheet_state != "visible":
+            continue
+        assert sheet.page_setup.orientation == "landscape", sheet.title
+        assert sheet.page_setup.fitToWidth in (None, 1)
+        assert sheet.sheet_properties.pageSetUpPr.fitToPage
+        assert sheet.print_area
+        assert sheet.freeze_panes, sheet.title
+
+
+def test_every_input_has_a_name_and_a_rule(case):
+    book = openpyxl.load_workbook(case.path)
+    sheet = book["Inputs"]
+    ruled = {str(area) for rule in sheet.data_validations.dataValidation for area in rule.sqref.ranges}
+    named = {text for name in book.defined_names.values() for text in (name.attr_text,)}
+    rows = range(2, sheet.max_row + 1)
+    heads = [cell.value for cell in sheet[1]]
+    for row in rows:
+        assert any(f"D{row}" == area or _inside(row, area) for area in ruled), row
+        if sheet.cell(row, heads.index("Cell name") + 1).value:
+            assert any(text.startswith(f"Inputs!$D${row}") for text in named), row
+
+
+def _inside(row: int, area: str) -> bool:
+    import re
+
+    found = re.fullmatch(r"D(\d+):D(\d+)", area)
+    return bool(found) and int(found[1]) <= row <= int(found[2])
+
+
+def test_an_input_out_of_range_turns_a_check_and_the_first_page_red(tmp_path):
+    path = tmp_path / "site.xlsx"
+    path.write_bytes(site_book(ingest.plan(EXAMPLES / "hpc-128-nodes.yaml", samples=0)))
+    name = next(line["Cell name"] for line in keyed(path) if line["Key in the site file"] == "storage.fill_limit")
+    fresh = values(converted(changed(path, tmp_path, {name: 1.5}), "xlsx", tmp_path / "office"))
+    assert "fails" in fresh["Checks"].values()
+    assert any(str(value).startswith("A check fails") for value in fresh["Read-me"].values())
+
+
+def test_a_second_engine_agrees(tmp_path):
+    """The package `formulas`: as delivered and with the twenty changes, every requirement."""
+    engine = pytest.importorskip("formulas")
+    site = EXAMPLES / "hpc-128-nodes.yaml"
+    path = tmp_path / "site.xlsx"
+    path.write_bytes(site_book(ingest.plan(site, samples=0)))
+    by_key, by_name = other_inputs(path)
+    book = openpyxl.load_workbook(path)
+    places = {name: next(iter(book.defined_names[name].destinations)) for name in by_name}
+    model = engine.ExcelModel().loads(str(path)).finish()
+    given = {f"'[site.xlsx]{sheet.upper()}'!{place.replace('$', '')}": by_name[name] for name, (sheet, place) in places.items()}
+    for plan, inputs in ((ingest.plan(site, samples=0), {}), (ingest.plan(site, samples=0, set=by_key), given)):
+        solved = model.calculate(inputs=inputs)
+        for row, one in enumerate(plan.requirements, start=2):
+            found = solved[f"'[site.xlsx]REQUIREMENTS'!D{row}"].value[0, 0]
+            assert found == pytest.approx(one.value, rel=1e-9), one.id

@@ -1,0 +1,30 @@
+"""A sweep as a workbook: what the frame holds, row by row."""
+
+from __future__ import annotations
+
+import io
+
+import openpyxl
+import pytest
+
+import ingest
+from ingest.errors import UsageError
+from ingest.reports.books import sweep_book
+
+
+def test_holds_every_scenario():
+    swept = ingest.sweep(model="cosmoflow,resnet50", gpu="h100", axes={"nodes": "1..64*2"})
+    frame = swept.to_frame()
+    sheet = openpyxl.load_workbook(io.BytesIO(sweep_book(swept)), data_only=True)["Sweep"]
+    rows = list(sheet.iter_rows(values_only=True))
+    assert rows[0][0] == "model"
+    assert "ingest_bandwidth_per_job (B/s)" in rows[0]
+    assert len(rows) == len(frame) + 1
+    for ours, theirs in zip(frame.itertuples(index=False, name=None), rows[1:], strict=True):
+        assert list(theirs) == [item if isinstance(item, str) else pytest.approx(item, rel=1e-15) for item in ours]
+
+
+def test_more_scenarios_than_rows_are_refused():
+    swept = ingest.sweep(model="cosmoflow", gpu="h100", axes={"nodes": "1..1200", "sample_bytes": "1MB..900MB+1MB"})
+    with pytest.raises(UsageError, match=r"1,080,000 scenarios, a sheet holds 1,048,575; expected \.parquet or \.csv"):
+        sweep_book(swept)
