@@ -1,6 +1,6 @@
 """One job, one data set, one cluster of a site: a row each. What the site needs in sum stands in `site_totals`."""
 
-from ingest.expression import Num, ceil, minimum
+from ingest.expression import Num, ceil, maximum, minimum
 from ingest.formula import formula, leaf
 
 #: No growth on record lasted longer; beyond it a factor outgrows every number.
@@ -14,6 +14,9 @@ leaf("warm_share", "1", "Share of later passes that storage serves: less where n
 leaf("training_epochs", "1", "Passes over the data set.")
 leaf("training_samples", "sample", "Samples of the whole training.")
 leaf("request_bytes", "B", "Most that a reader asks for at once.")
+leaf("packed_read_bytes", "B", "Least that is read at once from a file of many samples.", default=131_072)
+leaf("staging_nodes", "node", "Nodes of a job that stages its data, all its runs at once.", above=False)
+leaf("writing_nodes", "node", "Nodes of a job that has checkpoints, all its runs at once.", above=False)
 leaf("one_sample", "sample", "A single sample.", default=1)
 leaf("node_nvme_bytes", "B/node", "NVMe of one node.", above=False)
 leaf("staging_seconds_allowed", "s", "Time in which a data set must be on the nodes.")
@@ -38,6 +41,9 @@ leaf("refresh_seconds", "s", "How often a new version supersedes the old one.")
 leaf("versions_held", "1", "Versions of a data set that are on storage.", default=1)
 leaf("present", "1", "1 in the years in which a data set is on storage, else 0.",
      above=False, whole=True, high=1, default=1)  # fmt: skip
+
+leaf("dataset_bytes_held_before", "B", "A data set on storage in the year before.", above=False)
+leaf("seconds_per_year", "s", "A year of 365.25 days.", default=31_557_600)
 
 # Growth
 leaf("elapsed_seconds", "s", "Time since the start of the plan.", above=False, default=0)
@@ -141,14 +147,37 @@ def nodes_on_average(nodes_at_once: Num, share_of_time: Num) -> Num:
     return nodes_at_once * share_of_time
 
 
-@formula(unit="B", source="definition")
-def read_request_bytes(request_bytes: Num, sample_bytes: Num, one_sample: Num) -> Num:
-    """Size of one read: at most a sample, at most what a reader asks for at once.
+leaf("read_request_bytes", "B", "Size of one read.")
 
-    >>> read_request_bytes(131_072, 2_828_486, 1)
+
+@formula(unit="B", source="definition")
+def request_of_sample(request_bytes: Num, sample_bytes: Num, one_sample: Num) -> Num:
+    """Size of one read where each sample is a file: at most a sample, at most what a reader asks for at once.
+
+    >>> request_of_sample(131_072, 2_828_486, 1)
     131072
     """
     return minimum(request_bytes, sample_bytes * one_sample)
+
+
+@formula(unit="B", source="definition")
+def request_of_packed_samples(request_bytes: Num, packed_read_bytes: Num, sample_bytes: Num, one_sample: Num) -> Num:
+    """Size of one read from a file of many samples: the system reads ahead beyond a small sample.
+
+    >>> request_of_packed_samples(131_072, 131_072, 912, 1)
+    131072
+    """
+    return minimum(request_bytes, maximum(packed_read_bytes, sample_bytes * one_sample))
+
+
+@formula(unit="1/s/node", source="definition")
+def node_reads_per_second(node_read_bandwidth: Num, read_request_bytes: Num) -> Num:
+    """Reads that one node of a job asks for each second.
+
+    >>> node_reads_per_second(16e9, 131_072)
+    122070.3125
+    """
+    return node_read_bandwidth / read_request_bytes
 
 
 @formula(unit="sample", source="definition")
@@ -354,18 +383,20 @@ def dataset_bytes_written_per_day(
 
 
 @formula(unit="B", source="definition")
-def staged_bytes_once(job_dataset_bytes: Num) -> Num:
-    """What storage is read for to stage a data set that the nodes of a run share out among themselves.
+def dataset_bytes_added_per_day(
+    dataset_bytes_held: Num, dataset_bytes_held_before: Num, seconds_per_day: Num, seconds_per_year: Num
+) -> Num:
+    """What the first load of a data set and its growth write in a day, spread evenly over the year.
 
-    >>> staged_bytes_once(1.5e12)
-    1500000000000.0
+    >>> dataset_bytes_added_per_day(1_461e9, 0, 86_400, 31_557_600)
+    4000000000.0
     """
-    return job_dataset_bytes * 1
+    return maximum(dataset_bytes_held - dataset_bytes_held_before, 0) * seconds_per_day / seconds_per_year
 
 
 @formula(unit="B", source="definition")
 def staged_bytes_each(node_bytes_whole: Num, nodes: Num) -> Num:
-    """The same where every node reads the whole data set.
+    """What storage is read for to stage a data set of which every node keeps the whole.
 
     >>> staged_bytes_each(1.5e12, 8)
     12000000000000.0

@@ -45,8 +45,11 @@ leaf("job_checkpoint_bytes_per_day_of_jobs", "B", "Column of what each job's che
 leaf("dataset_bytes_held_of_datasets", "B", "Column of each data set with copies and versions.", above=False)
 leaf("dataset_files_held_of_datasets", "file", "Column of the files of each data set.", above=False)
 leaf("dataset_bytes_written_per_day_of_datasets", "B", "Column of what new versions write in a day.", above=False)
+leaf("dataset_bytes_added_per_day_of_datasets", "B", "Column of what first loads and growth write in a day.", above=False)
 leaf("nodes_at_once_of_jobs", "node", "Column of the nodes of each job, all its runs at once.", above=False)
 leaf("nodes_on_average_of_jobs", "node", "Column of the nodes that each job takes on average.", above=False)
+leaf("staging_nodes_of_jobs", "node", "Column of the nodes of each job that stages its data.", above=False)
+leaf("writing_nodes_of_jobs", "node", "Column of the nodes of each job that has checkpoints.", above=False)
 leaf("cluster_clients_of_clusters", "node", "Column of the nodes of each cluster that read at once.", above=False)
 leaf("year_bytes_written_per_day_of_years", "B", "Column of what clients write in a day, by year.", above=False)
 leaf("year_usable_bytes_of_years", "B", "Column of the capacity in use, by year.", above=False)
@@ -81,6 +84,26 @@ def site_clients(cluster_clients_of_clusters: Num) -> Num:
     144
     """
     return total(cluster_clients_of_clusters)
+
+
+@formula(unit="node", source="definition")
+def staging_clients(staging_nodes_of_jobs: Num, site_clients: Num) -> Num:
+    """Nodes of the site that stage their data at once.
+
+    >>> staging_clients([8], 64)
+    8
+    """
+    return minimum(total(staging_nodes_of_jobs), site_clients)
+
+
+@formula(unit="node", source="definition")
+def writing_clients(writing_nodes_of_jobs: Num, site_clients: Num) -> Num:
+    """Nodes of the site that write and read checkpoints at once.
+
+    >>> writing_clients([8, 16], 64)
+    24
+    """
+    return minimum(total(writing_nodes_of_jobs), site_clients)
 
 
 @formula(unit="1", source="definition")
@@ -161,6 +184,16 @@ def site_sustained_write_bandwidth(job_sustained_write_bandwidth_of_jobs: Num, p
     3000000000.0
     """
     return total(job_sustained_write_bandwidth_of_jobs) * (1 + performance_headroom)
+
+
+@formula(unit="B/s", source=MODEL, where="a single run, but never less than what all of them write on average")
+def site_writes_in_turn(site_largest_write_bandwidth: Num, site_sustained_write_bandwidth: Num) -> Num:
+    """Checkpoint writes in one moment where runs take turns: asynchronous ones may drain without a pause.
+
+    >>> site_writes_in_turn(19e9, 20e9)
+    20000000000.0
+    """
+    return maximum(site_largest_write_bandwidth, site_sustained_write_bandwidth)
 
 
 @formula(unit="B/s", source="definition")
@@ -325,14 +358,20 @@ def site_raw_bytes(site_usable_bytes: Num, usable_share: Num) -> Num:
 
 @formula(unit="B", source="definition")
 def year_bytes_written_per_day(
-    job_checkpoint_bytes_per_day_of_jobs: Num, dataset_bytes_written_per_day_of_datasets: Num
+    job_checkpoint_bytes_per_day_of_jobs: Num,
+    dataset_bytes_written_per_day_of_datasets: Num,
+    dataset_bytes_added_per_day_of_datasets: Num,
 ) -> Num:
-    """What clients write in a day of one year: checkpoints, and new versions of data sets.
+    """What clients write in a day of one year: checkpoints, new versions of data sets, first loads and growth.
 
-    >>> year_bytes_written_per_day([500e12], [1e12])
-    501000000000000.0
+    >>> year_bytes_written_per_day([500e12], [1e12], [2e12])
+    503000000000000.0
     """
-    return total(job_checkpoint_bytes_per_day_of_jobs) + total(dataset_bytes_written_per_day_of_datasets)
+    return (
+        total(job_checkpoint_bytes_per_day_of_jobs)
+        + total(dataset_bytes_written_per_day_of_datasets)
+        + total(dataset_bytes_added_per_day_of_datasets)
+    )
 
 
 @formula(unit="B", source="definition")
@@ -353,16 +392,6 @@ def site_media_bytes_per_day(site_bytes_written_per_day: Num, protection_efficie
     500000000000000.0
     """
     return site_bytes_written_per_day / protection_efficiency
-
-
-@formula(unit="1", source="definition")
-def site_drive_writes_per_day(site_media_bytes_per_day: Num, site_raw_bytes: Num) -> Num:
-    """How often a day the raw capacity is written in full.
-
-    >>> site_drive_writes_per_day(500e12, 10e15)
-    0.05
-    """
-    return site_media_bytes_per_day / site_raw_bytes
 
 
 @formula(unit="1", source="definition")

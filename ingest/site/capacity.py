@@ -15,9 +15,11 @@ from ingest.footprinting import dataset
 from ingest.formula import Step
 from ingest.known import encoding_of
 from ingest.ladder import Given, from_catalog
+from ingest.site.doubting import there
 from ingest.site.growing import Growth
 from ingest.site.reading import Keys, Site
 from ingest.site.sheet import Row, columns_of, link
+from ingest.site.wording import in_site_words
 from ingest.units import parse
 
 #: keys of a data set and the quantity that each is
@@ -37,6 +39,7 @@ OWN = {
 }
 #: what says how large a data set is; exactly one of them
 SIZES = ("bytes", "samples", "tokens", "model", "corpus", "measured", "made_from")
+EMPTY = Given(0, note="every data set is loaded in the first year of the plan")
 STILL = Given(1, note="no growth is planned")
 #: keys of a data set that `ingest dataset` takes
 ASKED = ("tokens", "samples", "sample_bytes", "bytes_per_token", "vocabulary")
@@ -107,7 +110,7 @@ def _footprint(keys: Keys, described: Mapping[str, Any], known: Known, site: Sit
         known.steps["data_bytes"] = link("data_bytes", made.step("usable_bytes" if stages else "dataset_bytes"))
         known.steps |= {name: link(name, made.step(source)) for name, source in TAKEN.items() if name not in known.given}
     except IngestError as error:
-        site.refuse(keys, str(error).replace("--", ""))
+        site.refuse(keys, in_site_words(str(error)))
     known.given |= {name: item for name, item in made.given.items() if name not in known.given}
     known.steps |= {name: step for name, step in made.steps.items() if step.formula is None and name in made.given}
 
@@ -120,7 +123,7 @@ def _of_model(
         model = catalog.get(Model, described["model"])
         encoding = encoding_of(model, described.get("encoding"))
     except IngestError as error:
-        site.refuse((*keys, "model"), str(error).replace("--", ""))
+        site.refuse((*keys, "model"), in_site_words(str(error)))
     named = {
         "data_samples": model.dataset_samples,
         "data_sample_bytes": encoding.get("sample_bytes"),
@@ -174,6 +177,25 @@ def label_of(site: Site, year: int) -> str:
     return str(start.year + year) if start else f"year {year}"
 
 
+def holdings_of(site: Site, data: Mapping[str, Row], years: int, growth: Growth) -> list[list[Row]]:
+    """The data sets in each year of the plan, each with what its first load and its growth write."""
+    found: list[list[Row]] = []
+    for year in range(years + 1):
+        rows = dataset_rows_in(site, data, year, growth)
+        for position, row in enumerate(rows):
+            _added(row, found[-1][position] if found else None)
+        found.append(rows)
+    return found
+
+
+def _added(row: Row, before: Row | None) -> None:
+    """What a data set was the year before; new versions of one that is refreshed bring its growth with them."""
+    if before is None:
+        row.known.given["dataset_bytes_held_before"] = EMPTY
+    elif "refresh_seconds" not in row.known.given or not before.known.value("present"):
+        row.known.steps["dataset_bytes_held_before"] = link("dataset_bytes_held_before", before.known.step("dataset_bytes_held"))
+
+
 def dataset_rows_in(site: Site, data: Mapping[str, Row], year: int, growth: Growth) -> list[Row]:
     """The data sets in one year: grown since the start, absent before and after their time."""
     elapsed = Given(parse(f"{year} year", "s", "year"), note=f"year {year} of the plan")
@@ -203,6 +225,4 @@ def _present(site: Site, described: Mapping[str, Any], year: int) -> bool:
     start: datetime.date | None = site.data.get("start")
     if start is None:
         return True
-    first, last = (described.get(word) for word in ("from", "until"))
-    now = start.year + year
-    return (first is None or first.year <= now) and (last is None or now <= last.year)
+    return there(described, start.year + year)

@@ -10,6 +10,7 @@ from ingest.expression import prose
 from ingest.formula import LEAVES, Step, unit_of
 from ingest.ladder import Given
 from ingest.site.sheet import Row, is_column
+from ingest.site.wording import in_site_words
 from ingest.units import display, exact
 
 #: Rows of a column that a requirement lists; `--explain` lists all.
@@ -81,7 +82,7 @@ class Teller:
             declared = LEAVES[step.name]
             return f"by definition: {declared.meaning}"
         words = {"user": "given by the site file", "default": "assumed", "catalog": item.grade or "by definition"}
-        note = f": {item.note}" if item.note else f": {item.where}" if item.origin == "user" and item.where else ""
+        note = f": {in_site_words(item.note, 'checkpoint.')}" if item.note else f": {item.where}" if item.origin == "user" and item.where else ""
         source = f"; {self._cited(item.source, item.where)}" if item.source else ""
         return words.get(item.origin, f"by {item.origin}") + note + source
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ingest.formulas.everything  # noqa: F401  registers the formulas
-from ingest.errors import IngestError, UsageError
+from ingest.errors import IngestError, UsageError, brief
 from ingest.formula import solve
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 MAX_BYTES = 200_000_000
 #: Numbers closer than this are the same: the last digit of a sum.
 SAME = 1e-12
+#: The form of plans that this version writes and reads.
+SCHEMA = "ingest/1"
 
 
 class Change(NamedTuple):
@@ -78,7 +81,7 @@ class Difference:
             return [{**one._asdict(), "ratio": one.ratio, "why": list(one.why)} for one in changes]
 
         found = {name: rows(getattr(self, name)) for name in ("requirements", "written", "inputs")}
-        return {"schema": "ingest/1", "command": self.command, "version": __version__, **found, "warnings": list(self.notes)}
+        return {"schema": SCHEMA, "command": self.command, "version": __version__, **found, "warnings": list(self.notes)}
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per change."""
@@ -123,13 +126,48 @@ def _plan(source: str | Path | Mapping[str, Any], what: str) -> Mapping[str, Any
     if not isinstance(data, Mapping) or data.get("command") != "plan" or any(key not in data for key in needed):
         shown = "data" if isinstance(source, Mapping) else f"'{source}'"
         raise IngestError(f"{what}: {shown} is no plan, expected what `ingest plan SITE.yaml --format json` writes")
-    try:
-        _values(data["inputs"])
-        [(one["id"], one["value"], one["unit"], one["inputs"]) for one in data["requirements"]]
-        dict(data["written"])
-    except (TypeError, KeyError, AttributeError, ValueError):
-        raise IngestError(f"{what}: '{source}' is a plan with broken parts, expected one as `ingest plan` wrote it") from None
+    shown = "data" if isinstance(source, Mapping) else f"'{source}'"
+    broken = next(_broken(data), None)
+    if broken:
+        raise IngestError(f"{what}: {shown} is a plan with broken parts: {broken}, expected one as `ingest plan` wrote it")
     return data
+
+
+def _broken(data: Mapping[str, Any]) -> Iterator[str]:
+    """What a plan holds that no plan of this version holds."""
+    if data.get("schema") != SCHEMA:
+        yield f"schema: found {brief(data.get('schema'))}, expected {SCHEMA}"
+    for name, kind in (("requirements", list), ("inputs", Mapping), ("written", Mapping)):
+        if not isinstance(data[name], kind):
+            yield f"{name}: found {brief(data[name])}"
+            return
+    seen: set[str] = set()
+    for number, one in enumerate(data["requirements"]):
+        yield from _broken_quantity(f"requirements.{number}", one)
+        if not isinstance(one.get("id"), str) or one["id"] in seen:
+            yield f"requirements.{number}: id: found {brief(one.get('id'))}, expected a name of its own"
+            return
+        if not isinstance(one.get("inputs"), list) or not all(isinstance(name, str) for name in one["inputs"]):
+            yield f"{one['id']}: inputs: found {brief(one.get('inputs'))}, expected names"
+        seen.add(one["id"])
+    for name, one in data["inputs"].items():
+        yield from _broken_quantity(f"inputs.{name}", one)
+
+
+def _broken_quantity(place: str, one: Any) -> Iterator[str]:
+    if not isinstance(one, Mapping):
+        yield f"{place}: found {brief(one)}"
+    elif isinstance(one.get("value"), bool) or not isinstance(one.get("value"), (int, float)) or not _finite(one["value"]):
+        yield f"{place}: value: found {brief(one.get('value'))}, expected a number"
+    elif not isinstance(one.get("unit"), str):
+        yield f"{place}: unit: found {brief(one.get('unit'))}, expected a unit"
+
+
+def _finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # whole numbers of any length are JSON
+        return False
 
 
 def _read(path: Path, what: str) -> Any:
@@ -153,12 +191,19 @@ def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]
     """What differs by name; a value with its unit is a pair."""
     for name in sorted({*old, *new}):
         before, after = _pair(old.get(name)), _pair(new.get(name))
-        if not _same(before[0], after[0]):
+        if before[1] and after[1] and before[1] != after[1]:
+            yield Change(name, *_with_units(before, after))
+        elif not _same(before[0], after[0]):
             yield Change(name, before[0], after[0], after[1] or before[1])
 
 
 def _pair(found: Any) -> tuple[Any, str]:
     return found if isinstance(found, tuple) else (found, "")
+
+
+def _with_units(before: tuple[Any, str], after: tuple[Any, str]) -> tuple[str, str]:
+    """Two values in different units: told with them, as they have no ratio."""
+    return f"{before[0]:g} {before[1]}", f"{after[0]:g} {after[1]}"
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -171,9 +216,7 @@ def _lines(old: Mapping[str, Any], new: Mapping[str, Any], changed: set[str]) ->
     """Requirements that differ, each with the changed inputs below it."""
     for name in [*new, *(name for name in old if name not in new)]:
         before, after = old.get(name), new.get(name)
-        was, now = (one["value"] if one else None for one in (before, after))
-        if _same(was, now):
-            continue
         below = {*(before or {}).get("inputs", ()), *(after or {}).get("inputs", ())}
-        unit = (after or before or {})["unit"]
-        yield Change(name, was, now, unit, tuple(sorted(below & changed)))
+        pairs = [{name: (one["value"], one["unit"])} if one else {} for one in (before, after)]
+        for change in _changes(*pairs):
+            yield change._replace(why=tuple(sorted(below & changed)))

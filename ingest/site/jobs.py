@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ingest.answer import Answer, Known
 from ingest.catalog.records import Model, Node
@@ -17,6 +17,7 @@ from ingest.ladder import Given, from_catalog
 from ingest.question import Question
 from ingest.site.reading import Keys, Site
 from ingest.site.sheet import Row, link, replaced
+from ingest.site.wording import in_site_words
 from ingest.units import parse
 
 #: keys of a job that are words of a question
@@ -36,6 +37,8 @@ NUMBERS = (
 RATES = ("model", "samples_per_second", "set")
 #: keys of a checkpoint policy that `checkpoint` takes as they are
 POLICY_WORDS = ("mode", "readers", "failures", "optimizer", "layout", "precision", "keep", "zero_stage", "expert_parallel")
+#: keys of a checkpoint policy that say how large a checkpoint is, and the quantity that each is
+SIZED = {"parameters": "parameters", "bytes": "checkpoint_bytes"}
 #: keys of a job and the quantity that each is
 OWN = {
     "runs": "concurrent_runs",
@@ -61,8 +64,11 @@ SAVED = (
     "job_mean_time_to_interrupt",
 )
 REQUEST = Given(131_072, origin="default", note="readers ask for 128 KiB at once; say io_size", grade="assumed")
+PACKED = Given(131_072, origin="default", grade="assumed",
+               note="files of many samples are read ahead, 128 KiB at a time; say io_size for smaller reads")  # fmt: skip
 START = Given(1, note="at the start of the plan")
 STREAMED: Mapping[str, Any] = {"mode": "stream"}
+Answered = TypeVar("Answered")
 
 
 @dataclass
@@ -97,8 +103,7 @@ class Desk:
         """The node type of a job."""
         cluster = job["cluster"]
         source = self.site.section("clusters")[cluster]["node"]
-        found: Node = self._ask(("clusters", cluster, "node"), lambda: self.catalog.get(Node, source))
-        return found
+        return self._ask(("clusters", cluster, "node"), lambda: self.catalog.get(Node, source))
 
     def _row(self, name: str, job: Mapping[str, Any]) -> Row:
         keys = ("jobs", name)
@@ -124,17 +129,19 @@ class Desk:
                 for quantity in SAVED
                 if _computable(saved.known, quantity)
             }
+            known.choose("writing_nodes", "nodes_at_once")
             words |= {"mode": job["checkpoint"].get("mode", "sync")}
         self._place(job, known)
         self._length(keys, job, known)
         self._opens(job, known)
+        _request(job, known)
         return replace(row, kept=tuple(kept))
 
-    def _ask(self, keys: Keys, question: Any) -> Any:
+    def _ask(self, keys: Keys, question: Callable[[], Answered]) -> Answered:
         try:
             return question()
         except IngestError as error:
-            self.site.refuse(keys, str(error).replace("--", ""))
+            self.site.refuse(keys, in_site_words(str(error)))
 
     def _read(self, job: Mapping[str, Any]) -> tuple[Grounds, Known]:
         """What the reads of a job rest on: the answer of `bw` without its tables."""
@@ -173,7 +180,7 @@ class Desk:
         answer = estimate(question, self.catalog)
         if answer.incomplete:
             raise IngestError(answer.incomplete)
-        self.warnings |= dict.fromkeys(f"{question.model or 'job'}: {line}" for line in answer.warnings)
+        self.warnings |= dict.fromkeys(f"{question.model or 'job'}: {in_site_words(line)}" for line in answer.warnings)
 
     def _save(self, job: Mapping[str, Any], gpus: int) -> Answer:
         """The checkpoints of a job."""
@@ -181,8 +188,7 @@ class Desk:
         numbers = {name: item for name, item in policy.items() if isinstance(item, Given)}
         words = {name: policy[name] for name in POLICY_WORDS if name in policy}
         settings = {name: parse(value, unit_of(name), f"set {name}") for name, value in policy.get("set", {}).items()}
-        if "parameters" in numbers:
-            settings["parameters"] = numbers["parameters"].value
+        settings |= {quantity: numbers.pop(key).value for key, quantity in SIZED.items() if key in numbers}
         model = policy.get("model") or (None if "parameters" in settings else job.get("model"))
         key = (
             model,
@@ -194,13 +200,15 @@ class Desk:
             *sorted(settings.items()),
         )
         if key not in self._saving:
-            options: dict[str, Any] = {name: item.value for name, item in numbers.items() if name != "parameters"}
+            options: dict[str, Any] = {name: item.value for name, item in numbers.items()}
             gpu = job.get("gpu") or self.node(job).gpu
             found = checkpoint(model, gpus=gpus, gpu=gpu, set=settings, catalogs=self.catalog, **words, **options)
             if found.unmet:
                 raise IngestError(found.unmet)
             self._saving[key] = found
-            self.warnings |= dict.fromkeys(f"{model or 'job'}: {line}" for line in found.warnings)
+            self.warnings |= dict.fromkeys(
+                f"{model or 'job'}: {in_site_words(line, 'checkpoint.')}" for line in found.warnings
+            )
         return self._saving[key]
 
     def _place(self, job: Mapping[str, Any], known: Known) -> None:
@@ -214,10 +222,11 @@ class Desk:
             data = self.data[job["data"]].known
             read = data.steps.get("dataset_bytes") or data.step("data_bytes")
             known.steps["job_dataset_bytes"] = link("job_dataset_bytes", read)
-            known.choose("staged_bytes", "staged_bytes_each" if placed.get("each") else "staged_bytes_once")
+            known.choose("staged_bytes", "staged_bytes_each" if placed.get("each") else "job_dataset_bytes")
         if placed["mode"] == "stage":
             local = Given(0, note="staged: the run reads from its nodes")
             known.given |= {"cold_share": local, "warm_share": local, "staging_seconds_allowed": placed["within"]}
+            known.choose("staging_nodes", "nodes_at_once")
             known.choose("node_local_bytes", "node_bytes_whole" if placed.get("each") else "node_bytes_shared")
         if placed["mode"] == "cache":
             if "hit" in placed:
@@ -248,6 +257,19 @@ class Desk:
         if "samples_per_file" not in known.given and {"sample_bytes"} <= known.given.keys() and "file_bytes" in described:
             known.given["file_bytes"] = described["file_bytes"]
             known.choose("samples_per_file", "samples_of_file_bytes")
+
+
+def _request(job: Mapping[str, Any], known: Known) -> None:
+    """The size of one read: of a sample, of a read-ahead, or of all that a reader asks for at once."""
+    if not _computable(known, "sample_bytes"):
+        return
+    if not (_computable(known, "samples_per_file") and known.value("samples_per_file") > 1):
+        known.choose("read_request_bytes", "request_of_sample")
+    elif job.get("pattern") == "sequential":
+        known.choose("read_request_bytes", "request_bytes")
+    else:
+        known.given.setdefault("packed_read_bytes", PACKED)
+        known.choose("read_request_bytes", "request_of_packed_samples")
 
 
 def family_of(job: Mapping[str, Any], catalog: Catalog) -> str:

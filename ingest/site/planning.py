@@ -12,9 +12,10 @@ from ingest.catalog.store import Catalog, opened
 from ingest.errors import IngestError, MissingQuantity
 from ingest.formula import Step
 from ingest.ladder import Given, from_catalog
-from ingest.site.capacity import dataset_rows, dataset_rows_in, year_rows, years_of
+from ingest.site.capacity import dataset_rows, holdings_of, year_rows, years_of
 from ingest.site.checking import check
 from ingest.site.derivation import Teller, owners
+from ingest.site.doubting import absent_data, doubts
 from ingest.site.expecting import expectations
 from ingest.site.growing import Growth, growth_of
 from ingest.site.jobs import Desk
@@ -27,6 +28,7 @@ from ingest.site.requirements import Found, Writer
 from ingest.site.scenarios import scenarios_of
 from ingest.site.sheet import Row, columns_of, is_column, link, origins, steps_below
 from ingest.site.tables import TABLES
+from ingest.site.wording import in_site_words
 from ingest.units import parse
 
 #: keys of `storage` and `test`, and the quantity that each is
@@ -44,11 +46,16 @@ DURATION = Given(1800, origin="default", grade="assumed", note="rates hold for 3
 WRITES = Given(
     1_048_576, origin="default", grade="assumed", note="checkpoints are written 1 MiB at a time; say test.write_size"
 )
+UNPROTECTED = "how storage protects data is not known; say storage.protection"
 #: how a site file says what is missing
 MISSING = {
-    "protection_efficiency": "how storage protects data is not known; say storage.protection",
+    "protection_efficiency": UNPROTECTED,
+    "data_units": UNPROTECTED,
+    "redundancy_units": UNPROTECTED,
     "site_grown_read_bandwidth": "no growth of bandwidth is planned; say growth",
 }
+#: who takes part in tests of the whole site
+SITE_CLIENTS = ("site_clients", "staging_clients", "writing_clients", "single_node")
 #: what every run asks of storage, whatever the year
 SAME_EVERY_YEAR = ("ingest_bandwidth_per_job", "cold_share", "concurrent_runs", "nodes")
 
@@ -104,8 +111,9 @@ def plan_once(
     jobs = desk.rows()
     clusters = _clusters(site, jobs)
     horizon = years_of(site, years)
+    absent = absent_data(site, horizon)
     storage = _storage(site, catalog)
-    holdings = [dataset_rows_in(site, data, year, growth) for year in range(horizon + 1)]
+    holdings = holdings_of(site, data, horizon, growth)
     by_year = year_rows(site, jobs, holdings)
     for row in by_year:
         row.known.given |= storage.given
@@ -115,7 +123,7 @@ def plan_once(
     for table, rows in (("jobs", jobs), ("clusters", clusters), ("datasets", holdings[0]), ("years", by_year)):
         known.steps |= columns_of(table, rows)
     known.choose("writes_at_once", "site_write_bandwidth" if site.section("overlap").get("checkpoints") else
-                 "site_largest_write_bandwidth")  # fmt: skip
+                 "site_writes_in_turn")  # fmt: skip
     grown = _grown(site, jobs, horizon, growth, storage)
     if grown is not None:
         known.steps["site_grown_read_bandwidth"] = link("site_grown_read_bandwidth", grown[0])
@@ -125,22 +133,23 @@ def plan_once(
     steps = {name: one.step for name, one in found.items()}
     for row in jobs:
         row.step("read_request_bytes")
-    for name in ("test_seconds", "write_request_bytes", "fill_limit", "site_clients"):
+    for name in ("test_seconds", "write_request_bytes", "fill_limit", *SITE_CLIENTS):
         known.step(name)
     for whose, quantities in TABLES.values():
         for row in tables[whose]:
             row.values(quantities)  # derived now, so that what they rest on is known by where it was given
     everything = [known, *(part for rows in tables.values() for row in rows for part in (row.known, *row.kept))]
-    everything += grown[1] if grown else []
+    later = grown[1] if grown else []
+    everything += [row.known for row in later]
     given = origins(everything)
-    owned = owners(tables)
+    owned = {**owners({"later": later}), **owners(tables)}
     teller = Teller(given, owned, catalog)
     tree = Tree(steps, given)
     ends = spread(tree, samples_for(tree, samples), seed)
     writer = Writer(site, known, {row.name: row for row in jobs}, owned, given, teller, ends)
     lines = tuple(writer.write(line, found[line.id]) for line in LINES if line.id in found)
     tested = {line.id: writer.tested(line, found[line.id]) for line in LINES if line.id in found}
-    warnings = (*desk.warnings, *growth.warnings, *left_out(jobs, data))
+    warnings = (*desk.warnings, *growth.warnings, *absent, *doubts(site, jobs), *left_out(jobs, data))
     return Plan(
         site=site,
         catalog=catalog,
@@ -179,8 +188,7 @@ def _storage(site: Site, catalog: Catalog) -> Known:
     given |= {quantity: test[key] for key, quantity in TEST.items() if key in test}
     known, scheme = Known(given), described.get("protection")
     if isinstance(scheme, str):
-        given["protection_efficiency"] = _protection(site, scheme, catalog)
-        known = Known(given)
+        known = Known({**given, **_protection(site, scheme, catalog)})
     elif scheme is not None:
         named = {"replicas": "replicas", "data": "data_units", "parity": "redundancy_units"}
         known = Known({**given, **{named[key]: item for key, item in scheme.items()}})
@@ -194,7 +202,8 @@ def _storage(site: Site, catalog: Catalog) -> Known:
     return known
 
 
-def _protection(site: Site, name: str, catalog: Catalog) -> Given:
+def _protection(site: Site, name: str, catalog: Catalog) -> dict[str, Given]:
+    """What a scheme of the catalogs leaves: by its parts, where they are known."""
     keys = ("storage", "protection")
     try:
         found = catalog.get(Storage, name)
@@ -202,11 +211,13 @@ def _protection(site: Site, name: str, catalog: Catalog) -> Given:
         site.refuse(keys, str(error))
     if found.usable_fraction is None:
         site.refuse(keys, f"{found.id} is no protection scheme, expected an id such as prot-ec-8-3, or `data` and `parity`")
-    return from_catalog(found.usable_fraction)
+    if found.data_units is not None and found.redundancy_units is not None:
+        return {"data_units": from_catalog(found.data_units), "redundancy_units": from_catalog(found.redundancy_units)}
+    return {"protection_efficiency": from_catalog(found.usable_fraction)}
 
 
-def _grown(site: Site, jobs: list[Row], years: int, growth: Growth, storage: Known) -> tuple[Step, list[Known]] | None:
-    """Reads at once in the last year of the plan, where anything grows; and what it rests on."""
+def _grown(site: Site, jobs: list[Row], years: int, growth: Growth, storage: Known) -> tuple[Step, list[Row]] | None:
+    """Reads at once in the last year of the plan, where anything grows; and the rows that it rests on."""
     if not years or not any("bandwidth_growth_factor" in growth.of_job(row.name) for row in jobs):
         return None
     elapsed = Given(parse(f"{years} year", "s", "years"), note=f"year {years} of the plan")
@@ -221,7 +232,7 @@ def _grown(site: Site, jobs: list[Row], years: int, growth: Growth, storage: Kno
     total = Known(storage.given)
     total.steps |= columns_of("clusters", clusters)
     step = total.step("site_read_bandwidth")
-    return step, [total, *(row.known for row in [*later, *clusters])]
+    return step, [*later, *clusters, Row("site", {}, total)]
 
 
 def _found(known: Known) -> tuple[dict[str, Found], dict[str, str]]:
@@ -232,11 +243,11 @@ def _found(known: Known) -> tuple[dict[str, Found], dict[str, str]]:
         try:
             step = known.step(line.metric)
         except MissingQuantity as error:
-            missing[line.id] = MISSING.get(error.name, str(error))
+            missing[line.id] = MISSING.get(error.name, in_site_words(str(error)))
             continue
         below = steps_below(step)
         columns = [part for part in below if is_column(part)]
-        if float(step.value) == 0 and not any(part.inputs for part in columns if part.name == line.column or line.capacity):
+        if float(step.value) == 0 and not any(part.inputs for part in columns if part.name == line.column and line.clients):
             missing[line.id] = f"nothing here asks for {line.metric.removeprefix('site_').replace('_', ' ')}"
         else:
             found[line.id] = Found(step, below, columns)

@@ -24,6 +24,7 @@ from ingest.site.reading import Site
 from ingest.site.requirements import THREADS, THREADS_ASSUMED
 from ingest.site.sheet import Row, is_column, steps_below
 from ingest.site.tables import tables_of
+from ingest.site.wording import in_site_words
 
 if TYPE_CHECKING:
     import pandas
@@ -103,7 +104,9 @@ class Plan:
     def used(self) -> list[Step]:
         """The given quantities that the requirements rest on."""
         told: set[int] = set()
-        tested = [step for steps in self.conditions.values() for step in steps]
+        # The I/O of every job: which of them sets the conditions may change where no I/O does.
+        asked = [step for row in self.rows["jobs"] if (step := row.step("read_request_bytes")) is not None]
+        tested = [*asked, *(step for steps in self.conditions.values() for step in steps)]
         below = [part for step in [*self.steps.values(), *tested] for part in steps_below(step, told)]
         return [part for part in below if part.formula is None]
 
@@ -152,7 +155,7 @@ class Plan:
                 continue
             parts = [f"{part.what}: {part.where}" for part in item.parts if part.grade == "assumed"]
             if item.origin == "default" or item.grade == "assumed" or parts:
-                why = (item.note or item.where or "; ".join(parts)).replace("--", "")
+                why = in_site_words(item.note or item.where or "; ".join(parts) or self._recalled(item), "checkpoint.")
                 entry = {"name": step.name, "value": item.value, "unit": unit_of(step.name), "grade": "assumed", "why": why}
                 found.setdefault((step.name, item.value), entry)
         if any(THREADS_ASSUMED in one.assumptions for one in self.requirements):
@@ -160,6 +163,10 @@ class Plan:
             entry = {"name": THREADS_ASSUMED, "value": THREADS, "unit": "1", "grade": "assumed", "why": why}
             found[THREADS_ASSUMED, THREADS] = entry
         return list(found.values())
+
+    def _recalled(self, item: Given) -> str:
+        """Why a catalog value without a note of its own is an assumption."""
+        return f"graded assumed: {self.catalog.source(item.source).title}" if item.source else "a default of this program"
 
     @cached_property
     def sources(self) -> list[dict[str, str]]:
@@ -241,6 +248,11 @@ def _flattened(written: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, written
 
 
+def _said(chosen: Mapping[str, Any]) -> str:
+    """A scenario in words."""
+    return ", ".join(f"{path} = {value}" for path, value in chosen.items())
+
+
 @dataclass(frozen=True)
 class Plans:
     """Several plans, where several scenarios were asked for."""
@@ -260,7 +272,7 @@ class Plans:
     @property
     def unmet(self) -> str:
         """The assertions that are not met in any scenario, in one line; empty where all are."""
-        return "; ".join(f"{one.chosen}: {one.unmet}" for one in self.plans if one.unmet)
+        return "; ".join(f"{_said(one.chosen)}: {one.unmet}" for one in self.plans if one.unmet)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of several scenarios."""

@@ -10,13 +10,15 @@ from typing import Any, NoReturn
 
 import ingest.formulas.everything  # noqa: F401  registers the formulas
 from ingest.catalog.reading import line_of, read_yaml
-from ingest.errors import IngestError, UsageError, brief
+from ingest.errors import IngestError, UsageError, brief, nearest
 from ingest.formula import check_value, unit_of
 from ingest.ladder import Given
 from ingest.site import schema
 from ingest.units import parse
 
 Keys = tuple[str, ...]
+#: tables whose rows have names of the user's own
+TABLES = ("clusters", "jobs", "datasets")
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,7 @@ def read_site(source: str | Path | Mapping[str, Any], settings: Mapping[str, str
     raw = source if path is None else read_yaml(path)
     changed = tuple(tuple(name.split(".")) for name in settings or {})
     for keys, value in zip(changed, (settings or {}).values(), strict=True):
+        _named(raw, keys)
         raw = _with(raw, keys, _typed(keys, value), ".".join(keys))
     found = schema.problems(raw)
     if found:
@@ -102,6 +105,14 @@ def _refuse_first(path: Path | None, found: list[tuple[Keys, str]], changed: tup
     ordered = found if path is None else sorted(found, key=lambda one: line_of(path, one[0]))
     keys, message = ordered[0]
     raise IngestError(" ".join(f"{place(path, keys, changed)}: {message}".split()))
+
+
+def _named(raw: Any, keys: Keys) -> None:
+    """Refuse to set anything of a cluster, job or data set that the site does not have."""
+    table = raw.get(keys[0]) if isinstance(raw, Mapping) and keys[0] in TABLES else None
+    if isinstance(table, Mapping) and len(keys) > 2 and keys[1] not in table:
+        expected = f"expected one of {', '.join(map(str, table))}{nearest(keys[1], map(str, table))}"
+        raise UsageError(f"--set {'.'.join(keys)}: there is no '{keys[1]}' under {keys[0]}, {expected}")
 
 
 def _with(raw: Any, keys: Keys, value: object, what: str) -> dict[str, Any]:

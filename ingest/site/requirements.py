@@ -11,7 +11,7 @@ from ingest.formula import Step, unit_of
 from ingest.ladder import Given
 from ingest.requirement import PRIORITIES, Conditions, Requirement
 from ingest.site.derivation import Teller
-from ingest.site.lines import Line
+from ingest.site.lines import CLIENTS, Line
 from ingest.site.reading import Site
 from ingest.site.sheet import Row
 from ingest.units import display
@@ -25,9 +25,6 @@ VERBS = {
     "target": "The system should {}.",
     "information": "For information: the system would {}.",
 }
-#: lines about the whole site: their clients are all nodes that read at once
-WHOLE = ("R-READ-01", "R-READ-03", "R-WRITE-01", "R-WRITE-03", "R-MIX-01", "R-MIX-02", "R-RESTART-02", "R-STAGE-01",
-         "R-META-01", "R-META-02")  # fmt: skip
 
 
 class Found(NamedTuple):
@@ -75,9 +72,9 @@ class Writer:
         priority = self._priority(line, found)
         low, high = self.spread.get(line.id, (None, None))
         unit = unit_of(line.metric)
-        writes = "R-WRITE-01" if self.site.section("overlap").get("checkpoints") else "R-WRITE-02"
-        written = line.says.format(value=display(float(step.value), unit), writes=writes, **_words(conditions))
-        says = " ".join(written.split())  # a condition that is not known leaves no gap
+        whose = f"; I/O as of {decides}" if len(self._behind(found)) > 1 else ""
+        words = {**_words(conditions), "whose": whose, "writes": self._writes(line)}
+        says = " ".join(line.says.format(value=display(float(step.value), unit), **words).split())
         assumed = {part.name for part in below if part.formula is None and _assumed(self.given.get(id(part)))}
         assumed |= {
             part.name for one in self.tested(line, found) for part in one.leaves() if _assumed(self.given.get(id(part)))
@@ -101,10 +98,9 @@ class Writer:
     def tested(self, line: Line, found: Found) -> tuple[Step, ...]:
         """The quantities that the conditions of a line name."""
         decides = _decides(line, found, self.owners)
-        names = ["fill_limit"] if line.operation == "hold" and line.id.startswith("R-CAP") else []
-        if decides and not line.capacity:
-            names = ["test_seconds", *(["write_request_bytes"] if line.operation == "write" else [])]
-            names += ["fill_limit"] if "{fill}" in line.says else []
+        names = ["fill_limit"] if "{fill}" in line.says else []
+        if decides and line.clients:
+            names += ["test_seconds", *(["write_request_bytes"] if line.operation == "write" else [])]
         tested = [self.known.step(name) for name in names]
         size = (
             self.jobs[decides].step("read_request_bytes")
@@ -119,11 +115,11 @@ class Writer:
 
     def _conditions(self, line: Line, decides: str) -> Conditions:
         fill = self.known.value("fill_limit")
-        if line.capacity or not decides:
+        if not line.clients or not decides:
             return Conditions(line.operation, fill=fill if line.operation == "hold" else None)
         job, row = self._job(decides), self.jobs[decides]
-        nodes = self.known.value("site_clients") if line.id in WHOLE else row.known.value("nodes")
-        clients = 1 if line.id == "R-READ-04" else int(nodes)
+        asked = row.known if line.clients == "run" else self.known
+        clients = int(asked.value(CLIENTS[line.clients]))
         shared: dict[str, Any] = {"clients": clients, "duration": self.known.value("test_seconds"), "fill": fill}
         if line.operation == "write":
             size = int(self.known.value("write_request_bytes"))
@@ -133,7 +129,7 @@ class Writer:
         threads = int(job.get("threads", THREADS))
         if line.operation == "open":
             return Conditions("open", threads=threads, **shared)
-        if line.id.startswith(("R-RESTART", "R-STAGE")):
+        if line.streams:
             return Conditions("read", pattern="sequential", cache=UNCACHED, **shared)
         request = row.step("read_request_bytes")
         one = int(request.value) if request is not None else None
@@ -142,13 +138,23 @@ class Writer:
 
     def _priority(self, line: Line, found: Found) -> str:
         """The line's own, as the file's overlap says, and no higher than that of the jobs behind it."""
-        overlap = self.site.section("overlap")
-        raised = {"R-WRITE-01": "checkpoints", "R-MIX-01": "reads_and_checkpoints"}
-        own = "mandatory" if overlap.get(raised.get(line.id, "")) else line.priority
-        columns = (part for part in found.columns if part.name.endswith("_of_jobs"))
-        behind = {self.owners[id(entry)] for part in columns for entry in part.inputs if id(entry) in self.owners}
-        wanted = [str(self._job(name).get("priority", "mandatory")) for name in behind] or [own]
+        own = "mandatory" if self.site.section("overlap").get(line.raised_by) else line.priority
+        wanted = [str(self._job(name).get("priority", "mandatory")) for name in self._behind(found)] or [own]
         return max(own, min(wanted, key=PRIORITIES.index), key=PRIORITIES.index)
+
+    def _behind(self, found: Found) -> set[str]:
+        """The jobs that have an entry in a column below a line."""
+        columns = (part for part in found.columns if part.name.endswith("_of_jobs"))
+        return {self.owners[id(entry)] for part in columns for entry in part.inputs if id(entry) in self.owners}
+
+    def _writes(self, line: Line) -> str:
+        """The line that says which writes fall into one moment."""
+        if "{writes}" not in line.says:
+            return ""
+        if self.site.section("overlap").get("checkpoints"):
+            return "R-WRITE-01"
+        average, largest = (self.known.value(f"site_{word}_write_bandwidth") for word in ("sustained", "largest"))
+        return "R-WRITE-03" if average > largest else "R-WRITE-02"
 
 
 def _decides(line: Line, found: Found, owners: Mapping[int, str]) -> str:

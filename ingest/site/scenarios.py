@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from ingest.axes import parse_axis
-from ingest.errors import UsageError
+from ingest.errors import UsageError, brief
 from ingest.formula import unit_of
 from ingest.site.schema import node_at
 
@@ -48,6 +48,19 @@ def _split(settings: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def _range(path: str, text: str) -> Mapping[str, Any]:
+    """Keys and values as a site file writes them, such as `{low: 1 TB, typical: 2 TB, high: 4 TB}`."""
+    import yaml
+
+    try:
+        found = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError):
+        found = None
+    if not isinstance(found, Mapping):
+        raise UsageError(f"--set {path}: found {brief(text)}, expected a range such as {{low: 1 TB, typical: 2 TB, high: 4 TB}}")
+    return found
+
+
 def _values(path: str, value: Any) -> list[Any]:
     """The values of one path: several where a list or a range is written."""
     if isinstance(value, (list, tuple)):
@@ -55,6 +68,8 @@ def _values(path: str, value: Any) -> list[Any]:
             raise UsageError(f"--set {path}: found an empty list, expected at least one value")
         return list(value)
     node = node_at(path.split("."), f"--set {path}")
+    if isinstance(value, str) and value.startswith("{"):
+        return [_range(path, value)]
     if not isinstance(value, str) or not ("," in value or ".." in value):
         return [value]
     if "x-quantity" in node:

@@ -26,7 +26,8 @@ TABLES = {
          "job_sustained_write_bandwidth", "restart_read_bandwidth", "checkpoints_retained", "job_checkpoint_bytes_held"),
     ),
     "datasets": ("datasets", ("data_bytes", "data_files", "data_copies", "versions_held")),
-    "holdings": ("holdings", ("dataset_bytes_held", "dataset_files_held", "dataset_bytes_written_per_day")),
+    "holdings": ("holdings", ("dataset_bytes_held", "dataset_files_held", "dataset_bytes_written_per_day",
+                               "dataset_bytes_added_per_day")),
     "capacity": ("years", ("year_usable_bytes", "year_raw_bytes", "year_files", "year_bytes_written_per_day")),
     "metadata": ("jobs", ("job_file_opens", "job_file_creates", "job_checkpoint_files_held")),
     "placement": (

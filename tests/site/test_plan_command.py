@@ -173,6 +173,28 @@ def test_a_difference_names_what_changed_and_why(tmp_path, run):
     assert run("diff", str(before), str(before)).out.splitlines()[-1].strip() == "Nothing changed."
 
 
+def _broken_plan(schema="ingest/1", value="1", unit='"B"', id='"R-1"', inputs="[]", more="", given="{}"):
+    one = f'{{"id": {id}, "value": {value}, "unit": {unit}, "inputs": {inputs}}}'
+    lines = f"[{one}{more.replace('{ONE}', one)}]"
+    head = f'"schema": "{schema}", "command": "plan", "version": "1", "catalog_hash": "1", "written": {{}}'
+    return f'{{{head}, "requirements": {lines}, "inputs": {given}}}'
+
+
+def test_a_changed_unit_is_a_change():
+    before, after = (json.loads(_broken_plan(unit=unit)) for unit in ('"B"', '"GB"'))
+    found = ingest.diff(before, after)
+    assert [(one.name, one.before, one.after, one.ratio) for one in found.requirements] == [("R-1", "1 B", "1 GB", None)]
+    before["inputs"], after["inputs"] = {"a": {"value": 2, "unit": "s"}}, {"a": {"value": 2, "unit": "B"}}
+    assert [(one.before, one.after) for one in ingest.diff(before, after).inputs] == [("2 s", "2 B")]
+
+
+def test_another_job_that_decides_is_no_changed_input():
+    job = {"cluster": "a", "samples_per_second": 100, "sample_bytes": 1e6, "nodes": 2}
+    site = {"clusters": {"a": {"node": "dgx-h100", "count": 9}}, "jobs": {"x": {**job, "nodes": 1}, "y": job}}
+    before, after = (ingest.plan(site, samples=0, set={"jobs.x.nodes": nodes}).to_dict() for nodes in (1, 3))
+    assert [one.name for one in ingest.diff(before, after).inputs] == ["jobs.x.nodes"]
+
+
 @pytest.mark.parametrize(
     ("content", "code", "words"),
     [
@@ -185,6 +207,18 @@ def test_a_difference_names_what_changed_and_why(tmp_path, run):
             1,
             "broken parts",
         ),
+        (_broken_plan(schema="ingest/9"), 1, "schema: found 'ingest/9', expected ingest/1"),
+        (_broken_plan(value='"abc"'), 1, "requirements.0: value: found 'abc', expected a number"),
+        (_broken_plan(value="NaN"), 1, "requirements.0: value: found nan, expected a number"),
+        (_broken_plan(value="1e999"), 1, "requirements.0: value: found inf, expected a number"),
+        (_broken_plan(value="9" * 400), 1, "requirements.0: value: found 999"),
+        (_broken_plan(value="true"), 1, "requirements.0: value: found True, expected a number"),
+        (_broken_plan(unit="3"), 1, "requirements.0: unit: found 3, expected a unit"),
+        (_broken_plan(id="[1]"), 1, "requirements.0: id: found [1], expected a name of its own"),
+        (_broken_plan(more=", {ONE}"), 1, "requirements.1: id: found 'R-1', expected a name of its own"),
+        (_broken_plan(inputs="[1]"), 1, "R-1: inputs: found [1], expected names"),
+        (_broken_plan(given='{"a": 3}'), 1, "inputs.a: found 3"),
+        (_broken_plan(given='{"a": {"value": [], "unit": "B"}}'), 1, "inputs.a: value: found [], expected a number"),
     ],
 )
 def test_a_difference_refuses_what_is_no_plan(content, code, words, tmp_path, run):

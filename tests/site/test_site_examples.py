@@ -4,6 +4,7 @@ Taken over as evidence are rates (samples/s per GPU) and what the catalogs say o
 """
 
 import math
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -76,7 +77,7 @@ def test_the_hpc_site():
             "R-META-03": max(files),
             "R-CAP-01": max(usable),
             "R-CAP-02": max(usable) / (protected * 0.97 * 0.80) * spare,
-            "R-END-01": (first[2] + 4 * second[2]) / protected,
+            "R-END-01": (first[2] + 4 * second[2] + (cosmos + cam5 + 150 * TB) * DAY / YEAR) / protected,
         },
     )
 
@@ -85,6 +86,8 @@ def test_the_llm_site():
     site, plan = planned("llm-16384-gpus")
     assert site["clusters"]["pretraining"]["count"] * 8 == 16_384
     head, big, small = 1.25, 405_853_388_800 * 14, 8_030_261_248 * 14
+    # 6 FLOP per parameter and token, and the attention: what the catalog says of the model
+    assert rate(plan, "pretraining") == pytest.approx(400e12 / 19_906_560_000_000_000)
     pretraining = rate(plan, "pretraining") * 8192 * 4 * 16_384
     ablation, tuning = (rate(plan, job) * 8192 * 4 * gpus for job, gpus in (("ablations", 64), ("tuning", 32)))
     # 1.5 intervals are lost at each interrupt: half an interval and its drain
@@ -96,15 +99,19 @@ def test_the_llm_site():
     copied = next(row for row in plan.rows["jobs"] if row.name == "ablations").kept[1].value("device_copy_seconds")
     second = asynchronous(small, 1800, copied)
     third = synchronous(small, 3600, 0.10, 1 / (4 * RSC_1))
-    written = math.ceil(54 * DAY / interval)
+    written = math.ceil(67 * DAY / interval)
     held = 3 + math.ceil(written / 100) + 1
     grown = [2 ** (year / 2) for year in range(4)]
     crawl, text, tokens, instructions = 3 * PB, 0.02 * 3 * PB, 15.6e12 * 4, 10e6 * 32 * KIB
     versions = 1 + math.ceil(YEAR / (180 * DAY))
     kept = held * big + 6 * 2 * small + 4 * 3 * small
     usable = [crawl * versions * g + 2 * text * g + 2 * tokens + instructions + kept for g in grown]
-    daily = [first[2] + 6 * 0.8 * second[2] + 4 * third[2] + crawl * g / 180 for g in grown]
-    protected = 0.7273
+    # the crawl is written anew each 180 days, growth included; all else once, and what it grows by
+    loaded = [crawl * versions + 2 * text + 2 * tokens + instructions]
+    loaded += [2 * text * (now - before) for before, now in pairwise(grown)]
+    saved = first[2] + 6 * 0.8 * second[2] + 4 * third[2]
+    daily = [saved + crawl * g / 180 + new * DAY / YEAR for g, new in zip(grown, loaded, strict=True)]
+    protected = 8 / 11
     at_once = pretraining + 6 * ablation + 4 * tuning
     fastest = max(first[0], second[0], third[0])
     agree(
@@ -117,7 +124,7 @@ def test_the_llm_site():
             "R-WRITE-01": (first[0] + 6 * second[0] + 4 * third[0]) * head,
             "R-WRITE-02": fastest * head,
             "R-WRITE-03": (first[2] + 6 * 0.8 * second[2] + 4 * third[2]) / DAY * head,
-            "R-MIX-01": (at_once + fastest) * head,
+            "R-MIX-01": (at_once + first[0] + 6 * second[0] + 4 * third[0]) * head,
             "R-RESTART-01": big / 300 * head,
             "R-RESTART-02": (big / 300 + 6 * small / 600 + 4 * small / 600) * head,
             "R-META-01": (
@@ -147,7 +154,9 @@ def test_the_enterprise_site():
     kept = 2 * 3 * 25.6e6 * 10 + 3 * 19e6 * 12 + 4 * 2 * 8_030_261_248 * 14
     fixed = imagenet + 2 * scans + text + kept
     usable = [fixed + log * (1 + 3) * 2 ** (year / 2) for year in range(5)]
-    daily = [2 * first[2] + 0.5 * second[2] + 4 * third[2] + log * 2 ** (year / 2) / 30 for year in range(5)]
+    saved = 2 * first[2] + 0.5 * second[2] + 4 * third[2]
+    daily = [saved + log * 2 ** (year / 2) / 30 for year in range(5)]
+    daily[0] += (imagenet + 2 * scans + text + 4 * log) * DAY / YEAR
     at_once = 2 * images + 4 * tuning + clicks
     agree(
         plan,

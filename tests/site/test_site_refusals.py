@@ -97,7 +97,10 @@ SITE = {"clusters": {"main": {"node": "dgx-h100", "count": 8}}, "jobs": {"a": JO
         ("clusters", "expected PATH=VALUE"),
         ("jobs.a.nodes=64", "--set jobs.a.nodes: found 64, expected at most the 8 nodes"),
         ("jobs.a.nodes=two", "--set jobs.a.nodes: nodes: found 'two'"),
-        ("jobs.b.nodes=1", "jobs.b: 'cluster' is missing"),
+        ("jobs.b.nodes=1", "--set jobs.b.nodes: there is no 'b' under jobs, expected one of a"),
+        ("clusters.mian.count=9", "there is no 'mian' under clusters, expected one of main; did you mean 'main'?"),
+        ("jobs.a.share={low: 1", "--set jobs.a.share: found '{low: 1', expected a range"),
+        ("jobs.a.share={low: 20%, high: 30%}", "--set jobs.a.share: 'typical' is missing"),
         ("years=99", "--set years: found 99, expected a number up to 30"),
         ("jobs.a.nodes=1..1000000", "scenarios, expected at most 1,000"),
     ],
@@ -106,6 +109,14 @@ def test_a_setting_that_cannot_be(setting, words):
     with pytest.raises(IngestError) as refusal:
         ingest.plan(SITE, set=[setting], samples=0)
     assert words in str(refusal.value)
+
+
+def test_a_range_may_be_set():
+    settings = ["jobs.a.share={low: 20%, typical: 50%, high: 70%}", "jobs.a.runs=1"]
+    found = ingest.plan(SITE, set=settings, samples=2000).results["R-READ-01"]
+    whole = ingest.plan(SITE, samples=0).results["R-READ-01"].value
+    assert found.value == whole / 2
+    assert found.low < whole / 2 < found.high
 
 
 def test_a_path_twice():

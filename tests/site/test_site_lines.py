@@ -1,0 +1,203 @@
+"""Conditions and sentences of requirement lines, and the warnings that go with them; expected values are written by hand."""
+
+import copy
+from pathlib import Path
+
+import pytest
+
+import ingest
+from ingest.errors import IngestError
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def site(**jobs):
+    return {
+        "clusters": {"main": {"node": "dgx-h100", "count": 100}},
+        "jobs": {name: {"cluster": "main", "nodes": 10, **job} for name, job in jobs.items()},
+    }
+
+
+def planned(data):
+    return ingest.plan(data, samples=0)
+
+
+SLOW = {"samples_per_second": 100, "sample_bytes": 1_000_000}
+ASYNC = {"mode": "async", "parameters": 1e9, "bytes": "1 TB", "interval": "1000 s", "keep": 1, "mtti": "1 year"}
+SYNC = {**ASYNC, "mode": "sync", "waste": "5%"}
+
+
+def test_asynchronous_checkpoints_overlap_whatever_the_file_says():
+    data = site(a={**SLOW, "runs": 3, "checkpoint": ASYNC})
+    plan = planned(data)
+    one, average = plan.results["R-WRITE-02"].value, plan.results["R-WRITE-03"].value
+    assert one == 1e12 / 1000
+    assert 2.99 * one < average < 3 * one
+    assert plan.requirement("R-WRITE-03").priority == "mandatory"
+    assert plan.results["R-MIX-01"].value == 3 * 100 * 80 * 1e6 + average
+    assert "R-READ-03 and R-WRITE-03" in plan.requirement("R-MIX-01").statement
+    assert [line for line in plan.warnings if "drain while other runs write" in line]
+
+
+@pytest.mark.parametrize(("overlap", "writes"), [(True, "R-WRITE-01"), (False, "R-WRITE-02")])
+def test_the_mix_names_the_writes_that_it_counts(overlap, writes):
+    data = site(a={**SLOW, "checkpoint": SYNC}, b={**SLOW, "checkpoint": SYNC})
+    data["overlap"] = {"checkpoints": overlap}
+    plan = planned(data)
+    assert f"at the conditions of R-READ-03 and {writes}." in plan.requirement("R-MIX-01").statement
+    assert plan.results["R-MIX-01"].value == plan.results["R-READ-03"].value + plan.results[writes].value
+    assert plan.requirement("R-WRITE-01").priority == ("mandatory" if overlap else "target")
+    assert not any("drain" in line for line in plan.warnings)
+
+
+def test_a_single_asynchronous_run_overlaps_with_nothing():
+    assert not any("drain" in line for line in planned(site(a={**SLOW, "checkpoint": ASYNC})).warnings)
+
+
+def test_each_line_says_who_takes_part():
+    data = site(
+        reads={**SLOW, "nodes": 40},
+        saves={**SLOW, "nodes": 20, "runs": 2, "checkpoint": SYNC},
+        stages={**SLOW, "nodes": 8, "data": "d", "placement": {"mode": "stage", "within": "10 min"}},
+    )
+    data["datasets"] = {"d": {"bytes": "6 TB", "file_bytes": "1 GB"}}
+    clients = {one.id: one.conditions.clients for one in planned(data).requirements}
+    assert clients == {
+        "R-READ-01": 88, "R-READ-02": 40, "R-READ-03": 88, "R-READ-04": 1,
+        "R-WRITE-01": 40, "R-WRITE-02": 20, "R-WRITE-03": 40, "R-MIX-01": 88, "R-MIX-02": 88,
+        "R-RESTART-01": 20, "R-RESTART-02": 40, "R-STAGE-01": 8, "R-STAGE-02": None, "R-META-01": 88, "R-META-02": 40,
+        "R-META-03": None, "R-CAP-01": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("more", "size"),
+    [
+        ({}, 912),
+        ({"set": {"samples_per_file": 1}}, 912),
+        ({"set": {"samples_per_file": 1000}}, 131_072),
+        ({"set": {"samples_per_file": 1000}, "io_size": "32 KiB"}, 32_768),
+        ({"set": {"samples_per_file": 1000}, "io_size": "1 MiB"}, 131_072),
+        ({"set": {"samples_per_file": 1000}, "io_size": "1 MiB", "pattern": "sequential"}, 1_048_576),
+        ({"set": {"samples_per_file": 1000}, "sample_bytes": 200_000, "io_size": "1 MiB"}, 200_000),
+    ],
+)
+def test_small_samples_of_large_files_are_read_together(more, size):
+    one = planned(site(a={"samples_per_second": 100, "sample_bytes": 912, **more})).requirement("R-READ-03")
+    assert one.conditions.io_size == size
+
+
+def test_a_sum_says_whose_reads_set_its_conditions():
+    plan = planned(site(small={**SLOW, "sample_bytes": 5_000}, large={**SLOW, "sample_bytes": 70_000}))
+    for name in ("R-READ-01", "R-READ-03"):
+        assert plan.requirement(name).statement.endswith("; I/O as of large).")
+        assert plan.requirement(name).conditions.io_size == 70_000
+    assert "I/O as of" not in planned(site(a=SLOW)).requirement("R-READ-03").statement
+
+
+def test_more_reads_than_a_node_can_ask_for_are_doubted():
+    data = site(a={"samples_per_second": 200_000, "sample_bytes": 912})
+    assert [line for line in planned(data).warnings if "1,600,000 reads of 912 B each second on every node" in line]
+    data["jobs"]["a"]["set"] = {"samples_per_file": 100}
+    assert not any("each second on every node" in line for line in planned(data).warnings)
+
+
+def grown(year, factor):
+    return 1e12 * factor**year
+
+
+def test_what_is_loaded_and_what_grows_is_written():
+    data = site(a=SLOW)
+    data |= {"start": 2026, "years": 3, "storage": {"protection": {"data": 4, "parity": 1}}}
+    data["datasets"] = {
+        "grows": {"bytes": "1 TB", "copies": 2, "growth": {"capacity": 3, "every": "1 year"}},
+        "comes": {"bytes": "7 TB", "from": 2028, "until": 2028},
+        "renewed": {"bytes": "1 TB", "copies": 3, "refresh": "10 days", "growth": {"capacity": 3, "every": "1 year"}},
+    }
+    plan = planned(data)
+    year = 365.25
+    added = [2 * grown(0, 3), 2 * (grown(1, 3) - grown(0, 3)), 2 * (grown(2, 3) - grown(1, 3)) + 7e12, 2 * (27e12 - 9e12)]
+    added[0] += 3e12  # the first version; later ones bring their growth with them
+    daily = [new / year + 3 * grown(number, 3) / 10 for number, new in enumerate(added)]
+    found = [row["year_bytes_written_per_day"] for row in plan.tables["capacity"]]
+    assert found == [pytest.approx(value, rel=1e-12) for value in daily]
+    assert plan.results["R-END-01"].value == pytest.approx(max(daily) * 5 / 4, rel=1e-12)
+
+
+def test_what_is_nothing_is_no_line():
+    plan = planned(site(a=SLOW) | {"storage": {"protection": {"replicas": 2}}})
+    assert "R-END-01" not in plan.results
+    assert plan.missing["R-END-01"] == "nothing here asks for media bytes per day"
+
+
+def test_growth_has_the_conditions_of_the_reads_that_grow():
+    data = site(a={**SLOW, "growth": {"bandwidth": 2, "every": "1 year"}}, b={**SLOW, "sample_bytes": 1_500_000})
+    data |= {"years": 3}
+    line = planned(data).requirement("R-GROW-01")
+    assert line.value == pytest.approx(10 * 8 * 100 * (8 * 1e6 + 1.5e6))
+    assert (line.conditions.clients, line.conditions.io_size, line.conditions.pattern) == (20, 131_072, "random")
+    assert line.statement == (
+        "The system should be expandable to 76 GB/s (70.78 GiB/s) of uncached random 131.1 kB (128 KiB) reads from 20 clients "
+        "with 8 threads each for 30 min at 85 % fill (all that can run at once, in the last year of the plan; I/O as of a)."
+    )
+    assert not any("row:" in part for part in line.derivation)
+
+
+def test_the_scheme_of_the_catalogs_is_the_scheme_of_the_file():
+    data = site(a=SLOW) | {"datasets": {"d": {"bytes": "8 PB"}}}
+    found = [
+        planned({**data, "storage": {"protection": scheme}}).results["R-CAP-02"].value
+        for scheme in ("prot-ec-8-3", {"data": 8, "parity": 3}, "prot-rep3", {"replicas": 3})
+    ]
+    assert found[0] == found[1] == pytest.approx(8e15 * 11 / 8 / 0.85, rel=1e-15)
+    assert found[2] == found[3] == pytest.approx(8e15 * 3 / 0.85, rel=1e-15)
+
+
+MODEL = {"model": "llama3-405b", "nodes": 100, "tokens": "1T", "tokens_per_sample": 8192}
+
+
+def test_a_rate_near_the_peak_is_doubted():
+    assert any("published trainings reach up to" in line for line in planned(site(a={**MODEL, "efficiency": 0.7})).warnings)
+    assert not any("published trainings" in line for line in planned(site(a={**MODEL, "efficiency": 0.4})).warnings)
+
+
+@pytest.mark.parametrize(("days", "doubted"), [(100, True), (880, False)])
+def test_a_duration_that_contradicts_the_rate_is_doubted(days, doubted):
+    # 1e12 tokens / 8192 × 1.990656e16 FLOP ÷ (800 GPUs × 40 % of 989.4 TFLOP/s) = 88.8 days
+    data = site(a={**MODEL, "tokens": "10T", "efficiency": 0.4, "checkpoint": {**ASYNC, "duration": f"{days} days"}})
+    assert any("expected them to agree" in line for line in planned(data).warnings) is doubted
+
+
+def test_a_job_on_data_that_are_not_there():
+    data = site(a={**SLOW, "data": "d"}) | {"start": 2026, "years": 3, "datasets": {"d": {"bytes": "1 TB", "from": 2028}}}
+    assert any("jobs.a.data: d is not on storage in 2026, 2027; the job" in line for line in planned(data).warnings)
+    later = copy.deepcopy(data)
+    later["datasets"]["d"]["from"] = 2040
+    with pytest.raises(IngestError, match=r"jobs\.a\.data: d is not on storage in 2026, 2027, 2028, 2029, expected years"):
+        planned(later)
+    data["datasets"]["d"]["from"] = 2026
+    assert not any("not on storage" in line for line in planned(data).warnings)
+
+
+def test_advice_is_in_the_words_of_a_site_file():
+    data = site(a={**MODEL, "checkpoint": {"mode": "async", "interval": "1 h"}}) | {"datasets": {"d": {"bytes": "1 TB"}}}
+    plan = planned(data)
+    assert plan.missing["R-CAP-02"] == plan.missing["R-END-01"] == (
+        "how storage protects data is not known; say storage.protection"
+    )
+    why = {one["name"]: one["why"] for one in plan.assumptions}
+    assert why["persistent_every"].endswith("say checkpoint.persistent_every")
+    assert why["drain_fraction"].endswith("say checkpoint.drain_fraction")
+    assert why["restart_seconds"].endswith("say checkpoint.restart_time")
+    assert "scaling: strong" in why["scaling_efficiency"]
+    assert all(why.values())
+    assert not any("--" in line for line in [*why.values(), *plan.warnings, *plan.explain("R-WRITE-02")])
+    data["jobs"]["a"] |= {"scaling": "strong", "nodes": 64}
+    for path in ("persistent_every", "drain_fraction", "restart_time"):
+        data["jobs"]["a"]["checkpoint"][path] = {"persistent_every": 2, "drain_fraction": 0.5, "restart_time": "1 min"}[path]
+    assert not {"persistent_every", "drain_fraction", "restart_seconds"} & {one["name"] for one in planned(data).assumptions}
+
+
+@pytest.mark.parametrize("name", ["enterprise-64-nodes", "hpc-128-nodes", "llm-16384-gpus"])
+def test_every_assumption_of_an_example_says_why(name):
+    assert all(one["why"] for one in ingest.plan(EXAMPLES / f"{name}.yaml", samples=0).assumptions)
