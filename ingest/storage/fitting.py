@@ -87,7 +87,7 @@ def _fit(
     judged = layers.judge(known, _layers_of(entry, known), _shown_only(entry, client))
     narrow = layers.bottleneck(judged)
     if narrow is not None and narrow.headroom is not None:
-        known.choose("headroom_fraction", narrow.layer.headroom)
+        known.steps["headroom_fraction"] = layers.headroom_of(known, narrow.layer)
     results, unknown = _results(known, need, judged)
     carried = known.results([one.layer.ceiling for one in judged if one.ceiling is not None])[0]
     quantities = {**carried, **{RESULTS[name]: item for name, item in results.items()}}
@@ -139,14 +139,14 @@ def _in_question(layer: layers.Layer, entry: Storage, known: Known) -> bool:
     """Requirement lines and plain numbers may say nothing about nodes or GPUs: then these are not judged."""
     if layer is layers.HOST_LINK:
         return "nodes" in known.given and "gpus_per_node" in known.given
-    if layer in (layers.CLIENT, layers.CLIENT_WRITES) and entry.family == "client":
+    if layer in layers.OF_CLIENTS and entry.family == "client":
         return True
     return "nodes" in known.given or layer not in layers.OF_NODES
 
 
 def _shown_only(entry: Storage, client: Storage | None) -> frozenset[layers.Layer]:
     """What a client took in a run of many, and opens counted from a run, are no ceilings: more may be possible."""
-    clients = (layers.CLIENT, layers.CLIENT_WRITES) if entry.family == "system" and client is None else ()
+    clients = layers.OF_CLIENTS if entry.family == "system" and client is None else ()
     opens = (layers.OPENS,) if entry.opens_per_second is None else ()
     return frozenset((*clients, *opens))
 
@@ -205,6 +205,7 @@ def fit(
     creates: str | float | None = None,
     files: str | float | None = None,
     io_size: str | float | None = None,
+    priority: str = "mandatory",
     catalogs: str | Path | Sequence[str | Path] = (),
     **question: Any,
 ) -> Fits:
@@ -223,6 +224,7 @@ def fit(
         creates: files created each second.
         files: files to hold.
         io_size: bytes of one request.
+        priority: the lowest priority of a plan's lines that counts: `mandatory`, `target` or `information`.
         catalogs: folders with entries of your own.
         question: options of `bw`.
 
@@ -246,7 +248,7 @@ def fit(
         "files": files,
         "io_size": io_size,
     }
-    need = need_of(plan, options, question, catalog)
+    need = need_of(plan, options, question, catalog, priority)
     names = [storage] if isinstance(storage, (str, Path)) else list(storage)
     listed = [part for name in names for part in str(name).split(",") if part]
     if not listed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,12 +10,12 @@ from ingest.errors import UsageError
 from ingest.estimate import Estimate
 from ingest.formula import check_value, unit_of
 from ingest.ladder import Given
-from ingest.requirement import Requirement
 from ingest.units import display, parse
 
 #: quantities that may be asked of storage, in the order in which people name them
 ASKED = (
     "read_bandwidth_needed",
+    "node_read_bandwidth_needed",
     "write_bandwidth_needed",
     "required_usable_bytes",
     "opens_per_second_needed",
@@ -24,15 +24,6 @@ ASKED = (
 )
 #: what `bw` computes, and what it is called here
 FROM_BW = {"read_bandwidth_needed": "ingest_bandwidth_per_job", "opens_per_second_needed": "file_opens_per_second_per_job"}
-#: (operation, unit) of a requirement line, and the quantity that it asks for
-FROM_LINES = {
-    ("read", "B/s"): "read_bandwidth_needed",
-    ("write", "B/s"): "write_bandwidth_needed",
-    ("hold", "B"): "required_usable_bytes",
-    ("open", "file/s"): "opens_per_second_needed",
-    ("create", "file/s"): "creates_per_second_needed",
-    ("hold", "file"): "files_needed",
-}
 #: option of `fit`, and the quantity that it gives
 OPTIONS = {
     "read_bandwidth": "read_bandwidth_needed",
@@ -163,53 +154,3 @@ def _decoded(answer: Estimate) -> dict[str, Given]:
         "decode_samples_per_second_per_core": chosen.decode_rate if chosen else None,
     }
     return {name: from_catalog(value) for name, value in found.items() if value is not None}
-
-
-def from_requirements(lines: Iterable[Requirement], title: str = "requirement lines") -> Need:
-    """The need of requirement lines: of several lines that ask for the same, the largest counts.
-
-    Lines are totals of the site, each under its own conditions, so that they are not added up: whether they
-    happen at once is for the plan to say, with a line of its own.
-
-    Raises:
-        UsageError: no line asks for bandwidth, capacity, opens or creates.
-    """
-    largest: dict[str, Requirement] = {}
-    left_out: list[str] = []
-    for line in lines:
-        name = FROM_LINES.get((line.conditions.operation, line.unit))
-        if name is None:
-            left_out.append(line.id)
-        elif name not in largest or line.value > largest[name].value:
-            largest[name] = line
-    if not largest:
-        known = ", ".join(f"{operation} in {unit}" for operation, unit in FROM_LINES)
-        raise UsageError(f"{title}: no line can be held against storage, expected one that asks for {known}")
-    given = {
-        name: Given(check_value(name, line.value, line.id), high=line.high, origin="user", note=f"{line.id}: {line.statement}")
-        for name, line in largest.items()
-    }
-    notes = (f"lines that ask for something else are not judged: {', '.join(left_out)}",) if left_out else ()
-    return Need(title, {**_conditions(largest), **given}, high=_highs(largest), notes=notes)
-
-
-def _highs(largest: Mapping[str, Requirement]) -> dict[str, float]:
-    return {name: line.high for name, line in largest.items() if line.high is not None}
-
-
-def _conditions(largest: Mapping[str, Requirement]) -> dict[str, Given]:
-    """Clients, request size and threads of the line about reads."""
-    read = largest.get("read_bandwidth_needed")
-    if read is None:
-        return {}
-    conditions, note = read.conditions, f"a condition of {read.id}"
-    named = {
-        "nodes": conditions.clients,
-        "io_bytes": conditions.io_size,
-        "requests_in_flight_per_node": conditions.threads,
-    }
-    return {
-        name: Given(check_value(name, value, f"{read.id}: {name}"), origin="user", note=note)
-        for name, value in named.items()
-        if value is not None
-    }
