@@ -15,3 +15,13 @@ def headroom_fraction(amount_needed: Num, amount_available: Num) -> Num:
     (0.25, -1.0)
     """
     return 1 - amount_needed / amount_available
+
+
+@formula(unit="1", source="definition")
+def shortfall_factor(amount_needed: Num, amount_available: Num) -> Num:
+    """How many times a layer's ceiling would be needed.
+
+    >>> shortfall_factor(8, 4)
+    2.0
+    """
+    return amount_needed / amount_available

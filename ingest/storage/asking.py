@@ -82,7 +82,7 @@ def _asks_bw(question: Mapping[str, Any]) -> bool:
 
 def _with_machine(need: Need, question: Mapping[str, Any], catalog: Catalog) -> Need:
     given = {**_of_node(question, catalog), **need.given}
-    return Need(need.title, given, need.computed, need.high, need.model, need.words, need.notes)
+    return replace(need, given=given)
 
 
 def _machine(question: Mapping[str, Any], catalog: Catalog) -> dict[str, Given]:

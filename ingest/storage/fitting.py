@@ -16,7 +16,7 @@ from ingest.storage import layers
 from ingest.storage.alternatives import further, ways
 from ingest.storage.layers import Judged
 from ingest.storage.need import ASKED, Need
-from ingest.storage.outcome import RESULTS, Fit, Fits
+from ingest.storage.outcome import RESULTS, VERDICTS, Fit, Fits
 from ingest.storage.sizing import known_of, metadata_apart, nothing, protection_of, size_units
 from ingest.units import display, parse
 
@@ -56,27 +56,44 @@ def fit_need(
     """
     if not any(need.asks(name) for name in ASKED):
         raise UsageError("nothing is asked of storage, expected --model and --gpu, --read-bandwidth, --capacity or a plan")
-    entries = _entries(storage, catalog)
-    other = catalog.get(Storage, client) if client is not None else None
+    entries = _entries(storage, catalog, need.shared)
+    other = _client(client, catalog) if client is not None else None
     found = [_fit(entry, other, protection_of(entry, protection, catalog), need, units, catalog) for entry in entries]
     return Fits(need, tuple(sorted(found, key=_order)), catalog, compared=ALL in storage)
 
 
 def _order(one: Fit) -> tuple[int, float, str]:
-    place = 1 if one.fits is None else 0 if one.fits else 2
-    return place, -(one.headroom if one.headroom is not None else float("-inf")), one.entry.id
+    return VERDICTS.index(one.verdict), -(one.headroom if one.headroom is not None else float("-inf")), one.entry.id
 
 
-def _entries(storage: Sequence[str], catalog: Catalog) -> list[Storage]:
-    names = list(dict.fromkeys(storage))
-    if ALL not in names:
-        found = [catalog.get(Storage, name) for name in names]
-        for entry in found:
-            if entry.family not in STORAGE_CLASSES:
-                known = ", ".join(STORAGE_CLASSES)
-                raise CatalogError(f"{entry.path}: family: found '{entry.family}', expected one of {known}")
-        return found
-    return [entry for entry in catalog.all(Storage) if entry.family in COMPARED]
+def _entries(storage: Sequence[str], catalog: Catalog, shared: bool) -> list[Storage]:
+    """The systems asked for; of `all`, local drives only where the nodes do not share what is stored."""
+    named = {entry.id: entry for entry in (_judgeable(name, catalog) for name in storage if name != ALL)}
+    if ALL in storage:
+        classes = [family for family in COMPARED if not (shared and family == "drive")]
+        named |= {entry.id: entry for entry in catalog.all(Storage) if entry.family in classes}
+    return list(named.values())
+
+
+def _judgeable(name: str, catalog: Catalog) -> Storage:
+    """An entry of a class that can carry something."""
+    found = catalog.get(Storage, name)
+    if found.family not in STORAGE_CLASSES:
+        raise CatalogError(f"{found.path}: family: found '{found.family}', expected one of {', '.join(STORAGE_CLASSES)}")
+    return found
+
+
+def _client(name: str, catalog: Catalog) -> Storage:
+    """An entry that says what a client carries.
+
+    Raises:
+        UsageError: it does not, such as a protection scheme or a drive.
+    """
+    found = catalog.get(Storage, name)
+    if found.family in ("protection", "drive"):
+        known = ", ".join(entry.id for entry in catalog.all(Storage) if entry.family == "client")
+        raise UsageError(f"--client: {found.id} is of the class {found.family}, expected a client: one of {known}")
+    return found
 
 
 def _fit(

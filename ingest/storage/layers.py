@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ingest.answer import Known
 from ingest.errors import MissingQuantity
 from ingest.formula import FORMULAS, Step, unit_of
-from ingest.formulas.headroom import headroom_fraction
+from ingest.formulas.headroom import headroom_fraction, shortfall_factor
 from ingest.units import display
 
 
@@ -45,6 +45,12 @@ WRITES = Layer(
     "units_write_ceiling",
     "that of the system; --set unit_write_bandwidth=RATE",
 )
+DEGRADED = Layer(
+    "reads, one unit down",
+    "read_bandwidth_needed",
+    "degraded_read_bandwidth",
+    "that of the system; --set unit_read_bandwidth=RATE",
+)
 REQUESTS = Layer(
     "requests",
     "io_per_second_needed",
@@ -77,9 +83,9 @@ CAPACITY = Layer(
 )
 NVME_WRITES = Layer("node NVMe, writes", "write_bandwidth_needed", "nvme_write_ceiling", "say --node and --nodes")
 NVME_CAPACITY = Layer("node NVMe, capacity", "required_usable_bytes", "nvme_capacity", "say --node and --nodes")
-NIC_ONE = Layer("storage NIC, one node", "node_read_bandwidth_needed", "storage_nic_bandwidth_per_node", "say --node")
-CLIENT_ONE = Layer("protocol client, one node", "node_read_bandwidth_needed", "client_read_ceiling", "say --client")
-NVME_ONE = Layer("node NVMe, one node", "node_read_bandwidth_needed", "nvme_read_bandwidth_per_node", "say --node")
+NIC_ONE = Layer("NIC of one node", "node_read_bandwidth_needed", "storage_nic_bandwidth_per_node", "say --node")
+CLIENT_ONE = Layer("client of one node", "node_read_bandwidth_needed", "client_read_ceiling", "say --client")
+NVME_ONE = Layer("NVMe of one node", "node_read_bandwidth_needed", "nvme_read_bandwidth_per_node", "say --node")
 READ_PATH = (HOST_LINK, NVME, NIC, CLIENT, READS)
 WRITE_PATH = (NVME_WRITES, NIC_WRITES, CLIENT_WRITES, WRITES)
 #: The way from the GPU to local drives, and to storage.
@@ -88,6 +94,8 @@ REMOTE = (HOST_LINK, NIC, NIC_ONE, CLIENT, CLIENT_ONE, READS, NIC_WRITES, CLIENT
 SYSTEM = (READS, WRITES)
 #: Layers of the nodes: where nothing is known of the nodes, they are not part of the question.
 OF_NODES = (HOST_LINK, NIC, NIC_ONE, CLIENT, CLIENT_ONE, NIC_WRITES, CLIENT_WRITES)
+#: Hardware of the nodes, which says nothing about the storage behind it.
+OF_HARDWARE = (HOST_LINK, NIC, NIC_ONE, NIC_WRITES)
 #: Layers of clients: what one client took in a run of many is no ceiling of it.
 OF_CLIENTS = (CLIENT, CLIENT_ONE, CLIENT_WRITES)
 
@@ -124,6 +132,11 @@ class Judged(NamedTuple):
         if self.at_least:
             found["at_least"] = True
         return {**found, "why": self.why} if self.why else found
+
+    @property
+    def times(self) -> float | None:
+        """How many times its ceiling the layer would need; None where that is not known."""
+        return None if self.ceiling is None else float(shortfall_factor(self.need, self.ceiling))
 
     @property
     def unit(self) -> str:

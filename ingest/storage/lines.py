@@ -78,7 +78,7 @@ def from_requirements(lines: Iterable[Requirement], title: str = "requirement li
     }
     high = {name: line.high for name, line in largest.items() if line.high is not None}
     notes = (*_not_judged(counting), *_too_low(everything, priority))
-    return Need(title, {**_conditions(counting), **given}, high=high, notes=notes)
+    return Need(title, {**_conditions(counting), **given}, high=high, notes=notes, shared=True)
 
 
 def asked_by(line: Requirement) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ingest.errors import UsageError
@@ -47,6 +47,7 @@ class Need:
         model: id of the model whose data set is read as published, for ceilings measured with it.
         words: options that are words, for the answer's inputs.
         notes: what was left out or taken together.
+        shared: a whole site asks, whose nodes share what is stored.
     """
 
     title: str
@@ -56,6 +57,7 @@ class Need:
     model: str = ""
     words: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    shared: bool = False
 
     def asks(self, name: str) -> bool:
         """Whether a quantity is asked for."""
@@ -71,7 +73,7 @@ class Need:
         if twice:
             option = next(option for option, name in OPTIONS.items() if name == twice[0])
             raise UsageError(f"--{option.replace('_', '-')}: the model asks for this already; expected one of the two")
-        return Need(self.title, {**self.given, **plain}, self.computed, self.high, self.model, self.words, self.notes)
+        return replace(self, given={**self.given, **plain})
 
 
 def from_numbers(options: Mapping[str, Any]) -> dict[str, Given]:
@@ -96,12 +98,13 @@ def from_estimate(answer: Estimate) -> Need:
     """The need of a `bw` answer: reads and opens of one job on its machine.
 
     Raises:
-        IngestError: the answer is incomplete, and what to supply.
+        IngestError: what is read is not known, and what to supply.
     """
     from ingest.errors import IngestError
 
-    if answer.incomplete:
-        raise IngestError(answer.incomplete)
+    # A rate of samples may stay unknown where the user sets what is read.
+    if FROM_BW["read_bandwidth_needed"] not in answer.results:
+        raise IngestError(answer.incomplete or answer.unknown[FROM_BW["read_bandwidth_needed"]])
     computed = {name: source for name, source in FROM_BW.items() if source in answer.results}
     high = {name: answer.results[source].high for name, source in computed.items() if answer.results[source].high is not None}
     gpus = answer.results["gpus"].value
