@@ -32,6 +32,7 @@ OPTIONS = [
         metavar="P",
         help="Lines of a plan that count: mandatory, target (and mandatory), or information (all).",
     ),
+    click.option("--degraded", is_flag=True, help="Reads must hold with one unit down and the others rebuilding."),
     click.option("--require", is_flag=True, help="Exit with 3 unless every system asked for fits."),
     click.option("--explain", metavar="NAME", help="Show how one quantity of a single system came about instead."),
 ]

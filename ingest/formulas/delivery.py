@@ -341,6 +341,16 @@ def local_drives_required(read_bandwidth_needed: Num, nodes: Num, nvme_drive_rea
     return ceil(read_bandwidth_needed / (nvme_drive_read_bandwidth * nodes)) * nodes
 
 
+@formula(unit="1", source="definition")
+def local_drives(nvme_drives_per_node: Num, nodes: Num) -> Num:
+    """Local drives in all nodes.
+
+    >>> local_drives(8, 4)
+    32
+    """
+    return nvme_drives_per_node * nodes
+
+
 @formula(unit="GPU", source="definition")
 def gpus_fed_by_unit(unit_read_bandwidth: Num, ingest_bandwidth_per_gpu: Num) -> Num:
     """GPUs that one unit feeds; the part below a whole one is head-room.

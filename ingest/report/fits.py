@@ -19,7 +19,11 @@ HOLDS = {True: "yes", None: "not known", False: "NO"}
 MOST_IN_FULL = 4
 COLUMNS = ("storage", "head-room", "bottleneck", "units", "1 down", "reads", "writes", "raw", "class")
 #: of these columns, those that a narrow terminal leaves out
-SPARE = 5
+SPARE = ("reads", "writes", "raw", "class")
+#: More names than these are only counted.
+MOST_NAMES = 6
+#: Times too small from which nobody asks for tenths.
+MANY = 20
 ONE_DOWN = {True: "yes", False: "NO", None: ""}
 
 
@@ -39,22 +43,41 @@ def _by_verdict(found: Fits) -> Iterator[Section]:
         alike = [one for one in found.systems if one.verdict == verdict]
         if not alike:
             continue
-        rows = () if verdict == UNKNOWN else tuple(map(_row, alike))
+        columns, rows = ((), ()) if verdict == UNKNOWN else _filled(COLUMNS, [_row(one) for one in alike])
+        spare = sum(name in SPARE for name in columns)
         title = f"{verdict[0].upper()}{verdict[1:]} ({len(alike)})"
-        yield Section(title, COLUMNS if rows else (), rows, _not_known(alike), SPARE)
+        names = () if rows else (", ".join(one.entry.id for one in alike),)
+        yield Section(title, columns, rows, (*names, *_not_known(alike)), spare)
+
+
+def _filled(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """The columns that say anything."""
+    kept = [number for number in range(len(columns)) if any(row[number] for row in rows)]
+    return tuple(columns[number] for number in kept), tuple(tuple(row[number] for number in kept) for row in rows)
 
 
 def _not_known(alike: Sequence[Fit]) -> tuple[str, ...]:
-    """For each layer, the systems of which nobody knows whether it holds."""
+    """The layers of which nobody knows whether they hold; those alike for the same systems in one line."""
     missing: dict[str, list[str]] = {}
     for one in alike:
         for name in one.not_known if one.fits is None else ():
             missing.setdefault(name, []).append(one.entry.id)
-    everyone = len(alike) > 1
-    return tuple(
-        f"{name} not known: {'all of them' if everyone and len(ids) == len(alike) else ', '.join(ids)}"
-        for name, ids in missing.items()
-    )
+    layers: dict[str, list[str]] = {}
+    for name, ids in missing.items():
+        layers.setdefault(_of_these(ids, [one.entry.id for one in alike]), []).append(name)
+    return tuple(f"not known{whose}: {'; '.join(names)}" for whose, names in layers.items())
+
+
+def _of_these(ids: Sequence[str], everyone: Sequence[str]) -> str:
+    """Some of the systems in as few words as there are."""
+    others = [name for name in everyone if name not in ids]
+    if not others:
+        return "" if len(ids) == 1 else " of all of them"
+    if min(len(others), len(ids)) > MOST_NAMES:
+        return f" of {len(ids)} of them"
+    if len(others) < len(ids):
+        return f" of all but {', '.join(others)}"
+    return f" of {', '.join(ids)}"
 
 
 def _row(one: Fit) -> tuple[str, ...]:
@@ -83,7 +106,7 @@ def _room(judged: Judged | None) -> str:
     if judged is None or judged.headroom is None:
         return ""
     if judged.headroom < -1:
-        return f"{judged.times:,.3g}× too small"
+        return f"{judged.times:,.{0 if judged.headroom < -MANY else 1}f}× too small"
     return f"{judged.headroom * 100:.3g} %"
 
 
@@ -137,11 +160,12 @@ def _assumption(item: Mapping[str, Any]) -> str:
 
 def _table(found: Fits) -> tuple[tuple[object, ...], ...]:
     """One row per system in base units."""
-    header = ("storage", "class", "verdict", "bottleneck", *found.RESULTS)
+    header = ("storage", "class", "fits", "verdict", "bottleneck", *found.RESULTS)
     rows = [
         (
             one.entry.id,
             one.entry.family,
+            HOLDS[one.fits],
             one.verdict,
             one.bottleneck,
             *(one.results[name].value if name in one.results else None for name in found.RESULTS),

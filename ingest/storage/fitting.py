@@ -13,7 +13,7 @@ from ingest.errors import CatalogError, MissingQuantity, UsageError, brief
 from ingest.estimate import Quantity
 from ingest.formula import check_value, unit_of
 from ingest.storage import layers
-from ingest.storage.alternatives import further, ways
+from ingest.storage.alternatives import DEGRADED, further, ways
 from ingest.storage.layers import Judged
 from ingest.storage.need import ASKED, Need
 from ingest.storage.outcome import RESULTS, VERDICTS, Fit, Fits
@@ -40,6 +40,7 @@ def fit_need(
     client: str | None = None,
     protection: str | None = None,
     units: float | None = None,
+    degraded: bool = False,
 ) -> Fits:
     """Hold systems against a need.
 
@@ -50,6 +51,7 @@ def fit_need(
         client: id of the client that reaches them, where an entry does not say.
         protection: id of the protection scheme, where an entry does not say or offers several.
         units: how many units there are; as many as the need takes by default.
+        degraded: whether reads must hold with one unit down and the others rebuilding.
 
     Raises:
         UsageError: nothing is asked, or an unknown id.
@@ -58,7 +60,7 @@ def fit_need(
         raise UsageError("nothing is asked of storage, expected --model and --gpu, --read-bandwidth, --capacity or a plan")
     entries = _entries(storage, catalog, need.shared)
     other = _client(client, catalog) if client is not None else None
-    found = [_fit(entry, other, protection_of(entry, protection, catalog), need, units, catalog) for entry in entries]
+    found = [_fit(entry, other, protection_of(entry, protection, catalog), need, units, degraded, catalog) for entry in entries]
     return Fits(need, tuple(sorted(found, key=_order)), catalog, compared=ALL in storage)
 
 
@@ -97,34 +99,56 @@ def _client(name: str, catalog: Catalog) -> Storage:
 
 
 def _fit(
-    entry: Storage, client: Storage | None, protection: Storage | None, need: Need, units: float | None, catalog: Catalog
+    entry: Storage,
+    client: Storage | None,
+    protection: Storage | None,
+    need: Need,
+    units: float | None,
+    degraded: bool,
+    catalog: Catalog,
 ) -> Fit:
     known = known_of(entry, client, protection, need)
+    loses = _can_lose_a_unit(entry, known, need)
+    if degraded and loses:
+        known.choose("units_for_read", "units_required_degraded")
     left_out = _count_units(known, need, entry, units)
-    judged = layers.judge(known, _layers_of(entry, known), _shown_only(entry, client))
+    path = (*_layers_of(entry, known), *((layers.DEGRADED,) if degraded and loses else ()))
+    judged = layers.judge(known, path, _shown_only(entry, client))
     narrow = layers.bottleneck(judged)
     if narrow is not None and narrow.headroom is not None:
         known.steps["headroom_fraction"] = layers.headroom_of(known, narrow.layer)
     results, unknown = _results(known, need, judged)
-    carried = known.results([one.layer.ceiling for one in judged if one.ceiling is not None])[0]
-    quantities = {**carried, **{RESULTS[name]: item for name, item in results.items()}}
     fits = layers.verdict(judged)
     if entry.family == "drive" and fits and layers.NVME_CAPACITY not in [one.layer for one in judged]:
         fits, left_out = None, "what must lie on the local drives is not known: say --capacity"
-    beside = further(known)
-    tables = {name: rows for name, rows in {"ways": ways(known, fits)}.items() if rows}
+    carried = known.results([one.layer.ceiling for one in judged if one.ceiling is not None])[0]
+    at_hand = units is not None or bool(entry.fixed) or entry.family == "drive"
+    beside = further(known, [*(DEGRADED if loses and known.value("units") > 1 else ()), *(["units"] if at_hand else [])])
+    ways_ = ways(known, fits)
+    beyond = _at_high_end(need, judged)
     answer = Answer(
         "fit",
         f"{entry.name}: {need.title}",
         {},
         known,
-        {**quantities, **beside},
+        {**carried, **{RESULTS[name]: item for name, item in results.items()}, **beside},
         unknown,
-        tables,
-        (*_at_high_end(need, judged), *([left_out] if left_out else [])),
+        {"ways": ways_} if ways_ else {},
+        (*beyond, *([left_out] if left_out else [])),
         catalog,
     )
-    return Fit(entry, fits, narrow, judged, {**results, **beside}, answer)
+    one_down = _holds_with_one_down(known) if loses else None
+    return Fit(entry, fits, narrow, judged, {**results, **beside}, answer, beyond, one_down)
+
+
+def _can_lose_a_unit(entry: Storage, known: Known, need: Need) -> bool:
+    """Whether reads go on with one unit down is a question to systems of several units that are asked for reads."""
+    several = entry.family in ("system", "software") and not entry.fixed
+    return several and need.asks("read_bandwidth_needed") and "unit_read_bandwidth" in known.given
+
+
+def _holds_with_one_down(known: Known) -> bool:
+    return known.value("read_bandwidth_needed") <= known.value("degraded_read_bandwidth")
 
 
 def _at_high_end(need: Need, judged: Sequence[Judged]) -> tuple[str, ...]:
@@ -177,6 +201,8 @@ def _count_units(known: Known, need: Need, entry: Storage, units: float | None) 
             known.given.setdefault(part, nothing(name))
     try:
         known.choose("units_required", "clients_required" if entry.family == "client" else "local_drives_required")
+        if entry.family == "drive":
+            known.choose("units", "local_drives")
     except MissingQuantity as error:
         return f"units_required is not known: {error.name} is missing"
     return ""
@@ -223,6 +249,7 @@ def fit(
     files: str | float | None = None,
     io_size: str | float | None = None,
     priority: str = "mandatory",
+    degraded: bool = False,
     catalogs: str | Path | Sequence[str | Path] = (),
     **question: Any,
 ) -> Fits:
@@ -242,6 +269,7 @@ def fit(
         files: files to hold.
         io_size: bytes of one request.
         priority: the lowest priority of a plan's lines that counts: `mandatory`, `target` or `information`.
+        degraded: whether reads must hold with one unit down and the others rebuilding.
         catalogs: folders with entries of your own.
         question: options of `bw`.
 
@@ -271,7 +299,7 @@ def fit(
     if not listed:
         raise UsageError(f"--storage: found {brief(str(storage))}, expected ids with commas between, or all")
     counted = None if units is None else check_value("units", _number(units, "units"), "--units")
-    return fit_need(need, listed, catalog, client, protection, counted)
+    return fit_need(need, listed, catalog, client, protection, counted, degraded)
 
 
 def _number(written: str | float, name: str) -> float:

@@ -24,12 +24,14 @@ class Cluster(NamedTuple):
     Attributes:
         name: in the site file.
         node: id or file of its node type.
+        nodes: how many it has.
         reads: what each of its nodes reads on average, in B/s; 0 where it reads nothing.
         nvme: local bytes of one node, where the site says them.
     """
 
     name: str
     node: str
+    nodes: float
     reads: float
     nvme: Given | None = None
 
@@ -57,9 +59,15 @@ def planned(path: str | Path, catalog: Catalog) -> Planned:
     return Planned(lines_of(Path(path), data), _of_json(Path(path), data))
 
 
-def hungriest(clusters: Sequence[Cluster]) -> Cluster | None:
-    """The cluster that reads most per node; None where there is none."""
-    return max(clusters, key=lambda cluster: cluster.reads, default=None)
+def hungriest(clusters: Sequence[Cluster], clients: float) -> Cluster | None:
+    """The cluster that reads most per node, of those that have as many nodes as clients are asked for, else of all.
+
+    Args:
+        clusters: of the site.
+        clients: nodes that read at once.
+    """
+    large = [cluster for cluster in clusters if cluster.nodes >= clients]
+    return max(large or clusters, key=lambda cluster: cluster.reads, default=None)
 
 
 def told(clusters: Sequence[Cluster], chosen: Cluster, node: Node) -> tuple[str, ...]:
@@ -67,13 +75,18 @@ def told(clusters: Sequence[Cluster], chosen: Cluster, node: Node) -> tuple[str,
     others = sorted({cluster.node for cluster in clusters} - {chosen.node})
     if not others:
         return ()
-    return (f"nodes are judged as those of {chosen.name} ({node.name}), which read most; not as {', '.join(others)}",)
+    return (
+        f"nodes are judged as those of {chosen.name} ({node.name}), which read most of those large enough; not as {', '.join(others)}",
+    )
 
 
 def _of_plan(site: Plan) -> list[Cluster]:
     described = site.site.section("clusters")
     rows = [row.values((NODES, READS)) for row in site.rows["clusters"]]
-    return [Cluster(row["name"], row["node"], _per_node(row), described[row["name"]].get("nvme")) for row in rows]
+    return [
+        Cluster(row["name"], row["node"], float(row.get(NODES, 1)), _per_node(row), described[row["name"]].get("nvme"))
+        for row in rows
+    ]
 
 
 def _of_json(path: Path, data: Mapping[str, Any]) -> list[Cluster]:
@@ -92,7 +105,7 @@ def _cluster(place: str, row: Any) -> Cluster:
         number = row.get(name, 1)
         if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 <= number < float("inf"):
             raise IngestError(f"{place}: {name}: found {brief(number)}, expected a number from 0")
-    return Cluster(row["name"], row["node"], _per_node(row))
+    return Cluster(row["name"], row["node"], float(row.get(NODES, 1)), _per_node(row))
 
 
 def _per_node(row: Mapping[str, Any]) -> float:

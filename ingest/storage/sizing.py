@@ -75,6 +75,14 @@ METADATA_PARTS = {
     "metadata_servers_for_creates": "creates_per_second_needed",
     "metadata_servers_for_opens": "opens_per_second_needed",
 }
+#: the same for the drives of a system that is described by its drives
+DRIVE_PARTS = {
+    "drives_for_capacity": "required_usable_bytes",
+    "drives_for_read": "read_bandwidth_needed",
+    "drives_for_write": "write_bandwidth_needed",
+}
+#: a system is described by its drives where one of these is given
+OF_A_DRIVE = ("drive_bytes", "drive_read_bandwidth", "drive_write_bandwidth")
 
 
 def _fields(entry: Storage, names: dict[str, str]) -> dict[str, Given]:
@@ -198,6 +206,9 @@ def size_units(known: Known, need: Need, entry: Storage, asked: float | None) ->
         known.given.setdefault(part, Given(0, grade="zero", note=why))
     if apart:
         _settle(known, need, METADATA_PARTS)
+    for part, name in DRIVE_PARTS.items():
+        if any(given in known.given for given in OF_A_DRIVE) and not need.asks(name):
+            known.given.setdefault(part, nothing(name))
     if asked is not None:
         known.given["units"] = Given(asked, origin="user")
     elif entry.fixed:

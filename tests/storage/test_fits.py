@@ -14,7 +14,7 @@ from ingest.cli.main import main
 from ingest.errors import CatalogError, IngestError, UsageError
 from ingest.storage.asking import need_of
 from ingest.storage.fitting import COMPARED, fit_need
-from ingest.storage.outcome import RESULTS
+from ingest.storage.outcome import BARELY, RESULTS, VERDICTS
 
 CATALOG = Catalog()
 V100 = {"model": "cosmoflow", "gpu": "v100-sxm2", "nodes": 1, "gpus_per_node": 8, "sample_bytes": "16 MB"}
@@ -422,21 +422,21 @@ def test_a_system_of_the_users_own_is_judged(write_entry):
 # the command and the forms of its answer
 
 
-def test_the_table_compares_all_systems_fits_first(command):
+def test_the_table_compares_all_systems_the_best_first(command):
     code, out, _ = command("--model", "cosmoflow", "--gpu", "h100-sxm", "--nodes", "16")
     assert code == 0
-    rows = [line.split() for line in out.partition("\nSystems\n")[2].splitlines()[1:]]
+    titles = re.findall(r"^(Fits|Barely fits|Fits as far as known|Not known|Does not fit) \((\d+)\)$", out, re.MULTILINE)
+    assert [name.lower() for name, _ in titles] == [verdict for verdict in VERDICTS if verdict != BARELY]
     ids = {entry.id for entry in CATALOG.all(Storage) if entry.family in COMPARED}
-    assert {row[0] for row in rows} == ids
-    places = [0 if row[2] == "yes" else 2 if row[2] == "NO" else 1 for row in rows]
-    assert places == sorted(places)
-    assert set(places) == {0, 1, 2}
+    assert sum(int(number) for _, number in titles) == len(ids)
+    assert all(re.search(rf"(^  |, ){re.escape(name)}\b", out, re.MULTILINE) for name in ids)
 
 
 def test_within_a_verdict_more_headroom_comes_first():
     systems = ingest.fit(model="cosmoflow", gpu="h100-sxm", nodes=16).systems
-    for verdict in (True, None, False):
-        rooms = [found.headroom for found in systems if found.fits is verdict and found.headroom is not None]
+    assert [found.verdict for found in systems] == sorted((found.verdict for found in systems), key=VERDICTS.index)
+    for verdict in VERDICTS:
+        rooms = [found.headroom for found in systems if found.verdict == verdict and found.headroom is not None]
         assert rooms == sorted(rooms, reverse=True)
 
 
@@ -499,7 +499,7 @@ def test_the_json_of_every_system_is_whole(command):
 def test_csv_has_one_row_per_system_in_base_units(command):
     _, out, _ = command("--read-bandwidth", "500GB/s", "--storage", "ddn-ai400x2,lustre", "--format", "csv")
     header, *rows = out.splitlines()
-    assert header.split(",") == ["storage", "class", "fits", "bottleneck", *RESULTS]
+    assert header.split(",") == ["storage", "class", "fits", "verdict", "bottleneck", *RESULTS]
     assert {row.split(",")[0] for row in rows} == {"ddn-ai400x2", "lustre"}
     assert ",540000000000," in out
 
