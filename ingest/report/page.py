@@ -62,7 +62,7 @@ def _table(section: Section, width: int | None) -> list[str]:
     shown = [section.columns, *section.rows] if any(section.columns) else list(section.rows)
     shown = _without_spare(shown, section.spare, width)
     named = max(len(word) for row in shown for word in (row[0].split() or [""])) if section.spare else 0
-    widths = _fitting([_widest(shown, column) for column in range(len(shown[0]))], width, named)
+    widths = _fitting([_widest(shown, column) for column in range(len(shown[0]))], width, named, shown if section.spare else ())
     return [line for row in shown for line in _row_lines(row, widths)]
 
 
@@ -78,15 +78,26 @@ def _without_spare(rows: list[tuple[str, ...]], spare: int, width: int | None) -
     return _without_spare([row[:-1] for row in rows], spare - 1, width)
 
 
-def _fitting(widths: list[int], width: int | None, first: int = 0) -> list[int]:
-    """Column widths for a terminal: the widest column gives way first, none below eight, the first not below its own."""
+def _fitting(widths: list[int], width: int | None, first: int = 0, rows: Sequence[Sequence[str]] = ()) -> list[int]:
+    """Column widths for a terminal, none below eight.
+
+    Args:
+        widths: that the columns would have.
+        width: of the terminal.
+        first: the least width of the first column.
+        rows: those that should stay on one line as far as possible; without them the widest column gives way first.
+    """
     fitting, floors = list(widths), [max(8, first), *[8] * (len(widths) - 1)]
     room = (width or sum(widths) + 2 * len(widths)) - 2 * len(widths)
+
+    def price(column: int) -> tuple[int, int]:
+        return sum(len(row[column]) >= fitting[column] for row in rows), -fitting[column]
+
     while sum(fitting) > room:
         giving = [column for column, size in enumerate(fitting) if size > floors[column]]
         if not giving:
             break
-        fitting[max(giving, key=fitting.__getitem__)] -= 1
+        fitting[min(giving, key=price)] -= 1
     return fitting
 
 

@@ -83,9 +83,9 @@ CAPACITY = Layer(
 )
 NVME_WRITES = Layer("node NVMe, writes", "write_bandwidth_needed", "nvme_write_ceiling", "say --node and --nodes")
 NVME_CAPACITY = Layer("node NVMe, capacity", "required_usable_bytes", "nvme_capacity", "say --node and --nodes")
-NIC_ONE = Layer("NIC of one node", "node_read_bandwidth_needed", "storage_nic_bandwidth_per_node", "say --node")
-CLIENT_ONE = Layer("client of one node", "node_read_bandwidth_needed", "client_read_ceiling", "say --client")
-NVME_ONE = Layer("NVMe of one node", "node_read_bandwidth_needed", "nvme_read_bandwidth_per_node", "say --node")
+NIC_ONE = Layer("NIC, one node", "node_read_bandwidth_needed", "storage_nic_bandwidth_per_node", "say --node")
+CLIENT_ONE = Layer("client, one node", "node_read_bandwidth_needed", "client_read_ceiling", "say --client")
+NVME_ONE = Layer("NVMe, one node", "node_read_bandwidth_needed", "nvme_read_bandwidth_per_node", "say --node")
 READ_PATH = (HOST_LINK, NVME, NIC, CLIENT, READS)
 WRITE_PATH = (NVME_WRITES, NIC_WRITES, CLIENT_WRITES, WRITES)
 #: The way from the GPU to local drives, and to storage.

@@ -36,6 +36,8 @@ UNKNOWN, MISFIT = "not known", "does not fit"
 VERDICTS = (FITS, BARELY, SO_FAR, UNKNOWN, MISFIT)
 #: Less head-room than this is gone with the next change of the job.
 TIGHT = 0.05
+#: As many systems are named in one warning.
+FEW = 4
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,17 @@ class Fit:
     def not_known(self) -> tuple[str, ...]:
         """The layers of which nobody knows whether they hold."""
         return tuple(one.layer.name for one in self.layers if one.holds is None)
+
+    @property
+    def waits(self) -> bool:
+        """Whether the bottleneck is narrow because small requests wait, for an assumed time."""
+        if self.narrow is None:
+            return False
+        factor = self.answer.derivation("small_read_factor")
+        below = {step.name for step in self.answer.derivation(self.narrow.layer.ceiling).leaves()}
+        wait = self.answer.given.get("request_seconds")
+        assumed = wait is not None and (wait.origin == "default" or (wait.grade == "assumed" and wait.origin != "user"))
+        return assumed and "request_seconds" in below and float(factor.value) < 1
 
     @property
     def bottleneck(self) -> str:
@@ -159,7 +172,18 @@ class Fits:
     def warnings(self) -> tuple[str, ...]:
         """The warnings of the need, and those of a single system."""
         own = self.systems[0].answer.warnings if len(self.systems) == 1 else ()
-        return (*self.need.notes, *self._left_out, *own)
+        return (*self.need.notes, *self._left_out, *self._waiting, *own)
+
+    @property
+    def _waiting(self) -> tuple[str, ...]:
+        """Which misfits rest on how long a small request waits, where nobody measured that."""
+        found = [one.entry.id for one in self.systems if one.fits is False and one.waits]
+        if not found:
+            return ()
+        which = ", ".join(found) if len(found) <= FEW else f"{len(found)} of the systems"
+        seconds = display(self.results[found[0]].answer.given["request_seconds"].value, "s")
+        why = f"each small request waits {seconds}, which is assumed"
+        return (f"{which}: too narrow for requests of this size because {why}; --set request_seconds=T for yours",)
 
     @property
     def _left_out(self) -> tuple[str, ...]:

@@ -75,9 +75,8 @@ def told(clusters: Sequence[Cluster], chosen: Cluster, node: Node) -> tuple[str,
     others = sorted({cluster.node for cluster in clusters} - {chosen.node})
     if not others:
         return ()
-    return (
-        f"nodes are judged as those of {chosen.name} ({node.name}), which read most of those large enough; not as {', '.join(others)}",
-    )
+    there = f"{chosen.name} ({node.name})"
+    return (f"nodes are judged as those of {there}, which read most of those large enough; not as {', '.join(others)}",)
 
 
 def _of_plan(site: Plan) -> list[Cluster]:
