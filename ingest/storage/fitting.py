@@ -12,6 +12,7 @@ from ingest.catalog.store import Catalog
 from ingest.errors import CatalogError, MissingQuantity, UsageError, brief
 from ingest.estimate import Quantity
 from ingest.formula import check_value, unit_of
+from ingest.ladder import Given
 from ingest.storage import layers
 from ingest.storage.alternatives import DEGRADED, further, ways
 from ingest.storage.layers import Judged
@@ -113,7 +114,7 @@ def _fit(
         known.choose("units_for_read", "units_required_degraded")
     left_out = _count_units(known, need, entry, units)
     path = (*_layers_of(entry, known), *((layers.DEGRADED,) if degraded and loses else ()))
-    judged = layers.judge(known, path, _shown_only(entry, client))
+    judged = layers.judge(known, path, _shown_only(entry, client, known))
     narrow = layers.bottleneck(judged)
     if narrow is not None and narrow.headroom is not None:
         known.steps["headroom_fraction"] = layers.headroom_of(known, narrow.layer)
@@ -122,7 +123,7 @@ def _fit(
     if entry.family == "drive" and fits and layers.NVME_CAPACITY not in [one.layer for one in judged]:
         fits, left_out = None, "what must lie on the local drives is not known: say --capacity"
     carried = known.results([one.layer.ceiling for one in judged if one.ceiling is not None])[0]
-    at_hand = units is not None or bool(entry.fixed) or entry.family == "drive"
+    at_hand = (units is not None and entry.family != "client") or bool(entry.fixed) or entry.family == "drive"
     beside = further(known, [*(DEGRADED if loses and known.value("units") > 1 else ()), *(["units"] if at_hand else [])])
     ways_ = ways(known, fits)
     beyond = _at_high_end(need, judged)
@@ -185,17 +186,25 @@ def _in_question(layer: layers.Layer, entry: Storage, known: Known) -> bool:
     return "nodes" in known.given or layer not in layers.OF_NODES
 
 
-def _shown_only(entry: Storage, client: Storage | None) -> frozenset[layers.Layer]:
+def _shown_only(entry: Storage, client: Storage | None, known: Known) -> frozenset[layers.Layer]:
     """What a client took in a run of many, and opens counted from a run, are no ceilings: more may be possible."""
-    clients = layers.OF_CLIENTS if entry.family == "system" and client is None else ()
-    opens = (layers.OPENS,) if entry.opens_per_second is None else ()
-    return frozenset((*clients, *opens))
+    own_client = entry.family == "system" and client is None and not _set_by_user(known, "client_bandwidth_per_node")
+    counted = entry.opens_per_second is None and not _set_by_user(known, "unit_opens_per_second")
+    return frozenset((*(layers.OF_CLIENTS if own_client else ()), *((layers.OPENS,) if counted else ())))
+
+
+def _set_by_user(known: Known, name: str) -> bool:
+    return name in known.given and known.given[name].origin == "user"
 
 
 def _count_units(known: Known, need: Need, entry: Storage, units: float | None) -> str:
     """Choose how many there are and how many are required; returns what the latter leaves out."""
     if entry.family not in ("client", "drive"):
         return size_units(known, need, entry, units)
+    if entry.family == "client":
+        # What the user says of the system behind a client is of so many units of it.
+        one = Given(1, origin="default", note="one unit behind the client; say --units")
+        known.given["units"] = one if units is None else Given(units, origin="user")
     for part, name in (("clients_for_read", "read_bandwidth_needed"), ("clients_for_write", "write_bandwidth_needed")):
         if not need.asks(name):
             known.given.setdefault(part, nothing(name))

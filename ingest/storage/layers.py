@@ -99,6 +99,9 @@ OF_HARDWARE = (HOST_LINK, NIC, NIC_ONE, NIC_WRITES)
 #: Layers of clients: what one client took in a run of many is no ceiling of it.
 OF_CLIENTS = (CLIENT, CLIENT_ONE, CLIENT_WRITES)
 
+#: Less head-room than this is gone with the next change of the job.
+TIGHT = 0.05
+
 
 class Judged(NamedTuple):
     """A layer held against the need.
@@ -132,6 +135,11 @@ class Judged(NamedTuple):
         if self.at_least:
             found["at_least"] = True
         return {**found, "why": self.why} if self.why else found
+
+    @property
+    def tight(self) -> bool:
+        """Whether little of a ceiling stays free; what has only been shown is no ceiling."""
+        return self.headroom is not None and self.headroom < TIGHT and not self.at_least
 
     @property
     def times(self) -> float | None:

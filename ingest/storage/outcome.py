@@ -34,8 +34,6 @@ RESULTS = {
 FITS, BARELY, SO_FAR = "fits", "barely fits", "fits as far as known"
 UNKNOWN, MISFIT = "not known", "does not fit"
 VERDICTS = (FITS, BARELY, SO_FAR, UNKNOWN, MISFIT)
-#: Less head-room than this is gone with the next change of the job.
-TIGHT = 0.05
 #: As many systems are named in one warning.
 FEW = 4
 
@@ -70,7 +68,7 @@ class Fit:
         if self.fits is False:
             return MISFIT
         if self.fits:
-            return BARELY if self.beyond or (self.headroom or 0) < TIGHT else FITS
+            return BARELY if self.beyond or any(one.tight for one in self.layers) else FITS
         of_storage = (one for one in self.layers if one.layer not in OF_HARDWARE)
         return SO_FAR if any(one.holds for one in of_storage) else UNKNOWN
 
