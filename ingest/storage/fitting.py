@@ -9,16 +9,17 @@ from typing import Any
 from ingest.answer import Answer, Known
 from ingest.catalog.records import STORAGE_CLASSES, Storage
 from ingest.catalog.store import Catalog
-from ingest.errors import CatalogError, MissingQuantity, UsageError, brief
+from ingest.errors import CatalogError, UsageError, brief
 from ingest.estimate import Quantity
 from ingest.formula import check_value, unit_of
-from ingest.ladder import Given
 from ingest.storage import layers
 from ingest.storage.alternatives import DEGRADED, further, ways
+from ingest.storage.counting import count_units
 from ingest.storage.layers import Judged
 from ingest.storage.need import ASKED, Need
 from ingest.storage.outcome import RESULTS, VERDICTS, Fit, Fits
-from ingest.storage.sizing import known_of, metadata_apart, nothing, protection_of, size_units
+from ingest.storage.path import layers_of, shown_only
+from ingest.storage.supply import known_of, protection_of
 from ingest.units import display, parse
 
 #: What stands for every system of the catalogs.
@@ -112,9 +113,9 @@ def _fit(
     loses = _can_lose_a_unit(entry, known, need)
     if degraded and loses:
         known.choose("units_for_read", "units_required_degraded")
-    left_out = _count_units(known, need, entry, units)
-    path = (*_layers_of(entry, known), *((layers.DEGRADED,) if degraded and loses else ()))
-    judged = layers.judge(known, path, _shown_only(entry, client, known))
+    left_out = count_units(known, need, entry, units)
+    path = (*layers_of(entry, known), *((layers.DEGRADED,) if degraded and loses else ()))
+    judged = layers.judge(known, path, shown_only(entry, client, known))
     narrow = layers.bottleneck(judged)
     if narrow is not None and narrow.headroom is not None:
         known.steps["headroom_fraction"] = layers.headroom_of(known, narrow.layer)
@@ -160,61 +161,6 @@ def _at_high_end(need: Need, judged: Sequence[Judged]) -> tuple[str, ...]:
         for one in judged
         if one.holds and need.high.get(one.layer.need, 0) > (one.ceiling or 0)
     )
-
-
-def _layers_of(entry: Storage, known: Known) -> tuple[layers.Layer, ...]:
-    """The layers of the way that an entry is part of."""
-    if entry.family == "protection":
-        return layers.SYSTEM
-    if entry.family == "drive":
-        return layers.LOCAL
-    names = (layers.METADATA_SERVERS,) if metadata_apart(entry) else (layers.OPENS, layers.CREATES)
-    # Requests are judged where a rate of them is published: bandwidth and latency say the same.
-    requests = (layers.REQUESTS,) if entry.io_per_second and entry.family != "client" else ()
-    path = (one for one in layers.REMOTE if _in_question(one, entry, known))
-    # Servers of one's own are bought with as many drives as the raw capacity takes: that is a size, no ceiling.
-    own = entry.family == "software" and "unit_usable_bytes" not in known.given
-    return (*path, *requests, *names, *(() if own else (layers.CAPACITY,)))
-
-
-def _in_question(layer: layers.Layer, entry: Storage, known: Known) -> bool:
-    """Requirement lines and plain numbers may say nothing about nodes or GPUs: then these are not judged."""
-    if layer is layers.HOST_LINK:
-        return "nodes" in known.given and "gpus_per_node" in known.given
-    if layer in layers.OF_CLIENTS and entry.family == "client":
-        return True
-    return "nodes" in known.given or layer not in layers.OF_NODES
-
-
-def _shown_only(entry: Storage, client: Storage | None, known: Known) -> frozenset[layers.Layer]:
-    """What a client took in a run of many, and opens counted from a run, are no ceilings: more may be possible."""
-    own_client = entry.family == "system" and client is None and not _set_by_user(known, "client_bandwidth_per_node")
-    counted = entry.opens_per_second is None and not _set_by_user(known, "unit_opens_per_second")
-    return frozenset((*(layers.OF_CLIENTS if own_client else ()), *((layers.OPENS,) if counted else ())))
-
-
-def _set_by_user(known: Known, name: str) -> bool:
-    return name in known.given and known.given[name].origin == "user"
-
-
-def _count_units(known: Known, need: Need, entry: Storage, units: float | None) -> str:
-    """Choose how many there are and how many are required; returns what the latter leaves out."""
-    if entry.family not in ("client", "drive"):
-        return size_units(known, need, entry, units)
-    if entry.family == "client":
-        # What the user says of the system behind a client is of so many units of it.
-        one = Given(1, origin="default", note="one unit behind the client; say --units")
-        known.given["units"] = one if units is None else Given(units, origin="user")
-    for part, name in (("clients_for_read", "read_bandwidth_needed"), ("clients_for_write", "write_bandwidth_needed")):
-        if not need.asks(name):
-            known.given.setdefault(part, nothing(name))
-    try:
-        known.choose("units_required", "clients_required" if entry.family == "client" else "local_drives_required")
-        if entry.family == "drive":
-            known.choose("units", "local_drives")
-    except MissingQuantity as error:
-        return f"units_required is not known: {error.name} is missing"
-    return ""
 
 
 def _results(known: Known, need: Need, judged: Sequence[Judged]) -> tuple[dict[str, Quantity], dict[str, str]]:
