@@ -61,17 +61,30 @@ def _size_units(known: Known, need: Need, entry: Storage, asked: float | None) -
 
     A part of the need whose rate per unit is not known does not count: its layer stays unjudged.
     """
-    apart, shown = metadata_apart(entry), entry.opens_per_second is None and entry.opens_per_second_shown is not None
-    elsewhere = {"units_for_opens", "units_for_creates"} if apart else {"units_for_opens"} if shown else set()
-    unknown = _settle(known, need, {part: name for part, name in PARTS.items() if part not in elsewhere})
-    for part in elsewhere:
-        why = "metadata servers open and create files" if apart else "what a run has shown is no limit to count by"
-        known.given.setdefault(part, Given(0, grade="zero", note=why))
+    apart = metadata_apart(entry)
     if apart:
         _settle(known, need, METADATA_PARTS)
-    for part, name in DRIVE_PARTS.items():
-        if any(given in known.given for given in OF_A_DRIVE) and not need.asks(name):
-            known.given.setdefault(part, nothing(name))
+    elsewhere = _counted_elsewhere(entry, known, apart)
+    for part, why in elsewhere.items():
+        known.given.setdefault(part, Given(0, grade="zero", note=why))
+    unknown = _settle(known, need, {part: name for part, name in PARTS.items() if part not in elsewhere})
+    if any(name in known.given for name in OF_A_DRIVE):
+        for part in (part for part, name in DRIVE_PARTS.items() if not need.asks(name)):
+            known.given.setdefault(part, nothing(DRIVE_PARTS[part]))
+    _choose_units(known, entry, asked)
+    return f"units_required leaves out {' and '.join(unknown)}: the rate of one unit is not known" if unknown else ""
+
+
+def _counted_elsewhere(entry: Storage, known: Known, apart: bool) -> dict[str, str]:
+    """Parts by which no units are counted, and why."""
+    if apart:
+        return dict.fromkeys(("units_for_opens", "units_for_creates"), "metadata servers open and create files")
+    rate = known.given.get("unit_opens_per_second")
+    shown = rate is not None and rate.origin != "user" and entry.opens_per_second is None
+    return {"units_for_opens": "what a run has shown is no limit to count by"} if shown else {}
+
+
+def _choose_units(known: Known, entry: Storage, asked: float | None) -> None:
     if asked is not None:
         known.given["units"] = Given(asked, origin="user")
     elif entry.fixed:
@@ -80,7 +93,6 @@ def _size_units(known: Known, need: Need, entry: Storage, asked: float | None) -
         known.choose("units", "units_required")
     else:
         known.given["units"] = Given(1, origin="default", note="one unit: nothing is asked that would count units")
-    return f"units_required leaves out {' and '.join(unknown)}: the rate of one unit is not known" if unknown else ""
 
 
 def metadata_apart(entry: Storage) -> bool:
