@@ -25,6 +25,14 @@ OPTIONS = [
     click.option("--creates", metavar="N", help="Files created each second."),
     click.option("--files", metavar="N", help="Files to hold."),
     click.option("--io-size", metavar="SIZE", help="Bytes of one read request. [default: the file, at most 1 MiB]"),
+    click.option(
+        "--priority",
+        default="mandatory",
+        show_default=True,
+        metavar="P",
+        help="Lines of a plan that count: mandatory, target (and mandatory), or information (all).",
+    ),
+    click.option("--degraded", is_flag=True, help="Reads must hold with one unit down and the others rebuilding."),
     click.option("--require", is_flag=True, help="Exit with 3 unless every system asked for fits."),
     click.option("--explain", metavar="NAME", help="Show how one quantity of a single system came about instead."),
 ]

@@ -6,6 +6,7 @@ from ingest.formula import formula, leaf
 # The layers between GPU and storage
 leaf("host_link_bandwidth_per_gpu", "B/s/GPU", "What the link between host and one GPU carries.")
 leaf("decoded_sample_bytes", "B/sample", "What the host hands to the GPU for one sample.")
+leaf("node_read_bandwidth_needed", "B/s/node", "What the hungriest single node reads.", above=False)
 leaf("client_write_bandwidth_per_node", "B/s/node", "What one storage client writes.")
 leaf("client_bandwidth_per_gpu", "B/s/GPU", "What one GPU reads where each has a path of its own.")
 leaf("nic_efficiency", "1", "Share of a NIC’s line rate that a protocol reaches.", high=1)
@@ -88,6 +89,16 @@ def clients_read_ceiling(client_bandwidth_per_node: Num, nodes: Num, small_read_
     12000000000.0
     """
     return client_bandwidth_per_node * nodes * small_read_factor
+
+
+@formula(unit="B/s/node", source="definition")
+def client_read_ceiling(client_bandwidth_per_node: Num, small_read_factor: Num) -> Num:
+    """What the storage client of one node reads, at the size of the requests.
+
+    >>> client_read_ceiling(10e9, 0.5)
+    5000000000.0
+    """
+    return client_bandwidth_per_node * small_read_factor
 
 
 @formula(unit="B/s", source="definition")
@@ -328,6 +339,16 @@ def local_drives_required(read_bandwidth_needed: Num, nodes: Num, nvme_drive_rea
     16
     """
     return ceil(read_bandwidth_needed / (nvme_drive_read_bandwidth * nodes)) * nodes
+
+
+@formula(unit="1", source="definition")
+def local_drives(nvme_drives_per_node: Num, nodes: Num) -> Num:
+    """Local drives in all nodes.
+
+    >>> local_drives(8, 4)
+    32
+    """
+    return nvme_drives_per_node * nodes
 
 
 @formula(unit="GPU", source="definition")

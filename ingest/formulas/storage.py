@@ -23,12 +23,12 @@ leaf("failed_servers", "1", "Further servers, which may be down while the data s
 leaf("drive_bytes", "B", "Raw capacity of one drive.")
 leaf("drive_read_bandwidth", "B/s", "What one drive reads.")
 leaf("drive_write_bandwidth", "B/s", "What one drive writes.")
-leaf("drive_efficiency", "1", "Share of its drives’ bandwidth that a system delivers.", high=1)
+leaf("drive_efficiency", "1", "Share of its drives’ bandwidth that a system delivers.", high=1, default=1)
 leaf("spare_drives", "1", "Drives that stand by.", above=False, whole=True, default=0)
 
 # One unit of a system that is bought in units: an appliance, a server, a volume
 leaf("unit_read_bandwidth", "B/s", "What one unit reads.")
-leaf("unit_write_bandwidth", "B/s", "What one unit writes.")
+leaf("unit_write_bandwidth", "B/s", "What one unit writes for its users; it writes the redundancy besides.")
 leaf("unit_usable_bytes", "B", "What one unit holds after protection.")
 leaf("unit_raw_bytes", "B", "What the drives of one unit hold.")
 leaf("unit_opens_per_second", "file/s", "Files that one unit opens each second.")
@@ -141,7 +141,7 @@ def units_for_read(read_bandwidth_needed: Num, unit_read_bandwidth: Num) -> Num:
 
 @formula(unit="1", source="definition")
 def units_for_write(write_bandwidth_needed: Num, unit_write_bandwidth: Num) -> Num:
-    """Units that take the writes.
+    """Units that take the writes; the published rate of a unit is what its users write, so redundancy is in it already.
 
     >>> units_for_write(300e9, 65e9)
     5

@@ -9,12 +9,17 @@ from typing import NamedTuple
 
 
 class Section(NamedTuple):
-    """A table with a title; without columns it is a list of lines."""
+    """A table with a title; without columns it is a list of lines.
+
+    Attributes:
+        spare: how many of the last columns a narrow terminal may leave out.
+    """
 
     title: str
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     lines: tuple[str, ...] = ()
+    spare: int = 0
 
 
 class Page(NamedTuple):
@@ -55,16 +60,44 @@ def _table(section: Section, width: int | None) -> list[str]:
     if not section.rows:
         return []
     shown = [section.columns, *section.rows] if any(section.columns) else list(section.rows)
-    widths = _fitting([max(len(row[column]) for row in shown) for column in range(len(shown[0]))], width)
+    shown = _without_spare(shown, section.spare, width)
+    named = max(len(word) for row in shown for word in (row[0].split() or [""])) if section.spare else 0
+    widths = _fitting([_widest(shown, column) for column in range(len(shown[0]))], width, named, shown if section.spare else ())
     return [line for row in shown for line in _row_lines(row, widths)]
 
 
-def _fitting(widths: list[int], width: int | None) -> list[int]:
-    """Column widths for a terminal: the widest column gives way first, none below eight."""
-    fitting = list(widths)
+def _widest(rows: Sequence[Sequence[str]], column: int) -> int:
+    return max(len(row[column]) for row in rows)
+
+
+def _without_spare(rows: list[tuple[str, ...]], spare: int, width: int | None) -> list[tuple[str, ...]]:
+    """The rows without the last columns that may go and for which there is no room."""
+    taken = sum(_widest(rows, column) + 2 for column in range(len(rows[0])))
+    if not spare or width is None or taken <= width:
+        return rows
+    return _without_spare([row[:-1] for row in rows], spare - 1, width)
+
+
+def _fitting(widths: list[int], width: int | None, first: int = 0, rows: Sequence[Sequence[str]] = ()) -> list[int]:
+    """Column widths for a terminal, none below eight.
+
+    Args:
+        widths: that the columns would have.
+        width: of the terminal.
+        first: the least width of the first column.
+        rows: those that should stay on one line as far as possible; without them the widest column gives way first.
+    """
+    fitting, floors = list(widths), [max(8, first), *[8] * (len(widths) - 1)]
     room = (width or sum(widths) + 2 * len(widths)) - 2 * len(widths)
-    while sum(fitting) > room and max(fitting) > 8:
-        fitting[fitting.index(max(fitting))] -= 1
+
+    def price(column: int) -> tuple[int, int]:
+        return sum(len(row[column]) >= fitting[column] for row in rows), -fitting[column]
+
+    while sum(fitting) > room:
+        giving = [column for column, size in enumerate(fitting) if size > floors[column]]
+        if not giving:
+            break
+        fitting[min(giving, key=price)] -= 1
     return fitting
 
 

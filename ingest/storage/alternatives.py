@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ingest.answer import Known
@@ -18,15 +18,21 @@ FURTHER = (
     "requests_in_flight_needed",
     "metadata_servers_required",
     "media_write_bandwidth",
+    "drives_for_capacity",
+    "drives_for_read",
+    "drives_for_write",
+    "drives_required",
     "units_usable_bytes",
     "units_raw_bytes",
-    "degraded_read_bandwidth",
-    "units_required_degraded",
     "cache_hit_needed",
     "bytes_in_flight_per_node",
     "prefetch_bytes_per_node",
     "decode_cores_per_node",
 )
+
+
+#: results that mean something where there are units to lose
+DEGRADED = ("degraded_read_bandwidth", "units_required_degraded")
 
 
 class Way(NamedTuple):
@@ -108,6 +114,11 @@ def _at_most(known: Known, pair: tuple[str, str]) -> bool | None:
         return None
 
 
-def further(known: Known) -> Mapping[str, Quantity]:
-    """The results beside those of CONTRACT that can be computed."""
-    return known.results(FURTHER)[0]
+def further(known: Known, wanted: Sequence[str]) -> Mapping[str, Quantity]:
+    """The results beside those of CONTRACT that can be computed.
+
+    Args:
+        known: need and system.
+        wanted: those that mean something for this system only.
+    """
+    return known.results([*FURTHER, *wanted])[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,28 @@ from ingest.estimate import estimate
 from ingest.formula import check_value, unit_of
 from ingest.known import machine
 from ingest.ladder import Given, from_catalog
-from ingest.planned import requirements_of
 from ingest.question import Question, question_of, settings_of
-from ingest.storage.need import Need, from_estimate, from_numbers, from_requirements
+from ingest.storage.lines import from_requirements
+from ingest.storage.need import Need, from_estimate, from_numbers
+from ingest.storage.site_nodes import hungriest, planned, told
 from ingest.units import parse
 
 
-def need_of(plan: str | Path | None, options: Mapping[str, Any], question: Mapping[str, Any], catalog: Catalog) -> Need:
+def need_of(
+    plan: str | Path | None,
+    options: Mapping[str, Any],
+    question: Mapping[str, Any],
+    catalog: Catalog,
+    priority: str = "mandatory",
+) -> Need:
     """The need that the options of `fit` stand for.
+
+    Args:
+        plan: a site file, or the JSON of its plan.
+        options: plain numbers.
+        question: options of `bw`.
+        catalog: where entries are found.
+        priority: the lowest priority of a plan's lines that counts.
 
     Raises:
         UsageError: a value out of range, or two answers to the same question.
@@ -36,13 +51,33 @@ def need_of(plan: str | Path | None, options: Mapping[str, Any], question: Mappi
     if plan is not None and question.get("model") is not None:
         raise UsageError("--model: the plan says what is read already; expected one of the two")
     if plan is not None:
-        need = from_requirements(requirements_of(plan, catalog), f"plan {plan}")
-        need = Need(need.title, {**_machine(question, catalog), **need.given}, need.computed, need.high, notes=need.notes)
+        need = _of_site(plan, question, catalog, priority)
     elif _asks_bw(question):
         need = _with_machine(from_estimate(estimate(question_of(question), catalog)), question, catalog)
     else:
         need = Need("plain numbers", _machine(question, catalog))
     return need.merged({**settings, **plain})
+
+
+def _of_site(plan: str | Path, question: Mapping[str, Any], catalog: Catalog, priority: str) -> Need:
+    """The lines of a plan on the nodes of the site, or on those that the user names."""
+    found = planned(plan, catalog)
+    need = from_requirements(found.lines, f"plan {plan}", priority)
+    cluster = (
+        None
+        if _names_machine(question)
+        else hungriest(found.clusters, need.given["nodes"].value if "nodes" in need.given else 0)
+    )
+    if cluster is None:
+        return replace(need, given={**need.given, **_machine(question, catalog)})
+    node = catalog.get(Node, cluster.node)
+    local = {"nvme_bytes_per_node": cluster.nvme} if cluster.nvme is not None else {}
+    machine_ = {**_machine({"node": cluster.node}, catalog), **local, **_machine(question, catalog)}
+    return replace(need, given={**machine_, **need.given}, notes=(*need.notes, *told(found.clusters, cluster, node)))
+
+
+def _names_machine(question: Mapping[str, Any]) -> bool:
+    return question.get("node") is not None or question.get("gpu") is not None
 
 
 def _asks_bw(question: Mapping[str, Any]) -> bool:
@@ -51,7 +86,7 @@ def _asks_bw(question: Mapping[str, Any]) -> bool:
 
 def _with_machine(need: Need, question: Mapping[str, Any], catalog: Catalog) -> Need:
     given = {**_of_node(question, catalog), **need.given}
-    return Need(need.title, given, need.computed, need.high, need.model, need.words, need.notes)
+    return replace(need, given=given)
 
 
 def _machine(question: Mapping[str, Any], catalog: Catalog) -> dict[str, Given]:

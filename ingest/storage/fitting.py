@@ -9,15 +9,17 @@ from typing import Any
 from ingest.answer import Answer, Known
 from ingest.catalog.records import STORAGE_CLASSES, Storage
 from ingest.catalog.store import Catalog
-from ingest.errors import CatalogError, MissingQuantity, UsageError, brief
+from ingest.errors import CatalogError, UsageError, brief
 from ingest.estimate import Quantity
 from ingest.formula import check_value, unit_of
 from ingest.storage import layers
-from ingest.storage.alternatives import further, ways
+from ingest.storage.alternatives import DEGRADED, further, ways
+from ingest.storage.counting import count_units
 from ingest.storage.layers import Judged
 from ingest.storage.need import ASKED, Need
-from ingest.storage.outcome import RESULTS, Fit, Fits
-from ingest.storage.sizing import known_of, metadata_apart, nothing, protection_of, size_units
+from ingest.storage.outcome import RESULTS, VERDICTS, Fit, Fits
+from ingest.storage.path import layers_of, shown_only
+from ingest.storage.supply import known_of, protection_of
 from ingest.units import display, parse
 
 #: What stands for every system of the catalogs.
@@ -40,6 +42,7 @@ def fit_need(
     client: str | None = None,
     protection: str | None = None,
     units: float | None = None,
+    degraded: bool = False,
 ) -> Fits:
     """Hold systems against a need.
 
@@ -50,64 +53,104 @@ def fit_need(
         client: id of the client that reaches them, where an entry does not say.
         protection: id of the protection scheme, where an entry does not say or offers several.
         units: how many units there are; as many as the need takes by default.
+        degraded: whether reads must hold with one unit down and the others rebuilding.
 
     Raises:
         UsageError: nothing is asked, or an unknown id.
     """
     if not any(need.asks(name) for name in ASKED):
         raise UsageError("nothing is asked of storage, expected --model and --gpu, --read-bandwidth, --capacity or a plan")
-    entries = _entries(storage, catalog)
-    other = catalog.get(Storage, client) if client is not None else None
-    found = [_fit(entry, other, protection_of(entry, protection, catalog), need, units, catalog) for entry in entries]
+    entries = _entries(storage, catalog, need.shared)
+    other = _client(client, catalog) if client is not None else None
+    found = [_fit(entry, other, protection_of(entry, protection, catalog), need, units, degraded, catalog) for entry in entries]
     return Fits(need, tuple(sorted(found, key=_order)), catalog, compared=ALL in storage)
 
 
 def _order(one: Fit) -> tuple[int, float, str]:
-    place = 1 if one.fits is None else 0 if one.fits else 2
-    return place, -(one.headroom if one.headroom is not None else float("-inf")), one.entry.id
+    return VERDICTS.index(one.verdict), -(one.headroom if one.headroom is not None else float("-inf")), one.entry.id
 
 
-def _entries(storage: Sequence[str], catalog: Catalog) -> list[Storage]:
-    names = list(dict.fromkeys(storage))
-    if ALL not in names:
-        found = [catalog.get(Storage, name) for name in names]
-        for entry in found:
-            if entry.family not in STORAGE_CLASSES:
-                known = ", ".join(STORAGE_CLASSES)
-                raise CatalogError(f"{entry.path}: family: found '{entry.family}', expected one of {known}")
-        return found
-    return [entry for entry in catalog.all(Storage) if entry.family in COMPARED]
+def _entries(storage: Sequence[str], catalog: Catalog, shared: bool) -> list[Storage]:
+    """The systems asked for; of `all`, local drives only where the nodes do not share what is stored."""
+    named = {entry.id: entry for entry in (_judgeable(name, catalog) for name in storage if name != ALL)}
+    if ALL in storage:
+        classes = [family for family in COMPARED if not (shared and family == "drive")]
+        named |= {entry.id: entry for entry in catalog.all(Storage) if entry.family in classes}
+    return list(named.values())
+
+
+def _judgeable(name: str, catalog: Catalog) -> Storage:
+    """An entry of a class that can carry something."""
+    found = catalog.get(Storage, name)
+    if found.family not in STORAGE_CLASSES:
+        raise CatalogError(f"{found.path}: family: found '{found.family}', expected one of {', '.join(STORAGE_CLASSES)}")
+    return found
+
+
+def _client(name: str, catalog: Catalog) -> Storage:
+    """An entry that says what a client carries.
+
+    Raises:
+        UsageError: it does not, such as a protection scheme or a drive.
+    """
+    found = catalog.get(Storage, name)
+    if found.family in ("protection", "drive"):
+        known = ", ".join(entry.id for entry in catalog.all(Storage) if entry.family == "client")
+        raise UsageError(f"--client: {found.id} is of the class {found.family}, expected a client: one of {known}")
+    return found
 
 
 def _fit(
-    entry: Storage, client: Storage | None, protection: Storage | None, need: Need, units: float | None, catalog: Catalog
+    entry: Storage,
+    client: Storage | None,
+    protection: Storage | None,
+    need: Need,
+    units: float | None,
+    degraded: bool,
+    catalog: Catalog,
 ) -> Fit:
     known = known_of(entry, client, protection, need)
-    left_out = _count_units(known, need, entry, units)
-    judged = layers.judge(known, _layers_of(entry, known), _shown_only(entry, client))
+    loses = _can_lose_a_unit(entry, known, need)
+    if degraded and loses:
+        known.choose("units_for_read", "units_required_degraded")
+    left_out = count_units(known, need, entry, units)
+    path = (*layers_of(entry, known), *((layers.DEGRADED,) if degraded and loses else ()))
+    judged = layers.judge(known, path, shown_only(entry, client, known))
     narrow = layers.bottleneck(judged)
     if narrow is not None and narrow.headroom is not None:
-        known.choose("headroom_fraction", narrow.layer.headroom)
+        known.steps["headroom_fraction"] = layers.headroom_of(known, narrow.layer)
     results, unknown = _results(known, need, judged)
-    carried = known.results([one.layer.ceiling for one in judged if one.ceiling is not None])[0]
-    quantities = {**carried, **{RESULTS[name]: item for name, item in results.items()}}
     fits = layers.verdict(judged)
     if entry.family == "drive" and fits and layers.NVME_CAPACITY not in [one.layer for one in judged]:
         fits, left_out = None, "what must lie on the local drives is not known: say --capacity"
-    beside = further(known)
-    tables = {name: rows for name, rows in {"ways": ways(known, fits)}.items() if rows}
+    carried = known.results([one.layer.ceiling for one in judged if one.ceiling is not None])[0]
+    at_hand = (units is not None and entry.family != "client") or bool(entry.fixed) or entry.family == "drive"
+    beside = further(known, [*(DEGRADED if loses and known.value("units") > 1 else ()), *(["units"] if at_hand else [])])
+    ways_ = ways(known, fits)
+    beyond = _at_high_end(need, judged)
     answer = Answer(
         "fit",
         f"{entry.name}: {need.title}",
         {},
         known,
-        {**quantities, **beside},
+        {**carried, **{RESULTS[name]: item for name, item in results.items()}, **beside},
         unknown,
-        tables,
-        (*_at_high_end(need, judged), *([left_out] if left_out else [])),
+        {"ways": ways_} if ways_ else {},
+        (*beyond, *([left_out] if left_out else [])),
         catalog,
     )
-    return Fit(entry, fits, narrow, judged, {**results, **beside}, answer)
+    one_down = _holds_with_one_down(known) if loses else None
+    return Fit(entry, fits, narrow, judged, {**results, **beside}, answer, beyond, one_down)
+
+
+def _can_lose_a_unit(entry: Storage, known: Known, need: Need) -> bool:
+    """Whether reads go on with one unit down is a question to systems of several units that are asked for reads."""
+    several = entry.family in ("system", "software") and not entry.fixed
+    return several and need.asks("read_bandwidth_needed") and "unit_read_bandwidth" in known.given
+
+
+def _holds_with_one_down(known: Known) -> bool:
+    return known.value("read_bandwidth_needed") <= known.value("degraded_read_bandwidth")
 
 
 def _at_high_end(need: Need, judged: Sequence[Judged]) -> tuple[str, ...]:
@@ -118,51 +161,6 @@ def _at_high_end(need: Need, judged: Sequence[Judged]) -> tuple[str, ...]:
         for one in judged
         if one.holds and need.high.get(one.layer.need, 0) > (one.ceiling or 0)
     )
-
-
-def _layers_of(entry: Storage, known: Known) -> tuple[layers.Layer, ...]:
-    """The layers of the way that an entry is part of."""
-    if entry.family == "protection":
-        return layers.SYSTEM
-    if entry.family == "drive":
-        return layers.LOCAL
-    names = (layers.METADATA_SERVERS,) if metadata_apart(entry) else (layers.OPENS, layers.CREATES)
-    # Requests are judged where a rate of them is published: bandwidth and latency say the same.
-    requests = (layers.REQUESTS,) if entry.io_per_second and entry.family != "client" else ()
-    path = (one for one in layers.REMOTE if _in_question(one, entry, known))
-    # Servers of one's own are bought with as many drives as the raw capacity takes: that is a size, no ceiling.
-    own = entry.family == "software" and "unit_usable_bytes" not in known.given
-    return (*path, *requests, *names, *(() if own else (layers.CAPACITY,)))
-
-
-def _in_question(layer: layers.Layer, entry: Storage, known: Known) -> bool:
-    """Requirement lines and plain numbers may say nothing about nodes or GPUs: then these are not judged."""
-    if layer is layers.HOST_LINK:
-        return "nodes" in known.given and "gpus_per_node" in known.given
-    if layer in (layers.CLIENT, layers.CLIENT_WRITES) and entry.family == "client":
-        return True
-    return "nodes" in known.given or layer not in layers.OF_NODES
-
-
-def _shown_only(entry: Storage, client: Storage | None) -> frozenset[layers.Layer]:
-    """What a client took in a run of many, and opens counted from a run, are no ceilings: more may be possible."""
-    clients = (layers.CLIENT, layers.CLIENT_WRITES) if entry.family == "system" and client is None else ()
-    opens = (layers.OPENS,) if entry.opens_per_second is None else ()
-    return frozenset((*clients, *opens))
-
-
-def _count_units(known: Known, need: Need, entry: Storage, units: float | None) -> str:
-    """Choose how many there are and how many are required; returns what the latter leaves out."""
-    if entry.family not in ("client", "drive"):
-        return size_units(known, need, entry, units)
-    for part, name in (("clients_for_read", "read_bandwidth_needed"), ("clients_for_write", "write_bandwidth_needed")):
-        if not need.asks(name):
-            known.given.setdefault(part, nothing(name))
-    try:
-        known.choose("units_required", "clients_required" if entry.family == "client" else "local_drives_required")
-    except MissingQuantity as error:
-        return f"units_required is not known: {error.name} is missing"
-    return ""
 
 
 def _results(known: Known, need: Need, judged: Sequence[Judged]) -> tuple[dict[str, Quantity], dict[str, str]]:
@@ -205,6 +203,8 @@ def fit(
     creates: str | float | None = None,
     files: str | float | None = None,
     io_size: str | float | None = None,
+    priority: str = "mandatory",
+    degraded: bool = False,
     catalogs: str | Path | Sequence[str | Path] = (),
     **question: Any,
 ) -> Fits:
@@ -223,6 +223,8 @@ def fit(
         creates: files created each second.
         files: files to hold.
         io_size: bytes of one request.
+        priority: the lowest priority of a plan's lines that counts: `mandatory`, `target` or `information`.
+        degraded: whether reads must hold with one unit down and the others rebuilding.
         catalogs: folders with entries of your own.
         question: options of `bw`.
 
@@ -246,13 +248,13 @@ def fit(
         "files": files,
         "io_size": io_size,
     }
-    need = need_of(plan, options, question, catalog)
+    need = need_of(plan, options, question, catalog, priority)
     names = [storage] if isinstance(storage, (str, Path)) else list(storage)
     listed = [part for name in names for part in str(name).split(",") if part]
     if not listed:
         raise UsageError(f"--storage: found {brief(str(storage))}, expected ids with commas between, or all")
     counted = None if units is None else check_value("units", _number(units, "units"), "--units")
-    return fit_need(need, listed, catalog, client, protection, counted)
+    return fit_need(need, listed, catalog, client, protection, counted, degraded)
 
 
 def _number(written: str | float, name: str) -> float:

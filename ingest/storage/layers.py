@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from ingest.answer import Known
 from ingest.errors import MissingQuantity
-from ingest.formula import unit_of
+from ingest.formula import FORMULAS, Step, unit_of
+from ingest.formulas.headroom import headroom_fraction, shortfall_factor
 from ingest.units import display
 
 
@@ -16,94 +17,90 @@ class Layer(NamedTuple):
 
     Attributes:
         name: as people call it.
-        need, ceiling, headroom: quantities.
+        need, ceiling: quantities.
         supply: how to give the ceiling where it is not known.
     """
 
     name: str
     need: str
     ceiling: str
-    headroom: str
     supply: str
 
 
-HOST_LINK = Layer(
-    "GPU host link", "read_bandwidth_needed", "host_links_read_ceiling", "host_link_headroom", "say --gpu, --nodes"
-)
-NIC = Layer("storage NIC", "read_bandwidth_needed", "nics_read_ceiling", "nic_headroom", "say --node and --nodes")
-CLIENT = Layer(
-    "protocol client", "read_bandwidth_needed", "clients_read_ceiling", "client_headroom", "say --client and --nodes"
-)
-NVME = Layer("node NVMe", "read_bandwidth_needed", "nvme_read_ceiling", "nvme_headroom", "say --node and --nodes")
+HOST_LINK = Layer("GPU host link", "read_bandwidth_needed", "host_links_read_ceiling", "say --gpu, --nodes")
+NIC = Layer("storage NIC", "read_bandwidth_needed", "nics_read_ceiling", "say --node and --nodes")
+CLIENT = Layer("protocol client", "read_bandwidth_needed", "clients_read_ceiling", "say --client and --nodes")
+NVME = Layer("node NVMe", "read_bandwidth_needed", "nvme_read_ceiling", "say --node and --nodes")
 READS = Layer(
     "system reads",
     "read_bandwidth_needed",
     "units_read_ceiling",
-    "units_read_headroom",
     "that of the system; --set unit_read_bandwidth=RATE",
 )
-NIC_WRITES = Layer(
-    "storage NIC, writes", "write_bandwidth_needed", "nics_read_ceiling", "nic_write_headroom", "say --node and --nodes"
-)
-CLIENT_WRITES = Layer(
-    "protocol client, writes", "write_bandwidth_needed", "clients_write_ceiling", "client_write_headroom", "say --client"
-)
+NIC_WRITES = Layer("storage NIC, writes", "write_bandwidth_needed", "nics_read_ceiling", "say --node and --nodes")
+CLIENT_WRITES = Layer("protocol client, writes", "write_bandwidth_needed", "clients_write_ceiling", "say --client")
 WRITES = Layer(
     "system writes",
     "write_bandwidth_needed",
     "units_write_ceiling",
-    "units_write_headroom",
     "that of the system; --set unit_write_bandwidth=RATE",
+)
+DEGRADED = Layer(
+    "reads, one unit down",
+    "read_bandwidth_needed",
+    "degraded_read_bandwidth",
+    "that of the system; --set unit_read_bandwidth=RATE",
 )
 REQUESTS = Layer(
     "requests",
     "io_per_second_needed",
     "units_requests_ceiling",
-    "requests_headroom",
     "that of the system; --set unit_io_per_second=N",
 )
 OPENS = Layer(
     "metadata, opens",
     "opens_per_second_needed",
     "units_opens_ceiling",
-    "opens_headroom",
     "that of the system; --set unit_opens_per_second=N",
 )
 CREATES = Layer(
     "metadata, creates",
     "creates_per_second_needed",
     "units_creates_ceiling",
-    "creates_headroom",
     "that of the system; --set unit_creates_per_second=N",
 )
 METADATA_SERVERS = Layer(
     "metadata servers",
     "metadata_servers_required",
     "metadata_servers_max",
-    "metadata_servers_headroom",
     "no limit is published; --set metadata_servers_max=N",
 )
 CAPACITY = Layer(
     "capacity",
     "required_usable_bytes",
     "units_usable_bytes",
-    "capacity_headroom",
     "that of the system; --set unit_usable_bytes=SIZE",
 )
-NVME_WRITES = Layer(
-    "node NVMe, writes", "write_bandwidth_needed", "nvme_write_ceiling", "nvme_write_headroom", "say --node and --nodes"
-)
-NVME_CAPACITY = Layer(
-    "node NVMe, capacity", "required_usable_bytes", "nvme_capacity", "nvme_capacity_headroom", "say --node and --nodes"
-)
+NVME_WRITES = Layer("node NVMe, writes", "write_bandwidth_needed", "nvme_write_ceiling", "say --node and --nodes")
+NVME_CAPACITY = Layer("node NVMe, capacity", "required_usable_bytes", "nvme_capacity", "say --node and --nodes")
+NIC_ONE = Layer("NIC, one node", "node_read_bandwidth_needed", "storage_nic_bandwidth_per_node", "say --node")
+CLIENT_ONE = Layer("client, one node", "node_read_bandwidth_needed", "client_read_ceiling", "say --client")
+NVME_ONE = Layer("NVMe, one node", "node_read_bandwidth_needed", "nvme_read_bandwidth_per_node", "say --node")
 READ_PATH = (HOST_LINK, NVME, NIC, CLIENT, READS)
 WRITE_PATH = (NVME_WRITES, NIC_WRITES, CLIENT_WRITES, WRITES)
 #: The way from the GPU to local drives, and to storage.
-LOCAL = (HOST_LINK, NVME, NVME_WRITES, NVME_CAPACITY)
-REMOTE = (HOST_LINK, NIC, CLIENT, READS, NIC_WRITES, CLIENT_WRITES, WRITES)
+LOCAL = (HOST_LINK, NVME, NVME_ONE, NVME_WRITES, NVME_CAPACITY)
+REMOTE = (HOST_LINK, NIC, NIC_ONE, CLIENT, CLIENT_ONE, READS, NIC_WRITES, CLIENT_WRITES, WRITES)
 SYSTEM = (READS, WRITES)
 #: Layers of the nodes: where nothing is known of the nodes, they are not part of the question.
-OF_NODES = (HOST_LINK, NIC, CLIENT, NIC_WRITES, CLIENT_WRITES)
+OF_NODES = (HOST_LINK, NIC, NIC_ONE, CLIENT, CLIENT_ONE, NIC_WRITES, CLIENT_WRITES)
+#: Hardware of the nodes, which says nothing about the storage behind it.
+OF_HARDWARE = (HOST_LINK, NIC, NIC_ONE, NIC_WRITES)
+#: Layers of clients: what one client took in a run of many is no ceiling of it.
+OF_CLIENTS = (CLIENT, CLIENT_ONE, CLIENT_WRITES)
+
+#: Less head-room than this is gone with the next change of the job.
+TIGHT = 0.05
 
 
 class Judged(NamedTuple):
@@ -140,6 +137,16 @@ class Judged(NamedTuple):
         return {**found, "why": self.why} if self.why else found
 
     @property
+    def tight(self) -> bool:
+        """Whether little of a ceiling stays free; what has only been shown is no ceiling."""
+        return self.headroom is not None and self.headroom < TIGHT and not self.at_least
+
+    @property
+    def times(self) -> float | None:
+        """How many times its ceiling the layer would need; None where that is not known."""
+        return None if self.ceiling is None else float(shortfall_factor(self.need, self.ceiling))
+
+    @property
     def unit(self) -> str:
         """The base unit of need and ceiling."""
         return unit_of(self.layer.need)
@@ -163,6 +170,19 @@ def judge(known: Known, layers: Iterable[Layer], shown_only: frozenset[Layer] = 
     return tuple(_judged(known, layers, shown_only))
 
 
+def headroom_of(known: Known, layer: Layer) -> Step:
+    """The head-room of a layer and how it came about.
+
+    Raises:
+        MissingQuantity: need or ceiling is not known.
+    """
+    made = FORMULAS[headroom_fraction.__name__]
+    need, ceiling = known.step(layer.need), known.step(layer.ceiling)
+    return Step(
+        made.name, made.function(need.value, ceiling.value), made._replace(needs=(need.name, ceiling.name)), (need, ceiling)
+    )
+
+
 def _judged(known: Known, layers: Iterable[Layer], shown_only: frozenset[Layer]) -> Iterator[Judged]:
     for layer in layers:
         try:
@@ -172,7 +192,7 @@ def _judged(known: Known, layers: Iterable[Layer], shown_only: frozenset[Layer])
         if not need:
             continue
         try:
-            ceiling, headroom = known.value(layer.ceiling), known.value(layer.headroom)
+            ceiling, headroom = known.value(layer.ceiling), float(headroom_of(known, layer).value)
         except MissingQuantity as error:
             yield Judged(layer, need, None, None, why=f"{error.name.replace('_', ' ')} is not known: {layer.supply}")
             continue

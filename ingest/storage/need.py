@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ingest.errors import UsageError
 from ingest.estimate import Estimate
 from ingest.formula import check_value, unit_of
 from ingest.ladder import Given
-from ingest.requirement import Requirement
 from ingest.units import display, parse
 
 #: quantities that may be asked of storage, in the order in which people name them
 ASKED = (
     "read_bandwidth_needed",
+    "node_read_bandwidth_needed",
     "write_bandwidth_needed",
     "required_usable_bytes",
     "opens_per_second_needed",
@@ -24,17 +24,6 @@ ASKED = (
 )
 #: what `bw` computes, and what it is called here
 FROM_BW = {"read_bandwidth_needed": "ingest_bandwidth_per_job", "opens_per_second_needed": "file_opens_per_second_per_job"}
-#: (operation, unit) of a requirement line, and the quantity that it asks for
-FROM_LINES = {
-    ("read", "B/s"): "read_bandwidth_needed",
-    ("write", "B/s"): "write_bandwidth_needed",
-    ("hold", "B"): "required_usable_bytes",
-    ("open", "file/s"): "opens_per_second_needed",
-    ("create", "file/s"): "creates_per_second_needed",
-    ("hold", "file"): "files_needed",
-}
-#: what a line says only under a protection scheme and a fill limit of its own; each system has its own
-DEPENDENT = ("site_raw_bytes",)
 #: option of `fit`, and the quantity that it gives
 OPTIONS = {
     "read_bandwidth": "read_bandwidth_needed",
@@ -58,6 +47,7 @@ class Need:
         model: id of the model whose data set is read as published, for ceilings measured with it.
         words: options that are words, for the answer's inputs.
         notes: what was left out or taken together.
+        shared: a whole site asks, whose nodes share what is stored.
     """
 
     title: str
@@ -67,6 +57,7 @@ class Need:
     model: str = ""
     words: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    shared: bool = False
 
     def asks(self, name: str) -> bool:
         """Whether a quantity is asked for."""
@@ -82,7 +73,7 @@ class Need:
         if twice:
             option = next(option for option, name in OPTIONS.items() if name == twice[0])
             raise UsageError(f"--{option.replace('_', '-')}: the model asks for this already; expected one of the two")
-        return Need(self.title, {**self.given, **plain}, self.computed, self.high, self.model, self.words, self.notes)
+        return replace(self, given={**self.given, **plain})
 
 
 def from_numbers(options: Mapping[str, Any]) -> dict[str, Given]:
@@ -107,12 +98,13 @@ def from_estimate(answer: Estimate) -> Need:
     """The need of a `bw` answer: reads and opens of one job on its machine.
 
     Raises:
-        IngestError: the answer is incomplete, and what to supply.
+        IngestError: what is read is not known, and what to supply.
     """
     from ingest.errors import IngestError
 
-    if answer.incomplete:
-        raise IngestError(answer.incomplete)
+    # A rate of samples may stay unknown where the user sets what is read.
+    if FROM_BW["read_bandwidth_needed"] not in answer.results:
+        raise IngestError(answer.incomplete or answer.unknown[FROM_BW["read_bandwidth_needed"]])
     computed = {name: source for name, source in FROM_BW.items() if source in answer.results}
     high = {name: answer.results[source].high for name, source in computed.items() if answer.results[source].high is not None}
     gpus = answer.results["gpus"].value
@@ -165,53 +157,3 @@ def _decoded(answer: Estimate) -> dict[str, Given]:
         "decode_samples_per_second_per_core": chosen.decode_rate if chosen else None,
     }
     return {name: from_catalog(value) for name, value in found.items() if value is not None}
-
-
-def from_requirements(lines: Iterable[Requirement], title: str = "requirement lines") -> Need:
-    """The need of requirement lines: of several lines that ask for the same, the largest counts.
-
-    Lines are totals of the site, each under its own conditions, so that they are not added up: whether they
-    happen at once is for the plan to say, with a line of its own.
-
-    Raises:
-        UsageError: no line asks for bandwidth, capacity, opens or creates.
-    """
-    largest: dict[str, Requirement] = {}
-    left_out: list[str] = []
-    for line in lines:
-        name = FROM_LINES.get((line.conditions.operation, line.unit))
-        if name is None or line.metric in DEPENDENT:
-            left_out.append(line.id)
-        elif name not in largest or line.value > largest[name].value:
-            largest[name] = line
-    if not largest:
-        known = ", ".join(f"{operation} in {unit}" for operation, unit in FROM_LINES)
-        raise UsageError(f"{title}: no line can be held against storage, expected one that asks for {known}")
-    given = {
-        name: Given(check_value(name, line.value, line.id), high=line.high, origin="user", note=f"{line.id}: {line.statement}")
-        for name, line in largest.items()
-    }
-    notes = (f"lines that ask for something else are not judged: {', '.join(left_out)}",) if left_out else ()
-    return Need(title, {**_conditions(largest), **given}, high=_highs(largest), notes=notes)
-
-
-def _highs(largest: Mapping[str, Requirement]) -> dict[str, float]:
-    return {name: line.high for name, line in largest.items() if line.high is not None}
-
-
-def _conditions(largest: Mapping[str, Requirement]) -> dict[str, Given]:
-    """Clients, request size and threads of the line about reads."""
-    read = largest.get("read_bandwidth_needed")
-    if read is None:
-        return {}
-    conditions, note = read.conditions, f"a condition of {read.id}"
-    named = {
-        "nodes": conditions.clients,
-        "io_bytes": conditions.io_size,
-        "requests_in_flight_per_node": conditions.threads,
-    }
-    return {
-        name: Given(check_value(name, value, f"{read.id}: {name}"), origin="user", note=note)
-        for name, value in named.items()
-        if value is not None
-    }

@@ -12,7 +12,7 @@ from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog
 from ingest.estimate import Quantity
 from ingest.formula import unit_of
-from ingest.storage.layers import Judged
+from ingest.storage.layers import OF_HARDWARE, Judged
 from ingest.storage.need import ASKED, Need
 from ingest.units import display
 
@@ -30,6 +30,14 @@ RESULTS = {
 }
 
 
+#: Verdicts, the best first.
+FITS, BARELY, SO_FAR = "fits", "barely fits", "fits as far as known"
+UNKNOWN, MISFIT = "not known", "does not fit"
+VERDICTS = (FITS, BARELY, SO_FAR, UNKNOWN, MISFIT)
+#: As many systems are named in one warning.
+FEW = 4
+
+
 @dataclass(frozen=True)
 class Fit:
     """One system held against the need.
@@ -41,6 +49,8 @@ class Fit:
         layers: every layer on the way.
         results: quantities by their public names.
         answer: the same and the ceiling of each layer, with derivations, assumptions and sources.
+        beyond: what holds at the typical need and not at the high end of its range, in plain words.
+        one_down: whether reads hold with one unit down; None where that is no question, or not known.
     """
 
     entry: Storage
@@ -49,6 +59,34 @@ class Fit:
     layers: tuple[Judged, ...]
     results: Mapping[str, Quantity]
     answer: Answer
+    beyond: tuple[str, ...] = ()
+    one_down: bool | None = None
+
+    @property
+    def verdict(self) -> str:
+        """One of `VERDICTS`."""
+        if self.fits is False:
+            return MISFIT
+        if self.fits:
+            return BARELY if self.beyond or any(one.tight for one in self.layers) else FITS
+        of_storage = (one for one in self.layers if one.layer not in OF_HARDWARE)
+        return SO_FAR if any(one.holds for one in of_storage) else UNKNOWN
+
+    @property
+    def not_known(self) -> tuple[str, ...]:
+        """The layers of which nobody knows whether they hold."""
+        return tuple(one.layer.name for one in self.layers if one.holds is None)
+
+    @property
+    def waits(self) -> bool:
+        """Whether the bottleneck is narrow because small requests wait, for an assumed time."""
+        if self.narrow is None:
+            return False
+        factor = self.answer.derivation("small_read_factor")
+        below = {step.name for step in self.answer.derivation(self.narrow.layer.ceiling).leaves()}
+        wait = self.answer.given.get("request_seconds")
+        assumed = wait is not None and (wait.origin == "default" or (wait.grade == "assumed" and wait.origin != "user"))
+        return assumed and "request_seconds" in below and float(factor.value) < 1
 
     @property
     def bottleneck(self) -> str:
@@ -77,6 +115,9 @@ class Fit:
             "class": self.entry.family,
             "scaling_unit": self.entry.scaling_unit,
             "fits": self.fits,
+            "verdict": self.verdict,
+            "not_known": list(self.not_known),
+            "one_unit_down": self.one_down,
             "bottleneck": self.bottleneck,
             **{name: item.to_dict() for name, item in self.results.items()},
             "layers": [one.to_dict() for one in self.layers],
@@ -129,7 +170,23 @@ class Fits:
     def warnings(self) -> tuple[str, ...]:
         """The warnings of the need, and those of a single system."""
         own = self.systems[0].answer.warnings if len(self.systems) == 1 else ()
-        return (*self.need.notes, *own)
+        return (*self.need.notes, *self._left_out, *self._waiting, *own)
+
+    @property
+    def _waiting(self) -> tuple[str, ...]:
+        """Which misfits rest on how long a small request waits, where nobody measured that."""
+        found = [one.entry.id for one in self.systems if one.fits is False and one.waits]
+        if not found:
+            return ()
+        which = ", ".join(found) if len(found) <= FEW else f"{len(found)} of the systems"
+        seconds = display(self.results[found[0]].answer.given["request_seconds"].value, "s")
+        why = f"each small request waits {seconds}, which is assumed"
+        return (f"{which}: too narrow for requests of this size because {why}; --set request_seconds=T for yours",)
+
+    @property
+    def _left_out(self) -> tuple[str, ...]:
+        drives = "local drives are left out: what a site stores is shared by its nodes; --storage names them"
+        return (drives,) if self.compared and self.need.shared else ()
 
     @property
     def unmet(self) -> str:
@@ -171,5 +228,4 @@ def _reason(one: Fit) -> str:
     if one.fits is False and one.narrow is not None:
         need = display(one.narrow.need, one.narrow.unit, binary=False)
         return f"{one.entry.id} does not fit: {one.bottleneck} carries {one.narrow.shown}, needed {need}"
-    missing = ", ".join(judged.layer.name for judged in one.layers if judged.holds is None)
-    return f"{one.entry.id} is not known to fit: {missing or 'what it can carry'} not known"
+    return f"{one.entry.id} is not known to fit: {', '.join(one.not_known) or 'what it can carry'} not known"

@@ -9,7 +9,7 @@ import ingest
 from ingest.errors import IngestError, UsageError
 from ingest.planned import requirements_of
 from ingest.requirement import Conditions, Requirement
-from ingest.storage.need import from_requirements
+from ingest.storage.lines import from_requirements
 
 PLANS = Path(__file__).parent / "plans"
 REFUSED = {

@@ -1,0 +1,182 @@
+"""`fit` on the sites of examples/: the need is that of the plan's mandatory lines, on the nodes of the site."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import ingest
+from ingest.catalog.records import Node
+from ingest.catalog.store import Catalog
+from ingest.cli.main import main
+from ingest.errors import IngestError, UsageError
+from ingest.requirement import Conditions, Requirement
+from ingest.storage.lines import asked_by, from_requirements
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SITES = sorted(EXAMPLES.glob("*.yaml"))
+HPC, LLM, ENTERPRISE = (next(path for path in SITES if path.stem.startswith(name)) for name in ("hpc", "llm", "enterprise"))
+READS = ("R-READ-01", "R-READ-02", "R-READ-03", "R-RESTART-01", "R-RESTART-02", "R-STAGE-01")
+#: what may set each need, by the ids of the lines
+ASKED = {
+    "read_bandwidth_needed": READS,
+    "node_read_bandwidth_needed": ("R-READ-04",),
+    "write_bandwidth_needed": ("R-WRITE-01", "R-WRITE-02", "R-WRITE-03"),
+    "required_usable_bytes": ("R-CAP-01",),
+    "opens_per_second_needed": ("R-META-01",),
+    "creates_per_second_needed": ("R-META-02",),
+    "files_needed": ("R-META-03",),
+}
+
+
+@pytest.fixture(scope="module")
+def plans():
+    return {path: ingest.plan(path, samples=0) for path in SITES}
+
+
+def needed(found):
+    return {name: item.value for name, item in found.needed.items() if name in ASKED}
+
+
+def largest(plan, priorities):
+    """By need: the largest of its lines of those priorities."""
+    lines = [line for line in plan.requirements if line.priority in priorities]
+    values = {name: [line.value for line in lines if line.id in ids] for name, ids in ASKED.items()}
+    return {name: max(found) for name, found in values.items() if found}
+
+
+def requirement(ident, metric, value, unit, operation, priority="mandatory", **conditions):
+    return Requirement(ident, priority, "The system shall.", metric, value, unit, Conditions(operation, **conditions))
+
+
+@pytest.mark.parametrize("path", SITES, ids=lambda path: path.stem)
+def test_the_need_is_that_of_the_mandatory_lines(plans, path):
+    found = ingest.fit(path, storage="ddn-ai400x2t")
+    assert needed(found) == largest(plans[path], ("mandatory",))
+
+
+@pytest.mark.parametrize("path", SITES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(("priority", "counting"), [("target", 2), ("information", 3)])
+def test_lower_priorities_count_when_asked_for(plans, path, priority, counting):
+    found = ingest.fit(path, storage="ddn-ai400x2t", priority=priority)
+    assert needed(found) == largest(plans[path], ("mandatory", "target", "information")[:counting])
+
+
+def test_growth_raw_capacity_and_sums_set_no_need(plans):
+    grown = plans[ENTERPRISE].requirement("R-GROW-01").value
+    found = needed(ingest.fit(ENTERPRISE, storage="ddn-ai400x2t", priority="information"))
+    assert found["read_bandwidth_needed"] == plans[ENTERPRISE].requirement("R-READ-03").value < grown
+    assert found["required_usable_bytes"] < plans[ENTERPRISE].requirement("R-CAP-02").value
+
+
+@pytest.mark.parametrize(
+    ("path", "node", "clients", "size"), [(ENTERPRISE, "dgx-h100", 64, 912), (HPC, "dgx-a100", 128, 131_072)]
+)
+def test_nodes_and_conditions_are_those_of_the_site(path, node, clients, size):
+    (found,) = ingest.fit(path, storage="ddn-ai400x2t").systems
+    described = _node(node)
+    named = {judged.layer.name: judged for judged in found.layers}
+    assert named["storage NIC"].ceiling == clients * described.storage_nic_bandwidth.value
+    assert named["GPU host link"].holds is True
+    assert found.answer.given["io_bytes"].value == size
+
+
+def _node(name):
+    return Catalog().get(Node, name)
+
+
+def test_a_restart_is_judged_with_the_conditions_of_its_own_line(plans):
+    found = ingest.fit(LLM, storage="lustre")
+    line = plans[LLM].requirement("R-RESTART-01")
+    assert found.needed["read_bandwidth_needed"].value == line.value
+    assert found.needed["nodes"].value == line.conditions.clients == 2048
+    assert "io_bytes" not in found.needed
+
+
+def test_of_several_node_types_the_one_large_enough_is_judged_and_named():
+    found = ingest.fit(LLM, storage="lustre")
+    nic = next(judged for judged in found.systems[0].layers if judged.layer.name == "storage NIC")
+    assert nic.ceiling == 2048 * _node("grand-teton").storage_nic_bandwidth.value
+    assert any("those of pretraining" in line and "not as dgx-h100" in line for line in found.warnings)
+
+
+def test_a_node_that_the_user_names_wins():
+    (found,) = ingest.fit(HPC, storage="weka-1c", node="dgx-h100").systems
+    assert next(judged for judged in found.layers if judged.layer.name == "storage NIC").ceiling == 128 * 80e9
+
+
+@pytest.mark.parametrize("path", SITES, ids=lambda path: path.stem)
+def test_the_written_plan_says_the_same_as_the_site(plans, path, tmp_path):
+    written = tmp_path / "plan.json"
+    written.write_text(json.dumps(plans[path].to_dict()))
+    ours, theirs = (ingest.fit(source, storage="weka-1c,ddn-ai400x2").to_dict() for source in (path, written))
+    assert ours["need"] == theirs["need"]
+    assert ours["results"] == theirs["results"]
+
+
+def test_one_node_is_judged_by_its_own_line():
+    lines = [requirement("R-READ-04", "site_node_read_bandwidth", 12e9, "B/s/node", "read", clients=1)]
+    lines.append(requirement("R-READ-03", "site_read_bandwidth", 1e9, "B/s", "read", clients=4))
+    need = from_requirements(lines)
+    assert need.given["node_read_bandwidth_needed"].value == 12e9
+    assert need.given["nodes"].value == 4
+
+
+def test_of_several_lines_the_largest_of_the_priority_counts():
+    small = requirement("A", "site_read_bandwidth", 5e9, "B/s", "read", clients=8, io_size=4096)
+    large = replace(small, id="B", value=9e9, conditions=Conditions("read", clients=2))
+    target = replace(small, id="C", value=20e9, priority="target")
+    need = from_requirements([small, large, target])
+    assert need.given["read_bandwidth_needed"].value == 9e9
+    assert need.given["nodes"].value == 2
+    assert "io_bytes" not in need.given
+    assert any("C" in note and "--priority" in note for note in need.notes)
+
+
+def test_a_growth_line_sets_no_need_whatever_its_size():
+    lines = [requirement("A", "site_read_bandwidth", 1, "B/s", "read"), requirement("B", "site_raw_bytes", 9, "B", "hold")]
+    lines.append(requirement("C", "site_grown_read_bandwidth", 9, "B/s", "read"))
+    assert [asked_by(line) for line in lines] == ["read_bandwidth_needed", "", ""]
+    assert "required_usable_bytes" not in from_requirements(lines).given
+
+
+def test_another_priority_is_refused():
+    with pytest.raises(UsageError, match="--priority: found 'must', expected one of mandatory, target, information"):
+        ingest.fit(HPC, storage="lustre", priority="must")
+
+
+@pytest.mark.parametrize(
+    ("clusters", "message"),
+    [
+        ("many", "tables: found 'many', expected clusters"),
+        (["main"], "clusters: 1: found 'main', expected a name and the id of a node type"),
+        ([{"name": "main", "node": 3}], "expected a name and the id of a node type"),
+        ([{"name": "main", "node": "dgx-h100", "cluster_nodes": -1}], "cluster_nodes: found -1, expected a number from 0"),
+        ([{"name": "main", "node": "dgx-h1000"}], "unknown node 'dgx-h1000'.*did you mean"),
+    ],
+)
+def test_clusters_of_a_plan_that_cannot_be_read_are_refused(plans, tmp_path, clusters, message):
+    written = tmp_path / "plan.json"
+    written.write_text(json.dumps({**plans[HPC].to_dict(), "tables": {"clusters": clusters}}))
+    with pytest.raises(IngestError, match=message) as caught:
+        ingest.fit(written, storage="lustre")
+    assert "\n" not in str(caught.value)
+
+
+def test_local_drives_are_no_storage_of_a_site_unless_named():
+    assert not [one for one in ingest.fit(HPC).systems if one.entry.family == "drive"]
+    assert ingest.fit(HPC, storage="nvme-gen4").systems[0].entry.family == "drive"
+
+
+@pytest.mark.parametrize("path", SITES, ids=lambda path: path.stem)
+def test_eighty_columns_hold_every_line_and_every_id(monkeypatch, capsys, path):
+    monkeypatch.setattr("sys.argv", ["ingest", "fit", str(path)])
+    monkeypatch.setattr("ingest.cli.options.terminal_width", lambda *_: 80)
+    with pytest.raises(SystemExit):
+        main()
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert all(one.entry.id in out for one in ingest.fit(path).systems)
+    assert len(out.splitlines()) < 90
+    assert "e+" not in out
