@@ -71,7 +71,7 @@ def test_growth_raw_capacity_and_sums_set_no_need(plans):
 
 
 @pytest.mark.parametrize(
-    ("path", "node", "clients", "size"), [(ENTERPRISE, "dgx-h100", 64, 912), (HPC, "dgx-a100", 128, 131_072)]
+    ("path", "node", "clients", "size"), [(ENTERPRISE, "dgx-h100", 64, 1_048_576), (HPC, "dgx-a100", 128, 131_072)]
 )
 def test_nodes_and_conditions_are_those_of_the_site(path, node, clients, size):
     (found,) = ingest.fit(path, storage="ddn-ai400x2t").systems
