@@ -6,6 +6,8 @@ Run by `make bench`. Nothing here is asserted: machines differ, ratios hardly do
 from __future__ import annotations
 
 import json
+import os
+import platform
 import resource
 import subprocess
 import sys
@@ -147,9 +149,19 @@ def _table(config: str) -> str:
     return "\n".join([lines[0], "|---|---|---|---|", *lines[1:]])
 
 
+def machine() -> str:
+    """What the timings were taken on, and how busy it was."""
+    described = Path("/proc/cpuinfo").read_text(encoding="utf-8") if Path("/proc/cpuinfo").exists() else ""
+    models = {line.partition(":")[2].strip() for line in described.splitlines() if line.startswith("model name")}
+    name = " / ".join(sorted(models)) or platform.processor() or platform.machine()
+    load = f", load average {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    return f"Measured on {os.cpu_count()} cores of {name}, {platform.system()}, Python {platform.python_version()}{load}."
+
+
 def main() -> None:
     """Print the table; write it into the handbook where asked to."""
-    measured = table()
+    before_all = machine()
+    measured = f"{before_all}\n\n{table()}"
     print(measured)
     if "--write" in sys.argv:
         before, _, rest = PAGE.read_text(encoding="utf-8").partition(START)

@@ -53,9 +53,9 @@ class Counting:
         try:
             with closing(runner.run(self._starting(ledger), self.moved)) as results:  # type: ignore[type-var]
                 for counted in results:
+                    self.totals.add(counted)  # first, so that Ctrl-C while the ledger is written does not forget it
                     if ledger is not None:
                         ledger.finished(counted)
-                    self.totals.add(counted)
         except KeyboardInterrupt:
             return self._interrupted(runner)
         finally:

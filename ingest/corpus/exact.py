@@ -15,7 +15,7 @@ from ingest.corpus.shards import SHARD_GROUPS, Counted, Shard, Sums
 from ingest.corpus.terms import Found, Skipped, Tally
 
 #: Text handed to the engine at once: enough for all its threads, little beside its own memory.
-BATCH_BYTES = 8 * 2**20
+BATCH_BYTES = 4 * 2**20
 BATCHES_AHEAD = 2
 #: Lines, rows and members of one file that are named; the rest is one line with their number.
 NAMED_PARTS = 100

@@ -10,6 +10,7 @@ from ingest.corpus.formats.rows import LeftOut
 from ingest.corpus.formats.strings import column_path, leaf, row_texts
 from ingest.corpus.formats.text import PIECE_BYTES, documents
 from ingest.corpus.opening import Lent, Source, Unreadable
+from ingest.corpus.resident import give_back
 from ingest.corpus.terms import Note, Piece
 
 #: Rows decoded at once, at most: rows differ in size, and those of a batch are all held.
@@ -106,6 +107,7 @@ def _give_back() -> None:
     import pyarrow
 
     pyarrow.default_memory_pool().release_unused()
+    give_back()
 
 
 def read_arrow(source: Source, text_field: str, note: Note, parts: Sequence[int] | None = None) -> Iterator[Piece]:
