@@ -63,11 +63,8 @@ def _of_site(plan: str | Path, question: Mapping[str, Any], catalog: Catalog, pr
     """The lines of a plan on the nodes of the site, or on those that the user names."""
     found = planned(plan, catalog)
     need = from_requirements(found.lines, f"plan {plan}", priority)
-    cluster = (
-        None
-        if _names_machine(question)
-        else hungriest(found.clusters, need.given["nodes"].value if "nodes" in need.given else 0)
-    )
+    clients = need.given["nodes"].value if "nodes" in need.given else 0
+    cluster = None if _names_machine(question) else hungriest(found.clusters, clients)
     if cluster is None:
         return replace(need, given={**need.given, **_machine(question, catalog)})
     node = catalog.get(Node, cluster.node)
