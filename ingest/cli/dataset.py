@@ -33,7 +33,7 @@ OPTIONS = [
     click.option("--sizes", default="varied", metavar="HOW", help="Of samples: varied or equal. [default: varied]"),
     click.option("--vocabulary", metavar="N", help="Token ids; up to 65,536 take 2 B each. [default: 128,256]"),
     click.option("--sequence-length", metavar="N", help="Tokens of a packed sequence."),
-    click.option("--shard-size", metavar="SIZE", help="At which a shard is closed. [default: 1 GB]"),
+    click.option("--shard-size", metavar="SIZE", help="At which a shard is closed. [default: the format's own]"),
     click.option("--copies", metavar="N", help="Copies of what is trained on, or raw=1,clean=1,dataset=3. [default: 1]"),
     click.option("--epochs", metavar="N", help="Passes over the data set. [default: 1]"),
     click.option("--set", multiple=True, metavar="NAME=VALUE", help="Give any quantity a value; repeatable."),

@@ -124,11 +124,8 @@ class Desk:
             saved = self._ask((*keys, "checkpoint"), lambda: self._save(job, int(known.value("gpus"))))
             kept.append(saved.known)
             done: dict[int, Step] = {}
-            known.steps |= {
-                quantity: replaced(saved.known.step(quantity), "gpus", known.step("gpus"), done)
-                for quantity in SAVED
-                if _computable(saved.known, quantity)
-            }
+            gpus = known.step("gpus")
+            known.steps |= {quantity: replaced(step, "gpus", gpus, done) for quantity, step in _saved(saved.known).items()}
             known.choose("writing_nodes", "nodes_at_once")
             words |= {"mode": job["checkpoint"].get("mode", "sync")}
         self._place(job, known)
@@ -257,6 +254,11 @@ class Desk:
             known.choose("samples_per_file", "samples_of_file_bytes")
 
 
+def _saved(known: Known) -> dict[str, Step]:
+    """What an answer about checkpoints knows of what the row of a job takes."""
+    return {name: known.steps.get(name) or known.step(name) for name in SAVED if _computable(known, name)}
+
+
 def _request(job: Mapping[str, Any], known: Known) -> None:
     """The size of one read: of a sample, of a read-ahead, or of all that a reader asks for at once."""
     if not _computable(known, "sample_bytes"):
@@ -282,6 +284,8 @@ def _figures(numbers: Mapping[str, Given]) -> list[tuple[str, object]]:
 
 
 def _computable(known: Known, name: str) -> bool:
+    if name in known.steps:
+        return True
     try:
         known.step(name)
     except MissingQuantity:

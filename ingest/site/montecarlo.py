@@ -22,7 +22,7 @@ Z90 = 1.2815515655446004
 #: Draws unless the user says how many; fewer for a site of so many quantities that it would take seconds.
 USUAL_SAMPLES = 10_000
 FEWEST_SAMPLES = 1_000
-MOST_NUMBERS = 12_000_000
+MOST_NUMBERS = 6_000_000
 #: Numbers held at a time.
 CHUNK_NUMBERS = 10_000_000
 

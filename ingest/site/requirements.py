@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from ingest.answer import Known
@@ -59,6 +60,11 @@ class Writer:
     teller: Teller
     spread: Mapping[str, tuple[float, float]]
 
+    @cached_property
+    def _assumed(self) -> frozenset[int]:
+        """Identities of the given steps that nobody measured and the user did not say."""
+        return frozenset(step for step, item in self.given.items() if _assumed(item))
+
     def write(self, line: Line, found: Found) -> Requirement:
         """One requirement line.
 
@@ -69,16 +75,15 @@ class Writer:
         step, below = found.step, found.below
         decides = _decides(line, found, self.owners)
         conditions = self._conditions(line, decides)
-        priority = self._priority(line, found)
+        behind = self._behind(found)
+        priority = self._priority(line, behind)
         low, high = self.spread.get(line.id, (None, None))
         unit = unit_of(line.metric)
-        whose = f"; I/O as of {decides}" if len(self._behind(found)) > 1 else ""
+        whose = f"; I/O as of {decides}" if len(behind) > 1 else ""
         words = {**_words(conditions), "whose": whose, "writes": self._writes(line)}
         says = " ".join(line.says.format(value=display(float(step.value), unit), **words).split())
-        assumed = {part.name for part in below if part.formula is None and _assumed(self.given.get(id(part)))}
-        assumed |= {
-            part.name for one in self.tested(line, found) for part in one.leaves() if _assumed(self.given.get(id(part)))
-        }
+        rests_on = [*below, *(part for one in self.tested(line, found) for part in one.leaves())]
+        assumed = {part.name for part in rests_on if id(part) in self._assumed}
         if conditions.threads is not None and "threads" not in self._job(decides):
             assumed.add(THREADS_ASSUMED)
         return Requirement(
@@ -136,10 +141,10 @@ class Writer:
         pattern = str(job.get("pattern", "random"))
         return Conditions("read", threads=threads, io_size=one, pattern=pattern, cache=UNCACHED, **shared)
 
-    def _priority(self, line: Line, found: Found) -> str:
+    def _priority(self, line: Line, behind: set[str]) -> str:
         """The line's own, as the file's overlap says, and no higher than that of the jobs behind it."""
         own = "mandatory" if self.site.section("overlap").get(line.raised_by) else line.priority
-        wanted = [str(self._job(name).get("priority", "mandatory")) for name in self._behind(found)] or [own]
+        wanted = [str(self._job(name).get("priority", "mandatory")) for name in behind] or [own]
         return max(own, min(wanted, key=PRIORITIES.index), key=PRIORITIES.index)
 
     def _behind(self, found: Found) -> set[str]:
@@ -163,8 +168,8 @@ def _decides(line: Line, found: Found, owners: Mapping[int, str]) -> str:
     return owners.get(id(max(entries, key=lambda entry: float(entry.value))), "") if entries else ""
 
 
-def _assumed(item: Given | None) -> bool:
-    if item is None or item.origin == "user":
+def _assumed(item: Given) -> bool:
+    if item.origin == "user":
         return False
     return item.origin == "default" or item.grade == "assumed" or any(part.grade == "assumed" for part in item.parts)
 

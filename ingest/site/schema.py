@@ -91,6 +91,8 @@ def _expected(rule: str, wanted: Any, instance: object) -> str:
         return f"one of {', '.join(wanted)}{nearest(str(instance), wanted)}"
     if rule == "pattern" and wanted == "^published$":
         return "'published', or keys and values: capacity, bandwidth, every"
+    if rule == "pattern" and wanted.startswith("^[^"):
+        return "text without control characters"
     if rule == "pattern":
         return "a name of letters, digits, - and _"
     limits = {"minProperties": "at least {} entry", "minimum": "a number from {}", "maximum": "a number up to {}"}

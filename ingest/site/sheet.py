@@ -119,5 +119,6 @@ def steps_below(step: Step, told: set[int] | None = None) -> list[Step]:
         if id(one) not in seen:
             seen.add(id(one))
             found.append(one)
-            waiting.extend(reversed(one.inputs))
+            if one.inputs:
+                waiting.extend(one.inputs[::-1])
     return found

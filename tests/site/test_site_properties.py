@@ -12,7 +12,7 @@ from ingest.units import parse
 
 #: lines that are sums over jobs and data sets: they double where every job and data set stands twice
 SUMS = ("R-READ-01", "R-READ-03", "R-WRITE-01", "R-WRITE-03", "R-RESTART-02", "R-META-01", "R-META-02", "R-META-03", "R-CAP-01",
-        "R-CAP-02", "R-END-01")  # fmt: skip
+        "R-CAP-02", "R-END-01", "R-GROW-01")  # fmt: skip
 #: and those that are the largest of their kind
 LARGEST = ("R-READ-02", "R-READ-04", "R-WRITE-02", "R-RESTART-01")
 
@@ -26,9 +26,11 @@ def jobs(draw):
         "share": draw(st.floats(0.01, 1)),
         "set": {"samples_per_file": draw(st.integers(1, 99))},
     }
+    job["growth"] = {"bandwidth": draw(st.floats(1, 4)), "every": "1 year"}
     if draw(st.booleans()):
         waste, parameters = draw(st.floats(0.02, 0.2)), draw(st.integers(10**6, 10**11))
         job["checkpoint"] = {"parameters": parameters, "waste": waste, "keep": draw(st.integers(1, 9)), "layout": "dcp"}
+        job["checkpoint"] |= draw(st.sampled_from([{}, {"mode": "async", "interval": "10 min"}]))
     return job
 
 
@@ -36,6 +38,7 @@ def jobs(draw):
 def sites(draw):
     datasets = {
         "d": {"bytes": draw(st.floats(1e9, 1e16)), "file_bytes": draw(st.floats(1e5, 1e10)), "copies": draw(st.integers(1, 5))},
+        "t": {"tokens": draw(st.floats(1e6, 1e15)), "bytes_per_token": 4, "files": 3},
         "e": {"made_from": "d", "ratio": draw(st.floats(0.01, 3)), "files": 7, "refresh": "30 days",
               "retention": draw(st.floats(0, 1e8)), "growth": {"capacity": draw(st.floats(1, 3)), "every": "1 year"}},
     }  # fmt: skip
@@ -64,7 +67,8 @@ def changed(site, path, factor):
 
 @settings(max_examples=40, deadline=None)
 @given(sites(), st.sampled_from(["jobs.a.nodes", "jobs.a.runs", "jobs.a.samples_per_second", "datasets.d.bytes",
-                                 "datasets.d.copies", "datasets.e.ratio", "datasets.e.growth.capacity", "storage.headroom"]),
+                                 "datasets.d.copies", "datasets.e.ratio", "datasets.e.growth.capacity", "storage.headroom",
+                                 "datasets.t.tokens", "jobs.a.growth.bandwidth", "datasets.t.copies"]),
        st.integers(2, 5))  # fmt: skip
 def test_more_never_lowers_a_requirement(site, path, factor):
     before, after = values(site), values(changed(site, path, factor))
@@ -79,6 +83,7 @@ def test_everything_twice_doubles_the_sums_and_leaves_the_largest(site):
     for name, job in site["jobs"].items():
         twice["jobs"][f"{name}2"] = {**copy.deepcopy(job), "data": "d2"}
     twice["datasets"]["d2"] = copy.deepcopy(site["datasets"]["d"])
+    twice["datasets"]["t2"] = copy.deepcopy(site["datasets"]["t"])
     twice["datasets"]["e2"] = {**copy.deepcopy(site["datasets"]["e"]), "made_from": "d2"}
     before, after = values(site), values(twice)
     assert before.keys() == after.keys()
@@ -86,6 +91,55 @@ def test_everything_twice_doubles_the_sums_and_leaves_the_largest(site):
         assert after[name] == pytest.approx(2 * before[name], rel=1e-12), name
     for name in before.keys() & set(LARGEST):
         assert after[name] == before[name], name
+
+
+@settings(max_examples=40, deadline=None)
+@given(sites(), st.booleans())
+def test_what_is_mandatory_to_write_is_never_below_the_average(site, overlap):
+    saving = any("checkpoint" in job for job in site["jobs"].values())
+    plan = ingest.plan(
+        {**site, "overlap": {"reads_and_checkpoints": True, "checkpoints": overlap} if saving else {}}, samples=0
+    )
+    if "R-WRITE-03" in plan.results:
+        average = plan.results["R-WRITE-03"].value
+        mandatory = [one.value for one in plan.requirements if one.id.startswith("R-WRITE") and one.priority == "mandatory"]
+        assert max(mandatory) >= average
+        assert plan.results["R-MIX-01"].value >= (plan.results["R-READ-03"].value + average) * (1 - 1e-12)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.floats(1, 1e4), min_size=3, max_size=3), st.sampled_from("abc"), st.floats(1, 5), st.integers(1, 10))
+def test_more_never_lowers_what_jobs_in_turn_can_read(rates, which, factor, more):
+    site = {
+        "clusters": {"main": {"node": "dgx-h100", "count": 50}},
+        "jobs": {
+            name: {"cluster": "main", "nodes": 40, "share": 0.3, "samples_per_second": rate, "sample_bytes": 1_000_000}
+            for name, rate in zip("abc", rates, strict=True)
+        },
+    }
+    before = values(site)
+    assert before["R-READ-03"] == pytest.approx(min(40 * sum(rates), 50 * max(rates)) * 8e6)
+    faster, wider = changed(site, f"jobs.{which}.samples_per_second", factor), copy.deepcopy(site)
+    wider["jobs"][which]["nodes"] += more
+    for after in (values(faster), values(wider)):
+        assert all(after[name] >= value * (1 - 1e-12) for name, value in before.items())
+
+
+def test_the_exception_more_nodes_cache_more_and_read_less():
+    job = {
+        "cluster": "main",
+        "nodes": 10,
+        "samples_per_second": 100,
+        "sample_bytes": 1e6,
+        "data": "d",
+        "placement": {"mode": "cache"},
+    }
+    site = {"clusters": {"main": {"node": "dgx-h100", "count": 40, "nvme": "1 TB"}}, "jobs": {"a": job},
+            "datasets": {"d": {"bytes": "40 TB"}}}  # fmt: skip
+    few, many = values(site), values(changed(site, "jobs.a.nodes", 3))
+    assert few["R-READ-01"] == pytest.approx(10 * 8e8 * 0.75)
+    assert many["R-READ-01"] == pytest.approx(30 * 8e8 * 0.25)
+    assert many["R-READ-03"] == 3 * few["R-READ-03"]
 
 
 @settings(max_examples=20, deadline=None)

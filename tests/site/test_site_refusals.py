@@ -101,6 +101,8 @@ SITE = {"clusters": {"main": {"node": "dgx-h100", "count": 8}}, "jobs": {"a": JO
         ("clusters.mian.count=9", "there is no 'mian' under clusters, expected one of main; did you mean 'main'?"),
         ("jobs.a.share={low: 1", "--set jobs.a.share: found '{low: 1', expected a range"),
         ("jobs.a.share={low: 20%, high: 30%}", "--set jobs.a.share: 'typical' is missing"),
+        ("jobs.a.growth.bandwidth=1e300", "--set jobs.a.growth.bandwidth: bandwidth_growth_factor: found 1e+300, expected"),
+        ("name=a\x00b", "--set name: found 'a\\x00b', expected text without control characters"),
         ("years=99", "--set years: found 99, expected a number up to 30"),
         ("jobs.a.nodes=1..1000000", "scenarios, expected at most 1,000"),
     ],
