@@ -193,14 +193,8 @@ def _added(row: Row, before: Row | None) -> None:
     if before is None:
         row.known.given["dataset_bytes_held_before"] = EMPTY
     elif "refresh_seconds" not in row.known.given or not before.known.value("present"):
-<<<<<<< HEAD
-        row.known.steps["dataset_bytes_held_before"] = link(
-            "dataset_bytes_held_before", before.known.step("dataset_bytes_held")
-        )
-=======
         held = before.known.step("dataset_bytes_held")
         row.known.steps["dataset_bytes_held_before"] = link("dataset_bytes_held_before", held)
->>>>>>> work9
 
 
 def dataset_rows_in(site: Site, data: Mapping[str, Row], year: int, growth: Growth) -> list[Row]:

@@ -82,18 +82,8 @@ class Teller:
             declared = LEAVES[step.name]
             return f"by definition: {declared.meaning}"
         words = {"user": "given by the site file", "default": "assumed", "catalog": item.grade or "by definition"}
-<<<<<<< HEAD
-        note = (
-            f": {in_site_words(item.note, 'checkpoint.')}"
-            if item.note
-            else f": {item.where}"
-            if item.origin == "user" and item.where
-            else ""
-        )
-=======
         why = in_site_words(item.note, "checkpoint.") or (item.where if item.origin == "user" else "")
         note = f": {why}" if why else ""
->>>>>>> work9
         source = f"; {self._cited(item.source, item.where)}" if item.source else ""
         return words.get(item.origin, f"by {item.origin}") + note + source
 

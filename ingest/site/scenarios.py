@@ -57,14 +57,8 @@ def _range(path: str, text: str) -> Mapping[str, Any]:
     except (yaml.YAMLError, RecursionError):
         found = None
     if not isinstance(found, Mapping):
-<<<<<<< HEAD
-        raise UsageError(
-            f"--set {path}: found {brief(text)}, expected a range such as {{low: 1 TB, typical: 2 TB, high: 4 TB}}"
-        )
-=======
         expected = "a range such as {low: 1 TB, typical: 2 TB, high: 4 TB}"
         raise UsageError(f"--set {path}: found {brief(text)}, expected {expected}")
->>>>>>> work9
     return found
 
 
