@@ -1,6 +1,6 @@
 """What an acceptance test runs and must reach, and what a measured path could feed."""
 
-from ingest.expression import Num, ceil, maximum
+from ingest.expression import Num, ceil, maximum, minimum
 from ingest.formula import formula, leaf
 
 # The requirement under test
@@ -27,6 +27,12 @@ leaf(
 leaf("smallest_fill_request", "B", "Requests in which test files are filled are at least this large.", default=1_048_576)
 leaf("acceptance_files_per_client", "file/node", "Files that the threads of one client read.", whole=True)
 leaf("fewest_metadata_files", "file/node", "Files of a client in a metadata test, or it is over at once.", default=1000)
+leaf("most_metadata_files", "file", "Files that the system is to hold.", default=1e12)
+leaf("metadata_pass_seconds", "s", "Time of one pass over the files at the required rate.", default=60)
+leaf("acceptance_usable_bytes", "B", "Capacity that a requirement line asks for.")
+leaf("fill_under_test", "1", "Share of the capacity that is in use during the tests.", high=1)
+leaf("dataset_bytes_at_most", "B", "What the user lets the data set of a tool take.", default=1e30)
+leaf("dataset_count", "1", "Data sets of one tool, for different numbers of threads.", whole=True)
 leaf("allowed_deviation", "1", "Share by which the worst repeat may stay below the requirement.", above=False, high=0.5)
 
 # What was measured
@@ -49,6 +55,8 @@ leaf("reported_kibibytes", "1", "A size in KiB, as a benchmark prints it.", abov
 leaf("block_kibibytes", "1", "Contiguous KiB of a task in a file, as IOR prints them.")
 leaf("segments_of_a_task", "1", "Blocks of a task, one behind those of the others.", whole=True, default=1)
 leaf("tasks", "1", "Processes of a parallel test.", whole=True)
+leaf("files_of_a_task", "file", "Files of one process in one pass of a metadata test.", whole=True)
+leaf("passes", "1", "Passes of a metadata test over its files.", whole=True, default=1)
 leaf("reported_megabytes_per_second", "1/s", "A rate in MB/s that really means 10^6 bytes.", above=False)
 leaf("bytes_per_megabyte", "B", "A MB.", default=1_000_000)
 leaf("reported_gibibytes", "1", "A size in GiB, as a benchmark prints it, also where it says GB.", above=False)
@@ -127,6 +135,76 @@ def acceptance_dataset_bytes_per_client(client_memory_bytes: Num, dataset_memory
 
 
 @formula(unit="B", source="definition")
+def dataset_room(acceptance_usable_bytes: Num, fill_under_test: Num, dataset_bytes_at_most: Num) -> Num:
+    """What the data sets of a tool may take of the system under test.
+
+    >>> dataset_room(167e12, 0.8, 1e30), dataset_room(167e12, 0.8, 50e12)
+    (133600000000000.0, 50000000000000.0)
+    """
+    return minimum(acceptance_usable_bytes * fill_under_test, dataset_bytes_at_most)
+
+
+@formula(unit="B/node", source="definition")
+def dataset_room_per_client(dataset_room: Num, dataset_count: Num, clients_under_test: Num) -> Num:
+    """One client's share of that room, in each data set.
+
+    >>> dataset_room_per_client(133.6e12, 1, 128)
+    1043750000000.0
+    """
+    return dataset_room / dataset_count / clients_under_test
+
+
+@formula(unit="B/node", source="definition")
+def dataset_bytes_that_fit(acceptance_dataset_bytes_per_client: Num, dataset_room_per_client: Num) -> Num:
+    """Bytes of a client's data: what no cache holds, or what fits.
+
+    >>> dataset_bytes_that_fit(10 * 2**40, 1e12), dataset_bytes_that_fit(10 * 2**40, 1e14)
+    (1000000000000.0, 10995116277760)
+    """
+    return minimum(acceptance_dataset_bytes_per_client, dataset_room_per_client)
+
+
+@formula(unit="1", source="definition")
+def data_over_memory(dataset_bytes_that_fit: Num, client_memory_bytes: Num) -> Num:
+    """Times that a client's data are its memory.
+
+    >>> data_over_memory(1e12, 2e12)
+    0.5
+    """
+    return dataset_bytes_that_fit / client_memory_bytes
+
+
+@formula(unit="B", source="definition")
+def all_dataset_bytes(acceptance_dataset_bytes: Num, dataset_count: Num) -> Num:
+    """Bytes of all data sets of a tool.
+
+    >>> all_dataset_bytes(133.6e12, 1)
+    133600000000000.0
+    """
+    return acceptance_dataset_bytes * dataset_count
+
+
+@formula(unit="s", source="definition")
+def fill_seconds(all_dataset_bytes: Num, required_write_bandwidth: Num) -> Num:
+    """Time to fill a data set at the rate of writes that is asked for.
+
+    >>> fill_seconds(133.6e12, 21e9) / 3600
+    1.7671957671957672
+    """
+    return all_dataset_bytes / required_write_bandwidth
+
+
+@formula(unit="1", source="definition")
+def request_growth(aligned_io_bytes: Num, requested_io_bytes: Num) -> Num:
+    """Times that the requests of a test are those of the requirement: so many too few of them reach the same rate.
+
+    >>> round(request_growth(4096, 912), 2)
+    4.49
+    """
+    return aligned_io_bytes / requested_io_bytes
+
+
+@formula(unit="B", source="definition")
 def acceptance_dataset_bytes(acceptance_dataset_bytes_per_client: Num, clients_under_test: Num) -> Num:
     """Bytes of the whole data set of a read test.
 
@@ -169,13 +247,43 @@ def written_bytes_per_client(required_bandwidth_per_client: Num, acceptance_seco
 
 
 @formula(unit="file/node", source="definition")
-def metadata_files(required_file_rate_per_client: Num, acceptance_seconds: Num, fewest_metadata_files: Num) -> Num:
-    """Files that keep a client busy for the whole of a metadata test at the required rate.
+def metadata_files(
+    required_file_rate_per_client: Num,
+    metadata_pass_seconds: Num,
+    fewest_metadata_files: Num,
+    most_metadata_files_per_client: Num,
+) -> Num:
+    """Files of a client in one pass of a metadata test at the required rate, no more than the system is to hold.
 
-    >>> metadata_files(1562.5, 60, 1000), metadata_files(0.02, 60, 1000)
-    (93750, 1000)
+    >>> metadata_files(1562.5, 60, 1000, 1e9), metadata_files(0.02, 60, 1000, 1e9), metadata_files(1562.5, 60, 1000, 2e4)
+    (93750, 1000, 20000)
     """
-    return ceil(maximum(required_file_rate_per_client * acceptance_seconds, fewest_metadata_files))
+    return ceil(
+        maximum(
+            minimum(required_file_rate_per_client * metadata_pass_seconds, most_metadata_files_per_client),
+            fewest_metadata_files,
+        )
+    )
+
+
+@formula(unit="file/node", source="definition")
+def most_metadata_files_per_client(most_metadata_files: Num, clients_under_test: Num) -> Num:
+    """One client's share of the files that the system is to hold.
+
+    >>> most_metadata_files_per_client(2_560_000, 128)
+    20000.0
+    """
+    return most_metadata_files / clients_under_test
+
+
+@formula(unit="1", source="definition")
+def metadata_passes(required_file_rate_per_client: Num, acceptance_seconds: Num, metadata_files: Num) -> Num:
+    """Passes over the files that last as long as the test, at the required rate.
+
+    >>> metadata_passes(1562.5, 1800, 93_750), metadata_passes(0.02, 1800, 1000)
+    (30, 1)
+    """
+    return ceil(required_file_rate_per_client * acceptance_seconds / metadata_files)
 
 
 @formula(unit="file", source="definition")
@@ -306,6 +414,16 @@ def bytes_of_all_tasks(block_kibibytes: Num, bytes_per_kibibyte: Num, segments_o
     16777216
     """
     return block_kibibytes * bytes_per_kibibyte * segments_of_a_task * tasks
+
+
+@formula(unit="file", source="ior-docs", where="mdtest: -n, -i")
+def files_of_all_tasks(files_of_a_task: Num, tasks: Num, passes: Num) -> Num:
+    """Files that a metadata test creates, opens or looks up.
+
+    >>> files_of_all_tasks(3000, 256, 1)
+    768000
+    """
+    return files_of_a_task * tasks * passes
 
 
 @formula(unit="B/s/GPU", source="mlperf-storage-v2", where="configs/dlio/workload/unet3d_h100.yaml")
