@@ -204,3 +204,25 @@ def test_a_file_system_without_direct_io_is_seen():
     from pathlib import Path
 
     assert _takes_direct(Path("/proc")) is False
+
+
+@needs_fio
+@pytest.mark.parametrize("pause", [0, 0.003, 0.05])
+def test_signals_one_behind_the_other_leave_nothing_behind(storage, pause):
+    """A session that ends sends several; none of them may end the cleaning up."""
+    words = [COMMAND, "measure-storage", str(storage), "--size", "16MiB", "--runtime", "60s"]
+    process = subprocess.Popen(
+        words, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", start_new_session=True
+    )
+    try:
+        folder = _until(lambda: next((one for one in storage.glob(".ingest-*") if (one / "write.fio").exists()), None))
+        _until(lambda: _fio_in(folder, b"write.fio"))
+        for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            if process.poll() is None:
+                process.send_signal(number)
+            time.sleep(pause)
+        process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert untouched(storage)
+    assert _until(lambda: not _fio_in(folder))
