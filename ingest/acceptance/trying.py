@@ -98,7 +98,8 @@ def _own_folder(path: Path) -> Iterator[Path]:
     with _first_signal_interrupts():
         folder: Path | None = None
         try:
-            folder = Path(tempfile.mkdtemp(prefix=".ingest-measure-storage-", dir=path))
+            with _signals_held():
+                folder = Path(tempfile.mkdtemp(prefix=".ingest-measure-storage-", dir=path))
             yield folder
         except OSError as error:
             raise IngestError(f"{path}: cannot be written: {error.strerror}") from None
@@ -118,6 +119,16 @@ def _first_signal_interrupts() -> Iterator[None]:
 
     with _handled(interrupt):
         yield
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """A folder that was made is known by its name before a signal is heard."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _ignore_signals() -> None:

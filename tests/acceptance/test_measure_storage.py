@@ -11,7 +11,7 @@ from conftest import COMMAND, clean_environment
 
 import ingest
 from ingest.acceptance.feeding import fed_by
-from ingest.acceptance.trying import _takes_direct
+from ingest.acceptance.trying import SIGNALS, _own_folder, _takes_direct
 from ingest.errors import IngestError, UsageError
 
 needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
@@ -226,3 +226,21 @@ def test_signals_one_behind_the_other_leave_nothing_behind(storage, pause):
         process.kill()
     assert untouched(storage)
     assert _until(lambda: not _fio_in(folder))
+
+
+def test_the_first_signal_silences_all_others_until_the_folder_is_gone(storage):
+    before = [signal.getsignal(number) for number in SIGNALS]
+    heard = []
+    with pytest.raises(KeyboardInterrupt), _own_folder(storage) as folder:
+        (folder / "file").write_text("x")
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(1)
+        except KeyboardInterrupt:
+            heard = [signal.getsignal(number) for number in SIGNALS]
+            for number in SIGNALS:
+                os.kill(os.getpid(), number)
+            raise
+    assert heard == [signal.SIG_IGN] * len(SIGNALS)
+    assert untouched(storage)
+    assert [signal.getsignal(number) for number in SIGNALS] == before
