@@ -11,7 +11,8 @@ import ingest.formulas.benchmark_data  # noqa: F401  registers the formulas
 from ingest.acceptance.harmless import comment
 from ingest.acceptance.loads import Setting, given_for
 from ingest.acceptance.records import Load
-from ingest.acceptance.script import launch, script
+from ingest.acceptance.script import launch, repeated, script
+from ingest.acceptance.sizes import data_clients
 from ingest.errors import IngestError, nearest
 from ingest.expression import Num
 from ingest.formula import solve
@@ -23,6 +24,7 @@ BATCH = 8
 #: One sample in each file, large enough that opens do not decide.
 RECORD_BYTES = {"full": 128 * 2**20, "1node": 128 * 2**10}
 REHEARSAL_FILES, REHEARSAL_EPOCHS = 256, 2
+FOLDER = "dlio-data"
 
 
 def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, str]:
@@ -35,18 +37,28 @@ def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], set
     text = comment(f"{ident}: {requirement.statement}") + "\n" + yaml.safe_dump(workload, sort_keys=False)
     run = f'$LAUNCH dlio_benchmark workload={ident} {{}} ++hydra.run.dir="{{}}" --config-dir="$here"'
     making = "++workload.workflow.generate_data=True ++workload.workflow.train=False"
-    lines = [
-        "" if setting.rehearsal else 'cd "$TARGET"',
-        launch(load.clients, 1, setting.rehearsal),
-        run.format(making, "$TARGET/making"),
-        f"for run in $(seq {setting.repeats}); do",
-        "  " + run.format("++workload.workflow.train=True", f"$RESULTS/{ident}.run$run"),
-        "done",
-    ]
-    return {
-        f"dlio/workload/{ident}.yaml": text,
-        f"dlio/{ident}.sh": script(ident, load.clients, setting.rehearsal, filter(None, lines)),
+    training = run.format("++workload.workflow.train=True", f"$RESULTS/{ident}.run$run")
+    start, make = launch(load.clients, 1, setting.rehearsal), run.format(making, "$TARGET/making")
+    runs = repeated(setting.repeats, "", [training], drops=not setting.rehearsal)
+    files = {f"dlio/workload/{ident}.yaml": text}
+    if setting.rehearsal:
+        return files | {f"dlio/{ident}.sh": script(ident, load.clients, True, [start, make, *runs])}
+    clients, enter = data_clients(load, setting), 'cd "$TARGET"'
+    make = f'$LAUNCH dlio_benchmark workload=data {making} ++hydra.run.dir="$TARGET/making" --config-dir="$here"'
+    filling = [enter, launch(clients, 1, False), make]
+    return files | {
+        "dlio/workload/data.yaml": yaml.safe_dump(_data(requirement, load, setting), sort_keys=False),
+        "dlio/fill-data.sh": script(FOLDER, clients, False, filling, folder=FOLDER),
+        f"dlio/{ident}.sh": script(ident, load.clients, False, [enter, start, *runs], folder=FOLDER, drops=True),
     }
+
+
+def _data(requirement: Requirement, load: Load, setting: Setting) -> dict[str, Any]:
+    """The workload that makes the files of all tests: samples have one size, and each test reads as many as it needs."""
+    clients = data_clients(load, setting)
+    given = _given(requirement, load, setting) | {"benchmark_hosts": clients, "benchmark_accelerators": clients}
+    workload = _workload(load, given, setting)
+    return {name: workload[name] for name in ("model", "framework", "workflow", "dataset")}
 
 
 def parameters(requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, Any]:

@@ -9,16 +9,20 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ingest.acceptance.bounds import check_bounds
+from ingest.acceptance.datasets import Memory, cautions, files_held, memory_of, with_data
 from ingest.acceptance.folder import sha256, write_folder
 from ingest.acceptance.harmless import checked_host
+from ingest.acceptance.helpers import helpers
 from ingest.acceptance.loads import NotTestable, Setting, assumed_for, implied_by, kind_of, loads_of
+from ingest.acceptance.merging import also_shown, notes_of, too_large
 from ingest.acceptance.readme import readme
 from ingest.acceptance.records import DATA, METADATA, SCALES, TOOLS, AcceptanceTest
 from ingest.errors import IngestError, UsageError, nearest
 from ingest.formula import check_value
 from ingest.planned import lines_of, plan_data, site_name
 from ingest.requirement import Requirement
-from ingest.units import parse
+from ingest.units import display, parse
 
 if TYPE_CHECKING:
     import pandas
@@ -32,6 +36,8 @@ ABLE = {
     "dlio": ("read",),
 }
 
+#: of one client: ten times what the largest nodes have
+MOST_MEMORY = 64 * 2**40
 #: the modules that write the tests of a tool
 WRITERS = {"dlio": ("dlio", "mlperf")}
 
@@ -47,6 +53,8 @@ class Acceptance:
         tests: in the order of the requirements.
         untested: requirement id -> why no performance test shows it.
         requirements: the lines they came from.
+        memory: of one client.
+        manifest_hash: sha256 of `tests.json`, which `verdict` prints too.
     """
 
     site: str
@@ -55,12 +63,21 @@ class Acceptance:
     tests: tuple[AcceptanceTest, ...]
     untested: Mapping[str, str]
     requirements: tuple[Requirement, ...]
+    memory: Memory
+    manifest_hash: str = ""
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Mandatory requirements that no performance test shows."""
+        """What filling costs, what tests do not show, and mandatory requirements that no performance test shows."""
         mandatory = {line.id for line in self.requirements if line.priority == "mandatory"}
-        return tuple(f"{ident}: no performance test: {why}" for ident, why in self.untested.items() if ident in mandatory)
+        notes = tuple(dict.fromkeys(f"{test.requirement}: {note}" for test in self.tests for note in test.notes))
+        none = tuple(f"{ident}: no performance test: {why}" for ident, why in self.untested.items() if ident in mandatory)
+        return self.data_cautions + notes + none
+
+    @property
+    def data_cautions(self) -> tuple[str, ...]:
+        """What the data sets cost, and what they cannot rule out."""
+        return cautions(self.setting, self.requirements)
 
     @property
     def results(self) -> Mapping[str, AcceptanceTest]:
@@ -80,7 +97,8 @@ class Acceptance:
             "tests": [_listed(test) for test in self.tests],
             "untested": dict(self.untested),
             "requirements": [line.to_dict() for line in self.requirements],
-            "assumptions": [_memory_assumed(self.setting), *_conditions_assumed(self.tests)],
+            "data": None if self.setting.data is None else asdict(self.setting.data),
+            "assumptions": [_memory_assumed(self.memory), *_conditions_assumed(self.tests)],
             "warnings": list(self.warnings),
         }
 
@@ -99,7 +117,8 @@ def accept(
     tool: str | Sequence[str] | None = None,
     scale: str = "full",
     hosts: str | Path | None = None,
-    client_memory: str | float = "2 TiB",
+    client_memory: str | float | None = None,
+    most_data: str | float | None = None,
     repeats: int | str | None = None,
     allowed_deviation: str | float = 0.05,
     force: bool = False,
@@ -113,7 +132,10 @@ def accept(
         tool: one or several of `fio`, `ior`, `mdtest`, `elbencho`, `dlio`; all of them by default.
         scale: `full`, or `1node` for a rehearsal on one machine.
         hosts: file with one client per line, copied into the folder.
-        client_memory: main memory of one client; reads come from five times as much.
+        client_memory: main memory of one client; reads come from five times as much. That of the plan's largest node
+            type by default.
+        most_data: bytes that the data set of a tool may take at most; what the plan's capacity holds, filled as its
+            tests say, by default.
         repeats: of each test; three, or one in a rehearsal.
         allowed_deviation: share by which the worst repeat may stay below the requirement.
         force: replace what an earlier call wrote into the folder.
@@ -127,20 +149,40 @@ def accept(
     tools = [tool] if isinstance(tool, str) else list(tool or TOOLS)
     for name in tools:
         _among("--tool", name, TOOLS)
+    data = plan_data(plan, catalogs)
+    lines = lines_of(Path(plan), data)
+    for line in lines:
+        check_bounds(line, str(plan))
+    memory = memory_of(data, catalogs) if client_memory is None else _memory_said(client_memory)
     setting = Setting(
         scale=scale,
-        client_memory=check_value("client_memory_bytes", parse(client_memory, "B", "--client-memory"), "--client-memory"),
+        client_memory=memory.bytes,
+        most_files=files_held(lines),
         repeats=_repeats(repeats, scale),
         allowed_deviation=check_value(
             "allowed_deviation", parse(allowed_deviation, "1", "--allowed-deviation"), "--allowed-deviation"
         ),
     )
-    data = plan_data(plan, catalogs)
-    lines = lines_of(Path(plan), data)
+    at_most = None if most_data is None else _positive(parse(most_data, "B", "--most-data"), most_data)
+    setting = with_data(setting, lines, at_most)
     tests, untested = _tests(lines, tools, setting)
-    made = Acceptance(site_name(plan, data), str(folder), setting, tuple(tests), untested, tuple(lines))
-    write_folder(Path(folder), _files(made, _hosts(hosts)), force)
-    return made
+    made = Acceptance(site_name(plan, data), str(folder), setting, tuple(tests), untested, tuple(lines), memory)
+    files = _files(made, _hosts(hosts))
+    write_folder(Path(folder), files, force)
+    return replace(made, manifest_hash=sha256(files["tests.json"].encode()))
+
+
+def _memory_said(written: str | float) -> Memory:
+    found = check_value("client_memory_bytes", parse(written, "B", "--client-memory"), "--client-memory")
+    if found > MOST_MEMORY:
+        raise UsageError(f"--client-memory: found {written}, expected at most {display(MOST_MEMORY, 'B')}")
+    return Memory(float(found), "given", "--client-memory")
+
+
+def _positive(found: float, written: object) -> float:
+    if not 2**30 <= found <= 1e21:
+        raise UsageError(f"--most-data: found {written}, expected from 1 GiB to 1 ZB")
+    return found
 
 
 def _among(option: str, found: str, known: Iterable[str]) -> None:
@@ -160,17 +202,26 @@ def _repeats(written: int | str | None, scale: str) -> int:
 def _tests(lines: Sequence[Requirement], tools: Sequence[str], setting: Setting) -> tuple[list[AcceptanceTest], dict[str, str]]:
     tests: list[AcceptanceTest] = []
     untested: dict[str, str] = {}
+    shown = also_shown(lines)
     for line in lines:
+        if line.id in shown:
+            continue
         able = [name for name in tools if kind_of(line) in ABLE[name]]
         try:
-            made = [_test(line, lines, name, writer, setting) for name in able for writer in _writers(name, line, setting)]
+            writers = [(name, writer) for name in able for writer in _writers(name, line, lines, setting)]
+            made = [_test(line, lines, name, writer, setting) for name, writer in writers]
         except NotTestable as why:
             untested[line.id] = str(why)
             continue
-        tests += made
+        also = [other for other in lines if shown.get(other.id) == line.id]
+        tests += [replace(test, also=_thresholds(also, lines, setting)) for test in made]
         if not made:
             untested[line.id] = _no_tool(line, lines, tools, setting)
     return tests, untested
+
+
+def _thresholds(also: Iterable[Requirement], lines: Sequence[Requirement], setting: Setting) -> dict[str, float]:
+    return {line.id: loads_of(line, lines, line.id, setting)[0].threshold for line in also}
 
 
 def _no_tool(line: Requirement, lines: Sequence[Requirement], tools: Sequence[str], setting: Setting) -> str:
@@ -181,21 +232,25 @@ def _no_tool(line: Requirement, lines: Sequence[Requirement], tools: Sequence[st
     return f"{', '.join(tools)} cannot time it, another tool can"
 
 
-def _writers(tool: str, line: Requirement, setting: Setting) -> tuple[str, ...]:
+def _writers(tool: str, line: Requirement, lines: Sequence[Requirement], setting: Setting) -> tuple[str, ...]:
     """Which modules write tests of a tool.
 
-    DLIO reads as a training does, not as a restart or a copy; MLPerf Storage has no small twin: its least data set is half
-    a terabyte for each accelerator.
+    DLIO reads as a training does, not as a restart or a copy. MLPerf Storage has no small twin: its least data set is half
+    a terabyte for each accelerator; so it is made once, for the highest rate.
     """
-    if tool == "dlio" and "sequential" in line.conditions.pattern:
+    if tool == "dlio" and ("sequential" in line.conditions.pattern or too_large(line, setting)):
         return ()
-    return tuple(name for name in WRITERS.get(tool, (tool,)) if name != "mlperf" or not setting.rehearsal)
+    names = WRITERS.get(tool, (tool,))
+    fastest = max((one for one in lines if kind_of(one) == "read"), key=lambda one: one.value, default=line)
+    return names if line.id == fastest.id and not setting.rehearsal else tuple(name for name in names if name != "mlperf")
 
 
 def _test(line: Requirement, lines: Sequence[Requirement], tool: str, name: str, setting: Setting) -> AcceptanceTest:
     ident = f"T-{line.id.removeprefix('R-')}-{name}"
     writer = import_module(f"ingest.acceptance.{name}")
     loads = loads_of(line, lines, ident, setting)
+    if hasattr(writer, "loads"):
+        loads = writer.loads(line, loads, setting)
     made = AcceptanceTest(
         id=ident,
         requirement=line.id,
@@ -208,6 +263,7 @@ def _test(line: Requirement, lines: Sequence[Requirement], tool: str, name: str,
         repeats=setting.repeats,
         allowed_deviation=setting.allowed_deviation,
         assumed=assumed_for(line),
+        notes=notes_of(line, loads),
         implied={name: value for load in loads for name, value in implied_by(load).items()},
     )
     parameters = writer.parameters(line, loads, setting) if hasattr(writer, "parameters") else {}
@@ -232,6 +288,8 @@ def _files(made: Acceptance, hosts: str | None) -> dict[str, str]:
     files = {name: content for test in made.tests for name, content in test.files.items()}
     if hosts is not None:
         files["hosts.txt"] = hosts
+    if not made.setting.rehearsal:
+        files |= helpers(made.requirements)
     files["README.md"] = readme(made.site, made.setting, made.tests, made.untested, made.requirements)
     files["tests.json"] = json.dumps(made.to_dict(), indent=1, ensure_ascii=False) + "\n"
     sums = "".join(f"{sha256(content.encode())}  {name}\n" for name, content in sorted(files.items()))
@@ -244,13 +302,13 @@ def _listed(test: AcceptanceTest) -> dict[str, Any]:
     return {**listed, "loads": [asdict(load) for load in test.loads], "files": hashes}
 
 
-def _memory_assumed(setting: Setting) -> dict[str, Any]:
+def _memory_assumed(memory: Memory) -> dict[str, Any]:
     return {
         "name": "client_memory_bytes",
-        "value": setting.client_memory,
+        "value": memory.bytes,
         "unit": "B/node",
-        "grade": "assumed",
-        "why": "main memory of one client; it decides the size of the data set that reads come from (--client-memory)",
+        "grade": memory.grade,
+        "why": f"it decides the size of the data set that reads come from: {memory.why}",
     }
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import ingest.formulas.acceptance  # noqa: F401  registers the formulas
+import ingest.formulas.acceptance_results  # noqa: F401  registers the formulas
 from ingest.acceptance.folder import sha256
-from ingest.acceptance.manifest import tests_in
+from ingest.acceptance.manifest import Line, Manifest, manifest_of
 from ingest.acceptance.matching import differences
 from ingest.acceptance.outputs.any import is_companion, runs_in
 from ingest.acceptance.records import AcceptanceTest, Load, Observed, Run
@@ -68,6 +68,9 @@ class Verdict:
         requirements: one entry per requirement line.
         tests: one entry per test.
         refused: file -> why it does not count.
+        manifest_hash: sha256 of `tests.json`, to be compared with what `accept` printed.
+        cautions: what the tests cannot show, as `accept` said.
+        testable: ids of the requirements that a test can show.
     """
 
     site: str
@@ -75,6 +78,9 @@ class Verdict:
     requirements: tuple[Judged, ...]
     tests: tuple[Judged, ...]
     refused: Mapping[str, str]
+    manifest_hash: str = ""
+    cautions: tuple[str, ...] = ()
+    testable: frozenset[str] = frozenset()
 
     @property
     def results(self) -> Mapping[str, Judged]:
@@ -84,15 +90,25 @@ class Verdict:
     @property
     def unmet(self) -> str:
         """The mandatory requirements that failed; empty where none did."""
-        failed = [one.id for one in self.requirements if one.result == FAIL and one.priority == "mandatory"]
+        failed = self._mandatory(FAIL)
         return f"verdict: mandatory requirements failed: {', '.join(failed)}" if failed else ""
+
+    @property
+    def unshown(self) -> tuple[str, ...]:
+        """The mandatory requirements that have a test, but no result that counts."""
+        return tuple(ident for ident in self._mandatory(NOT_TESTED) if ident in self.testable)
+
+    def _mandatory(self, result: str) -> list[str]:
+        return [one.id for one in self.requirements if one.result == result and one.priority == "mandatory"]
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Results that do not count, and what a rehearsal does not prove."""
         refused = tuple(f"{name} does not count: {why}" for name, why in self.refused.items())
+        names = ", ".join(self.unshown)
+        unshown = (f"NOT SHOWN, though mandatory: {names}: no test of them has a result that counts",) if names else ()
         rehearsal = ("these are rehearsals on one machine: they prove no requirement of the whole system",)
-        return refused + (rehearsal if self.scale == "1node" else ())
+        return refused + self.cautions + (rehearsal if self.scale == "1node" else ()) + unshown
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of CONTRACT."""
@@ -106,7 +122,9 @@ class Verdict:
             "scale": self.scale,
             "requirements": [one.to_dict() for one in self.requirements],
             "tests": [one.to_dict() for one in self.tests],
+            "tests_sha256": self.manifest_hash,
             "refused": dict(self.refused),
+            "not_shown": list(self.unshown),
             "warnings": list(self.warnings),
         }
 
@@ -125,26 +143,34 @@ def verdict(folder: str | Path, results: str | Path | Sequence[str | Path]) -> V
         results: result files, or folders of them.
 
     Raises:
-        IngestError: a folder without tests, job files that were changed, a file that is no result of a known tool,
-            or is cut off.
+        IngestError: a folder without tests, a list of tests or job files that were changed, a file that is no result
+            of a known tool, or is cut off.
     """
     folder = Path(folder)
-    manifest = read_object(_manifest(folder))
-    tests = tests_in(manifest, str(folder / "tests.json"))
-    _unchanged(folder, tests)
+    path = _manifest(folder)
+    manifest = manifest_of(read_object(path), str(path))
+    manifest_hash = _unchanged(folder, manifest.tests)
     paths = [results] if isinstance(results, (str, Path)) else list(results)
     runs, refused = _gather(paths)
-    counting: dict[str, list[Run]] = {test.id: [] for test in tests}
+    counting: dict[str, list[Run]] = {test.id: [] for test in manifest.tests}
     for run in runs:
-        why = _refusal(run, tests)
+        why = _refusal(run, manifest.tests) or _same_run(run, counting[run.test])
         if why:
             refused[run.file] = why
         else:
             counting[run.test].append(run)
-    judged = tuple(_judge(test, counting[test.id], _reasons(test, runs, refused)) for test in tests)
-    lines = manifest.get("requirements", [])
-    requirements = tuple(_requirement(line, judged, manifest.get("untested", {})) for line in lines)
-    return Verdict(str(manifest.get("site", "")), str(manifest.get("scale", "")), requirements, judged, refused)
+    judged = {test.id: _judge(test, counting[test.id], _reasons(test, runs, refused)) for test in manifest.tests}
+    requirements = tuple(_requirement(line, _shown(line, manifest, counting, judged), manifest) for line in manifest.lines)
+    return Verdict(
+        site=manifest.site,
+        scale=manifest.scale,
+        requirements=requirements,
+        tests=tuple(judged.values()),
+        refused=refused,
+        manifest_hash=manifest_hash,
+        cautions=manifest.warnings,
+        testable=frozenset(ident for test in manifest.tests for ident in (test.requirement, *test.also)),
+    )
 
 
 def _manifest(folder: Path) -> Path:
@@ -154,35 +180,70 @@ def _manifest(folder: Path) -> Path:
     return path
 
 
-def _unchanged(folder: Path, tests: Sequence[AcceptanceTest]) -> None:
+def _unchanged(folder: Path, tests: Sequence[AcceptanceTest]) -> str:
+    """The hash of the list of tests, which must be the one in SHA256SUMS, as the job files are those of the list."""
+    lines = (line.partition("  ") for line in _text(folder / "SHA256SUMS").splitlines())
+    sums = {name: found for found, _, name in lines}
+    manifest_hash = _same(folder / "tests.json", sums.get("tests.json", "none"))
     for test in tests:
         for name, expected in test.files.items():
-            try:
-                found = sha256((folder / name).read_bytes())
-            except OSError as error:
-                raise IngestError(f"{folder / name}: cannot be read: {error.strerror}, expected a file of {test.id}") from None
-            if found != expected:
-                raise IngestError(
-                    f"{folder / name}: was changed after `ingest accept` wrote it, expected sha256 {expected[:12]}…"
-                )
+            _same(folder / name, expected)
+    return manifest_hash
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise IngestError(f"{path}: cannot be read: {error.strerror}, expected what `ingest accept` wrote") from None
+
+
+def _same(path: Path, expected: str) -> str:
+    try:
+        found = sha256(path.read_bytes())
+    except OSError as error:
+        raise IngestError(f"{path}: cannot be read: {error.strerror}, expected what `ingest accept` wrote") from None
+    if found != expected:
+        raise IngestError(f"{path}: was changed after `ingest accept` wrote it, expected sha256 {expected[:12]}…")
+    return found
 
 
 def _gather(paths: Iterable[str | Path]) -> tuple[list[Run], dict[str, str]]:
     """All runs in files and folders; what a folder holds beside results is named, a named file must be one."""
     runs: list[Run] = []
     refused: dict[str, str] = {}
+    read: dict[str, Path] = {}
+    for path, named in _result_files(paths):
+        try:
+            found, content = runs_in(path), sha256(path.read_bytes())
+        except IngestError as error:
+            if named:
+                raise
+            refused[str(path)] = str(error).removeprefix(f"{path}: ")
+            continue
+        if content in read:
+            refused[f"{path} (again)" if path == read[content] else str(path)] = f"it is the same result as {read[content]}"
+            continue
+        read[content] = path
+        runs += found
+    return runs, refused
+
+
+def _result_files(paths: Iterable[str | Path]) -> Iterable[tuple[Path, bool]]:
+    """Every file, and whether it was named itself."""
     for given in map(Path, paths):
         if not given.is_dir():
-            runs += runs_in(given)
+            yield given, True
             continue
         for path in sorted(item for item in given.rglob("*") if item.is_file()):
-            if is_companion(path.relative_to(given)):
-                continue
-            try:
-                runs += runs_in(path)
-            except IngestError as error:
-                refused[str(path)] = str(error).removeprefix(f"{path}: ")
-    return runs, refused
+            if not is_companion(path.relative_to(given)):
+                yield path, False
+
+
+def _same_run(run: Run, counted: Sequence[Run]) -> str:
+    """Why a run is one that counts already: a tool begins no two runs of a test at the same moment."""
+    twin = next((one.file for one in counted if run.began and one.began == run.began and one.file != run.file), "")
+    return f"it began when {twin} began: the same run" if twin else ""
 
 
 def _refusal(run: Run, tests: Sequence[AcceptanceTest]) -> str:
@@ -246,21 +307,37 @@ def _judged(test: AcceptanceTest, result: str, load: Load | None, measured: floa
     return Judged(test.id, test.requirement, test.priority, result, measured, shown.threshold, shown.unit, margin, why)
 
 
-def _requirement(line: Mapping[str, Any], tests: Sequence[Judged], untested: Mapping[str, str]) -> Judged:
+def _shown(line: Line, manifest: Manifest, runs: Mapping[str, list[Run]], judged: Mapping[str, Judged]) -> list[Judged]:
+    """What the tests of a line say, and the tests of lines that ask for more, held against its own threshold."""
+    own = [judged[test.id] for test in manifest.tests if test.requirement == line.id]
+    for test in manifest.tests:
+        if line.id in test.also:
+            load = replace(test.loads[0], threshold=test.also[line.id])
+            own.append(_judge(replace(test, loads=(load,)), runs[test.id], ()))
+    return own
+
+
+def _requirement(line: Line, tests: Sequence[Judged], manifest: Manifest) -> Judged:
     """A requirement fails with any of its tests, and passes with one where no other fails."""
-    ident, priority = str(line.get("id")), str(line.get("priority"))
-    own = [test for test in tests if test.requirement == ident]
-    ran = [test for test in own if test.result != NOT_TESTED] or [test for test in own if test.measured is not None]
-    if not own:
-        return Judged(
-            ident, ident, priority, NOT_TESTED, None, line.get("value"), str(line.get("unit")), None, untested.get(ident, "")
-        )
-    decisive = min(ran, key=lambda test: test.margin or 0) if ran else next((t for t in own if t.why != "no result"), own[0])
-    failed = any(test.result == FAIL for test in ran)
-    result = FAIL if failed else (PASS if any(test.result == PASS for test in ran) else NOT_TESTED)
-    decisive = next((test for test in ran if test.result == FAIL), decisive)
-    why = f"{decisive.id}: {decisive.why}"
-    tested = tuple(test.id for test in ran)
+    if not tests:
+        why = manifest.untested.get(line.id, "")
+        return Judged(line.id, line.id, line.priority, NOT_TESTED, None, line.value, line.unit, None, why)
+    decisive = min(tests, key=_weight)
+    ran = tuple(test.id for test in tests if test.measured is not None)
     return Judged(
-        ident, ident, priority, result, decisive.measured, decisive.required, decisive.unit, decisive.margin, why, tested
+        id=line.id,
+        requirement=line.id,
+        priority=line.priority,
+        result=decisive.result,
+        measured=decisive.measured,
+        required=decisive.required,
+        unit=decisive.unit,
+        margin=decisive.margin,
+        why=f"{decisive.id}: {decisive.why}",
+        tests=ran,
     )
+
+
+def _weight(test: Judged) -> tuple[int, bool, float]:
+    """Failures first, then what passed, then what says why it was not tested; the smallest margin first."""
+    return (FAIL, PASS, NOT_TESTED).index(test.result), test.why == "no result", test.margin or 0

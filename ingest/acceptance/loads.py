@@ -17,7 +17,6 @@ from ingest.units import physical
 USUAL_SECONDS = 1800
 USUAL_THREADS = 8
 USUAL_REQUEST = 2**20
-METADATA_SECONDS = 60
 #: On one machine: a rehearsal of the job files, some seconds and megabytes each.
 REHEARSAL_SECONDS = 2
 REHEARSAL_THREADS = 4
@@ -29,6 +28,35 @@ SMALL_FILE = 4096
 FILES_PER_THREAD, SHARED_FILES = 4, 16
 
 
+#: B/s of one client below which any storage passes
+TRIVIAL = 1e6
+
+
+@dataclass(frozen=True)
+class Data:
+    """The data sets of a tool.
+
+    Attributes:
+        bytes_per_client: in each of them.
+        clients: for which they are made.
+        fill_request: bytes of a request while they are filled.
+        sets: how many a tool has, one for each number of threads.
+        over_memory: times the clients' memory.
+        capped: whether less than the rule asks for fits.
+        fill_seconds: at the write rate of the plan; None where it asks for none.
+        all_bytes: of all data sets of a tool.
+    """
+
+    bytes_per_client: float
+    clients: int
+    fill_request: int
+    sets: int
+    over_memory: float
+    capped: bool
+    fill_seconds: float | None
+    all_bytes: float
+
+
 @dataclass(frozen=True)
 class Setting:
     """What all tests of one folder have in common.
@@ -38,12 +66,16 @@ class Setting:
         client_memory: bytes of main memory in one client.
         repeats: of each test.
         allowed_deviation: share by which the worst run may stay below.
+        most_files: that the system is to hold; 0 where nobody says.
+        data: what reads come from; None in a rehearsal, or where nothing is read.
     """
 
     scale: str = "full"
     client_memory: float = 2 * 2**40
     repeats: int = 3
     allowed_deviation: float = 0.05
+    most_files: float = 0
+    data: Data | None = None
 
     @property
     def rehearsal(self) -> bool:
@@ -64,6 +96,17 @@ def kind_of(requirement: Requirement) -> str:
             return "mixed"
         return next((name for name in DATA if name in words), "")
     return next((name for name in METADATA if name in words), "") if dimension == "1/s" else ""
+
+
+def ended_by_files(load: Load, handled: int) -> Load:
+    """A metadata load that is over with a number of files, whenever that is."""
+    return replace(load, seconds=None, handled=handled)
+
+
+def is_trivial(load: Load) -> bool:
+    """Whether one client's share is so small that any storage gives it."""
+    given = {"required_bandwidth": load.threshold, "clients_under_test": load.clients}
+    return load.unit == "B/s" and bool(solve("required_bandwidth_per_client", given) < TRIVIAL)
 
 
 def loads_of(requirement: Requirement, others: Sequence[Requirement], name: str, setting: Setting) -> tuple[Load, ...]:
@@ -147,8 +190,9 @@ def _load(requirement: Requirement, name: str, setting: Setting) -> Load:
         io_bytes=round(solve("aligned_io_bytes", given)) if data else (SMALL_FILE if operation == "open" else None),
         clients=1 if setting.rehearsal else int(given["clients_under_test"]),
         threads=int(given["threads_per_client"]),
-        seconds=(REHEARSAL_SECONDS if setting.rehearsal else duration) if data else None,
+        seconds=REHEARSAL_SECONDS if setting.rehearsal else duration,
         dataset_bytes=_dataset(given, setting) if operation == "read" else None,
+        handled=None,
         files="shared" if "shared" in conditions.files else "file per process",
         threshold=float(solve(share if setting.rehearsal else whole, given)),
         unit="B/s" if data else "file/s",
@@ -181,7 +225,13 @@ def given_for(requirement: Requirement, setting: Setting) -> dict[str, Num]:
             "requested_io_bytes": conditions.io_size or USUAL_REQUEST,
         }
     else:
-        given |= {"required_file_rate": _whole_rate(requirement), "acceptance_seconds": METADATA_SECONDS}
+        given["required_file_rate"] = _whole_rate(requirement)
+        given |= {"most_metadata_files": setting.most_files} if setting.most_files else {}
+    if setting.data:
+        given |= {
+            "acceptance_dataset_bytes_per_client": setting.data.bytes_per_client,
+            "fill_request_bytes": setting.data.fill_request,
+        }
     if setting.rehearsal:
         given |= {
             "acceptance_dataset_bytes_per_client": REHEARSAL_BYTES,

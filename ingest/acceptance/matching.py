@@ -1,14 +1,22 @@
-"""Whether a run is the run that a test asked for."""
+"""Whether a run is the run that a test asked for; what a result does not say does not count as asked."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from ingest.acceptance.records import AcceptanceTest, Load, Observed, Run
+from ingest.acceptance.records import DATA, AcceptanceTest, Load, Observed, Run
 from ingest.units import display
 
 #: A clock, a ramp or a stonewall may cut this share off.
 SHORT = 0.05
+#: Whole requests in whole files may leave this share of the data out.
+ROUNDING = 0.001
+#: what every result of a tool says about reads and writes
+STATED = ("clients", "threads", "io_bytes", "seconds", "direct")
+TELLING = ("fio", "ior", "elbencho")
+#: DLIO's summary names no version; its record length is 1 in some.
+SILENT = {"dlio": ("record_length_bytes",)}
 
 
 def differences(test: AcceptanceTest, run: Run) -> list[str]:
@@ -16,17 +24,32 @@ def differences(test: AcceptanceTest, run: Run) -> list[str]:
     if run.tool != test.tool:
         return [f"ran {run.tool}, expected {test.tool}"]
     found = {load.name: load for load in run.loads}
-    reasons: list[str] = []
+    reasons = list(_version(test, run))
     for load in test.loads:
         if load.name not in found:
             reasons.append(f"job '{load.name}' did not run")
             continue
+        reasons += _unstated(test, load, found[load.name])
         reasons += _differences(load, found[load.name])
         if test.scale == "full":
             reasons += _memory(load, found[load.name])
     reasons += [f"{job} ran too, expected {', '.join(load.name for load in test.loads)} alone" for job in _extra(test, run)]
     reasons += list(_parameters(test, run))
     return reasons
+
+
+def _version(test: AcceptanceTest, run: Run) -> Iterator[str]:
+    if test.tool == "dlio":
+        return
+    if not run.version:
+        yield f"version: found none, expected {test.version} or newer"
+    elif _numbers(run.version) < _numbers(test.version):
+        yield f"version: found {run.version}, expected {test.version} or newer"
+
+
+def _numbers(version: str) -> list[int]:
+    """`4.1.0+dev` as numbers, to be compared."""
+    return [int(part) for part in re.findall(r"\d{1,9}", version.partition("+")[0])]
 
 
 def _extra(test: AcceptanceTest, run: Run) -> list[str]:
@@ -37,6 +60,20 @@ def _parameters(test: AcceptanceTest, run: Run) -> Iterator[str]:
     for name, expected in test.parameters.items():
         if name in run.shown and run.shown[name] != expected:
             yield f"{name}: found {run.shown[name]}, expected {expected}"
+        elif name not in run.shown and name not in SILENT.get(test.tool, ()):
+            yield f"{name}: not in the result, expected {expected}"
+
+
+def _unstated(test: AcceptanceTest, load: Load, seen: Observed) -> Iterator[str]:
+    if load.handled and seen.handled is None:
+        yield "files: the result does not say how many, expected it to"
+    if test.tool not in TELLING or load.operation not in DATA:
+        return
+    # fio's driver drops the options of all jobs but the first, and reads come first.
+    reads = ("pattern", "dataset_bytes") if load.operation == "read" else ()
+    for name in (*STATED, *reads):
+        if getattr(seen, name) is None:
+            yield f"{name.replace('_', ' ')}: not in the result, expected it there"
 
 
 def _differences(load: Load, seen: Observed) -> Iterator[str]:
@@ -50,13 +87,15 @@ def _differences(load: Load, seen: Observed) -> Iterator[str]:
     yield from _unlike("threads in all", seen.threads, load.clients * load.threads)
     if seen.seconds is not None and load.seconds is not None and seen.seconds < load.seconds * (1 - SHORT):
         yield f"duration: found {display(seen.seconds, 's')}, expected at least {display(load.seconds, 's')}"
+    if seen.handled is not None and load.handled is not None and seen.handled < load.handled:
+        yield f"files: found {seen.handled:,.0f}, expected at least {load.handled:,}"
     yield from _caches(load, seen)
 
 
 def _caches(load: Load, seen: Observed) -> Iterator[str]:
-    if load.operation not in ("read", "write"):
+    if load.operation not in DATA:
         return
-    if load.dataset_bytes and seen.dataset_bytes is not None and seen.dataset_bytes < load.dataset_bytes * 0.999:
+    if load.dataset_bytes and seen.dataset_bytes is not None and seen.dataset_bytes < load.dataset_bytes * (1 - ROUNDING):
         found, expected = display(seen.dataset_bytes, "B"), display(load.dataset_bytes, "B")
         yield f"caches: found {found} of data, expected at least {expected}, which no cache holds"
     if seen.direct is False and not seen.cold:

@@ -9,13 +9,14 @@ import ingest.formulas.benchmark_data  # noqa: F401  registers the formulas
 from ingest.acceptance.harmless import comment
 from ingest.acceptance.loads import Setting, given_for
 from ingest.acceptance.records import Load
-from ingest.acceptance.script import script
+from ingest.acceptance.script import repeated, script
 from ingest.expression import Num
 from ingest.formula import solve
 from ingest.requirement import Requirement
 
 VERSION = "2.0"
 EPOCHS = 5
+FOLDER = "mlperf-data"
 
 
 def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, str]:
@@ -29,16 +30,18 @@ def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], set
     common = f"--model unet3d --client-host-memory-in-gb {memory} --num-client-hosts {load.clients} --accelerator-type h100"
     data = f'--data-dir "$TARGET/unet3d" --params dataset.num_files_train={up}'
     run = f"mlpstorage training run {hosts} {common} --num-accelerators {accelerators} {data}"
-    lines = [
+    about = [
         comment(f"{accelerators} emulated H100 at an AU of {given['accepted_utilization']} read the required rate"),
         comment(f"files: {down} as version 2.0 counts them (rounded down), {up} rounded up, which no rule can find short"),
         f"mlpstorage training datasize {common} --max-accelerators {accelerators}",
-        f"mlpstorage training datagen {hosts} --model unet3d --num-processes {load.clients * load.threads} {data}",
-        f"for run in $(seq {setting.repeats}); do",
-        f'  {run} --checkpoint-folder "$TARGET/checkpoints" --results-dir "$RESULTS/{ident}.run$run"',
-        "done",
     ]
-    return {f"mlperf/{ident}.sh": script(ident, load.clients, setting.rehearsal, lines)}
+    making = f"mlpstorage training datagen {hosts} --model unet3d --num-processes {load.clients * load.threads} {data}"
+    result = f'{run} --checkpoint-folder "$TARGET/checkpoints" --results-dir "$RESULTS/{ident}.run$run"'
+    runs = repeated(setting.repeats, "", [result], drops=True)
+    return {
+        f"mlperf/fill-{ident}.sh": script(FOLDER, load.clients, False, [*about, making], folder=FOLDER),
+        f"mlperf/{ident}.sh": script(ident, load.clients, False, [*about, *runs], folder=FOLDER, drops=True),
+    }
 
 
 def parameters(requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, Any]:

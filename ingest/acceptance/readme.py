@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
+from ingest.acceptance.datasets import cautions
 from ingest.acceptance.harmless import markdown
 from ingest.acceptance.loads import Setting
 from ingest.acceptance.records import AcceptanceTest, Load
@@ -20,22 +21,36 @@ FULL = """Each test proves one requirement line. Run the scripts on the driver, 
 STEPS = """1. Check the files: `sha256sum -c SHA256SUMS`.
 2. Say where: `export TARGET=/path/on/the/storage RESULTS=$PWD/results`.
 3. Run the scripts below. Change nothing in the job files: `ingest verdict` compares their hashes and what really ran.
+   Earlier results stay; each run takes the next number.
 4. `ingest verdict . results`
-5. Remove the test files: the folders named after the tests, and those that the clients' servers were started in."""
+5. Remove the test files: the folders below TARGET that are named after tests and tools."""
 
-CLIENTS = """On every client, for fio, in a folder of its own (for shared files: in one folder that all see):
+CLIENTS = """On every client, for fio, with the same TARGET:
 
 ```
-mkdir -p "$TARGET/$(hostname -s)" && cd "$TARGET/$(hostname -s)" && fio --server
+sh fio/servers.sh fill      # before files are filled, and for tests of writes and metadata
+sh fio/servers.sh read      # before tests of reads: each client then reads what the next one wrote
+sh fio/servers.sh shared    # for tests with shared files
 ```
 
 Write the clients into `hosts.txt`, one per line; a test on fewer clients takes the first of them. For IOR, mdtest and
 DLIO the same file tells MPI where to start; `LAUNCH='srun -N16 --ntasks-per-node=8'` replaces `mpirun`. For elbencho
 start `elbencho --service` on every client.
 
-Before each read test, drop the caches of clients and servers, or read back on other clients than those that wrote. On
-Linux clients: `sync; echo 3 > /proc/sys/vm/drop_caches` as root. The data set is at least five times the memory of all
-clients, so no client can cache it; whether the servers can is for the offeror to state."""
+Scripts that read ask for DROP_CACHES, a command that they run before every run. For Linux clients and pdsh:
+
+```
+export DROP_CACHES="pdsh -w ^$PWD/hosts.txt 'sync; echo 3 > /proc/sys/vm/drop_caches'"
+```
+
+Have the offeror add what drops the caches of the servers; `DROP_CACHES=true` drops none. IOR shifts ranks to the next
+client, elbencho rotates its hosts."""
+
+LEVEL = """The lines ask for {percent:g} % of the capacity in use. Fill the data sets first, then the rest:
+
+```
+sh ballast.sh
+```"""
 
 
 IMPLIED = {
@@ -68,11 +83,13 @@ def _readme(
     yield from (f"# {title}: {markdown(site)}", "", REHEARSAL if setting.rehearsal else FULL, "", STEPS)
     if not setting.rehearsal:
         yield from ("", "## Clients and caches", "", CLIENTS)
+        yield from _data(setting, tests, tuple(requirements.values()))
     yield from ("", "## Tests", "", "| test | requirement | priority | tool | must reach | runs |", "|---|---|---|---|---|---|")
     for test in tests:
         must = ", ".join(_must(load, test) for load in test.loads)
         tool = f"{test.tool} ≥ {test.version}"
-        yield f"| {test.id} | {test.requirement} | {test.priority} | {tool} | {must} | {test.repeats} |"
+        lines = ", ".join((test.requirement, *test.also))
+        yield f"| {test.id} | {lines} | {test.priority} | {tool} | {must} | {test.repeats} |"
     for test in tests:
         yield from ("", f"### {test.id}", "", markdown(test.statement), "")
         yield from (f"- {line}" for line in _conditions(test, requirements[test.requirement]))
@@ -82,8 +99,19 @@ def _readme(
         yield from (f"- {ident}: {markdown(requirements[ident].statement)} {markdown(why)}." for ident, why in untested.items())
 
 
+def _data(setting: Setting, tests: Sequence[AcceptanceTest], requirements: Sequence[Requirement]) -> Iterator[str]:
+    said = cautions(setting, requirements)
+    scripts = sorted({name for test in tests for name in test.files if PurePath(name).name.startswith("fill-")})
+    if scripts:
+        yield from ("", "## Data", "", *(f"- **{markdown(line)}**" for line in said), "")
+        yield from ("Once, before the tests:", "", "```", *(f"sh {name}" for name in scripts), "```")
+    fills = [line.conditions.fill for line in requirements if line.conditions.fill]
+    if fills:
+        yield from ("", LEVEL.format(percent=max(fills) * 100))
+
+
 def _script(test: AcceptanceTest) -> str:
-    return next(name for name in test.files if PurePath(name).suffix == ".sh")
+    return next(name for name in test.files if PurePath(name).name == f"{test.id}.sh")
 
 
 def _must(load: Load, test: AcceptanceTest) -> str:
@@ -98,6 +126,8 @@ def _conditions(test: AcceptanceTest, requirement: Requirement) -> Iterator[str]
         yield f"{load.pattern} {load.operation}{size}, {load.clients:,} × {load.threads} threads, {load.files}".strip()
         if load.seconds:
             yield f"measured over {display(load.seconds, 's')}, after the ramp"
+        if load.handled:
+            yield f"over when {load.handled:,} files are done, as many as the required rate takes the time of the line for"
         if load.dataset_bytes:
             yield f"from at least {display(load.dataset_bytes, 'B')} of data"
     least = f"{test.allowed_deviation * 100:g} %"
@@ -107,8 +137,12 @@ def _conditions(test: AcceptanceTest, requirement: Requirement) -> Iterator[str]
     if test.parameters:
         yield "with " + ", ".join(f"{name} = {value:,}" for name, value in test.parameters.items())
     if requirement.conditions.fill:
-        yield f"with {requirement.conditions.fill * 100:g} % of the capacity in use: fill it first"
+        yield f"with {requirement.conditions.fill * 100:g} % of the capacity in use"
     if requirement.conditions.cache:
         yield f"caches: {markdown(requirement.conditions.cache)}"
+    for ident, threshold in test.also.items():
+        yield f"shows {ident} too, which asks for {display(threshold, test.loads[0].unit)} under the same conditions"
+    for note in test.notes:
+        yield f"**{markdown(note)}**"
     for name, value in test.implied.items():
         yield IMPLIED[name.rpartition(".")[0]].format(value)

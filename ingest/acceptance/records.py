@@ -24,6 +24,7 @@ class Load:
         clients, threads: nodes, and threads of each.
         seconds: for which the rate is measured; none where a count of files ends the test.
         dataset_bytes: least size of the data that reads come from, of the whole test.
+        handled: files that must be created, opened or looked up at least; none for data.
         files: `file per process` or `shared`.
         threshold: the least rate of the whole test, in base units.
         unit: `B/s` or `file/s`.
@@ -37,6 +38,7 @@ class Load:
     threads: int
     seconds: float | None
     dataset_bytes: int | None
+    handled: int | None
     files: str
     threshold: float
     unit: str
@@ -59,6 +61,8 @@ class AcceptanceTest:
         allowed_deviation: share by which the worst run may stay below the threshold.
         parameters: what else the tool's own results must show.
         implied: requests per second, and mean latency at the queue depth.
+        also: requirement id -> its threshold, of lines that ask for less under the same conditions.
+        notes: what the test does not show, in words.
         assumed: conditions that the requirement leaves open -> what the test takes.
         files: path in the output folder -> content.
     """
@@ -76,6 +80,8 @@ class AcceptanceTest:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     implied: Mapping[str, float] = field(default_factory=dict)
     assumed: Mapping[str, Any] = field(default_factory=dict)
+    also: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -91,6 +97,7 @@ class Observed:
         cold: the data were written by another client, or caches were dropped.
         errors: how many, or of which kind.
         memory_bytes: main memory of all clients, which could cache.
+        handled: files created, opened or looked up.
     """
 
     name: str
@@ -108,6 +115,7 @@ class Observed:
     errors: str = ""
     latency_seconds: float | None = None
     memory_bytes: float | None = None
+    handled: float | None = None
 
 
 @dataclass(frozen=True)
@@ -121,6 +129,7 @@ class Run:
         loads: what ran.
         shown: what else the result shows, to be compared with the test's parameters.
         judged: the tool's own verdict, `success` or `fail`; empty where it gives none.
+        began: when it ran, as the tool writes it; empty where it does not.
     """
 
     tool: str
@@ -130,3 +139,4 @@ class Run:
     version: str = ""
     shown: Mapping[str, Any] = field(default_factory=dict)
     judged: str = ""
+    began: str = ""

@@ -95,22 +95,26 @@ def _room(path: Path, trial: Trial) -> None:
 @contextmanager
 def _own_folder(path: Path) -> Iterator[Path]:
     """A new folder below the path; signals that would end the process end the measurement instead, so that it goes."""
-    with _signals_interrupt():
+    with _first_signal_interrupts():
         folder: Path | None = None
         try:
-            folder = Path(tempfile.mkdtemp(prefix=".ingest-measure-storage-", dir=path))
+            with _signals_held():
+                folder = Path(tempfile.mkdtemp(prefix=".ingest-measure-storage-", dir=path))
             yield folder
         except OSError as error:
             raise IngestError(f"{path}: cannot be written: {error.strerror}") from None
         finally:
-            with _signals_wait():
-                if folder is not None:
-                    shutil.rmtree(folder, ignore_errors=True)
+            _ignore_signals()
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
-def _signals_interrupt() -> Iterator[None]:
+def _first_signal_interrupts() -> Iterator[None]:
+    """The first one ends the measurement; those behind it must not end the cleaning up."""
+
     def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  the signature is Python's
+        _ignore_signals()
         raise KeyboardInterrupt
 
     with _handled(interrupt):
@@ -118,10 +122,19 @@ def _signals_interrupt() -> Iterator[None]:
 
 
 @contextmanager
-def _signals_wait() -> Iterator[None]:
-    """A second Ctrl-C does not stop the cleaning up."""
-    with _handled(signal.SIG_IGN):
+def _signals_held() -> Iterator[None]:
+    """A folder that was made is known by its name before a signal is heard."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
         yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _ignore_signals() -> None:
+    if threading.current_thread() is threading.main_thread():
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
 
 
 @contextmanager

@@ -21,7 +21,8 @@ OPTIONS = [
         "--scale", default="full", type=OneOf(SCALES), help="full, or 1node: a rehearsal on one machine. [default: full]"
     ),
     click.option("--hosts", metavar="FILE", help="Clients, one per line; copied into the folder."),
-    click.option("--client-memory", default="2 TiB", metavar="SIZE", help="Main memory of one client. [default: 2 TiB]"),
+    click.option("--client-memory", metavar="SIZE", help="Main memory of one client. [default: of the site's nodes, or 2 TiB]"),
+    click.option("--most-data", metavar="SIZE", help="Of the data set of a tool. [default: what the planned capacity holds]"),
     click.option("--repeats", metavar="N", help="Runs of each test. [default: 3, or 1 in a rehearsal]"),
     click.option("--allowed-deviation", default="5%", metavar="F", help="How far the worst run may stay below. [default: 5%]"),
     click.option("--force", is_flag=True, help="Replace the tests that an earlier call wrote there; results stay."),

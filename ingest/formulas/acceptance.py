@@ -1,6 +1,6 @@
 """What an acceptance test runs and must reach, and what a measured path could feed."""
 
-from ingest.expression import Num, ceil, maximum
+from ingest.expression import Num, ceil, maximum, minimum
 from ingest.formula import formula, leaf
 
 # The requirement under test
@@ -27,33 +27,19 @@ leaf(
 leaf("smallest_fill_request", "B", "Requests in which test files are filled are at least this large.", default=1_048_576)
 leaf("acceptance_files_per_client", "file/node", "Files that the threads of one client read.", whole=True)
 leaf("fewest_metadata_files", "file/node", "Files of a client in a metadata test, or it is over at once.", default=1000)
+leaf("most_metadata_files", "file", "Files that the system is to hold.", default=1e12)
+leaf("metadata_pass_seconds", "s", "Time of one pass over the files at the required rate.", default=60)
+leaf("acceptance_usable_bytes", "B", "Capacity that a requirement line asks for.")
+leaf("fill_under_test", "1", "Share of the capacity that is in use during the tests.", high=1)
+leaf("dataset_bytes_at_most", "B", "What the user lets the data set of a tool take.", default=1e30)
+leaf("dataset_count", "1", "Data sets of one tool, for different numbers of threads.", whole=True)
 leaf("allowed_deviation", "1", "Share by which the worst repeat may stay below the requirement.", above=False, high=0.5)
 
-# What was measured
-leaf("measured_rate", "1", "What a test measured, in the requirement's own unit.", above=False)
-leaf("required_rate", "1", "What the requirement asks, in its own unit.")
-leaf("measured_read_bandwidth", "B/s", "Read bandwidth that a path gave in a test.")
-leaf("files_handled", "file", "Files that a metadata test created, opened or looked up.")
-leaf("measured_seconds", "s", "Time that a measurement took.")
-leaf("transferred_bytes", "B", "Bytes that a run moved.")
-leaf("transferred_requests", "1", "Requests that it took.")
-leaf("measured_samples_per_second", "sample/s", "Samples of a whole run, as DLIO reports them.", above=False)
+# The benchmarks of DLIO and MLPerf Storage
 leaf("accepted_utilization", "1", "AU at which DLIO calls a run a success.", high=1, default=0.9, source="mlperf-storage-v2")
 leaf("mlperf_batch", "sample/GPU", "Batch of the benchmark's UNet3D.", default=7, source="mlperf-storage-v2")
 leaf("mlperf_record_bytes", "B/sample", "Mean record of it.", default=146_600_628, source="mlperf-storage-v2")
 leaf("mlperf_step_seconds", "s", "Time that an emulated H100 computes on a batch.", default=0.323, source="mlperf-storage-v2")
-leaf("reported_mebibytes_per_second", "1/s", "A rate as a benchmark prints it: MiB/s, also where it says MB/s.", above=False)
-leaf("bytes_per_mebibyte", "B", "A MiB.", default=1_048_576)
-leaf("reported_kibibytes_per_second", "1/s", "A rate in KiB/s, as fio prints it beside bytes.", above=False)
-leaf("reported_kibibytes", "1", "A size in KiB, as a benchmark prints it.", above=False)
-leaf("block_kibibytes", "1", "Contiguous KiB of a task in a file, as IOR prints them.")
-leaf("segments_of_a_task", "1", "Blocks of a task, one behind those of the others.", whole=True, default=1)
-leaf("tasks", "1", "Processes of a parallel test.", whole=True)
-leaf("reported_megabytes_per_second", "1/s", "A rate in MB/s that really means 10^6 bytes.", above=False)
-leaf("bytes_per_megabyte", "B", "A MB.", default=1_000_000)
-leaf("reported_gibibytes", "1", "A size in GiB, as a benchmark prints it, also where it says GB.", above=False)
-leaf("bytes_per_gibibyte", "B", "A GiB.", default=1_073_741_824)
-leaf("bytes_per_kibibyte", "B", "A KiB.", default=1024)
 
 
 @formula(unit="B", source="fio-docs", where="direct: size and position of a request must suit the block size")
@@ -127,6 +113,76 @@ def acceptance_dataset_bytes_per_client(client_memory_bytes: Num, dataset_memory
 
 
 @formula(unit="B", source="definition")
+def dataset_room(acceptance_usable_bytes: Num, fill_under_test: Num, dataset_bytes_at_most: Num) -> Num:
+    """What the data sets of a tool may take of the system under test.
+
+    >>> dataset_room(167e12, 0.8, 1e30), dataset_room(167e12, 0.8, 50e12)
+    (133600000000000.0, 50000000000000.0)
+    """
+    return minimum(acceptance_usable_bytes * fill_under_test, dataset_bytes_at_most)
+
+
+@formula(unit="B/node", source="definition")
+def dataset_room_per_client(dataset_room: Num, dataset_count: Num, clients_under_test: Num) -> Num:
+    """One client's share of that room, in each data set.
+
+    >>> dataset_room_per_client(133.6e12, 1, 128)
+    1043750000000.0
+    """
+    return dataset_room / dataset_count / clients_under_test
+
+
+@formula(unit="B/node", source="definition")
+def dataset_bytes_that_fit(acceptance_dataset_bytes_per_client: Num, dataset_room_per_client: Num) -> Num:
+    """Bytes of a client's data: what no cache holds, or what fits.
+
+    >>> dataset_bytes_that_fit(10 * 2**40, 1e12), dataset_bytes_that_fit(10 * 2**40, 1e14)
+    (1000000000000.0, 10995116277760)
+    """
+    return minimum(acceptance_dataset_bytes_per_client, dataset_room_per_client)
+
+
+@formula(unit="1", source="definition")
+def data_over_memory(dataset_bytes_that_fit: Num, client_memory_bytes: Num) -> Num:
+    """Times that a client's data are its memory.
+
+    >>> data_over_memory(1e12, 2e12)
+    0.5
+    """
+    return dataset_bytes_that_fit / client_memory_bytes
+
+
+@formula(unit="B", source="definition")
+def all_dataset_bytes(acceptance_dataset_bytes: Num, dataset_count: Num) -> Num:
+    """Bytes of all data sets of a tool.
+
+    >>> all_dataset_bytes(133.6e12, 1)
+    133600000000000.0
+    """
+    return acceptance_dataset_bytes * dataset_count
+
+
+@formula(unit="s", source="definition")
+def fill_seconds(all_dataset_bytes: Num, required_write_bandwidth: Num) -> Num:
+    """Time to fill a data set at the rate of writes that is asked for.
+
+    >>> round(fill_seconds(133.6e12, 21e9) / 3600, 2)
+    1.77
+    """
+    return all_dataset_bytes / required_write_bandwidth
+
+
+@formula(unit="1", source="definition")
+def request_growth(aligned_io_bytes: Num, requested_io_bytes: Num) -> Num:
+    """Times that the requests of a test are those of the requirement: so many too few of them reach the same rate.
+
+    >>> round(request_growth(4096, 912), 2)
+    4.49
+    """
+    return aligned_io_bytes / requested_io_bytes
+
+
+@formula(unit="B", source="definition")
 def acceptance_dataset_bytes(acceptance_dataset_bytes_per_client: Num, clients_under_test: Num) -> Num:
     """Bytes of the whole data set of a read test.
 
@@ -169,13 +225,43 @@ def written_bytes_per_client(required_bandwidth_per_client: Num, acceptance_seco
 
 
 @formula(unit="file/node", source="definition")
-def metadata_files(required_file_rate_per_client: Num, acceptance_seconds: Num, fewest_metadata_files: Num) -> Num:
-    """Files that keep a client busy for the whole of a metadata test at the required rate.
+def metadata_files(
+    required_file_rate_per_client: Num,
+    metadata_pass_seconds: Num,
+    fewest_metadata_files: Num,
+    most_metadata_files_per_client: Num,
+) -> Num:
+    """Files of a client in one pass of a metadata test at the required rate, no more than the system is to hold.
 
-    >>> metadata_files(1562.5, 60, 1000), metadata_files(0.02, 60, 1000)
-    (93750, 1000)
+    >>> metadata_files(1562.5, 60, 1000, 1e9), metadata_files(0.02, 60, 1000, 1e9), metadata_files(1562.5, 60, 1000, 2e4)
+    (93750, 1000, 20000)
     """
-    return ceil(maximum(required_file_rate_per_client * acceptance_seconds, fewest_metadata_files))
+    return ceil(
+        maximum(
+            minimum(required_file_rate_per_client * metadata_pass_seconds, most_metadata_files_per_client),
+            fewest_metadata_files,
+        )
+    )
+
+
+@formula(unit="file/node", source="definition")
+def most_metadata_files_per_client(most_metadata_files: Num, clients_under_test: Num) -> Num:
+    """One client's share of the files that the system is to hold.
+
+    >>> most_metadata_files_per_client(2_560_000, 128)
+    20000.0
+    """
+    return most_metadata_files / clients_under_test
+
+
+@formula(unit="1", source="definition")
+def metadata_passes(required_file_rate_per_client: Num, acceptance_seconds: Num, metadata_files: Num) -> Num:
+    """Passes over the files that last as long as the test, at the required rate.
+
+    >>> metadata_passes(1562.5, 1800, 93_750), metadata_passes(0.02, 1800, 1000)
+    (30, 1)
+    """
+    return ceil(required_file_rate_per_client * acceptance_seconds / metadata_files)
 
 
 @formula(unit="file", source="definition")
@@ -186,66 +272,6 @@ def metadata_files_per_thread(metadata_files: Num, threads_per_client: Num) -> N
     11719
     """
     return ceil(metadata_files / threads_per_client)
-
-
-@formula(unit="1", source="definition")
-def acceptance_margin(measured_rate: Num, required_rate: Num) -> Num:
-    """Share by which a measured rate is above the required one; below it is negative.
-
-    >>> acceptance_margin(4.4, 4.0)
-    0.10000000000000009
-    """
-    return measured_rate / required_rate - 1
-
-
-@formula(unit="1", source="definition")
-def worst_rate_allowed(required_rate: Num, allowed_deviation: Num) -> Num:
-    """What the worst of several runs must reach.
-
-    >>> worst_rate_allowed(4.0, 0.05)
-    3.8
-    """
-    return required_rate * (1 - allowed_deviation)
-
-
-@formula(unit="B", source="definition")
-def mean_request_bytes(transferred_bytes: Num, transferred_requests: Num) -> Num:
-    """Bytes that a request really moved.
-
-    >>> mean_request_bytes(331_087_872, 2526)
-    131072.0
-    """
-    return transferred_bytes / transferred_requests
-
-
-@formula(unit="GPU", source="definition")
-def gpus_fed(measured_read_bandwidth: Num, ingest_bandwidth_per_gpu: Num) -> Num:
-    """GPUs that a measured rate keeps busy; the whole part counts.
-
-    >>> round(gpus_fed(2.5e9, 808.1e6), 2)
-    3.09
-    """
-    return measured_read_bandwidth / ingest_bandwidth_per_gpu
-
-
-@formula(unit="B/s", source="dlio", where="utils/statscounter.py: the rate is divided by 1024 twice and called MB")
-def bandwidth_from_mebibytes(reported_mebibytes_per_second: Num, bytes_per_mebibyte: Num) -> Num:
-    """A printed MiB/s in base units.
-
-    >>> bandwidth_from_mebibytes(17.6, 1_048_576)
-    18454937.6
-    """
-    return reported_mebibytes_per_second * bytes_per_mebibyte
-
-
-@formula(unit="B/s", source="fio-docs", where="bw: KiB/s; bw_bytes: B/s")
-def bandwidth_from_kibibytes(reported_kibibytes_per_second: Num, bytes_per_kibibyte: Num) -> Num:
-    """A printed KiB/s in base units.
-
-    >>> bandwidth_from_kibibytes(771_518, 1024)
-    790034432
-    """
-    return reported_kibibytes_per_second * bytes_per_kibibyte
 
 
 @formula(unit="B/s", source="definition")
@@ -266,46 +292,6 @@ def rate_of_all_clients(rate_per_client: Num, clients_under_test: Num) -> Num:
     512000000000.0
     """
     return rate_per_client * clients_under_test
-
-
-@formula(unit="file/s", source="definition")
-def measured_file_rate(files_handled: Num, measured_seconds: Num) -> Num:
-    """Files created, opened or looked up each second, until the last thread was done.
-
-    >>> measured_file_rate(800, 0.4)
-    2000.0
-    """
-    return files_handled / measured_seconds
-
-
-@formula(unit="B/s", source="elbencho-docs", where="Statistics.cpp: MB/s only where base 10 was asked for")
-def bandwidth_from_megabytes(reported_megabytes_per_second: Num, bytes_per_megabyte: Num) -> Num:
-    """A printed MB/s of 10^6 bytes in base units.
-
-    >>> bandwidth_from_megabytes(1159, 1_000_000)
-    1159000000
-    """
-    return reported_megabytes_per_second * bytes_per_megabyte
-
-
-@formula(unit="B", source="ior-docs", where="ior-output.c: xfer(KiB)")
-def bytes_from_kibibytes(reported_kibibytes: Num, bytes_per_kibibyte: Num) -> Num:
-    """A printed KiB in base units.
-
-    >>> bytes_from_kibibytes(128.0, 1024)
-    131072.0
-    """
-    return reported_kibibytes * bytes_per_kibibyte
-
-
-@formula(unit="B", source="ior-docs", where="aggregate file size: block, segments and tasks")
-def bytes_of_all_tasks(block_kibibytes: Num, bytes_per_kibibyte: Num, segments_of_a_task: Num, tasks: Num) -> Num:
-    """Data set of a parallel test.
-
-    >>> bytes_of_all_tasks(8192, 1024, 1, 2)
-    16777216
-    """
-    return block_kibibytes * bytes_per_kibibyte * segments_of_a_task * tasks
 
 
 @formula(unit="B/s/GPU", source="mlperf-storage-v2", where="configs/dlio/workload/unet3d_h100.yaml")
@@ -352,33 +338,3 @@ def epochs_for_duration(acceptance_seconds: Num, required_bandwidth: Num, benchm
     (1, 3)
     """
     return ceil(acceptance_seconds * required_bandwidth / benchmark_data_bytes)
-
-
-@formula(unit="B/s", source="definition")
-def bandwidth_of_samples(measured_samples_per_second: Num, benchmark_record_bytes: Num) -> Num:
-    """Bytes behind the samples of a run.
-
-    >>> bandwidth_of_samples(140.8, 131_072)
-    18454937.6
-    """
-    return measured_samples_per_second * benchmark_record_bytes
-
-
-@formula(unit="B/sample", source="dlio", where="utils/statscounter.py: MB/s are computed from samples/s")
-def record_bytes_reported(bandwidth_from_mebibytes: Num, measured_samples_per_second: Num) -> Num:
-    """Bytes of a sample that a printed rate was computed with.
-
-    >>> round(record_bytes_reported(18_454_937.6, 140.8))
-    131072
-    """
-    return bandwidth_from_mebibytes / measured_samples_per_second
-
-
-@formula(unit="B", source="dlio", where="utils/statscounter.py: host_memory_GB is divided by 1024 three times")
-def bytes_from_gibibytes(reported_gibibytes: Num, bytes_per_gibibyte: Num) -> Num:
-    """A printed GiB in base units.
-
-    >>> bytes_from_gibibytes(64.0, 1_073_741_824)
-    68719476736.0
-    """
-    return reported_gibibytes * bytes_per_gibibyte

@@ -2,6 +2,7 @@
 
 from ingest.formulas import (
     acceptance,
+    acceptance_results,
     bandwidth,
     benchmark_data,
     checkpoint,
@@ -26,6 +27,7 @@ from ingest.formulas import (
 
 __all__ = [
     "acceptance",
+    "acceptance_results",
     "bandwidth",
     "benchmark_data",
     "checkpoint",

@@ -25,8 +25,9 @@ def acceptance_page(made: Acceptance) -> Page:
     columns = ("test", "requirement", "priority", "must reach")
     sections = [
         Section("", columns, rows),
+        Section("Data", lines=made.data_cautions),
         Section("Without a performance test", lines=tuple(f"{ident}: {why}" for ident, why in made.untested.items())),
-        Section("Next", lines=(f"follow {made.folder}/README.md, then: ingest verdict {made.folder} RESULTS",)),
+        Section("Next", lines=_next(made)),
     ]
     header = (
         "test",
@@ -50,17 +51,24 @@ def acceptance_page(made: Acceptance) -> Page:
     return Page(title, tuple(section for section in sections if section.rows or section.lines), (header, *flat))
 
 
+def _next(made: Acceptance) -> tuple[str, ...]:
+    follow = f"follow {made.folder}/README.md, then: ingest verdict {made.folder} RESULTS"
+    return follow, f"tests.json has sha256 {made.manifest_hash}; the verdict prints it too"
+
+
 def _named(test: AcceptanceTest) -> tuple[str, ...]:
     return test.id, test.requirement, test.priority, test.tool
 
 
 def verdict_page(answer: Verdict) -> Page:
     """The page of `ingest verdict`: requirements, then the tests behind them, then what does not count."""
-    columns = ("", "result", "priority", "measured", "required", "margin", "why")
+    columns = ("", "result", "measured", "required", "margin")
     sections = [
         Section("Requirements", columns, _judged(answer.requirements)),
+        Section("Why", lines=tuple(f"{one.id} ({one.priority}): {one.why}" for one in answer.requirements if one.why)),
         Section("Tests", columns, _judged(answer.tests)),
         Section("Do not count", lines=tuple(f"{name}: {why}" for name, why in answer.refused.items())),
+        Section("Tests judged", lines=(f"tests.json with sha256 {answer.manifest_hash}",)),
     ]
     header = ("kind", "id", "requirement", "priority", "result", "measured", "required", "unit", "margin", "why")
     flat = [
@@ -78,18 +86,19 @@ def _judged(judged: Sequence[Judged]) -> tuple[tuple[str, ...], ...]:
         (
             one.id,
             one.result,
-            one.priority,
-            "" if one.measured is None else display(one.measured, one.unit),
-            display(one.required, one.unit) if one.required else "",
+            "" if one.measured is None else display(one.measured, one.unit, binary=False),
+            display(one.required, one.unit, binary=False) if one.required else "",
             "" if one.margin is None else _margin(one.margin),
-            one.why,
         )
         for one in judged
     )
 
 
 def _margin(share: float) -> str:
-    return f"{share * 100:+,.0f} %" if share >= 1 else f"{share * 100:+.3g} %"
+    """`+20 %`; from twice the requirement on, how many times it is."""
+    if share < 1:
+        return f"{share * 100:+.3g} %"
+    return f"{float(f'{share + 1:.3g}'):,g}×"
 
 
 def _rate(value: float, unit: str) -> str:

@@ -124,7 +124,7 @@ def ior_json(test, nodes, tasks, block, mib, seconds=1800):
 MDTEST = """-- started at 01/05/2026 10:00:00 --
 
 mdtest-4.0.0 was launched with {tasks} total task(s) on {nodes} node(s)
-Command line used: mdtest '-F' {phases}'-n' '3000' '-u' '-d' '/mnt/x/{test}'
+Command line used: mdtest '-F' {phases}'-n' '{files}' '-i' '30' '-u' '-d' '/mnt/x/{test}'
 Path                : /mnt/x/{test}
 FS                  : 252.0 GiB   Used FS: 12.1%   Inodes: 16.0 Mi   Used Inodes: 3.3%
 {tasks} tasks, 768000 files
@@ -141,7 +141,7 @@ SUMMARY rate (in ops/sec): (of 1 iterations)
 """
 
 
-def mdtest(test, nodes, tasks, phases, create=1500.5, stat=2500.5, open=15000.5, per_rank=False, noise=""):
+def mdtest(test, nodes, tasks, phases, create=1500.5, stat=2500.5, open=15000.5, per_rank=False, noise="", files=3000):
     """A text of mdtest; `per_rank` has three more columns in front, as `-P` and newer versions print them."""
     quoted = "".join(f"'{phase}' " for phase in phases.split())
     wide = "per Rank: Max            Min           Mean      per Iteration:" if per_rank else ""
@@ -155,6 +155,7 @@ def mdtest(test, nodes, tasks, phases, create=1500.5, stat=2500.5, open=15000.5,
         stat=stat,
         open=open,
         wide=wide,
+        files=files,
         extra=extra,
         noise=noise,
     )

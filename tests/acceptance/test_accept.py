@@ -40,7 +40,7 @@ def test_every_requirement_is_tested_or_says_why_not(tmp_path):
     tested = {test.requirement for test in made.tests}
     assert tested | set(made.untested) == {one["id"] for one in GOOD["requirements"]}
     assert set(made.untested) == {"R-CAP-01"}
-    assert made.warnings == (f"R-CAP-01: no performance test: {made.untested['R-CAP-01']}",)
+    assert made.warnings[-1] == f"R-CAP-01: no performance test: {made.untested['R-CAP-01']}"
     assert {test.tool for test in made.tests if test.requirement == "R-READ-01"} == {"fio", "ior", "elbencho", "dlio"}
     assert {test.tool for test in made.tests if test.requirement == "R-META-01"} == {"fio", "mdtest"}
     assert [test.tool for test in made.tests if test.requirement == "R-MIX-01"] == ["fio"]
@@ -100,7 +100,8 @@ def test_files_of_a_job_hold_whole_requests_and_all_of_the_data(tmp_path_factory
     io, each, total = int(job["bs"]), int(job["filesize"]), int(job["size"])
     assert io % 4096 == 0
     assert size <= io < size + 4096
-    assert each % io == 0
+    filled = test.files["fio/data-shared.fill.fio" if files == "shared" else f"fio/data-{threads}.fill.fio"]
+    assert each % int(re.search(r"^bs=(\d+)$", filled, re.MULTILINE)[1]) == 0
     assert total == each * int(job["nrfiles"])
     assert total * (1 if files == "shared" else threads * 128) >= test.loads[0].dataset_bytes
 
@@ -264,7 +265,7 @@ def test_nothing_is_left_where_writing_fails(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="is a file, expected a folder"):
         ingest.accept(plan(tmp_path), tmp_path / "file")
-    with pytest.raises(IngestError, match="cannot be written"):
+    with pytest.raises(IngestError, match=r"there is no folder .*nowhere' to make 'tests' in"):
         ingest.accept(plan(tmp_path), tmp_path / "nowhere" / "tests")
     assert sorted(os.listdir(tmp_path)) == ["file", "plan.json"]
 
@@ -398,7 +399,7 @@ def test_a_test_on_fewer_clients_takes_the_first_of_the_list(tmp_path):
     (tmp_path / "tests" / "hosts.txt").write_text("one\n\ntwo\nthree\n")
     subprocess.run(
         ["sh", tmp_path / "tests/ior/T-READ-01-ior.sh"],
-        env={**os.environ, "TARGET": str(tmp_path), "LAUNCH": "true"},
+        env={**os.environ, "TARGET": str(tmp_path), "LAUNCH": "true", "DROP_CACHES": "true"},
         capture_output=True,
         check=True,
     )

@@ -11,7 +11,7 @@ from conftest import COMMAND, clean_environment
 
 import ingest
 from ingest.acceptance.feeding import fed_by
-from ingest.acceptance.trying import _takes_direct
+from ingest.acceptance.trying import SIGNALS, _own_folder, _takes_direct
 from ingest.errors import IngestError, UsageError
 
 needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
@@ -204,3 +204,43 @@ def test_a_file_system_without_direct_io_is_seen():
     from pathlib import Path
 
     assert _takes_direct(Path("/proc")) is False
+
+
+@needs_fio
+@pytest.mark.parametrize("pause", [0, 0.003, 0.05])
+def test_signals_one_behind_the_other_leave_nothing_behind(storage, pause):
+    """A session that ends sends several; none of them may end the cleaning up."""
+    words = [COMMAND, "measure-storage", str(storage), "--size", "16MiB", "--runtime", "60s"]
+    process = subprocess.Popen(
+        words, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", start_new_session=True
+    )
+    try:
+        folder = _until(lambda: next((one for one in storage.glob(".ingest-*") if (one / "write.fio").exists()), None))
+        _until(lambda: _fio_in(folder, b"write.fio"))
+        for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            if process.poll() is None:
+                process.send_signal(number)
+            time.sleep(pause)
+        process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert untouched(storage)
+    assert _until(lambda: not _fio_in(folder))
+
+
+def test_the_first_signal_silences_all_others_until_the_folder_is_gone(storage):
+    before = [signal.getsignal(number) for number in SIGNALS]
+    heard = []
+    with pytest.raises(KeyboardInterrupt), _own_folder(storage) as folder:
+        (folder / "file").write_text("x")
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(1)
+        except KeyboardInterrupt:
+            heard = [signal.getsignal(number) for number in SIGNALS]
+            for number in SIGNALS:
+                os.kill(os.getpid(), number)
+            raise
+    assert heard == [signal.SIG_IGN] * len(SIGNALS)
+    assert untouched(storage)
+    assert [signal.getsignal(number) for number in SIGNALS] == before

@@ -106,6 +106,7 @@ def test_mdtest_look_ups(judge):
         ({"phases": "-C -T -r"}, "operation: found stat, expected open"),
         ({"phases": "-C -E -r -e 1"}, "block size: found 1 B"),
         ({"noise": "ERROR: unable to open file /x"}, "1 errors"),
+        ({"files": 1}, "files: found 7,680, expected at least 23,040,000"),
     ],
 )
 def test_another_mdtest_run_does_not_count(judge, options, why):

@@ -6,13 +6,12 @@ Its "MB/s" is MiB/s, and computed, not measured: samples per second times the re
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
-import ingest.formulas.acceptance  # noqa: F401  registers the formulas
-from ingest.acceptance.outputs.numbers import number, table
+import ingest.formulas.acceptance_results  # noqa: F401  registers the formulas
+from ingest.acceptance.outputs.numbers import number, parsed, table
 from ingest.acceptance.records import Observed, Run
 from ingest.errors import IngestError
 from ingest.formula import solve
@@ -30,10 +29,7 @@ def read(text: str, path: str) -> list[Run] | None:
     """
     if '"train_au_percentage"' not in text and '"num_accelerators"' not in text:
         return None
-    try:
-        found = table(json.loads(text), path)
-    except ValueError:
-        raise IngestError(f"{path}: found DLIO's summary cut off, expected all of it") from None
+    found = table(parsed(text.lstrip(), 0, path, "DLIO's summary")[0], path)
     metric = table(found.get("metric", {}), f"{path}: metric")
     if RATE not in metric:
         raise IngestError(f"{path}: found no training in DLIO's summary, expected '{RATE}'")
@@ -52,7 +48,7 @@ def read(text: str, path: str) -> list[Run] | None:
     shown = {name: int(number(found[name], f"{path}: {name}")) for name in SHOWN if name in found}
     shown |= _record(metric, path)
     judged = str(metric.get("train_au_meet_expectation", ""))
-    return [Run("dlio", path, test, (load,), shown=shown, judged=judged)]
+    return [Run("dlio", path, test, (load,), shown=shown, judged=judged, began=str(found.get("start", "")))]
 
 
 def _record(metric: Mapping[str, Any], path: str) -> dict[str, int]:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import ingest.formulas.acceptance  # noqa: F401  registers the formulas
-from ingest.acceptance.outputs.numbers import number, table
+import ingest.formulas.acceptance_results  # noqa: F401  registers the formulas
+from ingest.acceptance.outputs.numbers import number, parsed, table
 from ingest.acceptance.records import Observed, Run
 from ingest.errors import IngestError
 from ingest.formula import solve
@@ -45,19 +44,16 @@ def read(text: str, path: str) -> list[Run] | None:
 
 def _from_json(text: str, path: str) -> Iterator[Run]:
     """Objects one behind the other: elbencho appends one for each phase."""
-    decoder, position = json.JSONDecoder(), 0
+    position = 0
     while position < len(text.rstrip()):
         while text[position].isspace():
             position += 1
-        try:
-            phase, position = decoder.raw_decode(text, position)
-        except ValueError:
-            raise IngestError(f"{path}: found elbencho's JSON cut off, expected all of it") from None
+        phase, position = parsed(text, position, path, "elbencho's JSON")
         phase = table(phase, path)
-        if phase.get("phase_type") not in DATA:
+        if str(phase.get("phase_type")) not in DATA:
             continue
         config, last = (table(phase.get(name), f"{path}: {name}") for name in ("config", "last_done"))
-        latency = last.get("latency", {}).get("IO", {}).get("avg_us")
+        latencies = table(last.get("latency", {}), f"{path}: latency")
         facts = {
             "operation": phase["phase_type"],
             "label": phase.get("label", ""),
@@ -71,7 +67,8 @@ def _from_json(text: str, path: str) -> Iterator[Run]:
             "direct": config.get("direct_io"),
             "random": config.get("random_offsets"),
             "version": config.get("version", ""),
-            "latency": latency,
+            "ISO date": phase.get("iso_start_date", ""),
+            "latency": table(latencies.get("IO", {}), f"{path}: latency.IO").get("avg_us"),
         }
         yield _run(facts, path)
 
@@ -159,4 +156,4 @@ def _run(facts: Mapping[str, Any], path: str) -> Run:
         direct=_SWITCH.get(str(facts.get("direct")).lower()),
         latency_seconds=None if latency is None else number(latency, f"{path}: latency") / 1e6,
     )
-    return Run("elbencho", path, load.name, (load,), str(facts.get("version", "")))
+    return Run("elbencho", path, load.name, (load,), str(facts.get("version", "")), began=str(facts.get("ISO date", "")))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import ingest.formulas.acceptance  # noqa: F401  registers the formulas
-from ingest.acceptance.outputs.numbers import number, rows, table
+import ingest.formulas.acceptance_results  # noqa: F401  registers the formulas
+from ingest.acceptance.outputs.numbers import number, parsed, rows, table
 from ingest.acceptance.records import Observed, Run
 from ingest.errors import IngestError
 from ingest.expression import total
@@ -31,10 +30,7 @@ def read(text: str, path: str) -> list[Run] | None:
     start = re.search(r"^\{\s*\"fio version\"", text, re.MULTILINE)
     if start is None:
         return None
-    try:
-        found, _ = json.JSONDecoder().raw_decode(text, start.start())
-    except ValueError:
-        raise IngestError(f"{path}: found fio's JSON cut off, expected all of it") from None
+    found, _ = parsed(text, start.start(), path, "fio's JSON")
     jobs = rows(found.get("jobs", found.get("client_stats")), f"{path}: jobs")
     jobs = [job for job in jobs if job.get("jobname") != SUM]
     if not jobs:
@@ -45,7 +41,8 @@ def read(text: str, path: str) -> list[Run] | None:
         groups.setdefault(str(job.get("jobname")), []).append(job)
     loads = tuple(_load(name, group, shared, f"{path}: {name}") for name, group in groups.items())
     named = [match[0] for load in loads if (match := _TEST.match(load.name))]
-    return [Run("fio", path, named[0] if named else "", loads, str(found["fio version"]).removeprefix("fio-"))]
+    version, began = str(found["fio version"]).removeprefix("fio-"), str(found.get("timestamp_ms", ""))
+    return [Run("fio", path, named[0] if named else "", loads, version, began=began)]
 
 
 def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any], where: str) -> Observed:
@@ -66,13 +63,14 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
         unit="file/s" if metadata else "B/s",
         pattern=None if metadata or not rw else ("random" if rw.startswith("rand") else "sequential"),
         io_bytes=_request_bytes(moved, requests) if metadata in ("", "open") else None,
-        clients=len({(job.get("hostname"), job.get("port")) for job in jobs}),
+        clients=len(_clients(jobs)),
         threads=_threads(jobs, options, where),
+        handled=requests if metadata else None,
         seconds=seconds,
         dataset_bytes=_dataset(jobs, options, where),
         direct=str(options.get("direct", "0")) == "1",
-        errors=_errors(jobs),
-        latency_seconds=_latency(jobs, direction),
+        errors=_errors(jobs, where),
+        latency_seconds=_latency(jobs, direction, where),
     )
 
 
@@ -100,10 +98,10 @@ def _request_bytes(moved: float, requests: float) -> float | None:
 
 
 def _threads(jobs: Sequence[Mapping[str, Any]], options: Mapping[str, Any], where: str) -> int:
-    """One entry per thread, unless group reporting has summed them up."""
-    clients = len({(job.get("hostname"), job.get("port")) for job in jobs})
-    each = int(number(options.get("numjobs", 1), f"{where}: numjobs"))
-    return max(len(jobs), clients * each)
+    """One entry per thread, unless group reporting has summed them up: what the options say did not run therefore."""
+    if "group_reporting" not in options:
+        return len(jobs)
+    return len(_clients(jobs)) * int(number(options.get("numjobs", 1), f"{where}: numjobs"))
 
 
 def _dataset(jobs: Sequence[Mapping[str, Any]], options: Mapping[str, Any], where: str) -> float | None:
@@ -115,14 +113,19 @@ def _dataset(jobs: Sequence[Mapping[str, Any]], options: Mapping[str, Any], wher
     return each if shared else each * _threads(jobs, options, where)
 
 
-def _errors(jobs: Sequence[Mapping[str, Any]]) -> str:
+def _errors(jobs: Sequence[Mapping[str, Any]], where: str) -> str:
     kinds = sorted({str(job.get("error", 0)) for job in jobs} - {"0"})
-    counted = sum(int(job.get("total_err", 0) or 0) for job in jobs)
+    counted = sum(int(number(job.get("total_err", 0), f"{where}: total_err")) for job in jobs)
     found = [f"error {kind}" for kind in kinds] + ([f"{counted} errors"] if counted and not kinds else [])
     return ", ".join(found)
 
 
-def _latency(jobs: Sequence[Mapping[str, Any]], direction: str) -> float | None:
-    means = [job[direction].get("clat_ns", {}).get("mean") for job in jobs if isinstance(job[direction], dict)]
-    known = [float(mean) for mean in means if isinstance(mean, (int, float))]
+def _latency(jobs: Sequence[Mapping[str, Any]], direction: str, where: str) -> float | None:
+    parts = [table(job.get(direction), f"{where}: {direction}") for job in jobs]
+    means = [table(part.get("clat_ns", {}), f"{where}: clat_ns").get("mean") for part in parts]
+    known = [number(mean, f"{where}: clat_ns.mean") for mean in means if mean is not None]
     return sum(known) / len(known) / 1e9 if known else None
+
+
+def _clients(jobs: Sequence[Mapping[str, Any]]) -> set[tuple[str, str]]:
+    return {(str(job.get("hostname")), str(job.get("port"))) for job in jobs}

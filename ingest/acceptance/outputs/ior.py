@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import ingest.formulas.acceptance  # noqa: F401  registers the formulas
-from ingest.acceptance.outputs.numbers import number, rows, table
+import ingest.formulas.acceptance_results  # noqa: F401  registers the formulas
+from ingest.acceptance.outputs.numbers import number, parsed, rows, table
 from ingest.acceptance.records import Observed, Run
 from ingest.errors import IngestError
 from ingest.formula import solve
@@ -57,11 +56,9 @@ def _from_text(text: str, path: str) -> list[Run]:
 
 
 def _from_json(text: str, path: str) -> list[Run]:
-    try:
-        found = json.loads(_CHATTER.sub("", text))
-    except ValueError:
-        raise IngestError(f"{path}: found IOR's JSON cut off, expected all of it") from None
-    found = table(found, path)
+    cleaned = _CHATTER.sub("", text)
+    start = cleaned.find("{")
+    found = table(parsed(cleaned, max(start, 0), path, "IOR's JSON")[0], path)
     tests = rows(found.get("tests"), f"{path}: tests")
     if len(tests) != 1:
         raise IngestError(f"{path}: found {len(tests)} tests in IOR's JSON, expected one")
@@ -75,12 +72,14 @@ def _from_json(text: str, path: str) -> list[Run]:
 def _runs(
     results: Sequence[Mapping[str, Any]], options: Mapping[str, Any], command: str, version: str, text: str, path: str
 ) -> list[Run]:
-    named = _TEST.findall(command)
+    # The script names the test in front of the output: several tests read the same files.
+    named = _TEST.findall(command) or re.findall(r"^# (T-[A-Za-z0-9_-]+-ior)$", text, re.MULTILINE)
     test = named[-1] if named else ""
+    began = re.search(r"^(?:Began\s*: |\s*\"Began\": )(.*)$", text, re.MULTILINE)
     errors = len(_ERROR.findall(text))
     words = f"{errors} errors" if errors else ""
     loads = [_observed(result, options, command, test, words, f"{path}: IOR") for result in results]
-    return [Run("ior", path, test, (load,), version) for load in loads]
+    return [Run("ior", path, test, (load,), version, began=began[1] if began else "") for load in loads]
 
 
 def _observed(

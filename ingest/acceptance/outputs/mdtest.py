@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+import ingest.formulas.acceptance_results  # noqa: F401  registers the formulas
 from ingest.acceptance.outputs.numbers import number
 from ingest.acceptance.records import Observed, Run
 from ingest.errors import IngestError
+from ingest.formula import solve
 
 _TEST = re.compile(r"T-[A-Za-z0-9_-]+-mdtest\b")
 _LAUNCHED = re.compile(r"mdtest-(\S+) was launched with (\d+) total task\(s\) on (\d+) node\(s\)")
@@ -37,6 +39,7 @@ def read(text: str, path: str) -> list[Run] | None:
     asked = next((operation for option, operation in ASKED if f" {option} " in f"{command} "), "create")
     if asked not in rates:
         raise IngestError(f"{path}: found no rate of '{asked}', which the command line asks for")
+    began = re.search(r"^-- started at (.*) --$", text, re.MULTILINE)
     errors = len(_ERROR.findall(text))
     load = Observed(
         name=test,
@@ -46,11 +49,21 @@ def read(text: str, path: str) -> list[Run] | None:
         threads=int(launched[2]),
         clients=int(launched[3]),
         io_bytes=_size(command) if asked == "open" else None,
+        handled=_handled(command, int(launched[2])),
         errors=f"{errors} errors" if errors else "",
     )
-    return [Run("mdtest", path, test, (load,), launched[1])]
+    return [Run("mdtest", path, test, (load,), launched[1], began=began[1] if began else "")]
 
 
 def _size(command: str) -> float | None:
     size = re.search(r" -e (\d+)\b", command)
     return float(size[1]) if size else None
+
+
+def _handled(command: str, tasks: int) -> float | None:
+    """Files of all tasks and iterations, as the command line asks for them."""
+    each, iterations = re.search(r" -n (\d+)\b", command), re.search(r" -i (\d+)\b", command)
+    if each is None:
+        return None
+    passes = int(iterations[1]) if iterations else 1
+    return float(solve("files_of_all_tasks", {"files_of_a_task": int(each[1]), "tasks": tasks, "passes": passes}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -25,6 +26,18 @@ def number(found: object, where: str) -> float:
     if not math.isfinite(value) or value < 0:
         raise IngestError(f"{where}: found {brief(found)}, expected a number from 0")
     return value
+
+
+def parsed(text: str, start: int, path: str, whose: str) -> tuple[Any, int]:
+    """The JSON value that starts at a place in a text, and where it ends.
+
+    Raises:
+        IngestError: it is cut off, or nested deeper than any tool writes.
+    """
+    try:
+        return json.JSONDecoder().raw_decode(text, start)
+    except (ValueError, RecursionError):
+        raise IngestError(f"{path}: found {whose} cut off, expected all of it") from None
 
 
 def table(found: object, where: str) -> Mapping[str, Any]:

@@ -1,0 +1,118 @@
+"""The data that tests read: one data set for all tests of a tool, no larger than the system under test holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import ingest.formulas.acceptance  # noqa: F401  registers the formulas
+from ingest.acceptance.loads import Data, Setting, given_for, kind_of
+from ingest.catalog.records import Node
+from ingest.catalog.store import opened
+from ingest.expression import Num
+from ingest.formula import solve
+from ingest.planned import Folders
+from ingest.requirement import Requirement
+from ingest.units import display, physical
+
+USUAL_MEMORY = 2 * 2**40
+USUAL_FILL = 0.8
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Main memory of one client, and who says so."""
+
+    bytes: float
+    grade: str
+    why: str
+
+
+def memory_of(plan: Mapping[str, Any], catalogs: Folders) -> Memory:
+    """The memory of the largest node type of a planned site; an assumption where the plan names none."""
+    tables = plan.get("tables")
+    clusters = tables.get("clusters") if isinstance(tables, dict) else None
+    names = {str(row["node"]) for row in clusters or () if isinstance(row, dict) and row.get("node")}
+    found = [(node.host_memory_bytes, node.id) for node in (opened(catalogs).get(Node, name) for name in sorted(names))]
+    known = [(value, ident) for value, ident in found if value is not None]
+    if not known:
+        why = "the plan names no node type, and this is what large GPU nodes have; say --client-memory"
+        return Memory(USUAL_MEMORY, "assumed", why)
+    value, ident = max(known, key=lambda pair: pair[0].value)
+    return Memory(value.value, value.grade, f"main memory of a {ident} ({value.source}), the plan's largest node type")
+
+
+def with_data(setting: Setting, lines: Sequence[Requirement], at_most: float | None) -> Setting:
+    """The setting, with the size of the data sets.
+
+    Args:
+        setting: memory and scale.
+        lines: of the plan.
+        at_most: bytes that the data sets of a tool may take, as the user says.
+    """
+    readers = [line for line in lines if kind_of(line) == "read" and line.conditions.clients and line.value > 0]
+    if not readers or setting.rehearsal:
+        return setting
+    clients = max(line.conditions.clients or 1 for line in readers)
+    given = given_for(max(readers, key=lambda line: line.conditions.clients or 1), setting)
+    sets = {(given_for(line, setting)["threads_per_client"], "shared" in line.conditions.files) for line in readers}
+    room = _room(lines, at_most) | {"dataset_count": len(sets), "clients_under_test": clients}
+    each = float(solve("dataset_bytes_that_fit", given | room))
+    whole = float(solve("all_dataset_bytes", {**room, "acceptance_dataset_bytes_per_client": each}))
+    fill_request = max(int(solve("fill_request_bytes", given_for(line, setting))) for line in readers)
+    data = Data(
+        bytes_per_client=each,
+        clients=clients,
+        fill_request=fill_request,
+        sets=len(sets),
+        over_memory=float(solve("data_over_memory", {**given, "dataset_bytes_that_fit": each})),
+        capped=each < solve("acceptance_dataset_bytes_per_client", given),
+        fill_seconds=_fill_seconds(whole, lines),
+        all_bytes=whole,
+    )
+    return replace(setting, data=data)
+
+
+def _room(lines: Sequence[Requirement], at_most: float | None) -> dict[str, Num]:
+    """Capacity that the plan asks for, filled as far as the tests say; without a bound where it asks for none."""
+    capacity = usable_bytes(lines)
+    fills = [line.conditions.fill for line in lines if line.conditions.fill]
+    room: dict[str, Num] = {"acceptance_usable_bytes": capacity or 1e30, "fill_under_test": min(fills, default=USUAL_FILL)}
+    return room | {"dataset_bytes_at_most": at_most or 1e30}
+
+
+def usable_bytes(lines: Sequence[Requirement]) -> float:
+    """The capacity that the plan asks for; 0 where it asks for none."""
+    held = [line for line in lines if line.unit == "B" and "hold" in line.conditions.operation]
+    usable = [line.value for line in held if line.metric.endswith("usable_bytes")]
+    return max(usable, default=0)
+
+
+def files_held(lines: Sequence[Requirement]) -> float:
+    """The files that the plan asks the system to hold; 0 where it asks for none."""
+    return max((line.value for line in lines if line.unit == "file" and "hold" in line.conditions.operation), default=0)
+
+
+def _fill_seconds(whole: float, lines: Sequence[Requirement]) -> float | None:
+    rates = [line.value for line in lines if kind_of(line) == "write" and physical(line.unit) == "B/s" and line.value > 0]
+    if not rates:
+        return None
+    return float(solve("fill_seconds", {"all_dataset_bytes": whole, "required_write_bandwidth": max(rates)}))
+
+
+def cautions(setting: Setting, lines: Sequence[Requirement]) -> tuple[str, ...]:
+    """What the buyer must know about the data sets before anything is filled."""
+    data = setting.data
+    if data is None:
+        return ()
+    size = display(data.all_bytes, "B")
+    hours = f", {data.fill_seconds / 3600:,.0f} h at the write rate that the plan asks for" if data.fill_seconds else ""
+    capacity = usable_bytes(lines)
+    share = f", {data.all_bytes / capacity:.0%} of the capacity that the plan asks for" if capacity else ""
+    filled = f"each tool fills {size} once, for all of its tests{hours}{share}; --tool names fewer tools, --most-data less"
+    capped = (
+        f"the data are {data.over_memory:.2g} times the clients' memory, not five times: more is not there. Caches of clients"
+        " are kept out by direct I/O, by other readers than writers, and by DROP_CACHES before each run"
+    )
+    return (filled, capped) if data.capped else (filled,)

@@ -1,0 +1,169 @@
+"""What the tools of acceptance tests print, in base units, and how it stands to what was required."""
+
+import ingest.formulas.acceptance  # noqa: F401  declares the rules of the tests
+from ingest.expression import Num
+from ingest.formula import formula, leaf
+
+# What was measured
+leaf("measured_rate", "1", "What a test measured, in the requirement's own unit.", above=False)
+leaf("required_rate", "1", "What the requirement asks, in its own unit.")
+leaf("measured_read_bandwidth", "B/s", "Read bandwidth that a path gave in a test.")
+leaf("files_handled", "file", "Files that a metadata test created, opened or looked up.")
+leaf("measured_seconds", "s", "Time that a measurement took.")
+leaf("transferred_bytes", "B", "Bytes that a run moved.")
+leaf("transferred_requests", "1", "Requests that it took.")
+leaf("measured_samples_per_second", "sample/s", "Samples of a whole run, as DLIO reports them.", above=False)
+leaf("reported_mebibytes_per_second", "1/s", "A rate as a benchmark prints it: MiB/s, also where it says MB/s.", above=False)
+leaf("bytes_per_mebibyte", "B", "A MiB.", default=1_048_576)
+leaf("reported_kibibytes_per_second", "1/s", "A rate in KiB/s, as fio prints it beside bytes.", above=False)
+leaf("reported_kibibytes", "1", "A size in KiB, as a benchmark prints it.", above=False)
+leaf("block_kibibytes", "1", "Contiguous KiB of a task in a file, as IOR prints them.")
+leaf("segments_of_a_task", "1", "Blocks of a task, one behind those of the others.", whole=True, default=1)
+leaf("tasks", "1", "Processes of a parallel test.", whole=True)
+leaf("files_of_a_task", "file", "Files of one process in one pass of a metadata test.", whole=True)
+leaf("passes", "1", "Passes of a metadata test over its files.", whole=True, default=1)
+leaf("reported_megabytes_per_second", "1/s", "A rate in MB/s that really means 10^6 bytes.", above=False)
+leaf("bytes_per_megabyte", "B", "A MB.", default=1_000_000)
+leaf("reported_gibibytes", "1", "A size in GiB, as a benchmark prints it, also where it says GB.", above=False)
+leaf("bytes_per_gibibyte", "B", "A GiB.", default=1_073_741_824)
+leaf("bytes_per_kibibyte", "B", "A KiB.", default=1024)
+
+
+@formula(unit="1", source="definition")
+def acceptance_margin(measured_rate: Num, required_rate: Num) -> Num:
+    """Share by which a measured rate is above the required one; below it is negative.
+
+    >>> acceptance_margin(4.4, 4.0)
+    0.10000000000000009
+    """
+    return measured_rate / required_rate - 1
+
+
+@formula(unit="1", source="definition")
+def worst_rate_allowed(required_rate: Num, allowed_deviation: Num) -> Num:
+    """What the worst of several runs must reach.
+
+    >>> worst_rate_allowed(4.0, 0.05)
+    3.8
+    """
+    return required_rate * (1 - allowed_deviation)
+
+
+@formula(unit="B", source="definition")
+def mean_request_bytes(transferred_bytes: Num, transferred_requests: Num) -> Num:
+    """Bytes that a request really moved.
+
+    >>> mean_request_bytes(331_087_872, 2526)
+    131072.0
+    """
+    return transferred_bytes / transferred_requests
+
+
+@formula(unit="GPU", source="definition")
+def gpus_fed(measured_read_bandwidth: Num, ingest_bandwidth_per_gpu: Num) -> Num:
+    """GPUs that a measured rate keeps busy; the whole part counts.
+
+    >>> round(gpus_fed(2.5e9, 808.1e6), 2)
+    3.09
+    """
+    return measured_read_bandwidth / ingest_bandwidth_per_gpu
+
+
+@formula(unit="B/s", source="dlio", where="utils/statscounter.py: the rate is divided by 1024 twice and called MB")
+def bandwidth_from_mebibytes(reported_mebibytes_per_second: Num, bytes_per_mebibyte: Num) -> Num:
+    """A printed MiB/s in base units.
+
+    >>> bandwidth_from_mebibytes(17.6, 1_048_576)
+    18454937.6
+    """
+    return reported_mebibytes_per_second * bytes_per_mebibyte
+
+
+@formula(unit="B/s", source="fio-docs", where="bw: KiB/s; bw_bytes: B/s")
+def bandwidth_from_kibibytes(reported_kibibytes_per_second: Num, bytes_per_kibibyte: Num) -> Num:
+    """A printed KiB/s in base units.
+
+    >>> bandwidth_from_kibibytes(771_518, 1024)
+    790034432
+    """
+    return reported_kibibytes_per_second * bytes_per_kibibyte
+
+
+@formula(unit="file/s", source="definition")
+def measured_file_rate(files_handled: Num, measured_seconds: Num) -> Num:
+    """Files created, opened or looked up each second, until the last thread was done.
+
+    >>> measured_file_rate(800, 0.4)
+    2000.0
+    """
+    return files_handled / measured_seconds
+
+
+@formula(unit="B/s", source="elbencho-docs", where="Statistics.cpp: MB/s only where base 10 was asked for")
+def bandwidth_from_megabytes(reported_megabytes_per_second: Num, bytes_per_megabyte: Num) -> Num:
+    """A printed MB/s of 10^6 bytes in base units.
+
+    >>> bandwidth_from_megabytes(1159, 1_000_000)
+    1159000000
+    """
+    return reported_megabytes_per_second * bytes_per_megabyte
+
+
+@formula(unit="B", source="ior-docs", where="ior-output.c: xfer(KiB)")
+def bytes_from_kibibytes(reported_kibibytes: Num, bytes_per_kibibyte: Num) -> Num:
+    """A printed KiB in base units.
+
+    >>> bytes_from_kibibytes(128.0, 1024)
+    131072.0
+    """
+    return reported_kibibytes * bytes_per_kibibyte
+
+
+@formula(unit="B", source="ior-docs", where="aggregate file size: block, segments and tasks")
+def bytes_of_all_tasks(block_kibibytes: Num, bytes_per_kibibyte: Num, segments_of_a_task: Num, tasks: Num) -> Num:
+    """Data set of a parallel test.
+
+    >>> bytes_of_all_tasks(8192, 1024, 1, 2)
+    16777216
+    """
+    return block_kibibytes * bytes_per_kibibyte * segments_of_a_task * tasks
+
+
+@formula(unit="file", source="ior-docs", where="mdtest: -n, -i")
+def files_of_all_tasks(files_of_a_task: Num, tasks: Num, passes: Num) -> Num:
+    """Files that a metadata test creates, opens or looks up.
+
+    >>> files_of_all_tasks(3000, 256, 1)
+    768000
+    """
+    return files_of_a_task * tasks * passes
+
+
+@formula(unit="B/s", source="definition")
+def bandwidth_of_samples(measured_samples_per_second: Num, benchmark_record_bytes: Num) -> Num:
+    """Bytes behind the samples of a run.
+
+    >>> bandwidth_of_samples(140.8, 131_072)
+    18454937.6
+    """
+    return measured_samples_per_second * benchmark_record_bytes
+
+
+@formula(unit="B/sample", source="dlio", where="utils/statscounter.py: MB/s are computed from samples/s")
+def record_bytes_reported(bandwidth_from_mebibytes: Num, measured_samples_per_second: Num) -> Num:
+    """Bytes of a sample that a printed rate was computed with.
+
+    >>> round(record_bytes_reported(18_454_937.6, 140.8))
+    131072
+    """
+    return bandwidth_from_mebibytes / measured_samples_per_second
+
+
+@formula(unit="B", source="dlio", where="utils/statscounter.py: host_memory_GB is divided by 1024 three times")
+def bytes_from_gibibytes(reported_gibibytes: Num, bytes_per_gibibyte: Num) -> Num:
+    """A printed GiB in base units.
+
+    >>> bytes_from_gibibytes(64.0, 1_073_741_824)
+    68719476736.0
+    """
+    return reported_gibibytes * bytes_per_gibibyte

@@ -1,0 +1,328 @@
+"""What a hostile or a hurried hand does to tests and results: each is noticed."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from outputs import elbencho_json, mdtest
+from plans import line, plan
+
+import ingest
+from ingest.errors import IngestError, UsageError
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+FIO_RUN = {
+    "fio version": "fio-3.33",
+    "timestamp_ms": 1,
+    "global options": {"direct": "1", "ioengine": "psync"},
+    "jobs": [
+        {
+            "jobname": "T-READ-01-fio",
+            "error": 0,
+            "job options": {"rw": "randread", "size": "8388608", "numjobs": "2", "filename_format": "x.$jobnum"},
+            "read": {"io_bytes": 131072000, "total_ios": 1000, "runtime": 2000, "bw_bytes": 65536000},
+            "write": {"io_bytes": 0, "total_ios": 0, "runtime": 0, "bw_bytes": 0},
+        }
+    ]
+    * 2,
+}
+
+
+@pytest.fixture
+def tests(tmp_path):
+    """A rehearsal of 1 MB/s a client, with which the run above agrees but for its data."""
+    ingest.accept(plan(tmp_path), tmp_path / "tests", scale="1node")
+    return tmp_path / "tests"
+
+
+def fio_run(folder, change=dict, name="run.json"):
+    found = json.loads(json.dumps(FIO_RUN))
+    for job in found["jobs"]:
+        job["job options"]["size"] = str(2**25)
+    change(found)
+    path = folder / name
+    path.write_text(json.dumps(found, indent=1))
+    return path
+
+
+def test_the_plain_run_passes(tests, tmp_path):
+    assert ingest.verdict(tests, fio_run(tmp_path)).results["R-READ-01"].result == "pass"
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda found: found.update({"fio version": "fio-2.0"}), "version: found 2.0, expected 3.27 or newer"),
+        (lambda found: [job["job options"].pop("size") for job in found["jobs"]], "dataset bytes: not in the result"),
+        (lambda found: [job["job options"].pop("rw") for job in found["jobs"]], "pattern: not in the result"),
+        (lambda found: found["jobs"].pop(), "threads in all: found 1, expected 2"),
+        (lambda found: [job["job options"].update(size=str(2**23)) for job in found["jobs"]], "which no cache holds"),
+    ],
+)
+def test_what_a_result_does_not_say_did_not_happen(tests, tmp_path, change, why):
+    answer = ingest.verdict(tests, fio_run(tmp_path, change))
+    assert answer.results["R-READ-01"].result == "not tested"
+    assert why in " ".join(answer.refused.values())
+
+
+def shared_hosts(found):
+    found["jobs"][0]["hostname"] = ["x"]
+
+
+BROKEN = [
+    (lambda found: found["jobs"][0]["read"].update(clat_ns=[1]), r"clat_ns: found \[1\], expected a JSON object"),
+    (lambda found: found["jobs"][0].update(total_err="x"), "total_err: found 'x', expected a number"),
+    (lambda found: found["jobs"][0].update(read=3), "read: found 3, expected a JSON object"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), BROKEN)
+def test_a_broken_fio_result_is_one_line(tests, tmp_path, change, message):
+    with pytest.raises(IngestError, match=message):
+        ingest.verdict(tests, fio_run(tmp_path, change))
+
+
+def test_a_host_that_is_no_name_counts_as_another(tests, tmp_path):
+    assert "clients: found 2" in " ".join(ingest.verdict(tests, fio_run(tmp_path, shared_hosts)).refused.values())
+
+
+@pytest.mark.parametrize("latency", [[1], {"IO": 5}, {"IO": {"avg_us": "x"}}])
+def test_a_broken_elbencho_result_is_one_line(tests, tmp_path, latency):
+    found = json.loads(elbencho_json("T-READ-01-elbencho", 1, 2, 10**9))
+    found["last_done"]["latency"] = latency
+    (tmp_path / "r.json").write_text(json.dumps(found))
+    with pytest.raises(IngestError, match="latency"):
+        ingest.verdict(tests, tmp_path / "r.json")
+
+
+def test_nesting_without_end_is_one_line(tests, tmp_path):
+    (tmp_path / "r.json").write_text('{"fio version": ' + "[" * 100_000)
+    with pytest.raises(IngestError, match="fio's JSON cut off"):
+        ingest.verdict(tests, tmp_path / "r.json")
+
+
+def rewritten(tests, change):
+    """A list of tests that somebody changed, sums and all."""
+    import hashlib
+
+    path = tests / "tests.json"
+    found = json.loads(path.read_text())
+    change(found)
+    path.write_text(json.dumps(found))
+    (tests / "SHA256SUMS").write_text(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  tests.json\n")
+
+
+WRONG = [
+    (lambda found: found.update(requirements="none"), "requirements: found 'none', expected a list"),
+    (lambda found: found.update(untested=5), "untested: found 5"),
+    (lambda found: found["tests"][0].update(parameters=[]), r"parameters: found \[\]"),
+    (lambda found: found["tests"][0].update(priority=5), "priority: found 5, expected text"),
+    (lambda found: found["tests"][0].update(repeats="1"), "repeats: found '1'"),
+    (lambda found: found["tests"][0]["loads"][0].update(unit=7), "unit: found 7"),
+    (lambda found: found["tests"][0]["loads"][0].update(clients=None), "clients: found None"),
+    (lambda found: found["tests"][0]["loads"][0].update(threads="2"), "threads: found '2'"),
+    (lambda found: found["requirements"][0].update(priority=[1]), r"priority: found \[1\]"),
+    (lambda found: found["requirements"][0].update(value="x"), "value: found 'x'"),
+    (lambda found: found["tests"][0].update(tool="dd"), "tool: found 'dd', expected one of fio"),
+    (lambda found: found["tests"][0].update(notes=3), "notes: found 3"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), WRONG)
+def test_a_list_of_tests_with_wrong_types_is_one_line(tests, tmp_path, change, message):
+    rewritten(tests, change)
+    with pytest.raises(IngestError, match=message):
+        ingest.verdict(tests, fio_run(tmp_path))
+
+
+def test_a_changed_threshold_is_noticed(tests, tmp_path):
+    path = tests / "tests.json"
+    found = json.loads(path.read_text())
+    found["tests"][0]["loads"][0]["threshold"] = 1.0
+    path.write_text(json.dumps(found))
+    with pytest.raises(IngestError, match=r"tests\.json: was changed after"):
+        ingest.verdict(tests, fio_run(tmp_path))
+    (tests / "SHA256SUMS").unlink()
+    with pytest.raises(IngestError, match="SHA256SUMS: cannot be read"):
+        ingest.verdict(tests, fio_run(tmp_path))
+
+
+def test_accept_and_verdict_print_the_same_hash(run, tmp_path):
+    made = run("accept", plan(tmp_path), "-o", "tests", "--scale", "1node")
+    judged = run("verdict", "tests", fio_run(tmp_path), "--format", "json")
+    assert judged.data["tests_sha256"] in made.out
+
+
+def three(tmp_path):
+    return ingest.accept(plan(tmp_path), tmp_path / "three", tool="fio", scale="1node", repeats=3).folder
+
+
+@pytest.mark.parametrize("change", [dict, lambda found: found.update(note="another content")])
+def test_one_run_is_not_three(tmp_path, change):
+    runs = [fio_run(tmp_path), fio_run(tmp_path, change, "b.json"), fio_run(tmp_path, change, "c.json")]
+    answer = ingest.verdict(three(tmp_path), runs)
+    assert answer.results["R-READ-01"].why == "T-READ-01-fio: 1 of 3 runs"
+    assert len(answer.refused) == 2
+    again = ingest.verdict(three_again(tmp_path), [runs[0]] * 3)
+    assert again.results["R-READ-01"].why == "T-READ-01-fio: 1 of 3 runs"
+
+
+def three_again(tmp_path):
+    return tmp_path / "three"
+
+
+def test_the_median_decides_and_not_the_best(tmp_path):
+    def rate(number, value):
+        def change(found):
+            found["timestamp_ms"] = number
+            for job in found["jobs"]:
+                job["read"]["bw_bytes"] = value
+
+        return fio_run(tmp_path, change, f"{number}.json")
+
+    # 128 MB/s of 128 clients are 1 MB/s of one, in two threads.
+    answer = ingest.verdict(three(tmp_path), [rate(1, 499_000), rate(2, 499_500), rate(3, 10**9)])
+    assert answer.results["R-READ-01"].result == "fail"
+    assert answer.results["R-READ-01"].measured == 999_000
+
+
+def test_nothing_shown_is_said_aloud_and_may_count_as_failed(run, tests, tmp_path):
+    (tmp_path / "empty").mkdir()
+    quiet = run("verdict", tests, "empty")
+    assert quiet.code == 0
+    assert "NOT SHOWN, though mandatory: R-READ-01, R-WRITE-01, R-MIX-01" in quiet.err
+    strict = run("verdict", tests, "empty", "--require-all")
+    assert strict.code == 3
+    assert strict.refusal == "verdict: mandatory requirements not tested: R-READ-01, R-WRITE-01, R-MIX-01"
+
+
+def test_a_metadata_run_of_a_few_files_does_not_count(tmp_path):
+    made = ingest.accept(plan(tmp_path), tmp_path / "tests", tool="mdtest", repeats=1)
+    assert "-n 3000 -i 30 " in made.results["T-META-01-mdtest"].files["mdtest/T-META-01-mdtest.sh"]
+    text = mdtest("T-META-01-mdtest", 128, 256, "-C -E -r -w 4096 -e 4096", open=1e9, files=1)
+    (tmp_path / "r.txt").write_text(text)
+    assert "files: found 7,680" in " ".join(ingest.verdict(tmp_path / "tests", tmp_path / "r.txt").refused.values())
+
+
+def test_metadata_tests_take_the_time_that_the_line_asks_for(tmp_path):
+    made = ingest.accept(plan(tmp_path), tmp_path / "tests", tool="fio")
+    opens = made.results["T-META-01-fio"]
+    assert opens.loads[0].seconds == 1800
+    assert "time_based=1\nruntime=1800\n" in opens.files["fio/T-META-01-fio.fio"]
+    creates = made.results["T-META-02-fio"].loads[0]
+    assert creates.handled == 1280 * 1800
+    assert creates.seconds is None
+
+
+def test_each_part_of_a_mixed_test_has_the_size_of_its_own_rate(tmp_path):
+    job = ingest.accept(plan(tmp_path), tmp_path / "tests", tool="fio").results["T-MIX-01-fio"]
+    write = job.files["fio/T-MIX-01-fio.fio"].partition(".write]")[2]
+    options = dict(pair.split("=", 1) for pair in write.split() if "=" in pair)
+    # 64 MB/s for half an hour, of 256 threads; with the reads it would be three times as much.
+    assert int(options["size"]) == pytest.approx(64e6 * 1800 / 256, rel=0.003)
+
+
+@pytest.mark.parametrize("name", ["hpc-128-nodes", "enterprise-64-nodes", "llm-16384-gpus"])
+def test_the_data_of_every_example_fit_the_system_that_is_bought(tmp_path, name):
+    made = ingest.accept(EXAMPLES / f"{name}.yaml", tmp_path / "tests")
+    capacity = next(one for one in made.requirements if one.id == "R-CAP-01")
+    assert made.setting.data.all_bytes <= capacity.value * capacity.conditions.fill * (1 + 1e-9)
+    fills = {name for test in made.tests for name in test.files if name.startswith("fio/fill-data")}
+    assert fills == {"fio/fill-data-8.sh"}
+    assert made.warnings[0].startswith("each tool fills")
+    assert "Data\n" in (tmp_path / "tests" / "README.md").read_text()
+    assert any("main memory of a " in one["why"] for one in made.to_dict()["assumptions"])
+
+
+def test_the_user_may_allow_less_data(tmp_path):
+    made = ingest.accept(plan(tmp_path), tmp_path / "tests", most_data="10 TiB")
+    assert made.setting.data.all_bytes == pytest.approx(10 * 2**40)
+    assert not [test for test in made.tests if test.tool == "dlio"]
+
+
+def test_a_line_that_asks_for_less_is_judged_by_the_same_runs(tmp_path):
+    def change(found):
+        lower = json.loads(json.dumps(line(found, "R-READ-01")))
+        found["requirements"].append({**lower, "id": "R-READ-09", "value": 1.28e6})
+
+    made = ingest.accept(plan(tmp_path, change), tmp_path / "tests", tool="fio", scale="1node")
+    assert made.results["T-READ-01-fio"].also == {"R-READ-09": 1e4}
+    assert "T-READ-09-fio" not in made.results
+
+    def slow(found):
+        for job in found["jobs"]:
+            job["read"]["bw_bytes"] = 100_000
+
+    answer = ingest.verdict(tmp_path / "tests", fio_run(tmp_path, slow))
+    assert answer.results["R-READ-01"].result == "fail"
+    assert answer.results["R-READ-09"].result == "pass"
+    assert answer.results["R-READ-09"].margin == pytest.approx(19)
+
+
+def test_requests_that_grow_are_named(tmp_path):
+    made = ingest.accept(
+        plan(tmp_path, lambda found: line(found, "R-READ-01")["conditions"].update(io_size=912)), tmp_path / "tests"
+    )
+    assert "4.49 times fewer" in made.results["T-READ-01-fio"].notes[0]
+    assert "4.49 times fewer" in (tmp_path / "tests/README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"value": 1e308}, "value: found 1e[+]308, expected at most"),
+        ({"conditions": {"operation": "read", "clients": 10**30}}, "clients: found"),
+        ({"conditions": {"operation": "read", "clients": 1, "threads": 10**9}}, "threads: found 1e[+]09, expected at most"),
+        ({"conditions": {"operation": "read", "clients": 1, "fill": 80}}, "fill: found 80, expected a share"),
+    ],
+)
+def test_numbers_beyond_any_system_are_one_line(tmp_path, change, message):
+    with pytest.raises(IngestError, match=message):
+        ingest.accept(plan(tmp_path, lambda found: found["requirements"][0].update(change)), tmp_path / "tests")
+
+
+def test_an_earlier_result_is_never_overwritten(tests, tmp_path):
+    if shutil.which("fio") is None:
+        pytest.skip("fio is not installed")
+    results = tests / "results"
+    results.mkdir()
+    (results / "T-META-02-fio.run1.json").write_text("mine")
+    environment = {**os.environ, "TARGET": str(tmp_path)}
+    subprocess.run(["sh", tests / "fio/T-META-02-fio.sh"], env=environment, check=True, capture_output=True)
+    assert (results / "T-META-02-fio.run1.json").read_text() == "mine"
+    assert (results / "T-META-02-fio.run2.json").exists()
+
+
+def test_caches_are_dropped_before_every_run_or_nothing_runs(tmp_path):
+    ingest.accept(plan(tmp_path), tmp_path / "tests", tool="ior", hosts=None)
+    (tmp_path / "tests/hosts.txt").write_text("".join(f"n{number}\n" for number in range(128)))
+    environment = {**os.environ, "TARGET": str(tmp_path), "LAUNCH": "true"}
+    words = ["sh", tmp_path / "tests/ior/T-READ-01-ior.sh"]
+    assert b"DROP_CACHES" in subprocess.run(words, env=environment, check=False, capture_output=True).stderr
+    environment["DROP_CACHES"] = f"echo dropped >> {tmp_path}/drops"
+    subprocess.run(words, env=environment, check=True, capture_output=True)
+    assert (tmp_path / "drops").read_text() == "dropped\n" * 3
+
+
+def test_an_empty_folder_stays_the_same_folder(tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir(mode=0o700)
+    before = folder.stat()
+    ingest.accept(plan(tmp_path), folder)
+    assert (folder.stat().st_ino, folder.stat().st_mode) == (before.st_ino, before.st_mode)
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+    (tmp_path / "other").mkdir()
+    (tmp_path / "link").symlink_to("other")
+    ingest.accept(plan(tmp_path), tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "other/tests.json").exists()
+
+
+def test_force_wants_the_sums_of_an_earlier_call(tmp_path):
+    ingest.accept(plan(tmp_path), tmp_path / "tests")
+    (tmp_path / "tests/SHA256SUMS").unlink()
+    with pytest.raises(UsageError, match="no SHA256SUMS"):
+        ingest.accept(plan(tmp_path), tmp_path / "tests", force=True)
