@@ -203,9 +203,7 @@ class Desk:
             if found.unmet:
                 raise IngestError(found.unmet)
             self._saving[key] = found
-            self.warnings |= dict.fromkeys(
-                f"{model or 'job'}: {in_site_words(line, 'checkpoint.')}" for line in found.warnings
-            )
+            self.warnings |= dict.fromkeys(f"{model or 'job'}: {in_site_words(line, 'checkpoint.')}" for line in found.warnings)
         return self._saving[key]
 
     def _place(self, job: Mapping[str, Any], known: Known) -> None:

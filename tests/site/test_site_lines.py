@@ -183,8 +183,10 @@ def test_a_job_on_data_that_are_not_there():
 def test_advice_is_in_the_words_of_a_site_file():
     data = site(a={**MODEL, "checkpoint": {"mode": "async", "interval": "1 h"}}) | {"datasets": {"d": {"bytes": "1 TB"}}}
     plan = planned(data)
-    assert plan.missing["R-CAP-02"] == plan.missing["R-END-01"] == (
-        "how storage protects data is not known; say storage.protection"
+    assert (
+        plan.missing["R-CAP-02"]
+        == plan.missing["R-END-01"]
+        == ("how storage protects data is not known; say storage.protection")
     )
     why = {one["name"]: one["why"] for one in plan.assumptions}
     assert why["persistent_every"].endswith("say checkpoint.persistent_every")
