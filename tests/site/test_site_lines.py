@@ -147,10 +147,11 @@ def test_the_scheme_of_the_catalogs_is_the_scheme_of_the_file():
     data = site(a=SLOW) | {"datasets": {"d": {"bytes": "8 PB"}}}
     found = [
         planned({**data, "storage": {"protection": scheme}}).results["R-CAP-02"].value
-        for scheme in ("prot-ec-8-3", {"data": 8, "parity": 3}, "prot-rep3", {"replicas": 3})
+        for scheme in ("prot-ec-8-3", {"data": 8, "parity": 3}, "prot-rep3", {"replicas": 3}, "prot-vast-150-4")
     ]
     assert found[0] == found[1] == pytest.approx(8e15 * 11 / 8 / 0.85, rel=1e-15)
     assert found[2] == found[3] == pytest.approx(8e15 * 3 / 0.85, rel=1e-15)
+    assert found[4] == pytest.approx(8e15 * 154 / 150 / 0.85, rel=1e-15)
 
 
 MODEL = {"model": "llama3-405b", "nodes": 100, "tokens": "1T", "tokens_per_sample": 8192}
