@@ -47,13 +47,7 @@ leaf("seconds_per_year", "s", "A year of 365.25 days.", default=31_557_600)
 
 # Growth
 leaf("elapsed_seconds", "s", "Time since the start of the plan.", above=False, default=0)
-<<<<<<< HEAD
-leaf(
-    "capacity_growth_factor", "1", "Bytes after one period, over those at its start.", low=1, above=False, high=1000, default=1
-)
-=======
 leaf("capacity_growth_factor", "1", "Bytes after one period, over those before.", low=1, above=False, high=1000, default=1)
->>>>>>> work9
 leaf("bandwidth_growth_factor", "1", "The same for bandwidth.", low=1, above=False, high=1000, default=1)
 leaf("growth_period_seconds", "s", "The period of growth.", default=63_115_200)
 

@@ -97,14 +97,8 @@ def test_everything_twice_doubles_the_sums_and_leaves_the_largest(site):
 @given(sites(), st.booleans())
 def test_what_is_mandatory_to_write_is_never_below_the_average(site, overlap):
     saving = any("checkpoint" in job for job in site["jobs"].values())
-<<<<<<< HEAD
-    plan = ingest.plan(
-        {**site, "overlap": {"reads_and_checkpoints": True, "checkpoints": overlap} if saving else {}}, samples=0
-    )
-=======
     overlaps = {"reads_and_checkpoints": True, "checkpoints": overlap} if saving else {}
     plan = ingest.plan({**site, "overlap": overlaps}, samples=0)
->>>>>>> work9
     if "R-WRITE-03" in plan.results:
         average = plan.results["R-WRITE-03"].value
         mandatory = [one.value for one in plan.requirements if one.id.startswith("R-WRITE") and one.priority == "mandatory"]
@@ -131,19 +125,8 @@ def test_more_never_lowers_what_jobs_in_turn_can_read(rates, which, factor, more
 
 
 def test_the_exception_more_nodes_cache_more_and_read_less():
-<<<<<<< HEAD
-    job = {
-        "cluster": "main",
-        "nodes": 10,
-        "samples_per_second": 100,
-        "sample_bytes": 1e6,
-        "data": "d",
-        "placement": {"mode": "cache"},
-    }
-=======
     job = {"cluster": "main", "nodes": 10, "samples_per_second": 100, "sample_bytes": 1e6, "data": "d"}
     job["placement"] = {"mode": "cache"}
->>>>>>> work9
     site = {"clusters": {"main": {"node": "dgx-h100", "count": 40, "nvme": "1 TB"}}, "jobs": {"a": job},
             "datasets": {"d": {"bytes": "40 TB"}}}  # fmt: skip
     few, many = values(site), values(changed(site, "jobs.a.nodes", 3))
