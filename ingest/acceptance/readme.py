@@ -53,6 +53,7 @@ sh ballast.sh
 ```"""
 
 
+ONCE = "Once, before the tests of each tool; remove its data before the next tool fills its own:"
 IMPLIED = {
     "required_requests_per_second": "implied: {:,.0f} requests per second",
     "requests_in_flight": "implied: {:,.0f} requests in flight",
