@@ -53,6 +53,7 @@ sh ballast.sh
 ```"""
 
 
+ONCE = "Once, before the tests of each tool; remove its data before the next tool fills its own:"
 IMPLIED = {
     "required_requests_per_second": "implied: {:,.0f} requests per second",
     "requests_in_flight": "implied: {:,.0f} requests in flight",
@@ -104,7 +105,13 @@ def _data(setting: Setting, tests: Sequence[AcceptanceTest], requirements: Seque
     scripts = sorted({name for test in tests for name in test.files if PurePath(name).name.startswith("fill-")})
     if scripts:
         yield from ("", "## Data", "", *(f"- **{markdown(line)}**" for line in said), "")
-        yield from ("Once, before the tests:", "", "```", *(f"sh {name}" for name in scripts), "```")
+        yield from (
+            "Once, before the tests of each tool; remove its data before the next tool fills its own:",
+            "",
+            "```",
+            *(f"sh {name}" for name in scripts),
+            "```",
+        )
     fills = [line.conditions.fill for line in requirements if line.conditions.fill]
     if fills:
         yield from ("", LEVEL.format(percent=max(fills) * 100))
