@@ -231,12 +231,8 @@ def test_signals_one_behind_the_other_leave_nothing_behind(storage, pause):
 def test_the_first_signal_silences_all_others_until_the_folder_is_gone(storage):
     before = [signal.getsignal(number) for number in SIGNALS]
     heard = []
-<<<<<<< HEAD
-    with pytest.raises(KeyboardInterrupt), _own_folder(storage) as folder:  # noqa: PT012  the handlers within are the point
-=======
 
     def interrupted(folder):
->>>>>>> work8
         (folder / "file").write_text("x")
         try:
             os.kill(os.getpid(), signal.SIGTERM)
