@@ -45,9 +45,8 @@ class Known:
             MissingQuantity: it cannot be computed from what is known.
             UsageError: it is beyond what a number can hold.
         """
-        values = {key: item.value for key, item in self.given.items()}
         try:
-            found = derive(name, values, self.steps)
+            found = self.steps.get(name) or derive(name, {key: item.value for key, item in self.given.items()}, self.steps)
             finite = math.isfinite(found.value) if isinstance(found.value, (int, float)) else True
         except (OverflowError, ZeroDivisionError):
             finite = False
