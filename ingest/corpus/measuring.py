@@ -184,7 +184,8 @@ def open_corpus(
     proof = proof_of(listing, reading)
     engine, notes = engine_for(vocabulary, proof, used)
     if listing.repeated:
-        notes.append(f"{listing.repeated:,} files were met again, through links or arguments that overlap; each counts once")
+        times = "a file was" if listing.repeated == 1 else f"{listing.repeated:,} files were"
+        notes.append(f"{times} met again, through links or arguments that overlap; each counts once")
     return Corpus(named, listing, reading, vocabulary, engine, cuts_for(vocabulary, engine, proof), proof, tuple(notes))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.corpus.described import outline_of
 from ingest.corpus.native_calls import NativeFailure, guarded, no_panic_message
 from ingest.corpus.vocabulary import Vocabulary
-from ingest.errors import IngestError
+from ingest.errors import IngestError, brief
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -93,6 +93,8 @@ def convert(content: bytes, source: str) -> Converted:
         raise IngestError(f"--tokenizer: '{source}' is no JSON: {error}") from None
     if not isinstance(described, dict) or not isinstance(described.get("model"), dict):
         raise IngestError(f"--tokenizer: '{source}' is no tokenizer.json: expected an object with 'model'")
+    # The reference numbers added tokens anew, other engines take the ids as they stand: these are looked at first.
+    checked_size(largest_added_id(described, source) + 1, source, least=0)
     plain = json.dumps(without_extras(described), ensure_ascii=False).encode("utf-8", "surrogatepass")
     size = checked_size(largest_id(load_reference(plain, source)) + 1, source)
     return Converted(size, outline_of(described), plain)
@@ -125,7 +127,7 @@ def load_reference(tokenizer_json: bytes, source: str) -> Tokenizer:
         raise IngestError(f"--tokenizer: '{source}' cannot be loaded by tokenizers: {failure}") from None
 
 
-def checked_size(size: int, source: str) -> int:
+def checked_size(size: int, source: str, least: int = 1) -> int:
     """The number of ids, if a vocabulary may have so many: engines hold a table by id.
 
     Raises:
@@ -135,9 +137,23 @@ def checked_size(size: int, source: str) -> int:
     Traceback (most recent call last):
     ingest.errors.IngestError: --tokenizer: 't.json' has ids up to 4000000000; expected at least one, and at most 16777215
     """
-    if 0 < size <= MOST_IDS:
+    if least <= size <= MOST_IDS:
         return size
     raise IngestError(f"--tokenizer: '{source}' has ids up to {size - 1}; expected at least one, and at most {MOST_IDS - 1}")
+
+
+def largest_added_id(described: dict[str, Any], source: str) -> int:
+    """The largest id that the file gives an added token; -1 where it adds none.
+
+    Raises:
+        IngestError: an id that is no number from 0.
+    """
+    added = described.get("added_tokens") or []
+    ids: list[Any] = [one.get("id") if isinstance(one, dict) else None for one in added] if isinstance(added, list) else [None]
+    wrong = [one for one in ids if isinstance(one, bool) or not isinstance(one, int) or one < 0]
+    if wrong:
+        raise IngestError(f"--tokenizer: '{source}' has an added token with the id {brief(wrong[0])}, expected a number from 0")
+    return int(max(ids, default=-1))
 
 
 def largest_id(tokenizer: Tokenizer) -> int:

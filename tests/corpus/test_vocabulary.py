@@ -191,6 +191,13 @@ def test_every_way_to_join_two_tokens_is_used():
             "has ids up to -1; expected at least one",
         ),
         ("a.json", b'{"model": {"type": "BPE", "vocab": {"a": 4000000000}, "merges": []}}', "", "has ids up to 4000000000"),
+        (
+            "a.json",
+            b'{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "added_tokens": [{"id": 4000000000, "content": "x"}]}',
+            "",
+            "has ids up to 4000000000",
+        ),
+        ("a.json", b'{"model": {"type": "BPE"}, "added_tokens": [{"id": "x"}]}', "", "an added token with the id 'x'"),
         ("a.json", b'{"model": {"type": "BPE", "vocab": {}, "merges": []}}', ":r50k", "so it takes no ':r50k'"),
         ("a.txt", b"hello", "", "is no tokenizer.json, no rank file (.tiktoken) and no SentencePiece model"),
         ("a.pkl", b"\x80\x04\x95", "", "is no tokenizer.json, no rank file (.tiktoken) and no SentencePiece model"),
