@@ -151,10 +151,16 @@ HOSTILE = {
     "long": "x" * 300,
     "right-to-left": "\u202eمرحبا بالعالم",
     "emoji": "🚀🧪 site",
-    "newline": "one\n# two\n| three",
     "path": "../../etc/passwd",
     "link": "https://example.org/=1",
 }
+
+
+def test_a_name_of_several_lines_is_refused(tmp_path):
+    site = yaml.safe_load((EXAMPLES / "hpc-128-nodes.yaml").read_text(encoding="utf-8"))
+    with pytest.raises(IngestError, match="name: found .*expected text without control characters"):
+        report({**site, "name": "one\n# two\n| three"}, output=tmp_path / "rfp.md")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
