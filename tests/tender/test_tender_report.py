@@ -158,7 +158,7 @@ HOSTILE = {
 
 def test_a_name_of_several_lines_is_refused(tmp_path):
     site = yaml.safe_load((EXAMPLES / "hpc-128-nodes.yaml").read_text(encoding="utf-8"))
-    with pytest.raises(IngestError, match="name: found .*expected text without control characters"):
+    with pytest.raises(IngestError, match=r"name: found .*expected text without control characters"):
         report({**site, "name": "one\n# two\n| three"}, output=tmp_path / "rfp.md")
     assert not list(tmp_path.iterdir())
 
