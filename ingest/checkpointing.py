@@ -15,7 +15,7 @@ from ingest.catalog.records import Failures, Gpu
 from ingest.catalog.store import Catalog, opened
 from ingest.checkpoint_layout import LAYOUTS, Content, Files, Job, check_division, expert_spread, largest_stage_factor
 from ingest.checkpoint_plan import interval_table, plan_interval, tier_table
-from ingest.errors import MissingQuantity, UsageError, nearest
+from ingest.errors import MissingQuantity, UsageError, check_among, nearest
 from ingest.formula import check_value, unit_of
 from ingest.ladder import Given, from_catalog
 from ingest.question import settings_of
@@ -137,7 +137,7 @@ def checkpoint(
     catalog = opened(catalogs)
     settings = settings_of(set)
     for option, choices in (("mode", MODES), ("readers", READERS)):
-        _among(option, asked[option], choices)
+        check_among(f"--{option}", asked[option], choices)
     options = _quantities(asked)
     for name, value in settings.items():
         check_value(name, value, f"--set {name}")
@@ -149,7 +149,7 @@ def checkpoint(
     given |= {name: Given(value, origin="user") for name, value in {**options, **settings}.items()}
     job = _job(given, sized, expert_parallel, zero_stage)
     chosen = layout or ("megatron" if job is not None and job.shards > 1 else "dcp")
-    _among("layout", chosen, tuple(LAYOUTS))
+    check_among("--layout", chosen, LAYOUTS)
     known = Known(given)
     rows = _lay_out(known, chosen, job, sized)
     unmet, warnings = plan_interval(known, mode, options)
@@ -188,11 +188,6 @@ def checkpoint(
 
 
 _DEFAULTS = {"optimizer": "adamw", "precision": "bf16", "mode": "sync", "readers": "unique"}
-
-
-def _among(option: str, found: str, choices: Sequence[str]) -> None:
-    if found not in choices:
-        raise UsageError(f"--{option}: found '{found}', expected one of {', '.join(choices)}{nearest(str(found), choices)}")
 
 
 def _quantities(asked: Mapping[str, Any]) -> dict[str, float]:

@@ -67,3 +67,16 @@ def nearest(found: str, known: Iterable[str]) -> str:
         by_lower.setdefault(word.lower(), word)
     matches = difflib.get_close_matches(found.lower(), by_lower, n=1, cutoff=0.6)
     return f"; did you mean '{by_lower[matches[0]]}'?" if matches else ""
+
+
+def check_among(option: str, found: object, known: Iterable[str]) -> None:
+    """Refuse a word that is none of those known.
+
+    >>> check_among("--mode", "sync", ("sync", "async"))
+
+    Raises:
+        UsageError: another word, with the nearest one.
+    """
+    words = list(known)
+    if found not in words:
+        raise UsageError(f"{option}: found '{found}', expected one of {', '.join(words)}{nearest(str(found), words)}")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -108,3 +109,10 @@ def write_entry(tmp_path):
         return tmp_path / folder
 
     return write
+
+
+def pytest_configure() -> None:
+    """Where nothing may be skipped for a missing part, every part must be there."""
+    missing = [part for part in ("fio", "soffice") if shutil.which(part) is None]
+    if os.environ.get("INGEST_TEST_ALL") and missing:
+        raise pytest.UsageError(f"INGEST_TEST_ALL allows no skip for a missing part, and {', '.join(missing)} is missing")

@@ -18,7 +18,7 @@ from ingest.acceptance.loads import NotTestable, Setting, assumed_for, implied_b
 from ingest.acceptance.merging import also_shown, notes_of, too_large
 from ingest.acceptance.readme import readme
 from ingest.acceptance.records import DATA, METADATA, SCALES, TOOLS, AcceptanceTest
-from ingest.errors import IngestError, UsageError, nearest
+from ingest.errors import IngestError, UsageError, check_among
 from ingest.formula import check_value
 from ingest.planned import lines_of, plan_data, site_name
 from ingest.requirement import Requirement
@@ -145,10 +145,10 @@ def accept(
         UsageError: an unknown tool or scale, or a folder that holds something.
         IngestError: a plan that cannot be understood, a missing hosts file, a folder that cannot be written.
     """
-    _among("--scale", scale, SCALES)
+    check_among("--scale", scale, SCALES)
     tools = [tool] if isinstance(tool, str) else list(tool or TOOLS)
     for name in tools:
-        _among("--tool", name, TOOLS)
+        check_among("--tool", name, TOOLS)
     data = plan_data(plan, catalogs)
     lines = lines_of(Path(plan), data)
     for line in lines:
@@ -183,11 +183,6 @@ def _positive(found: float, written: object) -> float:
     if not 2**30 <= found <= 1e21:
         raise UsageError(f"--most-data: found {written}, expected from 1 GiB to 1 ZB")
     return found
-
-
-def _among(option: str, found: str, known: Iterable[str]) -> None:
-    if found not in known:
-        raise UsageError(f"{option}: found '{found}', expected one of {', '.join(known)}{nearest(found, known)}")
 
 
 def _repeats(written: int | str | None, scale: str) -> int:

@@ -13,10 +13,6 @@ leaf("performance_headroom", "1", "Share by which rates exceed the need.", above
 leaf("replicas", "1", "Whole copies that protect each byte.", whole=True)
 leaf("storage_units", "1", "Servers or enclosures that share the data.", whole=True, default=1)
 
-# Two plans
-leaf("value_before", "1", "A number in one plan.", above=False)
-leaf("value_after", "1", "The same in another plan.", above=False)
-
 # How a requirement is tested
 leaf("test_seconds", "s", "Time for which a rate must hold.", default=1800)
 leaf("write_request_bytes", "B", "Size of one checkpoint write.", default=1_048_576)
@@ -392,13 +388,3 @@ def site_media_bytes_per_day(site_bytes_written_per_day: Num, protection_efficie
     500000000000000.0
     """
     return site_bytes_written_per_day / protection_efficiency
-
-
-@formula(unit="1", source="definition")
-def change_ratio(value_before: Num, value_after: Num) -> Num:
-    """What a number of one plan is in another one, over what it was.
-
-    >>> change_ratio(10, 15)
-    1.5
-    """
-    return value_after / value_before
