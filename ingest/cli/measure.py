@@ -25,7 +25,7 @@ OPTIONS = [
     click.option("--scheduler", metavar="ADDRESS", help="Count on the workers of a Dask cluster. Counts everything."),
     click.option("--samples", is_flag=True, help="Sizes of samples (images, records, files) instead of tokens."),
     click.option("--strict", is_flag=True, help="Exit with 1 where anything had to be left out."),
-    click.option("--threads", metavar="N", help="Threads that count. [default: one per core]"),
+    click.option("--threads", metavar="N", help="Threads or processes that count. [default: one per core]"),
     click.option("--quiet", is_flag=True, help="Say nothing of progress."),
     catalog_option,
 ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ingest import __version__
 from ingest.corpus.ledger import Ledger
 from ingest.corpus.progress import Progress
-from ingest.corpus.shards import Shard, Totals, shards_of
+from ingest.corpus.shards import Shards, Totals
 from ingest.corpus.spread import Runner, Task
 from ingest.units import display
 
@@ -30,12 +30,13 @@ class Counting:
 
     Args:
         listing: what is counted.
+        shards: its parts.
         progress: where it is told.
         limit: seconds that it may take; None allows any time.
     """
 
-    def __init__(self, listing: Listing, progress: Progress, limit: float | None) -> None:
-        self.listing, self.progress, self.limit = listing, progress, limit
+    def __init__(self, listing: Listing, shards: Shards, progress: Progress, limit: float | None) -> None:
+        self.listing, self.shards, self.progress, self.limit = listing, shards, progress, limit
         self.totals = Totals()
         self.totals.skip(listing.skipped)
         self.probed = False
@@ -73,12 +74,13 @@ class Counting:
             self.progress.say(f"taking up '{ledger.path}': {len(done):,} shards with {display(known, 'B')} are known")
         self.progress.begin(self.listing.total_bytes, known)
 
-    def _starting(self, ledger: Ledger | None) -> Iterator[Shard]:
+    def _starting(self, ledger: Ledger | None) -> Iterator[int]:
         done = frozenset(ledger.done) if ledger else frozenset()
-        for shard in shards_of(self.listing, self.listing.sizes, done):
-            if ledger is not None:
-                ledger.started(shard.number)
-            yield shard
+        for number in range(len(self.shards)):
+            if number not in done:
+                if ledger is not None:
+                    ledger.started(number)
+                yield number
 
     def moved(self, size: int) -> None:
         """So many stored bytes more have been dealt with; once the rate is known, say what the whole takes."""

@@ -12,9 +12,11 @@ from ingest.corpus.native_calls import guarded
 from ingest.corpus.resident import Growth, give_back
 from ingest.corpus.vocabulary import Vocabulary
 
-#: text that is handed to an engine at once, a whole batch: gigatoken uses one thread alone for less than 3 MB, and more would
-#: only hold more tokens in memory
+#: text that is handed to an engine at once, a whole batch: more would only hold more tokens in memory
 PART_BYTES = 16 << 20
+
+#: gigatoken uses one thread alone for less text
+LEAST_PARALLEL_BYTES = 3_000_000
 
 #: the same for the reference, whose tokens take a hundred bytes each
 REFERENCE_PART_BYTES = 1 << 20
@@ -24,6 +26,11 @@ def use_threads(threads: int) -> None:
     """Say how many threads the engines may start; what the user has set stays."""
     os.environ.setdefault("RAYON_NUM_THREADS", str(threads))
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true" if threads > 1 else "false")
+
+
+def uses_one_thread() -> bool:
+    """Whether engines count in the thread that calls them, as in every copy of a process."""
+    return os.environ.get("RAYON_NUM_THREADS") == "1"
 
 
 def parts_of(texts: Sequence[bytes], most: int) -> Iterator[Sequence[bytes]]:
@@ -75,7 +82,6 @@ class Gigatoken:
         use_threads(threads)
         self.version = metadata.version("gigatoken")
         self._json = vocabulary.tokenizer_json
-        self._parallel = threads > 1
         self._begin_anew()
 
     def count(self, texts: Sequence[bytes]) -> list[int]:
@@ -89,7 +95,10 @@ class Gigatoken:
         return counts
 
     def _count_part(self, texts: list[bytes]) -> list[int]:
-        encoded = guarded(lambda: self._tokenizer.encode_batch(texts, parallel=self._parallel))
+        if uses_one_thread() or sum(map(len, texts)) < LEAST_PARALLEL_BYTES:
+            encode = self._tokenizer.backend.encode
+            return guarded(lambda: [len(encode(text)) for text in texts])
+        encoded = guarded(lambda: self._tokenizer.encode_batch(texts, parallel=True))
         offsets = encoded.layout.offsets.data
         lengths: list[int] = (offsets[1:] - offsets[:-1]).tolist()
         return lengths
@@ -137,6 +146,7 @@ class SentencePiece:
         from sentencepiece import SentencePieceProcessor
 
         self.version = metadata.version("sentencepiece")
+        use_threads(threads)
         self._threads = threads
         self._model = guarded(lambda: SentencePieceProcessor(model_proto=vocabulary.sentencepiece))
 
@@ -146,4 +156,5 @@ class SentencePiece:
 
     def _count_part(self, texts: Sequence[bytes]) -> list[int]:
         decoded = [text.decode() for text in texts]
-        return [len(ids) for ids in guarded(lambda: self._model.encode(decoded, num_threads=self._threads))]
+        threads = 1 if uses_one_thread() else self._threads
+        return [len(ids) for ids in guarded(lambda: self._model.encode(decoded, num_threads=threads))]

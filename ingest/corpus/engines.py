@@ -7,10 +7,12 @@ so that `<|endoftext|>` in a document is plain text, as in `tiktoken.Encoding.en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from importlib import util
+from collections.abc import Callable, Iterator, Sequence
+from importlib import metadata, util
+from itertools import chain, islice
 from typing import Protocol
 
+from ingest.corpus.apart import Beside
 from ingest.corpus.disputed_texts import doubt_about
 from ingest.corpus.engine_kinds import Fastokens, Gigatoken, SentencePiece, Tokenizers
 from ingest.corpus.native_calls import NativeFailure, guarded, no_panic_message
@@ -75,14 +77,31 @@ class Reference:
 
     def __init__(self, kind: Candidate, vocabulary: Vocabulary, threads: int) -> None:
         self._make: Callable[[], Engine] = lambda: kind(vocabulary, threads)
-        self._engine: Engine | None = self._make()
-        self.name, self.version = self._engine.name, self._engine.version
+        self._engine: Engine | None = None
+        self._source = vocabulary.source
+        self.name, self.version = kind.name, metadata.version(kind.name)
 
     def count(self, texts: Sequence[bytes]) -> list[int]:
-        """Tokens of each text."""
+        """Tokens of each text.
+
+        Raises:
+            IngestError: the vocabulary cannot be loaded.
+        """
+        return self.load().count(texts)
+
+    def load(self) -> Engine:
+        """The engine itself.
+
+        Raises:
+            IngestError: the vocabulary cannot be loaded.
+        """
         if self._engine is None:
-            self._engine = self._make()
-        return self._engine.count(texts)
+            try:
+                with no_panic_message():
+                    self._engine = self._make()
+            except NativeFailure as failure:
+                raise IngestError(f"--tokenizer: '{self._source}' cannot be loaded by {self.name}: {failure}") from None
+        return self._engine
 
     def rest(self) -> None:
         """Hold no memory until the next text."""
@@ -94,40 +113,78 @@ class Reference:
 CANDIDATES: tuple[Candidate, ...] = (Gigatoken, Fastokens)
 
 
-def engine_for(
-    vocabulary: Vocabulary, proof: Sequence[bytes], threads: int, candidates: Sequence[Candidate] = CANDIDATES
-) -> tuple[Engine, list[str]]:
-    """The first engine that counts as the reference does on the beginning of the real input.
+class Trial:
+    """The search for the first engine that counts as the reference does on the beginning of the real input.
+
+    The reference and the first engine are loaded at once, in two processes, before the input is known.
 
     Args:
         vocabulary: what to count with.
-        proof: the first texts of the corpus, about 1 MB.
         threads: cores to use.
         candidates: engines to try, the fastest first.
 
-    Returns:
-        The engine, and a note per engine that was passed over and why.
-
     Raises:
-        IngestError: the reference cannot count with this vocabulary.
+        IngestError: only SentencePiece can count with the model, and it is not installed.
     """
-    reference, notes = reference_for(vocabulary, threads)
-    texts = [*proof, *hard_texts(vocabulary)]
-    expected = expected_counts(reference, texts, vocabulary)
-    doubt = doubt_about(vocabulary)
-    for candidate in candidates if vocabulary.tokenizer_json else ():
+
+    def __init__(self, vocabulary: Vocabulary, threads: int, candidates: Sequence[Candidate] = CANDIDATES) -> None:
+        self._vocabulary, self._threads = vocabulary, threads
+        self._reference, self._notes = reference_for(vocabulary, threads)
+        self._expected: Beside[list[bytes], list[int]] = Beside(self._counts_of_reference, self._reference.load)
+        self._loaded = self._each_loaded(candidates)
+        self._first = list(islice(self._loaded, 1))
+
+    def _counts_of_reference(self, texts: list[bytes]) -> list[int]:
+        return expected_counts(self._reference, texts, self._vocabulary)
+
+    def _each_loaded(self, candidates: Sequence[Candidate]) -> Iterator[Guarded]:
+        doubt = doubt_about(self._vocabulary)
+        for candidate in candidates if self._vocabulary.tokenizer_json else ():
+            try:
+                yield Guarded(made(candidate, self._vocabulary, self._threads), self._reference, doubt)
+            except NativeFailure as failure:
+                self._notes.append(f"{candidate.name} is not used: {failure}")
+
+    def engine(self, proof: Sequence[bytes]) -> tuple[Engine, list[str]]:
+        """The engine, and a note per engine that was passed over and why.
+
+        Args:
+            proof: the first texts of the corpus, about 1 MB.
+
+        Raises:
+            IngestError: the reference cannot count with this vocabulary.
+        """
+        texts = [*proof, *hard_texts(self._vocabulary)]
+        self._expected.ask(texts)
+        for engine in chain(self._first, self._loaded):
+            reason = self._why_not(engine, texts)
+            if not reason:
+                self._reference.rest()
+                return engine, self._notes
+            self._notes.append(f"{engine.name} is not used: {reason}")
+        self._expected.result()  # a vocabulary that the reference cannot count with is refused here
+        self._notes.append(f"tokens are counted by {self._reference.name} itself, slower than by an engine made for speed")
+        return self._reference, self._notes
+
+    def _why_not(self, engine: Guarded, texts: Sequence[bytes]) -> str:
+        """Where an engine differs from the reference; nothing if nowhere."""
         try:
-            engine = Guarded(made(candidate, vocabulary, threads), reference, doubt)
             found = engine.fast_count(texts)
         except NativeFailure as failure:
-            notes.append(f"{candidate.name} is not used: {failure}")
-            continue
-        if found == expected:
-            reference.rest()
-            return engine, notes
-        notes.append(f"{candidate.name} is not used: {difference(texts, found, expected, reference.name)}")
-    notes.append(f"tokens are counted by {reference.name} itself, slower than by an engine made for speed")
-    return reference, notes
+            return str(failure)
+        expected = self._expected.result()
+        return "" if found == expected else difference(texts, found, expected, self._reference.name)
+
+
+def engine_for(
+    vocabulary: Vocabulary, proof: Sequence[bytes], threads: int, candidates: Sequence[Candidate] = CANDIDATES
+) -> tuple[Engine, list[str]]:
+    """The engine that `Trial` finds, where the beginning of the input is known.
+
+    Raises:
+        IngestError: as `Trial` and its `engine`.
+    """
+    return Trial(vocabulary, threads, candidates).engine(proof)
 
 
 def reference_for(vocabulary: Vocabulary, threads: int) -> tuple[Reference, list[str]]:
@@ -139,26 +196,13 @@ def reference_for(vocabulary: Vocabulary, threads: int) -> tuple[Reference, list
     if not vocabulary.sentencepiece:
         return Reference(Tokenizers, vocabulary, threads), []
     if util.find_spec("sentencepiece"):
-        return native_reference(vocabulary, threads), []
+        return Reference(SentencePiece, vocabulary, threads), []
     install = "pip install 'ingest-sizing[vocabularies]'"
     if not vocabulary.tokenizer_json:
         raise IngestError(f"--tokenizer: '{vocabulary.source}' can only be counted by sentencepiece: {install}")
     return Reference(Tokenizers, vocabulary, threads), [
         f"the model was converted, and not compared with sentencepiece: {install}"
     ]
-
-
-def native_reference(vocabulary: Vocabulary, threads: int) -> Reference:
-    """SentencePiece with its own model.
-
-    Raises:
-        IngestError: it refuses the model.
-    """
-    try:
-        with no_panic_message():
-            return guarded(lambda: Reference(SentencePiece, vocabulary, threads))
-    except NativeFailure as failure:
-        raise IngestError(f"--tokenizer: '{vocabulary.source}' cannot be loaded by sentencepiece: {failure}") from None
 
 
 def made(candidate: Candidate, vocabulary: Vocabulary, threads: int) -> Engine:

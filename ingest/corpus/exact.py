@@ -1,10 +1,11 @@
-"""Exact counting: shards in, tallies out; one thread reads ahead, one has the engine count, and this one sums."""
+"""Exact counting: shards in, tallies out. Reading, counting and summing are a thread each, or take turns in one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from functools import reduce
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ingest.corpus.ahead import read_ahead
 from ingest.corpus.cutting import TEXT_BYTES, Cuts
@@ -19,6 +20,10 @@ BATCH_BYTES = 4 * 2**20
 BATCHES_AHEAD = 2
 #: Lines, rows and members of one file that are named; the rest is one line with their number.
 NAMED_PARTS = 100
+
+
+Item = TypeVar("Item")
+Ahead = Callable[[Iterator[Any], int], Iterator[Any]]
 
 
 class Counter(Protocol):
@@ -236,17 +241,17 @@ class Open:
         return done._replace(total=done.total.plus(rest))
 
 
-def counts_of(
-    shards: Iterable[Shard], reading: Reading, cuts: Cuts | None, engine: Counter
-) -> Iterator[tuple[Batch, list[int]]]:
+def counts_of(read: Iterable[Batch], engine: Counter) -> Iterator[tuple[Batch, list[int]]]:
     """Yield each batch without its texts, and the tokens of each."""
-    ahead = read_ahead(batches(shards, reading, cuts), BATCHES_AHEAD)
-    try:
-        for batch in ahead:
+    with closing(read):  # type: ignore[type-var]
+        for batch in read:
             counts = engine.count(batch.texts) if batch.texts else []
             yield batch._replace(texts=[]), counts
-    finally:
-        ahead.close()  # type: ignore[attr-defined]
+
+
+def in_turn(items: Iterator[Item], _: int) -> Iterator[Item]:
+    """What `read_ahead` yields, made in this thread: for a process that has a core for itself and no more."""
+    return items
 
 
 def count(
@@ -256,6 +261,7 @@ def count(
     engine: Counter,
     under_way: Open,
     moved: Callable[[int], object],
+    ahead: Ahead = read_ahead,
 ) -> Iterator[Counted]:
     """Count shards, one after the other.
 
@@ -266,19 +272,18 @@ def count(
         engine: counts tokens.
         under_way: holds what is known of the shard that is not done.
         moved: called with the stored bytes that have been dealt with since the last call.
+        ahead: `read_ahead` reads and counts in threads of their own, `in_turn` in this one.
     """
-    ahead = read_ahead(counts_of(shards, reading, cuts, engine), BATCHES_AHEAD)
-    try:
+    read = ahead(batches(shards, reading, cuts), BATCHES_AHEAD)
+    with closing(ahead(counts_of(read, engine), BATCHES_AHEAD)) as counted:  # type: ignore[type-var]
         told = 0
-        for batch, counts in ahead:
+        for batch, counts in counted:
             under_way.add(batch, counts)
             ended = [portion.read.found.stored_bytes for portion in batch.portions if portion.read]
             still_open = batch.open_bytes() + (0 if ended else told)
             moved(sum(ended) + still_open - told)
             told = still_open
             if batch.ends is not None:
-                counted = under_way.counted(batch.ends.number)
+                shard = under_way.counted(batch.ends.number)
                 under_way.clear()
-                yield counted
-    finally:
-        ahead.close()  # type: ignore[attr-defined]
+                yield shard

@@ -149,6 +149,7 @@ class Listing(Sequence[Found]):
             self._rebuild(self._order_without(dropped))
         self._linked.clear()
         self._identities = array("Q")
+        self._filter = _Filter((), ())  # it is done, and made of functions, which no other process could receive
 
     def _met_through_links(self) -> set[int]:
         """Return the places of files behind links that are listed under another name too."""

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.catalog.store import Catalog
+from ingest.corpus.apart import Beside
 from ingest.corpus.asking import Wanted, wanted, whole
 from ingest.corpus.counting import Counting, TooLong, open_ledger
 from ingest.corpus.cutting import cuts_for
-from ingest.corpus.engines import engine_for
+from ingest.corpus.engines import Trial
+from ingest.corpus.forked import local_runner
 from ingest.corpus.glimpses import proof_of, training_text
 from ingest.corpus.groups import root_of
 from ingest.corpus.listing import list_inputs
 from ingest.corpus.measured import Measured, measured_by_sample, measured_exactly
+from ingest.corpus.opening import STANDARD_INPUT
 from ingest.corpus.progress import Progress
 from ingest.corpus.reading import Reading
-from ingest.corpus.spread import Local, OnCluster, Task, cores
+from ingest.corpus.shards import Shards
+from ingest.corpus.spread import OnCluster, Task, cores
 from ingest.corpus.vocabulary import vocabulary_of
 from ingest.errors import IngestError
 
@@ -77,7 +80,7 @@ def measure(
         scheduler: address of a Dask scheduler whose workers count.
         samples: sizes of samples instead of tokens.
         strict: say in `unmet` where anything had to be left out.
-        threads: of the engine; all cores by default.
+        threads: or processes that count; one per core by default.
         progress: where progress is told; nowhere by default.
         catalogs: folders with entries of your own.
 
@@ -138,6 +141,7 @@ class Corpus(NamedTuple):
         engine: what counts.
         cuts: where it lets long documents be cut.
         proof: the text on which it was checked.
+        threads: or processes, that count at a time.
         notes: what the user should know of all this.
     """
 
@@ -148,6 +152,7 @@ class Corpus(NamedTuple):
     engine: Engine
     cuts: Cuts | None
     proof: tuple[bytes, ...]
+    threads: int
     notes: tuple[str, ...]
 
     def about(self, catalog: Catalog) -> dict[str, Any]:
@@ -175,18 +180,24 @@ def open_corpus(
         IngestError: there is no file.
     """
     named, used = " ".join(map(str, paths)), cores() if threads is None else whole(threads, "--threads", 1)
-    with ThreadPoolExecutor(1) as beside:
-        listed = beside.submit(list_inputs, [str(path) for path in paths], include, exclude, input_format or "")
-        vocabulary = vocabulary_of(tokenizer, lambda: training_text(listed.result(), reading))
-        listing = listed.result()
+    given = [str(path) for path in paths]
+    apart = f"@{STANDARD_INPUT}" not in given  # standard input belongs to this process
+    listed: Beside[list[str], Listing] = Beside(
+        lambda given: list_inputs(given, include, exclude, input_format or ""), apart=apart
+    )
+    listed.ask(given)
+    vocabulary = vocabulary_of(tokenizer, lambda: training_text(listed.result(), reading))
+    trial = Trial(vocabulary, used)
+    listing = listed.result()
     if not len(listing):
         raise IngestError(nothing(named, listing.skipped))
     proof = proof_of(listing, reading)
-    engine, notes = engine_for(vocabulary, proof, used)
+    engine, notes = trial.engine(proof)
     if listing.repeated:
         times = "a file was" if listing.repeated == 1 else f"{listing.repeated:,} files were"
         notes.append(f"{times} met again, through links or arguments that overlap; each counts once")
-    return Corpus(named, listing, reading, vocabulary, engine, cuts_for(vocabulary, engine, proof), proof, tuple(notes))
+    cuts = cuts_for(vocabulary, engine, proof)
+    return Corpus(named, listing, reading, vocabulary, engine, cuts, proof, used, tuple(notes))
 
 
 def _by_counting(
@@ -194,9 +205,14 @@ def _by_counting(
 ) -> Measured:
     listing = corpus.listing
     task = Task(corpus.vocabulary, corpus.reading, root_of(listing[0].path, listing[-1].path), corpus.proof)
+    shards = Shards(listing, listing.sizes)
     ledger = open_ledger(resume, listing, task)
-    runner = OnCluster(task, scheduler) if scheduler else Local(task, corpus.engine, corpus.cuts)
-    counting = Counting(listing, told, asked.limit)
+    counting = Counting(listing, shards, told, asked.limit)
+    runner = (
+        OnCluster(task, shards, scheduler)
+        if scheduler
+        else local_runner(task, shards, corpus.engine, corpus.cuts, corpus.threads)
+    )
     partial = counting.run(runner, ledger)
     if not counting.totals.total.files and not partial:
         raise IngestError(nothing(corpus.named, counting.totals.skipped))

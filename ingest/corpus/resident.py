@@ -23,6 +23,12 @@ def resident_bytes() -> int | None:
         return None
 
 
+def let_grow(most: int) -> None:
+    """From now on this process may hold so many bytes more than it does: one of many that share a machine."""
+    global MOST_RESIDENT, LEAST_GROWTH
+    MOST_RESIDENT, LEAST_GROWTH = (resident_bytes() or 0) + most, most
+
+
 def give_back() -> None:
     """Return what has been freed to the system; glibc keeps it unless it is asked."""
     if os.name != "posix":
@@ -44,6 +50,11 @@ class Growth:
     def fed(self, size: int) -> None:
         """Note that so many bytes of text went in."""
         self._text += size
+
+    def more_than(self, most: int) -> bool:
+        """Whether more than so many bytes have been added; not so where the system does not say."""
+        now = resident_bytes()
+        return now is not None and self._start is not None and now - self._start > most
 
     def too_many(self) -> bool:
         """Whether the engine should begin anew."""

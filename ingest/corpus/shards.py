@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Sequence
 from operator import add
 from typing import NamedTuple
 
 from ingest.corpus.terms import Found, Skipped, Tally
 
-#: A shard is as small as a progress line needs, and as large as keeps a ledger short.
-SHARD_BYTES = 64 * 2**20
-SHARD_FILES = 2048
+#: A shard is as small as keeps all cores busy to the end, and as large as keeps a ledger short.
+SHARD_BYTES = 16 * 2**20
+SHARD_FILES = 1024
 MOST_SHARDS = 20_000
 #: Folders and extensions that one shard tells apart.
 SHARD_GROUPS = 256
@@ -63,11 +63,24 @@ def cuts(sizes: Sequence[int]) -> list[range]:
     return [*found, range(start, len(sizes))] if len(sizes) else []
 
 
-def shards_of(listing: Sequence[Found], sizes: Sequence[int], done: Container[int] = ()) -> Iterator[Shard]:
-    """The shards of a listing that are not done yet, in order."""
-    for number, span in enumerate(cuts(sizes)):
-        if number not in done:
-            yield Shard(number, listing[span.start : span.stop])
+class Shards:
+    """The shards of a listing, by number.
+
+    Args:
+        listing: the files.
+        sizes: stored bytes of each.
+    """
+
+    def __init__(self, listing: Sequence[Found], sizes: Sequence[int]) -> None:
+        self._listing = listing
+        self._spans = cuts(sizes)
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+    def __getitem__(self, number: int) -> Shard:
+        span = self._spans[number]
+        return Shard(number, self._listing[span.start : span.stop])
 
 
 class Sums:

@@ -1,4 +1,4 @@
-"""Who counts the shards: this process, or the workers of a Dask cluster. The function that counts is the same."""
+"""Who counts the shards: this process, or the workers of a Dask cluster; `forked` has copies of this process count."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ingest.corpus.cutting import Cuts, cuts_for
 from ingest.corpus.engines import engine_for
 from ingest.corpus.exact import Counter, Open, count
 from ingest.corpus.reading import Reading
-from ingest.corpus.shards import Counted, Shard
+from ingest.corpus.shards import Counted, Shard, Shards
 from ingest.errors import IngestError
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ class Task(NamedTuple):
 class Runner(Protocol):
     """Counts shards."""
 
-    def run(self, shards: Iterator[Shard], moved: Callable[[int], object]) -> Iterator[Counted]:
-        """Yield what was counted, in any order; `moved` hears of stored bytes that have been dealt with."""
+    def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[Counted]:
+        """Yield what was counted of these shards, in any order; `moved` hears of stored bytes that have been dealt with."""
 
     def unfinished(self) -> Counted | None:
         """What is known of shards that were under way when the run was interrupted."""
@@ -48,12 +48,13 @@ class Runner(Protocol):
 class Local:
     """This process counts; the engine has threads of its own."""
 
-    def __init__(self, task: Task, engine: Counter, cuts: Cuts | None) -> None:
-        self.task, self.engine, self.cuts = task, engine, cuts
+    def __init__(self, task: Task, shards: Shards, engine: Counter, cuts: Cuts | None) -> None:
+        self.task, self.shards, self.engine, self.cuts = task, shards, engine, cuts
         self.under_way = Open(task.root)
 
-    def run(self, shards: Iterator[Shard], moved: Callable[[int], object]) -> Iterator[Counted]:
+    def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[Counted]:
         """Yield what was counted, in order."""
+        shards = map(self.shards.__getitem__, numbers)
         return count(shards, self.task.reading, self.cuts, self.engine, self.under_way, moved)
 
     def unfinished(self) -> Counted | None:
@@ -66,20 +67,21 @@ class OnCluster:
 
     Args:
         task: what the workers have to know.
+        shards: what there is to count.
         address: of the scheduler.
 
     Raises:
         IngestError: `distributed` is not installed, or nobody answers at the address.
     """
 
-    def __init__(self, task: Task, address: str) -> None:
+    def __init__(self, task: Task, shards: Shards, address: str) -> None:
         self.client = _connected(address)
-        self.task = task
+        self.task, self.shards = task, shards
 
-    def run(self, shards: Iterator[Shard], moved: Callable[[int], object]) -> Iterator[Counted]:
+    def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[Counted]:
         """Yield what was counted, in the order in which workers end; a bounded number of shards is under way."""
         try:
-            yield from self._run(shards, moved)
+            yield from self._run(numbers, moved)
         except IngestError:
             raise
         except Exception as error:  # a worker or the network may fail in any way; each is one line
@@ -87,13 +89,13 @@ class OnCluster:
         finally:
             self.client.close()
 
-    def _run(self, shards: Iterator[Shard], moved: Callable[[int], object]) -> Iterator[Counted]:
+    def _run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[Counted]:
         task = self.client.scatter(self.task, broadcast=True, hash=False)
         ends = _distributed().as_completed(loop=self.client.loop)
         sizes: dict[Any, int] = {}
 
-        def hand_out(number: int) -> None:
-            for shard in islice(shards, number):
+        def hand_out(most: int) -> None:
+            for shard in map(self.shards.__getitem__, islice(numbers, most)):
                 future = self.client.submit(count_one, task, shard, pure=False)
                 sizes[future.key] = sum(found.stored_bytes for found in shard.found)
                 ends.add(future)

@@ -222,7 +222,7 @@ def test_reading_ahead_stops_when_nobody_wants_more():
 def test_a_batch_holds_the_texts_of_one_shard(corpus, monkeypatch):
     monkeypatch.setattr(exact, "BATCH_BYTES", 50_000)
     listing = list_inputs([str(corpus)])
-    found = list(exact.batches(shards.shards_of(listing, listing.sizes), Reading(), None))
+    found = list(exact.batches(shards.Shards(listing, listing.sizes), Reading(), None))
     assert all(sum(map(len, batch.texts)) == sum(portion.size for portion in batch.portions) for batch in found)
     assert sum(batch.ends is not None for batch in found) == 1
     assert len(found) > 3

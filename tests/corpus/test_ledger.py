@@ -33,7 +33,7 @@ SHARD = Counted(
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
-    """Twelve shards."""
+    """Twenty-four shards."""
     return small_files(tmp_path_factory.mktemp("corpus"), 24_000)
 
 
@@ -85,14 +85,14 @@ def test_killed_at_twenty_moments_the_totals_are_the_same(corpus, small, tmp_pat
     for ledger in sorted(tmp_path.glob("ledger*")):
         assert figures(measure(corpus, tokenizer=small, resume=ledger)) == expected
         assert read_again(ledger) == []
-        assert sorted(entry["shard"] for entry in entries(ledger) if "shard" in entry) == list(range(12))
+        assert sorted(entry["shard"] for entry in entries(ledger) if "shard" in entry) == list(range(24))
 
 
 def test_a_finished_ledger_reads_nothing(corpus, small, tmp_path):
     first = measure(corpus, tokenizer=small, resume=tmp_path / "ledger")
     started = sum("started" in entry for entry in entries(tmp_path / "ledger"))
     assert figures(measure(corpus, tokenizer=small, resume=tmp_path / "ledger")) == figures(first)
-    assert sum("started" in entry for entry in entries(tmp_path / "ledger")) == started == 12
+    assert sum("started" in entry for entry in entries(tmp_path / "ledger")) == started == 24
 
 
 @pytest.mark.parametrize("torn", range(1, 200, 7))

@@ -1,0 +1,152 @@
+"""Copies of this process: they share what it holds in memory, and no lock keeps one waiting for another."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from ingest.errors import IngestError
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+Asked = TypeVar("Asked")
+Result = TypeVar("Result")
+#: the threads of engines are not copied, and to wait for one would be to wait for ever
+ONE_THREAD = {"RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+#: of `prctl`: the signal that a process gets when the one that made it is gone
+_SIGNAL_WHEN_ORPHANED = 1
+
+
+def can_copy() -> bool:
+    """Whether this process may be copied: on Linux, while it has no other thread, whose locks a copy would hold for ever."""
+    if sys.platform != "linux" or threading.active_count() > 1:
+        return False
+    from multiprocessing import current_process
+
+    return not current_process().daemon
+
+
+class Copy:
+    """A copy of this process that works with one end of a pipe and then ends; it ends with this process at the latest.
+
+    Args:
+        work: what it does; an exception of it is sent through the pipe.
+        pipes: this process's ends of the pipes of other copies, which a copy must not keep open.
+    """
+
+    def __init__(self, work: Callable[[Connection], None], pipes: Sequence[Connection] = ()) -> None:
+        from multiprocessing import get_context
+
+        context = get_context("fork")
+        self.pipe, theirs = context.Pipe()
+        parent = os.getpid()
+        self._process = context.Process(target=_run, args=(work, theirs, [self.pipe, *pipes], parent), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def receive(self) -> Any:
+        """What it sends next.
+
+        Raises:
+            IngestError: it failed, or is dead.
+        """
+        try:
+            received = self.pipe.recv()
+        except (EOFError, OSError):
+            self._process.join()
+            raise IngestError(f"a process that counts {_end(self._process.exitcode)}") from None
+        if isinstance(received, BaseException):
+            raise received
+        return received
+
+    def send(self, message: Any) -> None:
+        """Send it something; that it is dead is noticed when something is received."""
+        try:
+            self.pipe.send(message)
+        except OSError:
+            return
+
+    def end(self) -> None:
+        """End it now, whatever it does."""
+        self.pipe.close()
+        self._process.kill()
+        self._process.join()
+
+
+def _end(code: int | None) -> str:
+    """How a process ended.
+
+    >>> _end(-9), _end(1)
+    ('was killed by SIGKILL', 'ended with 1')
+    """
+    return f"was killed by {signal.Signals(-code).name}" if code and code < 0 else f"ended with {code}"
+
+
+def _run(work: Callable[[Connection], None], pipe: Connection, of_others: Sequence[Connection], parent: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the first process's to handle
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.environ.update(ONE_THREAD)
+    _end_with(parent)
+    for other in of_others:
+        other.close()
+    try:
+        work(pipe)
+    except (EOFError, BrokenPipeError):
+        return  # nobody wants more
+    except Exception as error:
+        pipe.send(error)
+
+
+def _end_with(parent: int) -> None:
+    """End when the process that made this one does, however that ends."""
+    import ctypes
+
+    ctypes.CDLL(None).prctl(_SIGNAL_WHEN_ORPHANED, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+class Beside(Generic[Asked, Result]):
+    """A call that a copy of this process makes while this one goes on; made in this one where it cannot be copied.
+
+    Args:
+        call: what is called with what is asked; what it returns or raises comes back.
+        prepare: what the copy does until it is asked.
+        apart: False makes the call in this process in any case.
+    """
+
+    def __init__(
+        self, call: Callable[[Asked], Result], prepare: Callable[[], object] = lambda: None, apart: bool = True
+    ) -> None:
+        self._call, self._prepare = call, prepare
+        self._copy = Copy(self._answer) if apart and can_copy() else None
+
+    def _answer(self, pipe: Connection) -> None:
+        self._prepare()
+        pipe.send(self._call(pipe.recv()))
+
+    def ask(self, asked: Asked) -> None:
+        """Have it called."""
+        if self._copy is not None:
+            self._copy.send(asked)
+        else:
+            self._result = self._call(asked)
+
+    def result(self) -> Result:
+        """What the call returned; an exception of it is raised here.
+
+        Raises:
+            IngestError: the copy died.
+        """
+        if self._copy is not None:
+            try:
+                self._result = self._copy.receive()
+            finally:
+                self._copy.end()
+                self._copy = None
+        return self._result

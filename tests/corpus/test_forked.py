@@ -1,0 +1,166 @@
+"""Copies of a process count as it does, and end with it, however one of them ends."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from corpus.made import small_files
+
+from ingest.corpus import forked
+from ingest.corpus.apart import Beside, Copy, can_copy
+from ingest.corpus.cutting import BEFORE_STOP
+from ingest.corpus.forked import Forked, local_runner
+from ingest.corpus.listing import list_inputs
+from ingest.corpus.reading import Reading
+from ingest.corpus.shards import Shards
+from ingest.corpus.spread import Local, Task
+from ingest.corpus.vocabulary import vocabulary_of
+from ingest.errors import IngestError
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a process is copied on Linux alone")
+
+
+class Words:
+    """An engine whose tokens are words."""
+
+    def count(self, texts):
+        return [len(text.split()) for text in texts]
+
+
+class Dying(Words):
+    """One that takes its process with it, as an engine does that aborts."""
+
+    def count(self, _):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Refusing(Words):
+    """One that fails."""
+
+    def count(self, _):
+        raise IngestError("no more words")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Ten shards, with files that are left out."""
+    folder = small_files(tmp_path_factory.mktemp("corpus"), 10_000)
+    for name in ("part000000/binary", "part009500/other"):
+        (folder / name).write_bytes(b"\0\xff")
+    return folder
+
+
+def parts(corpus):
+    listing = list_inputs([str(corpus)])
+    return Task(vocabulary_of(None), Reading(), "", ()), Shards(listing, listing.sizes)
+
+
+def copies(corpus, engine=None, processes=2):
+    """Two copies, and the numbers that they are to count."""
+    task, shards = parts(corpus)
+    return Forked(task, shards, engine or Words(), BEFORE_STOP, processes), iter(range(len(shards)))
+
+
+def counted(runner, numbers):
+    """What each shard came to, and what was told meanwhile."""
+    told = []
+    return sorted(runner.run(numbers, told.append)), sum(told)
+
+
+def test_copies_count_what_one_process_counts(corpus):
+    task, shards = parts(corpus)
+    alone = counted(Local(task, shards, Words(), BEFORE_STOP), iter(range(len(shards))))
+    assert len(alone[0]) == 10
+    assert sum(len(one.skipped) for one in alone[0]) == 2
+    for processes in (1, 2, 5, 20):
+        assert counted(*copies(corpus, processes=processes)) == alone
+
+
+def test_a_copy_that_has_grown_is_replaced(corpus, monkeypatch):
+    begun = []
+    begin = Forked._begin
+    monkeypatch.setattr(Forked, "_begin", lambda self: (begun.append(1), begin(self))[1])
+    expected = counted(*copies(corpus))
+    assert len(begun) == 2
+    monkeypatch.setattr(forked, "GROWTH_OF_ONE", -1)
+    monkeypatch.setattr(forked, "GROWTH_OF_ALL", -1)
+    assert counted(*copies(corpus)) == expected
+    assert len(begun) == 2 + 10
+
+
+@pytest.mark.parametrize(("engine", "reason"), [(Dying(), "was killed by SIGKILL"), (Refusing(), "no more words")])
+def test_a_copy_that_ends_is_one_line_and_the_others_end_too(corpus, engine, reason):
+    runner, numbers = copies(corpus, engine)
+    with pytest.raises(IngestError, match=reason):
+        counted(runner, numbers)
+    assert not runner.copies
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_copies_are_made_where_shards_are_many(corpus):
+    task, shards = parts(corpus)
+    assert can_copy()
+    assert isinstance(local_runner(task, shards, Words(), None, 2), Forked)
+    assert isinstance(local_runner(task, shards, Words(), None, 1), Local)
+    assert isinstance(local_runner(task, shards, Words(), None, 3), Local)
+
+
+def test_a_call_beside_gives_its_result_or_its_error():
+    doubled = Beside(lambda number: (number * 2, os.getpid()))
+    doubled.ask(21)
+    assert doubled.result()[0] == 42
+    assert doubled.result()[1] != os.getpid()
+    here = Beside(lambda _: os.getpid(), apart=False)
+    here.ask(0)
+    assert here.result() == os.getpid()
+    failing = Beside(int)
+    failing.ask("x")
+    with pytest.raises(ValueError, match="invalid literal"):
+        failing.result()
+
+
+def test_a_copy_does_not_take_ctrl_c():
+    copy = Copy(lambda pipe: pipe.send(pipe.recv()))
+    os.kill(copy._process.pid, signal.SIGINT)
+    copy.send("still here")
+    assert copy.receive() == "still here"
+    copy.end()
+
+
+def children(process):
+    """Processes that another has started."""
+    return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
+def runs(process):
+    """Whether there is such a process, and it has not ended."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_copies_end_when_their_process_is_killed(corpus, tmp_path):
+    ledger = tmp_path / "ledger"
+    words = ["measure", str(corpus), "--resume", str(ledger), "--quiet", "--threads", "2"]
+    started = subprocess.Popen([sys.executable, str(ROOT / "cli.py"), *words], stdout=subprocess.DEVNULL, cwd=ROOT)
+    below = []
+    while not (ledger.exists() and b'"started"' in ledger.read_bytes() and below):
+        assert started.poll() is None
+        below = children(started.pid)
+    started.kill()
+    started.wait()
+    end = time.monotonic() + 20
+    while any(map(runs, below)) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not any(map(runs, below))
+    words = ["measure", str(corpus), "--resume", str(ledger), "--format", "json"]
+    again = subprocess.run([sys.executable, str(ROOT / "cli.py"), *words], capture_output=True, check=True, cwd=ROOT)
+    assert json.loads(again.stdout)["results"]["files"]["value"] == 10_000
