@@ -61,7 +61,8 @@ class Reader:
 
     def count(self, shards: Iterable[Shard], root: str = "") -> Iterator[Counted]:
         """Count files exactly."""
-        for counted in exact.count(shards, self.reading, self.cuts, self.engine, exact.Open(root), self.moved):
+        counts = exact.counts_in_threads(self.engine)
+        for counted in exact.count(shards, self.reading, self.cuts, counts, exact.Open(root), self.moved):
             self.bytes_read += counted.total.bytes_read
             yield counted
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from functools import reduce
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 from ingest.corpus.ahead import read_ahead
 from ingest.corpus.cutting import TEXT_BYTES, Cuts
@@ -20,10 +20,6 @@ BATCH_BYTES = 4 * 2**20
 BATCHES_AHEAD = 2
 #: Lines, rows and members of one file that are named; the rest is one line with their number.
 NAMED_PARTS = 100
-
-
-Item = TypeVar("Item")
-Ahead = Callable[[Iterator[Any], int], Iterator[Any]]
 
 
 class Counter(Protocol):
@@ -66,6 +62,10 @@ class Batch(NamedTuple):
     def open_bytes(self) -> int:
         """Text bytes of a file that goes on in the next batch."""
         return self.portions[-1].size if self.portions and self.portions[-1].read is None else 0
+
+
+#: what yields each batch without its texts, and the tokens of each text, in order
+Counting = Callable[[Iterator[Batch]], Iterator[tuple[Batch, list[int]]]]
 
 
 class Parts:
@@ -241,27 +241,33 @@ class Open:
         return done._replace(total=done.total.plus(rest))
 
 
-def counts_of(read: Iterable[Batch], engine: Counter) -> Iterator[tuple[Batch, list[int]]]:
-    """Yield each batch without its texts, and the tokens of each."""
-    with closing(read):  # type: ignore[type-var]
-        for batch in read:
-            counts = engine.count(batch.texts) if batch.texts else []
-            yield batch._replace(texts=[]), counts
+def counts_by(engine: Counter) -> Counting:
+    """Counts batch by batch, in the thread that asks for them."""
+
+    def counts(read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
+        with closing(read):  # type: ignore[type-var]
+            for batch in read:
+                yield batch._replace(texts=[]), engine.count(batch.texts) if batch.texts else []
+
+    return counts
 
 
-def in_turn(items: Iterator[Item], _: int) -> Iterator[Item]:
-    """What `read_ahead` yields, made in this thread: for a process that has a core for itself and no more."""
-    return items
+def counts_in_threads(engine: Counter) -> Counting:
+    """Counts batch by batch; reading ahead is a thread, and having the engine count is another."""
+
+    def counts(read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
+        return read_ahead(counts_by(engine)(read_ahead(read, BATCHES_AHEAD)), BATCHES_AHEAD)
+
+    return counts
 
 
 def count(
     shards: Iterable[Shard],
     reading: Reading,
     cuts: Cuts | None,
-    engine: Counter,
+    counts: Counting,
     under_way: Open,
     moved: Callable[[int], object],
-    ahead: Ahead = read_ahead,
 ) -> Iterator[Counted]:
     """Count shards, one after the other.
 
@@ -269,16 +275,14 @@ def count(
         shards: what to count.
         reading: how documents are found in files.
         cuts: where the vocabulary's texts may be cut.
-        engine: counts tokens.
+        counts: yields each batch without its texts, and the tokens of each text, in order.
         under_way: holds what is known of the shard that is not done.
         moved: called with the stored bytes that have been dealt with since the last call.
-        ahead: `read_ahead` reads and counts in threads of their own, `in_turn` in this one.
     """
-    read = ahead(batches(shards, reading, cuts), BATCHES_AHEAD)
-    with closing(ahead(counts_of(read, engine), BATCHES_AHEAD)) as counted:  # type: ignore[type-var]
+    with closing(counts(batches(shards, reading, cuts))) as counted:  # type: ignore[type-var]
         told = 0
-        for batch, counts in counted:
-            under_way.add(batch, counts)
+        for batch, tokens in counted:
+            under_way.add(batch, tokens)
             ended = [portion.read.found.stored_bytes for portion in batch.portions if portion.read]
             still_open = batch.open_bytes() + (0 if ended else told)
             moved(sum(ended) + still_open - told)

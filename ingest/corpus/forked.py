@@ -1,13 +1,15 @@
-"""All cores of one machine: copies of this process count, each a shard at a time, with an engine that all of them share."""
+"""All cores of one machine: copies of this process count, with an engine that all of them share."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from itertools import islice
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ingest.corpus.apart import Copy, can_copy
-from ingest.corpus.exact import Counter, Open, count, in_turn
+from ingest.corpus.exact import Batch, Counter, Counting, Open, count, counts_by
 from ingest.corpus.resident import Growth, let_grow
 from ingest.corpus.shards import Counted, Shards
 from ingest.corpus.spread import Local, Runner, Task
@@ -17,85 +19,158 @@ if TYPE_CHECKING:
 
     from ingest.corpus.cutting import Cuts
 
-#: shards that make it worth while, per process: with fewer, one process waits for another's large file
+#: shards per process that make it worth while that each reads its own: with fewer, one waits for another's large file
 SHARDS_EACH = 4
 #: what all copies may add to the memory of the machine, and the least that one needs: the words that its engine has met
 GROWTH_OF_ALL, GROWTH_OF_ONE = 192 << 20, 48 << 20
 
+#: told of what is done before the whole is
+Tell = Callable[[Any], None]
+
 
 def local_runner(task: Task, shards: Shards, engine: Counter, cuts: Cuts | None, processes: int) -> Runner:
-    """Who counts on this machine: copies of this process, or the threads of this one where shards are few."""
-    if processes > 1 and len(shards) >= SHARDS_EACH * processes and can_copy():
-        return Forked(task, shards, engine, cuts, processes)
-    return Local(task, shards, engine, cuts)
+    """Who counts on this machine: copies of this process, or the threads of this one where it cannot be copied."""
+    if processes == 1 or not can_copy():
+        return Local(task, shards, engine, cuts)
+    kind = OfShards if len(shards) >= SHARDS_EACH * processes else OfTexts
+    return kind(task, shards, engine, cuts, processes)
 
 
-class Forked:
-    """Copies of this process count.
+class Done(NamedTuple):
+    """What a copy has done, and whether it has grown too large to go on."""
 
-    A copy that has grown is replaced by a new one: that costs less than an engine that begins anew.
+    result: Any
+    grown: bool
+
+
+class Copies:
+    """Copies of this process that do the same work again and again.
+
+    Args:
+        most: how many there are at a time.
+        work: what a copy does with whatever it is sent.
+    """
+
+    def __init__(self, most: int, work: Callable[[Any, Tell], Any]) -> None:
+        self.most, self._work = most, work
+        self._growth = max(GROWTH_OF_ALL // most, GROWTH_OF_ONE)
+        self.all: dict[Connection, Copy] = {}
+
+    def begin(self) -> Copy:
+        """One more."""
+        copy = Copy(self._serve, list(self.all))
+        self.all[copy.pipe] = copy
+        return copy
+
+    def _serve(self, pipe: Connection) -> None:
+        let_grow(2 * self._growth)
+        growth = Growth()
+        while True:
+            pipe.send(Done(self._work(pipe.recv(), pipe.send), growth.more_than(self._growth)))
+
+    def going_on(self, copy: Copy, done: Done) -> Copy:
+        """The copy, or a new one in its place: that costs less than an engine that begins anew."""
+        if not done.grown:
+            return copy
+        self.end(copy)
+        return self.begin()
+
+    def received(self) -> Iterator[tuple[Copy, Any]]:
+        """Wait until copies have sent something, and yield it."""
+        from multiprocessing.connection import wait
+
+        for pipe in wait(list(self.all)):
+            copy = self.all[cast("Connection", pipe)]
+            yield copy, copy.receive()
+
+    def end(self, copy: Copy) -> None:
+        """One less."""
+        del self.all[copy.pipe]
+        copy.end()
+
+    def close(self) -> None:
+        """No more."""
+        for copy in list(self.all.values()):
+            self.end(copy)
+
+
+class OfShards:
+    """Copies of this process read and count, each a shard at a time.
 
     Args:
         task: how documents are found in files.
         shards: what there is to count.
-        engine: counts tokens; each copy has it as it is now.
+        engine: counts tokens.
         cuts: where the vocabulary's texts may be cut.
         processes: how many count at a time.
     """
 
     def __init__(self, task: Task, shards: Shards, engine: Counter, cuts: Cuts | None, processes: int) -> None:
         self.task, self.shards, self.engine, self.cuts = task, shards, engine, cuts
-        self.processes = processes
-        self.growth = max(GROWTH_OF_ALL // processes, GROWTH_OF_ONE)
-        self.copies: dict[Connection, Copy] = {}
+        self.copies = Copies(processes, self._counted)
+
+    def _counted(self, number: int, tell: Tell) -> Counted:
+        under_way = Open(self.task.root)
+        shards = [self.shards[number]]
+        return next(count(shards, self.task.reading, self.cuts, counts_by(self.engine), under_way, tell))
 
     def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[Counted]:
         """Yield what was counted, in the order in which copies are done."""
-        try:
-            for first in islice(numbers, self.processes):
-                self._begin().send(first)
-            while self.copies:
-                for done, counted, grown in self._counted(moved):
+        with closing(self.copies):
+            for first in islice(numbers, self.copies.most):
+                self.copies.begin().send(first)
+            while self.copies.all:
+                for copy, received in self.copies.received():
+                    if not isinstance(received, Done):
+                        moved(received)
+                        continue
                     number = next(numbers, None)
-                    if grown or number is None:
-                        self._end(done)
-                    if number is not None:
-                        (self._begin() if grown else done).send(number)
-                    yield counted
-        finally:
-            for copy in list(self.copies.values()):
-                self._end(copy)
-
-    def _counted(self, moved: Callable[[int], object]) -> Iterator[tuple[Copy, Counted, bool]]:
-        """Wait for copies; yield who has done a shard, what was counted, and whether it has grown too much."""
-        from multiprocessing.connection import wait
-
-        for pipe in wait(list(self.copies)):
-            copy = self.copies[cast("Connection", pipe)]
-            received = copy.receive()
-            if isinstance(received, int):
-                moved(received)
-            else:
-                yield copy, *received
-
-    def _begin(self) -> Copy:
-        copy = Copy(self._work, list(self.copies))
-        self.copies[copy.pipe] = copy
-        return copy
-
-    def _end(self, copy: Copy) -> None:
-        del self.copies[copy.pipe]
-        copy.end()
-
-    def _work(self, pipe: Connection) -> None:
-        """What a copy does: it receives numbers of shards, and sends bytes dealt with, and what was counted."""
-        let_grow(2 * self.growth)
-        grown, under_way = Growth(), Open(self.task.root)
-        while True:
-            shard = self.shards[pipe.recv()]
-            counted = next(count([shard], self.task.reading, self.cuts, self.engine, under_way, pipe.send, in_turn))
-            pipe.send((counted, grown.more_than(self.growth)))
+                    if number is None:
+                        self.copies.end(copy)
+                    else:
+                        self.copies.going_on(copy, received).send(number)
+                    yield received.result
 
     def unfinished(self) -> Counted | None:
-        """Copies tell nothing before a shard is done."""
+        """Copies tell no tokens before a shard is done."""
         return None
+
+
+class OfTexts(Local):
+    """This process reads, in order, and copies of it count the texts: for few large files, and what cannot be read twice.
+
+    Args:
+        task: how documents are found in files.
+        shards: what there is to count.
+        engine: counts tokens.
+        cuts: where the vocabulary's texts may be cut.
+        processes: how many count at a time.
+    """
+
+    def __init__(self, task: Task, shards: Shards, engine: Counter, cuts: Cuts | None, processes: int) -> None:
+        super().__init__(task, shards, engine, cuts)
+        self.copies = Copies(processes, lambda texts, _: engine.count(texts))
+
+    def counts(self) -> Counting:
+        """Each copy counts a batch at a time; their answers are taken in the order of the batches."""
+        return self._counts
+
+    def _counts(self, read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
+        busy: deque[tuple[Batch, Copy]] = deque()
+        idle: list[Copy] = []
+
+        def first_done() -> tuple[Batch, list[int]]:
+            batch, copy = busy.popleft()
+            done = copy.receive()
+            idle.append(self.copies.going_on(copy, done))
+            return batch, done.result
+
+        with closing(read), closing(self.copies):  # type: ignore[type-var]
+            for batch in read:
+                if len(busy) == self.copies.most:
+                    yield first_done()
+                copy = idle.pop() if idle else self.copies.begin()
+                copy.send(batch.texts)
+                busy.append((batch._replace(texts=[]), copy))
+            while busy:
+                yield first_done()

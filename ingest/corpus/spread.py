@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from ingest import __version__
 from ingest.corpus.cutting import Cuts, cuts_for
 from ingest.corpus.engines import engine_for
-from ingest.corpus.exact import Counter, Open, count
+from ingest.corpus.exact import Counter, Counting, Open, count, counts_in_threads
 from ingest.corpus.reading import Reading
 from ingest.corpus.shards import Counted, Shard, Shards
 from ingest.errors import IngestError
@@ -55,7 +55,11 @@ class Local:
     def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[Counted]:
         """Yield what was counted, in order."""
         shards = map(self.shards.__getitem__, numbers)
-        return count(shards, self.task.reading, self.cuts, self.engine, self.under_way, moved)
+        return count(shards, self.task.reading, self.cuts, self.counts(), self.under_way, moved)
+
+    def counts(self) -> Counting:
+        """How its batches are counted."""
+        return counts_in_threads(self.engine)
 
     def unfinished(self) -> Counted | None:
         """What is known of the shard under way."""
@@ -139,7 +143,7 @@ def count_one(task: Task, shard: Shard) -> Counted:
     if task.version != __version__:
         raise IngestError(f"--scheduler: a worker has ingest {__version__}, expected {task.version} as here")
     loaded = _loaded(task)
-    return next(count([shard], task.reading, loaded.cuts, loaded, Open(task.root), lambda _: None))
+    return next(count([shard], task.reading, loaded.cuts, counts_in_threads(loaded), Open(task.root), lambda _: None))
 
 
 class Loaded:

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from corpus.made import small_files
 
-from ingest.corpus import forked
+from ingest.corpus import exact, forked
 from ingest.corpus.apart import Beside, Copy, can_copy
 from ingest.corpus.cutting import BEFORE_STOP
-from ingest.corpus.forked import Forked, local_runner
+from ingest.corpus.forked import Copies, OfShards, OfTexts, local_runner
 from ingest.corpus.listing import list_inputs
 from ingest.corpus.reading import Reading
 from ingest.corpus.shards import Shards
@@ -61,10 +61,10 @@ def parts(corpus):
     return Task(vocabulary_of(None), Reading(), "", ()), Shards(listing, listing.sizes)
 
 
-def copies(corpus, engine=None, processes=2):
-    """Two copies, and the numbers that they are to count."""
+def copies(corpus, kind, engine=None, processes=2):
+    """A runner, and the numbers of the shards that it is to count."""
     task, shards = parts(corpus)
-    return Forked(task, shards, engine or Words(), BEFORE_STOP, processes), iter(range(len(shards)))
+    return kind(task, shards, engine or Words(), BEFORE_STOP, processes), iter(range(len(shards)))
 
 
 def counted(runner, numbers):
@@ -73,43 +73,50 @@ def counted(runner, numbers):
     return sorted(runner.run(numbers, told.append)), sum(told)
 
 
-def test_copies_count_what_one_process_counts(corpus):
+KINDS = pytest.mark.parametrize("kind", [OfShards, OfTexts])
+
+
+@KINDS
+def test_copies_count_what_one_process_counts(corpus, kind, monkeypatch):
+    monkeypatch.setattr(exact, "BATCH_BYTES", 20_000)
     task, shards = parts(corpus)
     alone = counted(Local(task, shards, Words(), BEFORE_STOP), iter(range(len(shards))))
     assert len(alone[0]) == 10
     assert sum(len(one.skipped) for one in alone[0]) == 2
     for processes in (1, 2, 5, 20):
-        assert counted(*copies(corpus, processes=processes)) == alone
+        assert counted(*copies(corpus, kind, processes=processes)) == alone
 
 
-def test_a_copy_that_has_grown_is_replaced(corpus, monkeypatch):
+@KINDS
+def test_a_copy_that_has_grown_is_replaced(corpus, kind, monkeypatch):
     begun = []
-    begin = Forked._begin
-    monkeypatch.setattr(Forked, "_begin", lambda self: (begun.append(1), begin(self))[1])
-    expected = counted(*copies(corpus))
+    begin = Copies.begin
+    monkeypatch.setattr(Copies, "begin", lambda self: (begun.append(1), begin(self))[1])
+    expected = counted(*copies(corpus, kind))
     assert len(begun) == 2
     monkeypatch.setattr(forked, "GROWTH_OF_ONE", -1)
     monkeypatch.setattr(forked, "GROWTH_OF_ALL", -1)
-    assert counted(*copies(corpus)) == expected
-    assert len(begun) == 2 + 10
+    assert counted(*copies(corpus, kind)) == expected
+    assert len(begun) >= 2 + 10
 
 
+@KINDS
 @pytest.mark.parametrize(("engine", "reason"), [(Dying(), "was killed by SIGKILL"), (Refusing(), "no more words")])
-def test_a_copy_that_ends_is_one_line_and_the_others_end_too(corpus, engine, reason):
-    runner, numbers = copies(corpus, engine)
+def test_a_copy_that_ends_is_one_line_and_the_others_end_too(corpus, kind, engine, reason):
+    runner, numbers = copies(corpus, kind, engine)
     with pytest.raises(IngestError, match=reason):
         counted(runner, numbers)
-    assert not runner.copies
+    assert not runner.copies.all
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
 
 
-def test_copies_are_made_where_shards_are_many(corpus):
+def test_copies_are_made_where_they_are_of_use(corpus):
     task, shards = parts(corpus)
     assert can_copy()
-    assert isinstance(local_runner(task, shards, Words(), None, 2), Forked)
-    assert isinstance(local_runner(task, shards, Words(), None, 1), Local)
-    assert isinstance(local_runner(task, shards, Words(), None, 3), Local)
+    assert isinstance(local_runner(task, shards, Words(), None, 2), OfShards)
+    assert isinstance(local_runner(task, shards, Words(), None, 3), OfTexts)
+    assert type(local_runner(task, shards, Words(), None, 1)) is Local
 
 
 def test_a_call_beside_gives_its_result_or_its_error():
