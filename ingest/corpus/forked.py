@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: shards per process that make it worth while that each reads its own: with fewer, one waits for another's large file
 SHARDS_EACH = 4
 #: what all copies may add to the memory of the machine, and the least that one needs: the words that its engine has met
-GROWTH_OF_ALL, GROWTH_OF_ONE = 192 << 20, 48 << 20
+GROWTH_OF_ALL, GROWTH_OF_ONE = 64 << 20, 24 << 20
 
 #: told of what is done before the whole is
 Tell = Callable[[Any], None]
