@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from ingest.corpus.terms import Note, Skipped
@@ -11,6 +12,8 @@ LIMIT_BYTES = 32 * 2**20
 TOO_LONG = f"longer than {LIMIT_BYTES // 2**20} MiB"
 #: the field or column that holds the text, unless the user names one
 DEFAULT_FIELD = "text"
+#: JSON of any numbers, which nobody looks at: `int` refuses those of more than some thousand digits
+DECODER = json.JSONDecoder(parse_int=float)
 #: as many rows are named one by one
 _NAMED = 2
 
