@@ -79,10 +79,17 @@ class Reference:
         self.name, self.version = self._engine.name, self._engine.version
 
     def count(self, texts: Sequence[bytes]) -> list[int]:
-        """Tokens of each text."""
+        """Tokens of each text.
+
+        Raises:
+            NativeFailure: there is a text that nothing can count.
+        """
         if self._engine is None:
             self._engine = self._make()
-        return self._engine.count(texts)
+        try:
+            return self._engine.count(texts)
+        except NativeFailure as failure:
+            raise NativeFailure(f"{self.name}: {failure}") from None
 
     def rest(self) -> None:
         """Hold no memory until the next text."""

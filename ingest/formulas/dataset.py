@@ -19,7 +19,9 @@ leaf("pipeline_output_tokens", "token", "Published tokens that came out.")
 leaf("extracted_share", "1", "Bytes of extracted text over bytes of the raw input, each as stored.")
 leaf("pipeline_output_share", "1", "What one byte of clean text takes where the pipeline's ratio counts it.", default=1)
 leaf("clean_stored_share", "1", "What one byte of clean text takes where it is kept.", default=1)
-leaf("dedup_hashes", "1/document", "Hash values that deduplication keeps for each document.", above=False, whole=True, default=0)
+leaf(
+    "dedup_hashes", "1/document", "Hash values that deduplication keeps for each document.", above=False, whole=True, default=0
+)
 leaf("documents_before_dedup", "1", "Documents that reach deduplication for each one that leaves it.", low=1, above=False)
 leaf("dedup_hash_bytes", "B", "Width of such a hash value.", default=8)
 
