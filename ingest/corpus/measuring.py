@@ -18,6 +18,7 @@ from ingest.corpus.glimpses import proof_of, training_text
 from ingest.corpus.groups import root_of
 from ingest.corpus.listing import list_inputs
 from ingest.corpus.measured import Measured, measured_by_sample, measured_exactly
+from ingest.corpus.names import in_short
 from ingest.corpus.progress import Progress
 from ingest.corpus.reading import Reading
 from ingest.corpus.spread import Local, OnCluster, Task, cores
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from ingest.corpus.engines import Engine
     from ingest.corpus.listing import Listing
     from ingest.corpus.sampled import Sampled
+    from ingest.corpus.shards import Totals
     from ingest.corpus.terms import Skipped
     from ingest.corpus.vocabulary import Vocabulary
 
@@ -117,7 +119,7 @@ def _by_sizes(
 ) -> Measured:
     from ingest.corpus.sample_sizes import measured_samples
 
-    named, told = " ".join(map(str, paths)), progress or Progress(None)
+    named, told = in_short(paths), progress or Progress(None)
     told.begin(listing.total_bytes, 0)
     date = datetime.now(UTC).isoformat(timespec="seconds")
     answer = measured_samples(
@@ -174,7 +176,7 @@ def open_corpus(
     Raises:
         IngestError: there is no file.
     """
-    named, used = " ".join(map(str, paths)), cores() if threads is None else whole(threads, "--threads", 1)
+    named, used = in_short(paths), cores() if threads is None else whole(threads, "--threads", 1)
     with ThreadPoolExecutor(1) as beside:
         listed = beside.submit(list_inputs, [str(path) for path in paths], include, exclude, input_format or "")
         vocabulary = vocabulary_of(tokenizer, lambda: training_text(listed.result(), reading))
@@ -198,12 +200,16 @@ def _by_counting(
     runner = OnCluster(task, scheduler) if scheduler else Local(task, corpus.engine, corpus.cuts)
     counting = Counting(listing, told, asked.limit)
     partial = counting.run(runner, ledger)
-    if not counting.totals.total.files and not partial:
-        raise IngestError(nothing(corpus.named, counting.totals.skipped))
+    return _exactly(corpus, counting.totals, partial, catalog)
+
+
+def _exactly(corpus: Corpus, totals: Totals, partial: str, catalog: Catalog, why: str = "") -> Measured:
+    if not totals.total.files and not partial:
+        raise IngestError(nothing(corpus.named, totals.skipped))
     return measured_exactly(
-        counting.totals,
+        totals,
         corpus.vocabulary,
-        title=f"{corpus.named}: counted exactly with {corpus.vocabulary.name}",
+        title=f"{corpus.named}: counted exactly with {corpus.vocabulary.name}{why}",
         warnings=corpus.notes,
         design={"design": "exact"},
         partial=partial,
@@ -218,6 +224,9 @@ def _by_sampling(corpus: Corpus, asked: Wanted, told: Progress, catalog: Catalog
         corpus.listing, corpus.reading, corpus.engine, corpus.cuts, asked.tolerance, asked.confidence, asked.seed, told.moved
     )
     told.clear()
+    if sampled.everything is not None:
+        sampled.everything.skip(corpus.listing.skipped)
+        return _exactly(corpus, sampled.everything, "", catalog, ", because a sample would have read most of it")
     return measured_by_sample(
         sampled,
         corpus.listing.skipped,

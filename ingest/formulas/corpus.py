@@ -7,7 +7,7 @@ leaf("corpus_bytes", "B", "Text of the corpus, as UTF-8.", above=False, whole=Tr
 leaf(
     "stored_bytes",
     "B",
-    "What storage holds of the files that were counted; compressed where they are.",
+    "What storage holds of the files that were counted, what was left out of them included; compressed where they are.",
     above=False,
     whole=True,
 )
@@ -15,6 +15,13 @@ leaf("bytes_read", "B", "What was moved from storage for the measurement.", abov
 leaf("tokens", "token", "Tokens of the text.", above=False)
 leaf("files", "file", "Files that were counted.", above=False, whole=True)
 leaf("files_skipped", "file", "Files that were left out, each named with the reason.", above=False, whole=True)
+leaf(
+    "documents_skipped",
+    "document",
+    "Lines, rows, records and members that were left out of files that count.",
+    above=False,
+    whole=True,
+)
 leaf("tokens_per_sample", "token/sample", "Tokens of one training sample.", whole=True)
 leaf("unreadable_bytes", "B", "Stored bytes that hold no readable text, as a sample shows them.", above=False)
 leaf("documents", "document", "Documents: lines, rows, members or files, by format.", above=False, whole=True)

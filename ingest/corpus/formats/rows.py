@@ -43,13 +43,14 @@ class LeftOut:
         >>> for number in (3, 17, *range(100, 140)):
         ...     left_out.add(number, "not JSON")
         >>> left_out.tell(print)
-        Skipped(path='a.jsonl', reason='lines 3, 17 and 40 more: not JSON')
+        Skipped(path='a.jsonl', reason='lines 3, 17 and 40 more: not JSON', number=42)
         """
         for reason, named in self._named.items():
             others = self._others.get(reason, 0)
             plural = "s" if others or len(named) > 1 else ""
             who = f"{', '.join(named)} and {others} more" if others else " and ".join(named)
-            note(Skipped(self._path, f"{self._unit}{plural} {who}{self._place}: {reason}"))
+            text = f"{self._unit}{plural} {who}{self._place}: {reason}"
+            note(Skipped(self._path, text, len(named) + others))
         self._named, self._others = {}, {}
 
 
