@@ -122,12 +122,13 @@ class Group:
     def cost_per_draw(self) -> float:
         """Mean stored bytes of what a draw reads."""
         sizes = self.frame.column()
-        return BLOCK if self.blocks else float((sizes / self.frame.bytes * sizes).sum())
+        read = sizes.clip(max=BLOCK) if self.blocks else sizes
+        return float((sizes / self.frame.bytes * read).sum())
 
     def bytes_for(self, draws: float) -> float:
         """Stored bytes that so many draws read; what is drawn twice is read once."""
         if self.blocks:
-            return min(draws * BLOCK, self.frame.bytes)
+            return min(draws * self.cost_per_draw(), self.frame.bytes)
         sizes = self.frame.column()
         return float((sizes * (1 - (1 - sizes / self.frame.bytes) ** draws)).sum())
 

@@ -404,3 +404,12 @@ def test_files_in_which_nothing_counts_are_lost(tmp_path, library, parted):
     assert found.skipped
     assert all("nothing in it counts" in item.reason for item in found.skipped)
     assert any("null" in item.reason for item in found.parts)
+
+
+def test_many_tiny_files_are_sampled_by_what_they_hold_not_by_whole_blocks(tmp_path):
+    chance = random.Random(1)
+    texts = [bytes(chance.choices(b"e.", k=20)) for _ in range(6000)]
+    found = sampled(plain(tmp_path, texts), tolerance=0.05)
+    assert [row["unit"] for row in found.design] == ["block"]
+    assert found.bytes_read < sum(map(len, texts)) / 2
+    assert found.figures["tokens"].low <= sum(text.count(b"e") for text in texts) <= found.figures["tokens"].high
