@@ -20,8 +20,8 @@ from ingest.ladder import Given, from_catalog
 RECORDS = ("document", "sequence", "sample")
 #: payload and records of a data set, by what it holds
 CONTENTS = {
-    "tokens": ("tokenized_bytes", "documents"),
-    "text": ("clean_bytes", "documents"),
+    "tokens": ("tokenized_bytes", "document_records"),
+    "text": ("clean_bytes", "document_records"),
     "samples": ("samples_bytes", "dataset_samples"),
 }
 #: A dictionary page takes 1 MiB: as many ids of 4 B. With more of them each id is stored as it is.

@@ -60,6 +60,7 @@ def known_quantities(
         **_of_machine(asked, gpu, node, precision),
         **(_of_model(asked, model) if model is not None else {}),
         **options,
+        **asked.sample_sizes,
         **_of_text(asked, model),
     }
     if asked.scaling != "linear":

@@ -50,6 +50,7 @@ class Question:
     utilization: float | None = None
     samples_per_second: float | None = None
     sample_bytes: float | None = None
+    sample_sizes: Mapping[str, Given] = field(default_factory=dict)
     flops_per_sample: float | None = None
     bytes_per_token: Given | None = None
     cache_hit: float | None = None
@@ -114,9 +115,10 @@ def question_of(options: Mapping[str, Any]) -> Question:
 
         known["bytes_per_token"] = bytes_per_token_of(known["bytes_per_token"])
     if str(known.get("sample_bytes", "")).endswith(".json"):
-        from ingest.corpus.sizes_file import sample_bytes_in
+        from ingest.corpus.sizes_file import sample_sizes_in
 
-        known["sample_bytes"] = sample_bytes_in(Path(known["sample_bytes"]))
+        known["sample_sizes"] = sample_sizes_in(Path(known["sample_bytes"]))
+        known["sample_bytes"] = known["sample_sizes"]["sample_bytes"].value
     for option, name in Question.QUANTITIES.items():
         if option in known:
             known[option] = parse(known[option], unit_of(name), f"--{option.replace('_', '-')}")

@@ -1,6 +1,6 @@
 """Text to base units and back: the only place where a prefix or a factor lives.
 
-Base units are B, s, FLOP, W and J, and the things one counts: sample, token, GPU, node, file, parameter.
+Base units are B, s, FLOP, W and J, and the things one counts: sample, document, token, GPU, node, file, parameter.
 Things counted may be left out when a size is written (`16 MB` for bytes per sample), the physical part may not.
 """
 
@@ -29,7 +29,7 @@ PLAIN = {
     "week": (604800, "s"),
     "year": (31557600, "s"),
 }
-COUNTED = ("sample", "token", "GPU", "node", "file", "parameter")
+COUNTED = ("sample", "document", "token", "GPU", "node", "file", "parameter")
 SHORTHAND = {"bps": "b/s", "Bps": "B/s", "FLOPS": "FLOP/s"}
 
 # Commas group thousands and nothing else: "2,83" is no number here, because half the world reads it as 2.83.

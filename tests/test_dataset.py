@@ -31,7 +31,7 @@ def measured(tmp_path):
         results = {
             "bytes_per_token": {"value": 4.2, "low": 4.1, "high": 4.4, "unit": "B/token"},
             "tokens": {"value": 1_000_000, "unit": "token"},
-            "documents": {"value": 2_000, "unit": "sample"},
+            "documents": {"value": 2_000, "unit": "document"},
             "corpus_bytes": {"value": 4_200_000, "unit": "B"},
         }
         results = {name: item for name, item in {**results, **changed}.items() if name not in drop}
@@ -514,3 +514,8 @@ def test_nothing_heavy_is_imported():
     modules, out = imported(["dataset", "--corpus", "fineweb", "--format", "json"])
     assert out
     assert modules & HEAVY == set()
+
+
+def test_a_measurement_of_an_earlier_version_counts_documents_as_samples(measured):
+    earlier = measured(documents={"value": 2_000, "unit": "sample"})
+    assert value("documents", bytes_per_token=earlier) == 2000

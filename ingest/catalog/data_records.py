@@ -34,7 +34,7 @@ class Corpus(Entry):
     clean_bytes: Value | None = value("B")
     stored_bytes: Value | None = value("B")
     tokenized_bytes: Value | None = value("B")
-    documents: Value | None = value("sample")
+    documents: Value | None = value("document")
     samples: Value | None = value("sample")
     sample_bytes: Value | None = value("B/sample")
     bytes_per_token: Value | None = value("B/token")
@@ -61,8 +61,8 @@ class Pipeline(Entry):
     steps: tuple[str, ...] = texts()
     input_bytes: Value | None = value("B")
     output_bytes: Value | None = value("B")
-    input_documents: Value | None = value("sample")
-    output_documents: Value | None = value("sample")
+    input_documents: Value | None = value("document")
+    output_documents: Value | None = value("document")
     input_tokens: Value | None = value("token")
     output_tokens: Value | None = value("token")
     bytes_kept: Value | None = value("1")
@@ -70,7 +70,7 @@ class Pipeline(Entry):
     tokens_kept: Value | None = value("1")
     extracted_share: Value | None = value("1")
     pipeline_output_share: Value | None = value("1")
-    dedup_hashes: Value | None = value("1/sample")
+    dedup_hashes: Value | None = value("1/document")
     dedup_hash_bytes: Value | None = value("B")
 
 

@@ -122,7 +122,7 @@ def template(record: type[Entry], name: str) -> str:
         storage=value(400, "Gb/s"),
         tokens=value("1.0e+12", "token"),
         clean=value(4, "TB"),
-        documents=value("1.5e+9", "sample"),
+        documents=value("1.5e+9", "document"),
         vocabulary=value(128256, '"1"'),
         input=value(80, "TB"),
         output=value(1, "TB"),

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from ingest.corpus.cutting import BEFORE_BLANK, BEFORE_SPACE, BEFORE_STOP, INSTEAD_OF_SPACE, Cuts
+from ingest.corpus.cutting import BEFORE_BLANK, BEFORE_SPACE, BEFORE_STOP, INSTEAD_OF_SPACE, Cuts, within_words
 from ingest.corpus.described import kind, members
 from ingest.corpus.rank_files import PATTERNS
 from ingest.corpus.sentencepiece_models import SPACE, Model, read_model
@@ -46,7 +46,8 @@ def places_of(vocabulary: Vocabulary) -> Cuts | None:
     if vocabulary.sentencepiece:
         return places_of_model(read_model(vocabulary.sentencepiece, vocabulary.source))
     described = json.loads(vocabulary.outline)
-    if any(reaches_over_a_space(token) for token in described.get("added_tokens") or []):
+    tokens = described.get("added_tokens") or []
+    if any(reaches_over_a_space(token) for token in tokens):
         return None
     normalizers = members(described.get("normalizer"), "normalizers")
     words = members(described.get("pre_tokenizer"), "pretokenizers")
@@ -54,7 +55,29 @@ def places_of(vocabulary: Vocabulary) -> Cuts | None:
         return places_between_spelled_spaces(json.loads(vocabulary.tokenizer_json)["model"], normalizers, words)
     if not all(kind(normalizer) in _LOCAL_NORMALIZERS for normalizer in normalizers):
         return None
-    return places_between_words(words)
+    cuts = places_between_words(words)
+    if cuts is BEFORE_STOP and all(kind(word) in ("ByteLevel", "Split") for word in words):
+        return places_of_byte_level(words, {kind(normalizer) for normalizer in normalizers}, tokens)
+    return cuts
+
+
+def places_of_byte_level(words: list[dict[str, Any]], normalizers: set[str], tokens: list[dict[str, Any]]) -> Cuts:
+    """Where a byte-level vocabulary's texts may be cut: within long words too, where that is known to be safe."""
+    if normalizers & {"NFD", "NFKD"}:
+        return BEFORE_SPACE  # a letter's mark becomes a character of its own, and one word with a stop behind it
+    if normalizers - {"NFC", "NFKC"} or not any(map(tells_numbers, words)) or any(map(looks_around, tokens)):
+        return BEFORE_STOP
+    return within_words(token["content"] for token in tokens)
+
+
+def tells_numbers(word: dict[str, Any]) -> bool:
+    """Whether a step has words of digits alone."""
+    return (kind(word) == "ByteLevel" and word.get("use_regex", True)) or r"\p{N}" in str(word.get("pattern"))
+
+
+def looks_around(token: dict[str, Any]) -> bool:
+    """Whether it depends on what stands beside it that a token is found."""
+    return any(token.get(flag) for flag in ("single_word", "lstrip", "rstrip"))
 
 
 def places_of_model(model: Model) -> Cuts | None:

@@ -3,7 +3,7 @@
 A vocabulary cuts text into words before it looks for tokens, and tokens never reach over the end of a word. The patterns known
 here read from left to right and look back at nothing, and in all of them a word that ends in a letter or digit is over where a
 space, a line break or a stop follows. So the text after such a place is cut into the same words whether or not the text before
-it is there.
+it is there. Byte-level vocabularies have more such places: see `narrow_places`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ingest.corpus.narrow_places import places_within
 from ingest.corpus.terms import Piece
 from ingest.errors import IngestError
 
@@ -59,10 +60,12 @@ class Cuts:
     Attributes:
         place: matches up to the end of the left part, over the bytes of UTF-8.
         dropped: bytes at the beginning of the right part that the vocabulary puts before every text by itself.
+        lacking: what a text lacks that has no such place.
     """
 
     place: re.Pattern[bytes]
     dropped: int = 0
+    lacking: str = "no end of a word, where this vocabulary could be cut"
 
 
 def _before(what_follows: bytes) -> re.Pattern[bytes]:
@@ -73,6 +76,12 @@ BEFORE_STOP = Cuts(_before(_STOPS))
 BEFORE_BLANK = Cuts(_before(rb"[ \n]"))
 BEFORE_SPACE = Cuts(_before(b" (?:" + _LETTERS + b")"))
 INSTEAD_OF_SPACE = Cuts(_before(b" (?:" + _LETTERS + b")"), dropped=1)
+
+
+def within_words(contents: Iterable[str]) -> Cuts:
+    """Between words, numbers, marks and lines too, but not within these tokens."""
+    lacking = "no end of a word, number or line, where this vocabulary could be cut"
+    return Cuts(places_within(_LETTERS, BEFORE_STOP.place.pattern, contents), lacking=lacking)
 
 
 class CannotCut(IngestError):
@@ -146,8 +155,10 @@ class Stitcher:
         if len(self._held) <= self._held_bytes:
             return
         self.abandon()
-        why = "has no word's end" if self._cuts else "cannot be cut for this vocabulary, and is longer than"
-        raise CannotCut(f"a document {why} within {self._held_bytes >> 20} MiB")
+        most = f"{self._held_bytes >> 20} MiB"
+        if self._cuts is None:
+            raise CannotCut(f"a document longer than {most}, which cannot be cut for this vocabulary")
+        raise CannotCut(f"a document with more than {most} in one piece: {self._cuts.lacking}")
 
 
 def cuts_for(vocabulary: Vocabulary, engine: Engine, proof: Sequence[bytes]) -> Cuts | None:

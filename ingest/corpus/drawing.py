@@ -83,6 +83,7 @@ class Group:
         forgotten: the draws of a first look, which count only where nothing came after it.
         held: what each drawn key holds, forgotten draws too: none is read twice.
         read_whole: what each unit holds of which the whole file was read.
+        judged: files that were read whole because nothing in a part of them counts.
         rounds: how often it was drawn from.
     """
 
@@ -97,6 +98,7 @@ class Group:
     forgotten: list[Key] = field(default_factory=list)
     held: dict[Key, Held] = field(default_factory=dict)
     read_whole: dict[int, Held] = field(default_factory=dict)
+    judged: set[int] = field(default_factory=set)
     rounds: int = 0
 
     def add(self, member: int, size: int) -> None:
@@ -121,12 +123,13 @@ class Group:
     def cost_per_draw(self) -> float:
         """Mean stored bytes of what a draw reads."""
         sizes = self.frame.column()
-        return BLOCK if self.blocks else float((sizes / self.frame.bytes * sizes).sum())
+        read = sizes.clip(max=BLOCK) if self.blocks else sizes
+        return float((sizes / self.frame.bytes * read).sum())
 
     def bytes_for(self, draws: float) -> float:
         """Stored bytes that so many draws read; what is drawn twice is read once."""
         if self.blocks:
-            return min(draws * BLOCK, self.frame.bytes)
+            return min(draws * self.cost_per_draw(), self.frame.bytes)
         sizes = self.frame.column()
         return float((sizes * (1 - (1 - sizes / self.frame.bytes) ** draws)).sum())
 
@@ -197,21 +200,32 @@ class Group:
     def part_drawn(self, key: Key, reader: Reader) -> Held:
         """Count a row group or a record batch."""
         member, size = self.frame.members[key[0]], self.frame.sizes[key[0]]
-        found, meter = reader.listing[member], Meter()
+        found, meter, left_out = reader.listing[member], Meter(), exact.Parts()
         whole, document = Tally(), Tally()
         try:
-            for part in ready(read(found, reader.reading, reader.note, meter, [self.parts[key[0]]]), reader.cuts):
+            for part in ready(read(found, reader.reading, left_out.note, meter, [self.parts[key[0]]]), reader.cuts):
                 tokens = sum(reader.engine.count(part.texts)) if part.texts else 0
                 document = document.plus(Tally(documents=part.ends, text_bytes=part.size, tokens=tokens))
                 if part.refused:
-                    reader.note(Skipped(found.path, part.refused))
+                    left_out.note(Skipped(found.path, part.refused))
                 elif part.ends:
                     whole = whole.plus(document)
                 document = Tally() if part.ends else document
         except Unreadable as error:
             reader.skipped[member] = Skipped(error.path, error.reason)
         reader.took(meter.bytes_read)
+        if whole.documents:
+            for skipped in left_out.listed(found.path):
+                reader.note(skipped)
+        elif left_out.named:
+            self.judge(key, reader)
         return Held(size, whole.tokens, whole.text_bytes, whole.documents)
+
+    def judge(self, key: Key, reader: Reader) -> None:
+        """See whether a file counts of which a part has nothing that does; each file once."""
+        if self.frame.members[key[0]] not in self.judged:
+            self.judged.add(self.frame.members[key[0]])
+            list(self.files_drawn([key], reader))
 
     def columns(self, reader: Reader) -> Drawn:
         """What the draws hold per stored byte; a file that was found unreadable anywhere is lost everywhere."""

@@ -86,8 +86,13 @@ class Reference:
 
         Raises:
             IngestError: the vocabulary cannot be loaded.
+            NativeFailure: there is a text that nothing can count.
         """
-        return self.load().count(texts)
+        engine = self.load()
+        try:
+            return engine.count(texts)
+        except NativeFailure as failure:
+            raise NativeFailure(f"{self.name}: {failure}") from None
 
     def load(self) -> Engine:
         """The engine itself.

@@ -20,6 +20,7 @@ BATCH_BYTES = 4 * 2**20
 BATCHES_AHEAD = 2
 #: Lines, rows and members of one file that are named; the rest is one line with their number.
 NAMED_PARTS = 100
+TOLD_REASONS = 3
 
 
 class Counter(Protocol):
@@ -80,11 +81,15 @@ class Parts:
         if len(self.named) < NAMED_PARTS:
             self.named.append(skipped)
         else:
-            self.more += 1
+            self.more += skipped.number
+
+    def nothing_counts(self) -> str:
+        """Why a file counts in no part, from the first reasons."""
+        return f"nothing in it counts: {'; '.join(part.reason for part in self.named[:TOLD_REASONS])}"
 
     def listed(self, path: str) -> tuple[Skipped, ...]:
         """All of them, the unnamed as one."""
-        rest = [Skipped(path, f"{self.more:,} more like these")] if self.more else []
+        rest = [Skipped(path, f"{self.more:,} more like these", self.more)] if self.more else []
         return (*self.named, *rest)
 
 
@@ -181,8 +186,8 @@ def batches(shards: Iterable[Shard], reading: Reading, cuts: Cuts | None) -> Ite
                     if filling.held >= BATCH_BYTES:
                         filling.close(None)
                         yield filling.hand_over(None)
-                if filling.refused and not filling.documents:
-                    skipped = Skipped(found.path, filling.refused)
+                if parts.named and not filling.documents:
+                    skipped = Skipped(found.path, filling.refused or parts.nothing_counts())
             except Unreadable as error:
                 skipped = Skipped(error.path, error.reason)
             tally = Tally(1, filling.documents, meter.stored_bytes, bytes_read=meter.bytes_read)

@@ -16,7 +16,7 @@ from ingest.corpus.shards import Counted
 from ingest.corpus.terms import Skipped, Tally
 from ingest.errors import IngestError, UsageError
 
-FORM = "ingest-ledger/1"
+FORM = "ingest-ledger/2"
 #: what the header holds -> what it is to people
 IDENTITY = {
     "manifest": "another corpus, or its files have changed",
@@ -129,8 +129,13 @@ def _entry(counted: Counted) -> dict[str, Any]:
 
 def _counted(entry: dict[str, Any]) -> Counted:
     folders, extensions = ({name: _tally(row) for name, row in entry[key].items()} for key in ("folders", "extensions"))
-    skipped, parts = (tuple(Skipped(str(path), str(reason)) for path, reason in entry[key]) for key in ("skipped", "parts"))
+    skipped, parts = (tuple(map(_left_out, entry[key])) for key in ("skipped", "parts"))
     return Counted(int(entry["shard"]), _tally(entry["total"]), folders, extensions, skipped, parts)
+
+
+def _left_out(row: list[Any]) -> Skipped:
+    path, reason, number = row
+    return Skipped(str(path), str(reason), int(number))
 
 
 def _tally(row: list[Any]) -> Tally:

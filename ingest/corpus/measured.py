@@ -45,6 +45,7 @@ RESULTS = (
     "unreadable_bytes",
     "bytes_read",
     "files_skipped",
+    "documents_skipped",
 )
 
 
@@ -94,6 +95,7 @@ def measured_exactly(totals: Totals, vocabulary: Vocabulary, **about: Any) -> Me
     found = {name: getattr(totals.total, column) for name, column in COUNTED.items()}
     given = {name: Given(value, origin="measured") for name, value in found.items()}
     given["files_skipped"] = Given(totals.files_skipped, origin="measured")
+    given["documents_skipped"] = Given(totals.documents_skipped, origin="measured")
     names = [name for name in RESULTS if _computable(name, totals.total)]
     tables = {
         "folders": _breakdown("folder", totals.folders),

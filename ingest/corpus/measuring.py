@@ -19,6 +19,7 @@ from ingest.corpus.glimpses import proof_of, training_text
 from ingest.corpus.groups import root_of
 from ingest.corpus.listing import list_inputs
 from ingest.corpus.measured import Measured, measured_by_sample, measured_exactly
+from ingest.corpus.names import in_short
 from ingest.corpus.opening import STANDARD_INPUT
 from ingest.corpus.progress import Progress
 from ingest.corpus.reading import Reading
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from ingest.corpus.engines import Engine
     from ingest.corpus.listing import Listing
     from ingest.corpus.sampled import Sampled
+    from ingest.corpus.shards import Totals
     from ingest.corpus.terms import Skipped
     from ingest.corpus.vocabulary import Vocabulary
 
@@ -120,7 +122,7 @@ def _by_sizes(
 ) -> Measured:
     from ingest.corpus.sample_sizes import measured_samples
 
-    named, told = " ".join(map(str, paths)), progress or Progress(None)
+    named, told = in_short(paths), progress or Progress(None)
     told.begin(listing.total_bytes, 0)
     date = datetime.now(UTC).isoformat(timespec="seconds")
     answer = measured_samples(
@@ -179,7 +181,7 @@ def open_corpus(
     Raises:
         IngestError: there is no file.
     """
-    named, used = " ".join(map(str, paths)), cores() if threads is None else whole(threads, "--threads", 1)
+    named, used = in_short(paths), cores() if threads is None else whole(threads, "--threads", 1)
     given = [str(path) for path in paths]
     apart = f"@{STANDARD_INPUT}" not in given  # standard input belongs to this process
     listed: Beside[list[str], Listing] = Beside(
@@ -214,12 +216,16 @@ def _by_counting(
         else local_runner(task, shards, corpus.engine, corpus.cuts, corpus.threads)
     )
     partial = counting.run(runner, ledger)
-    if not counting.totals.total.files and not partial:
-        raise IngestError(nothing(corpus.named, counting.totals.skipped))
+    return _exactly(corpus, counting.totals, partial, catalog)
+
+
+def _exactly(corpus: Corpus, totals: Totals, partial: str, catalog: Catalog, why: str = "") -> Measured:
+    if not totals.total.files and not partial:
+        raise IngestError(nothing(corpus.named, totals.skipped))
     return measured_exactly(
-        counting.totals,
+        totals,
         corpus.vocabulary,
-        title=f"{corpus.named}: counted exactly with {corpus.vocabulary.name}",
+        title=f"{corpus.named}: counted exactly with {corpus.vocabulary.name}{why}",
         warnings=corpus.notes,
         design={"design": "exact"},
         partial=partial,
@@ -234,6 +240,9 @@ def _by_sampling(corpus: Corpus, asked: Wanted, told: Progress, catalog: Catalog
         corpus.listing, corpus.reading, corpus.engine, corpus.cuts, asked.tolerance, asked.confidence, asked.seed, told.moved
     )
     told.clear()
+    if sampled.everything is not None:
+        sampled.everything.skip(corpus.listing.skipped)
+        return _exactly(corpus, sampled.everything, "", catalog, ", because a sample would have read most of it")
     return measured_by_sample(
         sampled,
         corpus.listing.skipped,

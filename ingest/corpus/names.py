@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd", ".xz": "xz", ".bz2": "bz2"}
 FORMATS = {
     ".jsonl": "jsonl",
@@ -31,6 +33,8 @@ _MAGIC = (
     (b"PAR1", "parquet", ""),
     (b"ARROW1\x00\x00", "arrow", ""),
 )
+#: of what was named, so much is in a title
+MOST_NAMES = 3
 #: where a tar archive writes that it is one
 _TAR_MAGIC_AT = 257
 
@@ -71,6 +75,17 @@ def kind_by_magic(head: bytes) -> tuple[str, str] | None:
         if head.startswith(magic):
             return form or "text", compression
     return ("tar", "") if head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + 5] == b"ustar" else None
+
+
+def in_short(names: Sequence[object]) -> str:
+    """What a user named, as a title may hold it: a glob that a shell has resolved can be a hundred thousand names.
+
+    >>> in_short(["books", "web"]), in_short(["a.txt", "b.txt", "c.txt", "d.txt"])
+    ('books web', 'a.txt and 3 more')
+    """
+    few = names if len(names) <= MOST_NAMES else names[:1]
+    more = f" and {len(names) - 1:,} more" if len(names) > MOST_NAMES else ""
+    return " ".join(shown(str(name)) for name in few) + more
 
 
 def shown(name: str) -> str:

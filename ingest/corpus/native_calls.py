@@ -23,7 +23,7 @@ def guarded(call: Callable[[], Result]) -> Result:
 
     >>> guarded(lambda: int("x"))
     Traceback (most recent call last):
-    ingest.corpus.native_calls.NativeFailure: ValueError: invalid literal for int() with base 10: 'x'
+    ingest.corpus.native_calls.NativeFailure: invalid literal for int() with base 10: 'x'
     """
     try:
         return call()
@@ -34,14 +34,20 @@ def guarded(call: Callable[[], Result]) -> Result:
 
 
 def one_line(error: BaseException) -> str:
-    """The kind and the first line of an exception, at most 160 characters.
+    r"""What an exception says, in a line of at most 160 characters; a panic says that it was one.
 
-    >>> one_line(ValueError("no", "way"))
-    "ValueError: ('no', 'way')"
+    >>> one_line(ValueError("the merges are broken\nat line 3")), one_line(KeyError()), one_line(KeyError("vocab"))
+    ('the merges are broken', 'it failed and does not say why', "it has no 'vocab'")
     """
-    first = (str(error).splitlines() or [""])[0].strip()
-    line = f"{type(error).__name__}: {first}" if first else type(error).__name__
-    return line if len(line) <= 160 else f"{line[:159]}…"
+    first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+    if not first:
+        return "it failed and does not say why"
+    said = f"{_SAID_BEFORE.get(type(error).__name__, '')}{first}"
+    return said if len(said) <= 160 else f"{said[:159]}…"
+
+
+#: what a message alone would not say; a panic's class has no module that could be imported
+_SAID_BEFORE = {"PanicException": "it broke down: ", "KeyError": "it has no "}
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from ingest.corpus.cutting import Cuts
 from ingest.corpus.drawing import Group, Reader
 from ingest.corpus.estimating import Estimated, Whole, fewer, more
 from ingest.corpus.reading import Reading
+from ingest.corpus.shards import Totals
 from ingest.corpus.survey import Survey
 from ingest.corpus.terms import Found, Skipped
 from ingest.errors import IngestError
@@ -37,6 +38,7 @@ class Sampled:
         met: whether the intervals of tokens and of bytes per token are as narrow as asked for.
         design: for each kind of file how it was read.
         partial: how much of the corpus this is, where it was interrupted.
+        everything: what was counted, where drawing would not have saved anything and nothing was left to chance.
     """
 
     figures: Mapping[str, Estimated]
@@ -51,6 +53,7 @@ class Sampled:
     met: bool
     design: Sequence[Mapping[str, Any]]
     partial: str = ""
+    everything: Totals | None = None
 
 
 def sample_corpus(
@@ -104,6 +107,7 @@ def sample_corpus(
         met=survey.met,
         design=survey.design(),
         partial=partial,
+        everything=None if survey.drawn or partial else survey.counted.having_read(reader.bytes_read),
     )
 
 

@@ -115,7 +115,7 @@ class Totals:
         self.folders, self.extensions = Sums(self.GROUPS), Sums(self.GROUPS)
         self.skipped: list[Skipped] = []
         self.parts: list[Skipped] = []
-        self.files_skipped = self.parts_skipped = self.next = 0
+        self.files_skipped = self.parts_skipped = self.documents_skipped = self.next = 0
         self.waiting: dict[int, Counted] = {}
 
     def add(self, counted: Counted) -> None:
@@ -138,7 +138,13 @@ class Totals:
                 sums.add(name, tally)
         self.skip(counted.skipped)
         self.parts_skipped += len(counted.parts)
+        self.documents_skipped += sum(part.number for part in counted.parts)
         self.parts += counted.parts[: self.NAMED - len(self.parts)]
+
+    def having_read(self, bytes_read: int) -> Totals:
+        """The same, where so much was moved from storage for it."""
+        self.total = self.total._replace(bytes_read=bytes_read)
+        return self
 
     def skip(self, skipped: Sequence[Skipped]) -> None:
         """Add files that were left out."""

@@ -1,20 +1,23 @@
-"""`--sample-bytes FILE.json`: the mean sample that `ingest measure --samples` found."""
+"""`--sample-bytes FILE.json`: the samples that `ingest measure --samples` found."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from ingest.errors import IngestError, UsageError, brief
+from ingest.ladder import Given
 
 OPTION = "--sample-bytes"
 #: A result of `measure --samples` with a hundred thousand skipped files is smaller.
 MOST_BYTES = 256 * 2**20
+#: percentiles of single samples that are the ends of the range
+ENDS = ("p5", "p95")
 
 
-def sample_bytes_in(path: Path) -> float:
-    """Mean stored bytes of a sample.
+def sample_sizes_in(path: Path) -> dict[str, Given]:
+    """Bytes of a sample, the mean with a range from small samples to large ones, and samples in a file where that is known.
 
     Args:
         path: JSON file that `ingest measure --samples -o` wrote.
@@ -32,14 +35,32 @@ def sample_bytes_in(path: Path) -> float:
     except (ValueError, RecursionError):
         wanted = f"expected what `ingest measure --samples -o {path.name}` writes"
         raise IngestError(f"{OPTION}: '{path}' is no JSON, {wanted}") from None
-    found = _found(data)
-    if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 < found < float("inf"):
+    found = _found(data, "results", "sample_bytes", "value")
+    if not _is_size(found):
         what = "no results.sample_bytes" if found is None else f"results.sample_bytes {brief(found)}"
         raise IngestError(f"{OPTION}: '{path}' has {what}, expected the number above 0 that `measure --samples` writes")
-    return float(found)
+    in_file = _found(data, "results", "samples_per_file", "value")
+    note = f"mean of {path.name}, from {ENDS[0]} to {ENDS[1]} of single samples"
+    return {"sample_bytes": _ranged(float(found), data, note)} | (
+        {"samples_per_file": Given(in_file, origin="user", note=f"mean of {path.name}")} if _is_size(in_file) else {}
+    )
 
 
-def _found(data: Any) -> Any:
-    for key in ("results", "sample_bytes", "value"):
+def _ranged(mean: float, data: Any, note: str) -> Given:
+    """The mean with the percentiles as its ends; of sizes that few large samples rule, the mean may lie outside them."""
+    rows = _found(data, "tables", "sample_sizes")
+    sizes = {row.get("size"): row.get("bytes") for row in rows if isinstance(row, dict)} if isinstance(rows, list) else {}
+    low, high = (sizes.get(end) for end in ENDS)
+    if not (_is_size(low) and _is_size(high)):
+        return Given(mean, origin="user", note=note.partition(",")[0])
+    return Given(mean, min(low, mean), max(high, mean), "user", note=note)
+
+
+def _is_size(found: Any) -> TypeGuard[float]:
+    return isinstance(found, (int, float)) and not isinstance(found, bool) and 0 < found < float("inf")
+
+
+def _found(data: Any, *keys: str) -> Any:
+    for key in keys:
         data = data.get(key) if isinstance(data, dict) else None
     return data

@@ -27,10 +27,17 @@ class Found(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """What was not counted, and why; `path` may name a line, a member or a row group within a file."""
+    """What was not counted, and why.
+
+    Attributes:
+        path: of the file.
+        reason: why; of lines, rows, records and members within the file also which ones.
+        number: how many.
+    """
 
     path: str
     reason: str
+    number: int = 1
 
 
 class Piece(NamedTuple):

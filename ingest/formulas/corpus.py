@@ -7,7 +7,7 @@ leaf("corpus_bytes", "B", "Text of the corpus, as UTF-8.", above=False, whole=Tr
 leaf(
     "stored_bytes",
     "B",
-    "What storage holds of the files that were counted; compressed where they are.",
+    "What storage holds of the files that were counted, what was left out of them included; compressed where they are.",
     above=False,
     whole=True,
 )
@@ -15,9 +15,16 @@ leaf("bytes_read", "B", "What was moved from storage for the measurement.", abov
 leaf("tokens", "token", "Tokens of the text.", above=False)
 leaf("files", "file", "Files that were counted.", above=False, whole=True)
 leaf("files_skipped", "file", "Files that were left out, each named with the reason.", above=False, whole=True)
+leaf(
+    "documents_skipped",
+    "document",
+    "Lines, rows, records and members that were left out of files that count.",
+    above=False,
+    whole=True,
+)
 leaf("tokens_per_sample", "token/sample", "Tokens of one training sample.", whole=True)
 leaf("unreadable_bytes", "B", "Stored bytes that hold no readable text, as a sample shows them.", above=False)
-leaf("documents", "sample", "Documents: lines, rows, members or files, by format.", above=False, whole=True)
+leaf("documents", "document", "Documents: lines, rows, members or files, by format.", above=False, whole=True)
 
 
 @formula(unit="B/token", source="definition")
@@ -60,7 +67,7 @@ def tokenized_share(tokenized_bytes: Num, stored_bytes: Num) -> Num:
     return tokenized_bytes / stored_bytes
 
 
-@formula(unit="token/sample", source="definition")
+@formula(unit="token/document", source="definition")
 def tokens_per_document(tokens: Num, documents: Num) -> Num:
     """Mean length of a document in tokens.
 
@@ -70,7 +77,7 @@ def tokens_per_document(tokens: Num, documents: Num) -> Num:
     return tokens / documents
 
 
-@formula(unit="B/sample", source="definition")
+@formula(unit="B/document", source="definition")
 def bytes_per_document(corpus_bytes: Num, documents: Num) -> Num:
     """Mean length of a document as text.
 

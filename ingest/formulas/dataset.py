@@ -7,18 +7,21 @@ from ingest.formula import formula, leaf
 leaf("payload_bytes", "B", "What the data set holds before any format adds to it: token ids, text or samples.")
 leaf("records", "sample", "Documents, packed sequences or samples that the format keeps apart.")
 leaf("one_sequence", "sample", "A packed sequence is one record.", default=1)
+leaf("records_per_document", "sample/document", "A document is one record.", default=1)
 
 # The stages before it
 leaf("pipeline_input_bytes", "B", "Published input of a pipeline, as it was stored.")
 leaf("pipeline_output_bytes", "B", "Published output of it, as it was stored.")
-leaf("pipeline_input_documents", "sample", "Published documents that went in.")
-leaf("pipeline_output_documents", "sample", "Published documents that came out.")
+leaf("pipeline_input_documents", "document", "Published documents that went in.")
+leaf("pipeline_output_documents", "document", "Published documents that came out.")
 leaf("pipeline_input_tokens", "token", "Published tokens that went in.")
 leaf("pipeline_output_tokens", "token", "Published tokens that came out.")
 leaf("extracted_share", "1", "Bytes of extracted text over bytes of the raw input, each as stored.")
 leaf("pipeline_output_share", "1", "What one byte of clean text takes where the pipeline's ratio counts it.", default=1)
 leaf("clean_stored_share", "1", "What one byte of clean text takes where it is kept.", default=1)
-leaf("dedup_hashes", "1/sample", "Hash values that deduplication keeps for each document.", above=False, whole=True, default=0)
+leaf(
+    "dedup_hashes", "1/document", "Hash values that deduplication keeps for each document.", above=False, whole=True, default=0
+)
 leaf("documents_before_dedup", "1", "Documents that reach deduplication for each one that leaves it.", low=1, above=False)
 leaf("dedup_hash_bytes", "B", "Width of such a hash value.", default=8)
 
@@ -68,7 +71,7 @@ def samples_bytes(dataset_samples: Num, sample_bytes: Num) -> Num:
     return dataset_samples * sample_bytes
 
 
-@formula(unit="sample", source="definition")
+@formula(unit="document", source="definition")
 def documents_by_length(tokens: Num, tokens_per_document: Num) -> Num:
     """Documents of a corpus, from their mean length.
 
@@ -76,6 +79,16 @@ def documents_by_length(tokens: Num, tokens_per_document: Num) -> Num:
     25000000000.0
     """
     return tokens / tokens_per_document
+
+
+@formula(unit="sample", source="definition")
+def document_records(documents: Num, records_per_document: Num) -> Num:
+    """Documents as the records that a format keeps apart.
+
+    >>> document_records(25_000_000_000, 1)
+    25000000000
+    """
+    return documents * records_per_document
 
 
 @formula(unit="sample", source="definition")
@@ -168,7 +181,7 @@ def raw_tokens(tokens: Num, tokens_kept: Num) -> Num:
     return tokens / tokens_kept
 
 
-@formula(unit="sample", source="definition")
+@formula(unit="document", source="definition")
 def raw_documents(documents: Num, documents_kept: Num) -> Num:
     """Documents before filtering and deduplication.
 

@@ -39,7 +39,7 @@ def _value(item: Quantity) -> tuple[str, str, str]:
 
 
 def _shown(value: float, unit: str) -> str:
-    return exact(round(value)) if unit in ("token", "file", "sample") else display(value, unit)
+    return exact(round(value)) if unit in ("token", "file", "document") else display(value, unit)
 
 
 def _breakdown(title: str, rows: Sequence[Mapping[str, Any]]) -> Section:

@@ -41,6 +41,13 @@ OWN = {
 SIZES = ("bytes", "samples", "tokens", "model", "corpus", "measured", "made_from")
 EMPTY = Given(0, note="every data set is loaded in the first year of the plan")
 STILL = Given(1, note="no growth is planned")
+#: what a measurement says beside the bytes
+MEASURED = {
+    "data_files": "files",
+    "data_samples": "samples",
+    "data_sample_bytes": "sample_bytes",
+    "samples_in_file": "samples_per_file",
+}
 #: keys of a data set that `ingest dataset` takes
 ASKED = ("tokens", "samples", "sample_bytes", "bytes_per_token", "vocabulary")
 #: years to plan for where nobody said how many
@@ -85,7 +92,7 @@ def _size(keys: Keys, described: Mapping[str, Any], known: Known, site: Site, ca
     if "model" in described:
         known.given |= _of_model(keys, described, site, catalog, known.given)
     if "measured" in described:
-        known.given |= _measured((*keys, "measured"), described["measured"], site)
+        known.given = _measured((*keys, "measured"), described["measured"], site) | known.given
     if {"corpus", "format"} & described.keys():
         _footprint(keys, described, known, site, catalog)
     elif "data_samples" in known.given:
@@ -137,13 +144,16 @@ def _of_model(
 
 
 def _measured(keys: Keys, name: str, site: Site) -> dict[str, Given]:
-    """The bytes that `ingest measure` found."""
+    """The bytes that `ingest measure` found, and the files; of samples also how many they are and how they lie in files."""
     try:
         result = read_result(site.folder / name, "measured")
-        found = result.quantity("stored_bytes") or result.needed("corpus_bytes")
+        found = {quantity: result.quantity(theirs) for quantity, theirs in MEASURED.items()}
+        found["data_bytes"] = (
+            result.quantity("stored_bytes") or result.quantity("dataset_bytes") or result.needed("corpus_bytes")
+        )
     except IngestError as error:
         site.refuse(keys, str(error))
-    return {"data_bytes": found._replace(origin="user", where=f"measured: {name}")}
+    return {quantity: item._replace(origin="user", where=f"measured: {name}") for quantity, item in found.items() if item}
 
 
 def _files(known: Known) -> None:

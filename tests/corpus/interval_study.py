@@ -1,6 +1,6 @@
 """How often an interval holds the true value: real text counted once, samples drawn from it thousands of times.
 
-    python tests/corpus/interval_study.py CORPUS [DRAWS]
+    python tests/corpus/interval_study.py CORPUS [DRAWS [TOKENIZER]]
 
 prints the tables of docs/method-sampling.md.
 """
@@ -106,9 +106,9 @@ def designs(densities, sizes, draws, repeats, generator):
         yield design, (abs(off) <= 1.96 * error).mean(), off.mean() / truth, off.std() / truth, 1.96 * error.mean() / truth
 
 
-def main(corpus, draws):
+def main(corpus, draws, tokenizer):
     """Print the tables."""
-    engine, _ = engine_for(vocabulary_of(None), [b"def f(): pass"], 2)
+    engine, _ = engine_for(vocabulary_of(tokenizer), [b"def f(): pass"], 2)
     started = time.monotonic()
     paths = sorted(path for path in Path(corpus).rglob("*") if path.is_file() and not path.is_symlink())
     texts = list(texts_of(paths))
@@ -141,4 +141,4 @@ def main(corpus, draws):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1000)
+    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1000, sys.argv[3] if len(sys.argv) > 3 else None)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from ingest.corpus import engine_kinds, resident
 from ingest.corpus.disputed_texts import doubt_about, has_disputed
 from ingest.corpus.engine_kinds import Fastokens, Gigatoken, Tokenizers
-from ingest.corpus.engines import CANDIDATES, Guarded, engine_for
-from ingest.corpus.native_calls import NativeFailure
+from ingest.corpus.engines import CANDIDATES, Guarded, Reference, engine_for
+from ingest.corpus.native_calls import NativeFailure, guarded
 from ingest.corpus.packaged import PACKAGED, unpacked
 from ingest.corpus.rank_files import read_ranks
 from ingest.corpus.vocabulary import vocabulary_of
@@ -152,11 +152,19 @@ class Wrong:
         return [tokens + (len(text) == 5) for tokens, text in zip(self._right.count(texts), texts, strict=True)]
 
 
+class PanicException(BaseException):
+    """As Rust's extensions raise it, whose class cannot be imported."""
+
+
+def panic(message):
+    raise PanicException(message)
+
+
 class Failing(Wrong):
     name = "failing"
 
     def count(self, _):
-        raise NativeFailure("PanicException: index out of bounds")
+        guarded(lambda: panic("index out of bounds"))
 
 
 class Missing:
@@ -184,11 +192,16 @@ def test_an_engine_that_counts_wrong_or_fails_is_passed_over_and_said():
     assert chosen.name == "tokenizers"
     assert chosen.count([b"first"]) == reference("r50k").count([b"first"])
     assert notes == [
-        "missing is not used: ModuleNotFoundError: No module named 'missing'",
-        "failing is not used: PanicException: index out of bounds",
+        "missing is not used: No module named 'missing'",
+        "failing is not used: it broke down: index out of bounds",
         "wrong is not used: it counts 2 tokens where tokenizers counts 1, in the text that begins b'first'",
         "tokens are counted by tokenizers itself, slower than by an engine made for speed",
     ]
+
+
+def test_a_text_that_nothing_can_count_is_one_line_that_says_what_failed():
+    with pytest.raises(NativeFailure, match=r"^failing: it broke down: index out of bounds$"):
+        Reference(Failing, vocabulary("r50k"), 1).count([b"first"])
 
 
 def test_texts_on_which_an_engine_fails_later_are_counted_by_the_reference():

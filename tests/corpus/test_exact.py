@@ -5,7 +5,7 @@ import json
 import threading
 
 import pytest
-from corpus.made import python_sources, small_files
+from corpus.made import python_sources, small_files, small_vocabulary
 from corpus.test_engines import tiktoken_encoding
 from hypothesis import given
 from hypothesis import strategies as st
@@ -241,3 +241,56 @@ def test_reading_ahead_closes_what_it_reads_in_its_own_thread():
     assert next(ahead) == 0
     ahead.close()
     assert closed.wait(5)
+
+
+def lines_of(texts, field="text"):
+    """JSON lines of which every third lacks the field."""
+    return b"".join(json.dumps({field if place % 3 else "body": text}).encode() + b"\n" for place, text in enumerate(texts))
+
+
+def test_a_file_in_which_nothing_counts_is_skipped_and_its_bytes_are_not_stored_text(tmp_path):
+    texts = [f"line {number} of the text" for number in range(9)]
+    (tmp_path / "good.jsonl").write_bytes(lines_of(texts))
+    (tmp_path / "other.jsonl").write_bytes(lines_of(texts, "content"))
+    (tmp_path / "broken.jsonl").write_bytes(b"{\n[\n" * 200)
+    small = small_vocabulary(tmp_path)
+    answer = measure(tmp_path, tokenizer=small, include=["*.jsonl"])
+    assert answer.results["stored_bytes"].value == (tmp_path / "good.jsonl").stat().st_size
+    assert answer.results["files"].value == 1
+    assert answer.tables["files_skipped"] == [
+        {"path": "broken.jsonl", "reason": "nothing in it counts: lines 1, 2 and 398 more: not JSON"},
+        {"path": "other.jsonl", "reason": "nothing in it counts: lines 1, 2 and 7 more: no field 'text'"},
+    ]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_is_left_out_of_files_that_count_is_counted(tmp_path, threads):
+    texts = [f"line {number} of the text" for number in range(90)]
+    (tmp_path / "a.jsonl").write_bytes(lines_of(texts))
+    (tmp_path / "b.jsonl").write_bytes(lines_of(texts) + b"not JSON\n")
+    answer = measure(tmp_path, tokenizer=small_vocabulary(tmp_path), include=["*.jsonl"], threads=threads)
+    assert answer.results["documents_skipped"].value == 30 + 31
+    assert answer.results["documents"].value == 60 + 60
+    assert answer.results["documents_skipped"].unit == "document"
+
+
+def test_nothing_in_any_file_is_nothing_to_measure(tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(b"{}\n")
+    with pytest.raises(IngestError, match="nothing in it counts: line 1: no field 'text'"):
+        measure(tmp_path / "a.jsonl", tokenizer=small_vocabulary(tmp_path))
+
+
+def test_a_sample_that_read_everything_is_an_exact_count(corpus, tmp_path):
+    small = small_vocabulary(tmp_path)
+    sampled, counted = measure(corpus, tokenizer=small, exact=False), measure(corpus, tokenizer=small)
+    assert totals(sampled) == totals(counted)
+    assert sampled.design == {"design": "exact"}
+    assert "counted exactly" in sampled.title
+    assert all(item.low is None for item in sampled.results.values())
+    assert sampled.tables == counted.tables
+    assert "seed" not in sampled.title
+
+
+def test_a_title_names_the_first_of_many_paths(corpus, tmp_path):
+    paths = sorted(corpus.rglob("*.py"))[:7]
+    assert measure(*paths, tokenizer=small_vocabulary(tmp_path)).title.startswith(f"{paths[0]} and 6 more: counted")

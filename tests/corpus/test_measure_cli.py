@@ -279,3 +279,10 @@ def test_progress_never_fails(total, taken_up):
     progress.begin(total, taken_up)
     progress.moved(1)
     assert progress.line()
+
+
+def test_documents_are_counted_as_documents(corpus):
+    _, out, _ = ran("measure", corpus, "--format", "json")
+    units = {name: item["unit"] for name, item in json.loads(out)["results"].items() if "document" in name}
+    assert units.pop("documents_skipped") == units.pop("documents") == "document"
+    assert units == {"tokens_per_document": "token/document", "bytes_per_document": "B/document"}

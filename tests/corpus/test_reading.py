@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import lzma
+import re
 import tarfile
 
 import pyarrow
@@ -475,3 +476,28 @@ def test_a_warc_that_is_cut_short_or_none_is_unreadable(documents):
     for content in (whole[:-50], whole[:80], b"rubbish\r\n\r\n" * 10):
         with pytest.raises(Unreadable, match=r"WARC|truncated"):
             documents("a.warc", content)
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("Content-Length: -5\r\n", "a record's Content-Length is '-5', expected a number of bytes"),
+        ("Content-Length: 12 kB\r\n", "a record's Content-Length is '12 kB', expected a number of bytes"),
+        (f"Content-Length: {'9' * 20}\r\n", f"a record's Content-Length is '{'9' * 20}', expected a number of bytes"),
+        ("Content-Length:\r\n", "a record's Content-Length is '', expected a number of bytes"),
+        ("", "a record without a Content-Length"),
+    ],
+)
+def test_a_length_that_no_record_has_is_quoted(written, said, documents):
+    content = as_warc(["fine"]) + f"WARC/1.0\r\nWARC-Type: conversion\r\n{written}\r\nabc\r\n\r\n".encode()
+    with pytest.raises(Unreadable, match=re.escape(f"broken WARC: {said}")):
+        documents("a.warc", content)
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json"])
+def test_numbers_of_any_length_are_json(name, documents):
+    digits = "7" * 10_000
+    lines = [f'{{"n": {digits}, "text": "one"}}', f'{{"text": "two", "n": [-{digits}]}}', f'{{"text": {digits}}}', "{}"]
+    texts, notes = documents(name, "\n".join(lines).encode(), text_field="text")
+    assert texts == ["one", "two"]
+    assert [note.partition(": ")[2] for note in notes] == ["no text but a number", "no field 'text'"]

@@ -199,6 +199,50 @@ def test_bw_takes_the_mean_sample_from_the_file(tmp_path):
     assert answer.results["ingest_bandwidth_per_gpu"].value == pytest.approx(1000 * rate)
 
 
+@pytest.fixture
+def measured(tmp_path):
+    """What `measure --samples` wrote of a hundred images of 1 to 100 kB."""
+    (tmp_path / "images").mkdir()
+    for number in range(1, 101):
+        (tmp_path / "images" / f"{number}.png").write_bytes(bytes(number * 1000))
+    done = CliRunner().invoke(
+        command, ["measure", str(tmp_path / "images"), "--samples", "-o", str(tmp_path / "m.json"), "--quiet"]
+    )
+    assert done.exit_code == 0, done.output
+    return tmp_path / "m.json"
+
+
+def test_small_and_large_samples_are_the_range_of_bw_and_files_are_opened_as_measured(measured):
+    answer = ingest.bw(gpu="h100", samples_per_second=2000, sample_bytes=str(measured))
+    found = answer.results["ingest_bandwidth_per_gpu"]
+    assert (found.low, found.value, found.high) == pytest.approx((2000 * 5000, 2000 * 50_500, 2000 * 95_000))
+    assert answer.given["samples_per_file"].value == 1
+    gpus = answer.results["gpus"].value
+    assert answer.results["file_opens_per_second_per_job"].value == 2000 * gpus
+    wide = ingest.bw(gpu="h100", samples_per_second=2000, sample_bytes=str(measured), set={"samples_per_file": 10})
+    assert wide.results["file_opens_per_second_per_job"].value == 200 * gpus
+
+
+def test_a_mean_beyond_most_samples_is_an_end_of_the_range(measured):
+    data = json.loads(measured.read_text())
+    data["results"]["sample_bytes"]["value"] = 1e6
+    measured.write_text(json.dumps(data))
+    found = ingest.bw(gpu="h100", samples_per_second=1, sample_bytes=str(measured)).results["ingest_bandwidth_per_gpu"]
+    assert (found.low, found.value, found.high) == (5000, 1e6, 1e6)
+
+
+def test_a_site_takes_samples_and_files_from_the_measurement(measured):
+    site = measured.with_name("site.yaml")
+    site.write_text(
+        "clusters: {a: {node: dgx-h100, count: 2}}\njobs: {x: {cluster: a, model: resnet50, nodes: 1, data: d}}\n"
+        "datasets: {d: {measured: m.json}}\n"
+    )
+    plan = ingest.plan(site, samples=0)
+    assert plan.results["R-CAP-01"].value == 5_050_000
+    assert plan.results["R-META-03"].value == 100
+    assert plan.results["R-META-01"].value == pytest.approx(plan.results["R-READ-01"].value / 50_500)
+
+
 def test_the_page_says_what_to_do_with_it(tmp_path):
     tfrecords(tmp_path / "a.tfrecord", [5000] * 10)
     done = CliRunner().invoke(command, ["measure", str(tmp_path), "--samples", "--quiet"])

@@ -1,6 +1,7 @@
 """Samples of real files: what is drawn, what is estimated, what is said about the rest."""
 
 import gzip
+import json
 import os
 import random
 import sysconfig
@@ -377,3 +378,38 @@ def test_an_interrupted_sample_tells_what_it_knows(tmp_path, library):
     assert not after_first_look.met
     with pytest.raises(KeyboardInterrupt):
         sampled(tmp_path, engine=Interrupting(at=0), tolerance=0.05)
+
+
+@pytest.mark.usefixtures("small_first_look")
+@pytest.mark.parametrize("parted", [True, False])
+def test_files_in_which_nothing_counts_are_lost(tmp_path, library, parted):
+    """Of tables whose row groups are drawn, and of lines, which are drawn by the file."""
+    lost = stored = 0
+    more = random.Random(1).randbytes(4000).hex()
+    for number, held in enumerate(shards(library, 40_000)):
+        path, void = tmp_path / f"{number:04}.{'parquet' if parted else 'jsonl'}", number % 10 == 0
+        texts = [None if void or row == 0 else text.decode() for row, text in enumerate(held)]
+        table = pyarrow.table({"text": pyarrow.array(texts, pyarrow.string()), "more": [more] * len(held)})
+        if parted:
+            pyarrow.parquet.write_table(table, path, row_group_size=1, use_dictionary=["text"])
+        else:
+            path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+        lost += void * path.stat().st_size
+        stored += path.stat().st_size
+    found = sampled(tmp_path, tolerance=0.1 if parted else 0.3)
+    assert {row["unit"] for row in found.design} == {"part" if parted else "file"}
+    unreadable, left = found.figures["unreadable_bytes"], found.figures["stored_bytes"]
+    assert unreadable.low <= lost <= unreadable.high
+    assert left.low <= stored - lost <= left.high
+    assert found.skipped
+    assert all("nothing in it counts" in item.reason for item in found.skipped)
+    assert any("null" in item.reason for item in found.parts)
+
+
+def test_many_tiny_files_are_sampled_by_what_they_hold_not_by_whole_blocks(tmp_path):
+    chance = random.Random(1)
+    texts = [bytes(chance.choices(b"e.", k=20)) for _ in range(6000)]
+    found = sampled(plain(tmp_path, texts), tolerance=0.05)
+    assert [row["unit"] for row in found.design] == ["block"]
+    assert found.bytes_read < sum(map(len, texts)) / 2
+    assert found.figures["tokens"].low <= sum(text.count(b"e") for text in texts) <= found.figures["tokens"].high

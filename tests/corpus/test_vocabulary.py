@@ -217,7 +217,7 @@ def test_a_panic_is_one_line_and_nothing_else_is_written(tmp_path, capfd):
         "model": {"type": "BPE", "vocab": {}, "merges": []},
     }
     line = refusal(file_of(tmp_path, "t.json", panics))[1]
-    assert "cannot be loaded by tokenizers: PanicException: Precompiled" in line
+    assert "cannot be loaded by tokenizers: it broke down: Precompiled" in line
     assert capfd.readouterr() == ("", "")
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import codecs
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from ingest.corpus.compression import Stream
-from ingest.corpus.formats.rows import LIMIT_BYTES, TOO_LONG, LeftOut, encoded, value_in
+from ingest.corpus.formats.rows import DECODER, LIMIT_BYTES, TOO_LONG, LeftOut, encoded, value_in
 from ingest.corpus.formats.text import documents
 from ingest.corpus.opening import Unreadable
 from ingest.corpus.terms import Note, Piece
@@ -75,7 +74,7 @@ class _Window:
         self._stream = stream
         self._path = path
         self._decode = codecs.getincrementaldecoder("utf-8-sig")().decode
-        self._parse = json.JSONDecoder().raw_decode
+        self._parse = DECODER.raw_decode
         self._text = ""
         self._ended = False
         self.position = 0

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
 from ingest.corpus.compression import Stream
 from ingest.corpus.formats.lines import whole_lines
-from ingest.corpus.formats.rows import TOO_LONG, LeftOut, encoded, value_in
+from ingest.corpus.formats.rows import DECODER, TOO_LONG, LeftOut, encoded, value_in
 from ingest.corpus.formats.strings import check_utf8, texts_of
 from ingest.corpus.formats.text import documents
 from ingest.corpus.terms import Note, Piece
@@ -82,17 +81,16 @@ def text_getter(field: str) -> Callable[[bytes], bytes]:
     >>> text_getter("a.b.0")(b'{"a": {"b": ["x"]}}')
     b'x'
     """
-    parse = json.JSONDecoder().decode
 
     def text_of(line: bytes) -> bytes:
-        return encoded(value_in(_parsed(line, parse), field))
+        return encoded(value_in(_parsed(line), field))
 
     return text_of
 
 
-def _parsed(line: bytes, parse: Callable[[str], Any]) -> Any:
+def _parsed(line: bytes) -> Any:
     try:
-        return parse(line.removeprefix(_BYTE_ORDER_MARK).decode("utf-8"))
+        return DECODER.decode(line.removeprefix(_BYTE_ORDER_MARK).decode("utf-8"))
     except UnicodeDecodeError:
         raise ValueError("not UTF-8") from None
     except (ValueError, RecursionError):

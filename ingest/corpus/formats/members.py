@@ -79,7 +79,7 @@ class _NoText:
         for (suffix, reason), first in self._first.items():
             others = self._others.get((suffix, reason), 0)
             more = f" and {others} more {suffix or 'without a suffix'}" if others else ""
-            note(Skipped(self._path, f"member {first}{more}: {reason}"))
+            note(Skipped(self._path, f"member {first}{more}: {reason}", 1 + others))
 
 
 def read_members(stream: Stream, path: str, note: Note, documents_of: DocumentsOf) -> Iterator[Piece]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from ingest.corpus.terms import Note, Skipped
@@ -11,6 +12,8 @@ LIMIT_BYTES = 32 * 2**20
 TOO_LONG = f"longer than {LIMIT_BYTES // 2**20} MiB"
 #: the field or column that holds the text, unless the user names one
 DEFAULT_FIELD = "text"
+#: JSON of any numbers, which nobody looks at: `int` refuses those of more than some thousand digits
+DECODER = json.JSONDecoder(parse_int=float)
 #: as many rows are named one by one
 _NAMED = 2
 
@@ -40,13 +43,14 @@ class LeftOut:
         >>> for number in (3, 17, *range(100, 140)):
         ...     left_out.add(number, "not JSON")
         >>> left_out.tell(print)
-        Skipped(path='a.jsonl', reason='lines 3, 17 and 40 more: not JSON')
+        Skipped(path='a.jsonl', reason='lines 3, 17 and 40 more: not JSON', number=42)
         """
         for reason, named in self._named.items():
             others = self._others.get(reason, 0)
             plural = "s" if others or len(named) > 1 else ""
             who = f"{', '.join(named)} and {others} more" if others else " and ".join(named)
-            note(Skipped(self._path, f"{self._unit}{plural} {who}{self._place}: {reason}"))
+            text = f"{self._unit}{plural} {who}{self._place}: {reason}"
+            note(Skipped(self._path, text, len(named) + others))
         self._named, self._others = {}, {}
 
 

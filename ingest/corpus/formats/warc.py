@@ -11,8 +11,11 @@ from ingest.corpus.formats.text import documents, why_no_text
 from ingest.corpus.formats.window import Window
 from ingest.corpus.opening import Unreadable
 from ingest.corpus.terms import Note, Piece
+from ingest.errors import brief
 
 MOST_HEADER_BYTES = 2**20
+#: no file has a size of more
+MOST_DIGITS = 19
 CUT_SHORT = "truncated: the file ends within a record"
 _VERSION = b"WARC/"
 #: records that hold documents; the others hold requests, and what was noted about the crawl
@@ -151,9 +154,12 @@ class _Records:
 
     def size(self, headers: _Headers) -> int:
         """Return the length of a record's body."""
-        written = headers.get(b"content-length", b"")
-        if not written.isdigit() or len(written) > len(str(2**63)):
-            raise Unreadable(self._path, "broken WARC: a record without its length")
+        written = headers.get(b"content-length")
+        if written is None:
+            raise Unreadable(self._path, "broken WARC: a record without a Content-Length")
+        if not written.isdigit() or len(written) > MOST_DIGITS:
+            found = brief(written.decode("utf-8", "replace"))
+            raise Unreadable(self._path, f"broken WARC: a record's Content-Length is {found}, expected a number of bytes")
         return int(written)
 
     def body(self, size: int) -> bytes:
