@@ -68,7 +68,11 @@ def report(
     Args:
         site: a site file, as `plan` takes it.
         output: files to write; their suffixes choose the formats: .xlsx, .docx, .md, .html, .csv, .json.
-        template: a .docx of the buyer's, with fields such as `{{requirements}}`; for the .docx only.
+        template: a .docx of the buyer's, for the .docx only. Its fields are `{{all}}` for the whole document; `{{scope}}`,
+            `{{workloads}}`, `{{performance}}`, `{{capacity}}`, `{{checkpoints}}`, `{{metadata}}`, `{{resilience}}`,
+            `{{protocols}}`, `{{growth}}`, `{{acceptance}}`, `{{response}}`, `{{assumptions}}` and `{{derivations}}` for
+            a section; `{{title}}`, `{{site}}`, `{{version}}`, `{{catalogs}}` and `{{input}}` for a word; and the id of
+            each requirement, such as `{{R-READ-01}}`, for its value.
         years: to plan for after the start.
         set: values of the site file by path.
         seed: of the draws behind low and high.

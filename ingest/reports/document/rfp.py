@@ -10,6 +10,7 @@ from ingest import __version__
 from ingest.reports.charts.chart import Chart
 from ingest.reports.document import wording
 from ingest.reports.document.derivations import shortened
+from ingest.reports.document.fields import SECTIONS
 from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Section, Table
 from ingest.reports.document.tables import tables_for, with_numbers
 from ingest.reports.labels import capitalised, label, plain
@@ -64,19 +65,19 @@ class Tender:
         """The whole document."""
         plan = self.plan
         sections = (
-            self._section("scope", "Scope, definitions, units", self._scope()),
-            self._section("workloads", "Workload basis", self._workloads()),
-            self._section("performance", "Performance", [Paragraph(wording.OVERLAP)]),
-            self._section("capacity", "Capacity and lifecycle", self._capacity()),
-            self._section("checkpoints", "Checkpoint and restart", self._checkpoints()),
-            self._section("metadata", "Metadata, concurrency, quality of service", self._metadata()),
-            self._section("resilience", "Resilience, availability, durability, endurance", self._resilience()),
-            self._section("protocols", "Protocols, security, operations", [Bullets(wording.PROTOCOLS)]),
-            self._section("growth", "Growth and options", [Paragraph(wording.GROWTH)]),
-            self._section("acceptance", "Acceptance", self._acceptance()),
-            self._section("response", "Offeror response forms", self._response()),
-            self._section("assumptions", "Assumptions, sensitivity, sources", self._assumptions()),
-            Section("derivations", "How each value came about", tuple(self._derivations()), "A"),
+            self._section("scope", self._scope()),
+            self._section("workloads", self._workloads()),
+            self._section("performance", [Paragraph(wording.OVERLAP)]),
+            self._section("capacity", self._capacity()),
+            self._section("checkpoints", self._checkpoints()),
+            self._section("metadata", self._metadata()),
+            self._section("resilience", self._resilience()),
+            self._section("protocols", [Bullets(wording.PROTOCOLS)]),
+            self._section("growth", [Paragraph(wording.GROWTH)]),
+            self._section("acceptance", self._acceptance()),
+            self._section("response", self._response()),
+            self._section("assumptions", self._assumptions()),
+            Section("derivations", SECTIONS["derivations"], tuple(self._derivations()), "A"),
         )
         facts = (
             ("title", f"Storage requirements of {plan.site.name}"),
@@ -90,11 +91,11 @@ class Tender:
         subtitle = f"Requirements and response form. Made by ingest {__version__}. {hashes}"
         return Document(f"Storage requirements of {plan.site.name}", subtitle, with_numbers(sections), facts)
 
-    def _section(self, name: str, title: str, blocks: Sequence[Block]) -> Section:
+    def _section(self, name: str, blocks: Sequence[Block]) -> Section:
         """The section's own words, then the requirements and the charts that belong to it."""
         stated = [one for one in self.plan.requirements if one.id.startswith(STATED.get(name, ("-",)))]
         charts = [Figure(chart, CAPTIONS[key]) for key, chart in self.charts.items() if CHART_SECTIONS.get(key) == name]
-        return Section(name, title, (*blocks, *(block for one in stated for block in requirement(one)), *charts))
+        return Section(name, SECTIONS[name], (*blocks, *(block for one in stated for block in requirement(one)), *charts))
 
     def _scope(self) -> list[Block]:
         plan = self.plan
