@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ingest.checkpoint_plan import interval_table
+from ingest.checkpoint_plan import interval_course
+from ingest.errors import MissingQuantity
 from ingest.estimate import estimate
 from ingest.formula import solve
 from ingest.reports.charts.chart import Chart
@@ -73,7 +74,7 @@ def _point(row: Row, nodes: float, per_gpu: float, per_node: float) -> Point:
 
 
 def _ladder(plan: Plan, job: str) -> Iterator[Chart]:
-    """The rungs of evidence of the hungriest job, where there is more than one."""
+    """The rungs of evidence of the job that reads most in sum, where there is more than one."""
     asked = plan.questions.get(job)
     rungs = estimate(asked, plan.catalog).rungs if asked is not None else ()
     found = [(rung.basis, results[READS]) for rung, results in rungs if READS in results]
@@ -92,12 +93,13 @@ def _held(row: Row) -> Iterator[Held]:
 
 
 def _intervals(jobs: Sequence[Row]) -> Iterator[Chart]:
-    """Interval and waste of the job with the largest checkpoint."""
+    """Interval, waste and bandwidth of the job with the largest checkpoint."""
     saved = [(row, step.value) for row in jobs if (step := row.step("checkpoint_bytes")) is not None]
     if not saved:
         return
     row = max(saved, key=lambda job: float(job[1]))[0]
-    found = interval_table(row.kept[-1], str(row.words.get("mode", "sync"))).get("intervals", [])
-    rows = [Interval(one["checkpoint_interval"], one["waste"], one["checkpoint_write_bandwidth"]) for one in found]
-    if len(rows) > 2:
-        yield intervals(rows)
+    try:
+        chosen, rows, how = interval_course(row.kept[-1], str(row.words.get("mode", "sync")))
+    except MissingQuantity:
+        return
+    yield intervals([Interval(*one) for one in rows], Interval(*chosen), row.name, how)

@@ -34,7 +34,7 @@ def demand(jobs: Sequence[Bar], together: Bar, unit: str = "B/s") -> Chart:
     """What each job asks for, and what all ask for at once.
 
     >>> demand([Bar("a", 3e9), Bar("b", 1e9)], Bar("all jobs at once", 4e9)).title
-    'a asks for 75 % of the 4 GB/s of all jobs at once'
+    'a reads most, 3 GB/s; all jobs at once: 4 GB/s'
     """
     ordered = sorted(jobs, key=lambda bar: -bar.value)
     kept = ordered[:MOST_BARS]
@@ -53,9 +53,8 @@ def demand(jobs: Sequence[Bar], together: Bar, unit: str = "B/s") -> Chart:
         for bar, value in zip(bars, values, strict=True)
     ]
     first = ordered[0] if ordered else together
-    share = first.value / together.value if together.value else 0
-    whole = display(together.value, unit, binary=False)
-    title = f"{first.label} asks for {share * 100:.0f} % of the {whole} of {together.label}"
+    most, whole = (display(bar.value, unit, binary=False) for bar in (first, together))
+    title = f"{first.label} reads most, {most}; {together.label}: {whole}"
     listing = "; ".join(f"{row['job']} {row['text']}" for row in rows)
     body: dict[str, Any] = {
         "data": {"values": rows},
@@ -147,18 +146,18 @@ def scaling(points: Sequence[Point], ceilings: Sequence[Bar], unit: str = "B/s")
 
 
 def _fed(points: Sequence[Point], ceilings: Sequence[Bar], unit: str) -> str:
-    """Up to which size the best ceiling feeds the hungriest series."""
+    """Up to which size the best ceiling feeds the series that reads most."""
     best = max(ceilings, key=lambda bar: bar.value)
-    hungriest = max(points, key=lambda point: point.value).series
-    fed = [point.nodes for point in points if point.series == hungriest and point.value <= best.value]
+    largest = max(points, key=lambda point: point.value).series
+    fed = [point.nodes for point in points if point.series == largest and point.value <= best.value]
     named = f"{best.label} ({display(best.value, unit, binary=False)})"
     if not fed:
-        return f"{named} does not feed {hungriest} at any size shown"
-    return f"{named} feeds {hungriest} up to {max(fed):,.0f} node{'s' if max(fed) > 1 else ''}"
+        return f"{named} does not feed {largest} at any size shown"
+    return f"{named} feeds {largest} up to {max(fed):,.0f} node{'s' if max(fed) > 1 else ''}"
 
 
 def _grown(points: Sequence[Point], unit: str) -> str:
-    """What the hungriest series reads at its full size, and on each node."""
+    """What the series that reads most reads at its full size, and on each node."""
     most = max(points, key=lambda point: point.value)
     whole, each = (display(value, unit, binary=False) for value in (most.value, most.value / most.nodes))
     return f"{most.series} reads {whole} on {most.nodes:,.0f} node{'s' if most.nodes > 1 else ''}, {each} on each"

@@ -41,9 +41,9 @@ CHART_SECTIONS = {
 CAPTIONS = {
     "demand": "Read bandwidth by job, all of its runs at once, and in sum",
     "scaling": "Read bandwidth of one run by the number of its nodes",
-    "ladder": "What the read rate of the hungriest job rests on",
+    "ladder": "What the read rate of the job that reads most in sum rests on",
     "capacity": "Usable capacity by year and use",
-    "intervals": "Checkpoint interval against lost time and write bandwidth",
+    "intervals": "Interval of checkpoints against lost time and write bandwidth, the chosen one marked",
     "tornado": "A requirement with one input at a time at its ends",
 }
 #: Inputs of each requirement in the table of sensitivity.
