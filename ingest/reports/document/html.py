@@ -21,6 +21,7 @@ table { border-collapse: collapse; width: 100%; min-width: 36rem; font-size: .88
 th, td { border: 1px solid #9fb3c8; padding: .3rem .5rem; text-align: left; vertical-align: top; overflow-wrap: break-word }
 p, li { overflow-wrap: anywhere }
 th { background: #d9e2ec }
+.number { text-align: right }
 caption { text-align: left; font-style: italic; padding: .4rem 0 }
 figure { margin: 1rem 0 }
 figure svg { max-width: 100%; height: auto }
@@ -74,10 +75,16 @@ def _table(block: Table) -> Iterator[str]:
     if block.widths:
         columns = "".join(f'<col style="width:{width / sum(block.widths) * 100:.1f}%">' for width in block.widths)
         yield f"<colgroup>{columns}</colgroup>"
-    yield f"<thead><tr>{''.join(f'<th>{escape(head)}</th>' for head in block.heads)}</tr></thead><tbody>"
+    yield f"<thead><tr>{_cells('th', block.heads, block.numeric)}</tr></thead><tbody>"
     for row in block.rows:
-        yield f"<tr>{_each('td', row)}</tr>"
+        yield f"<tr>{_cells('td', row, block.numeric)}</tr>"
     yield "</tbody></table></div>"
+
+
+def _cells(tag: str, texts: Iterable[str], numeric: Iterable[bool]) -> str:
+    """The cells of a row; numbers stand on the right, with their heading."""
+    kinds = (' class="number"' if number else ' dir="auto"' for number in numeric)
+    return "".join(f"<{tag}{kind}>{escape(text)}</{tag}>" for text, kind in zip(texts, kinds, strict=True))
 
 
 def _each(tag: str, texts: Iterable[str]) -> str:

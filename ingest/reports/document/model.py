@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from ingest.reports.charts.chart import Chart
+
+#: A number with its unit, its binary form, or the other end of its range.
+_NUMBER = re.compile(r"-?\d[\d,.]*( ?[%\w/]+)?( \([^)]*\))?( to -?\d[\d,.]*( ?[%\w/]+)?)?")
+
+
+def _all_numbers(texts: list[str]) -> bool:
+    written = [text for text in texts if text]
+    return bool(written) and all(_NUMBER.fullmatch(text) for text in written)
 
 
 class Paragraph(NamedTuple):
@@ -36,6 +45,15 @@ class Table(NamedTuple):
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     widths: tuple[float, ...] = ()
+
+    @property
+    def numeric(self) -> tuple[bool, ...]:
+        """Which columns hold nothing but numbers, with or without units: they are aligned on the right.
+
+        >>> Table("", ("Id", "Value"), (("R-1", "4 GB/s (3.7 GiB/s)"), ("R-2", ""))).numeric
+        (False, True)
+        """
+        return tuple(_all_numbers([row[place] for row in self.rows]) for place in range(len(self.heads)))
 
 
 class Figure(NamedTuple):

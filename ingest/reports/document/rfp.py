@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,8 +11,9 @@ from ingest.reports.document import wording
 from ingest.reports.document.derivations import shortened
 from ingest.reports.document.fields import SECTIONS
 from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Section, Table
-from ingest.reports.document.tables import tables_for, with_numbers
-from ingest.reports.labels import capitalised, label, plain
+from ingest.reports.document.speech import derivation_line, for_readers, place_of, source_title
+from ingest.reports.document.tables import quantity_text, tables_for, with_numbers
+from ingest.reports.labels import capitalised, label, spoken
 from ingest.tender.filled import test_id
 from ingest.units import display
 
@@ -45,6 +45,20 @@ CAPTIONS = {
     "capacity": "Usable capacity by year and use",
     "intervals": "Interval of checkpoints against lost time and write bandwidth, the chosen one marked",
     "tornado": "A requirement with one input at a time at its ends",
+}
+#: The columns of text that each table shows; what they say is not repeated in the others.
+WORDS = {
+    "clusters": ("name", "node"),
+    "jobs": ("name", "cluster", "model", "data", "basis", "gpu"),
+    "datasets": ("name", "of"),
+    "placement": ("name", "data"),
+    "capacity": ("name",),
+    "checkpoints": ("name", "mode"),
+    "metadata": ("name",),
+}
+HEADS = {
+    "capacity": {"name": "Year"},
+    "placement": {"job_dataset_bytes": "Size of the data set"},
 }
 #: Inputs of each requirement in the table of sensitivity.
 MOST_EFFECTS = 2
@@ -87,7 +101,7 @@ class Tender:
             ("input", plan.input_hash),
             *((one.id, display(one.value, one.unit)) for one in plan.requirements),
         )
-        hashes = f"Catalogs {plan.catalog.content_hash()[:19]}…, site file {plan.input_hash[:19]}…"
+        hashes = f"Catalogs {plan.catalog.content_hash()[:19]}…, site description {plan.input_hash[:19]}…"
         subtitle = f"Requirements and response form. Made by ingest {__version__}. {hashes}"
         return Document(f"Storage requirements of {plan.site.name}", subtitle, with_numbers(sections), facts)
 
@@ -153,10 +167,14 @@ class Tender:
     def _assumptions(self) -> list[Block]:
         plan = self.plan
         assumed = tuple(
-            (label(one["name"]), display(one["value"], one["unit"], binary=False), for_readers(str(one["why"])))
+            (
+                capitalised(spoken(one["name"])),
+                quantity_text(one["name"], one["value"], one["unit"]),
+                capitalised(for_readers(str(one["why"]))),
+            )
             for one in plan.assumptions
         )
-        cited = tuple((one["id"], one["title"], one["where"]) for one in plan.sources)
+        cited = tuple((one["id"], source_title(one["title"]), place_of(one["where"])) for one in plan.sources)
         found: list[Block] = [
             Paragraph(f"{len(assumed)} values are assumed; the buyer should confirm or replace each."),
             Table("Assumptions", ("Quantity", "Value", "Why"), assumed, (1.5, 1, 3)),
@@ -164,17 +182,20 @@ class Tender:
             Table("Sources", ("Id", "Title", "Place"), cited, (1, 2, 2)),
         ]
         if plan.warnings:
-            found += [Paragraph("", "To be aware of"), Bullets(tuple(map(for_readers, plan.warnings)))]
+            found += [
+                Paragraph("", "Notes to the buyer, to be settled before publication."),
+                Bullets(tuple(map(for_readers, plan.warnings))),
+            ]
         if plan.missing:
             absent = tuple(f"{name}: {for_readers(why)}" for name, why in plan.missing.items())
-            found += [Paragraph("", "Not stated"), Bullets(absent)]
-        full = f"ingest {__version__}; catalogs {plan.catalog.content_hash()}; site file {plan.input_hash}"
+            found += [Paragraph("", "Not required."), Bullets(absent)]
+        full = f"ingest {__version__}; catalogs {plan.catalog.content_hash()}; site description {plan.input_hash}"
         return [*found, Paragraph(full, "Made with.")]
 
     def _sensitivity(self) -> Iterator[Block]:
         """What moves each requirement most, one input at a time."""
         rows = tuple(
-            (one.id, capitalised(plain(effect.name)), ", ".join(effect.rows), *ends_of(one, effect.at_low, effect.at_high))
+            (one.id, capitalised(spoken(effect.name)), ", ".join(effect.rows), *ends_of(one, effect.at_low, effect.at_high))
             for one in self.plan.requirements
             for effect in self.plan.sensitivity(one.id)[:MOST_EFFECTS]
         )
@@ -187,11 +208,14 @@ class Tender:
         yield Paragraph(wording.DERIVATIONS)
         told: dict[str, str] = {}
         for one in self.plan.requirements:
-            yield Listing(f"{one.id}: {_what(one)}", shortened(one.id, one.derivation, told))
+            yield Listing(f"{one.id}: {_what(one)}", tuple(map(derivation_line, shortened(one.id, one.derivation, told))))
 
     def _tables(self, named: Mapping[str, str]) -> list[Block]:
-        found = ((caption, self.plan.tables.get(name)) for name, caption in named.items())
-        return [table for caption, rows in found if rows for table in tables_for(caption, rows)]
+        return [
+            table
+            for name, caption in named.items()
+            for table in tables_for(caption, self.plan.tables.get(name, []), WORDS[name], HEADS.get(name, {}))
+        ]
 
 
 def requirement(one: Requirement) -> list[Block]:
@@ -204,7 +228,7 @@ def requirement(one: Requirement) -> list[Block]:
     if one.conditions.duration is not None:
         rest.append(f"Verified by test {test_id(one.id)}.")
     if one.assumptions:
-        rest.append(f"Rests on assumed values: {', '.join(plain(name) for name in one.assumptions)}.")
+        rest.append(f"Rests on assumed values: {', '.join(spoken(name) for name in one.assumptions)}.")
     found: list[Block] = [Paragraph(one.statement, f"{one.id} ({one.priority}).")]
     return [*found, Paragraph(" ".join(rest), small=True)] if rest else found
 
@@ -212,15 +236,6 @@ def requirement(one: Requirement) -> list[Block]:
 def ends_of(one: Requirement, *ends: float) -> tuple[str, ...]:
     """Values of a requirement as text."""
     return tuple(display(end, one.unit, binary=False) for end in ends)
-
-
-def for_readers(text: str) -> str:
-    """What the tool tells its user, without how to tell the tool otherwise.
-
-    >>> for_readers("readers ask for 128 KiB at once; say io_size")
-    'readers ask for 128 KiB at once'
-    """
-    return re.sub(r"[;:,] say [^;:]*$", "", text)
 
 
 def test_row(one: Requirement) -> tuple[str, ...]:

@@ -111,10 +111,11 @@ class Writer:
         table.autofit = False
         for column, width in zip(table.columns, widths, strict=True):
             column.width = width
-        _row(table.rows[0], block.heads, widths, bold=True)
+        numeric = block.numeric
+        _row(table.rows[0], block.heads, widths, numeric, bold=True)
         _repeat(table.rows[0])
         for cells in block.rows:
-            _row(table.add_row(), cells, widths)
+            _row(table.add_row(), cells, widths, numeric)
         self._place.add_paragraph().paragraph_format.space_after = Pt(2)
 
     def _figure(self, block: Figure) -> None:
@@ -144,14 +145,17 @@ class Writer:
         self._place.add_paragraph().paragraph_format.space_after = Pt(2)
 
 
-def _row(row: Any, texts: Sequence[str], widths: Sequence[Any], bold: bool = False) -> None:
+def _row(row: Any, texts: Sequence[str], widths: Sequence[Any], numeric: Sequence[bool], bold: bool = False) -> None:
+    from docx.enum.text import WD_ALIGN_PARAGRAPH
     from docx.oxml import OxmlElement
     from docx.shared import Pt
 
     row._tr.get_or_add_trPr().append(OxmlElement("w:cantSplit"))
-    for cell, text, width in zip(row.cells, texts, widths, strict=True):
+    for cell, text, width, number in zip(row.cells, texts, widths, numeric, strict=True):
         cell.width = width
         paragraph = cell.paragraphs[0]
+        if number:
+            paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
         paragraph.paragraph_format.space_after = Pt(0)
         paragraph.paragraph_format.keep_with_next = bold
         run = paragraph.add_run(clean(text))
