@@ -27,10 +27,12 @@ figure { margin: 1rem 0 }
 figure svg { max-width: 100%; height: auto }
 figcaption { font-style: italic }
 pre { background: #f5f7fa; padding: .8rem; overflow-x: auto; font-size: .82rem; line-height: 1.35 }
+@page { size: A4; margin: 18mm }
 @media print {
   body { margin: 0; font-size: 11pt }
   thead { display: table-header-group }
   tr, figure { break-inside: avoid }
+  h2, caption, p:has(+ .wide) { break-after: avoid }
 }
 """.strip()
 

@@ -39,20 +39,24 @@ class Table(NamedTuple):
         heads: names of the columns, with units.
         rows: text by column.
         widths: shares of the page's width.
+        turned: whether quantities stand in lines, so that each column but the first holds values.
     """
 
     caption: str
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     widths: tuple[float, ...] = ()
+    turned: bool = False
 
     @property
     def numeric(self) -> tuple[bool, ...]:
-        """Which columns hold nothing but numbers, with or without units: they are aligned on the right.
+        """Which columns hold values, with or without units: they are aligned on the right.
 
         >>> Table("", ("Id", "Value"), (("R-1", "4 GB/s (3.7 GiB/s)"), ("R-2", ""))).numeric
         (False, True)
         """
+        if self.turned:
+            return (False, *(True for _ in self.heads[1:]))
         return tuple(_all_numbers([row[place] for row in self.rows]) for place in range(len(self.heads)))
 
 

@@ -130,7 +130,7 @@ class Tender:
                 "Requirements at a glance",
                 ("Id", "Priority", "What", "Value", "Range (P10 to P90)"),
                 rows,
-                (1.15, 1, 2.1, 1.8, 1.8),
+                (1.1, 0.9, 2.3, 1.75, 1.95),
             ),
         ]
 
@@ -156,13 +156,13 @@ class Tender:
     def _acceptance(self) -> list[Block]:
         heads = ("Test", "Requirement", "Operation", "Clients", "Threads", "Request", "Duration", "Pass threshold")
         rows = tuple(test_row(one) for one in self.plan.requirements if one.conditions.duration is not None)
-        widths = (1.45, 1.45, 1.1, 0.85, 0.95, 1.2, 1.05, 1.9)
+        widths = (1.25, 1.3, 0.9, 0.7, 0.75, 1.5, 0.8, 2.4)
         return [Paragraph(wording.ACCEPTANCE), Table("Acceptance tests", heads, rows, widths)]
 
     def _response(self) -> list[Block]:
         heads = ("Id", "Required", "Comply", "As-is", "Optimized", "Measured or projected", "Log file", "Remarks")
         rows = tuple((one.id, display(one.value, one.unit, binary=False), *("",) * 6) for one in self.plan.requirements)
-        return [Paragraph(wording.RESPONSE), Table("Response form", heads, rows, (1.45, 1.2, 0.95, 0.9, 1.1, 1.2, 0.9, 1.1))]
+        return [Paragraph(wording.RESPONSE), Table("Response form", heads, rows, (1.3, 1.4, 0.85, 0.85, 1.0, 1.2, 0.9, 1.3))]
 
     def _assumptions(self) -> list[Block]:
         plan = self.plan

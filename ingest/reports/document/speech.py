@@ -63,6 +63,8 @@ def derivation_line(line: str) -> str:
     '  usable bytes = sum of(dataset bytes held of all datasets) × 7.5×10⁻⁸'
     >>> derivation_line("    assumed: every checkpoint is kept; say checkpoint.keep; [zero2020] ZeRO, sec. 3")
     '    assumed: every checkpoint is kept; [zero2020] ZeRO, sec. 3'
+    >>> derivation_line("  formula: [zero2020] ZeRO, sec. 3")
+    '  formula: [zero2020] ZeRO, sec. 3'
     >>> derivation_line("  given by the site file: jobs.tuning.runs")
     '  given by the buyer: jobs, tuning, runs'
     """
@@ -78,7 +80,7 @@ def derivation_line(line: str) -> str:
 def _origin(text: str) -> str:
     """Where a value comes from: the kind, what of its note is for a reader, and the source."""
     told, cited, source = text.partition("[")
-    kind, _, note = told.rstrip("; ").partition(": ")
+    kind, _, note = told.rstrip(";: ").partition(": ")
     said = ": ".join(filter(None, (kind, for_readers(note) if note else "")))
     return said + (f"{'; ' if note else ': '}[{_reworded(source)}" if cited else "")
 

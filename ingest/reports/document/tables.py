@@ -71,7 +71,7 @@ def _turned(caption: str, rows: Sequence[Mapping[str, Any]], named: Mapping[str,
     heads = (named[first], *(_cell(first, row.get(first)) for row in rows))
     lines = tuple((named[column], *(_cell(column, row.get(column)) for row in rows)) for column in rest)
     kept = tuple(line for line in lines if any(line[1:]))
-    return Table(caption, heads, kept, (1.6, *(1.0,) * len(rows)))
+    return Table(caption, heads, kept, (1.6, *(1.0,) * len(rows)), turned=True)
 
 
 def _cell(column: str, value: Any) -> str:

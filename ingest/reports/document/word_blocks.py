@@ -17,6 +17,8 @@ from ingest.reports.document.word_styles import numbers_its_lines, paragraph_sty
 _FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 #: Width of the text in cm; of a blank that indents a derivation and of its lines' continuation, in points.
 PAGE, STEP, HANGING = 16.5, 4.2, 8.0
+#: A table of more rows may go on on the next page.
+MOST_TOGETHER = 16
 
 
 def clean(text: str) -> str:
@@ -84,11 +86,12 @@ class Writer:
 
         paragraph = self._place.add_paragraph()
         explained = isinstance(follower, Paragraph) and follower.small
+        introduces = isinstance(follower, Table) or not block.text
         if block.lead:
             paragraph.add_run(clean(block.lead) + " ").bold = True
         if explained or not block.text:
             paragraph.paragraph_format.space_after = Pt(3)
-            paragraph.paragraph_format.keep_with_next = True
+        paragraph.paragraph_format.keep_with_next = explained or introduces
         run = paragraph.add_run(clean(block.text))
         if block.small:
             run.font.size = Pt(8.5)
@@ -116,6 +119,7 @@ class Writer:
         _repeat(table.rows[0])
         for cells in block.rows:
             _row(table.add_row(), cells, widths, numeric)
+        _keep_together(table.rows if len(table.rows) <= MOST_TOGETHER else table.rows[:2])
         self._place.add_paragraph().paragraph_format.space_after = Pt(2)
 
     def _figure(self, block: Figure) -> None:
@@ -157,11 +161,17 @@ def _row(row: Any, texts: Sequence[str], widths: Sequence[Any], numeric: Sequenc
         if number:
             paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
         paragraph.paragraph_format.space_after = Pt(0)
-        paragraph.paragraph_format.keep_with_next = bold
         run = paragraph.add_run(clean(text))
         run.font.size, run.bold = Pt(8), bold
         if bold:
             _shade(cell)
+
+
+def _keep_together(rows: Sequence[Any]) -> None:
+    """No page ends between these rows."""
+    for row in rows[:-1]:
+        for cell in row.cells:
+            cell.paragraphs[0].paragraph_format.keep_with_next = True
 
 
 def _shade(cell: Any) -> None:
