@@ -130,7 +130,7 @@ class Tender:
                 "Requirements at a glance",
                 ("Id", "Priority", "What", "Value", "Range (P10 to P90)"),
                 rows,
-                (1.1, 0.9, 2.3, 1.75, 1.95),
+                (1.15, 1.0, 2.0, 1.9, 1.95),
             ),
         ]
 
@@ -156,7 +156,7 @@ class Tender:
     def _acceptance(self) -> list[Block]:
         heads = ("Test", "Requirement", "Operation", "Clients", "Threads", "Request", "Duration", "Pass threshold")
         rows = tuple(test_row(one) for one in self.plan.requirements if one.conditions.duration is not None)
-        widths = (1.25, 1.3, 0.9, 0.7, 0.75, 1.5, 0.8, 2.4)
+        widths = (1.4, 1.4, 1.05, 0.8, 0.9, 1.6, 1.0, 1.75)
         return [Paragraph(wording.ACCEPTANCE), Table("Acceptance tests", heads, rows, widths)]
 
     def _response(self) -> list[Block]:
@@ -243,7 +243,7 @@ def test_row(one: Requirement) -> tuple[str, ...]:
     how = one.conditions
     size = display(how.io_size, "B") if how.io_size else ""
     counts = (_number(how.clients), _number(how.threads))
-    least = f"at least {display(one.value, one.unit)}"
+    least = f"at least {display(one.value, one.unit, binary=False)}"
     return (test_id(one.id), one.id, how.operation, *counts, size, display(how.duration or 0, "s"), least)
 
 
