@@ -12,6 +12,7 @@ from ingest.errors import UsageError, nearest
 from ingest.files import write_whole
 from ingest.site.planning import plan
 from ingest.site.plans import Plan
+from ingest.visible import all_visible
 
 if TYPE_CHECKING:
     import pandas
@@ -123,7 +124,7 @@ class _Makers:
             ".md": self._markdown,
             ".html": self._html,
             ".csv": self._csv,
-            ".json": lambda: json.dumps(self.plan.to_dict(), indent=1, ensure_ascii=False, allow_nan=False).encode(),
+            ".json": self._json,
         }
         return makers[suffix]()
 
@@ -147,11 +148,14 @@ class _Makers:
 
         return as_html(self.document).encode()
 
+    def _json(self) -> bytes:
+        return json.dumps(all_visible(self.plan.to_dict()), indent=1, ensure_ascii=False, allow_nan=False).encode()
+
     def _csv(self) -> bytes:
         from ingest.reports.page import as_csv
         from ingest.reports.site_views import plan_page
 
-        return (as_csv(plan_page(self.plan)) + "\n").encode()
+        return (as_csv(all_visible(plan_page(self.plan))) + "\n").encode()
 
     @property
     def document(self) -> Document:

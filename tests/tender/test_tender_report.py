@@ -25,6 +25,7 @@ from ingest.errors import IngestError, UsageError
 from ingest.files import write_whole
 from ingest.tender.reporting import report
 from ingest.units import display
+from ingest.visible import visible
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -168,7 +169,7 @@ def test_a_hostile_name_stays_text(name, tmp_path):
     site = yaml.safe_load((EXAMPLES / "hpc-128-nodes.yaml").read_text(encoding="utf-8"))
     paths = {suffix: tmp_path / f"rfp.{suffix}" for suffix in FORMATS}
     report({**site, "name": name}, output=list(paths.values()))
-    flat = " ".join(name.split())
+    flat = " ".join(visible(name).split())
     book = openpyxl.load_workbook(paths["xlsx"])
     title = book["Read-me"]["A1"]
     assert title.data_type == "s"
@@ -185,6 +186,32 @@ def test_a_hostile_name_stays_text(name, tmp_path):
     assert flat in " ".join(docx.Document(str(paths["docx"])).paragraphs[0].text.split())
     assert json.loads(paths["json"].read_text(encoding="utf-8"))["requirements"]
     assert sorted(os.listdir(tmp_path)) == sorted(path.name for path in paths.values())
+
+
+TURNED = "net\u202egnp\u2066.exe\u0085\u009b\u2029 مرحبا"
+SEEN = "net\ufffdgnp\ufffd.exe \ufffd  مرحبا"
+
+
+def test_what_is_invisible_is_marked_alike_in_every_format(tmp_path):
+    site = yaml.safe_load((EXAMPLES / "hpc-128-nodes.yaml").read_text(encoding="utf-8"))
+    paths = {suffix: tmp_path / f"rfp.{suffix}" for suffix in FORMATS}
+    model = yaml.safe_load((ROOT / "catalogs/models/cosmoflow.yaml").read_text(encoding="utf-8"))
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/cosmoflow.yaml").write_text(json.dumps({**model, "name": TURNED}), encoding="utf-8")
+    report({**site, "name": TURNED}, output=list(paths.values()), catalogs=tmp_path)
+    told = {
+        "docx": docx.Document(str(paths["docx"])).paragraphs[0].text,
+        "md": re.sub(r"\\(.)", r"\1", paths["md"].read_text(encoding="utf-8")),
+        "html": "".join(Rows(paths["html"].read_text(encoding="utf-8")).words),
+        "json": paths["json"].read_text(encoding="utf-8"),
+        "csv": paths["csv"].read_text(encoding="utf-8"),
+        "xlsx": str(openpyxl.load_workbook(paths["xlsx"])["Read-me"]["A1"].value),
+    }
+    for suffix, text in told.items():
+        assert not re.search("[\u202a-\u202e\u2066-\u2069\x80-\x9f\u2028\u2029]", text), suffix
+    for suffix in ("docx", "md", "html", "xlsx"):
+        assert SEEN.split() == told[suffix].partition("Storage requirements of ")[2].split()[: len(SEEN.split())], suffix
+    assert SEEN in json.dumps(json.loads(told["json"]), ensure_ascii=False)
 
 
 @pytest.mark.parametrize("section", ["jobs", "datasets", "clusters"])

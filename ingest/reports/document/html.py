@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 
 from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Table
+from ingest.visible import all_visible
 
 STYLE = """
 body { font: 16px/1.5 system-ui, "DejaVu Sans", "Noto Sans", sans-serif; color: #1f2933 }
@@ -47,6 +48,7 @@ _ID = re.compile(r"[RT]-[A-Z]+-\d+")
 
 def as_html(document: Document) -> str:
     """Render; whatever the user wrote is escaped."""
+    document = all_visible(document)
     title = escape(document.title)
     meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
     head = f'<!doctype html>\n<html lang="en"><head>{meta}<title>{title}</title><style>\n{STYLE}\n</style></head><body>'

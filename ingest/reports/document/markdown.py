@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Table
+from ingest.visible import all_visible
 
 #: What Markdown or the HTML inside it would take for markup.
 _MARKUP = re.compile(r"([\\`*_\[\]<>|~$])")
@@ -28,6 +29,7 @@ def as_markdown(document: Document) -> str:
     **Note.** x \\| y
     <BLANKLINE>
     """
+    document = all_visible(document)
     lines = [f"# {plain(document.title)}", "", plain(document.subtitle)]
     for heading, section in document.numbered():
         lines += ["", f"## {plain(heading)}"]

@@ -9,8 +9,9 @@ from typing import Any
 
 from ingest.errors import IngestError
 from ingest.reports.document.model import Document
-from ingest.reports.document.word_blocks import PAGE, Writer, clean
+from ingest.reports.document.word_blocks import PAGE, Writer
 from ingest.reports.document.word_template import fill
+from ingest.visible import all_visible
 
 #: Characters that the title in a file's properties may have.
 LONGEST_TITLE = 255
@@ -27,11 +28,12 @@ def as_docx(document: Document, template: str | Path | None = None) -> bytes:
         IngestError: the library is not installed, or the template is none.
         UsageError: the template asks for something that does not exist, or where it cannot stand.
     """
+    document = all_visible(document)
     word = _opened(template)
     if template is None:
         _set_page(word)
         _append(word, Writer(word).whole(document))
-        word.core_properties.title = clean(document.title)[:LONGEST_TITLE]
+        word.core_properties.title = document.title[:LONGEST_TITLE]
         word.core_properties.author = "ingest"
     elif not fill(word, document):
         _append(word, Writer(word).whole(document))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
@@ -13,17 +12,10 @@ from ingest.reports.document.model import Block, Bullets, Document, Figure, List
 from ingest.reports.document.word_room import last_width
 from ingest.reports.document.word_styles import numbers_its_lines, paragraph_style, table_style
 
-#: Control characters that XML has no place for.
-_FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 #: Width of the text in cm; of a blank that indents a derivation and of its lines' continuation, in points.
 PAGE, STEP, HANGING = 16.5, 4.2, 8.0
 #: A table of more rows may go on on the next page.
 MOST_TOGETHER = 16
-
-
-def clean(text: str) -> str:
-    """Text without what XML cannot hold."""
-    return _FORBIDDEN.sub("�", text)
 
 
 class Writer:
@@ -44,7 +36,7 @@ class Writer:
     def whole(self, document: Document) -> list[Any]:
         """The whole document as elements."""
         self._line(document.title, "Title")
-        self._place.add_paragraph(clean(document.subtitle))
+        self._place.add_paragraph(document.subtitle)
         for heading, section in document.numbered():
             self._section(heading, section)
         return list(self._place._element)
@@ -77,7 +69,7 @@ class Writer:
 
     def _line(self, text: str, style: str) -> Any:
         """A paragraph in a style."""
-        paragraph = self._place.add_paragraph(clean(text))
+        paragraph = self._place.add_paragraph(text)
         paragraph.style = paragraph_style(self.word, style)
         return paragraph
 
@@ -88,11 +80,11 @@ class Writer:
         explained = isinstance(follower, Paragraph) and follower.small
         introduces = isinstance(follower, Table) or not block.text
         if block.lead:
-            paragraph.add_run(clean(block.lead) + " ").bold = True
+            paragraph.add_run(block.lead + " ").bold = True
         if explained or not block.text:
             paragraph.paragraph_format.space_after = Pt(3)
         paragraph.paragraph_format.keep_with_next = explained or introduces
-        run = paragraph.add_run(clean(block.text))
+        run = paragraph.add_run(block.text)
         if block.small:
             run.font.size = Pt(8.5)
             paragraph.paragraph_format.left_indent = Cm(0.6)
@@ -127,7 +119,7 @@ class Writer:
 
         paragraph = self._place.add_paragraph()
         picture = paragraph.add_run().add_picture(io.BytesIO(block.chart.png()), width=Cm(min(self.width, PAGE)))
-        picture._inline.docPr.set("descr", clean(block.chart.alt))
+        picture._inline.docPr.set("descr", block.chart.alt)
         paragraph.paragraph_format.keep_with_next = True
         self._line(block.caption or block.chart.title, "Caption")
 
@@ -136,10 +128,10 @@ class Writer:
         from docx.shared import Pt
 
         title = self._place.add_paragraph()
-        title.add_run(clean(block.title)).bold = True
+        title.add_run(block.title).bold = True
         title.paragraph_format.keep_with_next = True
         for line in block.lines:
-            text = clean(line).lstrip(" ")
+            text = line.lstrip(" ")
             paragraph = self._place.add_paragraph()
             run = paragraph.add_run(text)
             run.font.name, run.font.size = "DejaVu Sans Mono", Pt(7)
@@ -161,7 +153,7 @@ def _row(row: Any, texts: Sequence[str], widths: Sequence[Any], numeric: Sequenc
         if number:
             paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
         paragraph.paragraph_format.space_after = Pt(0)
-        run = paragraph.add_run(clean(text))
+        run = paragraph.add_run(text)
         run.font.size, run.bold = Pt(8), bold
         if bold:
             _shade(cell)

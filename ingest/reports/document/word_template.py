@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ingest.errors import IngestError, UsageError, brief
 from ingest.reports.document.fields import FIELD, WHOLE, check_field
 from ingest.reports.document.model import Document
-from ingest.reports.document.word_blocks import Writer, clean
+from ingest.reports.document.word_blocks import Writer
 from ingest.reports.document.word_room import width_at
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -53,7 +53,7 @@ def fill(word: Any, document: Document) -> bool:
     Raises:
         UsageError: a field that does not exist, that is not closed, or that cannot be filled where it stands.
     """
-    values = {name: clean(value) for name, value in document.facts}
+    values = dict(document.facts)
     sections = [WHOLE, *(section.name for section in document.sections)]
     fields = list(_fields(word))
     for field in fields:
