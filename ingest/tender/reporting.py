@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ingest.errors import UsageError, nearest
-from ingest.files import write_whole
+from ingest.files import check_target, write_all
 from ingest.site.planning import plan
 from ingest.site.plans import Plan
 from ingest.visible import all_visible
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from ingest.estimate import Quantity
     from ingest.reports.document.model import Document
-
-FORMATS = (".xlsx", ".docx", ".md", ".html", ".csv", ".json")
 
 
 @dataclass(frozen=True)
@@ -89,24 +87,35 @@ def report(
         raise UsageError("--set: several scenarios are asked for, expected one for a report")
     makers = _Makers(planned, template)
     made = {path: makers.content(path.suffix.lower()) for path in paths}
-    for path, content in made.items():
-        write_whole(path, content)
+    write_all(made)
     return Report(planned, {str(path): len(content) for path, content in made.items()})
 
 
 def _checked(outputs: Sequence[str | Path], template: str | Path | None) -> list[Path]:
     paths = [Path(output) for output in outputs]
+    known = tuple(_Makers.FORMATS)
     if not paths:
-        raise UsageError(f"--output is missing, expected a file that ends in {', '.join(FORMATS)}")
+        raise UsageError(f"--output is missing, expected a file that ends in {', '.join(known)}")
     for path in paths:
         suffix = path.suffix.lower()
-        if suffix not in FORMATS:
-            raise UsageError(f"--output: '{path}' ends in '{suffix}', expected {', '.join(FORMATS)}{nearest(suffix, FORMATS)}")
-        if paths.count(path) > 1:
-            raise UsageError(f"--output: '{path}' is given twice")
+        if suffix not in known:
+            raise UsageError(f"--output: '{path}' ends in '{suffix}', expected {', '.join(known)}{nearest(suffix, known)}")
+    _refuse_twice(paths)
     if template is not None and all(path.suffix.lower() != ".docx" for path in paths):
         raise UsageError("--template fills a .docx, expected --output with one")
+    for path in paths:
+        check_target(path)
     return paths
+
+
+def _refuse_twice(paths: Sequence[Path]) -> None:
+    """Two names of one file would leave only the last content."""
+    meant: dict[Path, Path] = {}
+    for path in paths:
+        first = meant.setdefault(path.resolve(), path)
+        if first is not path:
+            also = "" if str(first) == str(path) else f", as '{first}' too"
+            raise UsageError(f"--output: '{path}' is given twice{also}, expected each file once")
 
 
 class _Makers:
@@ -118,15 +127,7 @@ class _Makers:
 
     def content(self, suffix: str) -> bytes:
         """The file's content."""
-        makers: dict[str, Callable[[], bytes]] = {
-            ".xlsx": self._workbook,
-            ".docx": self._word,
-            ".md": self._markdown,
-            ".html": self._html,
-            ".csv": self._csv,
-            ".json": self._json,
-        }
-        return makers[suffix]()
+        return self.FORMATS[suffix](self)
 
     def _workbook(self) -> bytes:
         from ingest.reports.books import site_book
@@ -166,3 +167,13 @@ class _Makers:
 
             self._document = Tender(self.plan, charts_of(self.plan)).document()
         return self._document
+
+    #: suffix -> how the file is made
+    FORMATS: ClassVar[Mapping[str, Callable[[_Makers], bytes]]] = {
+        ".xlsx": _workbook,
+        ".docx": _word,
+        ".md": _markdown,
+        ".html": _html,
+        ".csv": _csv,
+        ".json": _json,
+    }

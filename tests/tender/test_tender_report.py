@@ -22,7 +22,7 @@ from offers import told
 
 import ingest
 from ingest.errors import IngestError, UsageError
-from ingest.files import write_whole
+from ingest.files import write_all, write_whole
 from ingest.tender.reporting import report
 from ingest.units import display
 from ingest.visible import visible
@@ -236,6 +236,8 @@ def test_what_cannot_be_asked_for(tmp_path):
         (["-o", "rfp"], 2, "'rfp' ends in '', expected .xlsx"),
         ([], 2, "Missing option '-o'"),
         (["-o", "a.md", "-o", "a.md"], 2, "'a.md' is given twice"),
+        (["-o", "a.docx", "-o", "./a.docx"], 2, "'a.docx' is given twice"),
+        (["-o", "a.md", "-o", "b/../a.md"], 2, "'b/../a.md' is given twice, as 'a.md' too, expected each file once"),
         (["-o", "a.md", "--template", "t.docx"], 2, "--template fills a .docx, expected --output with one"),
         (["-o", tmp_path / "a.docx", "--template", tmp_path / "absent.docx"], 1, "absent.docx' is not readable as .docx"),
         (["-o", tmp_path / "nowhere" / "a.md"], 1, "a.md' cannot be written: No such file or directory"),
@@ -274,6 +276,29 @@ def test_nothing_is_written_where_one_format_cannot_be_made(tmp_path):
         )
     assert (tmp_path / "rfp.xlsx").read_bytes() == b"last year's"
     assert os.listdir(tmp_path) == ["rfp.xlsx"]
+
+
+def test_nothing_is_written_where_one_file_has_no_place(tmp_path):
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "file").write_text("no folder")
+    for place, why in (
+        ("nowhere/b.csv", "No such file or directory"),
+        ("folder.csv", "Is a directory"),
+        ("file/b.csv", "Not a directory"),
+    ):
+        done = told("report", EXAMPLES / "hpc-128-nodes.yaml", "-o", tmp_path / "a.md", "-o", tmp_path / place)
+        assert done.code == 1
+        assert f"{place}' cannot be written: {why}" in done.refusal
+        assert sorted(os.listdir(tmp_path)) == ["file", "folder.csv"]
+
+
+def test_several_files_get_their_names_when_all_lie_whole(tmp_path):
+    """The second name is longer than the file system takes: found out only when it is written."""
+    (tmp_path / "a.md").write_text("last year's")
+    with pytest.raises(IngestError, match="cannot be written: File name too long"):
+        write_all({tmp_path / "a.md": "new", tmp_path / f"{'b' * 250}.md": "new"})
+    assert os.listdir(tmp_path) == ["a.md"]
+    assert (tmp_path / "a.md").read_text() == "last year's"
 
 
 def limited(folder: Path, setting: str) -> subprocess.CompletedProcess[str]:
