@@ -12,6 +12,7 @@ from ingest.tender.reporting import report
 OPTIONS = [
     click.option("-o", "--output", multiple=True, required=True, metavar="FILE", help="File to write; repeatable."),
     click.option("--template", metavar="FILE.docx", help="A document of yours with the fields above."),
+    click.option("--storage", multiple=True, metavar="ID", help="System whose ceiling a chart shows, as in fit; repeatable."),
     click.option("--years", type=click.IntRange(0, 30), metavar="N", help="Years to plan for. [default: as the file says]"),
     click.option("--set", multiple=True, metavar="PATH=VALUE", help="Replace a value of the site file; repeatable."),
     click.option("--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Of the draws."),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ingest.checkpoint_plan import interval_course
-from ingest.errors import MissingQuantity
+from ingest.errors import IngestError, MissingQuantity
 from ingest.estimate import estimate
 from ingest.formula import solve
 from ingest.reports.charts.chart import Chart
@@ -26,22 +26,43 @@ MOST_LINES = 4
 READS = "ingest_bandwidth_per_gpu"
 
 
-def charts_of(plan: Plan, ceilings: Sequence[Bar] = ()) -> list[Chart]:
-    """The charts that a plan has the numbers for; `ceilings` are what storage systems give."""
-    return list(_charts(plan, ceilings))
+def charts_of(plan: Plan, storage: Sequence[str] = ()) -> list[Chart]:
+    """The charts that a plan has the numbers for.
+
+    Args:
+        plan: of a site.
+        storage: ids of systems whose ceilings are drawn over what the jobs read.
+
+    Raises:
+        UsageError: an unknown id.
+        IngestError: ceilings are asked for, and no job reads.
+    """
+    return list(_charts(plan, storage))
 
 
-def _charts(plan: Plan, ceilings: Sequence[Bar]) -> Iterator[Chart]:
+def _charts(plan: Plan, storage: Sequence[str]) -> Iterator[Chart]:
     jobs = [(row, step.value) for row in plan.rows["jobs"] if (step := row.step("job_read_bandwidth")) is not None]
     jobs.sort(key=lambda job: -job[1])
     together = plan.results.get("R-READ-03")
     if jobs and together is not None:
         yield demand([Bar(row.name, value) for row, value in jobs], Bar("R-READ-03, headroom included", together.value))
-        yield scaling([point for row, _ in jobs[:MOST_LINES] for point in _sizes(row)], ceilings)
+        yield _scaling(plan, [row for row, _ in jobs[:MOST_LINES]], storage)
         yield from _ladder(plan, jobs[0][0].name)
+    elif storage:
+        raise IngestError("--storage: no job of the site reads, so that there is no chart to draw ceilings in")
     yield capacity([held for row in plan.rows["years"] for held in _held(row)])
     yield from _intervals(plan.rows["jobs"])
     yield from _tornado(plan)
+
+
+def _scaling(plan: Plan, rows: Sequence[Row], storage: Sequence[str]) -> Chart:
+    points = [point for row in rows for point in _sizes(row)]
+    if not storage:
+        return scaling(points)
+    from ingest.tender.ceilings import ceilings_of
+
+    ceilings, note = ceilings_of(plan, storage, sorted({point.nodes for point in points}))
+    return scaling(points, ceilings, note=f"dashed: ceilings of storage: {note}")
 
 
 def _tornado(plan: Plan) -> Iterator[Chart]:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from ingest.reports.document.model import Document
 
 
+#: Formats that hold charts drawn here; the workbook draws its own.
+DOCUMENTS = {".docx", ".md", ".html"}
+
+
 @dataclass(frozen=True)
 class Report:
     """What was written, and from what.
@@ -57,6 +61,7 @@ def report(
     *,
     output: str | Path | Sequence[str | Path],
     template: str | Path | None = None,
+    storage: str | Sequence[str] = (),
     years: int | None = None,
     set: Mapping[str, Any] | Sequence[str] | None = None,
     seed: int = 0,
@@ -72,6 +77,8 @@ def report(
             `{{protocols}}`, `{{growth}}`, `{{acceptance}}`, `{{response}}`, `{{assumptions}}` and `{{derivations}}` for
             a section; `{{title}}`, `{{site}}`, `{{version}}`, `{{catalogs}}` and `{{input}}` for a word; and the id of
             each requirement, such as `{{R-READ-01}}`, for its value.
+        storage: ids of the storage catalog, as `fit` takes them: systems whose ceilings the chart of bandwidth against
+            nodes shows; for .docx, .md and .html.
         years: to plan for after the start.
         set: values of the site file by path.
         seed: of the draws behind low and high.
@@ -81,17 +88,18 @@ def report(
         UsageError: a suffix that stands for no format, two files of one name, a template without a .docx.
         IngestError: a site that cannot be, a library that is not installed, a file that cannot be written.
     """
-    paths = _checked([output] if isinstance(output, (str, Path)) else list(output), template)
+    systems = [storage] if isinstance(storage, str) else list(storage)
+    paths = _checked([output] if isinstance(output, (str, Path)) else list(output), template, systems)
     planned = plan(site, years=years, set=set, seed=seed, catalogs=catalogs)
     if not isinstance(planned, Plan):
         raise UsageError("--set: several scenarios are asked for, expected one for a report")
-    makers = _Makers(planned, template)
+    makers = _Makers(planned, template, systems)
     made = {path: makers.content(path.suffix.lower()) for path in paths}
     write_all(made)
     return Report(planned, {str(path): len(content) for path, content in made.items()})
 
 
-def _checked(outputs: Sequence[str | Path], template: str | Path | None) -> list[Path]:
+def _checked(outputs: Sequence[str | Path], template: str | Path | None, storage: Sequence[str]) -> list[Path]:
     paths = [Path(output) for output in outputs]
     known = tuple(_Makers.FORMATS)
     if not paths:
@@ -103,6 +111,10 @@ def _checked(outputs: Sequence[str | Path], template: str | Path | None) -> list
     _refuse_twice(paths)
     if template is not None and all(path.suffix.lower() != ".docx" for path in paths):
         raise UsageError("--template fills a .docx, expected --output with one")
+    if storage and not DOCUMENTS & {path.suffix.lower() for path in paths}:
+        raise UsageError(
+            f"--storage is for the charts of a document, expected --output with one of {', '.join(sorted(DOCUMENTS))}"
+        )
     for path in paths:
         check_target(path)
     return paths
@@ -121,8 +133,8 @@ def _refuse_twice(paths: Sequence[Path]) -> None:
 class _Makers:
     """Makes each format of one plan; the document is written once for all its renderings."""
 
-    def __init__(self, planned: Plan, template: str | Path | None) -> None:
-        self.plan, self.template = planned, template
+    def __init__(self, planned: Plan, template: str | Path | None, storage: Sequence[str]) -> None:
+        self.plan, self.template, self.storage = planned, template, storage
         self._document: Document | None = None
 
     def content(self, suffix: str) -> bytes:
@@ -165,7 +177,7 @@ class _Makers:
             from ingest.reports.document.rfp import Tender
             from ingest.tender.figures import charts_of
 
-            self._document = Tender(self.plan, charts_of(self.plan)).document()
+            self._document = Tender(self.plan, charts_of(self.plan, self.storage)).document()
         return self._document
 
     #: suffix -> how the file is made

@@ -236,6 +236,8 @@ def test_what_cannot_be_asked_for(tmp_path):
         (["-o", "rfp"], 2, "'rfp' ends in '', expected .xlsx"),
         ([], 2, "Missing option '-o'"),
         (["-o", "a.md", "-o", "a.md"], 2, "'a.md' is given twice"),
+        (["-o", "a.csv", "--storage", "nfs-tcp"], 2, "a document, expected --output with one of .docx, .html, .md"),
+        (["-o", tmp_path / "a.md", "--storage", "nfs-tpc"], 2, "did you mean 'nfs-tcp'"),
         (["-o", "a.docx", "-o", "./a.docx"], 2, "'a.docx' is given twice"),
         (["-o", "a.md", "-o", "b/../a.md"], 2, "'b/../a.md' is given twice, as 'a.md' too, expected each file once"),
         (["-o", "a.md", "--template", "t.docx"], 2, "--template fills a .docx, expected --output with one"),
@@ -276,6 +278,16 @@ def test_nothing_is_written_where_one_format_cannot_be_made(tmp_path):
         )
     assert (tmp_path / "rfp.xlsx").read_bytes() == b"last year's"
     assert os.listdir(tmp_path) == ["rfp.xlsx"]
+
+
+def test_ceilings_of_storage_stand_in_the_document_with_where_they_are_from(tmp_path):
+    done = told(
+        "report", EXAMPLES / "hpc-128-nodes.yaml", "-o", tmp_path / "a.html", "--storage", "nfs-tcp", "--storage", "ceph"
+    )
+    assert done.code == 0, done.err
+    text = "".join(Rows((tmp_path / "a.html").read_text(encoding="utf-8")).words)
+    assert "NFS over TCP, one mount/one client: 1.455 GB/s for each node" in text
+    assert re.search(r"Figure 3: .*dashed: ceilings of storage: .*NFS over TCP, one mount/one client \(published: ", text)
 
 
 def test_nothing_is_written_where_one_file_has_no_place(tmp_path):

@@ -108,7 +108,11 @@ class Tender:
     def _section(self, name: str, blocks: Sequence[Block]) -> Section:
         """The section's own words, then the requirements and the charts that belong to it."""
         stated = [one for one in self.plan.requirements if one.id.startswith(STATED.get(name, ("-",)))]
-        charts = [Figure(chart, CAPTIONS[key]) for key, chart in self.charts.items() if CHART_SECTIONS.get(key) == name]
+        charts = [
+            Figure(chart, "; ".join(filter(None, (CAPTIONS[key], chart.note))))
+            for key, chart in self.charts.items()
+            if CHART_SECTIONS.get(key) == name
+        ]
         return Section(name, SECTIONS[name], (*blocks, *(block for one in stated for block in requirement(one)), *charts))
 
     def _scope(self) -> list[Block]:
