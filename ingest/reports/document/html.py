@@ -37,6 +37,7 @@ pre { background: #f5f7fa; padding: .8rem; overflow-x: auto; font-size: .82rem; 
   table { min-width: 0; font-size: 8pt }
   .wide { overflow: visible }
   tr, figure { break-inside: avoid }
+  tbody tr:first-child { break-before: avoid }
   h2, caption, p:has(+ .wide) { break-after: avoid }
 }
 """.strip()

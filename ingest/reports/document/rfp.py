@@ -160,7 +160,7 @@ class Tender:
     def _acceptance(self) -> list[Block]:
         heads = ("Test", "Requirement", "Operation", "Clients", "Threads", "Request", "Duration", "Pass threshold")
         rows = tuple(test_row(one) for one in self.plan.requirements if one.conditions.duration is not None)
-        widths = (1.4, 1.4, 1.05, 0.8, 0.9, 1.6, 1.0, 1.75)
+        widths = (1.35, 1.35, 1.15, 0.95, 1.0, 1.55, 1.05, 1.7)
         return [Paragraph(wording.ACCEPTANCE), Table("Acceptance tests", heads, rows, widths)]
 
     def _response(self) -> list[Block]:
