@@ -13,6 +13,10 @@ from ingest.units import display
 
 #: The wastes of the table; the knee is set among them.
 WASTES = (0.01, 0.02, 0.03, 0.05, 0.07, 0.10, 0.15, 0.20)
+#: Intervals around the chosen one, as multiples of it.
+AROUND = tuple(2 ** (step / 4) for step in range(-12, 13))
+#: Interval, share of the time lost, write bandwidth.
+Point = tuple[float, float, float]
 
 
 def plan_interval(known: Known, mode: str, options: Mapping[str, float]) -> tuple[str, list[str]]:
@@ -122,6 +126,41 @@ def _at_interval(given: Mapping[str, float], mark: str) -> dict[str, Any]:
     waste = solve("asynchronous_waste", {**given, "checkpoint_write_bandwidth": rate})
     found = {"checkpoint_interval": given["checkpoint_interval"], "waste": waste}
     return {**found, "checkpoint_write_bandwidth": rate, "mark": mark}
+
+
+def interval_course(known: Known, mode: str) -> tuple[Point, list[Point], str]:
+    """The chosen interval, those around it, and what holds along them.
+
+    Synchronously, the share lost is at the bandwidth that is asked for, and the bandwidth keeps to the share that
+    is chosen; asynchronously, each interval takes the bandwidth that drains it, and loses what follows from that.
+
+    Raises:
+        MissingQuantity: neither GPUs nor a mean time to interrupt are known.
+    """
+    names = ("checkpoint_bytes", "job_mean_time_to_interrupt", "drain_fraction", "persistent_every")
+    shared = {name: known.value(name) for name in names}
+    at, rate = known.value("checkpoint_interval"), known.value("checkpoint_write_bandwidth")
+    waste = known.value("synchronous_waste" if mode == "sync" else "asynchronous_waste")
+    around = [at * factor for factor in AROUND]
+    if mode == "async":
+        shared["device_copy_seconds"] = known.value("device_copy_seconds")
+        rows = [_at_interval({**shared, "checkpoint_interval": interval}, "") for interval in around]
+        points = [(row["checkpoint_interval"], row["waste"], row["checkpoint_write_bandwidth"]) for row in rows]
+        return (at, waste, rate), points, "each interval at the bandwidth that drains a checkpoint before the next one"
+    fixed = {**shared, "checkpoint_write_bandwidth": rate, "waste_allowed": waste}
+    found = [_held_to({**fixed, "checkpoint_interval": interval}) for interval in around]
+    how = (
+        f"upper line: at {display(rate, 'B/s', binary=False)}; lower line: to lose no more than {waste * 100:.3g} % of the time"
+    )
+    return (at, waste, rate), [point for point in found if point is not None], how
+
+
+def _held_to(given: Mapping[str, float]) -> Point | None:
+    """The share lost at the bandwidth given, and the bandwidth for the share given; None where no bandwidth would do."""
+    if solve("waste_left_for_dumps", given) <= 0:
+        return None
+    lost = float(solve("synchronous_waste", given))
+    return given["checkpoint_interval"], lost, float(solve("bandwidth_for_interval", given))
 
 
 def tier_table(known: Known, mode: str) -> dict[str, list[dict[str, Any]]]:

@@ -10,7 +10,7 @@ import click
 
 from ingest.errors import UsageError, nearest
 from ingest.files import write_whole
-from ingest.reports.output import FORMATS, format_of, render, terminal_width
+from ingest.reports.output import FORMATS, format_of, render, suffixes, terminal_width
 from ingest.reports.page import Page, wrapped
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -110,11 +110,12 @@ def hand_over(
     book: Callable[[], bytes] | None = None,
 ) -> None:
     """Print a result or write it to a file; `book` makes the workbook where the command has one."""
-    chosen = format_of(output, form)
+    chosen = format_of(output, form, book is not None)
     if output is not None and chosen == "xlsx":
         if book is None:
             raise UsageError(
-                f"--output: '{output}' asks for a workbook, which this answer has not; expected .json, .csv, .md or .txt"
+                f"--output: '{output}' asks for a workbook, which this answer has not; "
+                f"expected {', '.join(suffixes(book=False))}"
             )
         write_whole(output, book())
         return

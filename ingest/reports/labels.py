@@ -76,6 +76,24 @@ HEADINGS = {
     "site_node_local_bytes": "Local storage of one node",
     "site_grown_read_bandwidth": "Read bandwidth in the last year",
 }
+#: names that say something else to a reader than to who computes
+SPOKEN = {
+    "unstalled_samples_per_second_per_gpu": "training rate per GPU",
+    "data_bytes": "size of the data set",
+    "data_samples": "samples of the data set",
+    "data_sample_bytes": "size of a sample",
+    "test_seconds": "duration of a test",
+    "restart_seconds": "time for a restart",
+    "request_bytes": "size of a read request",
+    "write_request_bytes": "size of a write request",
+    "packed_read_bytes": "bytes read ahead",
+    "master_bytes_per_parameter": "bytes of the master copy per parameter",
+    "failures_per_node_second": "failures of a node",
+    "persistent_every": "checkpoints for each one on shared storage",
+    "growth_period_seconds": "growth period",
+    "observed_seconds": "observed time",
+    "flops_per_sample": "FLOP per sample",
+}
 _SPELLED = (("gpus", "GPUs"), ("gpu", "GPU"), ("nvme", "NVMe"), ("gb", "GB"))
 
 
@@ -98,6 +116,15 @@ def plain(name: str) -> str:
     for small, spelled in _SPELLED:
         words = re.sub(rf"\b{small}\b", spelled, words)
     return words
+
+
+def spoken(name: str) -> str:
+    """A quantity as a tender names it.
+
+    >>> spoken("test_seconds"), spoken("scaling_efficiency")
+    ('duration of a test', 'scaling efficiency')
+    """
+    return SPOKEN.get(name) or plain(name)
 
 
 def capitalised(text: str) -> str:

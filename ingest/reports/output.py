@@ -14,7 +14,12 @@ FORMATS = ("table", "json", "csv", "markdown")
 SUFFIXES = {".json": "json", ".csv": "csv", ".md": "markdown", ".txt": "table", ".xlsx": "xlsx"}
 
 
-def format_of(output: str | None, asked: str | None) -> str:
+def suffixes(book: bool = True) -> list[str]:
+    """What a file may end in; `book` tells whether the answer has a workbook."""
+    return [suffix for suffix in SUFFIXES if book or SUFFIXES[suffix] != "xlsx"]
+
+
+def format_of(output: str | None, asked: str | None, book: bool = True) -> str:
     """Return the format: the one asked for, or by the file's suffix.
 
     Raises:
@@ -28,7 +33,8 @@ def format_of(output: str | None, asked: str | None) -> str:
             raise UsageError(f"--format {asked} and --output '{output}' disagree, expected one of them to go")
         return asked
     if suffix not in SUFFIXES:
-        raise UsageError(f"--output: '{output}' ends in '{suffix}', expected {', '.join(SUFFIXES)}{nearest(suffix, SUFFIXES)}")
+        known = suffixes(book)
+        raise UsageError(f"--output: '{output}' ends in '{suffix}', expected {', '.join(known)}{nearest(suffix, known)}")
     return SUFFIXES[suffix]
 
 

@@ -15,6 +15,7 @@ from ingest.formula import check_value, unit_of
 from ingest.ladder import Given
 from ingest.site import schema
 from ingest.units import parse
+from ingest.visible import visible
 
 Keys = tuple[str, ...]
 #: tables whose rows have names of the user's own
@@ -57,7 +58,7 @@ class Site:
     @property
     def name(self) -> str:
         """What the site is called."""
-        return str(self.data.get("name") or (self.path.stem if self.path else "site"))
+        return visible(str(self.data.get("name") or (self.path.stem if self.path else "site")))
 
     @property
     def folder(self) -> Path:

@@ -15,6 +15,7 @@ from ingest.formula import check_value, unit_of
 from ingest.known import machine
 from ingest.ladder import Given, from_catalog
 from ingest.question import Question, question_of, settings_of
+from ingest.site.plans import Plan
 from ingest.storage.lines import from_requirements
 from ingest.storage.need import Need, from_estimate, from_numbers
 from ingest.storage.site_nodes import hungriest, planned, told
@@ -22,7 +23,7 @@ from ingest.units import parse
 
 
 def need_of(
-    plan: str | Path | None,
+    plan: str | Path | Plan | None,
     options: Mapping[str, Any],
     question: Mapping[str, Any],
     catalog: Catalog,
@@ -31,7 +32,7 @@ def need_of(
     """The need that the options of `fit` stand for.
 
     Args:
-        plan: a site file, or the JSON of its plan.
+        plan: a site file, the JSON of its plan, or a plan at hand.
         options: plain numbers.
         question: options of `bw`.
         catalog: where entries are found.
@@ -59,10 +60,10 @@ def need_of(
     return need.merged({**settings, **plain})
 
 
-def _of_site(plan: str | Path, question: Mapping[str, Any], catalog: Catalog, priority: str) -> Need:
+def _of_site(plan: str | Path | Plan, question: Mapping[str, Any], catalog: Catalog, priority: str) -> Need:
     """The lines of a plan on the nodes of the site, or on those that the user names."""
     found = planned(plan, catalog)
-    need = from_requirements(found.lines, f"plan {plan}", priority)
+    need = from_requirements(found.lines, f"plan {plan.site.name if isinstance(plan, Plan) else plan}", priority)
     clients = need.given["nodes"].value if "nodes" in need.given else 0
     cluster = None if _names_machine(question) else hungriest(found.clusters, clients)
     if cluster is None:

@@ -43,12 +43,14 @@ class Planned(NamedTuple):
     clusters: Sequence[Cluster]
 
 
-def planned(path: str | Path, catalog: Catalog) -> Planned:
-    """Lines and clusters of a site file, or of the JSON that `ingest plan` wrote.
+def planned(path: str | Path | Plan, catalog: Catalog) -> Planned:
+    """Lines and clusters of a site file, of the JSON that `ingest plan` wrote, or of a plan at hand.
 
     Raises:
         IngestError: unreadable, or no plan; with what was found.
     """
+    if isinstance(path, Plan):
+        return Planned(path.requirements, _of_plan(path))
     if Path(path).suffix.lower() in SITES:
         from ingest.site.planning import plan
 

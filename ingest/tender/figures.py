@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ingest.checkpoint_plan import interval_table
+from ingest.checkpoint_plan import interval_course
+from ingest.errors import IngestError, MissingQuantity
 from ingest.estimate import estimate
 from ingest.formula import solve
 from ingest.reports.charts.chart import Chart
 from ingest.reports.charts.demand import Bar, Point, demand, ladder, scaling
 from ingest.reports.charts.planning import Held, Interval, Swing, capacity, intervals, tornado
-from ingest.reports.labels import plain
+from ingest.reports.labels import spoken
 from ingest.site.sheet import is_column, steps_below
 from ingest.site.tables import TORNADO
 
@@ -25,22 +26,43 @@ MOST_LINES = 4
 READS = "ingest_bandwidth_per_gpu"
 
 
-def charts_of(plan: Plan, ceilings: Sequence[Bar] = ()) -> list[Chart]:
-    """The charts that a plan has the numbers for; `ceilings` are what storage systems give."""
-    return list(_charts(plan, ceilings))
+def charts_of(plan: Plan, storage: Sequence[str] = ()) -> list[Chart]:
+    """The charts that a plan has the numbers for.
+
+    Args:
+        plan: of a site.
+        storage: ids of systems whose ceilings are drawn over what the jobs read.
+
+    Raises:
+        UsageError: an unknown id.
+        IngestError: ceilings are asked for, and no job reads.
+    """
+    return list(_charts(plan, storage))
 
 
-def _charts(plan: Plan, ceilings: Sequence[Bar]) -> Iterator[Chart]:
+def _charts(plan: Plan, storage: Sequence[str]) -> Iterator[Chart]:
     jobs = [(row, step.value) for row in plan.rows["jobs"] if (step := row.step("job_read_bandwidth")) is not None]
     jobs.sort(key=lambda job: -job[1])
     together = plan.results.get("R-READ-03")
     if jobs and together is not None:
         yield demand([Bar(row.name, value) for row, value in jobs], Bar("R-READ-03, headroom included", together.value))
-        yield scaling([point for row, _ in jobs[:MOST_LINES] for point in _sizes(row)], ceilings)
+        yield _scaling(plan, [row for row, _ in jobs[:MOST_LINES]], storage)
         yield from _ladder(plan, jobs[0][0].name)
+    elif storage:
+        raise IngestError("--storage: no job of the site reads, so that there is no chart to draw ceilings in")
     yield capacity([held for row in plan.rows["years"] for held in _held(row)])
     yield from _intervals(plan.rows["jobs"])
     yield from _tornado(plan)
+
+
+def _scaling(plan: Plan, rows: Sequence[Row], storage: Sequence[str]) -> Chart:
+    points = [point for row in rows for point in _sizes(row)]
+    if not storage:
+        return scaling(points)
+    from ingest.tender.ceilings import ceilings_of
+
+    ceilings, note = ceilings_of(plan, storage, sorted({point.nodes for point in points}))
+    return scaling(points, ceilings, note=f"dashed: ceilings of storage: {note}")
 
 
 def _tornado(plan: Plan) -> Iterator[Chart]:
@@ -53,7 +75,7 @@ def _tornado(plan: Plan) -> Iterator[Chart]:
 
 
 def _swing(effect: Effect) -> Swing:
-    named = " of ".join(filter(None, (plain(effect.name), ", ".join(effect.rows))))
+    named = " of ".join(filter(None, (spoken(effect.name), ", ".join(effect.rows))))
     return Swing(named, effect.at_low, effect.at_high)
 
 
@@ -73,7 +95,7 @@ def _point(row: Row, nodes: float, per_gpu: float, per_node: float) -> Point:
 
 
 def _ladder(plan: Plan, job: str) -> Iterator[Chart]:
-    """The rungs of evidence of the hungriest job, where there is more than one."""
+    """The rungs of evidence of the job that reads most in sum, where there is more than one."""
     asked = plan.questions.get(job)
     rungs = estimate(asked, plan.catalog).rungs if asked is not None else ()
     found = [(rung.basis, results[READS]) for rung, results in rungs if READS in results]
@@ -92,12 +114,13 @@ def _held(row: Row) -> Iterator[Held]:
 
 
 def _intervals(jobs: Sequence[Row]) -> Iterator[Chart]:
-    """Interval and waste of the job with the largest checkpoint."""
+    """Interval, waste and bandwidth of the job with the largest checkpoint."""
     saved = [(row, step.value) for row in jobs if (step := row.step("checkpoint_bytes")) is not None]
     if not saved:
         return
     row = max(saved, key=lambda job: float(job[1]))[0]
-    found = interval_table(row.kept[-1], str(row.words.get("mode", "sync"))).get("intervals", [])
-    rows = [Interval(one["checkpoint_interval"], one["waste"], one["checkpoint_write_bandwidth"]) for one in found]
-    if len(rows) > 2:
-        yield intervals(rows)
+    try:
+        chosen, rows, how = interval_course(row.kept[-1], str(row.words.get("mode", "sync")))
+    except MissingQuantity:
+        return
+    yield intervals([Interval(*one) for one in rows], Interval(*chosen), row.name, how)

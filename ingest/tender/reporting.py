@@ -6,12 +6,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ingest.errors import UsageError, nearest
-from ingest.files import write_whole
+from ingest.files import check_target, write_all
 from ingest.site.planning import plan
 from ingest.site.plans import Plan
+from ingest.visible import all_visible
 
 if TYPE_CHECKING:
     import pandas
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from ingest.estimate import Quantity
     from ingest.reports.document.model import Document
 
-FORMATS = (".xlsx", ".docx", ".md", ".html", ".csv", ".json")
+
+#: Formats that hold charts drawn here; the workbook draws its own.
+DOCUMENTS = {".docx", ".md", ".html"}
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ def report(
     *,
     output: str | Path | Sequence[str | Path],
     template: str | Path | None = None,
+    storage: str | Sequence[str] = (),
     years: int | None = None,
     set: Mapping[str, Any] | Sequence[str] | None = None,
     seed: int = 0,
@@ -68,7 +72,13 @@ def report(
     Args:
         site: a site file, as `plan` takes it.
         output: files to write; their suffixes choose the formats: .xlsx, .docx, .md, .html, .csv, .json.
-        template: a .docx of the buyer's, with fields such as `{{requirements}}`; for the .docx only.
+        template: a .docx of the buyer's, for the .docx only. Its fields are `{{all}}` for the whole document; `{{scope}}`,
+            `{{workloads}}`, `{{performance}}`, `{{capacity}}`, `{{checkpoints}}`, `{{metadata}}`, `{{resilience}}`,
+            `{{protocols}}`, `{{growth}}`, `{{acceptance}}`, `{{response}}`, `{{assumptions}}` and `{{derivations}}` for
+            a section; `{{title}}`, `{{site}}`, `{{version}}`, `{{catalogs}}` and `{{input}}` for a word; and the id of
+            each requirement, such as `{{R-READ-01}}`, for its value.
+        storage: ids of the storage catalog, as `fit` takes them: systems whose ceilings the chart of bandwidth against
+            nodes shows; for .docx, .md and .html.
         years: to plan for after the start.
         set: values of the site file by path.
         seed: of the draws behind low and high.
@@ -78,50 +88,58 @@ def report(
         UsageError: a suffix that stands for no format, two files of one name, a template without a .docx.
         IngestError: a site that cannot be, a library that is not installed, a file that cannot be written.
     """
-    paths = _checked([output] if isinstance(output, (str, Path)) else list(output), template)
+    systems = [storage] if isinstance(storage, str) else list(storage)
+    paths = _checked([output] if isinstance(output, (str, Path)) else list(output), template, systems)
     planned = plan(site, years=years, set=set, seed=seed, catalogs=catalogs)
     if not isinstance(planned, Plan):
         raise UsageError("--set: several scenarios are asked for, expected one for a report")
-    makers = _Makers(planned, template)
+    makers = _Makers(planned, template, systems)
     made = {path: makers.content(path.suffix.lower()) for path in paths}
-    for path, content in made.items():
-        write_whole(path, content)
+    write_all(made)
     return Report(planned, {str(path): len(content) for path, content in made.items()})
 
 
-def _checked(outputs: Sequence[str | Path], template: str | Path | None) -> list[Path]:
+def _checked(outputs: Sequence[str | Path], template: str | Path | None, storage: Sequence[str]) -> list[Path]:
     paths = [Path(output) for output in outputs]
+    known = tuple(_Makers.FORMATS)
     if not paths:
-        raise UsageError(f"--output is missing, expected a file that ends in {', '.join(FORMATS)}")
+        raise UsageError(f"--output is missing, expected a file that ends in {', '.join(known)}")
     for path in paths:
         suffix = path.suffix.lower()
-        if suffix not in FORMATS:
-            raise UsageError(f"--output: '{path}' ends in '{suffix}', expected {', '.join(FORMATS)}{nearest(suffix, FORMATS)}")
-        if paths.count(path) > 1:
-            raise UsageError(f"--output: '{path}' is given twice")
+        if suffix not in known:
+            raise UsageError(f"--output: '{path}' ends in '{suffix}', expected {', '.join(known)}{nearest(suffix, known)}")
+    _refuse_twice(paths)
     if template is not None and all(path.suffix.lower() != ".docx" for path in paths):
         raise UsageError("--template fills a .docx, expected --output with one")
+    if storage and not DOCUMENTS & {path.suffix.lower() for path in paths}:
+        raise UsageError(
+            f"--storage is for the charts of a document, expected --output with one of {', '.join(sorted(DOCUMENTS))}"
+        )
+    for path in paths:
+        check_target(path)
     return paths
+
+
+def _refuse_twice(paths: Sequence[Path]) -> None:
+    """Two names of one file would leave only the last content."""
+    meant: dict[Path, Path] = {}
+    for path in paths:
+        first = meant.setdefault(path.resolve(), path)
+        if first is not path:
+            also = "" if str(first) == str(path) else f", as '{first}' too"
+            raise UsageError(f"--output: '{path}' is given twice{also}, expected each file once")
 
 
 class _Makers:
     """Makes each format of one plan; the document is written once for all its renderings."""
 
-    def __init__(self, planned: Plan, template: str | Path | None) -> None:
-        self.plan, self.template = planned, template
+    def __init__(self, planned: Plan, template: str | Path | None, storage: Sequence[str]) -> None:
+        self.plan, self.template, self.storage = planned, template, storage
         self._document: Document | None = None
 
     def content(self, suffix: str) -> bytes:
         """The file's content."""
-        makers: dict[str, Callable[[], bytes]] = {
-            ".xlsx": self._workbook,
-            ".docx": self._word,
-            ".md": self._markdown,
-            ".html": self._html,
-            ".csv": self._csv,
-            ".json": lambda: json.dumps(self.plan.to_dict(), indent=1, ensure_ascii=False, allow_nan=False).encode(),
-        }
-        return makers[suffix]()
+        return self.FORMATS[suffix](self)
 
     def _workbook(self) -> bytes:
         from ingest.reports.books import site_book
@@ -143,11 +161,14 @@ class _Makers:
 
         return as_html(self.document).encode()
 
+    def _json(self) -> bytes:
+        return json.dumps(all_visible(self.plan.to_dict()), indent=1, ensure_ascii=False, allow_nan=False).encode()
+
     def _csv(self) -> bytes:
         from ingest.reports.page import as_csv
         from ingest.reports.site_views import plan_page
 
-        return (as_csv(plan_page(self.plan)) + "\n").encode()
+        return (as_csv(all_visible(plan_page(self.plan))) + "\n").encode()
 
     @property
     def document(self) -> Document:
@@ -156,5 +177,15 @@ class _Makers:
             from ingest.reports.document.rfp import Tender
             from ingest.tender.figures import charts_of
 
-            self._document = Tender(self.plan, charts_of(self.plan)).document()
+            self._document = Tender(self.plan, charts_of(self.plan, self.storage)).document()
         return self._document
+
+    #: suffix -> how the file is made
+    FORMATS: ClassVar[Mapping[str, Callable[[_Makers], bytes]]] = {
+        ".xlsx": _workbook,
+        ".docx": _word,
+        ".md": _markdown,
+        ".html": _html,
+        ".csv": _csv,
+        ".json": _json,
+    }

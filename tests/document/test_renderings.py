@@ -5,14 +5,11 @@ from __future__ import annotations
 import io
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 
 import docx
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.errors import IngestError, UsageError
 from ingest.reports.charts.demand import Bar, demand
 from ingest.reports.document.html import as_html
 from ingest.reports.document.markdown import as_markdown, plain
@@ -95,42 +92,3 @@ def test_docx_holds_tables_picture_and_alternative_text():
     assert found.inline_shapes[0]._inline.docPr.get("descr") == CHART.alt
     assert found.tables[0].rows[2].cells[0].text == "R-READ-01"
     assert words_of_docx(content).count("alert(1)") == 6
-
-
-def template(tmp_path: Path, *lines: str) -> Path:
-    made = docx.Document()
-    for line in lines:
-        made.add_paragraph(line)
-    path = tmp_path / "template.docx"
-    made.save(path)
-    return path
-
-
-def test_a_template_is_filled_where_it_asks(tmp_path):
-    path = template(tmp_path, "Buyer's own words", "{{scope}}", "The total is {{total}}.", "Last words")
-    found = [paragraph.text for paragraph in docx.Document(io.BytesIO(as_docx(document(), path))).paragraphs]
-    assert found[0] == "Buyer's own words"
-    assert found[1] == "1 Scope"
-    assert found[-2:] == ["The total is 4 GB/s.", "Last words"]
-    assert "2 End" not in found
-
-
-def test_a_template_without_fields_gets_everything_at_its_end(tmp_path):
-    found = [p.text for p in docx.Document(io.BytesIO(as_docx(document(), template(tmp_path, "First")))).paragraphs]
-    assert found[0] == "First"
-    assert "2 End" in found
-
-
-def test_an_unknown_field_is_named(tmp_path):
-    with pytest.raises(
-        UsageError, match=r"unknown field '\{\{skope\}\}', expected one of all, scope, end; did you mean 'scope'"
-    ):
-        as_docx(document(), template(tmp_path, "{{skope}}"))
-
-
-def test_a_broken_template_is_refused(tmp_path):
-    broken = tmp_path / "broken.docx"
-    broken.write_bytes(b"PK\x03\x04 not really")
-    for path in (broken, tmp_path / "absent.docx"):
-        with pytest.raises(IngestError, match=f"--template: '{path}' is not readable as"):
-            as_docx(document(), path)

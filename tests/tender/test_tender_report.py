@@ -22,9 +22,10 @@ from offers import told
 
 import ingest
 from ingest.errors import IngestError, UsageError
-from ingest.files import write_whole
+from ingest.files import write_all, write_whole
 from ingest.tender.reporting import report
 from ingest.units import display
+from ingest.visible import visible
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -168,7 +169,7 @@ def test_a_hostile_name_stays_text(name, tmp_path):
     site = yaml.safe_load((EXAMPLES / "hpc-128-nodes.yaml").read_text(encoding="utf-8"))
     paths = {suffix: tmp_path / f"rfp.{suffix}" for suffix in FORMATS}
     report({**site, "name": name}, output=list(paths.values()))
-    flat = " ".join(name.split())
+    flat = " ".join(visible(name).split())
     book = openpyxl.load_workbook(paths["xlsx"])
     title = book["Read-me"]["A1"]
     assert title.data_type == "s"
@@ -185,6 +186,32 @@ def test_a_hostile_name_stays_text(name, tmp_path):
     assert flat in " ".join(docx.Document(str(paths["docx"])).paragraphs[0].text.split())
     assert json.loads(paths["json"].read_text(encoding="utf-8"))["requirements"]
     assert sorted(os.listdir(tmp_path)) == sorted(path.name for path in paths.values())
+
+
+TURNED = "net\u202egnp\u2066.exe\u0085\u009b\u2029 مرحبا"
+SEEN = "net\ufffdgnp\ufffd.exe \ufffd  مرحبا"
+
+
+def test_what_is_invisible_is_marked_alike_in_every_format(tmp_path):
+    site = yaml.safe_load((EXAMPLES / "hpc-128-nodes.yaml").read_text(encoding="utf-8"))
+    paths = {suffix: tmp_path / f"rfp.{suffix}" for suffix in FORMATS}
+    model = yaml.safe_load((ROOT / "catalogs/models/cosmoflow.yaml").read_text(encoding="utf-8"))
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/cosmoflow.yaml").write_text(json.dumps({**model, "name": TURNED}), encoding="utf-8")
+    report({**site, "name": TURNED}, output=list(paths.values()), catalogs=tmp_path)
+    told = {
+        "docx": docx.Document(str(paths["docx"])).paragraphs[0].text,
+        "md": re.sub(r"\\(.)", r"\1", paths["md"].read_text(encoding="utf-8")),
+        "html": "".join(Rows(paths["html"].read_text(encoding="utf-8")).words),
+        "json": paths["json"].read_text(encoding="utf-8"),
+        "csv": paths["csv"].read_text(encoding="utf-8"),
+        "xlsx": str(openpyxl.load_workbook(paths["xlsx"])["Read-me"]["A1"].value),
+    }
+    for suffix, text in told.items():
+        assert not re.search("[\u202a-\u202e\u2066-\u2069\x80-\x9f\u2028\u2029]", text), suffix
+    for suffix in ("docx", "md", "html", "xlsx"):
+        assert SEEN.split() == told[suffix].partition("Storage requirements of ")[2].split()[: len(SEEN.split())], suffix
+    assert SEEN in json.dumps(json.loads(told["json"]), ensure_ascii=False)
 
 
 @pytest.mark.parametrize("section", ["jobs", "datasets", "clusters"])
@@ -209,6 +236,10 @@ def test_what_cannot_be_asked_for(tmp_path):
         (["-o", "rfp"], 2, "'rfp' ends in '', expected .xlsx"),
         ([], 2, "Missing option '-o'"),
         (["-o", "a.md", "-o", "a.md"], 2, "'a.md' is given twice"),
+        (["-o", "a.csv", "--storage", "nfs-tcp"], 2, "a document, expected --output with one of .docx, .html, .md"),
+        (["-o", tmp_path / "a.md", "--storage", "nfs-tpc"], 2, "did you mean 'nfs-tcp'"),
+        (["-o", "a.docx", "-o", "./a.docx"], 2, "'a.docx' is given twice"),
+        (["-o", "a.md", "-o", "b/../a.md"], 2, "'b/../a.md' is given twice, as 'a.md' too, expected each file once"),
         (["-o", "a.md", "--template", "t.docx"], 2, "--template fills a .docx, expected --output with one"),
         (["-o", tmp_path / "a.docx", "--template", tmp_path / "absent.docx"], 1, "absent.docx' is not readable as .docx"),
         (["-o", tmp_path / "nowhere" / "a.md"], 1, "a.md' cannot be written: No such file or directory"),
@@ -247,6 +278,39 @@ def test_nothing_is_written_where_one_format_cannot_be_made(tmp_path):
         )
     assert (tmp_path / "rfp.xlsx").read_bytes() == b"last year's"
     assert os.listdir(tmp_path) == ["rfp.xlsx"]
+
+
+def test_ceilings_of_storage_stand_in_the_document_with_where_they_are_from(tmp_path):
+    done = told(
+        "report", EXAMPLES / "hpc-128-nodes.yaml", "-o", tmp_path / "a.html", "--storage", "nfs-tcp", "--storage", "ceph"
+    )
+    assert done.code == 0, done.err
+    text = "".join(Rows((tmp_path / "a.html").read_text(encoding="utf-8")).words)
+    assert "NFS over TCP, one mount/one client: 1.455 GB/s for each node" in text
+    assert re.search(r"Figure 3: .*dashed: ceilings of storage: .*NFS over TCP, one mount/one client \(published: ", text)
+
+
+def test_nothing_is_written_where_one_file_has_no_place(tmp_path):
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "file").write_text("no folder")
+    for place, why in (
+        ("nowhere/b.csv", "No such file or directory"),
+        ("folder.csv", "Is a directory"),
+        ("file/b.csv", "Not a directory"),
+    ):
+        done = told("report", EXAMPLES / "hpc-128-nodes.yaml", "-o", tmp_path / "a.md", "-o", tmp_path / place)
+        assert done.code == 1
+        assert f"{place}' cannot be written: {why}" in done.refusal
+        assert sorted(os.listdir(tmp_path)) == ["file", "folder.csv"]
+
+
+def test_several_files_get_their_names_when_all_lie_whole(tmp_path):
+    """The second name is longer than the file system takes: found out only when it is written."""
+    (tmp_path / "a.md").write_text("last year's")
+    with pytest.raises(IngestError, match="cannot be written: File name too long"):
+        write_all({tmp_path / "a.md": "new", tmp_path / f"{'b' * 250}.md": "new"})
+    assert os.listdir(tmp_path) == ["a.md"]
+    assert (tmp_path / "a.md").read_text() == "last year's"
 
 
 def limited(folder: Path, setting: str) -> subprocess.CompletedProcess[str]:

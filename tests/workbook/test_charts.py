@@ -8,18 +8,24 @@ from pathlib import Path
 
 import pytest
 
+import ingest
 from ingest.errors import IngestError
 from ingest.reports.charts.chart import Chart
-from ingest.reports.charts.demand import Bar, Point, demand, ladder, scaling
+from ingest.reports.charts.demand import Bar, Ceiling, Point, demand, ladder, scaling
 from ingest.reports.charts.planning import Held, Interval, Swing, capacity, intervals, tornado
+from ingest.tender.figures import charts_of
+from ingest.units import display
 
 HOSTILE = '=cmd|"/C calc"!A0 <script>alert(1)</script> & مرحبا 🚀'
 CHARTS = {
     "demand": demand([Bar(HOSTILE, 6e11), Bar("deepcam", 2e11)], Bar("all jobs at once", 8e11)),
-    "scaling": scaling([Point(HOSTILE, 2**k, 2**k * 6e9) for k in range(8)], [Bar("NFS/TCP", 3e9), Bar("appliance", 9e10)]),
+    "scaling": scaling(
+        [Point(HOSTILE, 2**k, 2**k * 6e9) for k in range(8)],
+        [Ceiling("NFS/TCP", "3 GB/s for each node", tuple((2**k, 2**k * 3e9) for k in range(8)))],
+    ),
     "ladder": ladder([Bar("measured", 8e8, 3e8, 8e8), Bar("peak", 1.1e10)], "B/s/GPU", "read bandwidth per GPU"),
     "capacity": capacity([Held(str(year), stage, 1e15) for year in (2026, 2027) for stage in (HOSTILE, "clean")]),
-    "intervals": intervals([Interval(60 * m, 1 / m, 6e9 / m) for m in (1, 5, 30)]),
+    "intervals": intervals([Interval(60 * m, 1 / m, 6e9 / m) for m in (1, 5, 30)], Interval(300, 0.2, 1.2e9), HOSTILE),
     "tornado": tornado([Swing(HOSTILE, 5e11, 1e12), Swing("sample_bytes", 7e11, 9e11)], 8e11, "B/s", "R-READ-01"),
 }
 
@@ -68,3 +74,66 @@ def test_many_jobs_are_summed_in_one_bar():
 def test_bars_are_what_was_given():
     rows = CHARTS["demand"].spec["data"]["values"]
     assert [row["value"] for row in rows] == [600, 200, 800]
+
+
+def test_the_chosen_interval_is_marked_on_both_lines_with_its_values():
+    panels = CHARTS["intervals"].spec["vconcat"]
+    for panel, text in zip(panels, ("5 min: 20 %", "5 min: 1.2 GB/s"), strict=True):
+        marks = [layer["data"]["values"][0] for layer in panel["layer"] if "data" in layer]
+        assert [(mark["minutes"], mark["waste"], mark["bandwidth"], mark["text"]) for mark in marks] == [
+            (5, 0.2, 1.2, text)
+        ] * 3
+    assert "every 5 min costs 20 % of the time and asks for 1.2 GB/s" in CHARTS["intervals"].title
+
+
+@pytest.mark.parametrize("site", ["hpc-128-nodes", "llm-16384-gpus", "enterprise-64-nodes"])
+def test_the_chosen_interval_of_a_site_is_that_of_its_requirement_and_lies_on_the_line(site):
+    plan = ingest.plan(Path(__file__).parents[2] / f"examples/{site}.yaml")
+    chart = next(chart for chart in charts_of(plan) if chart.name == "intervals")
+    mark = chart.spec["vconcat"][0]["layer"][1]["data"]["values"][0]
+    largest = max(plan.tables["checkpoints"], key=lambda row: row["checkpoint_bytes"])
+    assert chart.title.startswith(f"{largest['name']}: ")
+    assert mark["minutes"] * 60 == pytest.approx(largest["checkpoint_interval"])
+    assert display(largest["checkpoint_write_bandwidth"], "B/s", binary=False) in chart.title
+    on_line = min(chart.spec["data"]["values"], key=lambda row: abs(row["minutes"] - mark["minutes"]))
+    assert on_line == pytest.approx({key: mark[key] for key in on_line})
+
+
+SITE = Path(__file__).parents[2] / "examples/hpc-128-nodes.yaml"
+
+
+def test_ceilings_are_those_that_fit_gives_and_the_caption_says_from_where():
+    plan = ingest.plan(SITE)
+    chart = next(one for one in charts_of(plan, ["nfs-tcp,ddn-ai400x2"]) if one.name == "scaling")
+    drawn_at = {
+        (line["label"].partition(":")[0], line["nodes"]): line["value"] for line in chart.spec["layer"][1]["data"]["values"]
+    }
+    fits = {one.entry.id: one for one in ingest.fit(SITE, storage="nfs-tcp,ddn-ai400x2").systems}
+    appliances = fits["ddn-ai400x2"].answer.known
+    whole = appliances.value("units_read_ceiling")
+    each = fits["nfs-tcp"].answer.known.value("client_read_ceiling")
+    name = f"DDN AI400X2, {appliances.value('units'):.0f} × appliance"
+    assert {nodes: value for (label, nodes), value in drawn_at.items() if label == name} == dict.fromkeys(
+        (1, 2, 4, 8, 16, 32, 64), pytest.approx(whole)
+    )
+    of_clients = {nodes: value for (label, nodes), value in drawn_at.items() if label.startswith("NFS")}
+    assert of_clients == {nodes: pytest.approx(nodes * each) for nodes in (1, 2, 4, 8, 16, 32, 64)}
+    assert chart.title == f"{name} ({display(whole, 'B/s', binary=False)}) feeds cosmology up to 64 nodes"
+    assert "NFS over TCP, one mount/one client (published: " in chart.note
+    assert "as many units as the mandatory requirements take" in chart.note
+
+
+@pytest.mark.parametrize(
+    ("storage", "message"),
+    [
+        ("nfs-tpc", "did you mean 'nfs-tcp'"),
+        ("all", "expected one to 6 ids"),
+        (",", "found nothing, expected one to 6 ids"),
+        ("ceph,lustre,hdfs,nfs-tcp,weka-1c,nvme-gen4,nvme-gen5", "expected one to 6 ids"),
+        ("gpfs-client", "gpfs-client: client_bandwidth_per_node is not known, expected a read bandwidth"),
+        ("prot-rep2", "prot-rep2: unit_read_bandwidth is not known, expected a read bandwidth"),
+    ],
+)
+def test_a_ceiling_that_cannot_be_drawn_is_refused(storage, message):
+    with pytest.raises(IngestError, match=message):
+        charts_of(ingest.plan(SITE, samples=0), [storage])

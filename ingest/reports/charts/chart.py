@@ -33,12 +33,14 @@ class Chart(NamedTuple):
         title: what it shows, as a finding.
         alt: the same in words, for who does not see it.
         spec: Vega-Lite.
+        note: where something in it comes from, for its caption.
     """
 
     name: str
     title: str
     alt: str
     spec: Mapping[str, Any]
+    note: str = ""
 
     def svg(self) -> str:
         """Rendered offline."""

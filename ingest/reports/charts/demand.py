@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ingest.reports.charts.chart import DARK, HEIGHT, LIGHT, SIGNAL, WIDTH, Chart, made, scaled
@@ -30,11 +30,19 @@ class Point(NamedTuple):
     value: float
 
 
+class Ceiling(NamedTuple):
+    """What a storage system gives, by the number of nodes; `rate` says it in words."""
+
+    label: str
+    rate: str
+    points: tuple[tuple[float, float], ...]
+
+
 def demand(jobs: Sequence[Bar], together: Bar, unit: str = "B/s") -> Chart:
     """What each job asks for, and what all ask for at once.
 
     >>> demand([Bar("a", 3e9), Bar("b", 1e9)], Bar("all jobs at once", 4e9)).title
-    'a asks for 75 % of the 4 GB/s of all jobs at once'
+    'a reads most, 3 GB/s; all jobs at once: 4 GB/s'
     """
     ordered = sorted(jobs, key=lambda bar: -bar.value)
     kept = ordered[:MOST_BARS]
@@ -53,9 +61,8 @@ def demand(jobs: Sequence[Bar], together: Bar, unit: str = "B/s") -> Chart:
         for bar, value in zip(bars, values, strict=True)
     ]
     first = ordered[0] if ordered else together
-    share = first.value / together.value if together.value else 0
-    whole = display(together.value, unit, binary=False)
-    title = f"{first.label} asks for {share * 100:.0f} % of the {whole} of {together.label}"
+    most, whole = (display(bar.value, unit, binary=False) for bar in (first, together))
+    title = f"{first.label} reads most, {most}; {together.label}: {whole}"
     listing = "; ".join(f"{row['job']} {row['text']}" for row in rows)
     body: dict[str, Any] = {
         "data": {"values": rows},
@@ -88,77 +95,87 @@ def demand(jobs: Sequence[Bar], together: Bar, unit: str = "B/s") -> Chart:
     return made("demand", title, "", f"Bar chart of read bandwidth by job: {listing}.", body)
 
 
-def scaling(points: Sequence[Point], ceilings: Sequence[Bar], unit: str = "B/s") -> Chart:
+def scaling(points: Sequence[Point], ceilings: Sequence[Ceiling] = (), unit: str = "B/s", note: str = "") -> Chart:
     """Bandwidth against the number of nodes, with what storage systems give.
 
-    >>> scaling([Point("a", 1, 1e9), Point("a", 10, 1e10)], [Bar("NFS", 3e9)]).title
+    Args:
+        points: of each job, at some numbers of nodes.
+        ceilings: of storage, at the same numbers of nodes.
+        unit: of the bandwidth.
+        note: where the ceilings come from.
+
+    >>> asked = [Point("a", 1, 1e9), Point("a", 10, 1e10)]
+    >>> scaling(asked, [Ceiling("NFS", "3 GB/s", ((1, 3e9), (10, 3e9)))]).title
     'NFS (3 GB/s) feeds a up to 1 node'
-    >>> scaling([Point("a", 1, 1e9), Point("a", 10, 1e10)], []).title
+    >>> scaling(asked).title
     'a reads 10 GB/s on 10 nodes, 1 GB/s on each'
     """
-    series = list(dict.fromkeys(point.series for point in points))
-    values, shown = scaled([*(point.value for point in points), *(bar.value for bar in ceilings)], unit)
-    rows = [
-        {"series": point.series, "nodes": point.nodes, "value": value}
-        for point, value in zip(points, values[: len(points)], strict=True)
+    rows = [point._asdict() for point in points]
+    lines = [
+        {"label": f"{one.label}: {one.rate}", "nodes": nodes, "value": value} for one in ceilings for nodes, value in one.points
     ]
-    limits = [
-        {"label": f"{bar.label}: {display(bar.value, unit, binary=False)}", "value": value}
-        for bar, value in zip(ceilings, values[len(points) :], strict=True)
-    ]
-    x = {"field": "nodes", "type": "quantitative", "scale": {"type": "log", "base": 2}, "title": "nodes of the job"}
-    y = {"field": "value", "type": "quantitative", "scale": {"type": "log"}, "title": f"read bandwidth ({shown})"}
-    body: dict[str, Any] = {
-        "width": WIDTH,
-        "height": HEIGHT,
-        "layer": [
-            {
-                "data": {"values": rows},
-                "mark": {"type": "line", "point": True, "strokeWidth": 2},
-                "encoding": {
-                    "x": x,
-                    "y": y,
-                    "color": {"field": "series", "type": "nominal", "title": None},
-                    "strokeDash": {"field": "series", "type": "nominal", "title": None},
-                },
-            },
-            {
-                "data": {"values": limits},
-                "mark": {"type": "rule", "strokeDash": [6, 4], "color": SIGNAL},
-                "encoding": {"y": y},
-            },
-            {
-                "data": {"values": limits},
-                "mark": {
-                    "type": "text",
-                    "align": "left",
-                    "baseline": "bottom",
-                    "dx": 4,
-                    "dy": -2,
-                    "fontSize": 11,
-                    "color": SIGNAL,
-                },
-                "encoding": {"y": y, "x": {"value": 0}, "text": {"field": "label"}},
-            },
-        ],
+    x = {
+        "field": "nodes",
+        "type": "quantitative",
+        "scale": {"type": "log", "base": 2, "nice": False},
+        "title": "nodes of the job",
     }
-    title = _fed(points, ceilings, unit) if ceilings else _grown(points, unit)
-    return made("scaling", title, "", f"Line chart of read bandwidth against nodes: {', '.join(series)}. {title}.", body)
+    y = {
+        "field": "value",
+        "type": "quantitative",
+        "scale": {"type": "log"},
+        "title": "read bandwidth",
+        # The lines span many powers of ten: each tick has a prefix of its own.
+        "axis": {"labelExpr": f"replace(format(datum.value, '~s'), /([a-zA-Z]*)$/, ' $1') + '{unit}'", "tickCount": 6},
+    }
+    body: dict[str, Any] = {"width": WIDTH, "height": HEIGHT, "layer": [_asked(rows, x, y), *_limits(lines, x, y)]}
+    title = _fed(points, ceilings) if ceilings else _grown(points, unit)
+    series = ", ".join(dict.fromkeys(point.series for point in points))
+    listing = "".join(f" Ceiling: {one.label}, {one.rate}." for one in ceilings)
+    alt = f"Line chart of read bandwidth against nodes: {series}. {title}.{listing}"
+    return made("scaling", title, "", alt, body)._replace(note=note)
 
 
-def _fed(points: Sequence[Point], ceilings: Sequence[Bar], unit: str) -> str:
-    """Up to which size the best ceiling feeds the hungriest series."""
-    best = max(ceilings, key=lambda bar: bar.value)
-    hungriest = max(points, key=lambda point: point.value).series
-    fed = [point.nodes for point in points if point.series == hungriest and point.value <= best.value]
-    named = f"{best.label} ({display(best.value, unit, binary=False)})"
-    if not fed:
-        return f"{named} does not feed {hungriest} at any size shown"
-    return f"{named} feeds {hungriest} up to {max(fed):,.0f} node{'s' if max(fed) > 1 else ''}"
+def _asked(rows: Sequence[Mapping[str, Any]], x: Mapping[str, Any], y: Mapping[str, Any]) -> dict[str, Any]:
+    """A line for each job."""
+    series = {"field": "series", "type": "nominal", "title": None}
+    return {
+        "data": {"values": rows},
+        "mark": {"type": "line", "point": True, "strokeWidth": 2},
+        "encoding": {"x": x, "y": y, "color": series, "strokeDash": series},
+    }
+
+
+def _limits(lines: Sequence[Mapping[str, Any]], x: Mapping[str, Any], y: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A dashed line for each ceiling, with its name where it ends, on a white ground."""
+    last = list({line["label"]: line for line in lines}.values())
+    text = {"type": "text", "align": "right", "baseline": "bottom", "dy": -5, "fontSize": 11, "color": SIGNAL}
+    named = {"x": x, "y": y, "text": {"field": "label"}}
+    return [
+        {
+            "data": {"values": lines},
+            "mark": {"type": "line", "strokeDash": [6, 4], "strokeWidth": 2, "color": SIGNAL},
+            "encoding": {"x": x, "y": y, "detail": {"field": "label", "type": "nominal"}},
+        },
+        {"data": {"values": last}, "mark": {**text, "stroke": "white", "strokeWidth": 4}, "encoding": named},
+        {"data": {"values": last}, "mark": text, "encoding": named},
+    ]
+
+
+def _fed(points: Sequence[Point], ceilings: Sequence[Ceiling]) -> str:
+    """Which ceiling feeds the series that reads most furthest, and up to which size."""
+    largest = max(points, key=lambda point: point.value).series
+    asked = [point for point in points if point.series == largest]
+    fed = {one: max((p.nodes for p in asked if p.value <= dict(one.points)[p.nodes]), default=0) for one in ceilings}
+    best = max(ceilings, key=lambda one: (fed[one], dict(one.points)[asked[-1].nodes]))
+    nodes = fed[best]
+    if not nodes:
+        return f"{best.label} ({best.rate}) does not feed {largest} at any size shown"
+    return f"{best.label} ({best.rate}) feeds {largest} up to {nodes:,.0f} node{'s' if nodes > 1 else ''}"
 
 
 def _grown(points: Sequence[Point], unit: str) -> str:
-    """What the hungriest series reads at its full size, and on each node."""
+    """What the series that reads most reads at its full size, and on each node."""
     most = max(points, key=lambda point: point.value)
     whole, each = (display(value, unit, binary=False) for value in (most.value, most.value / most.nodes))
     return f"{most.series} reads {whole} on {most.nodes:,.0f} node{'s' if most.nodes > 1 else ''}, {each} on each"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from html import escape
 
 from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Table
+from ingest.visible import all_visible
 
 STYLE = """
 body { font: 16px/1.5 system-ui, "DejaVu Sans", "Noto Sans", sans-serif; color: #1f2933 }
@@ -13,7 +15,7 @@ body { max-width: 72rem; margin: 2rem auto; padding: 0 1.5rem }
 h1 { font-size: 1.9rem; margin-bottom: .2rem }
 h2 { font-size: 1.3rem; margin-top: 2.4rem; border-bottom: 1px solid #9fb3c8 }
 .subtitle { color: #52606d }
-nav ol { columns: 2; padding-left: 1.4rem }
+nav ul { columns: 2; column-gap: 3rem; padding-left: 0; list-style: none }
 nav li { break-inside: avoid }
 .small { font-size: .85rem; color: #3e4c59; margin-top: -.6rem; padding-left: 1.2rem }
 .wide { overflow-x: auto }
@@ -21,21 +23,33 @@ table { border-collapse: collapse; width: 100%; min-width: 36rem; font-size: .88
 th, td { border: 1px solid #9fb3c8; padding: .3rem .5rem; text-align: left; vertical-align: top; overflow-wrap: break-word }
 p, li { overflow-wrap: anywhere }
 th { background: #d9e2ec }
+.number { text-align: right }
+.id { white-space: nowrap }
 caption { text-align: left; font-style: italic; padding: .4rem 0 }
 figure { margin: 1rem 0 }
 figure svg { max-width: 100%; height: auto }
 figcaption { font-style: italic }
 pre { background: #f5f7fa; padding: .8rem; overflow-x: auto; font-size: .82rem; line-height: 1.35 }
+@page { size: A4; margin: 18mm }
 @media print {
   body { margin: 0; font-size: 11pt }
   thead { display: table-header-group }
+  table { min-width: 0; font-size: 8pt }
+  .wide { overflow: visible }
   tr, figure { break-inside: avoid }
+  tbody tr:first-child { break-before: avoid }
+  h2, caption, p:has(+ .wide) { break-after: avoid }
 }
 """.strip()
 
 
+#: An id of a requirement or of a test, which no line may end within.
+_ID = re.compile(r"[RT]-[A-Z]+-\d+")
+
+
 def as_html(document: Document) -> str:
     """Render; whatever the user wrote is escaped."""
+    document = all_visible(document)
     title = escape(document.title)
     meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
     head = f'<!doctype html>\n<html lang="en"><head>{meta}<title>{title}</title><style>\n{STYLE}\n</style></head><body>'
@@ -44,8 +58,8 @@ def as_html(document: Document) -> str:
 
 def _body(document: Document) -> Iterator[str]:
     yield f'<p class="subtitle">{escape(document.subtitle)}</p>'
-    entries = (f'<li><a href="#{section.name}">{escape(section.title)}</a></li>' for section in document.sections)
-    yield f"<nav><ol>{''.join(entries)}</ol></nav>"
+    entries = (f'<li><a href="#{section.name}">{escape(heading)}</a></li>' for heading, section in document.numbered())
+    yield f"<nav><ul>{''.join(entries)}</ul></nav>"
     for heading, section in document.numbered():
         yield f'<section id="{section.name}"><h2>{escape(heading)}</h2>'
         for block in section.blocks:
@@ -74,10 +88,22 @@ def _table(block: Table) -> Iterator[str]:
     if block.widths:
         columns = "".join(f'<col style="width:{width / sum(block.widths) * 100:.1f}%">' for width in block.widths)
         yield f"<colgroup>{columns}</colgroup>"
-    yield f"<thead><tr>{''.join(f'<th>{escape(head)}</th>' for head in block.heads)}</tr></thead><tbody>"
+    yield f"<thead><tr>{_cells('th', block.heads, block.numeric)}</tr></thead><tbody>"
     for row in block.rows:
-        yield f"<tr>{_each('td', row)}</tr>"
+        yield f"<tr>{_cells('td', row, block.numeric)}</tr>"
     yield "</tbody></table></div>"
+
+
+def _cells(tag: str, texts: Iterable[str], numeric: Iterable[bool]) -> str:
+    """The cells of a row; numbers stand on the right, with their heading."""
+    pairs = zip(texts, numeric, strict=True)
+    return "".join(f"<{tag}{_kind(text, number)}>{escape(text)}</{tag}>" for text, number in pairs)
+
+
+def _kind(text: str, number: bool) -> str:
+    if number:
+        return ' class="number"'
+    return ' class="id"' if _ID.fullmatch(text) else ' dir="auto"'
 
 
 def _each(tag: str, texts: Iterable[str]) -> str:

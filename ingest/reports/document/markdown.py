@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Table
+from ingest.visible import all_visible
 
 #: What Markdown or the HTML inside it would take for markup.
 _MARKUP = re.compile(r"([\\`*_\[\]<>|~$])")
@@ -28,6 +29,7 @@ def as_markdown(document: Document) -> str:
     **Note.** x \\| y
     <BLANKLINE>
     """
+    document = all_visible(document)
     lines = [f"# {plain(document.title)}", "", plain(document.subtitle)]
     for heading, section in document.numbered():
         lines += ["", f"## {plain(heading)}"]
@@ -48,7 +50,7 @@ def _block(block: Block) -> Iterator[str]:
     elif isinstance(block, Bullets):
         yield from (f"- {plain(line)}" for line in block.lines)
     elif isinstance(block, Table):
-        yield from (f"*{plain(block.caption)}*", "", _row(block.heads), _row(["---"] * len(block.heads), escape=False))
+        yield from (f"*{plain(block.caption)}*", "", _row(block.heads), _row(_rules(block), escape=False))
         yield from (_row(row) for row in block.rows)
     elif isinstance(block, Figure):
         picture = base64.b64encode(block.chart.svg().encode()).decode()
@@ -56,6 +58,11 @@ def _block(block: Block) -> Iterator[str]:
         yield from ("", f"*{plain(block.caption or block.chart.title)}*")
     else:
         yield from _listing(block)
+
+
+def _rules(block: Table) -> list[str]:
+    """The line below the headings; it says which columns are aligned on the right."""
+    return ["---:" if number else "---" for number in block.numeric]
 
 
 def _listing(block: Listing) -> Iterator[str]:

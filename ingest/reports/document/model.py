@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from ingest.reports.charts.chart import Chart
+
+#: A number with its unit, its binary form, or the other end of its range.
+_NUMBER = re.compile(r"-?\d[\d,.]*( ?[%\w/]+)?( \([^)]*\))?( to -?\d[\d,.]*( ?[%\w/]+)?)?")
+
+
+def _all_numbers(texts: list[str]) -> bool:
+    written = [text for text in texts if text]
+    return bool(written) and all(_NUMBER.fullmatch(text) for text in written)
 
 
 class Paragraph(NamedTuple):
@@ -30,12 +39,25 @@ class Table(NamedTuple):
         heads: names of the columns, with units.
         rows: text by column.
         widths: shares of the page's width.
+        turned: whether quantities stand in lines, so that each column but the first holds values.
     """
 
     caption: str
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     widths: tuple[float, ...] = ()
+    turned: bool = False
+
+    @property
+    def numeric(self) -> tuple[bool, ...]:
+        """Which columns hold values, with or without units: they are aligned on the right.
+
+        >>> Table("", ("Id", "Value"), (("R-1", "4 GB/s (3.7 GiB/s)"), ("R-2", ""))).numeric
+        (False, True)
+        """
+        if self.turned:
+            return (False, *(True for _ in self.heads[1:]))
+        return tuple(_all_numbers([row[place] for row in self.rows]) for place in range(len(self.heads)))
 
 
 class Figure(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,9 +9,11 @@ from ingest import __version__
 from ingest.reports.charts.chart import Chart
 from ingest.reports.document import wording
 from ingest.reports.document.derivations import shortened
+from ingest.reports.document.fields import SECTIONS
 from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Section, Table
-from ingest.reports.document.tables import tables_for, with_numbers
-from ingest.reports.labels import capitalised, label, plain
+from ingest.reports.document.speech import derivation_line, for_readers, place_of, source_title
+from ingest.reports.document.tables import quantity_text, tables_for, with_numbers
+from ingest.reports.labels import capitalised, label, spoken
 from ingest.tender.filled import test_id
 from ingest.units import display
 
@@ -40,10 +41,24 @@ CHART_SECTIONS = {
 CAPTIONS = {
     "demand": "Read bandwidth by job, all of its runs at once, and in sum",
     "scaling": "Read bandwidth of one run by the number of its nodes",
-    "ladder": "What the read rate of the hungriest job rests on",
+    "ladder": "What the read rate of the job that reads most in sum rests on",
     "capacity": "Usable capacity by year and use",
-    "intervals": "Checkpoint interval against lost time and write bandwidth",
+    "intervals": "Interval of checkpoints against lost time and write bandwidth, the chosen one marked",
     "tornado": "A requirement with one input at a time at its ends",
+}
+#: The columns of text that each table shows; what they say is not repeated in the others.
+WORDS = {
+    "clusters": ("name", "node"),
+    "jobs": ("name", "cluster", "model", "data", "basis", "gpu"),
+    "datasets": ("name", "of"),
+    "placement": ("name", "data"),
+    "capacity": ("name",),
+    "checkpoints": ("name", "mode"),
+    "metadata": ("name",),
+}
+HEADS = {
+    "capacity": {"name": "Year"},
+    "placement": {"job_dataset_bytes": "Size of the data set"},
 }
 #: Inputs of each requirement in the table of sensitivity.
 MOST_EFFECTS = 2
@@ -64,19 +79,19 @@ class Tender:
         """The whole document."""
         plan = self.plan
         sections = (
-            self._section("scope", "Scope, definitions, units", self._scope()),
-            self._section("workloads", "Workload basis", self._workloads()),
-            self._section("performance", "Performance", [Paragraph(wording.OVERLAP)]),
-            self._section("capacity", "Capacity and lifecycle", self._capacity()),
-            self._section("checkpoints", "Checkpoint and restart", self._checkpoints()),
-            self._section("metadata", "Metadata, concurrency, quality of service", self._metadata()),
-            self._section("resilience", "Resilience, availability, durability, endurance", self._resilience()),
-            self._section("protocols", "Protocols, security, operations", [Bullets(wording.PROTOCOLS)]),
-            self._section("growth", "Growth and options", [Paragraph(wording.GROWTH)]),
-            self._section("acceptance", "Acceptance", self._acceptance()),
-            self._section("response", "Offeror response forms", self._response()),
-            self._section("assumptions", "Assumptions, sensitivity, sources", self._assumptions()),
-            Section("derivations", "How each value came about", tuple(self._derivations()), "A"),
+            self._section("scope", self._scope()),
+            self._section("workloads", self._workloads()),
+            self._section("performance", [Paragraph(wording.OVERLAP)]),
+            self._section("capacity", self._capacity()),
+            self._section("checkpoints", self._checkpoints()),
+            self._section("metadata", self._metadata()),
+            self._section("resilience", self._resilience()),
+            self._section("protocols", [Bullets(wording.PROTOCOLS)]),
+            self._section("growth", [Paragraph(wording.GROWTH)]),
+            self._section("acceptance", self._acceptance()),
+            self._section("response", self._response()),
+            self._section("assumptions", self._assumptions()),
+            Section("derivations", SECTIONS["derivations"], tuple(self._derivations()), "A"),
         )
         facts = (
             ("title", f"Storage requirements of {plan.site.name}"),
@@ -86,15 +101,19 @@ class Tender:
             ("input", plan.input_hash),
             *((one.id, display(one.value, one.unit)) for one in plan.requirements),
         )
-        hashes = f"Catalogs {plan.catalog.content_hash()[:19]}…, site file {plan.input_hash[:19]}…"
+        hashes = f"Catalogs {plan.catalog.content_hash()[:19]}…, site description {plan.input_hash[:19]}…"
         subtitle = f"Requirements and response form. Made by ingest {__version__}. {hashes}"
         return Document(f"Storage requirements of {plan.site.name}", subtitle, with_numbers(sections), facts)
 
-    def _section(self, name: str, title: str, blocks: Sequence[Block]) -> Section:
+    def _section(self, name: str, blocks: Sequence[Block]) -> Section:
         """The section's own words, then the requirements and the charts that belong to it."""
         stated = [one for one in self.plan.requirements if one.id.startswith(STATED.get(name, ("-",)))]
-        charts = [Figure(chart, CAPTIONS[key]) for key, chart in self.charts.items() if CHART_SECTIONS.get(key) == name]
-        return Section(name, title, (*blocks, *(block for one in stated for block in requirement(one)), *charts))
+        charts = [
+            Figure(chart, "; ".join(filter(None, (CAPTIONS[key], chart.note))))
+            for key, chart in self.charts.items()
+            if CHART_SECTIONS.get(key) == name
+        ]
+        return Section(name, SECTIONS[name], (*blocks, *(block for one in stated for block in requirement(one)), *charts))
 
     def _scope(self) -> list[Block]:
         plan = self.plan
@@ -115,7 +134,7 @@ class Tender:
                 "Requirements at a glance",
                 ("Id", "Priority", "What", "Value", "Range (P10 to P90)"),
                 rows,
-                (1.15, 1, 2.1, 1.8, 1.8),
+                (1.15, 1.0, 2.0, 1.9, 1.95),
             ),
         ]
 
@@ -141,21 +160,25 @@ class Tender:
     def _acceptance(self) -> list[Block]:
         heads = ("Test", "Requirement", "Operation", "Clients", "Threads", "Request", "Duration", "Pass threshold")
         rows = tuple(test_row(one) for one in self.plan.requirements if one.conditions.duration is not None)
-        widths = (1.45, 1.45, 1.1, 0.85, 0.95, 1.2, 1.05, 1.9)
+        widths = (1.35, 1.35, 1.15, 0.95, 1.0, 1.55, 1.05, 1.7)
         return [Paragraph(wording.ACCEPTANCE), Table("Acceptance tests", heads, rows, widths)]
 
     def _response(self) -> list[Block]:
         heads = ("Id", "Required", "Comply", "As-is", "Optimized", "Measured or projected", "Log file", "Remarks")
         rows = tuple((one.id, display(one.value, one.unit, binary=False), *("",) * 6) for one in self.plan.requirements)
-        return [Paragraph(wording.RESPONSE), Table("Response form", heads, rows, (1.45, 1.2, 0.95, 0.9, 1.1, 1.2, 0.9, 1.1))]
+        return [Paragraph(wording.RESPONSE), Table("Response form", heads, rows, (1.3, 1.4, 0.85, 0.85, 1.0, 1.2, 0.9, 1.3))]
 
     def _assumptions(self) -> list[Block]:
         plan = self.plan
         assumed = tuple(
-            (label(one["name"]), display(one["value"], one["unit"], binary=False), for_readers(str(one["why"])))
+            (
+                capitalised(spoken(one["name"])),
+                quantity_text(one["name"], one["value"], one["unit"]),
+                capitalised(for_readers(str(one["why"]))),
+            )
             for one in plan.assumptions
         )
-        cited = tuple((one["id"], one["title"], one["where"]) for one in plan.sources)
+        cited = tuple((one["id"], source_title(one["title"]), place_of(one["where"])) for one in plan.sources)
         found: list[Block] = [
             Paragraph(f"{len(assumed)} values are assumed; the buyer should confirm or replace each."),
             Table("Assumptions", ("Quantity", "Value", "Why"), assumed, (1.5, 1, 3)),
@@ -163,17 +186,20 @@ class Tender:
             Table("Sources", ("Id", "Title", "Place"), cited, (1, 2, 2)),
         ]
         if plan.warnings:
-            found += [Paragraph("", "To be aware of"), Bullets(tuple(map(for_readers, plan.warnings)))]
+            found += [
+                Paragraph("", "Notes to the buyer, to be settled before publication."),
+                Bullets(tuple(map(for_readers, plan.warnings))),
+            ]
         if plan.missing:
             absent = tuple(f"{name}: {for_readers(why)}" for name, why in plan.missing.items())
-            found += [Paragraph("", "Not stated"), Bullets(absent)]
-        full = f"ingest {__version__}; catalogs {plan.catalog.content_hash()}; site file {plan.input_hash}"
+            found += [Paragraph("", "Not required."), Bullets(absent)]
+        full = f"ingest {__version__}; catalogs {plan.catalog.content_hash()}; site description {plan.input_hash}"
         return [*found, Paragraph(full, "Made with.")]
 
     def _sensitivity(self) -> Iterator[Block]:
         """What moves each requirement most, one input at a time."""
         rows = tuple(
-            (one.id, capitalised(plain(effect.name)), ", ".join(effect.rows), *ends_of(one, effect.at_low, effect.at_high))
+            (one.id, capitalised(spoken(effect.name)), ", ".join(effect.rows), *ends_of(one, effect.at_low, effect.at_high))
             for one in self.plan.requirements
             for effect in self.plan.sensitivity(one.id)[:MOST_EFFECTS]
         )
@@ -186,11 +212,14 @@ class Tender:
         yield Paragraph(wording.DERIVATIONS)
         told: dict[str, str] = {}
         for one in self.plan.requirements:
-            yield Listing(f"{one.id}: {_what(one)}", shortened(one.id, one.derivation, told))
+            yield Listing(f"{one.id}: {_what(one)}", tuple(map(derivation_line, shortened(one.id, one.derivation, told))))
 
     def _tables(self, named: Mapping[str, str]) -> list[Block]:
-        found = ((caption, self.plan.tables.get(name)) for name, caption in named.items())
-        return [table for caption, rows in found if rows for table in tables_for(caption, rows)]
+        return [
+            table
+            for name, caption in named.items()
+            for table in tables_for(caption, self.plan.tables.get(name, []), WORDS[name], HEADS.get(name, {}))
+        ]
 
 
 def requirement(one: Requirement) -> list[Block]:
@@ -203,7 +232,7 @@ def requirement(one: Requirement) -> list[Block]:
     if one.conditions.duration is not None:
         rest.append(f"Verified by test {test_id(one.id)}.")
     if one.assumptions:
-        rest.append(f"Rests on assumed values: {', '.join(plain(name) for name in one.assumptions)}.")
+        rest.append(f"Rests on assumed values: {', '.join(spoken(name) for name in one.assumptions)}.")
     found: list[Block] = [Paragraph(one.statement, f"{one.id} ({one.priority}).")]
     return [*found, Paragraph(" ".join(rest), small=True)] if rest else found
 
@@ -213,21 +242,12 @@ def ends_of(one: Requirement, *ends: float) -> tuple[str, ...]:
     return tuple(display(end, one.unit, binary=False) for end in ends)
 
 
-def for_readers(text: str) -> str:
-    """What the tool tells its user, without how to tell the tool otherwise.
-
-    >>> for_readers("readers ask for 128 KiB at once; say io_size")
-    'readers ask for 128 KiB at once'
-    """
-    return re.sub(r"[;:,] say [^;:]*$", "", text)
-
-
 def test_row(one: Requirement) -> tuple[str, ...]:
     """A line of the table of tests."""
     how = one.conditions
     size = display(how.io_size, "B") if how.io_size else ""
     counts = (_number(how.clients), _number(how.threads))
-    least = f"at least {display(one.value, one.unit)}"
+    least = f"at least {display(one.value, one.unit, binary=False)}"
     return (test_id(one.id), one.id, how.operation, *counts, size, display(how.duration or 0, "s"), least)
 
 

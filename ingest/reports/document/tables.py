@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,10 @@ from ingest.units import display
 
 #: Columns that a page holds; a wider table is turned, so many rows beside each other.
 MOST_COLUMNS, BESIDE = 8, 5
-SHARES = ("share_of_time", "checkpoint_stall_fraction", "cluster_allocation")
+#: Quantities without a unit that are shares of a whole.
+_SHARE = re.compile(r"share|fraction|efficiency|utilization|headroom|fill_limit|allocation|cache_hit|waste")
+#: Rates below this are told by the time between two.
+RARE = 1e-3
 
 
 def with_numbers(sections: Sequence[Section]) -> tuple[Section, ...]:
@@ -31,31 +35,61 @@ def with_numbers(sections: Sequence[Section]) -> tuple[Section, ...]:
     return tuple(section._replace(blocks=tuple(numbered(section.blocks))) for section in sections)
 
 
-def tables_for(caption: str, rows: Sequence[Mapping[str, Any]]) -> list[Table]:
+def tables_for(caption: str, rows: Sequence[Mapping[str, Any]], words: Sequence[str], heads: Mapping[str, str]) -> list[Table]:
     """Rows of plain values as text; a column stands wherever any row has it.
 
     A table wider than a page is turned: quantities as lines, a few rows beside each other, as many tables as it takes.
+
+    Args:
+        caption: what the table shows.
+        rows: plain values in base units, by column.
+        words: the columns of text to show; others of text would repeat what another table says.
+        heads: headings that differ from the usual ones.
     """
-    columns = tuple(dict.fromkeys(column for row in rows for column in row))
+    columns = tuple(dict.fromkeys(column for row in rows for column in row if _is_shown(column, rows, words)))
+    if all(column in words for column in columns):
+        return []
+    named = {column: heads.get(column) or label(column) for column in columns}
     if len(columns) <= MOST_COLUMNS:
         shown = tuple(tuple(_cell(column, row.get(column)) for column in columns) for row in rows)
-        return [Table(caption, tuple(label(column) for column in columns), shown)]
+        return [Table(caption, tuple(named.values()), shown)]
     groups = [rows[start : start + BESIDE] for start in range(0, len(rows), BESIDE)]
-    return [_turned(caption if place == 0 else f"{caption} (continued)", group, columns) for place, group in enumerate(groups)]
+    return [_turned(caption if place == 0 else f"{caption} (continued)", group, named) for place, group in enumerate(groups)]
 
 
-def _turned(caption: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Table:
-    first, *rest = columns
-    heads = (label(first), *(_cell(first, row.get(first)) for row in rows))
-    lines = tuple((label(column), *(_cell(column, row.get(column)) for row in rows)) for column in rest)
+def _is_shown(column: str, rows: Sequence[Mapping[str, Any]], words: Sequence[str]) -> bool:
+    return column in words or (is_quantity(column) and any(row.get(column) is not None for row in rows))
+
+
+def is_quantity(name: str) -> bool:
+    """Whether a column holds numbers that have a unit, or could."""
+    return name in FORMULAS or name in LEAVES
+
+
+def _turned(caption: str, rows: Sequence[Mapping[str, Any]], named: Mapping[str, str]) -> Table:
+    first, *rest = named
+    heads = (named[first], *(_cell(first, row.get(first)) for row in rows))
+    lines = tuple((named[column], *(_cell(column, row.get(column)) for row in rows)) for column in rest)
     kept = tuple(line for line in lines if any(line[1:]))
-    return Table(caption, heads, kept, (1.6, *(1.0,) * len(rows)))
+    return Table(caption, heads, kept, (1.6, *(1.0,) * len(rows)), turned=True)
 
 
 def _cell(column: str, value: Any) -> str:
     if value is None or isinstance(value, str):
         return value or ""
-    if column in SHARES:
+    return quantity_text(column, value, unit_of(column)) if is_quantity(column) else f"{value:,}"
+
+
+def quantity_text(name: str, value: float, unit: str) -> str:
+    """A value as a reader says it: shares in per cent, rare events by the time between two.
+
+    >>> quantity_text("fill_limit", 0.8, "1"), quantity_text("data_copies", 2, "1")
+    ('80 %', '2')
+    >>> quantity_text("failures_per_node_second", 7.523148148e-08, "1/s/node")
+    'one in 153.8 days'
+    """
+    if unit == "1" and _SHARE.search(name):
         return f"{value * 100:.3g} %"
-    known = column in FORMULAS or column in LEAVES
-    return display(value, unit_of(column), binary=False) if known else f"{value:,}"
+    if unit.startswith("1/s") and 0 < value < RARE:
+        return f"one in {display(1 / value, 's')}"
+    return display(value, unit, binary=False)

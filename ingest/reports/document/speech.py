@@ -1,0 +1,121 @@
+"""From what the tool tells its user to what a tender tells its reader: no options, no keys, no names of variables."""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+
+from ingest.reports.labels import plain
+
+#: What only somebody at the keyboard can follow: an option, a key with its value, a request to say something.
+_FOR_THE_USER = re.compile(r"--[a-z]|\b(say|supply)\b|^(precision|scaling|encoding)$|of this program")
+#: Where one clause ends and the next begins, but not inside brackets.
+_CLAUSE = re.compile(r"; (?![^()]*\))")
+_REWORDED = (
+    ("graded assumed: ", ""),
+    ("Recalled from vendor material, not read again", "From vendor material, to be confirmed"),
+    (" of this handbook", ""),
+    (", see the method chapter", ""),
+    ("in these catalogs", "published elsewhere"),
+    ("of this catalog", "published elsewhere"),
+    ("Usual practice; nobody measured it for you", "Usual practice, to be confirmed"),
+)
+_GIVEN = "given by the site file"
+_VARIABLE = re.compile(r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b")
+_EACH = re.compile(r" of (jobs|years|clusters|datasets|holdings)$")
+_POWER = re.compile(r"(?<=\d)e([+-]?)0*(\d+)\b")
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+#: How a line begins that says where a value comes from; it is no quantity of that name.
+_ORIGIN = re.compile(r"(assumed|measured|published|vendor|derived|by [a-z]+|formula)\b(?! =)")
+#: What a place in a publication does not hold, and a formula does.
+_FORMULA = re.compile(r"[=÷·√^×τληδ]|\w/\(")
+
+
+def for_readers(text: str) -> str:
+    """What the tool tells its user, without how to tell the tool otherwise.
+
+    >>> for_readers("readers ask for 128 KiB at once; say io_size")
+    'readers ask for 128 KiB at once'
+    >>> for_readers("a copy in full precision is kept; without one say checkpoint.set.master_bytes_per_parameter: 0")
+    'a copy in full precision is kept'
+    >>> for_readers("measured at fp8 too, up to 1.7 samples/s per GPU: precision: fp8 asks more of the storage")
+    'measured at fp8 too, up to 1.7 samples/s per GPU'
+    """
+    kept = filter(None, (_before_requests(clause) for clause in _CLAUSE.split(_reworded(text))))
+    return "; ".join(kept) or "to be confirmed"
+
+
+def _before_requests(clause: str) -> str:
+    """What stands before the first part that is for the user."""
+    return ": ".join(takewhile(lambda part: not _FOR_THE_USER.search(part), clause.split(": ")))
+
+
+def _reworded(text: str) -> str:
+    for ours, theirs in _REWORDED:
+        text = text.replace(ours, theirs)
+    return text
+
+
+def derivation_line(line: str) -> str:
+    """A line of a derivation in words and symbols.
+
+    >>> derivation_line("  site_usable_bytes = sum of(dataset_bytes_held_of_datasets) × 7.5e-08")
+    '  usable bytes = sum of(dataset bytes held of all datasets) × 7.5×10⁻⁸'
+    >>> derivation_line("    assumed: every checkpoint is kept; say checkpoint.keep; [zero2020] ZeRO, sec. 3")
+    '    assumed: every checkpoint is kept; [zero2020] ZeRO, sec. 3'
+    >>> derivation_line("  formula: [zero2020] ZeRO, sec. 3")
+    '  formula: [zero2020] ZeRO, sec. 3'
+    >>> derivation_line("  given by the site file: jobs.tuning.runs")
+    '  given by the buyer: jobs, tuning, runs'
+    """
+    indent = line[: len(line) - len(line.lstrip(" "))]
+    text = line[len(indent) :]
+    if text.startswith(_GIVEN):
+        return indent + "given by the buyer" + text.removeprefix(_GIVEN).replace(".", ", ").replace("_", " ")
+    if _ORIGIN.match(text):
+        return indent + _origin(text)
+    return indent + _POWER.sub(_raised, _VARIABLE.sub(_spelled, text))
+
+
+def _origin(text: str) -> str:
+    """Where a value comes from: the kind, what of its note is for a reader, and the source."""
+    told, cited, source = text.partition("[")
+    kind, _, note = told.rstrip(";: ").partition(": ")
+    said = ": ".join(filter(None, (kind, for_readers(note) if note else "")))
+    return said + (f"{'; ' if note else ': '}[{_reworded(source)}" if cited else "")
+
+
+def _spelled(found: re.Match[str]) -> str:
+    return _EACH.sub(r" of all \1", plain(found[0]))
+
+
+def _raised(found: re.Match[str]) -> str:
+    return "×10" + (found[1].strip("+") + found[2]).translate(_RAISED)
+
+
+def place_of(where: str) -> str:
+    """The places within a source, without the formulas taken from there.
+
+    >>> place_of("sec. 3.1, K = 12; S/(τ·(w − τ/2M)); sec. 3.1; growth over two years, compounded: g^(N/2)")
+    'sec. 3.1; growth over two years, compounded'
+    """
+    return "; ".join(dict.fromkeys(filter(None, (_without_formula(piece) for piece in where.split("; ")))))
+
+
+def _without_formula(piece: str) -> str:
+    """What stands before the first part that is a formula."""
+    kept = ""
+    for part in re.findall(r".*?(?:[,:] |$)", piece):
+        if _FORMULA.search(part):
+            break
+        kept += part
+    return kept.rstrip(",: ")
+
+
+def source_title(title: str) -> str:
+    """The title of a source as a tender names it.
+
+    >>> source_title("Site model of this handbook: jobs in sum")
+    'Site model: jobs in sum'
+    """
+    return _reworded(title)

@@ -1,0 +1,183 @@
+"""The parts of a document as those of a Word file: headings, paragraphs, tables, pictures."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import Any
+
+from ingest.reports.document.fields import WHOLE
+from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Section, Table
+from ingest.reports.document.word_room import last_width
+from ingest.reports.document.word_styles import numbers_its_lines, paragraph_style, table_style
+
+#: Width of the text in cm; of a blank that indents a derivation and of its lines' continuation, in points.
+PAGE, STEP, HANGING = 16.5, 4.2, 8.0
+#: A table of more rows may go on on the next page.
+MOST_TOGETHER = 16
+
+
+class Writer:
+    """Writes parts of a document, to be put where they belong.
+
+    Args:
+        word: the file; its styles are used.
+        width: of the place, in cm; that of the last page by default.
+    """
+
+    def __init__(self, word: Any, width: float | None = None) -> None:
+        from docx.blkcntnr import BlockItemContainer
+        from docx.oxml import OxmlElement
+
+        self.word, self.width = word, width or last_width(word) or PAGE
+        self._place: Any = BlockItemContainer(OxmlElement("w:body"), word.part)
+
+    def whole(self, document: Document) -> list[Any]:
+        """The whole document as elements."""
+        self._line(document.title, "Title")
+        self._place.add_paragraph(document.subtitle)
+        for heading, section in document.numbered():
+            self._section(heading, section)
+        return list(self._place._element)
+
+    def part(self, document: Document, name: str) -> list[Any]:
+        """The elements of one section, or of the whole document."""
+        if name == WHOLE:
+            return self.whole(document)
+        for heading, section in document.numbered():
+            if section.name == name:
+                self._section(heading, section)
+        return list(self._place._element)
+
+    def _section(self, heading: str, section: Section) -> None:
+        self._line(heading, "Heading 1")
+        for block, follower in zip_longest(section.blocks, section.blocks[1:]):
+            self._block(block, follower)
+
+    def _block(self, block: Block, follower: Block | None) -> None:
+        if isinstance(block, Paragraph):
+            self._paragraph(block, follower)
+        elif isinstance(block, Bullets):
+            self._bullets(block)
+        elif isinstance(block, Table):
+            self._table(block)
+        elif isinstance(block, Figure):
+            self._figure(block)
+        else:
+            self._listing(block)
+
+    def _line(self, text: str, style: str) -> Any:
+        """A paragraph in a style."""
+        paragraph = self._place.add_paragraph(text)
+        paragraph.style = paragraph_style(self.word, style)
+        return paragraph
+
+    def _paragraph(self, block: Paragraph, follower: Block | None) -> None:
+        from docx.shared import Cm, Pt
+
+        paragraph = self._place.add_paragraph()
+        explained = isinstance(follower, Paragraph) and follower.small
+        introduces = isinstance(follower, Table) or not block.text
+        if block.lead:
+            paragraph.add_run(block.lead + " ").bold = True
+        if explained or not block.text:
+            paragraph.paragraph_format.space_after = Pt(3)
+        paragraph.paragraph_format.keep_with_next = explained or introduces
+        run = paragraph.add_run(block.text)
+        if block.small:
+            run.font.size = Pt(8.5)
+            paragraph.paragraph_format.left_indent = Cm(0.6)
+
+    def _bullets(self, block: Bullets) -> None:
+        style = paragraph_style(self.word, "List Bullet")
+        mark = "" if numbers_its_lines(style) else "•\t"
+        for line in block.lines:
+            self._line(mark + line, "List Bullet")
+
+    def _table(self, block: Table) -> None:
+        from docx.shared import Cm, Pt
+
+        self._line(block.caption, "Caption").paragraph_format.keep_with_next = True
+        shares = block.widths or (1,) * len(block.heads)
+        widths = [Cm(self.width * share / sum(shares)) for share in shares]
+        table = self._place.add_table(1, len(block.heads), Cm(self.width))
+        table.style = table_style(self.word)
+        table.autofit = False
+        for column, width in zip(table.columns, widths, strict=True):
+            column.width = width
+        numeric = block.numeric
+        _row(table.rows[0], block.heads, widths, numeric, bold=True)
+        _repeat(table.rows[0])
+        for cells in block.rows:
+            _row(table.add_row(), cells, widths, numeric)
+        _keep_together(table.rows if len(table.rows) <= MOST_TOGETHER else table.rows[:2])
+        self._place.add_paragraph().paragraph_format.space_after = Pt(2)
+
+    def _figure(self, block: Figure) -> None:
+        from docx.shared import Cm
+
+        paragraph = self._place.add_paragraph()
+        picture = paragraph.add_run().add_picture(io.BytesIO(block.chart.png()), width=Cm(min(self.width, PAGE)))
+        picture._inline.docPr.set("descr", block.chart.alt)
+        paragraph.paragraph_format.keep_with_next = True
+        self._line(block.caption or block.chart.title, "Caption")
+
+    def _listing(self, block: Listing) -> None:
+        """One paragraph per line: where a line is too long, it goes on below its own beginning."""
+        from docx.shared import Pt
+
+        title = self._place.add_paragraph()
+        title.add_run(block.title).bold = True
+        title.paragraph_format.keep_with_next = True
+        for line in block.lines:
+            text = line.lstrip(" ")
+            paragraph = self._place.add_paragraph()
+            run = paragraph.add_run(text)
+            run.font.name, run.font.size = "DejaVu Sans Mono", Pt(7)
+            look = paragraph.paragraph_format
+            look.left_indent, look.first_line_indent = Pt(STEP * (len(line) - len(text)) + HANGING), Pt(-HANGING)
+            look.space_after, look.line_spacing = Pt(0), 1.0
+        self._place.add_paragraph().paragraph_format.space_after = Pt(2)
+
+
+def _row(row: Any, texts: Sequence[str], widths: Sequence[Any], numeric: Sequence[bool], bold: bool = False) -> None:
+    from docx.enum.text import WD_ALIGN_PARAGRAPH
+    from docx.oxml import OxmlElement
+    from docx.shared import Pt
+
+    row._tr.get_or_add_trPr().append(OxmlElement("w:cantSplit"))
+    for cell, text, width, number in zip(row.cells, texts, widths, numeric, strict=True):
+        cell.width = width
+        paragraph = cell.paragraphs[0]
+        if number:
+            paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
+        paragraph.paragraph_format.space_after = Pt(0)
+        run = paragraph.add_run(text)
+        run.font.size, run.bold = Pt(8), bold
+        if bold:
+            _shade(cell)
+
+
+def _keep_together(rows: Sequence[Any]) -> None:
+    """No page ends between these rows."""
+    for row in rows[:-1]:
+        for cell in row.cells:
+            cell.paragraphs[0].paragraph_format.keep_with_next = True
+
+
+def _shade(cell: Any) -> None:
+    from docx.oxml import OxmlElement
+    from docx.oxml.ns import qn
+
+    shade = OxmlElement("w:shd")
+    shade.set(qn("w:val"), "clear")
+    shade.set(qn("w:fill"), "D9E2EC")
+    cell._tc.get_or_add_tcPr().append(shade)
+
+
+def _repeat(row: Any) -> None:
+    """The heading again on every page."""
+    from docx.oxml import OxmlElement
+
+    row._tr.get_or_add_trPr().append(OxmlElement("w:tblHeader"))

@@ -1,0 +1,91 @@
+"""A tender speaks to offerors: no options of the tool, no names of variables, no formulas as places."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import ingest
+from ingest.reports.document.fields import SECTIONS, VALUES
+from ingest.reports.document.model import Bullets, Document, Listing, Paragraph, Table
+from ingest.reports.document.rfp import Tender
+
+ROOT = Path(__file__).parents[2]
+SITES = ("hpc-128-nodes", "llm-16384-gpus", "enterprise-64-nodes")
+
+
+@pytest.fixture(scope="module", params=SITES)
+def tender(request):
+    plan = ingest.plan(ROOT / f"examples/{request.param}.yaml")
+    return plan, Tender(plan).document()
+
+
+def texts(document: Document, *left_out: str) -> Iterator[str]:
+    for section in document.sections:
+        for block in section.blocks if section.name not in left_out else ():
+            if isinstance(block, Paragraph):
+                yield from (block.lead, block.text)
+            elif isinstance(block, Table):
+                if not block.caption.endswith(": Sources"):
+                    yield from (block.caption, *block.heads, *(cell for row in block.rows for cell in row))
+            elif isinstance(block, (Bullets, Listing)):
+                yield from block.lines
+
+
+def tables(document: Document) -> dict[str, Table]:
+    found = [block for section in document.sections for block in section.blocks if isinstance(block, Table)]
+    return {table.caption.partition(": ")[2]: table for table in found}
+
+
+def test_nothing_is_said_to_who_sits_at_the_keyboard(tender):
+    for text in texts(tender[1]):
+        assert not re.search(r"--[a-z]|\bsay [a-z]|\bsupply\b|\bsite file\b|\bhandbook\b|\bgraded\b", text), text
+
+
+def test_no_variable_and_no_bare_power_of_ten_outside_the_places_in_sources(tender):
+    for text in texts(tender[1]):
+        told = re.sub(r"sha256:\w+", "", text.partition("[")[0])
+        assert not re.search(r"\b[a-z]+_[a-z_]+\b", told), text
+        assert not re.search(r"\d[eE][+-]?\d", told), text
+
+
+def test_places_in_sources_are_no_formulas(tender):
+    plan, document = tender
+    rows = tables(document)["Sources"].rows
+    assert [row[0] for row in rows] == [one["id"] for one in plan.sources]
+    for name, _, place in rows:
+        assert not re.search(r"[=÷·√^τλη]", place), name
+
+
+def test_a_table_of_quantities_does_not_repeat_what_describes_its_rows(tender):
+    found = tables(tender[1])
+    for caption in ("Checkpoints", "Metadata operations"):
+        table = found[caption]
+        words = {*table.heads, *(row[0] for row in table.rows)}
+        assert not words & {"Cluster", "Model", "GPU", "Rate rests on"}, caption
+    capacity = found["Capacity by year"]
+    assert capacity.heads[:2] == ("Year", "Usable capacity")
+    assert all(re.fullmatch(r"20\d\d", row[0]) for row in capacity.rows)
+
+
+def test_no_table_is_without_quantities(tender):
+    for caption, table in tables(tender[1]).items():
+        assert len(table.heads) > 1, caption
+        assert any(any(row[1:]) for row in table.rows), caption
+
+
+def test_shares_are_in_per_cent(tender):
+    shares = [
+        row for row in tables(tender[1])["Assumptions"].rows if row[0] in ("Scaling efficiency", "Accelerator utilization")
+    ]
+    assert shares
+    assert {row[1] for row in shares} == {"100 %"}
+
+
+def test_sections_and_values_are_the_ones_that_a_template_may_ask_for(tender):
+    plan, document = tender
+    assert {section.name: section.title for section in document.sections} == SECTIONS
+    assert [name for name, _ in document.facts] == [*VALUES, *(one.id for one in plan.requirements)]
