@@ -79,7 +79,8 @@ class Reference:
         self._make: Callable[[], Engine] = lambda: kind(vocabulary, threads)
         self._engine: Engine | None = None
         self._source = vocabulary.source
-        self.name, self.version = kind.name, metadata.version(kind.name)
+        self.name = kind.name
+        self.version = metadata.version(kind.name) if util.find_spec(kind.name) else ""
 
     def count(self, texts: Sequence[bytes]) -> list[int]:
         """Tokens of each text.
