@@ -7,7 +7,7 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from office import changed, recalculated, values
+from office import changed, heading, recalculated, values
 
 import ingest
 from ingest.reports.books import answer_book
@@ -55,7 +55,8 @@ def formulas(path: Path) -> list[tuple[str, str]]:
 
 def results(sheets: dict[str, dict[str, object]]) -> dict[str, object]:
     cells = sheets["Results"]
-    return {str(cells[f"A{row}"]).replace(" ", "_"): cells[f"B{row}"] for row in range(2, 200) if f"A{row}" in cells}
+    base = heading(cells, "Base value")
+    return {str(cells[f"A{row}"]).replace(" ", "_"): cells[f"{base}{row}"] for row in range(2, 200) if f"A{row}" in cells}
 
 
 def test_every_formula_is_recalculated_to_the_stored_value(case, tmp_path):

@@ -11,10 +11,11 @@ from typing import Any
 
 import openpyxl
 import pytest
-from office import changed, converted, values
+from office import changed, converted, heading, values
 
 import ingest
 from ingest.reports.books import site_book
+from ingest.reports.workbook.style import A4, MOST_WIDTH
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SITES = ("hpc-128-nodes", "llm-16384-gpus", "enterprise-64-nodes")
@@ -110,7 +111,8 @@ def formulas(path: Path) -> dict[tuple[str, str], str]:
 
 def results(sheets: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
     cells = sheets["Results"]
-    return {cells[f"A{row}"]: cells[f"C{row}"] for row in range(2, 60) if str(cells.get(f"A{row}")).startswith("R-")}
+    base = heading(cells, "Base value")
+    return {cells[f"A{row}"]: cells[f"{base}{row}"] for row in range(2, 60) if str(cells.get(f"A{row}")).startswith("R-")}
 
 
 def test_libreoffice_calculates_every_formula_as_python(case):
@@ -171,9 +173,35 @@ def test_every_sheet_prints_in_landscape_on_the_width_of_a_page_with_its_heading
             continue
         assert sheet.page_setup.orientation == "landscape", sheet.title
         assert sheet.page_setup.fitToWidth in (None, 1)
+        assert int(sheet.page_setup.paperSize) == A4, sheet.title
+        assert printed_width(sheet) <= MOST_WIDTH, sheet.title
         assert sheet.sheet_properties.pageSetUpPr.fitToPage
         assert sheet.print_area
         assert sheet.freeze_panes, sheet.title
+
+
+def printed_width(sheet: Any) -> float:
+    """Characters of the columns that are printed."""
+    last = openpyxl.utils.cell.range_boundaries(sheet.print_area.rpartition("!")[2])[2]
+    letters = [openpyxl.utils.get_column_letter(column) for column in range(1, last + 1)]
+    return sum(sheet.column_dimensions[letter].width for letter in letters)
+
+
+def test_numbers_stand_below_headings_at_the_right_and_shares_in_percent(case):
+    book = openpyxl.load_workbook(case.path)
+    for name in ("Inputs", "Calculation", "Results", "Requirements"):
+        heads = {cell.value: cell for cell in book[name][1]}
+        assert heads["Value"].alignment.horizontal == "right", name
+        assert heads["Unit"].alignment.horizontal == "left", name
+    for line in book["Inputs"].iter_rows(min_row=2):
+        assert (line[4].value == "share") == line[3].number_format.endswith("%"), line[1].value
+
+
+def test_results_show_no_power_of_ten(case):
+    book = openpyxl.load_workbook(case.path)
+    for row in book["Results"].iter_rows(min_row=2, max_row=len(case.plan.requirements) + 1):
+        assert "E+" not in row[2].number_format.rpartition(";")[2], row[0].value
+        assert case.stored["Results"][row[2].coordinate] < 1e6 or row[3].value.split("/")[0] not in ("B", "TB", "PB")
 
 
 def test_every_input_has_a_name_and_a_rule(case):

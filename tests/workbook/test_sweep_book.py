@@ -17,8 +17,8 @@ def test_holds_every_scenario():
     frame = swept.to_frame()
     sheet = openpyxl.load_workbook(io.BytesIO(sweep_book(swept)), data_only=True)["Sweep"]
     rows = list(sheet.iter_rows(values_only=True))
-    assert rows[0][0] == "model"
-    assert "ingest_bandwidth_per_job (B/s)" in rows[0]
+    assert rows[0][0] == "Model"
+    assert "Reads of one run from storage (B/s)" in rows[0]
     assert len(rows) == len(frame) + 1
     for ours, theirs in zip(frame.itertuples(index=False, name=None), rows[1:], strict=True):
         assert list(theirs) == [item if isinstance(item, str) else pytest.approx(item, rel=1e-15) for item in ours]

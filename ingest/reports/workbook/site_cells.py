@@ -26,7 +26,7 @@ class SiteCells:
     """The cells of a site's workbook.
 
     A step is one cell, and so is a key of the site file, however many years it is used in: what two jobs share stands
-    once. Low and high ends are draws, not cells.
+    once. So does what nobody gave and one row takes from its definition. Low and high ends are draws, not cells.
 
     Attributes:
         inputs, formulas, columns: the steps on each sheet, in order; what a step needs stands before it.
@@ -44,8 +44,9 @@ class SiteCells:
         self._named: set[str] = set()
         for root in roots:
             self._add(root)
-        self._place_inputs()
         self._labels = labels_of(self._placed, owners)
+        self._gather_inputs()
+        self._place_inputs()
 
     @staticmethod
     def of(plan: Plan, further: Iterable[Step]) -> SiteCells:
@@ -101,8 +102,6 @@ class SiteCells:
     def _put(self, step: Step) -> None:
         self._placed.append(step)
         if step.formula is None:
-            # One key of the site file is one cell; what has none is a cell of its own.
-            self._members.setdefault(self.key(step) or str(id(step)), []).append(step)
             self._places[id(step)] = ""
         elif is_column(step):
             rows = len(step.inputs)
@@ -111,6 +110,17 @@ class SiteCells:
             self._places[id(step)] = place if rows else "0"
         else:
             self._places[id(step)] = self._reserve("Calculation", CALCULATED, 1, self.formulas, step)
+
+    def _gather_inputs(self) -> None:
+        """What stands in one cell: a key of the site file, or what one row takes by definition."""
+        for step in self._placed:
+            if step.formula is None:
+                self._members.setdefault(self.key(step) or self._defined(step) or str(id(step)), []).append(step)
+
+    def _defined(self, step: Step) -> str:
+        """What a row takes by definition; empty where it was given, or where it is not known whose it is."""
+        label = self._labels.get(id(step), "")
+        return f"{label} {step.name} {step.value!r}" if label and id(step) not in self.given else ""
 
     def _place_inputs(self) -> None:
         """What the site file says stands on top, in groups by its keys; then what catalogs and definitions say."""
