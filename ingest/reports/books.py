@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ingest.answer import Answer
     from ingest.estimate import Estimate
     from ingest.site.plans import Plan
+    from ingest.storage.outcome import Fits
     from ingest.sweeping import Sweep
 
 
@@ -23,6 +24,18 @@ def answer_book(answer: Estimate | Answer, title: str) -> bytes:
     from ingest.reports.workbook.answer_book import AnswerBook
 
     return AnswerBook(answer, title).content()
+
+
+def fit_book(found: Fits) -> bytes:
+    """The workbook of a comparison of storage systems.
+
+    Raises:
+        IngestError: the library that writes workbooks is not installed.
+    """
+    check_writer()
+    from ingest.reports.workbook.fit_book import FitBook
+
+    return FitBook(found).content()
 
 
 def sweep_book(sweep: Sweep) -> bytes:

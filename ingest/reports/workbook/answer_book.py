@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ingest import __version__
 from ingest.reports.labels import unit_word
-from ingest.reports.workbook.calculation import Calculation, InputCell, meaning_of
+from ingest.reports.workbook.calculation import Calculation, FormulaCell, InputCell, meaning_of
 from ingest.reports.workbook.grid import Entry, Formula, Grid, Item, listed
 from ingest.reports.workbook.read_me import WIDTH, read_me
 from ingest.reports.workbook.readable import Readable, assumed_rows, readable, style_of
@@ -33,13 +33,36 @@ BASE_VALUE = "H"
 
 
 class AnswerBook:
-    """Writes the sheets of one answer."""
+    """Writes the sheets of one answer.
+
+    Attributes:
+        title: of the workbook.
+        results: the cell of each result, by name.
+        places: where value, low and high end of each cell stand.
+        owners: whose cells those are that belong to one of several things compared.
+        signed: cells of results that may be below zero.
+    """
+
+    result_heads: Sequence[str] = RESULT_HEADS
+    result_widths: Sequence[float] = RESULT_WIDTHS
 
     def __init__(self, answer: Estimate | Answer, title: str) -> None:
-        self.answer, self.title = answer, title
+        self.answer, self.title, self.catalog, self.warnings = answer, title, answer.catalog, answer.warnings
         self.cells = Calculation()
         self.results = {name: self.cells.add(answer.derivation(name), answer.known_for(name)) for name in answer.results}
         self.places: dict[str, tuple[str, str, str]] = {}
+        self.owners: dict[str, str] = {}
+        self.signed: frozenset[str] = frozenset()
+
+    @property
+    def assumptions(self) -> list[dict[str, Any]]:
+        """What nobody measured."""
+        return self.answer.assumptions
+
+    @property
+    def sources(self) -> list[dict[str, str]]:
+        """What is cited."""
+        return self.answer.sources
 
     def content(self) -> bytes:
         """The workbook as bytes."""
@@ -48,10 +71,10 @@ class AnswerBook:
         sheets = {name: book.add_worksheet(name) for name in SHEETS}
         self._inputs(book, Grid(sheets["Inputs"], styles, INPUT_HEADS, INPUT_WIDTHS))
         self._calculation(book, Grid(sheets["Calculation"], styles, CALC_HEADS, CALC_WIDTHS))
-        self._results(Grid(sheets["Results"], styles, RESULT_HEADS, RESULT_WIDTHS))
-        assumed = assumed_rows(self.answer.assumptions)
+        self._results(Grid(sheets["Results"], styles, self.result_heads, self.result_widths))
+        assumed = assumed_rows(self.assumptions)
         listed(Grid(sheets["Assumptions"], styles, ("Name", "Value", "Unit", "Why"), (34, 21, 16, 90)), assumed)
-        cited = [(item["id"], item["title"], item["where"], item["url"]) for item in self.answer.sources]
+        cited = [(item["id"], item["title"], item["where"], item["url"]) for item in self.sources]
         listed(Grid(sheets["Sources"], styles, ("Id", "Title", "Place", "Address"), (22, 50, 56, 50)), cited)
         checks = self._checks(Grid(sheets["Checks"], styles, ("Check", "What is expected", "Result"), (40, 60, 12)))
         read_me(Grid(sheets["Read-me"], styles, (self.title,), (WIDTH,)), self._about(), checks)
@@ -72,7 +95,7 @@ class AnswerBook:
 
     def _input(self, item: InputCell, value: float, row: int) -> Iterator[Item]:
         """One line: low and high move along with the value that a reader puts in."""
-        yield from (item.name, meaning_of(item.quantity), self._entry(item, value), unit_word(item.quantity, item.unit))
+        yield from (item.name, self._meaning(item), self._entry(item, value), unit_word(item.quantity, item.unit))
         style = style_of(item.quantity, item.unit)
         for end in self.cells.ends[item.name][1:]:
             ratio = end / value if value and not item.is_column else 1.0
@@ -81,6 +104,10 @@ class AnswerBook:
         given = item.given
         if given is not None:
             yield from (given.grade or given.origin, given.source, "; ".join(filter(None, (given.where, given.note))))
+
+    def _meaning(self, item: InputCell | FormulaCell) -> str:
+        owner = self.owners.get(item.name)
+        return meaning_of(item.quantity) if owner is None else f"{owner}: {meaning_of(item.quantity)}"
 
     @staticmethod
     def _entry(item: InputCell, value: float) -> Entry:
@@ -95,7 +122,7 @@ class AnswerBook:
             style, unit = style_of(item.quantity, item.unit), unit_word(item.quantity, item.unit)
             live = [Formula(item.written(), float(ends[0]), style)]
             live += [Formula(item.written(self._at(side)), float(ends[side]), style) for side in (1, 2)]
-            grid.row(item.name, meaning_of(item.quantity), *live, unit, item.words, item.cited)
+            grid.row(item.name, self._meaning(item), *live, unit, item.words, item.cited)
         grid.close()
 
     def _at(self, side: int) -> Callable[[str], str]:
@@ -127,7 +154,7 @@ class AnswerBook:
             (item.name, *range_check(item.name, item.limits, len(item.value) if item.is_column else 1))
             for item in self.cells.inputs
         ]
-        checks += [(place, *number_check(place)) for place in dict.fromkeys(self.results.values())]
+        checks += [(place, *number_check(place, place in self.signed)) for place in dict.fromkeys(self.results.values())]
         for name, expected, formula in checks:
             grid.row(name, expected, Formula(formula, "ok", "good"))
         failing = {"type": "cell", "criteria": "!=", "value": '"ok"', "format": grid.styles["bad"]}
@@ -141,6 +168,6 @@ class AnswerBook:
             "Inputs and Calculation are in base units (B, s, FLOP, and things counted), shares in percent; Results shows"
             " the units that people read, with the base value beside them.",
             "Low and High are all inputs at their low and at their high end; they move along with a changed value.",
-            f"Made by ingest {__version__}; catalogs {self.answer.catalog.content_hash()}.",
-            *(f"Warning: {line}" for line in self.answer.warnings),
+            f"Made by ingest {__version__}; catalogs {self.catalog.content_hash()}.",
+            *(f"Warning: {line}" for line in self.warnings),
         ]

@@ -45,6 +45,8 @@ def range_check(area: str, limits: Leaf, count: int) -> tuple[str, str]:
     return range_words(limits), f'=IF(AND({low}{bounded}), "ok", "fails")'
 
 
-def number_check(place: str) -> tuple[str, str]:
-    """What is expected of a result, and the formula that tests it."""
+def number_check(place: str, signed: bool = False) -> tuple[str, str]:
+    """What is expected of a result, and the formula that tests it; `signed` ones may be below zero."""
+    if signed:
+        return "a number", f'=IF(ISNUMBER({place}), "ok", "fails")'
     return "a number, not below zero", f'=IF(ISNUMBER({place}), IF({place} >= 0, "ok", "fails"), "fails")'

@@ -112,7 +112,7 @@ class SiteBook:
     def _inputs(self, book: Workbook, grid: Callable[..., Grid]) -> None:
         heads = ("Belongs to", "Quantity", "Meaning", "Value", "Unit", "Low", "High", "Allowed", "From", "Key in the site file",
                  "Source", "Place and note", "Cell name")  # fmt: skip
-        sheet = grid("Inputs", heads, (14, 27, 34, 21, 14, 20, 20, 17, 12, 24, 16, 34, 34), unprinted=1)
+        sheet = grid("Inputs", heads, (14, 27, 32, 21, 14, 19, 19, 16, 12, 23, 15, 30, 34), unprinted=1)
         for step in self.cells.inputs:
             name = self.cells.name(step)
             book.define_name(name, f"={self.cells.place(step)}")

@@ -60,7 +60,7 @@ FIELDS: Mapping[str, Mapping[str, Any] | None] = {
 def requirements(book: SiteBook, grid: Callable[..., Grid]) -> dict[str, int]:
     """The sheet Requirements; returns the row of each id."""
     heads = ("Id", "Priority", "Statement", "Value", "Unit", "Low (P10)", "High (P90)", *CONDITIONS, "Assumptions")
-    sheet = grid("Requirements", heads, (15, 12, 46, 24, 11, 20, 20, 11, 8, 9, 10, 12, 9, 10, 7, 20, 24))
+    sheet = grid("Requirements", heads, (15, 12, 39, 22, 11, 17, 17, 10, 8, 9, 10, 11, 9, 9, 6, 17, 20))
     rows = {}
     for one in book.plan.requirements:
         row = sheet.next + 1

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 #: The paper of every sheet, as the format counts them.
 A4 = 9
 #: Characters of all printed columns of a sheet: with more, print on A4 is too small to be read.
-MOST_WIDTH = 240
+MOST_WIDTH = 255
 #: The one colour of the cells that a reader may change.
 EDITABLE = "#FFF2CC"
 HEADING = "#D9E2EC"
