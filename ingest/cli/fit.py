@@ -55,7 +55,7 @@ def command(form: str | None, output: str | None, explain: str | None, require: 
     ingest fit site.yaml --storage all --require
     """
     found = fit(**options)
-    if explain:
+    if explain is not None:
         if len(found.systems) != 1:
             raise UsageError(f"--explain: found {len(found.systems)} systems, expected --storage with one")
         told = Explanation.of(found.systems[0].answer, found.systems[0].quantity(explain))
