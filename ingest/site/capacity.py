@@ -85,7 +85,7 @@ def _size(keys: Keys, described: Mapping[str, Any], known: Known, site: Site, ca
     if "model" in described:
         known.given |= _of_model(keys, described, site, catalog, known.given)
     if "measured" in described:
-        known.given |= _measured((*keys, "measured"), described["measured"], site)
+        known.given |= _measured((*keys, "measured"), described, site)
     if {"corpus", "format"} & described.keys():
         _footprint(keys, described, known, site, catalog)
     elif "data_samples" in known.given:
@@ -136,14 +136,29 @@ def _of_model(
     return found
 
 
-def _measured(keys: Keys, name: str, site: Site) -> dict[str, Given]:
-    """The bytes that `ingest measure` found."""
+#: results of `ingest measure` and the quantity of a data set that each is
+MEASURED = {"files": "data_files", "samples": "data_samples", "sample_bytes": "data_sample_bytes", "tokens": "data_tokens"}
+#: keys that lay a data set out in other files than those measured
+REPACKED = ("files", "file_bytes", "samples_per_file")
+
+
+def _measured(keys: Keys, described: Mapping[str, Any], site: Site) -> dict[str, Given]:
+    """What `ingest measure` found: bytes, and where they were counted files, samples and tokens."""
+    name: str = described["measured"]
     try:
         result = read_result(site.folder / name, "measured")
-        found = result.quantity("stored_bytes") or result.needed("corpus_bytes")
+        found = {"data_bytes": result.quantity("stored_bytes") or result.needed("corpus_bytes")}
+        found |= {ours: item for theirs, ours in MEASURED.items() if (item := result.quantity(theirs)) is not None}
     except IngestError as error:
         site.refuse(keys, str(error))
-    return {"data_bytes": found._replace(origin="user", where=f"measured: {name}")}
+    if not described.keys().isdisjoint(REPACKED):
+        found.pop("data_files", None)
+    said = {quantity for key, quantity in OWN.items() if key in described}
+    return {
+        quantity: item._replace(origin="user", where=f"measured: {name}: {quantity}")
+        for quantity, item in found.items()
+        if quantity not in said
+    }
 
 
 def _files(known: Known) -> None:
