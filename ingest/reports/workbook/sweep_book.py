@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ingest import __version__
 from ingest.errors import UsageError
@@ -11,8 +11,11 @@ from ingest.reports.labels import label
 from ingest.reports.workbook.grid import LINE, WITH_DECIMALS, Grid, lines_of, width_of
 from ingest.reports.workbook.readable import style_of
 from ingest.reports.workbook.style import Styles, lay_out, open_book, style_for
+from ingest.units import display
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas
     from xlsxwriter import Workbook
 
@@ -30,14 +33,14 @@ def content(sweep: Sweep) -> bytes:
     Raises:
         UsageError: more scenarios than a sheet has rows.
     """
-    frame = sweep.to_frame()
+    frame, same = parted(sweep)
     if len(frame) > MOST_ROWS:
         raise UsageError(f"--output: {len(frame):,} scenarios, a sheet holds {MOST_ROWS:,}; expected .parquet or .csv")
     buffer = io.BytesIO()
     book, styles = open_book(buffer, "Sweep", by_row=True)
     _table(book, styles, sweep, frame)
     grid = Grid(book.add_worksheet("Read-me"), styles, ("Sweep",), (120,))
-    for line in _about(sweep):
+    for line in _about(sweep, same):
         grid.row(line)
     grid.close()
     book.close()
@@ -57,10 +60,17 @@ def _table(book: Workbook, styles: Styles, sweep: Sweep, frame: pandas.DataFrame
         style = style_for(max(map(abs, ends[name])), style_of(name, unit)) if unit else "text"
         sheet.set_column(column, column, widths[column], styles[style])
         sheet.write_string(0, column, heads[name], styles["heading of numbers" if unit else "heading"])
-    writers = [sheet.write_number if unit else sheet.write_string for unit in units.values()]
+    writers = list(enumerate(sheet.write_number if unit else sheet.write_string for unit in units.values()))
     for row, cells in enumerate(frame.itertuples(index=False, name=None), start=1):
-        for column, (write, item) in enumerate(zip(writers, cells, strict=True)):
-            write(row, column, item)
+        for column, write in writers:
+            write(row, column, cells[column])
+
+
+def parted(sweep: Sweep) -> tuple[pandas.DataFrame, dict[str, Any]]:
+    """The columns that vary, with the axes, and the values of those that are the same in all rows."""
+    frame = sweep.to_frame()
+    still = [name for name in frame.columns if name not in sweep.grids[0].axes and frame[name].nunique() == 1]
+    return frame.drop(columns=still), {name: frame[name].iloc[0] for name in still}
 
 
 def _ends(column: pandas.Series[float]) -> list[float]:
@@ -68,10 +78,13 @@ def _ends(column: pandas.Series[float]) -> list[float]:
     return [column.min(), column.max(), *column[column < WITH_DECIMALS].nlargest(1)]
 
 
-def _about(sweep: Sweep) -> list[str]:
+def _about(sweep: Sweep, same: Mapping[str, Any]) -> list[str]:
     """What made the table: version, warnings, and what is the same in all rows."""
     first = sweep.grids[0]
     made = f"Made by ingest {__version__}; catalogs {first.estimate.catalog.content_hash()}."
-    same = {name: item["value"] for name, item in first.estimate.inputs.items() if name not in first.axes}
+    chosen = {name: item["value"] for name, item in first.estimate.inputs.items() if name not in first.axes}
+    units = {name: sweep.unit(name) for name in same}
+    shown = {name: display(item, units[name]) if units[name] else item for name, item in same.items()}
     warnings = (f"Warning: {line}" for line in sweep.warnings)
-    return [made, *warnings, *(f"{name}: {item}" for name, item in same.items())]
+    return [made, "The same in all rows:", *(f"{label(name)}: {item}" for name, item in shown.items()), *warnings,
+            "Asked:", *(f"{name}: {item}" for name, item in chosen.items())]  # fmt: skip
