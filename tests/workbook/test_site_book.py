@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import math
+import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +13,7 @@ from typing import Any
 
 import openpyxl
 import pytest
+import yaml
 from office import changed, converted, heading, values
 
 import ingest
@@ -152,8 +155,6 @@ def test_no_check_fails_and_no_cell_shows_an_error(case):
 
 
 def test_only_old_functions_no_links_no_macros(case):
-    import re
-
     used = {name for text in formulas(case.path).values() for name in re.findall(r"([A-Z][A-Z0-9.]+)\(", _unquoted(text))}
     assert used <= KNOWN
     with zipfile.ZipFile(case.path) as parts:
@@ -162,8 +163,6 @@ def test_only_old_functions_no_links_no_macros(case):
 
 
 def _unquoted(text: str) -> str:
-    import re
-
     return re.sub(r'"[^"]*"', '""', text)
 
 
@@ -218,8 +217,6 @@ def test_every_input_has_a_name_and_a_rule(case):
 
 
 def _inside(row: int, area: str) -> bool:
-    import re
-
     found = re.fullmatch(r"D(\d+):D(\d+)", area)
     return bool(found) and int(found[1]) <= row <= int(found[2])
 
@@ -231,6 +228,16 @@ def test_an_input_out_of_range_turns_a_check_and_the_first_page_red(tmp_path):
     fresh = values(converted(changed(path, tmp_path, {name: 1.5}), "xlsx", tmp_path / "office"))
     assert "fails" in fresh["Checks"].values()
     assert any(str(value).startswith("A check fails") for value in fresh["Read-me"].values())
+
+
+def test_what_is_invisible_is_marked_in_every_cell():
+    site = yaml.safe_load((EXAMPLES / "hpc-128-nodes.yaml").read_text(encoding="utf-8"))
+    turned = "net\u202egnp\u2066.exe \u0645\u0631\u062d\u0628\u0627"
+    content = site_book(ingest.plan({**site, "name": turned}, samples=0))
+    with zipfile.ZipFile(io.BytesIO(content)) as parts:
+        written = "".join(parts.read(name).decode() for name in parts.namelist() if name.endswith(".xml"))
+    assert not re.search("[\u202a-\u202e\u2066-\u2069\x80-\x9f\u2028\u2029]", written)
+    assert "net\ufffdgnp\ufffd.exe \u0645\u0631\u062d\u0628\u0627" in written
 
 
 def test_a_second_engine_agrees(tmp_path):

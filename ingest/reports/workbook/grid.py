@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.reports.workbook.style import Styles, lay_out, style_for
+from ingest.visible import visible
 
 if TYPE_CHECKING:
     from xlsxwriter.worksheet import Worksheet
@@ -51,6 +52,8 @@ class Figure(NamedTuple):
 
 
 Item = str | float | Formula | Entry | Figure | None
+#: Items that may take several lines.
+TEXTS = (str, Formula, Entry)
 
 
 class Grid:
@@ -76,7 +79,8 @@ class Grid:
     def row(self, *items: Item, text: str = "text") -> int:
         """Write one row and return its number as the sheet shows it, counted from one."""
         for column, item in enumerate(items):
-            self._cell(self.next, column, item, text)
+            if item is not None and item != "":
+                self._cell(self.next, column, item, text)
         self._set_height(self.next, items)
         self.next += 1
         return self.next
@@ -85,14 +89,12 @@ class Grid:
         """Heading, widths, print area; `further` rows below are printed too."""
         for column, head in enumerate(self.heads):
             style = "heading of numbers" if column in self._numbers else "heading"
-            self.sheet.write_string(0, column, head, self.styles[style])
+            self.sheet.write_string(0, column, seen(head), self.styles[style])
         lay_out(self.sheet, self.widths, 0, self.next + further, self.unprinted)
 
     def _cell(self, row: int, column: int, item: Item, text: str) -> None:
-        if item is None or item == "":
-            return
         if isinstance(item, str):
-            self.sheet.write_string(row, column, item, self.styles[text])
+            self.sheet.write_string(row, column, seen(item), self.styles[text])
         elif isinstance(item, Formula):
             style = self._style(column, item.value, item.style)
             self.sheet.write_formula(row, column, item.written, self.styles[style], item.value)
@@ -110,7 +112,7 @@ class Grid:
 
     def _entry(self, row: int, column: int, item: Entry) -> None:
         if isinstance(item.value, str):
-            self.sheet.write_string(row, column, item.value, self.styles["entry"])
+            self.sheet.write_string(row, column, seen(item.value), self.styles["entry"])
         elif item.value is None:
             self.sheet.write_blank(row, column, None, self.styles["entry"])
         else:
@@ -121,9 +123,19 @@ class Grid:
             self.sheet.data_validation(row, column, row, column, dict(item.rule))
 
     def _set_height(self, row: int, items: Sequence[Item]) -> None:
-        lines = max((lines_of(item, width) for item, width in zip(items, self.widths, strict=False)), default=1)
+        long = [(item, width) for item, width in zip(items, self.widths, strict=False) if item.__class__ in TEXTS]
+        lines = max((lines_of(item, width) for item, width in long), default=1)
         if lines > 1:
             self.sheet.set_row(row, LINE * min(lines, MOST_LINES))
+
+
+def seen(text: str) -> str:
+    r"""Text as every format of a report shows it; most of it is plain already.
+
+    >>> seen("plain"), seen("a\u202eb")
+    ('plain', 'a\ufffdb')
+    """
+    return text if text.isprintable() else visible(text)
 
 
 def lines_of(item: Item, width: float) -> int:

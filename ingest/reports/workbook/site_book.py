@@ -14,7 +14,7 @@ from ingest.reports.workbook.grid import Entry, Figure, Formula, Grid, Item, lis
 from ingest.reports.workbook.read_me import WIDTH, read_me
 from ingest.reports.workbook.readable import assumed_rows, style_of
 from ingest.reports.workbook.rules import range_short, validation
-from ingest.reports.workbook.site_cells import SiteCells, limits_of, values_of, words_of
+from ingest.reports.workbook.site_cells import SiteCells, in_words, limits_of, values_of
 from ingest.reports.workbook.site_charts import insert, rows_of_charts
 from ingest.reports.workbook.site_checks import checks_of
 from ingest.reports.workbook.site_forms import acceptance, requirements, response, results
@@ -144,7 +144,7 @@ class SiteBook:
             cited = "" if made.source == "definition" else f"{made.source}, {made.where}".removesuffix(", ")
             unit = unit_of(step.name)
             live = Formula(self.cells.formula(step), float(step.value), style_of(step.name, unit))
-            shown = (live, unit_word(step.name, unit), words_of(step), cited)
+            shown = (live, unit_word(step.name, unit), in_words(made), cited)
             sheet.row(self.cells.owner(step), step.name, meaning_of(step.name), *shown)
         sheet.close()
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ingest.expression import cell, prose
-from ingest.formula import LEAVES, Leaf, Step, unit_of
+from ingest.formula import LEAVES, Formula, Leaf, Step, unit_of
 from ingest.site.sheet import is_column
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class SiteCells:
         """The live formula of a computed step."""
         assert step.formula is not None
         cells = {need: self.place(part) for need, part in zip(step.formula.needs, step.inputs, strict=True)}
-        return cell(step.formula.tree(), cells.__getitem__)
+        return template(step.formula).format(**cells)
 
     def owner(self, step: Step) -> str:
         """Whose row a step belongs to; `site` for what concerns all of it or is shared."""
@@ -176,7 +177,13 @@ def limits_of(step: Step) -> Leaf:
     return found._replace(above=False) if hasattr(step.value, "__len__") else found
 
 
-def words_of(step: Step, told: Callable[[str], str] = str) -> str:
-    """The formula of a step in words."""
-    assert step.formula is not None
-    return prose(step.formula.tree(), told)
+@lru_cache(maxsize=4096)
+def template(made: Formula) -> str:
+    """The live formula with the names of quantities where its cells go: a site has few formulas and many cells."""
+    return cell(made.tree(), "{{{}}}".format)
+
+
+@lru_cache(maxsize=4096)
+def in_words(made: Formula) -> str:
+    """The formula in words."""
+    return prose(made.tree(), str)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ingest.visible import visible
+
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
     from xlsxwriter.format import Format
@@ -105,7 +107,9 @@ def open_book(buffer: Any, title: str, by_row: bool = False) -> tuple[Workbook, 
             "nan_inf_to_errors": False,
         },
     )
-    book.set_properties({"title": title, "comments": "Made by ingest. Yellow cells may be changed; everything else follows."})
+    book.set_properties(
+        {"title": visible(title), "comments": "Made by ingest. Yellow cells may be changed; everything else follows."}
+    )
     book.set_calc_mode("auto")
     return book, Styles(book)
 
