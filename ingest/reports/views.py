@@ -31,6 +31,8 @@ LABELS = {
     "client_share": "of one client, yours",
     "implied_flops_utilization": "share of dense peak",
 }
+#: How the title of a sweep names what is the same in all rows.
+LINKING = {"model": "of", "gpu": "on"}
 #: What has a prefix or a longer unit, so that the unit stands beside each value.
 PREFIXED = ("B", "FLOP", "s", "W", "J")
 SHARES = ("storage_nic_share", "nfs_tcp_client_share", "nfs_nconnect_client_share", "client_share", "implied_flops_utilization")
@@ -156,7 +158,7 @@ def sweep_page(sweep: Sweep, most: int = 40) -> Page:
         for row in frame.head(most)[columns].to_dict("records")
     )
     more = (f"{len(frame) - most:,} more rows: write them with -o FILE.csv or .parquet",) if len(frame) > most else ()
-    of = f" of {' on '.join(frame[name].iloc[0] for name in same)}" if same else ""
+    of = "".join(f" {LINKING[name]} {frame[name].iloc[0]}" for name in same)
     titles = tuple(_swept_head(name, sweep.unit(name)) for name in columns)
     return Page(f"{len(frame):,} scenarios{of}", (Section("", titles, rows, more),), ())
 

@@ -197,10 +197,15 @@ def test_numbers_stand_below_headings_at_the_right_and_shares_in_percent(case):
 
 
 def test_results_show_no_power_of_ten(case):
-    book = openpyxl.load_workbook(case.path)
-    for row in book["Results"].iter_rows(min_row=2, max_row=len(case.plan.requirements) + 1):
-        assert "E+" not in row[2].number_format.rpartition(";")[2], row[0].value
-        assert case.stored["Results"][row[2].coordinate] < 1e6 or row[3].value.split("/")[0] not in ("B", "TB", "PB")
+    sheet = openpyxl.load_workbook(case.path)["Results"]
+    heads = [cell.value for cell in sheet[1]]
+    for row in sheet.iter_rows(min_row=2, max_row=len(case.plan.requirements) + 1):
+        for head, largest in (("Value", 1e6), ("Base value", 1e19)):
+            cell = row[heads.index(head)]
+            shown = [part for part in cell.number_format.split(";") if "E+00" in part]
+            assert shown in ([], ["[>=1E+19]0.0000E+00"]), cell.coordinate
+            counted = row[heads.index("Unit")].value == row[heads.index("Base unit")].value
+            assert counted or case.stored["Results"][cell.coordinate] < largest
 
 
 def test_every_input_has_a_name_and_a_rule(case):

@@ -27,6 +27,7 @@ FRACTION = "[>=1E+15]0.0000E+00;[>=1000]#,##0;0.0#####"
 TINY = "0.0000E+00"
 #: A number in base units in full; wide cells only.
 BASE = "[>=1E+19]0.0000E+00;[>=1000]#,##0;General"
+BASE_FRACTION = "[>=1E+19]0.0000E+00;[>=1000]#,##0;0.0#####"
 #: In a unit that people read.
 SCALED = "#,##0.0##"
 SHARE = "0.0## %"
@@ -39,13 +40,13 @@ FORMATS: dict[str, dict[str, Any]] = {
     "fraction": {"num_format": FRACTION, "valign": "top"},
     "tiny": {"num_format": TINY, "valign": "top"},
     "base": {"num_format": BASE, "valign": "top"},
-    "base fraction": {"num_format": FRACTION, "valign": "top"},
+    "base fraction": {"num_format": BASE_FRACTION, "valign": "top"},
     "base tiny": {"num_format": TINY, "valign": "top"},
     "scaled": {"num_format": SCALED, "valign": "top"},
     "share": {"num_format": SHARE, "valign": "top"},
     "share tiny": {"num_format": "0.00E+00", "valign": "top"},
     "strong": {"num_format": BASE, "bold": True, "valign": "top"},
-    "strong fraction": {"num_format": FRACTION, "bold": True, "valign": "top"},
+    "strong fraction": {"num_format": BASE_FRACTION, "bold": True, "valign": "top"},
     "strong tiny": {"num_format": TINY, "bold": True, "valign": "top"},
     "strong scaled": {"num_format": SCALED, "bold": True, "valign": "top"},
     "strong share": {"num_format": SHARE, "bold": True, "valign": "top"},
