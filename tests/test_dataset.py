@@ -256,9 +256,16 @@ GROWING = ("clean_bytes", "tokenized_bytes", "dataset_bytes", "dataset_files", "
 @settings(max_examples=15, deadline=None)
 @given(tokens=COUNTS, factor=st.floats(1, 1000))
 def test_more_tokens_never_lower_anything(form, tokens, factor):
-    small, large = (ingest.dataset(tokens=number, format=form).results for number in (tokens, tokens * factor))
+    small, large = (ingest.dataset(tokens=number, format=form).results for number in (tokens, round(tokens * factor)))
     for name in GROWING:
         assert large[name].value >= small[name].value * (1 - 1e-12), name
+
+
+@pytest.mark.parametrize(("option", "value"), [("tokens", 1.5), ("samples", "1.5")])
+def test_parts_of_a_token_or_a_sample_are_refused(option, value):
+    rest = {"samples": {"sample_bytes": "1 MB"}, "tokens": {}}[option]
+    with pytest.raises(UsageError, match=f"--{option}: found 1.5, expected a whole number"):
+        ingest.dataset(**{option: value}, **rest)
 
 
 @pytest.mark.parametrize("form", SAMPLE_FORMATS)
