@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import ingest
 from ingest.catalog.data_records import Corpus, Format, Pipeline
 from ingest.catalog.store import Catalog
-from ingest.errors import IngestError
+from ingest.errors import IngestError, UsageError
 from ingest.footprint import STAGES
 
 CONTRACT = {"raw_bytes", "clean_bytes", "tokenized_bytes", "dataset_bytes", "dataset_files", "usable_bytes"}
@@ -248,7 +248,7 @@ def test_no_range_where_nothing_is_known_about_the_spread():
 
 # Properties
 
-COUNTS = st.floats(1e3, 1e14)
+COUNTS = st.integers(1_000, 10**14)
 GROWING = ("clean_bytes", "tokenized_bytes", "dataset_bytes", "dataset_files", "usable_bytes", "inodes", "file_creates")
 
 
