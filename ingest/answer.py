@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.catalog.store import Catalog
 from ingest.errors import MissingQuantity, UsageError
 from ingest.estimate import Quantity
-from ingest.formula import Formula, Step, derive, unit_of
+from ingest.formula import Formula, Step, derive, unchanged, unit_of
 from ingest.ladder import Given
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Known:
             return
         step = self.step(formula)
         self.steps[name] = Step(
-            name, step.value, Formula(name, lambda chosen: chosen, (formula,), unit_of(name), "definition", ""), (step,)
+            name, step.value, Formula(name, unchanged, (formula,), unit_of(name), "definition", ""), (step,)
         )
 
     def step(self, name: str) -> Step:

@@ -27,6 +27,8 @@ QUANTITIES = {
 }
 #: options that speak of text, and of samples
 OF_TEXT = ("tokens", "bytes_per_token", "documents", "pipeline", "vocabulary", "sequence_length")
+#: units of which there are no parts
+WHOLE = ("sample", "token", "document", "file")
 OF_SAMPLES = ("samples", "sample_bytes")
 #: quantities that tell how much text there is
 SIZES_OF_TEXT = ("tokens", "clean_bytes", "raw_bytes")
@@ -84,6 +86,8 @@ def above_zero(written: Any, name: str, shown: str) -> float:
         UsageError: no number, another unit, or not above 0.
     """
     value = parse(written, unit_of(name), shown)
+    if unit_of(name) in WHOLE and value != round(value):
+        raise UsageError(f"{shown}: found {written}, expected a whole number ({unit_of(name)})")
     if not value > 0:
         raise UsageError(f"{shown}: found {written}, expected a number above 0 ({unit_of(name)})")
     return value

@@ -15,6 +15,11 @@ from ingest.expression import Expression, Num, record
 Function = TypeVar("Function", bound=Callable[..., Num])
 
 
+def unchanged(value: Num) -> Num:
+    """The formula of a quantity that is another one under a name of its own."""
+    return value
+
+
 class Formula(NamedTuple):
     """A registered formula.
 

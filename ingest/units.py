@@ -193,12 +193,16 @@ def _fitting(number: float, prefixes: dict[str, int]) -> tuple[str, int]:
 
 
 def scale_of(number: float, unit: str, binary: bool) -> tuple[int, str]:
-    """Return the factor and the unit in which people read a number of bytes; factor 0 where there is none.
+    """Return the factor and the unit in which people read bytes, FLOP or a time; factor 0 where there is none.
 
     >>> scale_of(808_098_450.2, "B/s/GPU", binary=False), scale_of(808_098_450.2, "B/s", binary=True), scale_of(3, "s", False)
     ((1000000, 'MB/s'), (1048576, 'MiB/s'), (0, ''))
+    >>> scale_of(5400, "s", binary=False)
+    (3600, 'h')
     """
     short = _readable(unit)
+    if short == "s" and not binary:
+        return _long_time(number)
     if short.split("/")[0] not in SCALED or (binary and short.split("/")[0] != "B"):
         return 0, ""
     prefix, factor = _fitting(number, {"": 1, **BINARY} if binary else DECIMAL)
@@ -238,10 +242,16 @@ def _readable(unit: str) -> str:
 
 
 def _duration(seconds: float) -> str:
-    for factor, name in ((86400, "days"), (3600, "h"), (60, "min")):
-        if abs(seconds) >= 1.5 * factor:
-            return f"{_significant(seconds / factor)} {name}"
+    factor, name = _long_time(seconds)
+    if factor:
+        return f"{_significant(seconds / factor)} {name}"
     return f"{_significant(seconds)} s" if abs(seconds) >= 0.01 or seconds == 0 else f"{_significant(seconds * 1e3)} ms"
+
+
+def _long_time(seconds: float) -> tuple[int, str]:
+    """The unit of a time that is more than seconds; factor 0 where it is not."""
+    units = ((86400, "days"), (3600, "h"), (60, "min"))
+    return next((unit for unit in units if abs(seconds) >= 1.5 * unit[0]), (0, ""))
 
 
 def exact(number: float) -> str:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import ingest
 from ingest.catalog.data_records import Corpus, Format, Pipeline
 from ingest.catalog.store import Catalog
-from ingest.errors import IngestError
+from ingest.errors import IngestError, UsageError
 from ingest.footprint import STAGES
 
 CONTRACT = {"raw_bytes", "clean_bytes", "tokenized_bytes", "dataset_bytes", "dataset_files", "usable_bytes"}
@@ -248,7 +248,7 @@ def test_no_range_where_nothing_is_known_about_the_spread():
 
 # Properties
 
-COUNTS = st.floats(1e3, 1e14)
+COUNTS = st.integers(1_000, 10**14)
 GROWING = ("clean_bytes", "tokenized_bytes", "dataset_bytes", "dataset_files", "usable_bytes", "inodes", "file_creates")
 
 
@@ -256,9 +256,16 @@ GROWING = ("clean_bytes", "tokenized_bytes", "dataset_bytes", "dataset_files", "
 @settings(max_examples=15, deadline=None)
 @given(tokens=COUNTS, factor=st.floats(1, 1000))
 def test_more_tokens_never_lower_anything(form, tokens, factor):
-    small, large = (ingest.dataset(tokens=number, format=form).results for number in (tokens, tokens * factor))
+    small, large = (ingest.dataset(tokens=number, format=form).results for number in (tokens, round(tokens * factor)))
     for name in GROWING:
         assert large[name].value >= small[name].value * (1 - 1e-12), name
+
+
+@pytest.mark.parametrize(("option", "value"), [("tokens", 1.5), ("samples", "1.5")])
+def test_parts_of_a_token_or_a_sample_are_refused(option, value):
+    rest = {"samples": {"sample_bytes": "1 MB"}, "tokens": {}}[option]
+    with pytest.raises(UsageError, match=f"--{option}: found 1.5, expected a whole number"):
+        ingest.dataset(**{option: value}, **rest)
 
 
 @pytest.mark.parametrize("form", SAMPLE_FORMATS)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ingest.errors import CatalogError
 
@@ -24,21 +24,32 @@ _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None,
 _PLAIN_TAGS = {"tag:yaml.org,2002:str", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:map"}
 
 
-def read_yaml(path: Path, text: str | None = None) -> Any:
+class Kind(NamedTuple):
+    """What a file is, for messages, and the command that writes one to start from."""
+
+    name: str
+    template: str
+
+
+ENTRY = Kind("a catalog entry", "ingest catalog new")
+
+
+def read_yaml(path: Path, text: str | None = None, kind: Kind = ENTRY) -> Any:
     """Return the content of a YAML file as dicts, lists, numbers and text.
 
     Args:
         path: the file.
         text: a part of it to be read instead of the whole.
+        kind: what the file should be.
 
     Raises:
         CatalogError: unreadable, too large, not YAML, or with tags, anchors or duplicate keys; with the line.
     """
-    return _build(_compose(path, text), path, set())
+    return _build(_compose(path, text, kind), path, set(), kind)
 
 
-def read_text(path: Path) -> str:
-    """Return the text of a catalog file.
+def read_text(path: Path, kind: Kind = ENTRY) -> str:
+    """Return the text of a catalog file, or of one of another kind.
 
     Raises:
         CatalogError: unreadable, too large, or not UTF-8.
@@ -48,7 +59,7 @@ def read_text(path: Path) -> str:
     except OSError as error:
         raise CatalogError(f"{path}: cannot be read: {error.strerror}") from None
     if len(raw) > MAX_BYTES:
-        raise CatalogError(f"{path}: {len(raw):,} bytes, expected a catalog file of at most {MAX_BYTES:,} bytes")
+        raise CatalogError(f"{path}: {len(raw):,} bytes, expected {kind.name} of at most {MAX_BYTES:,} bytes")
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -79,13 +90,13 @@ def line_of(path: Path, keys: tuple[str, ...]) -> int:
     return int(line)
 
 
-def _compose(path: Path, part: str | None = None) -> Any:
+def _compose(path: Path, part: str | None = None, kind: Kind = ENTRY) -> Any:
     import yaml
 
-    text = read_text(path) if part is None else part
+    text = read_text(path, kind) if part is None else part
     # The parser's C code descends one stack frame per level and does not come back from a hundred thousand.
     if text.count("[") + text.count("{") > MAX_BRACKETS or _INLINE_NESTING.search(text):
-        raise CatalogError(f"{path}:1: nested too deeply or too often, expected a catalog entry")
+        raise CatalogError(f"{path}:1: nested too deeply or too often, expected {kind.name}")
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
         node = yaml.compose(text, Loader=loader)
@@ -95,14 +106,14 @@ def _compose(path: Path, part: str | None = None) -> Any:
         problem = getattr(error, "problem", None) or "nested too deeply, or a control character"
         raise CatalogError(f"{path}:{line}: not readable as YAML: {problem}") from None
     if node is None:
-        raise CatalogError(f"{path}: empty, expected a catalog entry (`ingest catalog new` writes a template)")
+        raise CatalogError(f"{path}: empty, expected {kind.name} (`{kind.template}` writes a template)")
     return node
 
 
-def _build(node: Any, path: Path, seen: set[int], depth: int = 0) -> Any:
+def _build(node: Any, path: Path, seen: set[int], kind: Kind, depth: int = 0) -> Any:
     place = f"{path}:{node.start_mark.line + 1}"
     if depth > MAX_DEPTH:
-        raise CatalogError(f"{place}: nested more than {MAX_DEPTH} deep, expected a catalog entry")
+        raise CatalogError(f"{place}: nested more than {MAX_DEPTH} deep, expected {kind.name}")
     if id(node) in seen:
         raise CatalogError(f"{place}: anchors and aliases are not allowed, expected each value written out")
     seen.add(id(node))
@@ -111,14 +122,14 @@ def _build(node: Any, path: Path, seen: set[int], depth: int = 0) -> Any:
     if node.id == "scalar":
         return _scalar(node.value) if node.style in (None, "") else node.value
     if node.id == "sequence":
-        return [_build(item, path, seen, depth + 1) for item in node.value]
+        return [_build(item, path, seen, kind, depth + 1) for item in node.value]
     mapping: dict[str, Any] = {}
     for key, value in node.value:
         if key.id != "scalar":
             raise CatalogError(f"{place}: a key is not text, expected a name")
         if key.value in mapping:
             raise CatalogError(f"{path}:{key.start_mark.line + 1}: duplicate key '{key.value}', expected it once")
-        mapping[key.value] = _build(value, path, seen, depth + 1)
+        mapping[key.value] = _build(value, path, seen, kind, depth + 1)
     return mapping
 
 

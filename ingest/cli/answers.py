@@ -12,7 +12,7 @@ from ingest.reports.views import explanation_page
 
 def show_answer(answer: Answer, explain: str | None, form: str | None, output: str | None) -> None:
     """Print an answer, or how the quantity `explain` of it came about; warnings go to standard error."""
-    if explain:
+    if explain is not None:
         told = Explanation.of(answer, explain)
         hand_over(lambda: explanation_page(told), told.to_dict, form, output)
     else:

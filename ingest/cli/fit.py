@@ -9,6 +9,7 @@ import click
 from ingest.cli.options import hand_over, output_options, question_options, stacked, warn
 from ingest.errors import RequirementNotMet, UsageError
 from ingest.explanation import Explanation
+from ingest.reports.books import fit_book
 from ingest.reports.fits import fits_page
 from ingest.reports.views import explanation_page
 from ingest.storage.fitting import fit
@@ -54,13 +55,13 @@ def command(form: str | None, output: str | None, explain: str | None, require: 
     ingest fit site.yaml --storage all --require
     """
     found = fit(**options)
-    if explain:
+    if explain is not None:
         if len(found.systems) != 1:
             raise UsageError(f"--explain: found {len(found.systems)} systems, expected --storage with one")
         told = Explanation.of(found.systems[0].answer, found.systems[0].quantity(explain))
         hand_over(lambda: explanation_page(told), told.to_dict, form, output)
     else:
-        hand_over(lambda: fits_page(found), found.to_dict, form, output)
+        hand_over(lambda: fits_page(found), found.to_dict, form, output, lambda: fit_book(found))
     warn(found.warnings)
     if require and found.unmet:
         raise RequirementNotMet(found.unmet)

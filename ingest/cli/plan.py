@@ -51,17 +51,20 @@ def command(
     ingest plan site.yaml --explain R-READ-01
     ingest plan site.yaml --set clusters.main.count=128,256 --format csv
     """
+    if new and schema:
+        raise UsageError("--new and --schema are given, expected one of them")
     if new or schema:
+        _right_suffix(output, (".json",) if schema else (".yaml", ".yml"))
         _hand_out(schema_text() if schema else starter(), site, output)
         return
     if site is None:
         raise UsageError("SITE.yaml is missing, expected a file (`ingest plan --new` writes one)")
     answer = plan(site, **options)
     if isinstance(answer, Plans):
-        if explain:
+        if explain is not None:
             raise UsageError("--explain: several scenarios are asked for, expected one")
         hand_over(lambda: plans_page(answer), answer.to_dict, form, output)
-    elif explain:
+    elif explain is not None:
         lines = answer.explain(explain)
         told = {**answer.requirement(explain).to_dict(), "derivation": lines}
         hand_over(lambda: lines_page(f"How {explain} came about", lines), lambda: told, form, output)
@@ -70,6 +73,12 @@ def command(
     warn(answer.warnings)
     if check and answer.unmet:
         raise RequirementNotMet(answer.unmet)
+
+
+def _right_suffix(output: str | None, expected: tuple[str, ...]) -> None:
+    """Refuse to write YAML into a file that says JSON, and the other way round."""
+    if output is not None and Path(output).suffix.lower() not in expected:
+        raise UsageError(f"--output: '{output}' ends in '{Path(output).suffix}', expected {' or '.join(expected)}")
 
 
 def _hand_out(text: str, site: str | None, output: str | None) -> None:

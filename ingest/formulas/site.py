@@ -170,6 +170,16 @@ def samples_of_epochs(training_epochs: Num, dataset_samples: Num) -> Num:
 
 
 @formula(unit="sample", source="definition")
+def samples_of_data_tokens(data_tokens: Num, tokens_per_sample: Num) -> Num:
+    """Samples of one pass over a data set of tokens.
+
+    >>> samples_of_data_tokens(8_192_000, 8192)
+    1000.0
+    """
+    return data_tokens / tokens_per_sample
+
+
+@formula(unit="sample", source="definition")
 def samples_of_tokens(training_tokens: Num, tokens_per_sample: Num) -> Num:
     """Samples of a training that sees so many tokens.
 

@@ -105,7 +105,7 @@ def _assumption(item: Mapping[str, Any]) -> str:
 
 
 def _place(where: str) -> str:
-    return f", {where if len(where) <= 100 else where[:97] + '…'}" if where else ""
+    return f", {where}" if where else ""
 
 
 def flat_rows(answer: Answer) -> tuple[tuple[object, ...], ...]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ingest.errors import IngestError
@@ -10,6 +13,7 @@ if TYPE_CHECKING:
     from ingest.answer import Answer
     from ingest.estimate import Estimate
     from ingest.site.plans import Plan
+    from ingest.storage.outcome import Fits
     from ingest.sweeping import Sweep
 
 
@@ -23,6 +27,18 @@ def answer_book(answer: Estimate | Answer, title: str) -> bytes:
     from ingest.reports.workbook.answer_book import AnswerBook
 
     return AnswerBook(answer, title).content()
+
+
+def fit_book(found: Fits) -> bytes:
+    """The workbook of a comparison of storage systems.
+
+    Raises:
+        IngestError: the library that writes workbooks is not installed.
+    """
+    check_writer()
+    from ingest.reports.workbook.fit_book import FitBook
+
+    return FitBook(found).content()
 
 
 def sweep_book(sweep: Sweep) -> bytes:
@@ -47,7 +63,20 @@ def site_book(plan: Plan) -> bytes:
     check_writer()
     from ingest.reports.workbook.site_book import SiteBook
 
-    return SiteBook(plan).content()
+    with _nothing_collected():
+        return SiteBook(plan).content()
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Half a million cells are kept until the end: to look for garbage among them takes a tenth of the time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def check_writer() -> None:

@@ -94,6 +94,8 @@ SPOKEN = {
     "observed_seconds": "observed time",
     "flops_per_sample": "FLOP per sample",
 }
+#: words in the name of a quantity that is a share, which people read in percent
+SHARE_WORDS = {"share", "fraction", "waste", "utilization", "allocation", "hit", "efficiency", "headroom", "fill"}
 _SPELLED = (("gpus", "GPUs"), ("gpu", "GPU"), ("nvme", "NVMe"), ("gb", "GB"))
 
 
@@ -104,6 +106,24 @@ def label(name: str) -> str:
     ('Raw capacity', 'File opens', 'Bytes per GPU')
     """
     return capitalised(HEADINGS.get(name) or plain(name))
+
+
+def is_share(name: str, unit: str) -> bool:
+    """Whether people read a quantity in percent.
+
+    >>> is_share("cache_hit_fraction", "1"), is_share("replicas", "1"), is_share("file_opens", "file/s")
+    (True, False, False)
+    """
+    return unit == "1" and not SHARE_WORDS.isdisjoint(name.split("_"))
+
+
+def unit_word(name: str, unit: str) -> str:
+    """A unit beside a number; one without a unit says what it is.
+
+    >>> unit_word("fill_limit", "1"), unit_word("replicas", "1"), unit_word("file_opens", "file/s")
+    ('share', 'number', 'file/s')
+    """
+    return unit if unit != "1" else "share" if is_share(name, unit) else "number"
 
 
 def plain(name: str) -> str:

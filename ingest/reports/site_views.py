@@ -43,7 +43,7 @@ LABELS = {
     "job_file_creates": "creates",
     "job_checkpoint_files_held": "checkpoint files",
     "job_dataset_bytes": "data set",
-    "staging_seconds": "staged in",
+    "staging_seconds": "time to stage",
     "node_bytes_shared": "share of a node",
     "node_nvme_bytes": "NVMe of a node",
     "cache_hit_possible": "cache hit possible",

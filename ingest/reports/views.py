@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ingest.reports.labels import is_share, plain
 from ingest.reports.page import Page, Section
-from ingest.units import display
+from ingest.units import display, physical
 
 if TYPE_CHECKING:
     from ingest.api import Scenarios
@@ -30,6 +31,10 @@ LABELS = {
     "client_share": "of one client, yours",
     "implied_flops_utilization": "share of dense peak",
 }
+#: How the title of a sweep names what is the same in all rows.
+LINKING = {"model": "of", "gpu": "on"}
+#: What has a prefix or a longer unit, so that the unit stands beside each value.
+PREFIXED = ("B", "FLOP", "s", "W", "J")
 SHARES = ("storage_nic_share", "nfs_tcp_client_share", "nfs_nconnect_client_share", "client_share", "implied_flops_utilization")
 
 
@@ -144,21 +149,36 @@ def explanation_page(explanation: Explanation) -> Page:
 
 
 def sweep_page(sweep: Sweep, most: int = 40) -> Page:
-    """The page of `ingest sweep`: the first rows for people, all of them in CSV."""
+    """The page of `ingest sweep`: the first rows for people, all of them in CSV; what is the same in all is said once."""
     frame = sweep.to_frame()
-    columns = tuple(sweep.columns_shown())
-    shown = frame.head(most)
+    same = [name for name in ("model", "gpu") if frame[name].nunique() == 1 and frame[name].iloc[0]]
+    columns = [name for name in sweep.columns_shown() if name not in same]
     rows = tuple(
-        tuple(display(row[name], sweep.unit(name), binary=False) if sweep.unit(name) else str(row[name]) for name in columns)
-        for row in shown[list(columns)].to_dict("records")
+        tuple(_swept(name, row[name], sweep.unit(name)) for name in columns)
+        for row in frame.head(most)[columns].to_dict("records")
     )
-    headings = {
-        "samples_per_second_per_gpu": "samples/s/GPU",
-        **{f"ingest_bandwidth_per_{part}": f"per {part}".replace("gpu", "GPU") for part in ("gpu", "node", "job")},
-    }
-    titles = tuple(headings.get(name, name) for name in columns)
     more = (f"{len(frame) - most:,} more rows: write them with -o FILE.csv or .parquet",) if len(frame) > most else ()
-    return Page(f"{len(frame):,} scenarios", (Section("", titles, rows, more),), ())
+    of = "".join(f" {LINKING[name]} {frame[name].iloc[0]}" for name in same)
+    titles = tuple(_swept_head(name, sweep.unit(name)) for name in columns)
+    return Page(f"{len(frame):,} scenarios{of}", (Section("", titles, rows, more),), ())
+
+
+def _swept(name: str, value: Any, unit: str) -> str:
+    """A value of a sweep; what is counted has its unit in the heading."""
+    if not unit:
+        return str(value)
+    if is_share(name, unit):
+        return f"{value * 100:,.3g} %"
+    return display(value, unit, binary=False) if physical(unit).split("/")[0] in PREFIXED else display(value, "1")
+
+
+def _swept_head(name: str, unit: str) -> str:
+    """The heading of a column of a sweep, in words that a narrow terminal can part."""
+    if name.startswith("ingest_bandwidth_per_"):
+        return plain(name.removeprefix("ingest_bandwidth_"))
+    if name == "samples_per_second_per_gpu":
+        return "samples/s per GPU"
+    return plain(name) if unit else name
 
 
 def validation_page(validation: Validation) -> Page:

@@ -47,7 +47,11 @@ MEASURED = {
     "data_samples": "samples",
     "data_sample_bytes": "sample_bytes",
     "samples_in_file": "samples_per_file",
+    "data_tokens": "tokens",
 }
+#: what of this another layout of the files makes void, and the keys of such a layout
+FILES = ("data_files", "samples_in_file")
+REPACKED = ("files", "file_bytes", "samples_per_file")
 #: keys of a data set that `ingest dataset` takes
 ASKED = ("tokens", "samples", "sample_bytes", "bytes_per_token", "vocabulary")
 #: years to plan for where nobody said how many
@@ -92,7 +96,7 @@ def _size(keys: Keys, described: Mapping[str, Any], known: Known, site: Site, ca
     if "model" in described:
         known.given |= _of_model(keys, described, site, catalog, known.given)
     if "measured" in described:
-        known.given = _measured((*keys, "measured"), described["measured"], site) | known.given
+        known.given |= _measured((*keys, "measured"), described, site)
     if {"corpus", "format"} & described.keys():
         _footprint(keys, described, known, site, catalog)
     elif "data_samples" in known.given:
@@ -143,17 +147,24 @@ def _of_model(
     return found
 
 
-def _measured(keys: Keys, name: str, site: Site) -> dict[str, Given]:
-    """The bytes that `ingest measure` found, and the files; of samples also how many they are and how they lie in files."""
+def _measured(keys: Keys, described: Mapping[str, Any], site: Site) -> dict[str, Given]:
+    """What `ingest measure` found: bytes, and where they were counted files, samples and tokens."""
+    name: str = described["measured"]
     try:
         result = read_result(site.folder / name, "measured")
-        found = {quantity: result.quantity(theirs) for quantity, theirs in MEASURED.items()}
-        found["data_bytes"] = (
-            result.quantity("stored_bytes") or result.quantity("dataset_bytes") or result.needed("corpus_bytes")
-        )
+        size = result.quantity("stored_bytes") or result.quantity("dataset_bytes") or result.needed("corpus_bytes")
+        told = {quantity: result.quantity(theirs) for quantity, theirs in MEASURED.items()}
     except IngestError as error:
         site.refuse(keys, str(error))
-    return {quantity: item._replace(origin="user", where=f"measured: {name}") for quantity, item in found.items() if item}
+    found = {"data_bytes": size} | {quantity: item for quantity, item in told.items() if item is not None}
+    if not described.keys().isdisjoint(REPACKED):
+        found = {quantity: item for quantity, item in found.items() if quantity not in FILES}
+    said = {quantity for key, quantity in OWN.items() if key in described}
+    return {
+        quantity: item._replace(origin="user", where=f"measured: {name}: {quantity}")
+        for quantity, item in found.items()
+        if quantity not in said
+    }
 
 
 def _files(known: Known) -> None:

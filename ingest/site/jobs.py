@@ -240,11 +240,30 @@ class Desk:
             known.choose("training_samples", "samples_of_tokens")
         elif "epochs" in job:
             try:
+                self._epoch(job, known)
                 known.choose("training_samples", "samples_of_epochs")
             except MissingQuantity:
-                self.site.refuse(
-                    (*keys, "epochs"), "the samples of one epoch are not known, expected `samples` of the data set"
-                )
+                expected = "expected `samples` of the data set, or its tokens and `tokens_per_sample` of the job"
+                self.site.refuse((*keys, "epochs"), f"the samples of one epoch are not known, {expected}")
+
+    def _epoch(self, job: Mapping[str, Any], known: Known) -> None:
+        """One pass is over the data set that the job names, not over the one that its model is known for.
+
+        Raises:
+            MissingQuantity: the samples of the data set are not known.
+        """
+        if "data" not in job or "dataset_samples" in job.get("set", {}):
+            return
+        data = self.data[job["data"]].known
+        if "data_samples" in data.given:
+            return
+        known.given.pop("dataset_samples", None)
+        counted = next((name for name in ("data_tokens", "tokens") if name in data.given), None)
+        if counted is not None:
+            known.steps["data_tokens"] = link("data_tokens", data.step(counted))
+            known.choose("dataset_samples", "samples_of_data_tokens")
+        elif "dataset_samples" in data.given:
+            known.steps["dataset_samples"] = data.step("dataset_samples")
 
     def _opens(self, job: Mapping[str, Any], known: Known) -> None:
         """Samples in a file, where only the size of a file is known."""

@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-import ingest.formulas.everything  # noqa: F401  registers the formulas
-from ingest.catalog.reading import line_of, read_yaml
+from ingest.catalog.reading import Kind, line_of, read_yaml
 from ingest.errors import IngestError, UsageError, brief, nearest
-from ingest.formula import check_value, unit_of
 from ingest.ladder import Given
 from ingest.site import schema
-from ingest.units import parse
+from ingest.site.numbers import number
 from ingest.visible import visible
 
 Keys = tuple[str, ...]
+SITE_FILE = Kind("a site file", "ingest plan --new")
 #: tables whose rows have names of the user's own
 TABLES = ("clusters", "jobs", "datasets")
 
@@ -88,7 +87,7 @@ def read_site(source: str | Path | Mapping[str, Any], settings: Mapping[str, str
     path = None if isinstance(source, Mapping) else Path(source)
     if path is not None and not path.is_file():
         raise UsageError(f"SITE: there is no file '{path}', expected a site file (`ingest plan --new` writes one)")
-    raw = source if path is None else read_yaml(path)
+    raw = source if path is None else read_yaml(path, kind=SITE_FILE)
     changed = tuple(tuple(name.split(".")) for name in settings or {})
     for keys, value in zip(changed, (settings or {}).values(), strict=True):
         _named(raw, keys)
@@ -156,18 +155,13 @@ def _at(read: Any, keys: Keys, path: Path | None, changed: tuple[Keys, ...]) -> 
 def _quantity(raw: Any, name: str, keys: Keys) -> Given:
     """A number in base units, with its range where one is written."""
     written = raw if isinstance(raw, Mapping) else {"typical": raw}
-    numbers = {word: _number(value, name, "" if word == "typical" else word) for word, value in written.items()}
+    numbers = {word: number(value, name, word) for word, value in written.items()}
     typical = numbers["typical"]
     low, high = numbers.get("low", typical), numbers.get("high", typical)
     if not low <= typical <= high:
         raise UsageError(f"found low {low:g}, typical {typical:g}, high {high:g}, expected them in this order")
     plain = len(numbers) == 1
     return Given(typical, None if plain else low, None if plain else high, origin="user", where=".".join(keys))
-
-
-def _number(value: object, name: str, word: str) -> float:
-    what = f"{word} of {name}" if word else name
-    return float(check_value(name, parse(value, unit_of(name), what), what))
 
 
 def _date(raw: object) -> datetime.date:

@@ -1,4 +1,4 @@
-"""The JSON Schema of a site file: the single place that says which keys there are and in which unit."""
+"""The JSON Schema of a site file: the single place that says which keys there are and which quantity each is."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from ingest.errors import UsageError, brief, nearest
+from ingest.formula import unit_of
+from ingest.site.numbers import number, with_limits
 
 SCHEMA_FILE = Path(__file__).parent / "schema.json"
+#: keywords that limit a quantity
+LIMITS = ("pattern", "minimum", "exclusiveMinimum", "maximum")
 #: what a person calls the types of JSON
 TYPES = {
     "object": "keys and values",
@@ -24,9 +28,17 @@ TYPES = {
 
 @cache
 def schema() -> dict[str, Any]:
-    """The schema, as editors use it."""
-    found: dict[str, Any] = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+    """The schema, as editors use it: the limits of each quantity are those that the formulas know."""
+    found: dict[str, Any] = _completed(json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))
     return found
+
+
+def _completed(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_completed(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    return with_limits(node) if "x-quantity" in node else {key: _completed(one) for key, one in node.items()}
 
 
 def resolved(node: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -70,6 +82,8 @@ def problems(data: object) -> list[tuple[tuple[str, ...], str]]:
 def _problem(error: Any) -> tuple[tuple[str, ...], str]:
     keys = tuple(str(key) for key in error.absolute_path)
     rule, wanted, instance = error.validator, error.validator_value, error.instance
+    if rule in LIMITS and "x-quantity" in error.schema:
+        return _out_of_range(keys, instance, error.schema)
     if rule == "additionalProperties":
         known = list(error.schema["properties"])
         extra = next(key for key in instance if key not in known)
@@ -81,6 +95,17 @@ def _problem(error: Any) -> tuple[tuple[str, ...], str]:
     if "propertyNames" in error.absolute_schema_path:
         keys = (*keys, str(instance))
     return keys, f"found {brief(instance)}, expected {_expected(rule, wanted, instance)}"
+
+
+def _out_of_range(keys: tuple[str, ...], instance: object, node: Mapping[str, Any]) -> tuple[tuple[str, ...], str]:
+    """What the reader says of a number that the schema does not take; a number of a range is blamed on its key."""
+    word = node.get("x-word", "typical")
+    named = keys[:-1] if "x-word" in node else keys
+    try:
+        number(instance, node["x-quantity"], word)
+    except UsageError as error:
+        return named, str(error)
+    return named, f"found {brief(instance)}, expected a number and its unit ({unit_of(node['x-quantity'])})"
 
 
 def _expected(rule: str, wanted: Any, instance: object) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from ingest.answer import Known
 from ingest.errors import MissingQuantity
 from ingest.expression import Num
-from ingest.formula import LEAVES, Formula, Step, unit_of
+from ingest.formula import LEAVES, Formula, Step, unchanged, unit_of
 from ingest.ladder import Given
 
 #: where a step says that it gathers a column
@@ -72,7 +72,7 @@ def is_column(step: Step) -> bool:
 
 def link(name: str, step: Step) -> Step:
     """A quantity of one row that is a quantity of another one, under a name of its own."""
-    return Step(name, step.value, Formula(name, lambda same: same, (step.name,), unit_of(name), "definition", ""), (step,))
+    return Step(name, step.value, Formula(name, unchanged, (step.name,), unit_of(name), "definition", ""), (step,))
 
 
 def replaced(step: Step, name: str, by: Step, done: dict[int, Step]) -> Step:

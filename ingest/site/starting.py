@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
-from ingest.site.schema import SCHEMA_FILE
+from ingest.site.schema import schema
 
 STARTER_FILE = Path(__file__).parent / "starter.yaml"
 
@@ -20,4 +21,4 @@ def starter() -> str:
 
 def schema_text() -> str:
     """The JSON Schema of a site file, for editors."""
-    return SCHEMA_FILE.read_text(encoding="utf-8")
+    return json.dumps(schema(), indent=2) + "\n"

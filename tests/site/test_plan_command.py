@@ -9,6 +9,7 @@ import yaml
 from conftest import COMMAND, clean_environment
 
 import ingest
+from ingest.errors import IngestError
 from ingest.formula import LEAVES, unit_of
 from ingest.requirement import PRIORITIES
 from ingest.site.lines import LINES
@@ -306,6 +307,36 @@ def test_a_measured_corpus_and_its_range(tmp_path):
                     "datasets: {d: {measured: m.json, copies: 2}}\n")  # fmt: skip
     found = ingest.plan(path).results["R-CAP-01"]
     assert (found.value, round(found.low / 1e12, 1), round(found.high / 1e12, 1)) == (4e12, 2.0, 6.0)
+
+
+def measured_site(folder, results, job, data="measured: m.json"):
+    """The plan of a job that passes three times over a measured data set."""
+    values = {name: {"value": value} for name, value in results.items()}
+    (folder / "m.json").write_text(json.dumps({"schema": "ingest/1", "command": "measure", "results": values}))
+    (folder / "site.yaml").write_text(
+        f"clusters: {{a: {{node: dgx-h100, count: 2}}}}\njobs: {{x: {{cluster: a, data: d, nodes: 1, epochs: 3, {job}}}}}\n"
+        f"datasets: {{d: {{{data}}}}}\n"
+    )
+    return ingest.plan(folder / "site.yaml", samples=0)
+
+
+def test_measured_files_are_the_files_of_the_data_set(tmp_path):
+    samples = {"stored_bytes": 2e12, "files": 70, "samples": 5000}
+    plan = measured_site(tmp_path, samples, "model: resnet50")
+    assert plan.tables["datasets"][0]["data_files"] == 70
+    assert plan.results["R-META-03"].value == 70
+    repacked = measured_site(tmp_path, samples, "model: resnet50", "measured: m.json, file_bytes: 1 GB")
+    assert repacked.tables["datasets"][0]["data_files"] == 2000
+
+
+def test_epochs_pass_over_the_measured_data_set(tmp_path):
+    plan = measured_site(tmp_path, {"stored_bytes": 2e12, "samples": 5000}, "model: resnet50")
+    assert plan.tables["jobs"][0]["training_samples"] == 3 * 5000
+    text = {"stored_bytes": 4e9, "tokens": 8192e6}
+    plan = measured_site(tmp_path, text, "model: llama3-8b, tokens_per_sample: 8192")
+    assert plan.tables["jobs"][0]["training_samples"] == 3 * 1e6
+    with pytest.raises(IngestError, match="the samples of one epoch are not known, expected `samples` of the data set"):
+        measured_site(tmp_path, {"stored_bytes": 4e9}, "model: llama3-8b")
 
 
 def test_the_plan_is_a_frame():

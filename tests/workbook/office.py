@@ -59,3 +59,8 @@ def values(path: Path) -> dict[str, dict[str, object]]:
         sheet.title: {cell.coordinate: cell.value for row in sheet.iter_rows() for cell in row if cell.value is not None}
         for sheet in book
     }
+
+
+def heading(cells: Mapping[str, object], head: str) -> str:
+    """The letter of the column below a heading."""
+    return next(place.removesuffix("1") for place, found in cells.items() if found == head and place[:-1].isalpha())

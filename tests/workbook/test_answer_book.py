@@ -7,10 +7,10 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from office import changed, recalculated, values
+from office import changed, heading, recalculated, values
 
 import ingest
-from ingest.reports.books import answer_book
+from ingest.reports.books import answer_book, fit_book
 
 CASES = {
     "bw": (
@@ -55,7 +55,8 @@ def formulas(path: Path) -> list[tuple[str, str]]:
 
 def results(sheets: dict[str, dict[str, object]]) -> dict[str, object]:
     cells = sheets["Results"]
-    return {str(cells[f"A{row}"]).replace(" ", "_"): cells[f"B{row}"] for row in range(2, 200) if f"A{row}" in cells}
+    base = heading(cells, "Base value")
+    return {str(cells[f"A{row}"]).replace(" ", "_"): cells[f"{base}{row}"] for row in range(2, 200) if f"A{row}" in cells}
 
 
 def test_every_formula_is_recalculated_to_the_stored_value(case, tmp_path):
@@ -88,3 +89,19 @@ def test_a_value_out_of_range_turns_a_check_red(tmp_path):
     fresh = recalculated(changed(path, tmp_path, {"accelerator_utilization": 1.5}), tmp_path / "office")
     assert "fails" in fresh["Checks"].values()
     assert any(str(value).startswith("A check fails") for value in fresh["Read-me"].values())
+
+
+def test_a_comparison_of_systems_is_recalculated_and_follows_its_need(tmp_path):
+    found = ingest.fit(read_bandwidth="500GB/s", write_bandwidth="300GB/s", capacity="1PB", storage="all")
+    path = tmp_path / "fit.xlsx"
+    path.write_bytes(fit_book(found))
+    stored, fresh = values(path), recalculated(changed(path, tmp_path, {}), tmp_path / "office")
+    wrong = {at: (stored[at[0]].get(at[1]), fresh[at[0]].get(at[1])) for at in formulas(path)}
+    assert not {at: pair for at, pair in wrong.items() if not same(*pair)}
+    assert "fails" not in fresh["Checks"].values()
+    judged = [layer.holds for one in found.systems for layer in one.layers]
+    holds = heading(stored["Results"], "Holds")
+    shown = [fresh["Results"][f"{holds}{row}"] for row in range(2, len(judged) + 2)]
+    assert shown == [{True: "yes", False: "NO", None: "not known"}[one] for one in judged]
+    more = recalculated(changed(path, tmp_path, {"read_bandwidth_needed": 5e15}), tmp_path / "office")
+    assert sum(more["Results"][f"{holds}{row}"] == "NO" for row in range(2, len(judged) + 2)) > shown.count("NO")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import math
+import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,10 +13,12 @@ from typing import Any
 
 import openpyxl
 import pytest
-from office import changed, converted, values
+import yaml
+from office import changed, converted, heading, values
 
 import ingest
 from ingest.reports.books import site_book
+from ingest.reports.workbook.style import A4, MOST_WIDTH
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SITES = ("hpc-128-nodes", "llm-16384-gpus", "enterprise-64-nodes")
@@ -110,7 +114,8 @@ def formulas(path: Path) -> dict[tuple[str, str], str]:
 
 def results(sheets: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
     cells = sheets["Results"]
-    return {cells[f"A{row}"]: cells[f"C{row}"] for row in range(2, 60) if str(cells.get(f"A{row}")).startswith("R-")}
+    base = heading(cells, "Base value")
+    return {cells[f"A{row}"]: cells[f"{base}{row}"] for row in range(2, 60) if str(cells.get(f"A{row}")).startswith("R-")}
 
 
 def test_libreoffice_calculates_every_formula_as_python(case):
@@ -150,8 +155,6 @@ def test_no_check_fails_and_no_cell_shows_an_error(case):
 
 
 def test_only_old_functions_no_links_no_macros(case):
-    import re
-
     used = {name for text in formulas(case.path).values() for name in re.findall(r"([A-Z][A-Z0-9.]+)\(", _unquoted(text))}
     assert used <= KNOWN
     with zipfile.ZipFile(case.path) as parts:
@@ -160,8 +163,6 @@ def test_only_old_functions_no_links_no_macros(case):
 
 
 def _unquoted(text: str) -> str:
-    import re
-
     return re.sub(r'"[^"]*"', '""', text)
 
 
@@ -171,9 +172,40 @@ def test_every_sheet_prints_in_landscape_on_the_width_of_a_page_with_its_heading
             continue
         assert sheet.page_setup.orientation == "landscape", sheet.title
         assert sheet.page_setup.fitToWidth in (None, 1)
+        assert int(sheet.page_setup.paperSize) == A4, sheet.title
+        assert printed_width(sheet) <= MOST_WIDTH, sheet.title
         assert sheet.sheet_properties.pageSetUpPr.fitToPage
         assert sheet.print_area
         assert sheet.freeze_panes, sheet.title
+
+
+def printed_width(sheet: Any) -> float:
+    """Characters of the columns that are printed."""
+    last = openpyxl.utils.cell.range_boundaries(sheet.print_area.rpartition("!")[2])[2]
+    letters = [openpyxl.utils.get_column_letter(column) for column in range(1, last + 1)]
+    return sum(sheet.column_dimensions[letter].width for letter in letters)
+
+
+def test_numbers_stand_below_headings_at_the_right_and_shares_in_percent(case):
+    book = openpyxl.load_workbook(case.path)
+    for name in ("Inputs", "Calculation", "Results", "Requirements"):
+        heads = {cell.value: cell for cell in book[name][1]}
+        assert heads["Value"].alignment.horizontal == "right", name
+        assert heads["Unit"].alignment.horizontal == "left", name
+    for line in book["Inputs"].iter_rows(min_row=2):
+        assert (line[4].value == "share") == line[3].number_format.endswith("%"), line[1].value
+
+
+def test_results_show_no_power_of_ten(case):
+    sheet = openpyxl.load_workbook(case.path)["Results"]
+    heads = [cell.value for cell in sheet[1]]
+    for row in sheet.iter_rows(min_row=2, max_row=len(case.plan.requirements) + 1):
+        for head, largest in (("Value", 1e6), ("Base value", 1e19)):
+            cell = row[heads.index(head)]
+            shown = [part for part in cell.number_format.split(";") if "E+00" in part]
+            assert shown in ([], ["[>=1E+19]0.0000E+00"]), cell.coordinate
+            counted = row[heads.index("Unit")].value == row[heads.index("Base unit")].value
+            assert counted or case.stored["Results"][cell.coordinate] < largest
 
 
 def test_every_input_has_a_name_and_a_rule(case):
@@ -190,8 +222,6 @@ def test_every_input_has_a_name_and_a_rule(case):
 
 
 def _inside(row: int, area: str) -> bool:
-    import re
-
     found = re.fullmatch(r"D(\d+):D(\d+)", area)
     return bool(found) and int(found[1]) <= row <= int(found[2])
 
@@ -203,6 +233,16 @@ def test_an_input_out_of_range_turns_a_check_and_the_first_page_red(tmp_path):
     fresh = values(converted(changed(path, tmp_path, {name: 1.5}), "xlsx", tmp_path / "office"))
     assert "fails" in fresh["Checks"].values()
     assert any(str(value).startswith("A check fails") for value in fresh["Read-me"].values())
+
+
+def test_what_is_invisible_is_marked_in_every_cell():
+    site = yaml.safe_load((EXAMPLES / "hpc-128-nodes.yaml").read_text(encoding="utf-8"))
+    turned = "net\u202egnp\u2066.exe \u0645\u0631\u062d\u0628\u0627"
+    content = site_book(ingest.plan({**site, "name": turned}, samples=0))
+    with zipfile.ZipFile(io.BytesIO(content)) as parts:
+        written = "".join(parts.read(name).decode() for name in parts.namelist() if name.endswith(".xml"))
+    assert not re.search("[\u202a-\u202e\u2066-\u2069\x80-\x9f\u2028\u2029]", written)
+    assert "net\ufffdgnp\ufffd.exe \u0645\u0631\u062d\u0628\u0627" in written
 
 
 def test_a_second_engine_agrees(tmp_path):

@@ -10,15 +10,21 @@ import pytest
 import ingest
 from ingest.errors import UsageError
 from ingest.reports.books import sweep_book
+from ingest.reports.workbook.sweep_book import parted
 
 
 def test_holds_every_scenario():
     swept = ingest.sweep(model="cosmoflow,resnet50", gpu="h100", axes={"nodes": "1..64*2"})
-    frame = swept.to_frame()
-    sheet = openpyxl.load_workbook(io.BytesIO(sweep_book(swept)), data_only=True)["Sweep"]
-    rows = list(sheet.iter_rows(values_only=True))
-    assert rows[0][0] == "model"
-    assert "ingest_bandwidth_per_job (B/s)" in rows[0]
+    frame, same = parted(swept)
+    whole = swept.to_frame()
+    assert [*frame.columns, *same] == sorted(whole.columns, key=[*frame.columns, *same].index)
+    assert all((whole[name] == value).all() for name, value in same.items())
+    book = openpyxl.load_workbook(io.BytesIO(sweep_book(swept)), data_only=True)
+    rows = list(book["Sweep"].iter_rows(values_only=True))
+    about = [row[0] for row in book["Read-me"].iter_rows(values_only=True)]
+    assert rows[0][0] == "Model"
+    assert "GPU: h100-sxm" in about
+    assert "Reads of one run from storage (B/s)" in rows[0]
     assert len(rows) == len(frame) + 1
     for ours, theirs in zip(frame.itertuples(index=False, name=None), rows[1:], strict=True):
         assert list(theirs) == [item if isinstance(item, str) else pytest.approx(item, rel=1e-15) for item in ours]

@@ -3,52 +3,81 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ingest import __version__
-from ingest.reports.workbook.calculation import Calculation, InputCell, meaning_of
+from ingest.reports.labels import unit_word
+from ingest.reports.workbook.calculation import Calculation, FormulaCell, InputCell, meaning_of
 from ingest.reports.workbook.grid import Entry, Formula, Grid, Item, listed
-from ingest.reports.workbook.rules import number_check, range_check, validation
-from ingest.reports.workbook.style import Styles, lay_out, open_book
-from ingest.units import scale_of
+from ingest.reports.workbook.read_me import WIDTH, read_me
+from ingest.reports.workbook.readable import Readable, assumed_rows, readable, style_of
+from ingest.reports.workbook.rules import number_check, range_check, range_short, validation
+from ingest.reports.workbook.style import open_book
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
-    from xlsxwriter.worksheet import Worksheet
 
     from ingest.answer import Answer
     from ingest.estimate import Estimate
 
 SHEETS = ("Read-me", "Inputs", "Calculation", "Results", "Assumptions", "Sources", "Checks")
-INPUT_HEADS = ("Name", "Meaning", "Value", "Unit", "Low", "High", "Allowed from", "to", "From", "Source", "Place and note")
+INPUT_HEADS = ("Name", "Meaning", "Value", "Unit", "Low", "High", "Allowed", "From", "Source", "Place and note")
+INPUT_WIDTHS = (30, 34, 21, 14, 20, 20, 16, 12, 18, 38)
 CALC_HEADS = ("Name", "Meaning", "Value", "Low", "High", "Unit", "Formula in words", "Source")
-RESULT_HEADS = ("Result", "Value", "Unit", "Decimal", "Unit", "Binary", "Unit", "Low", "High")
+CALC_WIDTHS = (30, 36, 21, 21, 21, 14, 44, 30)
+RESULT_HEADS = ("Result", "Value", "Unit", "Low", "High", "Binary", "Unit", "Base value", "Base unit")
+RESULT_WIDTHS = (36, 20, 14, 20, 20, 14, 12, 28, 16)
+#: Where the base value of a result stands.
+BASE_VALUE = "H"
 
 
 class AnswerBook:
-    """Writes the sheets of one answer."""
+    """Writes the sheets of one answer.
+
+    Attributes:
+        title: of the workbook.
+        results: the cell of each result, by name.
+        places: where value, low and high end of each cell stand.
+        owners: whose cells those are that belong to one of several things compared.
+        signed: cells of results that may be below zero.
+    """
+
+    result_heads: Sequence[str] = RESULT_HEADS
+    result_widths: Sequence[float] = RESULT_WIDTHS
 
     def __init__(self, answer: Estimate | Answer, title: str) -> None:
-        self.answer, self.title = answer, title
+        self.answer, self.title, self.catalog, self.warnings = answer, title, answer.catalog, answer.warnings
         self.cells = Calculation()
         self.results = {name: self.cells.add(answer.derivation(name), answer.known_for(name)) for name in answer.results}
         self.places: dict[str, tuple[str, str, str]] = {}
+        self.owners: dict[str, str] = {}
+        self.signed: frozenset[str] = frozenset()
+
+    @property
+    def assumptions(self) -> list[dict[str, Any]]:
+        """What nobody measured."""
+        return self.answer.assumptions
+
+    @property
+    def sources(self) -> list[dict[str, str]]:
+        """What is cited."""
+        return self.answer.sources
 
     def content(self) -> bytes:
         """The workbook as bytes."""
         buffer = io.BytesIO()
         book, styles = open_book(buffer, self.title)
         sheets = {name: book.add_worksheet(name) for name in SHEETS}
-        self._inputs(book, Grid(sheets["Inputs"], styles, INPUT_HEADS, (32, 46, 20, 14, 20, 20, 10, 10, 11, 24, 60)))
-        self._calculation(book, Grid(sheets["Calculation"], styles, CALC_HEADS, (34, 50, 20, 20, 20, 15, 60, 40)))
-        self._results(Grid(sheets["Results"], styles, RESULT_HEADS, (36, 22, 14, 12, 10, 12, 10, 20, 20)))
-        assumed = [(item["name"], item["value"], item["unit"], item["why"]) for item in self.answer.assumptions]
-        listed(Grid(sheets["Assumptions"], styles, ("Name", "Value", "Unit", "Why"), (34, 18, 16, 90)), assumed)
-        cited = [(item["id"], item["title"], item["where"], item["url"]) for item in self.answer.sources]
-        listed(Grid(sheets["Sources"], styles, ("Id", "Title", "Place", "Address"), (26, 60, 60, 50)), cited)
+        self._inputs(book, Grid(sheets["Inputs"], styles, INPUT_HEADS, INPUT_WIDTHS))
+        self._calculation(book, Grid(sheets["Calculation"], styles, CALC_HEADS, CALC_WIDTHS))
+        self._results(Grid(sheets["Results"], styles, self.result_heads, self.result_widths))
+        assumed = assumed_rows(self.assumptions)
+        listed(Grid(sheets["Assumptions"], styles, ("Name", "Value", "Unit", "Why"), (34, 21, 16, 90)), assumed)
+        cited = [(item["id"], item["title"], item["where"], item["url"]) for item in self.sources]
+        listed(Grid(sheets["Sources"], styles, ("Id", "Title", "Place", "Address"), (22, 50, 56, 50)), cited)
         checks = self._checks(Grid(sheets["Checks"], styles, ("Check", "What is expected", "Result"), (40, 60, 12)))
-        self._read_me(sheets["Read-me"], styles, checks)
+        read_me(Grid(sheets["Read-me"], styles, (self.title,), (WIDTH,)), self._about(), checks)
         book.close()
         return buffer.getvalue()
 
@@ -61,21 +90,28 @@ class AnswerBook:
             self.places[item.name] = (area, *ends)
             book.define_name(item.name, f"={area}")
             for place, value in enumerate(values):
-                grid.row(
-                    *self._input(item, value, grid.next + 1) if place == 0 else ("", "", Entry(value, validation(item.limits)))
-                )
+                grid.row(*(self._input(item, value, grid.next + 1) if place == 0 else ("", "", self._entry(item, value))))
         grid.close()
 
     def _input(self, item: InputCell, value: float, row: int) -> Iterator[Item]:
         """One line: low and high move along with the value that a reader puts in."""
-        yield from (item.name, meaning_of(item.quantity), Entry(value, validation(item.limits)), item.unit)
+        yield from (item.name, self._meaning(item), self._entry(item, value), unit_word(item.quantity, item.unit))
+        style = style_of(item.quantity, item.unit)
         for end in self.cells.ends[item.name][1:]:
             ratio = end / value if value and not item.is_column else 1.0
-            yield None if item.is_column else Formula(f"=C{row} * {ratio!r}", float(end))
-        yield from (item.limits.low, item.limits.high if item.limits.high < float("inf") else None)
+            yield None if item.is_column else Formula(f"=C{row} * {ratio!r}", float(end), style)
+        yield range_short(item.limits)
         given = item.given
         if given is not None:
             yield from (given.grade or given.origin, given.source, "; ".join(filter(None, (given.where, given.note))))
+
+    def _meaning(self, item: InputCell | FormulaCell) -> str:
+        owner = self.owners.get(item.name)
+        return meaning_of(item.quantity) if owner is None else f"{owner}: {meaning_of(item.quantity)}"
+
+    @staticmethod
+    def _entry(item: InputCell, value: float) -> Entry:
+        return Entry(value, validation(item.limits), style_of(item.quantity, item.unit, "input"))
 
     def _calculation(self, book: Workbook, grid: Grid) -> None:
         for item in self.cells.formulas:
@@ -83,9 +119,10 @@ class AnswerBook:
             self.places[item.name] = (value, low, high)
             book.define_name(item.name, f"={value}")
             ends = self.cells.ends[item.name]
-            live = [Formula(item.written(), float(ends[0]))]
-            live += [Formula(item.written(self._at(side)), float(ends[side])) for side in (1, 2)]
-            grid.row(item.name, meaning_of(item.quantity), *live, item.unit, item.words, item.cited)
+            style, unit = style_of(item.quantity, item.unit), unit_word(item.quantity, item.unit)
+            live = [Formula(item.written(), float(ends[0]), style)]
+            live += [Formula(item.written(self._at(side)), float(ends[side]), style) for side in (1, 2)]
+            grid.row(item.name, self._meaning(item), *live, unit, item.words, item.cited)
         grid.close()
 
     def _at(self, side: int) -> Callable[[str], str]:
@@ -94,19 +131,22 @@ class AnswerBook:
 
     def _results(self, grid: Grid) -> None:
         for name, quantity in self.answer.results.items():
-            place, row = self.results[name], grid.next + 1
-            ends = self.cells.ends[place]
-            scaled: list[Item] = []
-            for binary in (False, True):
-                factor, unit = scale_of(quantity.value, quantity.unit, binary)
-                scaled += [Formula(f"=B{row} / {factor}", quantity.value / factor, "scaled"), unit] if factor else ["", ""]
-            spread: list[Item] = []
-            if ends[1] != ends[2]:
-                cells = ", ".join(self.places[place])
-                spread = [Formula(f"=MIN({cells})", float(min(ends))), Formula(f"=MAX({cells})", float(max(ends)))]
-            live = Formula(f"={place}", float(quantity.value), "strong")
-            grid.row(name.replace("_", " "), live, quantity.unit, *scaled, *spread)
+            place, base = self.results[name], f"{BASE_VALUE}{grid.next + 1}"
+            shown, binary = (readable(name, quantity.value, quantity.unit, binary) for binary in (False, True))
+            assert shown is not None
+            doubled = ("", "") if binary is None else (binary.cell(base, quantity.value), binary.unit)
+            live = (shown.cell(base, quantity.value, strong=True), shown.unit, *self._spread(place, shown))
+            grid.row(
+                name.replace("_", " "), *live, *doubled, Formula(f"={place}", float(quantity.value), "base"), quantity.unit
+            )
         grid.close()
+
+    def _spread(self, place: str, shown: Readable) -> tuple[Item, Item]:
+        """Low and high end of a result; nothing where they are the same."""
+        ends, cells = self.cells.ends[place], ", ".join(self.places[place])
+        if ends[1] == ends[2]:
+            return None, None
+        return shown.cell(f"MIN({cells})", min(ends)), shown.cell(f"MAX({cells})", max(ends))
 
     def _checks(self, grid: Grid) -> int:
         """One line per input and result: within its range, a number; returns how many there are."""
@@ -114,7 +154,7 @@ class AnswerBook:
             (item.name, *range_check(item.name, item.limits, len(item.value) if item.is_column else 1))
             for item in self.cells.inputs
         ]
-        checks += [(place, *number_check(place)) for place in dict.fromkeys(self.results.values())]
+        checks += [(place, *number_check(place, place in self.signed)) for place in dict.fromkeys(self.results.values())]
         for name, expected, formula in checks:
             grid.row(name, expected, Formula(formula, "ok", "good"))
         failing = {"type": "cell", "criteria": "!=", "value": '"ok"', "format": grid.styles["bad"]}
@@ -122,21 +162,12 @@ class AnswerBook:
         grid.close()
         return len(checks)
 
-    def _read_me(self, sheet: Worksheet, styles: Styles, checks: int) -> None:
-        sheet.write_string(0, 0, self.title, styles["title"])
-        lines = [
+    def _about(self) -> list[str]:
+        return [
             "Yellow cells on the sheet Inputs may be changed; every other number follows by the formulas on Calculation.",
-            "Values are in base units (B, s, FLOP, and things counted); Results shows decimal and binary units beside them.",
+            "Inputs and Calculation are in base units (B, s, FLOP, and things counted), shares in percent; Results shows"
+            " the units that people read, with the base value beside them.",
             "Low and High are all inputs at their low and at their high end; they move along with a changed value.",
-            f"Made by ingest {__version__}; catalogs {self.answer.catalog.content_hash()}.",
-            *(f"Warning: {line}" for line in self.answer.warnings),
+            f"Made by ingest {__version__}; catalogs {self.catalog.content_hash()}.",
+            *(f"Warning: {line}" for line in self.warnings),
         ]
-        for row, line in enumerate(lines, start=2):
-            sheet.write_string(row, 0, line, styles["text"])
-        row = len(lines) + 3
-        area = f"Checks!$C$2:$C${checks + 1}"
-        formula = f'=IF(COUNTIF({area}, "ok") = {checks}, "All {checks} checks pass.", "A check fails: see the sheet Checks.")'
-        sheet.write_formula(row, 0, formula, styles["good"], f"All {checks} checks pass.")
-        failing = {"type": "text", "criteria": "begins with", "value": "A check fails", "format": styles["bad"]}
-        sheet.conditional_format(row, 0, row, 0, failing)
-        lay_out(sheet, (110,), None, row + 1)

@@ -86,6 +86,10 @@ class Calculation:
         key = (step.formula.name, step.formula.needs, tuple(inputs.values()))
         return self._placed(step.name, key, lambda name: self._add_formula(name, step, inputs))
 
+    def names(self) -> list[str]:
+        """The names of all cells, in the order in which they were placed."""
+        return list(self.ends)
+
     def _add_input(self, name: str, step: Step, given: Mapping[str, Given]) -> None:
         known = given.get(step.name)
         low, high = (None, None) if known is None else (known.low, known.high)

@@ -28,6 +28,15 @@ def range_words(limits: Leaf) -> str:
     return f"{kind} {'above' if limits.above else 'from'} {limits.low:g}{end}"
 
 
+def range_short(limits: Leaf) -> str:
+    """The allowed range in the fewest words.
+
+    >>> range_short(Leaf("fill_limit", "1", "", high=1)), range_short(Leaf("nodes", "node", "", whole=True))
+    ('above 0 up to 1', 'whole, above 0')
+    """
+    return range_words(limits).replace("a whole number", "whole,").removeprefix("a number ")
+
+
 def range_check(area: str, limits: Leaf, count: int) -> tuple[str, str]:
     """What is expected of an input, and the formula that tests each of its cells."""
     sign = ">" if limits.above else ">="
@@ -36,6 +45,8 @@ def range_check(area: str, limits: Leaf, count: int) -> tuple[str, str]:
     return range_words(limits), f'=IF(AND({low}{bounded}), "ok", "fails")'
 
 
-def number_check(place: str) -> tuple[str, str]:
-    """What is expected of a result, and the formula that tests it."""
+def number_check(place: str, signed: bool = False) -> tuple[str, str]:
+    """What is expected of a result, and the formula that tests it; `signed` ones may be below zero."""
+    if signed:
+        return "a number", f'=IF(ISNUMBER({place}), "ok", "fails")'
     return "a number, not below zero", f'=IF(ISNUMBER({place}), IF({place} >= 0, "ok", "fails"), "fails")'

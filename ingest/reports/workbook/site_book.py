@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ingest import __version__
 from ingest.formula import Step, unit_of
-from ingest.reports.labels import label
+from ingest.reports.labels import label, unit_word
 from ingest.reports.workbook.calculation import meaning_of
-from ingest.reports.workbook.grid import Entry, Formula, Grid, Item, listed
-from ingest.reports.workbook.rules import validation
-from ingest.reports.workbook.site_cells import SiteCells, limits_of, values_of, words_of
+from ingest.reports.workbook.grid import Entry, Figure, Formula, Grid, Item, listed, width_of, width_of_words
+from ingest.reports.workbook.read_me import WIDTH, read_me
+from ingest.reports.workbook.readable import assumed_rows, style_of
+from ingest.reports.workbook.rules import range_short, validation
+from ingest.reports.workbook.site_cells import SiteCells, in_words, limits_of, values_of
 from ingest.reports.workbook.site_charts import insert, rows_of_charts
 from ingest.reports.workbook.site_checks import checks_of
 from ingest.reports.workbook.site_forms import acceptance, requirements, response, results
@@ -36,6 +38,13 @@ TABLE_SHEETS = {
     "Checkpoints": "checkpoints",
     "Metadata": "metadata",
     "Placement": "placement",
+}
+#: Words of a job that stand on a sheet, where not all do.
+WORDS: Mapping[str, Sequence[str]] = {
+    "Workloads": ("cluster", "model", "data", "basis", "gpu"),
+    "Checkpoints": ("model", "mode"),
+    "Metadata": ("model",),
+    "Placement": ("model", "data"),
 }
 #: Characters of one cell.
 MOST_CELL = 30_000
@@ -64,8 +73,8 @@ class SiteBook:
         absent = {sheet for sheet, rows in self.tables.items() if not rows}
         sheets = {name: add_sheet(book, name) for name in ORDER if name not in absent}
 
-        def grid(name: str, heads: tuple[str, ...], widths: tuple[float, ...]) -> Grid:
-            return Grid(sheets[name], styles, heads, widths)
+        def grid(name: str, heads: Sequence[str], widths: Sequence[float], unprinted: int = 0) -> Grid:
+            return Grid(sheets[name], styles, heads, widths, unprinted)
 
         self._inputs(book, grid)
         self._calculation(grid)
@@ -78,12 +87,11 @@ class SiteBook:
         self._sensitivity(grid)
         response(self, grid, lines)
         acceptance(self, grid, lines)
-        assumed = [(one["name"], one["value"], one["unit"], one["why"]) for one in self.plan.assumptions]
-        listed(grid("Assumptions", ("Name", "Value", "Unit", "Why"), (34, 18, 16, 90)), assumed)
+        listed(grid("Assumptions", ("Name", "Value", "Unit", "Why"), (34, 21, 16, 90)), assumed_rows(self.plan.assumptions))
         cited = [(one["id"], one["title"], one["where"], one.get("url", "")) for one in self.plan.sources]
-        listed(grid("Sources", ("Id", "Title", "Place", "Address"), (26, 60, 60, 50)), cited)
+        listed(grid("Sources", ("Id", "Title", "Place", "Address"), (22, 50, 56, 50)), cited)
         checks = self._checks(grid, lines)
-        self._read_me(grid, checks)
+        read_me(grid("Read-me", (self.title,), (WIDTH,)), self._about(), checks)
         self._key(book.add_worksheet(KEY_SHEET))
         sheets["Read-me"].activate()
         book.close()
@@ -104,12 +112,13 @@ class SiteBook:
     def _inputs(self, book: Workbook, grid: Callable[..., Grid]) -> None:
         heads = ("Belongs to", "Quantity", "Meaning", "Value", "Unit", "Low", "High", "Allowed", "From", "Key in the site file",
                  "Source", "Place and note", "Cell name")  # fmt: skip
-        sheet = grid("Inputs", heads, (16, 32, 40, 22, 14, 20, 20, 18, 12, 30, 20, 40, 34))
+        sheet = grid("Inputs", heads, (14, 27, 32, 21, 14, 19, 19, 16, 12, 23, 15, 30, 34), unprinted=1)
         for step in self.cells.inputs:
             name = self.cells.name(step)
             book.define_name(name, f"={self.cells.place(step)}")
             rule = validation(limits_of(step))
-            first, *rest = (Entry(value, rule) for value in values_of(step))
+            style = style_of(step.name, unit_of(step.name), "input")
+            first, *rest = (Entry(value, rule, style) for value in values_of(step))
             sheet.row(*self._input(step, first, name))
             for value in rest:
                 sheet.row("", "", "", value)
@@ -117,53 +126,70 @@ class SiteBook:
 
     def _input(self, step: Step, value: Item, name: str) -> list[Item]:
         item, key = self.cells.given.get(id(step)), self.cells.key(step)
-        allowed = validation(limits_of(step))["error_message"]
-        head: list[Item] = [self.cells.owner(step), step.name, meaning_of(step.name), value, unit_of(step.name)]
+        allowed = range_short(limits_of(step))
+        unit, style = unit_of(step.name), style_of(step.name, unit_of(step.name))
+        head: list[Item] = [self.cells.owner(step), step.name, meaning_of(step.name), value, unit_word(step.name, unit)]
         if item is None:
             return [*head, None, None, allowed, "definition", "", "", "", name]
         note = "; ".join(filter(None, ("" if key else item.where, item.note)))
-        return [*head, item.low, item.high, allowed, item.grade or item.origin, key, item.source, note, name]
+        ends = (Figure(item.low, style), Figure(item.high, style))
+        return [*head, *ends, allowed, item.grade or item.origin, key, item.source, note, name]
 
     def _calculation(self, grid: Callable[..., Grid]) -> None:
         heads = ("Belongs to", "Quantity", "Meaning", "Value", "Unit", "Formula in words", "Source")
-        sheet = grid("Calculation", heads, (20, 34, 50, 20, 14, 60, 40))
+        sheet = grid("Calculation", heads, (18, 32, 40, 21, 14, 50, 34))
         for step in self.cells.formulas:
             made = step.formula
             assert made is not None
             cited = "" if made.source == "definition" else f"{made.source}, {made.where}".removesuffix(", ")
-            live = Formula(self.cells.formula(step), float(step.value))
-            sheet.row(self.cells.owner(step), step.name, meaning_of(step.name), live, unit_of(step.name), words_of(step), cited)
+            unit = unit_of(step.name)
+            live = Formula(self.cells.formula(step), float(step.value), style_of(step.name, unit))
+            shown = (live, unit_word(step.name, unit), in_words(made), cited)
+            sheet.row(self.cells.owner(step), step.name, meaning_of(step.name), *shown)
         sheet.close()
 
     def _columns(self, grid: Callable[..., Grid]) -> None:
         """Entries that are added up or compared, each column in one piece."""
-        sheet = grid("Columns", ("Column", "Entry of", "Quantity", "Value", "Unit"), (40, 24, 34, 20, 14))
+        sheet = grid("Columns", ("Column", "Entry of", "Quantity", "Value", "Unit"), (44, 24, 38, 21, 14))
         for step in self.cells.columns:
             for part in step.inputs:
-                live = Formula(f"={self.cells.place(part)}", float(part.value))
-                sheet.row(step.name, self.cells.owner(part), part.name, live, unit_of(part.name))
+                unit = unit_of(part.name)
+                live = Formula(f"={self.cells.place(part)}", float(part.value), style_of(part.name, unit))
+                sheet.row(step.name, self.cells.owner(part), part.name, live, unit_word(part.name, unit))
         sheet.close()
 
     def _table(self, name: str, grid: Callable[..., Grid]) -> None:
         rows, (_, quantities) = self.tables[name], TABLES[TABLE_SHEETS[name]]
-        words = list(dict.fromkeys(word for row, _ in rows for word in row.words))
-        units = [f"{label(quantity)} ({unit_of(quantity)})" for quantity in quantities]
-        heads = ("Name", *map(label, words), *units)
-        sheet = grid(name, heads, (24, *(15,) * len(words), *(21,) * len(units)))
+        words, columns = self._words(name), list(zip(*(steps for _, steps in rows), strict=True))
+        heads = [quantity_head(quantity) for quantity in quantities]
+        figures = [[float(step.value) for step in column if step is not None] for column in columns]
+        said = [width_of_words(label(word), (str(row.words.get(word, "")) for row, _ in rows)) for word in words]
+        widths = [width_of_words("Name", (row.name for row, _ in rows)), *said, *map(width_of, heads, figures)]
+        styles = [style_of(quantity, unit_of(quantity)) for quantity in quantities]
+        sheet = grid(name, ["Name", *map(label, words), *heads], widths)
         for row, steps in rows:
-            live = (None if step is None else Formula(f"={self.cells.place(step)}", float(step.value)) for step in steps)
+            live = (
+                None if step is None else Formula(f"={self.cells.place(step)}", float(step.value), style)
+                for step, style in zip(steps, styles, strict=True)
+            )
             sheet.row(row.name, *(str(row.words.get(word, "")) for word in words), *live)
         sheet.close()
+
+    def _words(self, sheet: str) -> list[str]:
+        """The columns of a sheet that hold words: those in which any row has one."""
+        found = dict.fromkeys(word for row, _ in self.tables[sheet] for word, said in row.words.items() if str(said))
+        return [word for word in found if word in WORDS.get(sheet, found)]
 
     def _sensitivity(self, grid: Callable[..., Grid]) -> None:
         """What one input at a time does to a requirement, at the inputs with which the workbook was made."""
         heads = ("Requirement", "Input", "Of", "Value", "At its low end", "At its high end", "Unit", "Swing")
-        sheet = grid("Sensitivity", heads, (16, 46, 40, 22, 22, 22, 14, 22))
+        sheet = grid("Sensitivity", heads, (16, 38, 34, 21, 21, 21, 14, 21))
         for one in self.plan.requirements:
             for effect in self.plan.sensitivity(one.id)[:MOST_EFFECTS]:
                 row = sheet.next + 1
                 swing = Formula(f"=ABS(F{row} - E{row})", effect.swing)
-                shown = (effect.name, ", ".join(effect.rows), effect.value, effect.at_low, effect.at_high)
+                value = Figure(effect.value, style_of(effect.name, unit_of(effect.name)))
+                shown = (effect.name, ", ".join(effect.rows), value, effect.at_low, effect.at_high)
                 sheet.row(one.id, *shown, one.unit, swing)
         sheet.close()
 
@@ -184,13 +210,11 @@ class SiteBook:
 
     def column(self, sheet: str, quantity: str) -> int:
         """The column of a quantity on its sheet, counted from nought."""
-        words = dict.fromkeys(word for row, _ in self.tables[sheet] for word in row.words)
-        return 1 + len(words) + TABLES[TABLE_SHEETS[sheet]][1].index(quantity)
+        return 1 + len(self._words(sheet)) + TABLES[TABLE_SHEETS[sheet]][1].index(quantity)
 
-    def _read_me(self, grid: Callable[..., Grid], checks: int) -> None:
+    def _about(self) -> list[str]:
         plan = self.plan
-        sheet = grid("Read-me", (self.title,), (120,))
-        for line in (
+        return [
             "Buyer: the yellow cells on the sheet Inputs may be changed; every other number follows by formulas that can"
             " be read. What the site file says stands on top, with its key.",
             "Offeror: fill in the yellow cells of the sheet Vendor response, each value in the unit of its line, and return"
@@ -198,22 +222,20 @@ class SiteBook:
             "The sheets from Workloads to Placement show cells of Calculation; Columns gathers what is added up.",
             "Requirements, Vendor response and Acceptance carry the same ids as the document; acceptance job files carry the"
             " id of their test, with the name of the tool behind it.",
-            "Values are in base units (B, s, and things counted); Results shows decimal and binary units beside them.",
+            "Values are in base units (B, s, and things counted), shares in percent; Results shows the units that people"
+            " read, with the base value beside them.",
             "Low, high and the sheet Sensitivity were drawn with the inputs as delivered: they do not follow a change.",
             f"Made by ingest {__version__}; catalogs {plan.catalog.content_hash()}; site file {plan.input_hash}.",
             f"{len(plan.assumptions)} values are assumed: see the sheet Assumptions.",
             *(f"Warning: {line}" for line in plan.warnings),
             *(f"No requirement {name}: {why}" for name, why in plan.missing.items()),
-        ):
-            sheet.row(line)
-        area = f"Checks!$C$2:$C${checks + 1}"
-        passing = f"All {checks} checks pass."
-        written = f'=IF(COUNTIF({area}, "ok") = {checks}, "{passing}", "A check fails: see the sheet Checks.")'
-        row = sheet.next
-        sheet.row(Formula(written, passing, "good"))
-        failing = {"type": "text", "criteria": "begins with", "value": "A check fails", "format": sheet.styles["bad"]}
-        sheet.sheet.conditional_format(row, 0, row, 0, failing)
-        sheet.close()
+        ]
+
+
+def quantity_head(quantity: str) -> str:
+    """The heading of a column of numbers."""
+    unit = unit_of(quantity)
+    return label(quantity) if unit == "1" else f"{label(quantity)} ({unit})"
 
 
 def shown_rows(plan: Plan, table: str) -> list[tuple[Row, list[Step | None]]]:

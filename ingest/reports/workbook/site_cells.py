@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ingest.expression import cell, prose
-from ingest.formula import LEAVES, Leaf, Step, unit_of
+from ingest.formula import LEAVES, Formula, Leaf, Step, unit_of
 from ingest.site.sheet import is_column
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class SiteCells:
     """The cells of a site's workbook.
 
     A step is one cell, and so is a key of the site file, however many years it is used in: what two jobs share stands
-    once. Low and high ends are draws, not cells.
+    once. So does what nobody gave and one row takes from its definition. Low and high ends are draws, not cells.
 
     Attributes:
         inputs, formulas, columns: the steps on each sheet, in order; what a step needs stands before it.
@@ -44,8 +45,9 @@ class SiteCells:
         self._named: set[str] = set()
         for root in roots:
             self._add(root)
-        self._place_inputs()
         self._labels = labels_of(self._placed, owners)
+        self._gather_inputs()
+        self._place_inputs()
 
     @staticmethod
     def of(plan: Plan, further: Iterable[Step]) -> SiteCells:
@@ -62,7 +64,7 @@ class SiteCells:
         """The live formula of a computed step."""
         assert step.formula is not None
         cells = {need: self.place(part) for need, part in zip(step.formula.needs, step.inputs, strict=True)}
-        return cell(step.formula.tree(), cells.__getitem__)
+        return template(step.formula).format(**cells)
 
     def owner(self, step: Step) -> str:
         """Whose row a step belongs to; `site` for what concerns all of it or is shared."""
@@ -101,8 +103,6 @@ class SiteCells:
     def _put(self, step: Step) -> None:
         self._placed.append(step)
         if step.formula is None:
-            # One key of the site file is one cell; what has none is a cell of its own.
-            self._members.setdefault(self.key(step) or str(id(step)), []).append(step)
             self._places[id(step)] = ""
         elif is_column(step):
             rows = len(step.inputs)
@@ -111,6 +111,17 @@ class SiteCells:
             self._places[id(step)] = place if rows else "0"
         else:
             self._places[id(step)] = self._reserve("Calculation", CALCULATED, 1, self.formulas, step)
+
+    def _gather_inputs(self) -> None:
+        """What stands in one cell: a key of the site file, or what one row takes by definition."""
+        for step in self._placed:
+            if step.formula is None:
+                self._members.setdefault(self.key(step) or self._defined(step) or str(id(step)), []).append(step)
+
+    def _defined(self, step: Step) -> str:
+        """What a row takes by definition; empty where it was given, or where it is not known whose it is."""
+        label = self._labels.get(id(step), "")
+        return f"{label} {step.name} {step.value!r}" if label and id(step) not in self.given else ""
 
     def _place_inputs(self) -> None:
         """What the site file says stands on top, in groups by its keys; then what catalogs and definitions say."""
@@ -166,7 +177,13 @@ def limits_of(step: Step) -> Leaf:
     return found._replace(above=False) if hasattr(step.value, "__len__") else found
 
 
-def words_of(step: Step, told: Callable[[str], str] = str) -> str:
-    """The formula of a step in words."""
-    assert step.formula is not None
-    return prose(step.formula.tree(), told)
+@lru_cache(maxsize=4096)
+def template(made: Formula) -> str:
+    """The live formula with the names of quantities where its cells go: a site has few formulas and many cells."""
+    return cell(made.tree(), "{{{}}}".format)
+
+
+@lru_cache(maxsize=4096)
+def in_words(made: Formula) -> str:
+    """The formula in words."""
+    return prose(made.tree(), str)

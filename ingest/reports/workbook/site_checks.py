@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ingest.reports.workbook.rules import number_check, range_check
 from ingest.reports.workbook.site_cells import limits_of, size_of
+from ingest.reports.workbook.site_forms import BASE_VALUE
 from ingest.site.tables import TABLES
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def checks_of(book: SiteBook, lines: Mapping[str, int]) -> Iterator[Check]:
         row = lines[one.id]
         yield (one.id, *number_check(f"Requirements!$D${row}"))
         yield f"{one.id}: unit", one.unit, f'=IF(EXACT(Requirements!$E${row}, "{one.unit}"), "ok", "fails")'
-        places = f"Requirements!$D${row}, 'Vendor response'!$D${row}, Results!$C${row}"
+        places = f"Requirements!$D${row}, 'Vendor response'!$D${row}, Results!${BASE_VALUE}${row}"
         yield (
             f"{one.id}: forms",
             "Results and Vendor response repeat the requirement",

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ingest.reports.labels import label, plain
-from ingest.reports.workbook.grid import Entry, Formula, Grid, Item
+from ingest.reports.workbook.grid import Entry, Figure, Formula, Grid, Item
+from ingest.reports.workbook.readable import readable
 from ingest.tender.filled import test_id
 from ingest.units import display, scale_of
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from ingest.requirement import Requirement
 
 #: Where the id, the statement, the value and the unit of a requirement stand on the sheet Requirements.
-ID, STATEMENT, VALUE, UNIT = "A", "C", "D", "E"
+ID, STATEMENT, VALUE, UNIT, LOW, HIGH = "A", "C", "D", "E", "F", "G"
+#: Where the base value of a requirement stands on the sheet Results.
+BASE_VALUE = "I"
 #: Heading of each condition, and its name.
 CONDITIONS = {
     "Operation": "operation",
@@ -57,13 +60,14 @@ FIELDS: Mapping[str, Mapping[str, Any] | None] = {
 def requirements(book: SiteBook, grid: Callable[..., Grid]) -> dict[str, int]:
     """The sheet Requirements; returns the row of each id."""
     heads = ("Id", "Priority", "Statement", "Value", "Unit", "Low (P10)", "High (P90)", *CONDITIONS, "Assumptions")
-    sheet = grid("Requirements", heads, (15, 13, 60, 22, 12, 20, 20, 11, 9, 10, 12, 14, 16, 12, 8, 32, 34))
+    sheet = grid("Requirements", heads, (15, 12, 39, 22, 11, 17, 17, 10, 8, 9, 10, 11, 9, 9, 6, 17, 20))
     rows = {}
     for one in book.plan.requirements:
         row = sheet.next + 1
         place = book.cells.place(book.plan.steps[one.id])
         value = Formula(f"={place}", one.value, "strong")
-        conditions = [getattr(one.conditions, name) for name in CONDITIONS.values()]
+        conditions = {name: getattr(one.conditions, name) for name in CONDITIONS.values()}
+        conditions["fill"] = Figure(one.conditions.fill, "share")
         said = statement(one, f"{VALUE}{row}")
         sheet.row(
             one.id,
@@ -73,7 +77,7 @@ def requirements(book: SiteBook, grid: Callable[..., Grid]) -> dict[str, int]:
             one.unit,
             one.low,
             one.high,
-            *conditions,
+            *conditions.values(),
             ", ".join(plain(name) for name in one.assumptions),
         )
         rows[one.id] = row
@@ -116,24 +120,26 @@ def number_text(shown: str, value: float, unit: str, cell: str) -> str:
 
 def results(book: SiteBook, workbook: Workbook, grid: Callable[..., Grid], lines: Mapping[str, int], further: int) -> None:
     """The sheet Results, in units that people read, with `further` rows below for its charts."""
-    heads = ("Id", "What", "Value", "Unit", "Decimal", "Unit", "Binary", "Unit", "Low (P10)", "High (P90)")
-    sheet = grid("Results", heads, (15, 40, 22, 12, 14, 12, 14, 12, 20, 20))
+    heads = ("Id", "What", "Value", "Unit", "Low (P10)", "High (P90)", "Binary", "Unit", "Base value", "Base unit")
+    sheet = grid("Results", heads, (16, 40, 20, 12, 20, 20, 14, 12, 28, 14))
     for one in book.plan.requirements:
-        row = sheet.next + 1
-        live = Formula(f"=Requirements!${VALUE}${lines[one.id]}", one.value, "strong")
-        scaled: list[Item] = []
-        for binary in (False, True):
-            factor, unit = scale_of(one.value, one.unit, binary)
-            scaled += [Formula(f"=C{row} / {factor}", one.value / factor, "scaled"), unit] if factor else ["", ""]
-        sheet.row(one.id, label(one.metric), live, one.unit, *scaled, one.low, one.high)
+        base, line = f"{BASE_VALUE}{sheet.next + 1}", lines[one.id]
+        shown, binary = (readable(one.metric, one.value, one.unit, binary) for binary in (False, True))
+        assert shown is not None
+        ends = ((LOW, one.low), (HIGH, one.high))
+        spread = (None if end is None else shown.cell(f"Requirements!${letter}${line}", end) for letter, end in ends)
+        doubled = ("", "") if binary is None else (binary.cell(base, one.value), binary.unit)
+        live = Formula(f"=Requirements!${VALUE}${line}", one.value, "base")
+        strong = shown.cell(base, one.value, strong=True)
+        sheet.row(one.id, label(one.metric), strong, shown.unit, *spread, *doubled, live, one.unit)
     sheet.close(further=further)
-    workbook.define_name("results", f"=Results!$C$2:$C${sheet.next}")
+    workbook.define_name("results", f"=Results!${BASE_VALUE}$2:${BASE_VALUE}${sheet.next}")
 
 
 def response(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, int]) -> None:
     """The sheet that a vendor fills in: only its yellow cells are open."""
     heads = ("Id", "Priority", "Requirement", "Required", "Unit", *FIELDS, "Margin")
-    sheet = grid("Vendor response", heads, (15, 13, 60, 22, 12, 11, 20, 20, 13, 9, 16, 22, 22, 30, 11))
+    sheet = grid("Vendor response", heads, (15, 12, 46, 24, 11, 9, 20, 20, 12, 8, 13, 15, 15, 22, 10))
     for one in book.plan.requirements:
         row, line = sheet.next + 1, lines[one.id]
         linked = [
@@ -152,7 +158,7 @@ def acceptance(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, in
     """One test per requirement that can be run: threshold from the requirement, result to be filled in."""
     heads = ("Test", "Requirement", "Operation", "Clients", "Threads", "I/O size (B)", "Pass threshold", "Unit", "Duration (s)",
              "Result", "Remarks")  # fmt: skip
-    sheet = grid("Acceptance", heads, (16, 15, 12, 10, 10, 13, 22, 12, 13, 20, 34))
+    sheet = grid("Acceptance", heads, (17, 15, 12, 10, 10, 12, 24, 12, 12, 21, 40))
     for one in book.plan.requirements:
         if one.conditions.duration is None:
             continue

@@ -5,45 +5,61 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ingest.visible import visible
+
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
     from xlsxwriter.format import Format
     from xlsxwriter.worksheet import Worksheet
 
-#: Paper sizes as the format counts them; what is wider, in characters, prints on the larger one.
-A3, A4, WIDE = 8, 9, 150
+#: The paper of every sheet, as the format counts them.
+A4 = 9
+#: Characters of all printed columns of a sheet: with more, print on A4 is too small to be read.
+MOST_WIDTH = 255
 #: The one colour of the cells that a reader may change.
 EDITABLE = "#FFF2CC"
 HEADING = "#D9E2EC"
 _EDITABLE = {"bg_color": EDITABLE, "border": 1, "border_color": "#BF9000", "valign": "top", "locked": False}
+_HEADING = {"bold": True, "bg_color": HEADING, "border": 1, "border_color": "#9FB3C8", "text_wrap": True, "valign": "top"}
 #: A number of any size: grouped from a thousand on, as a power of ten where it would not fit.
 GENERAL = "[>=1E+15]0.0000E+00;[>=1000]#,##0;General"
-FRACTION = "[>=1E+15]0.0000E+00;[>=100000]#,##0;#,##0.0#####"
+FRACTION = "[>=1E+15]0.0000E+00;[>=1000]#,##0;0.0#####"
 TINY = "0.0000E+00"
+#: A number in base units in full; wide cells only.
+BASE = "[>=1E+19]0.0000E+00;[>=1000]#,##0;General"
+BASE_FRACTION = "[>=1E+19]0.0000E+00;[>=1000]#,##0;0.0#####"
+#: In a unit that people read.
+SCALED = "#,##0.0##"
+SHARE = "0.0## %"
 FORMATS: dict[str, dict[str, Any]] = {
     "title": {"bold": True, "font_size": 14},
-    "heading": {
-        "bold": True,
-        "bg_color": HEADING,
-        "border": 1,
-        "border_color": "#9FB3C8",
-        "text_wrap": True,
-        "valign": "top",
-        "align": "left",
-        "indent": 1,
-    },
+    "heading": {**_HEADING, "align": "left", "indent": 1},
+    "heading of numbers": {**_HEADING, "align": "right"},
     "text": {"text_wrap": True, "valign": "top", "align": "left", "indent": 1},
     "number": {"num_format": GENERAL, "valign": "top"},
     "fraction": {"num_format": FRACTION, "valign": "top"},
     "tiny": {"num_format": TINY, "valign": "top"},
-    "scaled": {"num_format": "#,##0.0##", "valign": "top"},
+    "base": {"num_format": BASE, "valign": "top"},
+    "base fraction": {"num_format": BASE_FRACTION, "valign": "top"},
+    "base tiny": {"num_format": TINY, "valign": "top"},
+    "scaled": {"num_format": SCALED, "valign": "top"},
+    "share": {"num_format": SHARE, "valign": "top"},
+    "share tiny": {"num_format": "0.00E+00", "valign": "top"},
+    "strong": {"num_format": BASE, "bold": True, "valign": "top"},
+    "strong fraction": {"num_format": BASE_FRACTION, "bold": True, "valign": "top"},
+    "strong tiny": {"num_format": TINY, "bold": True, "valign": "top"},
+    "strong scaled": {"num_format": SCALED, "bold": True, "valign": "top"},
+    "strong share": {"num_format": SHARE, "bold": True, "valign": "top"},
     "input": {**_EDITABLE, "num_format": GENERAL},
+    "input fraction": {**_EDITABLE, "num_format": FRACTION},
+    "input tiny": {**_EDITABLE, "num_format": TINY},
+    "input share": {**_EDITABLE, "num_format": SHARE},
     "entry": {**_EDITABLE, "text_wrap": True},
-    "share": {"num_format": "0.00 %", "valign": "top"},
-    "strong": {"num_format": FRACTION, "bold": True, "valign": "top"},
     "good": {"bg_color": "#E2F0D9", "bold": True, "valign": "top"},
     "bad": {"bg_color": "#C00000", "font_color": "#FFFFFF", "bold": True},
 }
+#: Formats whose numbers are shown in another way where they have a fraction or are very small.
+BY_SIZE = ("number", "base", "strong", "input")
 
 
 class Styles:
@@ -57,6 +73,24 @@ class Styles:
         if name not in self._made:
             self._made[name] = self._book.add_format(FORMATS[name])
         return self._made[name]
+
+
+def style_for(value: Any, style: str) -> str:
+    """How a number is shown in its column: whole, with a fraction, or as a power of ten where it is too small.
+
+    >>> style_for(1e-8, "number"), style_for(0.5, "input"), style_for(7, "number"), style_for("ok", "good")
+    ('tiny', 'input fraction', 'number', 'good')
+    >>> style_for(0.5, "share"), style_for(1e-7, "share")
+    ('share', 'share tiny')
+    """
+    if isinstance(value, str) or value == round(value):
+        return style
+    if style == "share" and abs(value) < 1e-5:
+        return "share tiny"
+    if style not in BY_SIZE:
+        return style
+    size = "tiny" if abs(value) < 1e-4 else "fraction"
+    return size if style == "number" else f"{style} {size}"
 
 
 def open_book(buffer: Any, title: str, by_row: bool = False) -> tuple[Workbook, Styles]:
@@ -74,7 +108,9 @@ def open_book(buffer: Any, title: str, by_row: bool = False) -> tuple[Workbook, 
             "nan_inf_to_errors": False,
         },
     )
-    book.set_properties({"title": title, "comments": "Made by ingest. Yellow cells may be changed; everything else follows."})
+    book.set_properties(
+        {"title": visible(title), "comments": "Made by ingest. Yellow cells may be changed; everything else follows."}
+    )
     book.set_calc_mode("auto")
     return book, Styles(book)
 
@@ -90,17 +126,25 @@ def add_sheet(book: Workbook, name: str) -> Worksheet:
     return sheet
 
 
-def lay_out(sheet: Worksheet, widths: Sequence[float], heading_row: int | None, rows: int) -> None:
-    """Columns, frozen heading, and a print area in landscape that fits the width of a page."""
+def lay_out(sheet: Worksheet, widths: Sequence[float], heading_row: int | None, rows: int, unprinted: int = 0) -> None:
+    """Columns, frozen heading, and a print area in landscape that fits the width of a page.
+
+    Args:
+        sheet: which one.
+        widths: of the columns, in characters.
+        heading_row: stays in sight and is repeated on each page.
+        rows: of the print area.
+        unprinted: columns at the right that are for the screen only.
+    """
     for column, width in enumerate(widths):
         sheet.set_column(column, column, width)
     if heading_row is not None:
         sheet.freeze_panes(heading_row + 1, 1)
         sheet.repeat_rows(heading_row)
     sheet.set_landscape()
-    sheet.set_paper(A4 if sum(widths) <= WIDE else A3)
+    sheet.set_paper(A4)
     sheet.fit_to_pages(1, 0)
     sheet.set_margins(left=0.4, right=0.4, top=0.5, bottom=0.6)
     sheet.set_footer("&L&A&RPage &P of &N")
-    sheet.print_area(0, 0, max(rows - 1, 0), len(widths) - 1)
+    sheet.print_area(0, 0, max(rows - 1, 0), len(widths) - unprinted - 1)
     sheet.hide_gridlines(2)

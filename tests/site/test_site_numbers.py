@@ -1,0 +1,131 @@
+"""Numbers of a site file: what the schema takes the reader takes too, or refuses in one line; nothing else passes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingest.errors import IngestError
+from ingest.site.reading import read_site
+from ingest.site.schema import problems, resolved, schema
+
+VALIDATOR = jsonschema.Draft202012Validator(schema())
+
+
+def paths(node: dict[str, Any], keys: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Every place of a quantity; rows of tables are called `x`."""
+    node = dict(resolved(node))
+    if "x-quantity" in node:
+        yield keys
+        return
+    for key, inner in node.get("properties", {}).items():
+        yield from paths(inner, (*keys, key))
+    if isinstance(node.get("additionalProperties"), dict):
+        yield from paths(node["additionalProperties"], (*keys, "x"))
+
+
+PLACES = sorted(paths(schema()))
+UNITS = (
+    "",
+    " ",
+    "B",
+    "GB",
+    " GiB",
+    " MB/s",
+    "s",
+    " min",
+    " days",
+    " years",
+    "%",
+    "k",
+    "M",
+    " nodes",
+    " tokens",
+    " TFLOP/s",
+    "Gb",
+    "x",
+)
+NUMBERS = st.one_of(
+    st.integers(-3, 3), st.floats(allow_nan=False), st.sampled_from([0, 0.5, 1, 1e300, -1e-9]), st.integers(0, 10**18)
+)
+TEXTS = st.builds(lambda number, unit: f"{number}{unit}", NUMBERS, st.sampled_from(UNITS)) | st.text(max_size=12)
+VALUES = NUMBERS | TEXTS | st.builds(lambda low, value: {"low": low, "typical": value}, NUMBERS | TEXTS, NUMBERS | TEXTS)
+
+
+def site_with(keys: tuple[str, ...], value: Any) -> dict[str, Any]:
+    """A site that holds one value of interest."""
+    site: dict[str, Any] = {
+        "clusters": {"x": {"node": "dgx-h100", "count": 64}},
+        "jobs": {"x": {"cluster": "x", "model": "resnet50", "nodes": 2}},
+        "datasets": {"x": {"bytes": "5 TB"}},
+    }
+    inner = site
+    for key in keys[:-1]:
+        inner = inner.setdefault(key, {"mode": "stream"} if key == "placement" else {})
+    inner[keys[-1]] = value
+    return site
+
+
+def test_quantities_are_found():
+    assert len(PLACES) > 50
+    assert ("datasets", "x", "copies") in PLACES
+
+
+@given(keys=st.sampled_from(PLACES), value=VALUES)
+def test_what_the_schema_takes_the_reader_takes_or_refuses_in_one_line(keys, value):
+    site = site_with(keys, value)
+    valid = VALIDATOR.is_valid(site)
+    assert valid == (not problems(site))
+    said = refusal(site)
+    assert "\n" not in said
+    assert valid or said
+
+
+def refusal(site: dict[str, Any]) -> str:
+    """What the reader says against a site; nothing where it takes it."""
+    try:
+        read_site(site)
+    except IngestError as error:
+        return str(error) or "a refusal without words\n"
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("copies", 0, "data_copies: found 0, expected a whole number above 0"),
+        ("retention", "-1 day", "retention_seconds: found -86400, expected a number from 0"),
+        ("refresh", "5 GB", "'5 GB' is in B, expected s"),
+        ("bytes", "5 days", "'5 days' is in s, expected B"),
+        ("bytes", "0", "data_bytes: found 0, expected a number above 0"),
+        ("ratio", {"typical": 0.5, "low": -1}, "low of kept_share: found -1"),
+        ("ratio", 1001, "kept_share: found 1001, expected a number above 0 up to 1000"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_the_words_of_the_reader(key, value, says):
+    site = site_with(("datasets", "x", key), value)
+    if value != "0":  # a pattern cannot tell which text is nought in every unit
+        assert not VALIDATOR.is_valid(json.loads(json.dumps(site)))
+    with pytest.raises(IngestError) as refused:
+        read_site(site)
+    assert says in str(refused.value)
+    assert "datasets.x" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("bytes", "1,234.5 GB"), ("bytes", "15T"), ("bytes", "2.5e3 TiB"), ("retention", "90 days"), ("retention", ".5 years"),
+        ("refresh", "1 week"), ("copies", 3), ("copies", "3"), ("sample_bytes", "2 MB/sample"), ("tokens", "15T tokens"),
+        ("samples", "1.2M samples"), ("ratio", "40%"), ("bytes_per_token", {"low": 4, "typical": "4.2 B", "high": 5}),
+    ],
+)  # fmt: skip
+def test_what_people_write_is_valid(key, value):
+    assert VALIDATOR.is_valid(site_with(("datasets", "x", key), value))
+    read_site(site_with(("datasets", "x", key), value))
