@@ -21,6 +21,8 @@ THREADS = 8
 #: what an assumption of the tests is called, so that a requirement can name it
 THREADS_ASSUMED = "threads_per_client"
 UNCACHED = "uncached: the data read are at least five times the memory of the clients, and of another writer"
+#: operations whose requests are those of a read line and of a write line
+MIXED = ("read and write", "read or write")
 VERBS = {
     "mandatory": "The system shall {}.",
     "target": "The system should {}.",
@@ -131,6 +133,8 @@ class Writer:
             return Conditions("write", io_size=size, pattern="sequential", files="file per process", **shared)
         if line.operation == "create":
             return Conditions("create", **shared)
+        if line.operation in MIXED:
+            return Conditions(line.operation, cache=UNCACHED, **shared)
         threads = int(job.get("threads", THREADS))
         if line.operation == "open":
             return Conditions("open", threads=threads, **shared)

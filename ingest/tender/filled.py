@@ -43,15 +43,6 @@ class Answered:
     live: Mapping[str, Any]
 
 
-def test_id(requirement_id: str) -> str:
-    """The test of a requirement; the job files of `ingest accept` put the name of their tool behind it.
-
-    >>> test_id("R-READ-01")
-    'T-READ-01'
-    """
-    return f"T{requirement_id.removeprefix('R')}"
-
-
 def key_of(asked: Iterable[Asked]) -> str:
     """What the buyer asked for as text with a seal: a change of either is noticed.
 

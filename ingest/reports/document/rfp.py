@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ingest import __version__
+from ingest.acceptance.table import Row, rows_of, shown_by
 from ingest.reports.charts.chart import Chart
 from ingest.reports.document import wording
 from ingest.reports.document.derivations import shortened
 from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Section, Table
 from ingest.reports.document.tables import tables_for, with_numbers
 from ingest.reports.labels import capitalised, label, plain
-from ingest.tender.filled import test_id
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class Tender:
 
     def __init__(self, plan: Plan, charts: Sequence[Chart] = ()) -> None:
         self.plan, self.charts = plan, {chart.name: chart for chart in charts}
+        self._tests = shown_by(plan.requirements)
 
     def document(self) -> Document:
         """The whole document."""
@@ -94,7 +95,8 @@ class Tender:
         """The section's own words, then the requirements and the charts that belong to it."""
         stated = [one for one in self.plan.requirements if one.id.startswith(STATED.get(name, ("-",)))]
         charts = [Figure(chart, CAPTIONS[key]) for key, chart in self.charts.items() if CHART_SECTIONS.get(key) == name]
-        return Section(name, title, (*blocks, *(block for one in stated for block in requirement(one)), *charts))
+        words = (block for one in stated for block in requirement(one, self._tests.get(one.id)))
+        return Section(name, title, (*blocks, *words, *charts))
 
     def _scope(self) -> list[Block]:
         plan = self.plan
@@ -140,7 +142,7 @@ class Tender:
 
     def _acceptance(self) -> list[Block]:
         heads = ("Test", "Requirement", "Operation", "Clients", "Threads", "Request", "Duration", "Pass threshold")
-        rows = tuple(test_row(one) for one in self.plan.requirements if one.conditions.duration is not None)
+        rows = tuple(test_row(one) for one in rows_of(self.plan.requirements))
         widths = (1.45, 1.45, 1.1, 0.85, 0.95, 1.2, 1.05, 1.9)
         return [Paragraph(wording.ACCEPTANCE), Table("Acceptance tests", heads, rows, widths)]
 
@@ -193,15 +195,15 @@ class Tender:
         return [table for caption, rows in found if rows for table in tables_for(caption, rows)]
 
 
-def requirement(one: Requirement) -> list[Block]:
-    """A requirement as a tender states it."""
+def requirement(one: Requirement, test: str | None) -> list[Block]:
+    """A requirement as a tender states it, with the test that shows it."""
     rest = []
     if one.low is not None and one.high is not None:
         rest.append(f"Range from the inputs' own ranges: {spread(one)}.")
     if one.conditions.cache:
         rest.append(f"Cache rule: {one.conditions.cache}.")
-    if one.conditions.duration is not None:
-        rest.append(f"Verified by test {test_id(one.id)}.")
+    if test is not None:
+        rest.append(f"Verified by test {test}.")
     if one.assumptions:
         rest.append(f"Rests on assumed values: {', '.join(plain(name) for name in one.assumptions)}.")
     found: list[Block] = [Paragraph(one.statement, f"{one.id} ({one.priority}).")]
@@ -222,13 +224,14 @@ def for_readers(text: str) -> str:
     return re.sub(r"[;:,] say [^;:]*$", "", text)
 
 
-def test_row(one: Requirement) -> tuple[str, ...]:
+def test_row(row: Row) -> tuple[str, ...]:
     """A line of the table of tests."""
-    how = one.conditions
-    size = display(how.io_size, "B") if how.io_size else ""
-    counts = (_number(how.clients), _number(how.threads))
-    least = f"at least {display(one.value, one.unit)}"
-    return (test_id(one.id), one.id, how.operation, *counts, size, display(how.duration or 0, "s"), least)
+    load = row.load
+    size = display(load.io_bytes, "B") if load.io_bytes else ""
+    what = f"{load.pattern} {load.operation}".strip()
+    counts = (f"{load.clients:,}", f"{load.threads:,}")
+    least = f"at least {display(load.threshold, load.unit)}"
+    return (row.test, row.requirement, what, *counts, size, display(load.seconds or 0, "s"), least)
 
 
 def spread(one: Requirement) -> str:
@@ -240,7 +243,3 @@ def spread(one: Requirement) -> str:
 
 def _what(one: Requirement) -> str:
     return label(one.metric)
-
-
-def _number(value: int | None) -> str:
-    return "" if value is None else f"{value:,}"

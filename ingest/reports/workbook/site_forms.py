@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ingest.acceptance.table import rows_of
 from ingest.reports.labels import label, plain
 from ingest.reports.workbook.grid import Entry, Formula, Grid, Item
-from ingest.tender.filled import test_id
 from ingest.units import display, scale_of
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Where the id, the statement, the value and the unit of a requirement stand on the sheet Requirements.
 ID, STATEMENT, VALUE, UNIT = "A", "C", "D", "E"
+#: Where the clients of a test stand on the sheet Acceptance.
+CLIENTS = "E"
 #: Heading of each condition, and its name.
 CONDITIONS = {
     "Operation": "operation",
@@ -149,15 +151,14 @@ def response(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, int]
 
 
 def acceptance(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, int]) -> None:
-    """One test per requirement that can be run: threshold from the requirement, result to be filled in."""
-    heads = ("Test", "Requirement", "Operation", "Clients", "Threads", "I/O size (B)", "Pass threshold", "Unit", "Duration (s)",
-             "Result", "Remarks")  # fmt: skip
-    sheet = grid("Acceptance", heads, (16, 15, 12, 10, 10, 13, 22, 12, 13, 20, 34))
-    for one in book.plan.requirements:
-        if one.conditions.duration is None:
-            continue
-        threshold = Formula(f"=Requirements!${VALUE}${lines[one.id]}", one.value)
-        shown = one.conditions
-        how = (shown.operation, shown.clients, shown.threads, shown.io_size, threshold, one.unit, shown.duration)
-        sheet.row(test_id(one.id), one.id, *how, Entry(None), Entry(None))
+    """What each test asks of its clients: threshold from the requirement, result to be filled in."""
+    heads = ("Test", "Requirement", "Operation", "Pattern", "Clients", "Threads", "I/O size (B)", "Pass threshold", "Unit",
+             "Duration (s)", "Result", "Remarks")  # fmt: skip
+    sheet = grid("Acceptance", heads, (16, 15, 12, 12, 10, 10, 13, 22, 12, 13, 20, 34))
+    for one in rows_of(book.plan.requirements):
+        load, row = one.load, sheet.next + 1
+        each = f" * {CLIENTS}{row}" if one.line.unit.endswith("/node") else ""
+        threshold = Formula(f"=Requirements!${VALUE}${lines[one.line.id]}{each}", load.threshold)
+        how = (load.operation, load.pattern, load.clients, load.threads, load.io_bytes, threshold, load.unit, load.seconds)
+        sheet.row(one.test, one.requirement, *how, Entry(None), Entry(None))
     sheet.close()
