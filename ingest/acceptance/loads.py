@@ -121,13 +121,13 @@ def loads_of(requirement: Requirement, others: Sequence[Requirement], name: str,
     Raises:
         NotTestable: no performance test can show it, and why.
     """
-    parts = tested_lines(requirement, others)
+    parts = lines_under_test(requirement, others)
     if len(parts) == 1:
         return (_load(requirement, name, setting),)
     return tuple(_load(part, f"{name}.{kind_of(part)}", setting) for part in parts)
 
 
-def tested_lines(requirement: Requirement, others: Sequence[Requirement]) -> tuple[Requirement, ...]:
+def lines_under_test(requirement: Requirement, others: Sequence[Requirement]) -> tuple[Requirement, ...]:
     """The lines whose values and conditions the test of a requirement takes: its own, or those of its two parts.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ingest.acceptance.loads import NotTestable, Setting, loads_of, tested_lines
+from ingest.acceptance.loads import NotTestable, Setting, loads_of, lines_under_test
 from ingest.acceptance.merging import also_shown
 from ingest.acceptance.records import Load
 from ingest.requirement import Requirement
@@ -56,7 +56,7 @@ def _rows(line: Requirement, lines: Sequence[Requirement]) -> Iterator[Row]:
     # A line that asks for less than another, under the same conditions, is shown by the test of that one.
     test = id_of_test(also_shown(lines).get(line.id, line.id))
     try:
-        parts = tested_lines(line, lines)
+        parts = lines_under_test(line, lines)
     except NotTestable:
         return
     for part, load in zip(parts, loads_of(line, lines, test, Setting()), strict=True):
