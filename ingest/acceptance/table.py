@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ingest.acceptance.loads import NotTestable, Setting, loads_of, lines_under_test
+from ingest.acceptance.loads import NotTestable, Setting, lines_under_test, loads_of
 from ingest.acceptance.merging import also_shown
 from ingest.acceptance.records import Load
 from ingest.requirement import Requirement

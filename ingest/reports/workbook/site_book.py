@@ -18,7 +18,7 @@ from ingest.reports.workbook.site_checks import checks_of
 from ingest.reports.workbook.site_forms import acceptance, requirements, response, results
 from ingest.reports.workbook.style import add_sheet, open_book
 from ingest.site.tables import NEEDED, TABLES
-from ingest.tender.filled import KEY_SHEET, Asked, key_of
+from ingest.tender.asked import KEY_SHEET, REQUIREMENTS_SHEET, RESPONSE_SHEET, Cells, key_of
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
@@ -37,6 +37,8 @@ TABLE_SHEETS = {
     "Metadata": "metadata",
     "Placement": "placement",
 }
+#: What stays free on a sheet whose cells are locked.
+FREE = {"format_columns": True, "format_rows": True, "autofilter": True, "sort": True, "objects": True}
 #: Characters of one cell.
 MOST_CELL = 30_000
 #: Inputs of each requirement on the sheet Sensitivity, the most effective first.
@@ -72,11 +74,12 @@ class SiteBook:
         self._columns(grid)
         for name in self.tables.keys() - absent:
             self._table(name, grid)
-        lines = requirements(self, grid)
+        stated = requirements(self, grid)
+        lines = stated.rows
         results(self, book, grid, lines, rows_of_charts(self))
         insert(self, book, sheets["Results"])
         self._sensitivity(grid)
-        response(self, grid, lines)
+        answered = response(self, grid, lines)
         acceptance(self, grid, lines)
         assumed = [(one["name"], one["value"], one["unit"], one["why"]) for one in self.plan.assumptions]
         listed(grid("Assumptions", ("Name", "Value", "Unit", "Why"), (34, 18, 16, 90)), assumed)
@@ -84,14 +87,16 @@ class SiteBook:
         listed(grid("Sources", ("Id", "Title", "Place", "Address"), (26, 60, 60, 50)), cited)
         checks = self._checks(grid, lines)
         self._read_me(grid, checks)
-        self._key(book.add_worksheet(KEY_SHEET))
+        self._key(book.add_worksheet(KEY_SHEET), {REQUIREMENTS_SHEET: stated.cells, RESPONSE_SHEET: answered.cells})
+        for shown in sheets.values():
+            shown.protect("", FREE)
         sheets["Read-me"].activate()
         book.close()
         return buffer.getvalue()
 
-    def _key(self, sheet: Worksheet) -> None:
+    def _key(self, sheet: Worksheet, cells: Mapping[str, Cells]) -> None:
         """What was asked, sealed, so that a filled workbook can be checked against it."""
-        written = key_of([Asked(one.id, one.priority, one.value, one.unit) for one in self.plan.requirements])
+        written = key_of(self.plan.requirements, cells)
         for row, start in enumerate(range(0, len(written), MOST_CELL)):
             sheet.write_string(row, 0, written[start : start + MOST_CELL])
         sheet.very_hidden()
@@ -193,8 +198,15 @@ class SiteBook:
         for line in (
             "Buyer: the yellow cells on the sheet Inputs may be changed; every other number follows by formulas that can"
             " be read. What the site file says stands on top, with its key.",
-            "Offeror: fill in the yellow cells of the sheet Vendor response, each value in the unit of its line, and return"
-            " the whole workbook. Everything else on that sheet is locked and is compared with what was asked.",
+            "Buyer: after a change of Inputs, save the workbook in a spreadsheet program, keep a copy of what you send, and"
+            " judge each answer against it: ingest response FILLED.xlsx --sent SENT.xlsx. Without --sent, answers are held"
+            " against the values with which the workbook was made.",
+            "Offeror: fill in the yellow cells of the sheet Vendor response, each value as a plain number in the unit of its"
+            " line, and return the whole workbook, saved by a spreadsheet program. All other cells are locked, and those of"
+            " the requirements are compared with what was asked.",
+            "The margin of the as-is value is what counts; that of the optimized value counts where the buyer says so"
+            " (ingest response --optimized).",
+            "All sheets are protected without a password, so that nothing is changed by mistake: only yellow cells are open.",
             "The sheets from Workloads to Placement show cells of Calculation; Columns gathers what is added up.",
             "Requirements, Vendor response and Acceptance carry the same ids as the document; acceptance job files carry the"
             " id of their test, with the name of the tool behind it.",
