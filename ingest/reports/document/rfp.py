@@ -13,7 +13,7 @@ from ingest.reports.document import wording
 from ingest.reports.document.derivations import shortened
 from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Section, Table
 from ingest.reports.document.tables import tables_for, with_numbers
-from ingest.reports.labels import capitalised, label, plain
+from ingest.reports.labels import capitalised, label, plain, span
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -236,9 +236,7 @@ def test_row(row: Row) -> tuple[str, ...]:
 
 def spread(one: Requirement) -> str:
     """Low to high, or nothing."""
-    if one.low is None or one.high is None:
-        return ""
-    return " to ".join(display(end, one.unit, binary=False) for end in (one.low, one.high))
+    return span(one.low, one.high, one.unit, " to ")
 
 
 def _what(one: Requirement) -> str:

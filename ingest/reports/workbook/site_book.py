@@ -57,7 +57,7 @@ class SiteBook:
         self.plan = plan
         self.tables = {sheet: shown_rows(plan, table) for sheet, table in TABLE_SHEETS.items()}
         shown = [step for rows in self.tables.values() for _, steps in rows for step in steps if step is not None]
-        self.cells = SiteCells.of(plan, shown)
+        self.cells = SiteCells.of(plan, [*shown, *plan.floors.values()])
 
     def content(self) -> bytes:
         """The workbook as bytes."""
@@ -211,6 +211,8 @@ class SiteBook:
             "Requirements, Vendor response and Acceptance carry the same ids as the document; acceptance job files carry the"
             " id of their test, with the name of the tool behind it.",
             "Values are in base units (B, s, and things counted); Results shows decimal and binary units beside them.",
+            "Priorities, clients, request sizes and the times in statements are those with which the workbook was made: where"
+            " an input that sets them changes, plan again.",
             "Low, high and the sheet Sensitivity were drawn with the inputs as delivered: they do not follow a change.",
             f"Made by ingest {__version__}; catalogs {plan.catalog.content_hash()}; site file {plan.input_hash}.",
             f"{len(plan.assumptions)} values are assumed: see the sheet Assumptions.",

@@ -22,6 +22,7 @@ def checks_of(book: SiteBook, lines: Mapping[str, int]) -> Iterator[Check]:
     """All checks; `lines` are the rows of the requirements."""
     yield from _ranges(book)
     yield from _sums(book)
+    yield from _small(book, lines)
     for one in book.plan.requirements:
         row = lines[one.id]
         yield (one.id, *number_check(f"Requirements!$D${row}"))
@@ -38,6 +39,13 @@ def _ranges(book: SiteBook) -> Iterator[Check]:
     for step in book.cells.inputs:
         name = f"{book.cells.owner(step)}: {step.name}"
         yield (name, *range_check(book.cells.place(step), limits_of(step), size_of(step)))
+
+
+def _small(book: SiteBook, lines: Mapping[str, int]) -> Iterator[Check]:
+    """A line that is for information because it is small stays small."""
+    for name, floor in book.plan.floors.items():
+        written = f'=IF(Requirements!$D${lines[name]} < {book.cells.place(floor)}, "ok", "fails")'
+        yield f"{name}: for information", "too small to be asked for; where an input changes that, plan again", written
 
 
 def _sums(book: SiteBook) -> Iterator[Check]:
