@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas
 
 #: What a line can come to.
-MET, MISSED, UNANSWERED, UNPROVEN = "met", "missed", "no answer", "yes without a value"
+MET, MISSED, UNANSWERED, UNPROVEN, UNASKED = "met", "missed", "no answer", "yes without a value", "for information"
 #: What helps where the buyer changed inputs before the workbook went out.
 SENT = "where the buyer changed Inputs before sending, judge with --sent SENT.xlsx"
 
@@ -41,7 +41,7 @@ class Judged:
 
     Attributes:
         asked: the requirement.
-        verdict: `met`, `missed`, `no answer` or `yes without a value`.
+        verdict: `met`, `missed`, `no answer`, `yes without a value`, or `for information` where nothing is asked or answered.
         offered: the value that counts, in the unit of the line; the tuned one only where it was asked for.
         margin: offered over required, less one.
         said: the other fields, as text.
@@ -177,7 +177,7 @@ def _judged(asked: Asked, answer: Answer | None, optimized: bool) -> Judged:
     values = [value for value in (found.as_is, found.optimized if optimized else None) if value is not None]
     if not values:
         note = "only a tuned value was given; --optimized counts it" if found.optimized is not None else ""
-        return Judged(asked, _without_value(found.comply), None, None, found.said, note)
+        return Judged(asked, _without_value(asked, found.comply), None, None, found.said, note)
     offered = max(values)
     margin = solve("acceptance_margin", {"measured_rate": offered, "required_rate": asked.value}) if asked.value else None
     met = offered >= asked.value * (1 - SAME)
@@ -185,8 +185,9 @@ def _judged(asked: Asked, answer: Answer | None, optimized: bool) -> Judged:
     return Judged(asked, verdict, offered, None if margin is None else float(margin), found.said, _note(met, found.comply))
 
 
-def _without_value(comply: str) -> str:
-    return {YES: UNPROVEN, NO: MISSED, PARTIAL: MISSED}.get(comply, UNANSWERED)
+def _without_value(asked: Asked, comply: str) -> str:
+    silent = UNASKED if asked.priority == "information" else UNANSWERED
+    return {YES: UNPROVEN, NO: MISSED, PARTIAL: MISSED}.get(comply, silent)
 
 
 def _note(met: bool, comply: str) -> str:

@@ -71,11 +71,13 @@ def test_an_offer_that_meets_everything_complies(plan, offer):
     assert told("response", offer()).code == 0
 
 
-def test_a_blank_form_answers_nothing(content, tmp_path):
+def test_a_blank_form_answers_nothing(plan, content, tmp_path):
     path = tmp_path / "blank.xlsx"
     path.write_bytes(content)
     answer = ingest.response(path)
-    assert set(answer.results.values()) == {"no answer"}
+    asked = {one.id for one in plan.requirements if one.priority != "information"}
+    assert {name for name, verdict in answer.results.items() if verdict == "no answer"} == asked
+    assert {verdict for name, verdict in answer.results.items() if name not in asked} == {"for information"}
     assert not answer.changes
     assert told("response", path).code == 3
 
@@ -93,9 +95,11 @@ def test_a_missed_mandatory_requirement_ends_with_three(plan, offer):
     assert "mandatory requirements are not met: R-READ-01" in done.refusal
 
 
-def test_a_missed_target_still_complies(plan, offer):
+def test_a_missed_target_still_complies(tmp_path):
+    plan = ingest.plan(EXAMPLES / "enterprise-64-nodes.yaml", samples=0)
     target = next(one for one in plan.requirements if one.priority == "target")
-    path = offer({target.id: {"As-is value": target.value * 0.5, "Comply": "no"}})
+    missed = {"As-is value": target.value * 0.5, "Comply": "no"}
+    path = filled(site_book(plan), {**everything_met(plan), target.id: missed}, tmp_path / "offer.xlsx")
     assert ingest.response(path).results[target.id] == "missed"
     assert told("response", path).code == 0
 
@@ -471,6 +475,51 @@ def test_a_bomb_is_not_unpacked(content, tmp_path):
     done = told("response", bomb)
     assert done.code == 1
     assert "'xl/media/zeros.bin' unpacks to 200,000,000 B, expected at most 20,000,000 B" in done.refusal
+
+
+def replaced(content: bytes, path: Path, part: str, before: bytes, after: bytes) -> Path:
+    """Change the text of one part."""
+    with zipfile.ZipFile(io.BytesIO(content)) as source:
+        parts = {name: source.read(name) for name in source.namelist()}
+    assert before in parts[part]
+    return archive(path, **{**parts, part: parts[part].replace(before, after)})
+
+
+@pytest.mark.parametrize(
+    ("part", "before", "more"),
+    [
+        ("xl/styles.xml", b"</cellXfs>", b"<xf/>" * 300_000),
+        ("xl/sharedStrings.xml", b"</sst>", b"<si/>" * 1_100_000),
+        ("xl/workbook.xml", b"</definedNames>", b'<definedName name="x">1</definedName>' * 200_000),
+    ],
+)
+def test_parts_that_take_long_to_read_are_not_read(content, tmp_path, part, before, more):
+    path = replaced(content, tmp_path / "slow.xlsx", part, before, more + before)
+    done, peak = bounded(path)
+    assert f"'{part}' unpacks to" in done
+    assert peak < 300_000_000
+
+
+def test_a_size_that_lies_is_noticed(tmp_path):
+    """The list of contents says that a part is small: no more than that is unpacked."""
+    path = tmp_path / "lies.xlsx"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("xl/workbook.xml", bytes(30_000_000))
+    data = path.read_bytes()
+    assert data.count((30_000_000).to_bytes(4, "little")) == 2
+    path.write_bytes(data.replace((30_000_000).to_bytes(4, "little"), (1_000).to_bytes(4, "little")))
+    done, peak = bounded(path)
+    assert "lies.xlsx" in done
+    assert peak < 300_000_000
+
+
+def test_many_parts_are_refused(content, tmp_path):
+    path = tmp_path / "many.xlsx"
+    path.write_bytes(content)
+    with zipfile.ZipFile(path, "a") as parts:
+        for number in range(2_100):
+            parts.writestr(f"xl/media/{number}", b"")
+    assert "parts, expected at most 2,000" in told("response", path).refusal
 
 
 def rewritten(content: bytes, path: Path, title: str, rows) -> Path:

@@ -27,10 +27,11 @@ class Formula(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A cell that a reader may change; `rule` is what it accepts, as the library wants it."""
+    """A cell that a reader may change; `rule` is what it accepts, as the library wants it, `style` how an empty one looks."""
 
     value: Any
     rule: Mapping[str, Any] | None = None
+    style: str = "entry"
 
 
 Item = str | float | Formula | Entry | None
@@ -80,7 +81,7 @@ class Grid:
         if isinstance(item.value, str):
             self.sheet.write_string(row, column, item.value, self.styles["entry"])
         elif item.value is None:
-            self.sheet.write_blank(row, column, None, self.styles["entry"])
+            self.sheet.write_blank(row, column, None, self.styles[item.style])
         else:
             self.sheet.write_number(row, column, float(item.value), self.styles["input"])
         if item.rule is not None:

@@ -153,7 +153,7 @@ def response(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, int]
             Formula(f"=Requirements!${STATEMENT}${line}", one.statement, "text"),
             Formula(f"=Requirements!${VALUE}${line}", one.value),
         ]
-        fields = [Entry(None, rule_of(field)) for field in FIELDS]
+        fields = [Entry(None, rule_of(field), "input" if field.kind in (NUMBER, COUNT) else "entry") for field in FIELDS]
         required = f"{column_letter(asked.index('Required'))}{row}"
         margins = [margin(f"{column_letter(heads.index(head))}{row}", required) for head in MARGINS]
         items: tuple[Item, ...] = (one.id, one.priority, *linked, one.unit, *fields, *margins)
