@@ -56,7 +56,7 @@ def key_of(requirements: Sequence[Requirement], cells: Mapping[str, Cells]) -> s
     """What the buyer asked for as text with a seal: a change of either is noticed.
 
     >>> key_of([], {"Requirements": {"R-READ-01": {"Value": "=Calculation!$D$2"}}})[:22]
-    '{"seal": "sha256:ca1a6'
+    '{"seal": "sha256:6bf5f'
     """
     asked = [[one.id, one.priority, one.value, one.unit] for one in requirements]
     found = {"requirements": asked, "cells": cells}
