@@ -8,7 +8,7 @@ from dataclasses import asdict
 from ingest.acceptance.loads import TRIVIAL, Setting, given_for, is_binding, is_trivial, kind_of
 from ingest.acceptance.records import DATA, METADATA, Load
 from ingest.formula import solve
-from ingest.requirement import Requirement
+from ingest.requirement import PRIORITIES, Requirement
 from ingest.units import display
 
 #: Requests that grow by more than this share are named.
@@ -30,6 +30,8 @@ def also_shown(lines: Sequence[Requirement]) -> Mapping[str, str]:
 
 def _alike(line: Requirement, other: Requirement) -> bool:
     same = line.unit == other.unit and kind_of(line) == kind_of(other)
+    # A buyer may leave out the test of a target, and the growth of later years: what is mandatory does not hang on it.
+    same = same and PRIORITIES.index(other.priority) <= PRIORITIES.index(line.priority)
     return same and asdict(line.conditions) == asdict(other.conditions)
 
 

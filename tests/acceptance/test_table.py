@@ -98,6 +98,14 @@ def test_only_what_binds_is_tested_or_said_to_be(written):
     assert sorted(verified) == sorted(shown.values())
 
 
+def test_what_is_mandatory_does_not_hang_on_the_test_of_a_target(written):
+    plan, _, _ = written
+    by_test = {id_of_test(one.id): one for one in plan.requirements}
+    for name, test in shown_by(plan.requirements).items():
+        if plan.requirement(name).priority == "mandatory":
+            assert by_test[test].priority == "mandatory", (name, test)
+
+
 def test_the_name_of_a_test_follows_its_requirement():
     assert id_of_test("R-READ-01") == "T-READ-01"
     assert id_of_test("OWN-1") == "T-OWN-1"
