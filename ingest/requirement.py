@@ -19,7 +19,8 @@ class Conditions:
         threads: of each client.
         io_size: bytes of one request.
         pattern: `random` or `sequential`.
-        operation: `read`, `write`, `open`, `create` or `hold`, for capacity.
+        operation: `read`, `write`, `open`, `create` or `hold`, for capacity; `read and write` at once, or `read or write`
+            in turn, each with the requests of the lines that the statement names.
         files: `file per process` or `shared`.
         duration: seconds.
         fill: share of the capacity that is in use meanwhile.

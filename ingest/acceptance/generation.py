@@ -18,6 +18,7 @@ from ingest.acceptance.loads import NotTestable, Setting, assumed_for, implied_b
 from ingest.acceptance.merging import also_shown, notes_of, too_large
 from ingest.acceptance.readme import readme
 from ingest.acceptance.records import DATA, METADATA, SCALES, TOOLS, AcceptanceTest
+from ingest.acceptance.table import id_of_test
 from ingest.errors import IngestError, UsageError, check_among
 from ingest.formula import check_value
 from ingest.planned import lines_of, plan_data, site_name
@@ -241,7 +242,7 @@ def _writers(tool: str, line: Requirement, lines: Sequence[Requirement], setting
 
 
 def _test(line: Requirement, lines: Sequence[Requirement], tool: str, name: str, setting: Setting) -> AcceptanceTest:
-    ident = f"T-{line.id.removeprefix('R-')}-{name}"
+    ident = f"{id_of_test(line.id)}-{name}"
     writer = import_module(f"ingest.acceptance.{name}")
     loads = loads_of(line, lines, ident, setting)
     if hasattr(writer, "loads"):

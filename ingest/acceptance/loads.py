@@ -121,24 +121,39 @@ def loads_of(requirement: Requirement, others: Sequence[Requirement], name: str,
     Raises:
         NotTestable: no performance test can show it, and why.
     """
+    parts = lines_under_test(requirement, others)
+    if len(parts) == 1:
+        return (_load(requirement, name, setting),)
+    return tuple(_load(part, f"{name}.{kind_of(part)}", setting) for part in parts)
+
+
+def lines_under_test(requirement: Requirement, others: Sequence[Requirement]) -> tuple[Requirement, ...]:
+    """The lines whose values and conditions the test of a requirement takes: its own, or those of its two parts.
+
+    Raises:
+        NotTestable: no performance test can show it, and why.
+    """
     kind = kind_of(requirement)
-    if not kind or requirement.value <= 0:
+    if not kind or not is_binding(requirement) or requirement.value <= 0:
         raise NotTestable(_why_not(requirement))
     if not requirement.conditions.clients:
         raise NotTestable("its conditions name no clients")
-    if kind == "mixed":
-        return tuple(_load(part, f"{name}.{kind_of(part)}", setting) for part in parts_of(requirement, others))
-    return (_load(requirement, name, setting),)
+    return parts_of(requirement, others) if kind == "mixed" else (requirement,)
+
+
+def is_binding(requirement: Requirement) -> bool:
+    """Whether an offer is held against a line; what is for information is not tested."""
+    return requirement.priority != "information"
 
 
 def parts_of(requirement: Requirement, others: Sequence[Requirement]) -> tuple[Requirement, Requirement]:
-    """The reads and the writes of a mixed requirement: the first line of each kind whose rates it sums up.
+    """The reads and the writes of a mixed requirement: lines whose rates it sums up, those that it names before others.
 
     Raises:
         NotTestable: the plan has no such lines, or they do not add up to it.
     """
-    reads = [line for line in others if kind_of(line) == "read"]
-    writes = [line for line in others if kind_of(line) == "write"]
+    named = sorted(others, key=lambda line: line.id not in requirement.statement)
+    reads, writes = ([line for line in named if kind_of(line) == kind] for kind in ("read", "write"))
     for read in reads:
         for write in writes:
             if abs(solve("mixed_bandwidth", _two_rates(read, write)) / requirement.value - 1) < 1e-6:
@@ -165,6 +180,8 @@ def _two_rates(read: Requirement, write: Requirement) -> Mapping[str, Num]:
 
 
 def _why_not(requirement: Requirement) -> str:
+    if not is_binding(requirement):
+        return "it is for information: no offer is held against it"
     if requirement.value <= 0:
         return "it has no value yet"
     if "hold" in requirement.conditions.operation:

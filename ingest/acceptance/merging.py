@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from ingest.acceptance.loads import TRIVIAL, Setting, given_for, is_trivial, kind_of
+from ingest.acceptance.loads import TRIVIAL, Setting, given_for, is_binding, is_trivial, kind_of
 from ingest.acceptance.records import DATA, METADATA, Load
 from ingest.formula import solve
-from ingest.requirement import Requirement
+from ingest.requirement import PRIORITIES, Requirement
 from ingest.units import display
 
 #: Requests that grow by more than this share are named.
@@ -19,9 +19,9 @@ def also_shown(lines: Sequence[Requirement]) -> Mapping[str, str]:
     """Requirement id -> id of a line that asks for at least as much under the same conditions, and so is tested for both."""
     shown: dict[str, str] = {}
     for line in lines:
-        if kind_of(line) not in (*DATA, *METADATA) or not line.conditions.clients or line.value <= 0:
+        if kind_of(line) not in (*DATA, *METADATA) or not line.conditions.clients or line.value <= 0 or not is_binding(line):
             continue
-        same = [other for other in lines if _alike(line, other)]
+        same = [other for other in lines if _alike(line, other) and is_binding(other)]
         most = max(same, key=lambda other: other.value)
         if most.id != line.id:
             shown[line.id] = most.id
@@ -30,6 +30,8 @@ def also_shown(lines: Sequence[Requirement]) -> Mapping[str, str]:
 
 def _alike(line: Requirement, other: Requirement) -> bool:
     same = line.unit == other.unit and kind_of(line) == kind_of(other)
+    # A buyer may leave out the test of a target, and the growth of later years: what is mandatory does not hang on it.
+    same = same and PRIORITIES.index(other.priority) <= PRIORITIES.index(line.priority)
     return same and asdict(line.conditions) == asdict(other.conditions)
 
 

@@ -17,6 +17,9 @@ leaf("storage_units", "1", "Servers or enclosures that share the data.", whole=T
 leaf("test_seconds", "s", "Time for which a rate must hold.", default=1800)
 leaf("write_request_bytes", "B", "Size of one checkpoint write.", default=1_048_576)
 
+leaf("smallest_bandwidth_asked", "B/s", "Rates below it are not asked for: one drive gives them.", above=False, default=1e8)
+leaf("smallest_file_rate_asked", "file/s", "File rates below it are not asked for.", above=False, default=100)
+
 leaf("writes_at_once", "B/s", "Checkpoint writes that fall into one moment: of all jobs, or of one.", above=False)
 leaf("site_grown_read_bandwidth", "B/s", "Reads of the site at once, in the last year of the plan.", above=False)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ingest.units import display
+
 #: what the name of a column does not say well
 HEADINGS = {
     "of": "Contents",
@@ -150,3 +152,14 @@ def spoken(name: str) -> str:
 def capitalised(text: str) -> str:
     """With a capital at the start, the rest as it is."""
     return text[:1].upper() + text[1:]
+
+
+def span(low: float | None, high: float | None, unit: str, between: str) -> str:
+    """A range as text, one value where its ends look alike, nothing where it is not known.
+
+    >>> span(1e9, 2e9, "B/s", " to "), span(21.2181e9, 21.2182e9, "B/s", " to "), span(None, None, "B/s", " to ")
+    ('1 GB/s to 2 GB/s', '21.22 GB/s', '')
+    """
+    if low is None or high is None:
+        return ""
+    return between.join(dict.fromkeys(display(end, unit, binary=False) for end in (low, high)))

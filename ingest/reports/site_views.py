@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest.formula import is_quantity, unit_of
+from ingest.reports.labels import span
 from ingest.reports.page import Page, Section
 from ingest.units import display
 
@@ -176,9 +177,7 @@ def _label(name: str) -> str:
 
 
 def _ends(one: Any) -> str:
-    if one.low is None:
-        return ""
-    return f"{display(one.low, one.unit, binary=False)} – {display(one.high, one.unit, binary=False)}"
+    return span(one.low, one.high, one.unit, " – ")
 
 
 def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:

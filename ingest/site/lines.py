@@ -18,6 +18,7 @@ class Line(NamedTuple):
         clients: who takes part, a key of `CLIENTS`; empty where the conditions of a rate do not apply.
         streams: whether it is read in large blocks, whatever the samples.
         raised_by: the key of `overlap` that makes the line mandatory.
+        within: the time that a job allows, by its quantity; empty where no time is behind the value.
     """
 
     id: str
@@ -29,6 +30,7 @@ class Line(NamedTuple):
     clients: str = ""
     streams: bool = False
     raised_by: str = ""
+    within: str = ""
 
 
 #: who takes part in a test -> the quantity that says how many: of the site, or of the job that sets the conditions
@@ -42,6 +44,7 @@ CLIENTS = {
 _READS = "of uncached {pattern} {io} reads from {clients} with {threads} each for {duration} at {fill} fill"
 _WRITES = "of sequential {io} checkpoint writes, one file per process, from {clients} for {duration} at {fill} fill"
 _SUSTAIN = "sustain at least {value} "
+_RESTARTS = "of uncached sequential checkpoint reads from {clients}, so that "
 
 LINES = (
     Line("R-READ-01", "site_sustained_read_bandwidth", "mandatory", "read",
@@ -60,21 +63,21 @@ LINES = (
          _SUSTAIN + _WRITES + " (the single run that writes fastest)", "checkpoint_write_bandwidth_of_jobs", "run"),
     Line("R-WRITE-03", "site_sustained_write_bandwidth", "mandatory", "write",
          _SUSTAIN + _WRITES + " (all jobs in sum, averaged over time)", "job_sustained_write_bandwidth_of_jobs", "writing"),
-    Line("R-MIX-01", "site_mixed_bandwidth", "information", "read",
+    Line("R-MIX-01", "site_mixed_bandwidth", "information", "read and write",
          "sustain reads and checkpoint writes at once, {value} together, at the conditions of R-READ-03 and {writes}",
          "job_read_bandwidth_of_jobs", "site", raised_by="reads_and_checkpoints"),
-    Line("R-MIX-02", "site_alternating_bandwidth", "information", "read",
+    Line("R-MIX-02", "site_alternating_bandwidth", "information", "read or write",
          "sustain reads and checkpoint writes in turn, {value} being the larger, at the conditions of R-READ-03 and {writes}",
          "job_read_bandwidth_of_jobs", "site"),
     Line("R-RESTART-01", "site_largest_restart_bandwidth", "mandatory", "read",
-         _SUSTAIN + "of uncached sequential checkpoint reads from {clients}, so that a single run restarts in time",
-         "restart_read_bandwidth_of_jobs", "run", streams=True),
+         _SUSTAIN + _RESTARTS + "a single run has read its checkpoint {within}",
+         "restart_read_bandwidth_of_jobs", "run", streams=True, within="restart_seconds"),
     Line("R-RESTART-02", "site_restart_bandwidth", "target", "read",
-         _SUSTAIN + "of uncached sequential checkpoint reads from {clients}, so that all runs restart in time together",
-         "job_restart_bandwidth_of_jobs", "writing", streams=True),
+         _SUSTAIN + _RESTARTS + "all runs have read theirs at the same time, {within}",
+         "job_restart_bandwidth_of_jobs", "writing", streams=True, within="restart_seconds"),
     Line("R-STAGE-01", "site_staging_bandwidth", "mandatory", "read",
-         _SUSTAIN + "of sequential reads from {clients}, so that all staged data sets reach their nodes in time",
-         "job_staging_bandwidth_of_jobs", "staging", streams=True),
+         _SUSTAIN + "of sequential reads from {clients}, so that all staged data sets are on their nodes {within}",
+         "job_staging_bandwidth_of_jobs", "staging", streams=True, within="staging_seconds_allowed"),
     Line("R-STAGE-02", "site_node_local_bytes", "mandatory", "hold",
          "leave at least {value} on the NVMe of each node to staged and cached data", "node_local_bytes_of_jobs"),
     Line("R-META-01", "site_file_opens", "mandatory", "open",

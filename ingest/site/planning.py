@@ -39,7 +39,12 @@ STORAGE = {
     "failed": "failed_servers",
     "headroom": "performance_headroom",
 }
-TEST = {"duration": "test_seconds", "write_size": "write_request_bytes"}
+TEST = {
+    "duration": "test_seconds",
+    "write_size": "write_request_bytes",
+    "smallest_bandwidth": "smallest_bandwidth_asked",
+    "smallest_file_rate": "smallest_file_rate_asked",
+}
 FILL = Given(0.85, origin="default", source="ceph-docs", where="nearfull ratio", grade="assumed",
              note="85 % may be in use; say storage.fill_limit")  # fmt: skip
 DURATION = Given(1800, origin="default", grade="assumed", note="rates hold for 30 min; say test.duration")
@@ -47,6 +52,12 @@ WRITES = Given(
     1_048_576, origin="default", grade="assumed", note="checkpoints are written 1 MiB at a time; say test.write_size"
 )
 UNPROTECTED = "how storage protects data is not known; say storage.protection"
+SMALLEST = {
+    "smallest_bandwidth_asked": Given(1e8, origin="default", grade="assumed",
+        note="rates below 100 MB/s are for information: a single solid-state drive gives them; say test.smallest_bandwidth"),
+    "smallest_file_rate_asked": Given(100, origin="default", grade="assumed",
+        note="rates below 100 files/s are for information: a single drive gives them; say test.smallest_file_rate"),
+}  # fmt: skip
 #: how a site file says what is missing
 MISSING = {
     "protection_efficiency": UNPROTECTED,
@@ -183,7 +194,7 @@ def _clusters(site: Site, jobs: list[Row]) -> list[Row]:
 def _storage(site: Site, catalog: Catalog) -> Known:
     """What is known of the storage to be bought, and how it is to be tested."""
     described, test = site.section("storage"), site.section("test")
-    given = {"fill_limit": FILL, "test_seconds": DURATION, "write_request_bytes": WRITES}
+    given = {"fill_limit": FILL, "test_seconds": DURATION, "write_request_bytes": WRITES, **SMALLEST}
     given |= {quantity: described[key] for key, quantity in STORAGE.items() if key in described}
     given |= {quantity: test[key] for key, quantity in TEST.items() if key in test}
     known, scheme = Known(given), described.get("protection")

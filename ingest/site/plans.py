@@ -21,7 +21,7 @@ from ingest.site.derivation import Teller, owners
 from ingest.site.expecting import Expectation
 from ingest.site.montecarlo import Effect, Tree, effects
 from ingest.site.reading import Site
-from ingest.site.requirements import THREADS, THREADS_ASSUMED
+from ingest.site.requirements import FLOORS, THREADS, THREADS_ASSUMED
 from ingest.site.sheet import Row, is_column, steps_below
 from ingest.site.tables import tables_of
 from ingest.site.wording import in_site_words
@@ -89,6 +89,11 @@ class Plan:
         known = [one.id for one in self.requirements] + [one.metric.removeprefix("site_") for one in self.requirements]
         missing = f": {self.missing[name]}" if name in self.missing else nearest(name, known)
         raise UsageError(f"there is no requirement '{name}' here, expected one of {', '.join(known)}{missing}")
+
+    @property
+    def floors(self) -> dict[str, Step]:
+        """The rate that each line stays below which is too small to be asked for, by id."""
+        return {name: step for name, steps in self.conditions.items() for step in steps if step.name in FLOORS.values()}
 
     @property
     def unmet(self) -> str:

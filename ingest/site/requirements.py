@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,13 +14,21 @@ from ingest.requirement import PRIORITIES, Conditions, Requirement
 from ingest.site.derivation import Teller
 from ingest.site.lines import CLIENTS, Line
 from ingest.site.reading import Site
-from ingest.site.sheet import Row
+from ingest.site.sheet import Row, steps_below
 from ingest.units import display
 
 THREADS = 8
 #: what an assumption of the tests is called, so that a requirement can name it
 THREADS_ASSUMED = "threads_per_client"
 UNCACHED = "uncached: the data read are at least five times the memory of the clients, and of another writer"
+#: operations whose requests are those of a read line and of a write line
+MIXED = ("read and write", "read or write")
+#: unit of a rate -> the rate below which it is not asked for
+FLOORS = {
+    "B/s": "smallest_bandwidth_asked",
+    "B/s/node": "smallest_bandwidth_asked",
+    "file/s": "smallest_file_rate_asked",
+}
 VERBS = {
     "mandatory": "The system shall {}.",
     "target": "The system should {}.",
@@ -76,11 +84,18 @@ class Writer:
         decides = _decides(line, found, self.owners)
         conditions = self._conditions(line, decides)
         behind = self._behind(found)
-        priority = self._priority(line, behind)
+        wanted = self._priority(line, behind)
+        floor = self._floor(line, step)
+        priority = wanted if floor is None else "information"
         low, high = self.spread.get(line.id, (None, None))
         unit = unit_of(line.metric)
         whose = f"; I/O as of {decides}" if len(behind) > 1 else ""
-        words = {**_words(conditions), "whose": whose, "writes": self._writes(line)}
+        words = {
+            **_words(conditions),
+            "whose": whose,
+            "writes": self._writes(line),
+            "within": self._within(line, found),
+        }
         says = " ".join(line.says.format(value=display(float(step.value), unit), **words).split())
         rests_on = [*below, *(part for one in self.tested(line, found) for part in one.leaves())]
         assumed = {part.name for part in rests_on if id(part) in self._assumed}
@@ -89,7 +104,7 @@ class Writer:
         return Requirement(
             line.id,
             priority,
-            VERBS[priority].format(says),
+            VERBS[priority].format(says) + ("" if floor is None or wanted == priority else _too_small(floor)),
             line.metric,
             float(step.value),
             unit,
@@ -112,7 +127,22 @@ class Writer:
             if "{io}" in line.says and line.operation == "read" and decides
             else None
         )
-        return (*tested, size) if size is not None else tuple(tested)
+        return tuple(part for part in (*tested, size, self._floor(line, found.step)) if part is not None)
+
+    def _floor(self, line: Line, step: Step) -> Step | None:
+        """The rate below which nothing is asked for, where a line stays below it."""
+        name = FLOORS.get(unit_of(line.metric))
+        floor = None if name is None else self.known.step(name)
+        return floor if floor is not None and float(step.value) < float(floor.value) else None
+
+    def _within(self, line: Line, found: Found) -> str:
+        """The time that the jobs behind a line allow: the one that decides, or all where all take part."""
+        entries = _entries(line, found)
+        counted = [_largest(entries)] if line.clients == "run" and entries else entries
+        times = sorted({float(part.value) for entry in counted for part in steps_below(entry) if part.name == line.within})
+        if len(times) < 2:
+            return f"within {display(times[0], 's')}" if times else "in time"
+        return f"each within its own time, from {display(times[0], 's')} to {display(times[-1], 's')}"
 
     def _job(self, name: str) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self.site.section("jobs").get(name, {})
@@ -131,6 +161,8 @@ class Writer:
             return Conditions("write", io_size=size, pattern="sequential", files="file per process", **shared)
         if line.operation == "create":
             return Conditions("create", **shared)
+        if line.operation in MIXED:
+            return Conditions(line.operation, cache=UNCACHED, **shared)
         threads = int(job.get("threads", THREADS))
         if line.operation == "open":
             return Conditions("open", threads=threads, **shared)
@@ -164,8 +196,23 @@ class Writer:
 
 def _decides(line: Line, found: Found, owners: Mapping[int, str]) -> str:
     """The job whose entry in the line's column is largest: its I/O sets the conditions."""
-    entries = max((part.inputs for part in found.columns if part.name == line.column), key=len, default=())
-    return owners.get(id(max(entries, key=lambda entry: float(entry.value))), "") if entries else ""
+    entries = _entries(line, found)
+    return owners.get(id(_largest(entries)), "") if entries else ""
+
+
+def _entries(line: Line, found: Found) -> Sequence[Step]:
+    """What the jobs put into the column of a line."""
+    return max((part.inputs for part in found.columns if part.name == line.column), key=len, default=())
+
+
+def _largest(entries: Sequence[Step]) -> Step:
+    return max(entries, key=lambda entry: float(entry.value))
+
+
+def _too_small(floor: Step) -> str:
+    """Why a line is for information only."""
+    least = display(float(floor.value), unit_of(floor.name))
+    return f" It is not asked for: a single drive gives {least}."
 
 
 def _assumed(item: Given) -> bool:

@@ -7,15 +7,32 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.errors import IngestError, UsageError
-from ingest.tender.filled import SAME, Answered, Asked, read_filled
+import ingest.formulas.acceptance_results  # noqa: F401  registers the formulas
+from ingest.errors import UsageError
+from ingest.formula import solve
+from ingest.tender.answers import Answer, answers_of
+from ingest.tender.asked import (
+    HEADS,
+    KEY_SHEET,
+    RESPONSE_SHEET,
+    Asked,
+    Terms,
+    check_calculated,
+    sheets_of,
+    terms_of_key,
+    terms_of_sheets,
+)
+from ingest.tender.book import Book, read_book
+from ingest.tender.comparing import SAME, changes_of
+from ingest.tender.fields import FIELDS, NO, PARTIAL, YES
 
 if TYPE_CHECKING:
     import pandas
 
 #: What a line can come to.
-MET, MISSED, UNANSWERED, UNPROVEN = "met", "missed", "no answer", "yes without a value"
-FIELDS = ("Comply", "As-is value", "Optimized value", "Measured or projected", "Log file", "Remarks")
+MET, MISSED, UNANSWERED, UNPROVEN, UNASKED = "met", "missed", "no answer", "yes without a value", "for information"
+#: What helps where the buyer changed inputs before the workbook went out.
+SENT = "where the buyer changed Inputs before sending, judge with --sent SENT.xlsx"
 
 
 @dataclass(frozen=True)
@@ -24,7 +41,7 @@ class Judged:
 
     Attributes:
         asked: the requirement.
-        verdict: `met`, `missed`, `no answer` or `yes without a value`.
+        verdict: `met`, `missed`, `no answer`, `yes without a value`, or `for information` where nothing is asked or answered.
         offered: the value that counts, in the unit of the line; the tuned one only where it was asked for.
         margin: offered over required, less one.
         said: the other fields, as text.
@@ -54,12 +71,14 @@ class Response:
         lines: one per requirement.
         changes: requirement cells that were changed; an offer with any is not judged as compliant.
         optimized: whether tuned values count.
+        against_sent: whether what was asked was read from the workbook as it was sent out.
     """
 
     path: str
     lines: tuple[Judged, ...]
     changes: tuple[str, ...]
     optimized: bool
+    against_sent: bool = False
 
     @property
     def results(self) -> dict[str, str]:
@@ -70,10 +89,15 @@ class Response:
     def unmet(self) -> str:
         """Why the offer does not comply; empty where it does."""
         missed = [line.asked.id for line in self.lines if line.asked.priority == "mandatory" and line.verdict != MET]
-        count = f"{len(self.changes)} requirement cell{'s were' if len(self.changes) > 1 else ' was'} changed"
-        reasons = [count] if self.changes else []
+        reasons = [self._changed] if self.changes else []
         reasons += [f"mandatory requirements are not met: {', '.join(missed)}"] if missed else []
         return f"{self.path}: {'; '.join(reasons)}" if reasons else ""
+
+    @property
+    def _changed(self) -> str:
+        count = f"{len(self.changes)} requirement cell{'s were' if len(self.changes) > 1 else ' was'} changed"
+        valued = not self.against_sent and any(": the required value is " in change for change in self.changes)
+        return f"{count} ({SENT})" if valued else count
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -109,47 +133,65 @@ def response(filled: str | Path, *, sent: str | Path | None = None, optimized: b
 
     Args:
         filled: a workbook that `ingest report` made, filled in on its sheet Vendor response.
-        sent: the workbook as you sent it out; notices a key that was forged as a whole.
+        sent: the workbook as you sent it out: what was asked is read from its sheets, with the inputs that you changed.
         optimized: whether tuned values count; as delivered only, where not.
 
     Raises:
-        IngestError: no workbook of ours, or one whose key was changed.
+        IngestError: no workbook of ours, one whose key was changed, cells that cannot be read, formulas without values.
     """
     path = Path(filled)
     original = None if sent is None else Path(sent)
     for name, one in (("FILLED", path), ("--sent", original)):
         if one is not None and one.suffix.lower() != ".xlsx":
             raise UsageError(f"{name}: found '{one}', expected a file that ends in .xlsx")
-    asked, answered, changes = read_filled(path, original)
-    by_id = {one.id: one for one in answered}
-    lines = tuple(_judged(one, by_id.get(one.id), optimized) for one in asked)
-    return Response(str(path), lines, tuple(changes), optimized)
+    book = _opened(path)
+    terms, keys = _terms(book, None if original is None else _opened(original))
+    sheets = sheets_of(book)
+    answers = {one.id: one for one in answers_of(book, sheets[RESPONSE_SHEET])}
+    for sheet in sheets.values():
+        check_calculated(book, sheet)
+    lines = tuple(_judged(one, answers.get(one.id), optimized) for one in terms.lines)
+    return Response(str(path), lines, (*keys, *changes_of(terms, sheets)), optimized, original is not None)
 
 
-def _judged(asked: Asked, found: Answered | None, optimized: bool) -> Judged:
-    cells = found.found if found is not None else {}
-    said = {name: str(cells.get(name) if cells.get(name) is not None else "") for name in FIELDS}
-    comply = said["Comply"].strip().lower()
-    as_is, tuned = (_number(asked.id, name, cells.get(name)) for name in ("As-is value", "Optimized value"))
-    values = [value for value in (as_is, tuned if optimized else None) if value is not None]
+def _opened(path: Path) -> Book:
+    return read_book(path, (KEY_SHEET, *HEADS))
+
+
+def _terms(book: Book, sent: Book | None) -> tuple[Terms, tuple[str, ...]]:
+    """What was asked, and which lines of the key are not as they were sent out."""
+    found = terms_of_key(book)
+    if sent is None:
+        return found, ()
+    before = terms_of_key(sent)
+    forged = sorted({one.id for one in set(before.lines) ^ set(found.lines)})
+    keys = tuple(f"{name}: its key is not as it was sent out" for name in forged)
+    if before.cells != found.cells and not keys:
+        keys = (f"sheet '{KEY_SHEET}': not as it was sent out",)
+    return terms_of_sheets(sent), keys
+
+
+def _judged(asked: Asked, answer: Answer | None, optimized: bool) -> Judged:
+    """Hold the value that counts against the requirement."""
+    found = answer or Answer(asked.id, "", None, None, {field.head: "" for field in FIELDS})
+    values = [value for value in (found.as_is, found.optimized if optimized else None) if value is not None]
     if not values:
-        verdict = UNPROVEN if comply == "yes" else MISSED if comply in ("no", "partial") else UNANSWERED
-        note = "only a tuned value was given; --optimized counts it" if tuned is not None else ""
-        return Judged(asked, verdict, None, None, said, note)
+        note = "only a tuned value was given; --optimized counts it" if found.optimized is not None else ""
+        return Judged(asked, _without_value(asked, found.comply), None, None, found.said, note)
     offered = max(values)
-    margin = offered / asked.value - 1 if asked.value else None
+    margin = solve("acceptance_margin", {"measured_rate": offered, "required_rate": asked.value}) if asked.value else None
     met = offered >= asked.value * (1 - SAME)
-    note = ""
-    if met and comply in ("no", "partial"):
-        note = f"says '{comply}', but its value meets the requirement"
-    elif not met and comply == "yes":
-        note = "says 'yes', but its value misses the requirement"
-    return Judged(asked, MET if met and comply != "no" else MISSED, offered, margin, said, note)
+    verdict = MET if met and found.comply != NO else MISSED
+    return Judged(asked, verdict, offered, None if margin is None else float(margin), found.said, _note(met, found.comply))
 
 
-def _number(name: str, field: str, value: Any) -> float | None:
-    if value is None or value == "":
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
-        raise IngestError(f"{name}: '{field}' is {str(value)[:60]!r}, expected a number from 0 in the unit of the line")
-    return float(value)
+def _without_value(asked: Asked, comply: str) -> str:
+    silent = UNASKED if asked.priority == "information" else UNANSWERED
+    return {YES: UNPROVEN, NO: MISSED, PARTIAL: MISSED}.get(comply, silent)
+
+
+def _note(met: bool, comply: str) -> str:
+    """Where word and value of an answer do not fit together."""
+    if met and comply in (NO, PARTIAL):
+        return f"says '{comply}', but its value meets the requirement"
+    return "says 'yes', but its value misses the requirement" if comply == YES and not met else ""

@@ -81,7 +81,7 @@ GOOD = {
         },
         {
             "id": "R-META-03",
-            "priority": "information",
+            "priority": "target",
             "statement": "Files are looked up.",
             "metric": "file_stats_per_second",
             "value": 1280,

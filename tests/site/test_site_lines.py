@@ -124,6 +124,47 @@ def test_what_is_loaded_and_what_grows_is_written():
     assert plan.results["R-END-01"].value == pytest.approx(max(daily) * 5 / 4, rel=1e-12)
 
 
+TINY = {"samples_per_second": 1, "sample_bytes": 1000, "set": {"samples_per_file": 1}}
+
+
+def test_a_rate_that_one_drive_gives_is_for_information_and_says_so():
+    plan = planned(site(a=TINY))
+    reads, opens = plan.requirement("R-READ-03"), plan.requirement("R-META-01")
+    assert reads.value == 80 * 1000
+    assert (reads.priority, opens.priority) == ("information", "information")
+    assert reads.statement.startswith("For information: the system would sustain at least 80 kB/s")
+    assert reads.statement.endswith(" It is not asked for: a single drive gives 100 MB/s (95.37 MiB/s).")
+    assert opens.statement.endswith(" It is not asked for: a single drive gives 100 files/s.")
+    assert "smallest_bandwidth_asked" in reads.assumptions
+    assert "smallest_file_rate_asked" in opens.assumptions
+    assert [one["grade"] for one in plan.assumptions if one["name"] == "smallest_bandwidth_asked"] == ["assumed"]
+    large = planned(site(a=SLOW))
+    assert large.requirement("R-READ-03").priority == "mandatory"
+    assert not [one for one in large.assumptions if one["name"].startswith("smallest_bandwidth")]
+
+
+@pytest.mark.parametrize(
+    ("least", "priority"), [("79 kB/s", "mandatory"), ("80 kB/s", "mandatory"), ("81 kB/s", "information")]
+)
+def test_how_small_is_too_small_is_said_in_the_file(least, priority):
+    plan = planned(site(a=TINY) | {"test": {"smallest_bandwidth": least}})
+    assert plan.requirement("R-READ-03").priority == priority
+    assert "smallest_bandwidth_asked" not in plan.requirement("R-READ-03").assumptions
+
+
+def test_a_restart_and_a_staging_say_in_what_time():
+    fast, slow = ({**SYNC, "restart_time": time} for time in ("5 min", "20 min"))
+    one = planned(site(a={**SLOW, "checkpoint": fast}))
+    assert "that a single run has read its checkpoint within 5 min." in one.requirement("R-RESTART-01").statement
+    assert one.requirement("R-RESTART-02").statement.endswith("at the same time, within 5 min.")
+    two = planned(site(a={**SLOW, "checkpoint": fast}, b={**SLOW, "checkpoint": slow}))
+    assert two.requirement("R-RESTART-01").statement.endswith("within 5 min.")
+    assert two.requirement("R-RESTART-02").statement.endswith("each within its own time, from 5 min to 20 min.")
+    staged = site(a={**SLOW, "data": "d", "placement": {"mode": "stage", "within": "10 min"}})
+    staged["datasets"] = {"d": {"bytes": "6 TB", "file_bytes": "1 GB"}}
+    assert planned(staged).requirement("R-STAGE-01").statement.endswith("on their nodes within 10 min.")
+
+
 def test_what_is_nothing_is_no_line():
     plan = planned(site(a=SLOW) | {"storage": {"protection": {"replicas": 2}}})
     assert "R-END-01" not in plan.results

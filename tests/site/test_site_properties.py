@@ -102,7 +102,8 @@ def test_what_is_mandatory_to_write_is_never_below_the_average(site, overlap):
     if "R-WRITE-03" in plan.results:
         average = plan.results["R-WRITE-03"].value
         mandatory = [one.value for one in plan.requirements if one.id.startswith("R-WRITE") and one.priority == "mandatory"]
-        assert max(mandatory) >= average
+        # What one drive gives is not asked for.
+        assert max(mandatory, default=1e8) >= average
         assert plan.results["R-MIX-01"].value >= (plan.results["R-READ-03"].value + average) * (1 - 1e-12)
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import io
+import re
 import sys
+import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,11 +68,55 @@ def filled(content: bytes, answers: Mapping[str, Mapping[str, Any]], path: Path)
 
 
 def edited(content: bytes, change: Callable[[Any], None], path: Path) -> Path:
-    """Change a workbook, keeping its stored values: openpyxl forgets them where formulas stand."""
+    """Change a workbook and keep the stored values of its formulas, as a spreadsheet program does."""
+    uncalculated(content, change, path)
+    return with_values(path, stored_values(content))
+
+
+def uncalculated(content: bytes, change: Callable[[Any], None], path: Path) -> Path:
+    """Change a workbook with openpyxl, which forgets the stored values of all formulas."""
     book = openpyxl.load_workbook(io.BytesIO(content))
     change(book)
     book.save(path)
     return path
+
+
+def stored_values(content: bytes) -> dict[tuple[str, str], Any]:
+    """The stored value of each formula, by its sheet and its text: rows may move."""
+    live, stored = (openpyxl.load_workbook(io.BytesIO(content), data_only=only) for only in (False, True))
+    return {
+        (sheet.title, cell.value): stored[sheet.title][cell.coordinate].value
+        for sheet in live
+        for row in sheet.iter_rows()
+        for cell in row
+        if cell.data_type == "f"
+    }
+
+
+BARE = re.compile(r'<c r="([A-Z]+\d+)"((?: s="\d+")?)><f>(.*?)</f><v ?/?>(?:</v>)?</c>', re.DOTALL)
+
+
+def with_values(path: Path, values: Mapping[tuple[str, str], Any]) -> Path:
+    """Put stored values back behind the formulas that have none."""
+    titles = [sheet.title for sheet in openpyxl.load_workbook(path, read_only=True)]
+    with zipfile.ZipFile(path) as source:
+        parts = {name: source.read(name) for name in source.namelist()}
+    for number, title in enumerate(titles, start=1):
+        name = f"xl/worksheets/sheet{number}.xml"
+        parts[name] = BARE.sub(lambda found, title=title: _cell(found, title, values), parts[name].decode()).encode()
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, data in parts.items():
+            made.writestr(name, data)
+    return path
+
+
+def _cell(found: re.Match[str], title: str, values: Mapping[tuple[str, str], Any]) -> str:
+    place, style, formula = found.groups()
+    value = values.get((title, f"={html.unescape(formula)}"))
+    if value is None:
+        return found[0]
+    kind, shown = (' t="str"', html.escape(value)) if isinstance(value, str) else ("", repr(value))
+    return f'<c r="{place}"{style}{kind}><f>{formula}</f><v>{shown}</v></c>'
 
 
 def everything_met(plan: ingest.Plan, factor: float = 1.1) -> dict[str, dict[str, Any]]:

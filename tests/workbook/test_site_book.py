@@ -245,6 +245,16 @@ def test_what_is_invisible_is_marked_in_every_cell():
     assert "net\ufffdgnp\ufffd.exe \u0645\u0631\u062d\u0628\u0627" in written
 
 
+def test_a_line_that_is_no_longer_small_turns_a_check_red(tmp_path):
+    """What is for information because one drive gives it: the priority does not follow the inputs, so a check does."""
+    path = tmp_path / "site.xlsx"
+    path.write_bytes(site_book(ingest.plan(EXAMPLES / "llm-16384-gpus.yaml", samples=0)))
+    heads, *rows = openpyxl.load_workbook(path)["Inputs"].iter_rows(values_only=True)
+    name = next(row[heads.index("Cell name")] for row in rows if row[1] == "smallest_bandwidth_asked")
+    fresh = values(converted(changed(path, tmp_path, {name: 40e6}), "xlsx", tmp_path / "office"))["Checks"]
+    assert [fresh[f"A{at[1:]}"] for at, shown in fresh.items() if shown == "fails"] == ["R-READ-03: for information"]
+
+
 def test_a_second_engine_agrees(tmp_path):
     """The package `formulas`: as delivered and with the twenty changes, every requirement."""
     engine = pytest.importorskip("formulas")

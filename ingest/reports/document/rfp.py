@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ingest import __version__
+from ingest.acceptance.table import Row, rows_of, shown_by
 from ingest.reports.charts.chart import Chart
 from ingest.reports.document import wording
 from ingest.reports.document.derivations import shortened
@@ -13,8 +14,7 @@ from ingest.reports.document.fields import SECTIONS
 from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Section, Table
 from ingest.reports.document.speech import derivation_line, for_readers, place_of, source_title
 from ingest.reports.document.tables import quantity_text, tables_for, with_numbers
-from ingest.reports.labels import capitalised, label, spoken
-from ingest.tender.filled import test_id
+from ingest.reports.labels import capitalised, label, span, spoken
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ class Tender:
 
     def __init__(self, plan: Plan, charts: Sequence[Chart] = ()) -> None:
         self.plan, self.charts = plan, {chart.name: chart for chart in charts}
+        self._tests = shown_by(plan.requirements)
 
     def document(self) -> Document:
         """The whole document."""
@@ -113,7 +114,8 @@ class Tender:
             for key, chart in self.charts.items()
             if CHART_SECTIONS.get(key) == name
         ]
-        return Section(name, SECTIONS[name], (*blocks, *(block for one in stated for block in requirement(one)), *charts))
+        words = (block for one in stated for block in requirement(one, self._tests.get(one.id)))
+        return Section(name, SECTIONS[name], (*blocks, *words, *charts))
 
     def _scope(self) -> list[Block]:
         plan = self.plan
@@ -159,7 +161,7 @@ class Tender:
 
     def _acceptance(self) -> list[Block]:
         heads = ("Test", "Requirement", "Operation", "Clients", "Threads", "Request", "Duration", "Pass threshold")
-        rows = tuple(test_row(one) for one in self.plan.requirements if one.conditions.duration is not None)
+        rows = tuple(test_row(one) for one in rows_of(self.plan.requirements))
         widths = (1.35, 1.35, 1.15, 0.95, 1.0, 1.55, 1.05, 1.7)
         return [Paragraph(wording.ACCEPTANCE), Table("Acceptance tests", heads, rows, widths)]
 
@@ -222,15 +224,15 @@ class Tender:
         ]
 
 
-def requirement(one: Requirement) -> list[Block]:
-    """A requirement as a tender states it."""
+def requirement(one: Requirement, test: str | None) -> list[Block]:
+    """A requirement as a tender states it, with the test that shows it."""
     rest = []
     if one.low is not None and one.high is not None:
         rest.append(f"Range from the inputs' own ranges: {spread(one)}.")
     if one.conditions.cache:
         rest.append(f"Cache rule: {one.conditions.cache}.")
-    if one.conditions.duration is not None:
-        rest.append(f"Verified by test {test_id(one.id)}.")
+    if test is not None:
+        rest.append(f"Verified by test {test}.")
     if one.assumptions:
         rest.append(f"Rests on assumed values: {', '.join(spoken(name) for name in one.assumptions)}.")
     found: list[Block] = [Paragraph(one.statement, f"{one.id} ({one.priority}).")]
@@ -242,25 +244,20 @@ def ends_of(one: Requirement, *ends: float) -> tuple[str, ...]:
     return tuple(display(end, one.unit, binary=False) for end in ends)
 
 
-def test_row(one: Requirement) -> tuple[str, ...]:
+def test_row(row: Row) -> tuple[str, ...]:
     """A line of the table of tests."""
-    how = one.conditions
-    size = display(how.io_size, "B") if how.io_size else ""
-    counts = (_number(how.clients), _number(how.threads))
-    least = f"at least {display(one.value, one.unit, binary=False)}"
-    return (test_id(one.id), one.id, how.operation, *counts, size, display(how.duration or 0, "s"), least)
+    load = row.load
+    size = display(load.io_bytes, "B") if load.io_bytes else ""
+    what = f"{load.pattern} {load.operation}".strip()
+    counts = (f"{load.clients:,}", f"{load.threads:,}")
+    least = f"at least {display(load.threshold, load.unit)}"
+    return (row.test, row.requirement, what, *counts, size, display(load.seconds or 0, "s"), least)
 
 
 def spread(one: Requirement) -> str:
     """Low to high, or nothing."""
-    if one.low is None or one.high is None:
-        return ""
-    return " to ".join(display(end, one.unit, binary=False) for end in (one.low, one.high))
+    return span(one.low, one.high, one.unit, " to ")
 
 
 def _what(one: Requirement) -> str:
     return label(one.metric)
-
-
-def _number(value: int | None) -> str:
-    return "" if value is None else f"{value:,}"

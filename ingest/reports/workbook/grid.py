@@ -37,11 +37,11 @@ class Formula(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A cell that a reader may change; `rule` is what it accepts, as the library wants it."""
+    """A cell that a reader may change; `rule` is what it accepts, as the library wants it, `style` how it looks."""
 
     value: Any
     rule: Mapping[str, Any] | None = None
-    style: str = "input"
+    style: str = ""
 
 
 class Figure(NamedTuple):
@@ -114,9 +114,11 @@ class Grid:
         if isinstance(item.value, str):
             self.sheet.write_string(row, column, seen(item.value), self.styles["entry"])
         elif item.value is None:
-            self.sheet.write_blank(row, column, None, self.styles["entry"])
+            self.sheet.write_blank(row, column, None, self.styles[item.style or "entry"])
         else:
-            self.sheet.write_number(row, column, float(item.value), self.styles[self._style(column, item.value, item.style)])
+            self.sheet.write_number(
+                row, column, float(item.value), self.styles[self._style(column, item.value, item.style or "input")]
+            )
         if item.rule is not None:
             if item.rule["validate"] != "list":
                 self._numbers.add(column)

@@ -20,7 +20,7 @@ from ingest.reports.workbook.site_checks import checks_of
 from ingest.reports.workbook.site_forms import acceptance, requirements, response, results
 from ingest.reports.workbook.style import add_sheet, open_book
 from ingest.site.tables import NEEDED, TABLES
-from ingest.tender.filled import KEY_SHEET, Asked, key_of
+from ingest.tender.asked import KEY_SHEET, REQUIREMENTS_SHEET, RESPONSE_SHEET, Cells, key_of
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
@@ -46,6 +46,8 @@ WORDS: Mapping[str, Sequence[str]] = {
     "Metadata": ("model",),
     "Placement": ("model", "data"),
 }
+#: What stays free on a sheet whose cells are locked.
+FREE = {"format_columns": True, "format_rows": True, "autofilter": True, "sort": True, "objects": True}
 #: Characters of one cell.
 MOST_CELL = 30_000
 #: Inputs of each requirement on the sheet Sensitivity, the most effective first.
@@ -64,7 +66,7 @@ class SiteBook:
         self.plan = plan
         self.tables = {sheet: shown_rows(plan, table) for sheet, table in TABLE_SHEETS.items()}
         shown = [step for rows in self.tables.values() for _, steps in rows for step in steps if step is not None]
-        self.cells = SiteCells.of(plan, shown)
+        self.cells = SiteCells.of(plan, [*shown, *plan.floors.values()])
 
     def content(self) -> bytes:
         """The workbook as bytes."""
@@ -81,25 +83,28 @@ class SiteBook:
         self._columns(grid)
         for name in self.tables.keys() - absent:
             self._table(name, grid)
-        lines = requirements(self, grid)
+        stated = requirements(self, grid)
+        lines = stated.rows
         results(self, book, grid, lines, rows_of_charts(self))
         insert(self, book, sheets["Results"])
         self._sensitivity(grid)
-        response(self, grid, lines)
+        answered = response(self, grid, lines)
         acceptance(self, grid, lines)
         listed(grid("Assumptions", ("Name", "Value", "Unit", "Why"), (34, 21, 16, 90)), assumed_rows(self.plan.assumptions))
         cited = [(one["id"], one["title"], one["where"], one.get("url", "")) for one in self.plan.sources]
         listed(grid("Sources", ("Id", "Title", "Place", "Address"), (22, 50, 56, 50)), cited)
         checks = self._checks(grid, lines)
         read_me(grid("Read-me", (self.title,), (WIDTH,)), self._about(), checks)
-        self._key(book.add_worksheet(KEY_SHEET))
+        self._key(book.add_worksheet(KEY_SHEET), {REQUIREMENTS_SHEET: stated.cells, RESPONSE_SHEET: answered.cells})
+        for shown in sheets.values():
+            shown.protect("", FREE)
         sheets["Read-me"].activate()
         book.close()
         return buffer.getvalue()
 
-    def _key(self, sheet: Worksheet) -> None:
+    def _key(self, sheet: Worksheet, cells: Mapping[str, Cells]) -> None:
         """What was asked, sealed, so that a filled workbook can be checked against it."""
-        written = key_of([Asked(one.id, one.priority, one.value, one.unit) for one in self.plan.requirements])
+        written = key_of(self.plan.requirements, cells)
         for row, start in enumerate(range(0, len(written), MOST_CELL)):
             sheet.write_string(row, 0, written[start : start + MOST_CELL])
         sheet.very_hidden()
@@ -217,13 +222,22 @@ class SiteBook:
         return [
             "Buyer: the yellow cells on the sheet Inputs may be changed; every other number follows by formulas that can"
             " be read. What the site file says stands on top, with its key.",
-            "Offeror: fill in the yellow cells of the sheet Vendor response, each value in the unit of its line, and return"
-            " the whole workbook. Everything else on that sheet is locked and is compared with what was asked.",
+            "Buyer: after a change of Inputs, save the workbook in a spreadsheet program, keep a copy of what you send, and"
+            " judge each answer against it: ingest response FILLED.xlsx --sent SENT.xlsx. Without --sent, answers are held"
+            " against the values with which the workbook was made.",
+            "Offeror: fill in the yellow cells of the sheet Vendor response, each value as a plain number in the unit of its"
+            " line, and return the whole workbook, saved by a spreadsheet program. All other cells are locked, and those of"
+            " the requirements are compared with what was asked.",
+            "The margin of the as-is value is what counts; that of the optimized value counts where the buyer says so"
+            " (ingest response --optimized).",
+            "All sheets are protected without a password, so that nothing is changed by mistake: only yellow cells are open.",
             "The sheets from Workloads to Placement show cells of Calculation; Columns gathers what is added up.",
             "Requirements, Vendor response and Acceptance carry the same ids as the document; acceptance job files carry the"
             " id of their test, with the name of the tool behind it.",
             "Values are in base units (B, s, and things counted), shares in percent; Results shows the units that people"
             " read, with the base value beside them.",
+            "Priorities, clients, request sizes and the times in statements are those with which the workbook was made: where"
+            " an input that sets them changes, plan again.",
             "Low, high and the sheet Sensitivity were drawn with the inputs as delivered: they do not follow a change.",
             f"Made by ingest {__version__}; catalogs {plan.catalog.content_hash()}; site file {plan.input_hash}.",
             f"{len(plan.assumptions)} values are assumed: see the sheet Assumptions.",

@@ -23,6 +23,7 @@ def checks_of(book: SiteBook, lines: Mapping[str, int]) -> Iterator[Check]:
     """All checks; `lines` are the rows of the requirements."""
     yield from _ranges(book)
     yield from _sums(book)
+    yield from _small(book, lines)
     for one in book.plan.requirements:
         row = lines[one.id]
         yield (one.id, *number_check(f"Requirements!$D${row}"))
@@ -41,26 +42,25 @@ def _ranges(book: SiteBook) -> Iterator[Check]:
         yield (name, *range_check(book.cells.place(step), limits_of(step), size_of(step)))
 
 
+def _small(book: SiteBook, lines: Mapping[str, int]) -> Iterator[Check]:
+    """A line that is for information because it is small stays small."""
+    for name, floor in book.plan.floors.items():
+        written = f'=IF(Requirements!$D${lines[name]} < {book.cells.place(floor)}, "ok", "fails")'
+        yield f"{name}: for information", "too small to be asked for; where an input changes that, plan again", written
+
+
 def _sums(book: SiteBook) -> Iterator[Check]:
     """The rows of a sheet add up to the column that the calculation works with."""
+    from xlsxwriter.utility import xl_col_to_name
+
     columns = {frozenset(map(id, step.inputs)): step for step in book.cells.columns if step.inputs}
     for sheet, rows in book.tables.items():
         for place, quantity in enumerate(TABLES[book.table(sheet)][1]):
             step = columns.get(frozenset(id(steps[place]) for _, steps in rows if steps[place] is not None))
             if step is None:
                 continue
-            letter = column_letter(book.column(sheet, quantity))
+            letter = xl_col_to_name(book.column(sheet, quantity))
             shown = f"SUM('{sheet}'!${letter}$2:${letter}${len(rows) + 1})"
             used = f"SUM({book.cells.place(step)})"
             expected = "its rows add up to what the calculation adds up"
             yield f"{sheet}: {quantity}", expected, f'=IF(ABS({shown} - {used}) <= {SAME} * {used}, "ok", "fails")'
-
-
-def column_letter(column: int) -> str:
-    """The name of a column, counted from nought.
-
-    >>> column_letter(0), column_letter(25), column_letter(27)
-    ('A', 'Z', 'AB')
-    """
-    before, last = divmod(column, 26)
-    return (column_letter(before - 1) if before else "") + chr(ord("A") + last)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import ingest.formulas.acceptance_results  # noqa: F401  registers the formulas
+from ingest.acceptance.table import rows_of
+from ingest.expression import cell
+from ingest.formula import FORMULAS
 from ingest.reports.labels import label, plain
 from ingest.reports.workbook.grid import Entry, Figure, Formula, Grid, Item
 from ingest.reports.workbook.readable import readable
-from ingest.tender.filled import test_id
+from ingest.tender.fields import AS_IS, CHOICE, COUNT, FIELDS, NUMBER, OPTIMIZED, TEXT, Field
 from ingest.units import display, scale_of
 
 if TYPE_CHECKING:
@@ -22,6 +26,8 @@ if TYPE_CHECKING:
 ID, STATEMENT, VALUE, UNIT, LOW, HIGH = "A", "C", "D", "E", "F", "G"
 #: Where the base value of a requirement stands on the sheet Results.
 BASE_VALUE = "I"
+#: Where the clients of a test stand on the sheet Acceptance.
+CLIENTS = "E"
 #: Heading of each condition, and its name.
 CONDITIONS = {
     "Operation": "operation",
@@ -36,32 +42,48 @@ CONDITIONS = {
 }
 #: A text in a formula may not be longer.
 MOST_TEXT = 250
-ANSWERS = ("yes", "no", "partial")
-EVIDENCE = ("measured", "projected")
-#: The columns that a vendor fills in, and what each takes.
-FIELDS: Mapping[str, Mapping[str, Any] | None] = {
-    "Comply": {"validate": "list", "source": list(ANSWERS)},
-    "As-is value": {"validate": "decimal", "criteria": ">=", "value": 0, "error_message": "a number in the unit of this line"},
-    "Optimized value": {
-        "validate": "decimal",
-        "criteria": ">=",
-        "value": 0,
-        "error_message": "a number in the unit of this line",
-    },
-    "Measured or projected": {"validate": "list", "source": list(EVIDENCE)},
-    "Client nodes": {"validate": "integer", "criteria": ">=", "value": 1, "error_message": "a whole number"},
-    "Memory of each client": None,
-    "Software and version": None,
-    "Log file": None,
-    "Remarks": None,
+IN_UNIT, WHOLE = "a number in the unit of this line", "a whole number"
+#: What a vendor's cell accepts, by the kind of its field.
+RULES: Mapping[str, Mapping[str, Any] | None] = {
+    NUMBER: {"validate": "decimal", "criteria": ">=", "value": 0, "error_message": IN_UNIT},
+    COUNT: {"validate": "integer", "criteria": ">=", "value": 1, "error_message": WHOLE},
+    TEXT: None,
+}
+#: The share by which a value of the response sheet is above what is required, and what it needs.
+MARGIN = "acceptance_margin"
+MARGINS = {
+    AS_IS: "Margin of the as-is value: this one counts",
+    OPTIMIZED: "Margin of the optimized value: counts where the buyer says so",
 }
 
 
-def requirements(book: SiteBook, grid: Callable[..., Grid]) -> dict[str, int]:
-    """The sheet Requirements; returns the row of each id."""
+class Form(NamedTuple):
+    """A sheet of requirements: the row of each id, and its cells as they are written, by heading."""
+
+    rows: dict[str, int]
+    cells: dict[str, dict[str, Any]]
+
+    def keep(self, name: str, row: int, heads: Sequence[str], items: Sequence[Item]) -> None:
+        """Remember a line; cells that others fill in are left out."""
+        self.rows[name] = row
+        shown = zip(heads, items, strict=True)
+        self.cells[name] = {head: written(item) for head, item in shown if not isinstance(item, Entry)}
+
+
+def written(item: Item) -> str | float | None:
+    """What stands in a cell: a formula as it is written, a text, a number."""
+    if isinstance(item, Formula):
+        return item.written
+    if isinstance(item, Figure):
+        return item.value
+    return None if isinstance(item, Entry) else item
+
+
+def requirements(book: SiteBook, grid: Callable[..., Grid]) -> Form:
+    """The sheet Requirements."""
     heads = ("Id", "Priority", "Statement", "Value", "Unit", "Low (P10)", "High (P90)", *CONDITIONS, "Assumptions")
     sheet = grid("Requirements", heads, (15, 12, 39, 22, 11, 17, 17, 10, 8, 9, 10, 11, 9, 9, 6, 17, 20))
-    rows = {}
+    form = Form({}, {})
     for one in book.plan.requirements:
         row = sheet.next + 1
         place = book.cells.place(book.plan.steps[one.id])
@@ -69,20 +91,13 @@ def requirements(book: SiteBook, grid: Callable[..., Grid]) -> dict[str, int]:
         conditions = {name: getattr(one.conditions, name) for name in CONDITIONS.values()}
         conditions["fill"] = Figure(one.conditions.fill, "share")
         said = statement(one, f"{VALUE}{row}")
-        sheet.row(
-            one.id,
-            one.priority,
-            said,
-            value,
-            one.unit,
-            one.low,
-            one.high,
-            *conditions.values(),
-            ", ".join(plain(name) for name in one.assumptions),
-        )
-        rows[one.id] = row
+        assumed = ", ".join(plain(name) for name in one.assumptions)
+        ends = (one.low, one.high)
+        items: tuple[Item, ...] = (one.id, one.priority, said, value, one.unit, *ends, *conditions.values(), assumed)
+        form.keep(one.id, row, heads, items)
+        sheet.row(*items)
     sheet.close()
-    return rows
+    return form
 
 
 def statement(one: Requirement, value: str) -> Item:
@@ -136,34 +151,51 @@ def results(book: SiteBook, workbook: Workbook, grid: Callable[..., Grid], lines
     workbook.define_name("results", f"=Results!${BASE_VALUE}$2:${BASE_VALUE}${sheet.next}")
 
 
-def response(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, int]) -> None:
+def response(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, int]) -> Form:
     """The sheet that a vendor fills in: only its yellow cells are open."""
-    heads = ("Id", "Priority", "Requirement", "Required", "Unit", *FIELDS, "Margin")
-    sheet = grid("Vendor response", heads, (15, 12, 46, 24, 11, 9, 20, 20, 12, 8, 13, 15, 15, 22, 10))
+    from xlsxwriter.utility import xl_col_to_name
+
+    asked = ("Id", "Priority", "Requirement", "Required", "Unit")
+    heads = (*asked, *(field.head for field in FIELDS), *MARGINS.values())
+    sheet = grid("Vendor response", heads, (15, 12, 46, 24, 11, 9, 20, 20, 12, 8, 13, 15, 15, 22, 13, 16))
+    form = Form({}, {})
     for one in book.plan.requirements:
         row, line = sheet.next + 1, lines[one.id]
         linked = [
             Formula(f"=Requirements!${STATEMENT}${line}", one.statement, "text"),
             Formula(f"=Requirements!${VALUE}${line}", one.value),
         ]
-        best = f"MAX(G{row}, H{row})"
-        margin = Formula(f'=IF(AND(COUNT(G{row}:H{row}) > 0, D{row} > 0), {best} / D{row} - 1, "")', "", "share")
-        fields = [Entry(None, rule) for rule in FIELDS.values()]
-        sheet.row(one.id, one.priority, *linked, one.unit, *fields, margin)
-    sheet.sheet.protect("", {"format_columns": True, "format_rows": True})
+        fields = [Entry(None, rule_of(field), "input" if field.kind in (NUMBER, COUNT) else "entry") for field in FIELDS]
+        required = f"{xl_col_to_name(asked.index('Required'))}{row}"
+        margins = [margin(f"{xl_col_to_name(heads.index(head))}{row}", required) for head in MARGINS]
+        items: tuple[Item, ...] = (one.id, one.priority, *linked, one.unit, *fields, *margins)
+        form.keep(one.id, row, heads, items)
+        sheet.row(*items)
     sheet.close()
+    return form
+
+
+def rule_of(field: Field) -> Mapping[str, Any] | None:
+    """What a vendor's cell accepts."""
+    return {"validate": "list", "source": list(field.choices)} if field.kind == CHOICE else RULES[field.kind]
+
+
+def margin(offered: str, required: str) -> Formula:
+    """The share by which an offered value is above what is required; nothing while there is none."""
+    places = {"measured_rate": offered, "required_rate": required}
+    share = cell(FORMULAS[MARGIN].tree(), places.__getitem__).removeprefix("=")
+    return Formula(f'=IF(AND(COUNT({offered}) = 1, {required} > 0), {share}, "")', "", "share")
 
 
 def acceptance(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, int]) -> None:
-    """One test per requirement that can be run: threshold from the requirement, result to be filled in."""
-    heads = ("Test", "Requirement", "Operation", "Clients", "Threads", "I/O size (B)", "Pass threshold", "Unit", "Duration (s)",
-             "Result", "Remarks")  # fmt: skip
-    sheet = grid("Acceptance", heads, (17, 15, 12, 10, 10, 12, 24, 12, 12, 21, 40))
-    for one in book.plan.requirements:
-        if one.conditions.duration is None:
-            continue
-        threshold = Formula(f"=Requirements!${VALUE}${lines[one.id]}", one.value)
-        shown = one.conditions
-        how = (shown.operation, shown.clients, shown.threads, shown.io_size, threshold, one.unit, shown.duration)
-        sheet.row(test_id(one.id), one.id, *how, Entry(None), Entry(None))
+    """What each test asks of its clients: threshold from the requirement, result to be filled in."""
+    heads = ("Test", "Requirement", "Operation", "Pattern", "Clients", "Threads", "I/O size (B)", "Pass threshold", "Unit",
+             "Duration (s)", "Result", "Remarks")  # fmt: skip
+    sheet = grid("Acceptance", heads, (17, 15, 11, 11, 10, 10, 12, 24, 12, 12, 21, 34))
+    for one in rows_of(book.plan.requirements):
+        load, row = one.load, sheet.next + 1
+        each = f" * {CLIENTS}{row}" if one.line.unit.endswith("/node") else ""
+        threshold = Formula(f"=Requirements!${VALUE}${lines[one.line.id]}{each}", load.threshold)
+        how = (load.operation, load.pattern, load.clients, load.threads, load.io_bytes, threshold, load.unit, load.seconds)
+        sheet.row(one.test, one.requirement, *how, Entry(None), Entry(None))
     sheet.close()

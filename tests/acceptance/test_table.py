@@ -1,0 +1,111 @@
+"""The tests that documents and workbooks list are those that `accept` writes: same thresholds, same conditions."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import docx
+import openpyxl
+import pytest
+
+import ingest
+from ingest.acceptance.table import id_of_test, rows_of, shown_by
+from ingest.tender.reporting import report
+from ingest.units import display
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SITES = ("hpc-128-nodes", "llm-16384-gpus", "enterprise-64-nodes")
+#: The tool that times every kind of load: what it is given is what any tool must reach.
+TOOL = "fio"
+ID = re.compile(r"T-[A-Z]+-\d\d")
+
+
+@pytest.fixture(scope="module", params=SITES)
+def written(request, tmp_path_factory):
+    """Plan, acceptance package and both documents of a site."""
+    site, folder = EXAMPLES / f"{request.param}.yaml", tmp_path_factory.mktemp(request.param)
+    made = report(site, output=[folder / "rfp.docx", folder / "rfp.xlsx"])
+    return made.plan, ingest.accept(site, folder / "tests", tool=TOOL), folder
+
+
+def expected(package):
+    """What the job files ask for: test, requirement, operation, pattern, clients, threads, request, seconds, threshold."""
+    for line in package.requirements:
+        for test in package.tests:
+            if line.id == test.requirement or line.id in test.also:
+                for load in test.loads:
+                    threshold = test.also.get(line.id, load.threshold)
+                    # fio's creates are over with a number of files, which lasts as long as the requirement asks.
+                    seconds = load.seconds or line.conditions.duration
+                    shown = (load.operation, load.pattern, load.clients, load.threads, load.io_bytes, seconds)
+                    yield (test.id.removesuffix(f"-{TOOL}"), line.id, *shown, threshold, load.unit)
+
+
+def test_the_workbook_asks_for_the_loads_of_accept(written):
+    _, package, folder = written
+    sheet = openpyxl.load_workbook(folder / "rfp.xlsx", data_only=True)["Acceptance"]
+    heads, *rows = sheet.iter_rows(values_only=True)
+    names = ("Test", "Requirement", "Operation", "Pattern", "Clients", "Threads", "I/O size (B)", "Duration (s)",
+             "Pass threshold", "Unit")  # fmt: skip
+    found = [tuple(row[heads.index(name)] for name in names) for row in rows if row[0]]
+    wanted = [tuple(item or None for item in row) for row in expected(package)]
+    assert len(found) == len(wanted) > 5
+    for ours, theirs in zip(found, wanted, strict=True):
+        assert ours[:-2] == theirs[:-2]
+        assert ours[-2:] == (pytest.approx(theirs[-2], rel=1e-9), theirs[-1])
+
+
+def test_the_document_asks_for_the_loads_of_accept(written):
+    _, package, folder = written
+    tables = docx.Document(str(folder / "rfp.docx")).tables
+    found = [cells for table in tables for row in table.rows if ID.fullmatch((cells := [c.text for c in row.cells])[0])]
+    wanted = [
+        [test, line, f"{pattern} {operation}".strip(), f"{clients:,}", f"{threads:,}", display(size, "B") if size else "",
+         display(seconds, "s"), f"at least {display(threshold, unit)}"]
+        for test, line, operation, pattern, clients, threads, size, seconds, threshold, unit in expected(package)
+    ]  # fmt: skip
+    assert found == wanted
+
+
+def test_a_mixed_requirement_has_a_threshold_for_its_reads_and_one_for_its_writes(written):
+    plan, _, _ = written
+    mixed = plan.requirement("R-MIX-01")
+    rows = [row for row in rows_of(plan.requirements) if row.requirement == "R-MIX-01"]
+    if mixed.priority == "information":
+        assert not rows
+        return
+    reads, writes = rows
+    assert (reads.line.id, reads.load.operation, reads.load.pattern) == ("R-READ-03", "read", "random")
+    assert (writes.load.operation, writes.load.io_bytes) == ("write", 2**20)
+    assert f"at the conditions of R-READ-03 and {writes.line.id}" in mixed.statement
+    assert reads.load.io_bytes == plan.requirement("R-READ-03").conditions.io_size
+    assert reads.load.threshold + writes.load.threshold == pytest.approx(mixed.value)
+    assert "io_size" not in mixed.to_dict()["conditions"]
+    assert mixed.conditions.operation == "read and write"
+
+
+def test_only_what_binds_is_tested_or_said_to_be(written):
+    plan, package, folder = written
+    shown = shown_by(plan.requirements)
+    for one in plan.requirements:
+        if one.priority == "information":
+            assert one.id not in shown
+            assert "for information" in package.untested[one.id]
+    assert set(shown) == {one.id for one in plan.requirements} - set(package.untested)
+    said = "\n".join(one.text for one in docx.Document(str(folder / "rfp.docx")).paragraphs)
+    verified = re.findall(r"Verified by test (T-[A-Z]+-\d\d)\.", said)
+    assert sorted(verified) == sorted(shown.values())
+
+
+def test_what_is_mandatory_does_not_hang_on_the_test_of_a_target(written):
+    plan, _, _ = written
+    by_test = {id_of_test(one.id): one for one in plan.requirements}
+    for name, test in shown_by(plan.requirements).items():
+        if plan.requirement(name).priority == "mandatory":
+            assert by_test[test].priority == "mandatory", (name, test)
+
+
+def test_the_name_of_a_test_follows_its_requirement():
+    assert id_of_test("R-READ-01") == "T-READ-01"
+    assert id_of_test("OWN-1") == "T-OWN-1"
