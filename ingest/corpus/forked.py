@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 #: shards per process that make it worth while that each reads its own: with fewer, one waits for another's large file
 SHARDS_EACH = 4
-#: what all copies may add to the memory of the machine, and the least that one needs: the words that its engine has met
-GROWTH_OF_ALL, GROWTH_OF_ONE = 64 << 20, 24 << 20
+#: what all copies may add to the memory of the machine, for the words that their engines have met; and the least of use
+GROWTH, LEAST_GROWTH = 224 << 20, 16 << 20
 
 #: told of what is done before the whole is
 Tell = Callable[[Any], None]
@@ -53,7 +53,7 @@ class Copies:
 
     def __init__(self, most: int, work: Callable[[Any, Tell], Any]) -> None:
         self.most, self._work = most, work
-        self._growth = max(GROWTH_OF_ALL // most, GROWTH_OF_ONE)
+        self._growth = max(GROWTH // most, LEAST_GROWTH)
         self.all: dict[Connection, Copy] = {}
 
     def begin(self) -> Copy:
@@ -157,7 +157,8 @@ class OfTexts(Local):
 
     def _counts(self, read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
         busy: deque[tuple[Batch, Copy]] = deque()
-        idle: list[Copy] = []
+        # before anything is read: a copy keeps all that this process holds when it is made
+        idle = [self.copies.begin() for _ in range(self.copies.most)]
 
         def first_done() -> tuple[Batch, list[int]]:
             batch, copy = busy.popleft()
@@ -169,7 +170,7 @@ class OfTexts(Local):
             for batch in read:
                 if len(busy) == self.copies.most:
                     yield first_done()
-                copy = idle.pop() if idle else self.copies.begin()
+                copy = idle.pop()
                 copy.send(batch.texts)
                 busy.append((batch._replace(texts=[]), copy))
             while busy:

@@ -94,8 +94,8 @@ def test_a_copy_that_has_grown_is_replaced(corpus, kind, monkeypatch):
     monkeypatch.setattr(Copies, "begin", lambda self: (begun.append(1), begin(self))[1])
     expected = counted(*copies(corpus, kind))
     assert len(begun) == 2
-    monkeypatch.setattr(forked, "GROWTH_OF_ONE", -1)
-    monkeypatch.setattr(forked, "GROWTH_OF_ALL", -1)
+    for limit in ("GROWTH", "LEAST_GROWTH"):
+        monkeypatch.setattr(forked, limit, -1)
     assert counted(*copies(corpus, kind)) == expected
     assert len(begun) >= 2 + 10
 

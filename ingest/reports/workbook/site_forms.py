@@ -52,8 +52,8 @@ RULES: Mapping[str, Mapping[str, Any] | None] = {
 #: The share by which a value of the response sheet is above what is required, and what it needs.
 MARGIN = "acceptance_margin"
 MARGINS = {
-    AS_IS: "Margin of the as-is value: this one counts",
-    OPTIMIZED: "Margin of the optimized value: counts where the buyer says so",
+    AS_IS: "Margin of the as-is value (counts)",
+    OPTIMIZED: "Margin of the optimized value (if the buyer says so)",
 }
 
 
@@ -157,7 +157,7 @@ def response(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, int]
 
     asked = ("Id", "Priority", "Requirement", "Required", "Unit")
     heads = (*asked, *(field.head for field in FIELDS), *MARGINS.values())
-    sheet = grid("Vendor response", heads, (15, 12, 46, 24, 11, 9, 20, 20, 12, 8, 13, 15, 15, 22, 13, 16))
+    sheet = grid("Vendor response", heads, (15, 12, 40, 23, 11, 9, 19, 19, 12, 8, 13, 14, 13, 18, 13, 14))
     form = Form({}, {})
     for one in book.plan.requirements:
         row, line = sheet.next + 1, lines[one.id]
