@@ -120,7 +120,7 @@ class Filling:
             self.texts.append(text)
         size = len(text)
         self.held += size
-        tally = Tally(1, 1, meter.stored_bytes, bytes_read=meter.bytes_read)
+        tally = Tally(1, 1, meter.stored_bytes, 0, 0, meter.bytes_read)
         self.portions.append(Portion(len(self.texts) - self.first, size, Read(found, tally, None, ())))
         self.first = len(self.texts)
 

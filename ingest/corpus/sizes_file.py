@@ -8,16 +8,17 @@ from typing import Any, TypeGuard
 
 from ingest.errors import IngestError, UsageError, brief
 from ingest.ladder import Given
+from ingest.units import display
 
 OPTION = "--sample-bytes"
 #: A result of `measure --samples` with a hundred thousand skipped files is smaller.
 MOST_BYTES = 256 * 2**20
-#: percentiles of single samples that are the ends of the range
-ENDS = ("p5", "p95")
+#: percentiles of single samples that the note tells: the mean is counted, so that they are not its range
+TOLD = ("p5", "p95")
 
 
 def sample_sizes_in(path: Path) -> dict[str, Given]:
-    """Bytes of a sample, the mean with a range from small samples to large ones, and samples in a file where that is known.
+    """Bytes of a sample, which is the mean, and samples in a file where that is known.
 
     Args:
         path: JSON file that `ingest measure --samples -o` wrote.
@@ -40,20 +41,18 @@ def sample_sizes_in(path: Path) -> dict[str, Given]:
         what = "no results.sample_bytes" if found is None else f"results.sample_bytes {brief(found)}"
         raise IngestError(f"{OPTION}: '{path}' has {what}, expected the number above 0 that `measure --samples` writes")
     in_file = _found(data, "results", "samples_per_file", "value")
-    note = f"mean of {path.name}, from {ENDS[0]} to {ENDS[1]} of single samples"
-    return {"sample_bytes": _ranged(float(found), data, note)} | (
+    mean = Given(float(found), origin="user", note=f"mean of {path.name}{_spread(data)}")
+    return {"sample_bytes": mean} | (
         {"samples_per_file": Given(in_file, origin="user", note=f"mean of {path.name}")} if _is_size(in_file) else {}
     )
 
 
-def _ranged(mean: float, data: Any, note: str) -> Given:
-    """The mean with the percentiles as its ends; of sizes that few large samples rule, the mean may lie outside them."""
+def _spread(data: Any) -> str:
+    """How single samples lie about the mean, in words; nothing where the file does not say."""
     rows = _found(data, "tables", "sample_sizes")
     sizes = {row.get("size"): row.get("bytes") for row in rows if isinstance(row, dict)} if isinstance(rows, list) else {}
-    low, high = (sizes.get(end) for end in ENDS)
-    if not (_is_size(low) and _is_size(high)):
-        return Given(mean, origin="user", note=note.partition(",")[0])
-    return Given(mean, min(low, mean), max(high, mean), "user", note=note)
+    told = [f"{name} {display(size, 'B', binary=False)}" for name in TOLD if _is_size(size := sizes.get(name))]
+    return f"; of single samples {', '.join(told)}" if told else ""
 
 
 def _is_size(found: Any) -> TypeGuard[float]:
