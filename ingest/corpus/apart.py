@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ingest.errors import IngestError
@@ -37,6 +38,9 @@ class Copy:
     Args:
         work: what it does; an exception of it is sent through the pipe.
         pipes: this process's ends of the pipes of other copies, which a copy must not keep open.
+
+    Raises:
+        OSError: the system allows no further process.
     """
 
     def __init__(self, work: Callable[[Connection], None], pipes: Sequence[Connection] = ()) -> None:
@@ -124,7 +128,10 @@ class Beside(Generic[Asked, Result]):
         self, call: Callable[[Asked], Result], prepare: Callable[[], object] = lambda: None, apart: bool = True
     ) -> None:
         self._call, self._prepare = call, prepare
-        self._copy = Copy(self._answer) if apart and can_copy() else None
+        self._copy: Copy | None = None
+        if apart and can_copy():
+            with suppress(OSError):  # the system allows no further process: then the call is made here
+                self._copy = Copy(self._answer)
 
     def _answer(self, pipe: Connection) -> None:
         self._prepare()

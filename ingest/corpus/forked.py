@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import closing
-from itertools import islice
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ingest.corpus.apart import Copy, can_copy
@@ -33,7 +32,10 @@ def local_runner(task: Task, shards: Shards, engine: Counter, cuts: Cuts | None,
     if processes == 1 or not can_copy():
         return Local(task, shards, engine, cuts)
     kind = OfShards if len(shards) >= SHARDS_EACH * processes else OfTexts
-    return kind(task, shards, engine, cuts, processes)
+    try:
+        return kind(task, shards, engine, cuts, processes)
+    except OSError:  # the system allows no further process, or has no memory for one
+        return Local(task, shards, engine, cuts)
 
 
 class Done(NamedTuple):
@@ -44,20 +46,28 @@ class Done(NamedTuple):
 
 
 class Copies:
-    """Copies of this process that do the same work again and again.
+    """Copies of this process that do the same work again and again; fewer where the system allows no more.
+
+    They begin before this process reads anything: each keeps all that it held by then.
 
     Args:
         most: how many there are at a time.
         work: what a copy does with whatever it is sent.
+
+    Raises:
+        OSError: the system does not allow even one.
     """
 
     def __init__(self, most: int, work: Callable[[Any, Tell], Any]) -> None:
-        self.most, self._work = most, work
+        self._work = work
         self._growth = max(GROWTH // most, LEAST_GROWTH)
         self.all: dict[Connection, Copy] = {}
+        self._begin()
+        with suppress(OSError):
+            while len(self.all) < most:
+                self._begin()
 
-    def begin(self) -> Copy:
-        """One more."""
+    def _begin(self) -> Copy:
         copy = Copy(self._serve, list(self.all))
         self.all[copy.pipe] = copy
         return copy
@@ -69,11 +79,13 @@ class Copies:
             pipe.send(Done(self._work(pipe.recv(), pipe.send), growth.more_than(self._growth)))
 
     def going_on(self, copy: Copy, done: Done) -> Copy:
-        """The copy, or a new one in its place: that costs less than an engine that begins anew."""
-        if not done.grown:
-            return copy
-        self.end(copy)
-        return self.begin()
+        """The copy, or a new one in its place if it has grown: that costs less than an engine that begins anew."""
+        if done.grown:
+            with suppress(OSError):
+                new = self._begin()
+                self.end(copy)
+                return new
+        return copy
 
     def received(self) -> Iterator[tuple[Copy, Any]]:
         """Wait until copies have sent something, and yield it."""
@@ -117,19 +129,23 @@ class OfShards:
     def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[Counted]:
         """Yield what was counted, in the order in which copies are done."""
         with closing(self.copies):
-            for first in islice(numbers, self.copies.most):
-                self.copies.begin().send(first)
+            for copy in list(self.copies.all.values()):
+                self._next(copy, numbers)
             while self.copies.all:
                 for copy, received in self.copies.received():
                     if not isinstance(received, Done):
                         moved(received)
                         continue
-                    number = next(numbers, None)
-                    if number is None:
-                        self.copies.end(copy)
-                    else:
-                        self.copies.going_on(copy, received).send(number)
+                    self._next(self.copies.going_on(copy, received), numbers)
                     yield received.result
+
+    def _next(self, copy: Copy, numbers: Iterator[int]) -> None:
+        """Have a copy count the next shard; without one it is done."""
+        number = next(numbers, None)
+        if number is None:
+            self.copies.end(copy)
+        else:
+            copy.send(number)
 
     def unfinished(self) -> Counted | None:
         """Copies tell no tokens before a shard is done."""
@@ -157,8 +173,7 @@ class OfTexts(Local):
 
     def _counts(self, read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
         busy: deque[tuple[Batch, Copy]] = deque()
-        # before anything is read: a copy keeps all that this process holds when it is made
-        idle = [self.copies.begin() for _ in range(self.copies.most)]
+        idle = list(self.copies.all.values())
 
         def first_done() -> tuple[Batch, list[int]]:
             batch, copy = busy.popleft()
@@ -168,7 +183,7 @@ class OfTexts(Local):
 
         with closing(read), closing(self.copies):  # type: ignore[type-var]
             for batch in read:
-                if len(busy) == self.copies.most:
+                if not idle:
                     yield first_done()
                 copy = idle.pop()
                 copy.send(batch.texts)

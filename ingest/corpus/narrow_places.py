@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 #: of ASCII; marks without the apostrophe
 LETTERS, DIGITS = string.ascii_letters.encode(), string.digits.encode()
@@ -36,10 +36,11 @@ def places_within(letters: bytes, before_stop: bytes, contents: Iterable[str]) -
     """
     tokens = "\0".join(contents).encode()
     word = b"(?:" + letters + b")"
-    ends = _members(MARKS, lambda mark: not re.search(word + mark, tokens))
-    begins = _members(MARKS, lambda mark: not re.search(mark + b"[0-9]", tokens))
-    before_digit = _members(LETTERS, lambda letter: not re.search(letter + b"[0-9]", tokens))
-    before_letter = _members(DIGITS, lambda digit: not re.search(digit + b"[A-Za-z]", tokens))
+    marks = b"[" + re.escape(MARKS) + b"]"
+    ends = _without(MARKS, re.findall(word + b"(?=(" + marks + b"))", tokens))
+    begins = _without(MARKS, re.findall(marks + b"(?=[0-9])", tokens))
+    before_digit = _without(LETTERS, re.findall(b"[A-Za-z](?=[0-9])", tokens))
+    before_letter = _without(DIGITS, re.findall(b"[0-9](?=[A-Za-z])", tokens))
     places = [
         before_stop,
         before_digit + b"(?=[0-9])",
@@ -51,7 +52,8 @@ def places_within(letters: bytes, before_stop: bytes, contents: Iterable[str]) -
     return re.compile(b"|".join(places))
 
 
-def _members(characters: bytes, wanted: Callable[[bytes], bool]) -> bytes:
-    """A pattern of those characters that are wanted; it matches nothing where none is."""
-    kept = [escaped for character in characters if wanted(escaped := re.escape(bytes([character])))]
-    return b"[" + b"".join(kept) + b"]" if kept else rb"[^\x00-\xff]"
+def _without(characters: bytes, unsafe: Iterable[bytes]) -> bytes:
+    """A pattern of the characters that are safe; it matches nothing where none is."""
+    met = b"".join(unsafe)
+    safe = bytes(character for character in characters if character not in met)
+    return b"[" + re.escape(safe) + b"]" if safe else rb"[^\x00-\xff]"

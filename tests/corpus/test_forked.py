@@ -90,8 +90,8 @@ def test_copies_count_what_one_process_counts(corpus, kind, monkeypatch):
 @KINDS
 def test_a_copy_that_has_grown_is_replaced(corpus, kind, monkeypatch):
     begun = []
-    begin = Copies.begin
-    monkeypatch.setattr(Copies, "begin", lambda self: (begun.append(1), begin(self))[1])
+    begin = Copies._begin
+    monkeypatch.setattr(Copies, "_begin", lambda self: (begun.append(1), begin(self))[1])
     expected = counted(*copies(corpus, kind))
     assert len(begun) == 2
     for limit in ("GROWTH", "LEAST_GROWTH"):
@@ -109,6 +109,24 @@ def test_a_copy_that_ends_is_one_line_and_the_others_end_too(corpus, kind, engin
     assert not runner.copies.all
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
+
+
+def test_as_many_copies_as_the_system_allows(corpus, monkeypatch):
+    task, shards = parts(corpus)
+    made = []
+
+    def limited(work, pipes=()):
+        if len(made) == 1:
+            raise BlockingIOError("no more processes")
+        made.append(Copy(work, pipes))
+        return made[-1]
+
+    expected = counted(*copies(corpus, OfShards))
+    monkeypatch.setattr(forked, "Copy", limited)
+    monkeypatch.setattr(forked, "GROWTH", -1)
+    monkeypatch.setattr(forked, "LEAST_GROWTH", -1)
+    assert counted(*copies(corpus, OfShards)) == expected
+    assert type(local_runner(task, shards, Words(), None, 2)) is Local
 
 
 def test_copies_are_made_where_they_are_of_use(corpus):
