@@ -8,6 +8,7 @@ import sys
 
 import datasets
 import pytest
+from memory import MOST_HELD
 
 from ingest.corpus.listing import list_inputs
 from ingest.corpus.reading import Reading, read
@@ -190,7 +191,7 @@ from ingest.corpus.listing import list_inputs
 from ingest.corpus.reading import Reading, Unreadable, read
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 listing = list_inputs([sys.argv[1]])
-print([tuple(skipped) for skipped in listing.skipped])
+print([(skipped.path, skipped.reason) for skipped in listing.skipped])
 for found in listing:
     try:
         print(found.path, [piece.text for piece in read(found, Reading(), print)])
@@ -254,13 +255,13 @@ def test_standard_input_is_a_file_of_unknown_size(monkeypatch):
     assert [piece.text for piece in read(found, Reading(), print)] == [b"a", b"b"]
 
 
-MEMORY_OF_A_LISTING = """
-import resource, sys
+MEMORY_OF_A_LISTING = f"""{MOST_HELD}
+import sys
 from ingest.corpus.listing import list_inputs
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = most_held()
 listing = list_inputs([sys.argv[1]])
 listing.manifest_hash()
-print(len(listing), (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+print(len(listing), most_held() - before)
 """
 
 
@@ -272,4 +273,4 @@ def test_a_million_files_fit_into_little_memory(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     files, size = map(int, done.stdout.split())
     assert files == 20_000
-    assert size / files * 1_000_000 < 250e6
+    assert size / files * 1_000_000 < 300e6

@@ -11,6 +11,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 import zstandard
+from memory import MOST_HELD
 
 from ingest.corpus.formats.rows import LIMIT_BYTES
 from ingest.corpus.formats.text import PIECE_BYTES
@@ -20,13 +21,13 @@ from ingest.corpus.reading import Meter, Reading, Unreadable, read
 #: what a reader may take beside the interpreter and the libraries it loads
 MOST_BYTES = 250e6
 
-READ = """
-import resource, sys
+READ = f"""{MOST_HELD}
+import sys
 import pyarrow.json, pyarrow.parquet
 from ingest.corpus.listing import list_inputs
 from ingest.corpus.reading import Reading, Unreadable, read
 notes, texts, size = [], 0, 0
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = most_held()
 (found,) = list_inputs(sys.argv[1:])
 try:
     for piece in read(found, Reading(), notes.append):
@@ -36,7 +37,7 @@ except Unreadable as error:
     print(error.reason)
 else:
     print(texts, size, *[note.reason for note in notes])
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+print(most_held() - before)
 """
 
 

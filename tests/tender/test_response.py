@@ -12,6 +12,7 @@ from pathlib import Path
 
 import openpyxl
 import pytest
+from memory import MOST_HELD
 from offers import columns, edited, everything_met, filled, told, uncalculated, with_values
 
 import ingest
@@ -559,9 +560,15 @@ def test_rows_far_apart_and_wide_are_not_filled_up(content, tmp_path):
 
 def bounded(path: Path) -> tuple[str, int]:
     """What the command says, and the most memory that its process took, in bytes."""
-    code = "import resource, sys; sys.argv[0] = 'ingest'; from ingest.cli.main import main\n" \
-           "try:\n    main()\nexcept SystemExit as done:\n" \
-           "    print(done.code, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)"  # fmt: skip
+    code = f"""{MOST_HELD}
+import sys
+from ingest.cli.main import main
+sys.argv[0] = "ingest"
+try:
+    main()
+except SystemExit as done:
+    print(done.code, most_held())
+"""
     done = subprocess.run(
         [sys.executable, "-c", code, "response", path],
         capture_output=True,
