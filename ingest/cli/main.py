@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from importlib import import_module
@@ -69,7 +70,8 @@ def main() -> None:
     """Run the command line; refusals become one line on standard error."""
     try:
         code = command.main(standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         code = 2
@@ -86,9 +88,11 @@ def main() -> None:
         code = 0
     except OSError as error:
         # Whatever is left to write has nowhere to go: without this Python complains at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if sys.stdout is not None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         full = not isinstance(error, BrokenPipeError)
-        code = _refuse(f"the result cannot be written: {error.strerror}", 1) if full else 0
+        what = "the result cannot be written" if error.errno in (errno.ENOSPC, errno.EIO, errno.EFBIG) else "the system refused"
+        code = _refuse(f"{what}: {error.strerror}", 1) if full else 0
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -50,8 +50,12 @@ class Copy:
         self.pipe, theirs = context.Pipe()
         parent = os.getpid()
         self._process = context.Process(target=_run, args=(work, theirs, [self.pipe, *pipes], parent), daemon=True)
-        self._process.start()
-        theirs.close()
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            self._process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+            theirs.close()
 
     def receive(self) -> Any:
         """What it sends next.
@@ -63,7 +67,7 @@ class Copy:
             received = self.pipe.recv()
         except (EOFError, OSError):
             self._process.join()
-            raise IngestError(f"a process that counts {_end(self._process.exitcode)}") from None
+            raise IngestError(f"a process of this run {_end(self._process.exitcode)}") from None
         if isinstance(received, BaseException):
             raise received
         return received
@@ -93,6 +97,7 @@ def _end(code: int | None) -> str:
 
 def _run(work: Callable[[Connection], None], pipe: Connection, of_others: Sequence[Connection], parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the first process's to handle
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.environ.update(ONE_THREAD)
     _end_with(parent)
@@ -154,6 +159,11 @@ class Beside(Generic[Asked, Result]):
             try:
                 self._result = self._copy.receive()
             finally:
-                self._copy.end()
-                self._copy = None
+                self.close()
         return self._result
+
+    def close(self) -> None:
+        """The result is not wanted any more."""
+        if self._copy is not None:
+            self._copy.end()
+            self._copy = None

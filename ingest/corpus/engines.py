@@ -8,6 +8,7 @@ so that `<|endoftext|>` in a document is plain text, as in `tiktoken.Encoding.en
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from importlib import metadata, util
 from itertools import chain, islice
 from typing import Protocol
@@ -172,6 +173,10 @@ class Trial:
         self._notes.append(f"tokens are counted by {self._reference.name} itself, slower than by an engine made for speed")
         return self._reference, self._notes
 
+    def close(self) -> None:
+        """Nothing is tried any more."""
+        self._expected.close()
+
     def _why_not(self, engine: Guarded, texts: Sequence[bytes]) -> str:
         """Where an engine differs from the reference; nothing if nowhere."""
         try:
@@ -190,7 +195,8 @@ def engine_for(
     Raises:
         IngestError: as `Trial` and its `engine`.
     """
-    return Trial(vocabulary, threads, candidates).engine(proof)
+    with closing(Trial(vocabulary, threads, candidates)) as trial:
+        return trial.engine(proof)
 
 
 def reference_for(vocabulary: Vocabulary, threads: int) -> tuple[Reference, list[str]]:

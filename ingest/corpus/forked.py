@@ -11,13 +11,15 @@ from ingest.corpus.apart import Copy, can_copy
 from ingest.corpus.exact import Batch, Counter, Counting, Open, count, counts_by
 from ingest.corpus.resident import Growth, let_grow
 from ingest.corpus.shards import Counted, Shards
-from ingest.corpus.spread import Local, Runner, Task
+from ingest.corpus.spread import Local, Runner, Task, cores
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from ingest.corpus.cutting import Cuts
 
+#: stored bytes that make one more process worth while
+TEXT_EACH = 2**20
 #: shards per process that make it worth while that each reads its own: with fewer, one waits for another's large file
 SHARDS_EACH = 4
 #: what all copies may add to the memory of the machine, for the words that their engines have met; and the least of use
@@ -27,11 +29,23 @@ GROWTH, LEAST_GROWTH = 224 << 20, 16 << 20
 Tell = Callable[[Any], None]
 
 
-def local_runner(task: Task, shards: Shards, engine: Counter, cuts: Cuts | None, processes: int) -> Runner:
-    """Who counts on this machine: copies of this process, or the threads of this one where it cannot be copied."""
-    if processes == 1 or not can_copy():
+def local_runner(
+    task: Task, shards: Shards, engine: Counter, cuts: Cuts | None, threads: int, with_standard_input: bool = False
+) -> Runner:
+    """Who counts on this machine: copies of this process, or the threads of this one where it cannot be copied.
+
+    Args:
+        task: how documents are found in files.
+        shards: what there is to count.
+        engine: counts tokens.
+        cuts: where the vocabulary's texts may be cut.
+        threads: as asked for; there are no more copies than cores, and than there is text for.
+        with_standard_input: this process has to read.
+    """
+    processes = min(threads, cores()) if with_standard_input else min(threads, cores(), shards.total_bytes // TEXT_EACH)
+    if processes < 2 or not can_copy():
         return Local(task, shards, engine, cuts)
-    kind = OfShards if len(shards) >= SHARDS_EACH * processes else OfTexts
+    kind = OfTexts if with_standard_input or len(shards) < SHARDS_EACH * processes else OfShards
     try:
         return kind(task, shards, engine, cuts, processes)
     except OSError:  # the system allows no further process, or has no memory for one

@@ -40,6 +40,8 @@ class Ledger:
     def __init__(self, path: str | Path, identity: Mapping[str, Any]) -> None:
         self.path = Path(path)
         self.done: dict[int, Counted] = {}
+        if self.path.exists() and not self.path.is_file():
+            raise UsageError(f"--resume: '{self.path}' is no regular file, expected one, or a name that is free")
         try:
             self.file: BinaryIO = open(self.path, "a+b")  # noqa: SIM115  it stays open as long as the run
         except OSError as error:

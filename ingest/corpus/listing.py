@@ -24,11 +24,13 @@ class Listing(Sequence[Found]):
         skipped: what could not be listed, and why.
         repeated: files that were met more than once, through links or overlapping arguments, and count once.
         sizes: stored bytes of each file, in order.
+        has_standard_input: it is among the files, and only this process can read it, and once.
     """
 
     def __init__(self, base: bytes, form: str, wanted: _Filter) -> None:
         self.skipped: list[Skipped] = []
         self.repeated = 0
+        self.has_standard_input = False
         self.sizes = array("Q")
         self._base = base
         self._root = os.path.join(os.fsdecode(base), "")
@@ -84,6 +86,7 @@ class Listing(Sequence[Found]):
     def add_standard_input(self) -> None:
         """Count what is piped into the command as a file of unknown size."""
         self._add(STANDARD_INPUT.encode() + b"\0", 0, 0)
+        self.has_standard_input = True
 
     def add_local(self, root: Root) -> None:
         """Add a file of this machine, or the files below a folder.

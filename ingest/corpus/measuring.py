@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -103,6 +104,8 @@ def measure(
         )
     asked = wanted(exact, tolerance, confidence, seed, _needs_exact(paths, resume, scheduler))
     corpus = open_corpus(paths, tokenizer, Reading(text_field or ""), include, exclude, input_format, threads)
+    if corpus.listing.has_standard_input:
+        asked = wanted(exact, tolerance, confidence, seed, "standard input")
     told, catalog = progress or Progress(None), Catalog(catalogs)
     try:
         if not asked.counts:
@@ -187,14 +190,15 @@ def open_corpus(
     listed: Beside[list[str], Listing] = Beside(
         lambda given: list_inputs(given, include, exclude, input_format or ""), apart=apart
     )
-    listed.ask(given)
-    vocabulary = vocabulary_of(tokenizer, lambda: training_text(listed.result(), reading))
-    trial = Trial(vocabulary, used)
-    listing = listed.result()
-    if not len(listing):
-        raise IngestError(nothing(named, listing.skipped))
-    proof = proof_of(listing, reading)
-    engine, notes = trial.engine(proof)
+    with closing(listed):
+        listed.ask(given)
+        vocabulary = vocabulary_of(tokenizer, lambda: training_text(listed.result(), reading))
+        with closing(Trial(vocabulary, used)) as trial:
+            listing = listed.result()
+            if not len(listing):
+                raise IngestError(nothing(named, listing.skipped))
+            proof = proof_of(listing, reading)
+            engine, notes = trial.engine(proof)
     if listing.repeated:
         times = "a file was" if listing.repeated == 1 else f"{listing.repeated:,} files were"
         notes.append(f"{times} met again, through links or arguments that overlap; each counts once")
@@ -213,7 +217,7 @@ def _by_counting(
     runner = (
         OnCluster(task, shards, scheduler)
         if scheduler
-        else local_runner(task, shards, corpus.engine, corpus.cuts, corpus.threads)
+        else local_runner(task, shards, corpus.engine, corpus.cuts, corpus.threads, listing.has_standard_input)
     )
     partial = counting.run(runner, ledger)
     return _exactly(corpus, counting.totals, partial, catalog)

@@ -69,11 +69,17 @@ def _without_scheme(path: str) -> str:
 def _lines(name: str) -> list[str]:
     """Return a list's lines; names that may hold line feeds are listed with NULs between them."""
     try:
-        content = sys.stdin.buffer.read() if name == STANDARD_INPUT else Path(name).read_bytes()
+        content = _from_standard_input() if name == STANDARD_INPUT else Path(name).read_bytes()
     except OSError as error:
         raise UsageError(f"'@{name}': the list cannot be read: {(error.strerror or '').lower()}") from None
     lines = content.split(b"\0") if b"\0" in content else content.splitlines()
     return [os.fsdecode(line) for line in lines if line]
+
+
+def _from_standard_input() -> bytes:
+    if sys.stdin is None:
+        raise UsageError("'@-': standard input is closed, expected a list there")
+    return sys.stdin.buffer.read()
 
 
 def local_roots(named: Iterable[Named]) -> tuple[list[Root], list[Skipped]]:

@@ -69,11 +69,15 @@ class Shards:
     Args:
         listing: the files.
         sizes: stored bytes of each.
+
+    Attributes:
+        total_bytes: of all files.
     """
 
     def __init__(self, listing: Sequence[Found], sizes: Sequence[int]) -> None:
         self._listing = listing
         self._spans = cuts(sizes)
+        self.total_bytes = sum(sizes)
 
     def __len__(self) -> int:
         return len(self._spans)

@@ -52,7 +52,8 @@ def render(page: Callable[[], Page], data: Callable[[], Mapping[str, Any]], form
 
 def terminal_width(stream: TextIO | None = None) -> int | None:
     """The width of the terminal that a stream is, standard output by default; None for a pipe, where nothing is cut."""
-    if not (stream or sys.stdout).isatty():
+    shown = stream or sys.stdout
+    if shown is None or not shown.isatty():
         return None
     import shutil
 

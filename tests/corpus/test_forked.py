@@ -53,6 +53,8 @@ def _as_without_threads(monkeypatch):
     """Other tests leave threads in this process, which do no harm to what is copied here."""
     monkeypatch.setattr(apart, "can_copy", lambda: True)
     monkeypatch.setattr(forked, "can_copy", lambda: True)
+    monkeypatch.setattr(forked, "cores", lambda: 8)
+    monkeypatch.setattr(forked, "TEXT_EACH", 1)
 
 
 @pytest.fixture(scope="module")
@@ -160,11 +162,15 @@ def test_a_process_with_threads_is_not_copied():
     thread.join()
 
 
-def test_copies_are_made_where_they_are_of_use(corpus):
+def test_copies_are_made_where_they_are_of_use(corpus, monkeypatch):
     task, shards = parts(corpus)
     assert isinstance(local_runner(task, shards, Words(), None, 2), OfShards)
     assert isinstance(local_runner(task, shards, Words(), None, 3), OfTexts)
     assert type(local_runner(task, shards, Words(), None, 1)) is Local
+    assert isinstance(local_runner(task, shards, Words(), None, 2, with_standard_input=True), OfTexts)
+    assert len(local_runner(task, shards, Words(), None, 1000).copies.all) == 8
+    monkeypatch.setattr(forked, "TEXT_EACH", shards.total_bytes)
+    assert type(local_runner(task, shards, Words(), None, 2)) is Local
 
 
 def test_a_call_beside_gives_its_result_or_its_error():
@@ -189,7 +195,34 @@ def test_a_copy_does_not_take_ctrl_c():
     copy.end()
 
 
-def test_copies_end_when_their_process_is_killed(corpus, tmp_path):
+def test_standard_input_beside_many_shards_is_read_by_the_process_that_has_it(corpus):
+    text = "one two three\n" * 300_000
+    words = [sys.executable, str(ROOT / "cli.py"), "measure", str(corpus), "-", "--threads", "2", "--format", "json"]
+    done = subprocess.run(words, input=text, capture_output=True, text=True, check=True, cwd=ROOT)
+    found = json.loads(done.stdout)
+    assert found["results"]["files"]["value"] == 10_001
+    assert found["tables"]["extensions"][0]["corpus_bytes"] == len(text)
+
+
+def test_standard_input_in_a_list_is_no_matter_for_a_sample(corpus, tmp_path):
+    (tmp_path / "list.txt").write_text(f"-\n{corpus}\n")
+    words = [sys.executable, str(ROOT / "cli.py"), "measure", f"@{tmp_path / 'list.txt'}", "--sample"]
+    done = subprocess.run(words, input="text", capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 2
+    assert "found it with standard input" in done.stderr
+
+
+def test_closed_streams_are_no_traceback(corpus, tmp_path):
+    ingest = f"'{sys.executable}' '{ROOT / 'cli.py'}'"
+    for words, code in ((f"measure '{corpus / 'part000000'}' -o '{tmp_path / 'x.json'}' >&-", 0), ("measure @- <&-", 2)):
+        done = subprocess.run(["sh", "-c", f"{ingest} {words}"], capture_output=True, text=True, check=False, cwd=ROOT)
+        assert done.returncode == code, done.stderr
+        assert "Traceback" not in done.stderr
+    assert json.loads((tmp_path / "x.json").read_text())["command"] == "measure"
+
+
+def test_copies_end_when_their_process_is_killed(tmp_path):
+    corpus = small_files(tmp_path / "corpus", 10_000, lines=40)
     ledger = tmp_path / "ledger"
     words = ["measure", str(corpus), "--resume", str(ledger), "--quiet", "--threads", "2"]
     started = subprocess.Popen([sys.executable, str(ROOT / "cli.py"), *words], stdout=subprocess.DEVNULL, cwd=ROOT)
