@@ -22,7 +22,7 @@ def warnings_for(answer: Estimate) -> list[str]:
     """Return what a buyer should know before using the answer."""
     return [
         line
-        for rule in (_basis, _above_peak, _bytes, _precision, _faster, _tokens, _clients, _nic, _unused)
+        for rule in (_basis, _above_peak, _bytes, _partial, _precision, _faster, _tokens, _clients, _nic, _unused)
         for line in rule(answer)
     ]
 
@@ -45,6 +45,15 @@ def _bytes(answer: Estimate) -> Iterator[str]:
     encoding = answer.question.encoding or ""
     if encoding.endswith("decoded") and answer.question.sample_bytes is None:
         yield "decoded bytes are what the host hands to the GPU, not what storage moves: drop --encoding decoded for storage"
+
+
+def _partial(answer: Estimate) -> Iterator[str]:
+    ratio = answer.question.bytes_per_token
+    if ratio is not None:
+        from ingest.corpus.result import PART
+
+        if PART in ratio.note:
+            yield f"--bytes-per-token was measured on {PART}: files come in the order of their paths, so others may differ"
 
 
 def _precision(answer: Estimate) -> Iterator[str]:

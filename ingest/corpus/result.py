@@ -10,6 +10,8 @@ from typing import Any
 from ingest.errors import IngestError, UsageError, brief
 from ingest.ladder import Given
 
+#: said of a count that was interrupted
+PART = "a part of the corpus only"
 #: A result of `measure` with a hundred thousand skipped files is smaller.
 MOST_BYTES = 256 * 2**20
 
@@ -68,7 +70,7 @@ class Result:
         parts = [
             f"{self.path.name}: {how or 'measured'} with {self._tokenizer.get('name') or 'a tokenizer not said'}",
             str(self.data.get("date") or "no date"),
-            *(["a part of the corpus only"] if self.data.get("partial") else []),
+            *([PART] if self.data.get("partial") else []),
             *([f"{count:,.0f} of its files could not be read"] if isinstance(count, (int, float)) and count > 0 else []),
         ]
         return ", ".join(parts)

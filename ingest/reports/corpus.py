@@ -30,7 +30,9 @@ def corpus_page(answer: Measured) -> Page:
     sections.append(Section("Measured with", lines=tuple(_with(answer))))
     sections.append(Section("Sources", lines=source_lines(answer)))
     title = f"{answer.title}: PARTIAL, {answer.partial}" if answer.partial else answer.title
-    return Page(title, tuple(section for section in sections if section.rows or section.lines), flat_rows(answer))
+    head, *rest = flat_rows(answer)
+    marked = [("partial", "", "partial", answer.partial, "", None, None)] if answer.partial else []
+    return Page(title, tuple(section for section in sections if section.rows or section.lines), (head, *marked, *rest))
 
 
 def _value(item: Quantity) -> tuple[str, str, str]:

@@ -123,6 +123,9 @@ def test_ctrl_c_prints_what_is_known_and_keeps_the_ledger(tmp_path, small):
     assert "interrupted" in data["partial"]
     assert 0 < data["results"]["files"]["value"] < 30_000
     assert err.splitlines()[-1] == "ingest: interrupted"
+    (tmp_path / "part.json").write_text(out, encoding="utf-8")
+    asked = ("--model", "llama-3.1-8b", "--gpu", "h100", "--set", "tokens_per_sample=8192", "--bytes-per-token")
+    assert "measured on a part of the corpus only" in ran("bw", *asked, tmp_path / "part.json")[2]
     code, out, _ = ran("measure", corpus, "--tokenizer", small, "--resume", ledger, "--format", "json")
     assert code == 0
     assert json.loads(out)["results"]["files"]["value"] == 30_000
