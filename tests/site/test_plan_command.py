@@ -351,3 +351,10 @@ def test_help_names_what_it_can_do(run):
     out = run("plan", "--help").out
     for option in ("--years", "--check", "--set", "--explain", "--new", "--schema", "--samples", "--seed"):
         assert option in out
+
+
+def test_a_workbook_is_refused_with_the_command_that_writes_it(tmp_path, run):
+    refused = run("plan", HPC, "-o", str(tmp_path / "plan.xlsx"))
+    assert refused.code == 2
+    assert f"or `ingest report {HPC} -o {tmp_path / 'plan.xlsx'}`, which writes one" in refused.err
+    assert run("report", HPC, "-o", str(tmp_path / "plan.xlsx")).code == 0
