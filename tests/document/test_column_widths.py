@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import io
+
+import docx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.reports.document.column_widths import SIZES, columns_for
-from ingest.reports.document.model import Table
+from ingest.reports.document.model import Document, Section, Table
+from ingest.reports.document.tables import MOST_TURNED, tables_for
+from ingest.reports.document.word import as_docx
 
 words = st.text("abMI1-. ", max_size=30)
 shares = st.lists(st.tuples(st.floats(0.1, 5), words), min_size=1, max_size=8)
@@ -46,3 +51,25 @@ def test_letters_become_smaller_only_where_they_have_to():
     sizes = [columns_for(GLANCE, width).size for width in (16.5, 8.6, 2)]
     assert sizes == sorted(sizes, reverse=True)
     assert (sizes[0], sizes[-1]) == (SIZES[0], SIZES[-1])
+
+
+def test_many_rows_stand_on_lines_of_their_own_and_few_are_turned():
+    columns = ("nodes", "gpus", "job_read_bandwidth", "run_read_bandwidth", "run_seconds", "sample_bytes", "training_samples")
+    rows = [{"name": f"job-{n}", "cluster": "c", **dict.fromkeys(columns, n + 1.0)} for n in range(MOST_TURNED + 1)]
+    main = ("name", "nodes", "job_read_bandwidth")
+    (table,) = tables_for("Jobs", rows, ("name", "cluster"), {}, main)
+    assert not table.turned
+    assert [row[0] for row in table.rows] == [row["name"] for row in rows]
+    assert len(table.heads) == len(main)
+    assert "workbook" in table.caption
+    turned = tables_for("Jobs", rows[1:], ("name", "cluster"), {}, main)
+    assert all(one.turned for one in turned)
+    assert len(turned[0].rows) == len(columns) + 1
+
+
+def test_every_row_of_a_long_table_has_its_own_words():
+    rows = tuple((f"job-{n}", f"{n} GB/s\tabout") for n in range(40))
+    section = Section("scope", "Scope", (Table("Jobs", ("Name", "Value"), rows),))
+    found = docx.Document(io.BytesIO(as_docx(Document("T", "s", (section,))))).tables[0]
+    assert [tuple(cell.text for cell in row.cells) for row in found.rows][1:] == list(rows)
+    assert len({cell.width for cell in found.columns[0].cells}) == 1

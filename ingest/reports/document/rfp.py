@@ -60,6 +60,20 @@ HEADS = {
     "capacity": {"name": "Year"},
     "placement": {"job_dataset_bytes": "Size of the data set"},
 }
+#: What a list of many rows shows of them.
+MAIN = {
+    "jobs": (
+        "name", "cluster", "model", "nodes", "concurrent_runs", "run_read_bandwidth", "job_read_bandwidth", "run_seconds",
+    ),
+    "checkpoints": (
+        "name", "mode", "checkpoint_bytes", "checkpoint_interval", "checkpoint_write_bandwidth", "job_write_bandwidth",
+        "restart_read_bandwidth", "job_checkpoint_bytes_held",
+    ),
+    "placement": (
+        "name", "data", "job_dataset_bytes", "ingest_bandwidth_per_job", "staged_bytes", "staging_seconds", "node_bytes_shared",
+        "node_bytes_whole",
+    ),
+}  # fmt: skip
 #: Inputs of each requirement in the table of sensitivity.
 MOST_EFFECTS = 2
 
@@ -220,7 +234,9 @@ class Tender:
         return [
             table
             for name, caption in named.items()
-            for table in tables_for(caption, self.plan.tables.get(name, []), WORDS[name], HEADS.get(name, {}))
+            for table in tables_for(
+                caption, self.plan.tables.get(name, []), WORDS[name], HEADS.get(name, {}), MAIN.get(name, ())
+            )
         ]
 
 
