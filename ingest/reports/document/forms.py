@@ -12,7 +12,7 @@ from ingest.acceptance.table import Row, rows_of
 from ingest.reports.document.model import Table
 from ingest.requirement import Requirement
 from ingest.tender.fields import FIELDS
-from ingest.units import display
+from ingest.units import display, request_size
 
 #: Fields of the answer beside the required value; the others are its evidence, on a table of their own.
 ANSWERS = 4
@@ -31,7 +31,7 @@ def acceptance_table(requirements: Sequence[Requirement]) -> Table:
 
 def _test_row(row: Row, mixed: bool) -> tuple[str, ...]:
     load = row.load
-    size = display(load.io_bytes, "B") if load.io_bytes else ""
+    size = request_size(load.io_bytes) if load.io_bytes else ""
     lasts = display(load.seconds, "s") if load.seconds else ""
     kind = "mixed" if mixed else load.operation
     tools = ", ".join(tool for tool, kinds in ABLE.items() if kind in kinds)
