@@ -235,6 +235,15 @@ def display(number: float, unit: str, binary: bool = True) -> str:
     return f"{_significant(number)} {'/'.join([plural, *short.split('/')[1:]])}"
 
 
+def request_size(size: float) -> str:
+    """The size of a request as benchmarks are told it: in binary units where it is a whole number of them.
+
+    >>> request_size(131072), request_size(1048576), request_size(2.5e6), request_size(512)
+    ('128 KiB', '1 MiB', '2.5 MB (2.384 MiB)', '512 B')
+    """
+    return _prefixed(size, BINARY, "B") if size and size % 1024 == 0 else display(size, "B")
+
+
 def _readable(unit: str) -> str:
     """`per GPU` stands in the quantity's name already, so it is left out behind a time; a plain ratio stays."""
     parts = unit.split("/")

@@ -69,7 +69,7 @@ def command(
         told = {**answer.requirement(explain).to_dict(), "derivation": lines}
         hand_over(lambda: lines_page(f"How {explain} came about", lines), lambda: told, form, output)
     else:
-        hand_over(lambda: plan_page(answer), answer.to_dict, form, output)
+        hand_over(lambda: plan_page(answer), answer.to_dict, form, output, book_by=f"ingest report {site}")
     warn(answer.warnings)
     if check and answer.unmet:
         raise RequirementNotMet(answer.unmet)

@@ -65,7 +65,7 @@ HEADINGS = {
     "site_files": "Files",
     "site_read_bandwidth": "Read bandwidth, all jobs at once",
     "site_node_read_bandwidth": "Read bandwidth of one node",
-    "site_largest_read_bandwidth": "Read bandwidth, hungriest run",
+    "site_largest_read_bandwidth": "Read bandwidth, run that reads most",
     "site_sustained_read_bandwidth": "Read bandwidth, sustained",
     "site_write_bandwidth": "Write bandwidth, all checkpoints at once",
     "site_largest_write_bandwidth": "Write bandwidth, largest checkpoint",

@@ -50,7 +50,7 @@ LINES = (
     Line("R-READ-01", "site_sustained_read_bandwidth", "mandatory", "read",
          _SUSTAIN + _READS + " (all jobs in sum, averaged over time{whose})", "job_sustained_read_bandwidth_of_jobs", "site"),
     Line("R-READ-02", "site_largest_read_bandwidth", "mandatory", "read",
-         _SUSTAIN + _READS + " (the hungriest single run, in its first pass)", "run_read_bandwidth_of_jobs", "run"),
+         _SUSTAIN + _READS + " (the single run that reads most, in its first pass)", "run_read_bandwidth_of_jobs", "run"),
     Line("R-READ-03", "site_read_bandwidth", "mandatory", "read",
          _SUSTAIN + _READS + " (all that can run at once, in its first pass{whose})", "job_read_bandwidth_of_jobs", "site"),
     Line("R-READ-04", "site_node_read_bandwidth", "mandatory", "read",

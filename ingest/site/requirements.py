@@ -15,7 +15,7 @@ from ingest.site.derivation import Teller
 from ingest.site.lines import CLIENTS, Line
 from ingest.site.reading import Site
 from ingest.site.sheet import Row, steps_below
-from ingest.units import display
+from ingest.units import display, request_size
 
 THREADS = 8
 #: what an assumption of the tests is called, so that a requirement can name it
@@ -89,7 +89,7 @@ class Writer:
         priority = wanted if floor is None else "information"
         low, high = self.spread.get(line.id, (None, None))
         unit = unit_of(line.metric)
-        whose = f"; I/O as of {decides}" if len(behind) > 1 else ""
+        whose = f"; with the requests of {decides}" if len(behind) > 1 else ""
         words = {
             **_words(conditions),
             "whose": whose,
@@ -227,7 +227,7 @@ def _words(conditions: Conditions) -> dict[str, str]:
     return {
         "clients": f"{count:,} client{'' if count == 1 else 's'}",
         "threads": f"{threads} thread{'' if threads == 1 else 's'}",
-        "io": display(conditions.io_size, "B") if conditions.io_size else "sequential",
+        "io": request_size(conditions.io_size) if conditions.io_size else "sequential",
         "pattern": conditions.pattern,
         "duration": display(conditions.duration or 0, "s"),
         "fill": f"{(conditions.fill or 0) * 100:.3g} %",

@@ -32,15 +32,17 @@ class Report:
     Attributes:
         plan: the plan.
         files: path and size of each file.
+        notes: what a template leaves out or repeats.
     """
 
     plan: Plan
     files: Mapping[str, int]
+    notes: tuple[str, ...] = ()
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Those of the plan."""
-        return self.plan.warnings
+        """Those of the plan, and what a template leaves out or repeats."""
+        return (*self.notes, *self.plan.warnings)
 
     @property
     def results(self) -> Mapping[str, Quantity]:
@@ -96,7 +98,7 @@ def report(
     makers = _Makers(planned, template, systems)
     made = {path: makers.content(path.suffix.lower()) for path in paths}
     write_all(made)
-    return Report(planned, {str(path): len(content) for path, content in made.items()})
+    return Report(planned, {str(path): len(content) for path, content in made.items()}, makers.notes())
 
 
 def _checked(outputs: Sequence[str | Path], template: str | Path | None, storage: Sequence[str]) -> list[Path]:
@@ -140,6 +142,14 @@ class _Makers:
     def content(self, suffix: str) -> bytes:
         """The file's content."""
         return self.FORMATS[suffix](self)
+
+    def notes(self) -> tuple[str, ...]:
+        """What the template leaves out or repeats."""
+        if self.template is None:
+            return ()
+        from ingest.reports.document.word_gaps import template_warnings
+
+        return template_warnings(self.document, self.template)
 
     def _workbook(self) -> bytes:
         from ingest.reports.books import site_book

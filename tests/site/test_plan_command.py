@@ -9,7 +9,8 @@ import yaml
 from conftest import COMMAND, clean_environment
 
 import ingest
-from ingest.errors import IngestError
+from ingest.cli.plan import command
+from ingest.errors import IngestError, UsageError
 from ingest.formula import LEAVES, unit_of
 from ingest.requirement import PRIORITIES
 from ingest.site.lines import LINES
@@ -351,3 +352,10 @@ def test_help_names_what_it_can_do(run):
     out = run("plan", "--help").out
     for option in ("--years", "--check", "--set", "--explain", "--new", "--schema", "--samples", "--seed"):
         assert option in out
+
+
+def test_a_workbook_is_refused_with_the_command_that_writes_it():
+    with pytest.raises(
+        UsageError, match=r"expected \.json, \.csv, \.md, \.txt, or `ingest report .*yaml -o plan\.xlsx`, which"
+    ):
+        command.main([HPC, "-o", "plan.xlsx"], standalone_mode=False)

@@ -90,9 +90,9 @@ def test_small_samples_of_large_files_are_read_together(more, size):
 def test_a_sum_says_whose_reads_set_its_conditions():
     plan = planned(site(small={**SLOW, "sample_bytes": 5_000}, large={**SLOW, "sample_bytes": 70_000}))
     for name in ("R-READ-01", "R-READ-03"):
-        assert plan.requirement(name).statement.endswith("; I/O as of large).")
+        assert plan.requirement(name).statement.endswith("; with the requests of large).")
         assert plan.requirement(name).conditions.io_size == 70_000
-    assert "I/O as of" not in planned(site(a=SLOW)).requirement("R-READ-03").statement
+    assert "with the requests of" not in planned(site(a=SLOW)).requirement("R-READ-03").statement
 
 
 def test_more_reads_than_a_node_can_ask_for_are_doubted():
@@ -178,8 +178,9 @@ def test_growth_has_the_conditions_of_the_reads_that_grow():
     assert line.value == pytest.approx(10 * 8 * 100 * (8 * 1e6 + 1.5e6))
     assert (line.conditions.clients, line.conditions.io_size, line.conditions.pattern) == (20, 131_072, "random")
     assert line.statement == (
-        "The system should be expandable to 76 GB/s (70.78 GiB/s) of uncached random 131.1 kB (128 KiB) reads from 20 clients "
-        "with 8 threads each for 30 min at 85 % fill (all that can run at once, in the last year of the plan; I/O as of a)."
+        "The system should be expandable to 76 GB/s (70.78 GiB/s) of uncached random 128 KiB reads from 20 clients "
+        "with 8 threads each for 30 min at 85 % fill (all that can run at once, in the last year of the plan; "
+        "with the requests of a)."
     )
     assert not any("row:" in part for part in line.derivation)
 

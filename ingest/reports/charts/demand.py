@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ingest.reports.charts.beside import Named, height_for, layers, placed
 from ingest.reports.charts.chart import DARK, HEIGHT, LIGHT, SIGNAL, WIDTH, Chart, made, scaled
+from ingest.reports.charts.logarithmic import doublings, sideways, upwards
 from ingest.reports.labels import capitalised
 from ingest.units import display
 
 #: A chart with more bars than this is no longer read: the rest is summed in one.
 MOST_BARS = 15
+#: Width of a plot in pixels that has names beside it.
+NARROW = 430
 
 
 class Bar(NamedTuple):
@@ -110,25 +114,20 @@ def scaling(points: Sequence[Point], ceilings: Sequence[Ceiling] = (), unit: str
     >>> scaling(asked).title
     'a reads 10 GB/s on 10 nodes, 1 GB/s on each'
     """
-    rows = [point._asdict() for point in points]
-    lines = [
-        {"label": f"{one.label}: {one.rate}", "nodes": nodes, "value": value} for one in ceilings for nodes, value in one.points
-    ]
-    x = {
-        "field": "nodes",
-        "type": "quantitative",
-        "scale": {"type": "log", "base": 2, "nice": False},
-        "title": "nodes of the job",
-    }
-    y = {
-        "field": "value",
-        "type": "quantitative",
-        "scale": {"type": "log"},
-        "title": "read bandwidth",
-        # The lines span many powers of ten: each tick has a prefix of its own.
-        "axis": {"labelExpr": f"replace(format(datum.value, '~s'), /([a-zA-Z]*)$/, ' $1') + '{unit}'", "tickCount": 6},
-    }
-    body: dict[str, Any] = {"width": WIDTH, "height": HEIGHT, "layer": [_asked(rows, x, y), *_limits(lines, x, y)]}
+    ends = [Named(f"{one.label}: {one.rate}", one.points[-1][1]) for one in ceilings]
+    width, height = (NARROW if ends else WIDTH), height_for(ends, HEIGHT)
+    drawn = [point.value for point in points] + [value for one in ceilings for _, value in one.points]
+    y_axis, x_axis = upwards(drawn, height), doublings([point.nodes for point in points], width)
+    x = {"field": "nodes", "type": "quantitative", "title": "nodes of the job", **x_axis}
+    y = {"field": "value", "type": "quantitative", "title": "read bandwidth", **y_axis}
+    # The lines span many powers of ten: each tick has a prefix of its own.
+    written = f"replace(format(datum.value, '~s'), /([a-zA-Z]*)$/, ' $1') + '{unit}'"
+    y["axis"] = {**y.get("axis", {}), "labelExpr": written}
+    layer = [_asked([point._asdict() for point in points], x, y)]
+    if ends:
+        domain = y_axis["scale"]["domain"]
+        layer += [_limits(ceilings, x, y), *layers(placed(ends, domain, height), domain, width, height)]
+    body: dict[str, Any] = {"width": width, "height": height, "layer": layer}
     title = _fed(points, ceilings) if ceilings else _grown(points, unit)
     series = ", ".join(dict.fromkeys(point.series for point in points))
     listing = "".join(f" Ceiling: {one.label}, {one.rate}." for one in ceilings)
@@ -146,20 +145,14 @@ def _asked(rows: Sequence[Mapping[str, Any]], x: Mapping[str, Any], y: Mapping[s
     }
 
 
-def _limits(lines: Sequence[Mapping[str, Any]], x: Mapping[str, Any], y: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A dashed line for each ceiling, with its name where it ends, on a white ground."""
-    last = list({line["label"]: line for line in lines}.values())
-    text = {"type": "text", "align": "right", "baseline": "bottom", "dy": -5, "fontSize": 11, "color": SIGNAL}
-    named = {"x": x, "y": y, "text": {"field": "label"}}
-    return [
-        {
-            "data": {"values": lines},
-            "mark": {"type": "line", "strokeDash": [6, 4], "strokeWidth": 2, "color": SIGNAL},
-            "encoding": {"x": x, "y": y, "detail": {"field": "label", "type": "nominal"}},
-        },
-        {"data": {"values": last}, "mark": {**text, "stroke": "white", "strokeWidth": 4}, "encoding": named},
-        {"data": {"values": last}, "mark": text, "encoding": named},
-    ]
+def _limits(ceilings: Sequence[Ceiling], x: Mapping[str, Any], y: Mapping[str, Any]) -> dict[str, Any]:
+    """A dashed line for each ceiling."""
+    lines = [{"label": one.label, "nodes": nodes, "value": value} for one in ceilings for nodes, value in one.points]
+    return {
+        "data": {"values": lines},
+        "mark": {"type": "line", "strokeDash": [6, 4], "strokeWidth": 2, "color": SIGNAL},
+        "encoding": {"x": x, "y": y, "detail": {"field": "label", "type": "nominal"}},
+    }
 
 
 def _fed(points: Sequence[Point], ceilings: Sequence[Ceiling]) -> str:
@@ -189,7 +182,7 @@ def ladder(rungs: Sequence[Bar], unit: str, quantity: str) -> Chart:
     """
     values, shown = scaled([bar.value for bar in rungs], unit)
     factor = rungs[0].value / values[0] if values and values[0] else 1
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "rung": bar.label,
             "value": value,
@@ -199,7 +192,11 @@ def ladder(rungs: Sequence[Bar], unit: str, quantity: str) -> Chart:
         }
         for bar, value in zip(rungs, values, strict=True)
     ]
-    x = {"type": "quantitative", "scale": {"type": "log", "nice": True}, "title": f"{quantity} ({shown})"}
+    x = {
+        "type": "quantitative",
+        "title": f"{quantity} ({shown})",
+        **sideways([row[end] for row in rows for end in ("low", "value", "high")], WIDTH),
+    }
     y = {"field": "rung", "type": "nominal", "sort": None, "title": None}
     body: dict[str, Any] = {
         "data": {"values": rows},

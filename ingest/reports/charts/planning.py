@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ingest.reports.charts.chart import COLOURS, DARK, HEIGHT, LIGHT, SIGNAL, WIDTH, Chart, made, scaled
+from ingest.reports.charts.logarithmic import sideways, upwards
 from ingest.reports.labels import capitalised
 from ingest.units import display
 
@@ -93,24 +94,30 @@ def intervals(rows: Sequence[Interval], chosen: Interval, job: str, how: str = "
     axis = {
         "field": "minutes",
         "type": "quantitative",
-        "scale": {"type": "log", "nice": False},
         "title": f"interval between checkpoints of {job} (min)",
+        **sideways([row["minutes"] for row in [*data, mark]], WIDTH, exact=True),
     }
     rises = rows[-1].waste > rows[0].waste
+    lost, asked = (
+        {"title": name, **upwards([row[field] for row in [*data, mark]], HEIGHT / 2)}
+        for field, name in (
+            ("waste", "share of the time lost"),
+            ("bandwidth", f"write bandwidth ({shown})"),
+        )
+    )
+    lost["axis"] = {**lost.get("axis", {}), "format": "~%"}
     panels = [
-        _panel(axis, {**mark, "text": f"{every}: {cost}"}, "waste", "share of the time lost", {"format": "~%"}, rises),
-        _panel(axis, {**mark, "text": f"{every}: {rate}"}, "bandwidth", f"write bandwidth ({shown})", {}),
+        _panel(axis, {**mark, "text": f"{every}: {cost}"}, {"field": "waste", **lost}, rises),
+        _panel(axis, {**mark, "text": f"{every}: {rate}"}, {"field": "bandwidth", **asked}),
     ]
     title = f"{job}: a checkpoint every {every} costs {cost} of the time and asks for {rate} of writes"
     alt = f"Two line charts over the interval between checkpoints: share of the time lost, and write bandwidth. {title}."
     return made("intervals", title, how, alt, {"data": {"values": data}, "vconcat": panels})
 
 
-def _panel(
-    x: Mapping[str, Any], mark: Mapping[str, Any], field: str, label: str, axis: Mapping[str, Any], rises: bool = False
-) -> dict[str, Any]:
+def _panel(x: Mapping[str, Any], mark: Mapping[str, Any], upward: Mapping[str, Any], rises: bool = False) -> dict[str, Any]:
     """A line by interval, and on it the chosen one as a diamond with its value."""
-    y = {"field": field, "type": "quantitative", "title": label, "axis": axis, "scale": {"type": "log"}}
+    y = {"type": "quantitative", **upward}
     # The words stand where the line does not go on.
     beside = {"align": "right", "dx": -10} if rises else {"align": "left", "dx": 10}
     chosen = {"data": {"values": [mark]}, "encoding": {"x": x, "y": y}}

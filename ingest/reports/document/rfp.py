@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ingest import __version__
-from ingest.acceptance.table import Row, rows_of, shown_by
+from ingest.acceptance.table import shown_by
 from ingest.reports.charts.chart import Chart
 from ingest.reports.document import wording
 from ingest.reports.document.derivations import shortened
 from ingest.reports.document.fields import SECTIONS
+from ingest.reports.document.forms import acceptance_table, growth_table, response_tables
 from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Section, Table
 from ingest.reports.document.speech import derivation_line, for_readers, place_of, source_title
 from ingest.reports.document.tables import quantity_text, tables_for, with_numbers
@@ -60,6 +61,20 @@ HEADS = {
     "capacity": {"name": "Year"},
     "placement": {"job_dataset_bytes": "Size of the data set"},
 }
+#: What a list of many rows shows of them.
+MAIN = {
+    "jobs": (
+        "name", "cluster", "model", "nodes", "concurrent_runs", "run_read_bandwidth", "job_read_bandwidth", "run_seconds",
+    ),
+    "checkpoints": (
+        "name", "mode", "checkpoint_bytes", "checkpoint_interval", "checkpoint_write_bandwidth", "job_write_bandwidth",
+        "restart_read_bandwidth", "job_checkpoint_bytes_held",
+    ),
+    "placement": (
+        "name", "data", "job_dataset_bytes", "ingest_bandwidth_per_job", "staged_bytes", "staging_seconds", "node_bytes_shared",
+        "node_bytes_whole",
+    ),
+}  # fmt: skip
 #: Inputs of each requirement in the table of sensitivity.
 MOST_EFFECTS = 2
 
@@ -88,7 +103,7 @@ class Tender:
             self._section("metadata", self._metadata()),
             self._section("resilience", self._resilience()),
             self._section("protocols", [Bullets(wording.PROTOCOLS)]),
-            self._section("growth", [Paragraph(wording.GROWTH)]),
+            self._section("growth", self._growth()),
             self._section("acceptance", self._acceptance()),
             self._section("response", self._response()),
             self._section("assumptions", self._assumptions()),
@@ -102,8 +117,8 @@ class Tender:
             ("input", plan.input_hash),
             *((one.id, display(one.value, one.unit)) for one in plan.requirements),
         )
-        hashes = f"Catalogs {plan.catalog.content_hash()[:19]}…, site description {plan.input_hash[:19]}…"
-        subtitle = f"Requirements and response form. Made by ingest {__version__}. {hashes}"
+        reference = "-".join(_short(one) for one in (plan.input_hash, plan.catalog.content_hash()))
+        subtitle = f"Requirements and response form. Made by ingest {__version__}, reference {reference} (section 12)"
         return Document(f"Storage requirements of {plan.site.name}", subtitle, with_numbers(sections), facts)
 
     def _section(self, name: str, blocks: Sequence[Block]) -> Section:
@@ -160,15 +175,14 @@ class Tender:
         return [Table("Values that the workload does not determine", ("What", "Value"), wording.RESILIENCE, (3, 1))]
 
     def _acceptance(self) -> list[Block]:
-        heads = ("Test", "Requirement", "Operation", "Clients", "Threads", "Request", "Duration", "Pass threshold")
-        rows = tuple(test_row(one) for one in rows_of(self.plan.requirements))
-        widths = (1.35, 1.35, 1.15, 0.95, 1.0, 1.55, 1.05, 1.7)
-        return [Paragraph(wording.ACCEPTANCE), Table("Acceptance tests", heads, rows, widths)]
+        return [Paragraph(wording.ACCEPTANCE), acceptance_table(self.plan.requirements)]
 
     def _response(self) -> list[Block]:
-        heads = ("Id", "Required", "Comply", "As-is", "Optimized", "Measured or projected", "Log file", "Remarks")
-        rows = tuple((one.id, display(one.value, one.unit, binary=False), *("",) * 6) for one in self.plan.requirements)
-        return [Paragraph(wording.RESPONSE), Table("Response form", heads, rows, (1.3, 1.4, 0.85, 0.85, 1.0, 1.2, 0.9, 1.3))]
+        return [Paragraph(wording.RESPONSE), *response_tables(self.plan.requirements)]
+
+    def _growth(self) -> list[Block]:
+        by_id = {one.id: one for one in self.plan.requirements}
+        return [Paragraph(wording.GROWTH), growth_table(self.plan.tables.get("capacity", []), by_id)]
 
     def _assumptions(self) -> list[Block]:
         plan = self.plan
@@ -220,7 +234,9 @@ class Tender:
         return [
             table
             for name, caption in named.items()
-            for table in tables_for(caption, self.plan.tables.get(name, []), WORDS[name], HEADS.get(name, {}))
+            for table in tables_for(
+                caption, self.plan.tables.get(name, []), WORDS[name], HEADS.get(name, {}), MAIN.get(name, ())
+            )
         ]
 
 
@@ -244,16 +260,6 @@ def ends_of(one: Requirement, *ends: float) -> tuple[str, ...]:
     return tuple(display(end, one.unit, binary=False) for end in ends)
 
 
-def test_row(row: Row) -> tuple[str, ...]:
-    """A line of the table of tests."""
-    load = row.load
-    size = display(load.io_bytes, "B") if load.io_bytes else ""
-    what = f"{load.pattern} {load.operation}".strip()
-    counts = (f"{load.clients:,}", f"{load.threads:,}")
-    least = f"at least {display(load.threshold, load.unit)}"
-    return (row.test, row.requirement, what, *counts, size, display(load.seconds or 0, "s"), least)
-
-
 def spread(one: Requirement) -> str:
     """Low to high, or nothing."""
     return span(one.low, one.high, one.unit, " to ")
@@ -261,3 +267,8 @@ def spread(one: Requirement) -> str:
 
 def _what(one: Requirement) -> str:
     return label(one.metric)
+
+
+def _short(content_hash: str) -> str:
+    """The beginning of a hash, enough to tell two documents apart."""
+    return content_hash.rpartition(":")[2][:8]

@@ -13,6 +13,8 @@ from ingest.units import display
 
 #: Columns that a page holds; a wider table is turned, so many rows beside each other.
 MOST_COLUMNS, BESIDE = 8, 5
+#: Rows that are turned; more are a list with the main columns only.
+MOST_TURNED = 20
 #: Quantities without a unit that are shares of a whole.
 _SHARE = re.compile(r"share|fraction|efficiency|utilization|headroom|fill_limit|allocation|cache_hit|waste")
 #: Rates below this are told by the time between two.
@@ -35,20 +37,31 @@ def with_numbers(sections: Sequence[Section]) -> tuple[Section, ...]:
     return tuple(section._replace(blocks=tuple(numbered(section.blocks))) for section in sections)
 
 
-def tables_for(caption: str, rows: Sequence[Mapping[str, Any]], words: Sequence[str], heads: Mapping[str, str]) -> list[Table]:
+def tables_for(
+    caption: str,
+    rows: Sequence[Mapping[str, Any]],
+    words: Sequence[str],
+    heads: Mapping[str, str],
+    main: Sequence[str] = (),
+) -> list[Table]:
     """Rows of plain values as text; a column stands wherever any row has it.
 
     A table wider than a page is turned: quantities as lines, a few rows beside each other, as many tables as it takes.
+    Where there are too many rows for that, each stands on a line of its own with the main columns.
 
     Args:
         caption: what the table shows.
         rows: plain values in base units, by column.
         words: the columns of text to show; others of text would repeat what another table says.
         heads: headings that differ from the usual ones.
+        main: the columns of a list of many rows.
     """
     columns = tuple(dict.fromkeys(column for row in rows for column in row if _is_shown(column, rows, words)))
     if all(column in words for column in columns):
         return []
+    if main and len(columns) > MOST_COLUMNS and len(rows) > MOST_TURNED:
+        columns = tuple(column for column in main if column in columns)
+        caption = f"{caption}, main values; all others are in the workbook"
     named = {column: heads.get(column) or label(column) for column in columns}
     if len(columns) <= MOST_COLUMNS:
         shown = tuple(tuple(_cell(column, row.get(column)) for column in columns) for row in rows)

@@ -29,7 +29,7 @@ def as_docx(document: Document, template: str | Path | None = None) -> bytes:
         UsageError: the template asks for something that does not exist, or where it cannot stand.
     """
     document = all_visible(document)
-    word = _opened(template)
+    word = opened(template)
     if template is None:
         _set_page(word)
         _append(word, Writer(word).whole(document))
@@ -43,7 +43,12 @@ def as_docx(document: Document, template: str | Path | None = None) -> bytes:
     return buffer.getvalue()
 
 
-def _opened(template: str | Path | None) -> Any:
+def opened(template: str | Path | None) -> Any:
+    """A Word file to write in: a copy of the template, or an empty one.
+
+    Raises:
+        IngestError: the library is not installed, or the template is none.
+    """
     try:
         import docx
     except ImportError:

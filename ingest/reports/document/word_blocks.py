@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from copy import deepcopy
 from itertools import zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
+from ingest.reports.document.column_widths import columns_for
 from ingest.reports.document.fields import WHOLE
 from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Section, Table
 from ingest.reports.document.word_room import last_width
@@ -99,18 +101,18 @@ class Writer:
         from docx.shared import Cm, Pt
 
         self._line(block.caption, "Caption").paragraph_format.keep_with_next = True
-        shares = block.widths or (1,) * len(block.heads)
-        widths = [Cm(self.width * share / sum(shares)) for share in shares]
+        columns = columns_for(block, self.width)
+        widths = [Cm(width) for width in columns.widths]
         table = self._place.add_table(1, len(block.heads), Cm(self.width))
         table.style = table_style(self.word)
         table.autofit = False
         for column, width in zip(table.columns, widths, strict=True):
             column.width = width
         numeric = block.numeric
-        _row(table.rows[0], block.heads, widths, numeric, bold=True)
+        look = Look(widths, numeric, columns.size)
+        _row(table.rows[0], block.heads, look, bold=True)
         _repeat(table.rows[0])
-        for cells in block.rows:
-            _row(table.add_row(), cells, widths, numeric)
+        _rows(table, block.rows, look)
         _keep_together(table.rows if len(table.rows) <= MOST_TOGETHER else table.rows[:2])
         self._place.add_paragraph().paragraph_format.space_after = Pt(2)
 
@@ -141,22 +143,44 @@ class Writer:
         self._place.add_paragraph().paragraph_format.space_after = Pt(2)
 
 
-def _row(row: Any, texts: Sequence[str], widths: Sequence[Any], numeric: Sequence[bool], bold: bool = False) -> None:
+class Look(NamedTuple):
+    """Of the columns of a table: widths, which hold numbers; and the size of its letters in points."""
+
+    widths: Sequence[Any]
+    numeric: Sequence[bool]
+    size: float
+
+
+def _row(row: Any, texts: Sequence[str], look: Look, bold: bool = False) -> None:
     from docx.enum.text import WD_ALIGN_PARAGRAPH
     from docx.oxml import OxmlElement
     from docx.shared import Pt
 
     row._tr.get_or_add_trPr().append(OxmlElement("w:cantSplit"))
-    for cell, text, width, number in zip(row.cells, texts, widths, numeric, strict=True):
+    for cell, text, width, number in zip(row.cells, texts, look.widths, look.numeric, strict=True):
         cell.width = width
         paragraph = cell.paragraphs[0]
         if number:
             paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
         paragraph.paragraph_format.space_after = Pt(0)
         run = paragraph.add_run(text)
-        run.font.size, run.bold = Pt(8), bold
+        run.font.size, run.bold = Pt(look.size), bold
         if bold:
             _shade(cell)
+
+
+def _rows(table: Any, rows: Sequence[Sequence[str]], look: Look) -> None:
+    """The first row is made, all others are copies of it with words of their own: a thousand take a second."""
+    from docx.oxml.ns import qn
+
+    for first in rows[:1]:
+        _row(table.add_row(), first, look)
+    pattern = table._tbl.tr_lst[-1]
+    for cells in rows[1:]:
+        copy = deepcopy(pattern)
+        for run, text in zip(copy.iter(qn("w:r")), cells, strict=True):
+            run.text = text
+        table._tbl.append(copy)
 
 
 def _keep_together(rows: Sequence[Any]) -> None:

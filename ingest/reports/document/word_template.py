@@ -55,7 +55,7 @@ def fill(word: Any, document: Document) -> bool:
     """
     values = dict(document.facts)
     sections = [WHOLE, *(section.name for section in document.sections)]
-    fields = list(_fields(word))
+    fields = list(fields_of(word))
     for field in fields:
         check_field(field.name, [*sections, *values], field.place)
         if field.name in sections:
@@ -71,7 +71,12 @@ def fill(word: Any, document: Document) -> bool:
     return bool(fields)
 
 
-def _fields(word: Any) -> Iterator[Field]:
+def fields_of(word: Any) -> Iterator[Field]:
+    """Every field of an opened template, in the text, and in headers and footers.
+
+    Raises:
+        UsageError: a field that is not closed.
+    """
     yield from _fields_below(word.element.body, "the text", holds_sections=True)
     for name, part in _margins(word):
         yield from _fields_below(part.element, f"a {name}", holds_sections=False)

@@ -64,14 +64,15 @@ PROTOCOLS = (
 )
 GROWTH = (
     "The offeror shall state the smallest unit of expansion, what it adds in usable capacity and in bandwidth, and "
-    "its price, valid for the years of the plan. Prices per usable PB and per GB/s of read bandwidth are to be quoted"
-    " separately."
+    "its price, valid for the years of the plan, and how each step of the table below is reached. Prices per usable "
+    "PB and per GB/s of read bandwidth are to be quoted separately."
 )
 ACCEPTANCE = (
     "Each mandatory performance requirement is verified by the test below after delivery, on the delivered system, at"
     " the stated fill. Reads are not served from caches: the data read are at least five times the memory of the "
     "clients that take part, and were written by other clients. Read and write values come from the same "
-    "configuration. Tests are repeated; the lowest run counts unless the table says otherwise."
+    "configuration. Each test is repeated as often as the table says, with one of the tools "
+    "named there; the lowest run counts."
 )
 SENSITIVITY = (
     "The table shows what a requirement becomes where one input is at its low and at its high end and all others are "

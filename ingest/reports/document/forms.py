@@ -1,0 +1,91 @@
+"""The tables of a tender that somebody works with: tests to run, answers to fill in, steps of growth to price."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ingest.acceptance.generation import ABLE
+from ingest.acceptance.loads import Setting
+from ingest.acceptance.table import Row, rows_of
+from ingest.reports.document.model import Table
+from ingest.requirement import Requirement
+from ingest.tender.fields import FIELDS
+from ingest.units import display, request_size
+
+#: Fields of the answer beside the required value; the others are its evidence, on a table of their own.
+ANSWERS = 4
+
+
+def acceptance_table(requirements: Sequence[Requirement]) -> Table:
+    """What each test asks of its clients, how often it runs, and which tools have job files for it."""
+    rows = rows_of(requirements)
+    parts = Counter((one.test, one.requirement) for one in rows)
+    heads = (
+        "Test", "Requirement", "Operation", "Clients × threads", "Request", "Duration", "Repeats", "Tools", "Pass threshold",
+    )  # fmt: skip
+    lines = tuple(_test_row(one, mixed=parts[one.test, one.requirement] > 1) for one in rows)
+    return Table("Acceptance tests", heads, lines, (1.35, 1.35, 1.15, 1.0, 1.0, 0.9, 0.8, 1.0, 1.7))
+
+
+def _test_row(row: Row, mixed: bool) -> tuple[str, ...]:
+    load = row.load
+    size = request_size(load.io_bytes) if load.io_bytes else ""
+    lasts = display(load.seconds, "s") if load.seconds else ""
+    kind = "mixed" if mixed else load.operation
+    tools = ", ".join(tool for tool, kinds in ABLE.items() if kind in kinds)
+    least = f"at least {display(load.threshold, load.unit)}"
+    counts = f"{load.clients:,} × {load.threads:,}"
+    how = (f"{load.pattern} {load.operation}".strip(), counts, size, lasts, str(Setting().repeats), tools)
+    return (row.test, row.requirement, *how, least)
+
+
+def response_tables(requirements: Sequence[Requirement]) -> Iterator[Table]:
+    """The form that offerors fill in: the answer, and its evidence."""
+    heads = tuple(field.head for field in FIELDS)
+    answers, evidence = heads[:ANSWERS], heads[ANSWERS:]
+    asked = tuple((one.id, one.priority, display(one.value, one.unit, binary=False), *_blank(answers)) for one in requirements)
+    yield Table("Response form", ("Id", "Priority", "Required", *answers), asked, (1.3, 1.0, 1.4, 0.85, 1.0, 1.0, 1.2))
+    proofs = tuple((one.id, *_blank(evidence)) for one in requirements)
+    yield Table("Response form, evidence", ("Id", *evidence), proofs)
+
+
+def growth_table(years: Sequence[Mapping[str, Any]], requirements: Mapping[str, Requirement]) -> Table:
+    """What is asked for by each year, what calls for it, and a column for its price.
+
+    Args:
+        years: the capacity in use by year, in base units.
+        requirements: by id; the bandwidth of the first year, and of the last one where it grows.
+    """
+    reads = {0: requirements.get("R-READ-03"), len(years) - 1: requirements.get("R-GROW-01", requirements.get("R-READ-03"))}
+    rows = tuple(
+        (
+            str(step),
+            str(year["name"]),
+            display(year["year_usable_bytes"], "B", binary=False),
+            _rate(reads.get(step)),
+            _trigger(step, years),
+            "",
+        )
+        for step, year in enumerate(years)
+    )
+    heads = ("Step", "Year", "Usable capacity by then", "Read bandwidth by then", "Trigger", "Price of the step")
+    return Table("Steps of growth", heads, rows, (0.6, 0.7, 1.3, 1.3, 2.4, 1.2))
+
+
+def _trigger(step: int, years: Sequence[Mapping[str, Any]]) -> str:
+    """What calls for a step; a year that holds no more than one before calls for none."""
+    if step == 0:
+        return "delivery"
+    if years[step]["year_usable_bytes"] <= max(year["year_usable_bytes"] for year in years[:step]):
+        return "none: no more capacity than before"
+    return f"start of {years[step]['name']}, or the fill limit reached before"
+
+
+def _rate(required: Requirement | None) -> str:
+    return "" if required is None else display(required.value, required.unit, binary=False)
+
+
+def _blank(heads: Sequence[str]) -> tuple[str, ...]:
+    return ("",) * len(heads)

@@ -1,0 +1,68 @@
+"""A template that leaves requirements out, or holds them twice, says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import docx
+import pytest
+from click.testing import CliRunner
+
+from ingest.cli.report import command
+from ingest.reports.document.fields import SECTIONS
+from ingest.tender.reporting import report
+
+SITE = Path(__file__).parents[2] / "examples/enterprise-64-nodes.yaml"
+
+
+def warned(tmp_path: Path, *lines: str) -> list[str]:
+    made = docx.Document()
+    for line in lines:
+        made.add_paragraph(line)
+    made.save(tmp_path / "house.docx")
+    answer = report(SITE, output=tmp_path / "rfp.docx", template=tmp_path / "house.docx")
+    assert all("\n" not in line for line in answer.notes)
+    return [line.removeprefix(f"--template: '{tmp_path}/house.docx' ") for line in answer.notes]
+
+
+def test_what_a_template_leaves_out_is_named_with_the_fields_that_bring_it(tmp_path):
+    found = warned(tmp_path, "{{title}}", "{{scope}}", "At least {{R-READ-01}}")
+    mandatory = {one.id for one in report(SITE, output=tmp_path / "a.csv").plan.requirements if one.priority == "mandatory"}
+    assert len(found) == 1
+    missed, _, fields = found[0].partition(": add ")
+    assert {one.partition(" ")[0] for one in missed.removeprefix("leaves out ").split(", ")} >= mandatory - {"R-READ-01"}
+    assert "R-READ-01" not in missed
+    assert fields == f"{', '.join('{{' + name + '}}' for name in SECTIONS if name != 'scope')} or {{{{all}}}}"
+
+
+def test_sections_without_requirements_are_named_by_their_titles(tmp_path):
+    names = [name for name in SECTIONS if name not in ("protocols", "response")]
+    assert warned(tmp_path, *(f"{{{{{name}}}}}" for name in names)) == [
+        "leaves out the sections Protocols, security, operations; Offeror response forms: "
+        "add {{protocols}}, {{response}} or {{all}}"
+    ]
+
+
+@pytest.mark.parametrize("lines", [("{{all}}",), ("no field",), tuple(f"{{{{{name}}}}}" for name in SECTIONS)])
+def test_a_template_with_everything_is_silent(tmp_path, lines):
+    assert warned(tmp_path, *lines) == []
+
+
+@pytest.mark.parametrize("lines", [("{{all}}", "{{growth}}"), ("{{all}}{{growth}} {{ growth }}",)])
+def test_what_stands_twice_is_named(tmp_path, lines):
+    assert warned(tmp_path, *lines) == ["holds more than once: Growth and options"]
+
+
+def test_the_whole_document_twice_names_every_section(tmp_path):
+    assert warned(tmp_path, "{{all}}", "{{all}}") == [f"holds more than once: {'; '.join(SECTIONS.values())}"]
+
+
+def test_the_command_warns_on_standard_error(tmp_path):
+    made = docx.Document()
+    made.add_paragraph("{{title}} {{scope}}")
+    made.save(tmp_path / "house.docx")
+    options = [str(SITE), "-o", str(tmp_path / "rfp.docx"), "--template", str(tmp_path / "house.docx")]
+    done = CliRunner().invoke(command, options)
+    assert done.exit_code == 0
+    assert "leaves out R-READ-01 (mandatory), " in done.stderr
+    assert "leaves out" not in done.stdout
