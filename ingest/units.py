@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import NamedTuple
 
 from ingest.errors import UsageError, brief, nearest
 
@@ -29,6 +30,8 @@ PLAIN = {
     "week": (604800, "s"),
     "year": (31557600, "s"),
 }
+#: counted in sentences, never in units that are written
+PEOPLE = ("client", "thread")
 COUNTED = ("sample", "document", "token", "GPU", "node", "file", "parameter")
 SHORTHAND = {"bps": "b/s", "Bps": "B/s", "FLOPS": "FLOP/s"}
 
@@ -181,11 +184,6 @@ def _significant(number: float, digits: int = 4) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _prefixed(number: float, prefixes: dict[str, int], unit: str) -> str:
-    prefix, factor = _fitting(number, prefixes)
-    return f"{_significant(number / factor)} {prefix}{unit}"
-
-
 def _fitting(number: float, prefixes: dict[str, int]) -> tuple[str, int]:
     fitting = [prefix for prefix, factor in prefixes.items() if prefix != "K" and abs(number) >= 0.9995 * factor]
     prefix = fitting[-1] if fitting else next(iter(prefixes))
@@ -217,22 +215,59 @@ def display(number: float, unit: str, binary: bool = True) -> str:
     >>> display(285.714, "sample/s/GPU"), display(989.4e12, "FLOP/s/GPU"), display(5400, "s"), display(1024, "GPU")
     ('285.7 samples/s', '989.4 TFLOP/s', '1.5 h', '1,024 GPUs')
     """
-    short = _readable(unit)
-    base = short.split("/")[0]
-    if base == "B":
-        decimal = _prefixed(number, DECIMAL, short)
-        wide = abs(number) >= 1000 and binary
-        return f"{decimal} ({_prefixed(number, {'': 1, **BINARY}, short)})" if wide else decimal
-    if base in ("FLOP", "W", "J"):
-        return _prefixed(number, DECIMAL, short)
-    if short == "s":
-        return _duration(number)
-    if short == "1":
-        return _significant(number)
-    if short == "parameter" and number == round(number):
+    if unit == "parameter" and number == round(number):
         return f"{round(number):,} parameter{'' if number == 1 else 's'}"
-    plural = base + "s" if base in COUNTED and number != 1 else base
-    return f"{_significant(number)} {'/'.join([plural, *short.split('/')[1:]])}"
+    return "".join(figure.text(number) for figure in figures(number, unit, binary))
+
+
+class Figured(NamedTuple):
+    """A number within a displayed quantity.
+
+    Attributes:
+        factor: of how many base units it counts.
+        behind: the words behind it.
+        of_one: the words behind a one.
+    """
+
+    factor: float
+    behind: str
+    of_one: str
+
+    def text(self, number: float) -> str:
+        """The number, given in base units, with the words behind it."""
+        shown = number / self.factor
+        return _significant(shown) + (self.of_one if shown == 1 else self.behind)
+
+
+def figures(number: float, unit: str, binary: bool = True) -> tuple[Figured, ...]:
+    """Return the numbers of which a displayed quantity is made, in the units that suit its value.
+
+    >>> [(one.factor, one.behind) for one in figures(808_098_450.2, "B/s")]
+    [(1000000, ' MB/s ('), (1048576, ' MiB/s)')]
+    >>> figures(0.8, "%"), figures(12, "client")
+    ((Figured(factor=0.01, behind=' %', of_one=' %'),), (Figured(factor=1, behind=' clients', of_one=' client'),))
+    """
+    short = _readable(unit)
+    base, *per = short.split("/")
+    if base == "B" and binary and abs(number) >= 1000:
+        (factor, name), (wide, other) = (scale_of(number, unit, two) for two in (False, True))
+        return _figured(factor, f" {name} ("), _figured(wide, f" {other})")
+    if base in ("B", "FLOP", "W", "J"):
+        factor, name = scale_of(number, unit, binary=False)
+        return (_figured(factor, f" {name}"),)
+    if short == "s":
+        return (_figured(*_time(number)),)
+    if unit == "%":
+        return (_figured(0.01, " %"),)
+    if short == "1":
+        return (_figured(1, ""),)
+    if base in COUNTED or base in PEOPLE:
+        return (Figured(1, f" {'/'.join([base + 's', *per])}", f" {short}"),)
+    return (_figured(1, f" {short}"),)
+
+
+def _figured(factor: float, behind: str) -> Figured:
+    return Figured(factor, behind, behind)
 
 
 def request_size(size: float) -> str:
@@ -250,11 +285,12 @@ def _readable(unit: str) -> str:
     return "/".join(parts[:2]) if len(parts) > 2 and parts[1] == "s" else unit
 
 
-def _duration(seconds: float) -> str:
+def _time(seconds: float) -> tuple[float, str]:
+    """The factor of a time, and the words behind it."""
     factor, name = _long_time(seconds)
     if factor:
-        return f"{_significant(seconds / factor)} {name}"
-    return f"{_significant(seconds)} s" if abs(seconds) >= 0.01 or seconds == 0 else f"{_significant(seconds * 1e3)} ms"
+        return factor, f" {name}"
+    return (1, " s") if abs(seconds) >= 0.01 or seconds == 0 else (1e-3, " ms")
 
 
 def _long_time(seconds: float) -> tuple[int, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -80,6 +81,7 @@ class Desk:
         catalog: where entries come from.
         data: the row of each data set.
         questions: what was asked of `bw` for each job, by its name.
+        divisors: into how many equal parts the GPUs of a job are shared out by its checkpoint, by its name.
     """
 
     site: Site
@@ -87,7 +89,8 @@ class Desk:
     data: Mapping[str, Row]
     warnings: dict[str, None] = field(default_factory=dict)
     questions: dict[str, Question] = field(default_factory=dict)
-    _reading: dict[object, tuple[Grounds, Known]] = field(default_factory=dict)
+    divisors: dict[str, list[int]] = field(default_factory=dict)
+    _reading: dict[object, Grounds] = field(default_factory=dict)
     _told: set[object] = field(default_factory=set)
     _saving: dict[object, Answer] = field(default_factory=dict)
 
@@ -123,6 +126,7 @@ class Desk:
         if "checkpoint" in job:
             saved = self._ask((*keys, "checkpoint"), lambda: self._save(job, int(known.value("gpus"))))
             kept.append(saved.known)
+            self.divisors[name] = self._divisors(job, saved.known.given)
             done: dict[int, Step] = {}
             gpus = known.step("gpus")
             known.steps |= {quantity: replaced(step, "gpus", gpus, done) for quantity, step in _saved(saved.known).items()}
@@ -160,10 +164,11 @@ class Desk:
             plain = {name: item.value for name, item in numbers.items()}
             question = Question(node=node, settings=settings, **words, **plain)
             self._warn((node, *sorted(words.items())), question)
-            found = grounds_of(question, self.catalog)
-            said = {Question.QUANTITIES[name]: item for name, item in numbers.items() if name in job or item.low is not None}
-            self._reading[key] = found, Known({**found.known, **said, **taken})
-        return self._reading[key]
+            self._reading[key] = grounds_of(question, self.catalog)
+        found = self._reading[key]
+        # Equal questions are asked once, yet each job keeps what its own keys say.
+        said = {Question.QUANTITIES[name]: item for name, item in numbers.items()}
+        return found, Known({**found.known, **said, **taken})
 
     def _warn(self, kind: object, question: Question) -> None:
         """Ask `bw` once for each kind of job what to be wary of, and whether anything is missing.
@@ -205,6 +210,21 @@ class Desk:
             self._saving[key] = found
             self.warnings |= dict.fromkeys(f"{model or 'job'}: {in_site_words(line, 'checkpoint.')}" for line in found.warnings)
         return self._saving[key]
+
+    def _divisors(self, job: Mapping[str, Any], given: Mapping[str, Given]) -> list[int]:
+        """The GPUs that share one copy of the model, published or given, and those that share its experts."""
+        policy = job["checkpoint"]
+        shards = _product(given.get("tensor_parallel"), given.get("pipeline_parallel")) or self._published(job)
+        experts = int(parse(policy.get("expert_parallel", 1), "1", "expert_parallel"))
+        return [parts for parts in (shards, shards * experts if experts > 1 else 1) if parts > 1]
+
+    def _published(self, job: Mapping[str, Any]) -> int:
+        """The GPUs that share one copy of the model in its published training; 1 where that is not known."""
+        source = str(job["checkpoint"].get("model") or job.get("model", ""))
+        entry = self.catalog.get(Model, source) if source.lower() in self.catalog.ids(Model.kind) else None
+        if entry is None or "parameters" in job["checkpoint"]:
+            return 1
+        return _product(*(part and from_catalog(part) for part in (entry.tensor_parallel, entry.pipeline_parallel))) or 1
 
     def _place(self, job: Mapping[str, Any], known: Known) -> None:
         """Where the job reads from: storage, or the NVMe of its nodes."""
@@ -271,6 +291,12 @@ class Desk:
         if "samples_per_file" not in known.given and {"sample_bytes"} <= known.given.keys() and "file_bytes" in described:
             known.given["file_bytes"] = described["file_bytes"]
             known.choose("samples_per_file", "samples_of_file_bytes")
+
+
+def _product(*parts: Given | None) -> int:
+    """Of what is given; 0 where nothing is."""
+    found = [int(part.value) for part in parts if part is not None]
+    return math.prod(found) if found else 0
 
 
 def _saved(known: Known) -> dict[str, Step]:

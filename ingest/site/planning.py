@@ -14,6 +14,7 @@ from ingest.formula import Step
 from ingest.ladder import Given, from_catalog
 from ingest.site.capacity import dataset_rows, holdings_of, year_rows, years_of
 from ingest.site.checking import check
+from ingest.site.decisions import of_clusters, of_jobs, of_storage
 from ingest.site.derivation import Teller, owners
 from ingest.site.doubting import absent_data, doubts
 from ingest.site.expecting import expectations
@@ -24,7 +25,7 @@ from ingest.site.lines import LINES
 from ingest.site.montecarlo import Tree, samples_for, spread
 from ingest.site.plans import Plan, Plans
 from ingest.site.reading import Site, read_site
-from ingest.site.requirements import Found, Writer
+from ingest.site.requirements import FLOORS, Found, Writer
 from ingest.site.scenarios import scenarios_of
 from ingest.site.sheet import Row, columns_of, is_column, link, origins, steps_below
 from ingest.site.tables import TABLES
@@ -144,7 +145,8 @@ def plan_once(
     steps = {name: one.step for name, one in found.items()}
     for row in jobs:
         row.step("read_request_bytes")
-    for name in ("test_seconds", "write_request_bytes", "fill_limit", *SITE_CLIENTS):
+        row.step("samples_per_file")
+    for name in ("test_seconds", "write_request_bytes", "fill_limit", *SITE_CLIENTS, *dict.fromkeys(FLOORS.values())):
         known.step(name)
     for whose, quantities in TABLES.values():
         for row in tables[whose]:
@@ -159,6 +161,12 @@ def plan_once(
     ends = spread(tree, samples_for(tree, samples), seed)
     writer = Writer(site, known, {row.name: row for row in jobs}, owned, given, teller, ends)
     lines = tuple(writer.write(line, found[line.id]) for line in LINES if line.id in found)
+    wordings = {line.id: writer.wording(line, found[line.id]) for line in LINES if line.id in found}
+    decided = [
+        *of_clusters(clusters, jobs),
+        *of_jobs(jobs, desk.divisors),
+        *of_storage(*(known.steps.get(name) for name in ("storage_units", "failed_servers"))),
+    ]
     tested = {line.id: writer.tested(line, found[line.id]) for line in LINES if line.id in found}
     warnings = (*desk.warnings, *growth.warnings, *absent, *doubts(site, jobs), *left_out(jobs, data))
     return Plan(
@@ -178,6 +186,8 @@ def plan_once(
         conditions=tested,
         questions=desk.questions,
         kept=tuple(everything),
+        wordings=wordings,
+        decisions=(*decided, *(one for wording in wordings.values() for one in wording.decisions)),
     )
 
 

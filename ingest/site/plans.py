@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +17,12 @@ from ingest.formula import LEAVES, Step, unit_of
 from ingest.ladder import Given
 from ingest.question import Question
 from ingest.requirement import Requirement
+from ingest.site.decisions import Decision
 from ingest.site.derivation import Teller, owners
 from ingest.site.expecting import Expectation
 from ingest.site.montecarlo import Effect, Tree, effects
 from ingest.site.reading import Site
-from ingest.site.requirements import FLOORS, THREADS, THREADS_ASSUMED
+from ingest.site.requirements import FLOORS, THREADS, THREADS_ASSUMED, Wording
 from ingest.site.sheet import Row, is_column, steps_below
 from ingest.site.tables import tables_of
 from ingest.site.wording import in_site_words
@@ -51,6 +52,8 @@ class Plan:
         expectations: the assertions of the file, held against the requirements.
         questions: what was asked of `bw` for each job, by its name.
         kept: holds every step alive: `given` knows them by identity, which a step that is gone would pass on to a new one.
+        wordings: what the words of each requirement follow, by id.
+        decisions: what planning decided from numbers: where one no longer holds, the site is to be planned again.
     """
 
     site: Site
@@ -69,6 +72,8 @@ class Plan:
     conditions: Mapping[str, tuple[Step, ...]]
     questions: Mapping[str, Question]
     kept: tuple[Known, ...] = ()
+    wordings: Mapping[str, Wording] = field(default_factory=dict)
+    decisions: tuple[Decision, ...] = ()
 
     command = "plan"
 

@@ -11,11 +11,12 @@ from ingest.answer import Known
 from ingest.formula import Step, unit_of
 from ingest.ladder import Given
 from ingest.requirement import PRIORITIES, Conditions, Requirement
+from ingest.site.decisions import Decision, compared, of_line
 from ingest.site.derivation import Teller
 from ingest.site.lines import CLIENTS, Line
+from ingest.site.phrases import Amount, Phrase, phrase_of, text_of, times_of
 from ingest.site.reading import Site
 from ingest.site.sheet import Row, steps_below
-from ingest.units import display, request_size
 
 THREADS = 8
 #: what an assumption of the tests is called, so that a requirement can name it
@@ -34,6 +35,22 @@ VERBS = {
     "target": "The system should {}.",
     "information": "For information: the system would {}.",
 }
+#: why a line is for information only
+TOO_SMALL = " It is not asked for: a single drive gives {floor}."
+
+
+class Wording(NamedTuple):
+    """What the words of a line follow.
+
+    Attributes:
+        phrase: its statement, in pieces.
+        conditions: the quantity behind a condition, by the name of the condition.
+        decisions: what must stay true for the words to hold.
+    """
+
+    phrase: Phrase
+    conditions: Mapping[str, Step]
+    decisions: tuple[Decision, ...]
 
 
 class Found(NamedTuple):
@@ -83,37 +100,58 @@ class Writer:
         step, below = found.step, found.below
         decides = _decides(line, found, self.owners)
         conditions = self._conditions(line, decides)
-        behind = self._behind(found)
-        wanted = self._priority(line, behind)
-        floor = self._floor(line, step)
-        priority = wanted if floor is None else "information"
         low, high = self.spread.get(line.id, (None, None))
-        unit = unit_of(line.metric)
-        whose = f"; with the requests of {decides}" if len(behind) > 1 else ""
-        words = {
-            **_words(conditions),
-            "whose": whose,
-            "writes": self._writes(line),
-            "within": self._within(line, found),
-        }
-        says = " ".join(line.says.format(value=display(float(step.value), unit), **words).split())
         rests_on = [*below, *(part for one in self.tested(line, found) for part in one.leaves())]
         assumed = {part.name for part in rests_on if id(part) in self._assumed}
         if conditions.threads is not None and "threads" not in self._job(decides):
             assumed.add(THREADS_ASSUMED)
         return Requirement(
             line.id,
-            priority,
-            VERBS[priority].format(says) + ("" if floor is None or wanted == priority else _too_small(floor)),
+            self._priority(line, found),
+            text_of(self._phrase(line, found)),
             line.metric,
             float(step.value),
-            unit,
+            unit_of(line.metric),
             conditions,
             tuple(self.teller.lines(step)),
             tuple(sorted(assumed)),
             low,
             high,
         )
+
+    def wording(self, line: Line, found: Found) -> Wording:
+        """What the words of a line follow."""
+        decides = _decides(line, found, self.owners)
+        column = _column(line, found) if line.clients and decides else None
+        limit = self._limit(line)
+        decisions = [*of_line(line.id, found, limit, column)]
+        if "{writes}" in line.says and not self.site.section("overlap").get("checkpoints"):
+            average, largest = (self.known.step(f"site_{word}_write_bandwidth") for word in ("sustained", "largest"))
+            decisions.append(compared(f"{line.id}: the writes that it names", average, largest, "<="))
+        return Wording(self._phrase(line, found), self._steps(line, decides), tuple(decisions))
+
+    def _phrase(self, line: Line, found: Found) -> Phrase:
+        """The statement in pieces."""
+        decides = _decides(line, found, self.owners)
+        conditions, steps = self._conditions(line, decides), self._steps(line, decides)
+        several = len(self._behind(found)) > 1
+        floor, wanted = self._floor(line, found.step), self._wanted(line, found)
+        threads = conditions.threads or 0
+        fields: dict[str, str | Phrase | Amount] = {
+            "value": Amount(found.step, unit_of(line.metric)),
+            "pattern": conditions.pattern,
+            "threads": f"{threads} thread{'' if threads == 1 else 's'}",
+            "io": Amount(steps["io_size"], "B", whole=True) if "io_size" in steps else "sequential",
+            "whose": f"; with the requests of {decides}" if several else "",
+            "writes": self._writes(line),
+            "within": self._within(line, found),
+        }
+        units = {"clients": "client", "duration": "s", "fill": "%"}
+        fields |= {name: Amount(steps[name], unit, whole=name == "clients") for name, unit in units.items() if name in steps}
+        if floor is not None:
+            fields["floor"] = Amount(floor, unit_of(floor.name))
+        template = VERBS[self._priority(line, found)].format(line.says)
+        return phrase_of(template + (TOO_SMALL if floor is not None and wanted != "information" else ""), fields)
 
     def tested(self, line: Line, found: Found) -> tuple[Step, ...]:
         """The quantities that the conditions of a line name."""
@@ -129,24 +167,38 @@ class Writer:
         )
         return tuple(part for part in (*tested, size, self._floor(line, found.step)) if part is not None)
 
+    def _limit(self, line: Line) -> Step | None:
+        """The rate below which nothing is asked for, of the kind of a line."""
+        name = FLOORS.get(unit_of(line.metric))
+        return None if name is None else self.known.step(name)
+
     def _floor(self, line: Line, step: Step) -> Step | None:
         """The rate below which nothing is asked for, where a line stays below it."""
-        name = FLOORS.get(unit_of(line.metric))
-        floor = None if name is None else self.known.step(name)
+        floor = self._limit(line)
         return floor if floor is not None and float(step.value) < float(floor.value) else None
 
-    def _within(self, line: Line, found: Found) -> str:
+    def _within(self, line: Line, found: Found) -> str | Phrase:
         """The time that the jobs behind a line allow: the one that decides, or all where all take part."""
         entries = _entries(line, found)
         counted = [_largest(entries)] if line.clients == "run" and entries else entries
-        times = sorted({float(part.value) for entry in counted for part in steps_below(entry) if part.name == line.within})
-        if len(times) < 2:
-            return f"within {display(times[0], 's')}" if times else "in time"
-        return f"each within its own time, from {display(times[0], 's')} to {display(times[-1], 's')}"
+        times = {id(part): part for entry in counted for part in steps_below(entry) if part.name == line.within}
+        return times_of([*times.values()], f"{line.within} of {line.id}")
 
     def _job(self, name: str) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self.site.section("jobs").get(name, {})
         return found
+
+    def _steps(self, line: Line, decides: str) -> dict[str, Step]:
+        """The quantity behind each condition that follows one."""
+        fill = self.known.step("fill_limit")
+        if not line.clients or not decides:
+            return {"fill": fill} if line.operation == "hold" else {}
+        row = self.jobs[decides]
+        asked = row.known if line.clients == "run" else self.known
+        found = {"clients": asked.step(CLIENTS[line.clients]), "duration": self.known.step("test_seconds"), "fill": fill}
+        request = row.step("read_request_bytes") if line.operation == "read" and not line.streams else None
+        size = self.known.step("write_request_bytes") if line.operation == "write" else request
+        return {**found, "io_size": size} if size is not None else found
 
     def _conditions(self, line: Line, decides: str) -> Conditions:
         fill = self.known.value("fill_limit")
@@ -173,10 +225,14 @@ class Writer:
         pattern = str(job.get("pattern", "random"))
         return Conditions("read", threads=threads, io_size=one, pattern=pattern, cache=UNCACHED, **shared)
 
-    def _priority(self, line: Line, behind: set[str]) -> str:
+    def _priority(self, line: Line, found: Found) -> str:
+        """For information where the value is too small to be asked for."""
+        return self._wanted(line, found) if self._floor(line, found.step) is None else "information"
+
+    def _wanted(self, line: Line, found: Found) -> str:
         """The line's own, as the file's overlap says, and no higher than that of the jobs behind it."""
         own = "mandatory" if self.site.section("overlap").get(line.raised_by) else line.priority
-        wanted = [str(self._job(name).get("priority", "mandatory")) for name in behind] or [own]
+        wanted = [str(self._job(name).get("priority", "mandatory")) for name in self._behind(found)] or [own]
         return max(own, min(wanted, key=PRIORITIES.index), key=PRIORITIES.index)
 
     def _behind(self, found: Found) -> set[str]:
@@ -200,35 +256,22 @@ def _decides(line: Line, found: Found, owners: Mapping[int, str]) -> str:
     return owners.get(id(_largest(entries)), "") if entries else ""
 
 
+def _column(line: Line, found: Found) -> Step | None:
+    """The column into which the jobs put their entries for a line."""
+    return max((part for part in found.columns if part.name == line.column), key=lambda part: len(part.inputs), default=None)
+
+
 def _entries(line: Line, found: Found) -> Sequence[Step]:
     """What the jobs put into the column of a line."""
-    return max((part.inputs for part in found.columns if part.name == line.column), key=len, default=())
+    column = _column(line, found)
+    return () if column is None else column.inputs
 
 
 def _largest(entries: Sequence[Step]) -> Step:
     return max(entries, key=lambda entry: float(entry.value))
 
 
-def _too_small(floor: Step) -> str:
-    """Why a line is for information only."""
-    least = display(float(floor.value), unit_of(floor.name))
-    return f" It is not asked for: a single drive gives {least}."
-
-
 def _assumed(item: Given) -> bool:
     if item.origin == "user":
         return False
     return item.origin == "default" or item.grade == "assumed" or any(part.grade == "assumed" for part in item.parts)
-
-
-def _words(conditions: Conditions) -> dict[str, str]:
-    """The conditions as a sentence names them."""
-    count, threads = conditions.clients or 0, conditions.threads or 0
-    return {
-        "clients": f"{count:,} client{'' if count == 1 else 's'}",
-        "threads": f"{threads} thread{'' if threads == 1 else 's'}",
-        "io": request_size(conditions.io_size) if conditions.io_size else "sequential",
-        "pattern": conditions.pattern,
-        "duration": display(conditions.duration or 0, "s"),
-        "fill": f"{(conditions.fill or 0) * 100:.3g} %",
-    }

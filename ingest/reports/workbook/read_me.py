@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ingest.reports.workbook.grid import Formula, Grid
+from ingest.reports.workbook.grid import Formula, Grid, Item
 
 WIDTH = 120
 
 
-def read_me(sheet: Grid, lines: Iterable[str], checks: int) -> None:
+def read_me(sheet: Grid, lines: Iterable[Item], checks: int) -> None:
     """Write the lines, and below them the outcome of so many checks."""
     for line in lines:
         sheet.row(line)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ingest import __version__
@@ -18,7 +18,9 @@ from ingest.reports.workbook.site_cells import SiteCells, in_words, limits_of, v
 from ingest.reports.workbook.site_charts import insert, rows_of_charts
 from ingest.reports.workbook.site_checks import checks_of
 from ingest.reports.workbook.site_forms import acceptance, requirements, response, results
+from ingest.reports.workbook.site_words import CHANGED, Words, stale
 from ingest.reports.workbook.style import add_sheet, open_book
+from ingest.site.phrases import amounts_of
 from ingest.site.tables import NEEDED, TABLES
 from ingest.tender.asked import KEY_SHEET, REQUIREMENTS_SHEET, RESPONSE_SHEET, Cells, key_of
 
@@ -54,8 +56,8 @@ MOST_CELL = 30_000
 MOST_EFFECTS = 6
 ORDER = (
     "Read-me", "Inputs", "Workloads", "Clusters", "Data sets", "Capacity by year", "Checkpoints", "Metadata", "Placement",
-    "Calculation", "Columns", "Results", "Requirements", "Sensitivity", "Vendor response", "Acceptance", "Assumptions",
-    "Sources", "Checks",
+    "Calculation", "Columns", "Results", "Requirements", "Wording", "Sensitivity", "Vendor response", "Acceptance",
+    "Assumptions", "Sources", "Checks",
 )  # fmt: skip
 
 
@@ -66,7 +68,7 @@ class SiteBook:
         self.plan = plan
         self.tables = {sheet: shown_rows(plan, table) for sheet, table in TABLE_SHEETS.items()}
         shown = [step for rows in self.tables.values() for _, steps in rows for step in steps if step is not None]
-        self.cells = SiteCells.of(plan, [*shown, *plan.floors.values()])
+        self.cells = SiteCells.of(plan, [*shown, *behind_words(plan), *plan.floors.values()])
 
     def content(self) -> bytes:
         """The workbook as bytes."""
@@ -83,7 +85,9 @@ class SiteBook:
         self._columns(grid)
         for name in self.tables.keys() - absent:
             self._table(name, grid)
-        stated = requirements(self, grid)
+        words = Words(self, grid, sum(len(values_of(step)) for step in self.cells.inputs))
+        book.define_name(CHANGED, f"={words.changed}")
+        stated = requirements(self, grid, words)
         lines = stated.rows
         results(self, book, grid, lines, rows_of_charts(self))
         insert(self, book, sheets["Results"])
@@ -94,7 +98,7 @@ class SiteBook:
         cited = [(one["id"], one["title"], one["where"], one.get("url", "")) for one in self.plan.sources]
         listed(grid("Sources", ("Id", "Title", "Place", "Address"), (22, 50, 56, 50)), cited)
         checks = self._checks(grid, lines)
-        read_me(grid("Read-me", (self.title,), (WIDTH,)), self._about(), checks)
+        read_me(grid("Read-me", (self.title,), (WIDTH,)), [*self._about(), words.note], checks)
         self._key(book.add_worksheet(KEY_SHEET), {REQUIREMENTS_SHEET: stated.cells, RESPONSE_SHEET: answered.cells})
         for shown in sheets.values():
             shown.protect("", FREE)
@@ -116,17 +120,20 @@ class SiteBook:
 
     def _inputs(self, book: Workbook, grid: Callable[..., Grid]) -> None:
         heads = ("Belongs to", "Quantity", "Meaning", "Value", "Unit", "Low", "High", "Allowed", "From", "Key in the site file",
-                 "Source", "Place and note", "Cell name")  # fmt: skip
-        sheet = grid("Inputs", heads, (14, 27, 32, 21, 14, 19, 19, 16, 12, 23, 15, 30, 34), unprinted=1)
+                 "Source", "Place and note", "Cell name", "As delivered")  # fmt: skip
+        sheet = grid("Inputs", heads, (14, 27, 32, 21, 14, 19, 19, 16, 12, 23, 15, 30, 34, 21), unprinted=2)
         for step in self.cells.inputs:
             name = self.cells.name(step)
             book.define_name(name, f"={self.cells.place(step)}")
             rule = validation(limits_of(step))
             style = style_of(step.name, unit_of(step.name), "input")
             first, *rest = (Entry(value, rule, style) for value in values_of(step))
-            sheet.row(*self._input(step, first, name))
-            for value in rest:
-                sheet.row("", "", "", value)
+            told = self._input(step, first, name)
+            shown = style_of(step.name, unit_of(step.name))
+            before, *others = (Figure(value, shown) for value in values_of(step))
+            sheet.row(*told, before)
+            for value, other in zip(rest, others, strict=True):
+                sheet.row("", "", "", value, *[""] * (len(told) - len("ABCD")), other)
         sheet.close()
 
     def _input(self, step: Step, value: Item, name: str) -> list[Item]:
@@ -196,6 +203,7 @@ class SiteBook:
                 value = Figure(effect.value, style_of(effect.name, unit_of(effect.name)))
                 shown = (effect.name, ", ".join(effect.rows), value, effect.at_low, effect.at_high)
                 sheet.row(one.id, *shown, one.unit, swing)
+        stale(sheet, "Value", "Swing")
         sheet.close()
 
     def _checks(self, grid: Callable[..., Grid], lines: Mapping[str, int]) -> int:
@@ -236,14 +244,23 @@ class SiteBook:
             " id of their test, with the name of the tool behind it.",
             "Values are in base units (B, s, and things counted), shares in percent; Results shows the units that people"
             " read, with the base value beside them.",
-            "Priorities, clients, request sizes and the times in statements are those with which the workbook was made: where"
-            " an input that sets them changes, plan again.",
-            "Low, high and the sheet Sensitivity were drawn with the inputs as delivered: they do not follow a change.",
+            "Statements and conditions follow the inputs; the sheet Wording shows each of their numbers. Where an input changes"
+            " what planning decided (a priority, the job whose I/O is asked for, a layout), a check says: plan again.",
+            "Low, high and the sheet Sensitivity were drawn with the inputs as delivered: they are struck out after a change.",
             f"Made by ingest {__version__}; catalogs {plan.catalog.content_hash()}; site file {plan.input_hash}.",
             f"{len(plan.assumptions)} values are assumed: see the sheet Assumptions.",
             *(f"Warning: {line}" for line in plan.warnings),
             *(f"No requirement {name}: {why}" for name, why in plan.missing.items()),
         ]
+
+
+def behind_words(plan: Plan) -> Iterator[Step]:
+    """The quantities that sentences, conditions and decisions follow."""
+    for wording in plan.wordings.values():
+        yield from (one.step for one in amounts_of(wording.phrase))
+        yield from wording.conditions.values()
+    for one in plan.decisions:
+        yield from (part for part in (one.step, one.other) if isinstance(part, Step))
 
 
 def quantity_head(quantity: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from ingest.formula import Step
 from ingest.reports.workbook.rules import number_check, range_check
 from ingest.reports.workbook.site_cells import limits_of, size_of
 from ingest.reports.workbook.site_forms import BASE_VALUE
@@ -17,13 +18,20 @@ if TYPE_CHECKING:
 Check = tuple[str, str, str]
 #: Relative difference of two sums of the same numbers in another order.
 SAME = "1E-9"
+DECIDED = "as when the workbook was made; where an input changes it, plan again"
+#: how a decision is tested, where it is no plain comparison
+HOLDS = {
+    "largest": "MATCH(MAX({place}), {place}, 0) = {other}",
+    "multiple": "ROUND({place} / {other}, 0) * {other} = {place}",
+    "no multiple": "ROUND({place} / {other}, 0) * {other} <> {place}",
+}
 
 
 def checks_of(book: SiteBook, lines: Mapping[str, int]) -> Iterator[Check]:
     """All checks; `lines` are the rows of the requirements."""
     yield from _ranges(book)
     yield from _sums(book)
-    yield from _small(book, lines)
+    yield from _decisions(book)
     for one in book.plan.requirements:
         row = lines[one.id]
         yield (one.id, *number_check(f"Requirements!$D${row}"))
@@ -42,11 +50,13 @@ def _ranges(book: SiteBook) -> Iterator[Check]:
         yield (name, *range_check(book.cells.place(step), limits_of(step), size_of(step)))
 
 
-def _small(book: SiteBook, lines: Mapping[str, int]) -> Iterator[Check]:
-    """A line that is for information because it is small stays small."""
-    for name, floor in book.plan.floors.items():
-        written = f'=IF(Requirements!$D${lines[name]} < {book.cells.place(floor)}, "ok", "fails")'
-        yield f"{name}: for information", "too small to be asked for; where an input changes that, plan again", written
+def _decisions(book: SiteBook) -> Iterator[Check]:
+    """What planning decided from numbers still holds, so that words, conditions and priorities do."""
+    for one in book.plan.decisions:
+        place = book.cells.place(one.step)
+        other = book.cells.place(one.other) if isinstance(one.other, Step) else f"{one.other!r}"
+        holds = HOLDS.get(one.sign, "{place} {sign} {other}").format(place=place, sign=one.sign, other=other)
+        yield one.what, DECIDED, f'=IF({holds}, "ok", "plan again")'
 
 
 def _sums(book: SiteBook) -> Iterator[Check]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,8 +12,8 @@ from ingest.formula import FORMULAS
 from ingest.reports.labels import label, plain
 from ingest.reports.workbook.grid import Entry, Figure, Formula, Grid, Item
 from ingest.reports.workbook.readable import readable
+from ingest.reports.workbook.site_words import Words, stale
 from ingest.tender.fields import AS_IS, CHOICE, COUNT, FIELDS, NUMBER, OPTIMIZED, TEXT, Field
-from ingest.units import display, scale_of
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
@@ -40,8 +39,10 @@ CONDITIONS = {
     "Fill": "fill",
     "Cache rule": "cache",
 }
-#: A text in a formula may not be longer.
-MOST_TEXT = 250
+#: Headings of the sheet Requirements.
+HEADS = ("Id", "Priority", "Statement", "Value", "Unit", "Low (P10)", "High (P90)", *CONDITIONS, "Assumptions")
+#: Conditions that count, and how others are shown.
+WHOLE_CONDITIONS, SHARES = ("clients", "io_size"), {"fill": "share"}
 IN_UNIT, WHOLE = "a number in the unit of this line", "a whole number"
 #: What a vendor's cell accepts, by the kind of its field.
 RULES: Mapping[str, Mapping[str, Any] | None] = {
@@ -79,58 +80,32 @@ def written(item: Item) -> str | float | None:
     return None if isinstance(item, Entry) else item
 
 
-def requirements(book: SiteBook, grid: Callable[..., Grid]) -> Form:
+def requirements(book: SiteBook, grid: Callable[..., Grid], words: Words) -> Form:
     """The sheet Requirements."""
-    heads = ("Id", "Priority", "Statement", "Value", "Unit", "Low (P10)", "High (P90)", *CONDITIONS, "Assumptions")
-    sheet = grid("Requirements", heads, (15, 12, 39, 22, 11, 17, 17, 10, 8, 9, 10, 11, 9, 9, 6, 17, 20))
+    sheet = grid("Requirements", HEADS, (15, 12, 39, 22, 11, 17, 17, 10, 8, 9, 10, 11, 9, 9, 6, 17, 20))
     form = Form({}, {})
     for one in book.plan.requirements:
-        row = sheet.next + 1
         place = book.cells.place(book.plan.steps[one.id])
         value = Formula(f"={place}", one.value, "strong")
-        conditions = {name: getattr(one.conditions, name) for name in CONDITIONS.values()}
-        conditions["fill"] = Figure(one.conditions.fill, "share")
-        said = statement(one, f"{VALUE}{row}")
+        conditions = conditions_of(book, one)
+        said = words.sentence(book.plan.wordings[one.id].phrase)
         assumed = ", ".join(plain(name) for name in one.assumptions)
         ends = (one.low, one.high)
         items: tuple[Item, ...] = (one.id, one.priority, said, value, one.unit, *ends, *conditions.values(), assumed)
-        form.keep(one.id, row, heads, items)
+        form.keep(one.id, sheet.next + 1, HEADS, items)
         sheet.row(*items)
+    stale(sheet, "Low (P10)", "High (P90)")
     sheet.close()
     return form
 
 
-def statement(one: Requirement, value: str) -> Item:
-    """The sentence of a requirement with its number alive; plain text where the number does not stand in it."""
-    shown = display(one.value, one.unit)
-    before, found, after = one.statement.partition(shown)
-    if not found:
-        return one.statement
-    parts = [*quoted(before), number_text(shown, one.value, one.unit, value), *quoted(after)]
-    return Formula("=" + " & ".join(parts), one.statement, "text")
-
-
-def quoted(text: str) -> list[str]:
-    """Text as literals of a formula, none too long."""
-    pieces = [text[start : start + MOST_TEXT] for start in range(0, len(text), MOST_TEXT)]
-    return ['"' + piece.replace('"', '""') + '"' for piece in pieces]
-
-
-def number_text(shown: str, value: float, unit: str, cell: str) -> str:
-    """A displayed quantity as text that follows a cell: each of its numbers in the unit that stands behind it."""
-    factors = [scale_of(value, unit, binary)[0] for binary in (False, True)]
-    parts: list[str] = []
-    rest = shown
-    for factor in factors:
-        match = re.search(r"\d[\d,]*(?:\.\d+)?", rest)
-        if match is None:
-            break
-        decimals = len(match[0].partition(".")[2])
-        parts += [*quoted(rest[: match.start()]), f"FIXED({cell} / {factor or 1}, {decimals})"]
-        rest = rest[match.end() :]
-        if not factor:
-            break
-    return " & ".join([*parts, *quoted(rest)])
+def conditions_of(book: SiteBook, one: Requirement) -> dict[str, Item]:
+    """The conditions of a line, each by the name of its heading: live where a quantity is behind it."""
+    found: dict[str, Item] = {name: getattr(one.conditions, name) for name in CONDITIONS.values()}
+    for name, step in book.plan.wordings[one.id].conditions.items():
+        place, value = book.cells.place(step), getattr(one.conditions, name)
+        found[name] = Formula(f"=INT({place})" if name in WHOLE_CONDITIONS else f"={place}", value, SHARES.get(name, "number"))
+    return found
 
 
 def results(book: SiteBook, workbook: Workbook, grid: Callable[..., Grid], lines: Mapping[str, int], further: int) -> None:
@@ -147,6 +122,7 @@ def results(book: SiteBook, workbook: Workbook, grid: Callable[..., Grid], lines
         live = Formula(f"=Requirements!${VALUE}${line}", one.value, "base")
         strong = shown.cell(base, one.value, strong=True)
         sheet.row(one.id, label(one.metric), strong, shown.unit, *spread, *doubled, live, one.unit)
+    stale(sheet, "Low (P10)", "High (P90)")
     sheet.close(further=further)
     workbook.define_name("results", f"=Results!${BASE_VALUE}$2:${BASE_VALUE}${sheet.next}")
 
@@ -157,7 +133,7 @@ def response(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, int]
 
     asked = ("Id", "Priority", "Requirement", "Required", "Unit")
     heads = (*asked, *(field.head for field in FIELDS), *MARGINS.values())
-    sheet = grid("Vendor response", heads, (15, 12, 40, 23, 11, 9, 19, 19, 12, 8, 13, 14, 13, 18, 13, 14))
+    sheet = grid("Vendor response", heads, (15, 12, 37, 23, 11, 9, 19, 19, 12, 8, 13, 14, 13, 18, 13, 14))
     form = Form({}, {})
     for one in book.plan.requirements:
         row, line = sheet.next + 1, lines[one.id]
@@ -192,10 +168,26 @@ def acceptance(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, in
     heads = ("Test", "Requirement", "Operation", "Pattern", "Clients", "Threads", "I/O size (B)", "Pass threshold", "Unit",
              "Duration (s)", "Result", "Remarks")  # fmt: skip
     sheet = grid("Acceptance", heads, (17, 15, 11, 11, 10, 10, 12, 24, 12, 12, 21, 34))
+    by_id = {one.id: one for one in book.plan.requirements}
     for one in rows_of(book.plan.requirements):
         load, row = one.load, sheet.next + 1
         each = f" * {CLIENTS}{row}" if one.line.unit.endswith("/node") else ""
         threshold = Formula(f"=Requirements!${VALUE}${lines[one.line.id]}{each}", load.threshold)
-        how = (load.operation, load.pattern, load.clients, load.threads, load.io_bytes, threshold, load.unit, load.seconds)
+        # A mixed test takes who and how long from its own line, and the requests from those that it names.
+        whole = by_id.get(one.requirement, one.line)
+        clients = asked(whole, "clients", load.clients, lines)
+        seconds = asked(whole, "duration", load.seconds, lines)
+        size = asked(one.line, "io_size", load.io_bytes, lines)
+        how = (load.operation, load.pattern, clients, load.threads, size, threshold, load.unit, seconds)
         sheet.row(one.test, one.requirement, *how, Entry(None), Entry(None))
     sheet.close()
+
+
+def asked(one: Requirement, name: str, value: float | None, lines: Mapping[str, int]) -> Item:
+    """A condition of a test: that of its requirement, live, where it is the same."""
+    from xlsxwriter.utility import xl_col_to_name
+
+    if value is None or value != getattr(one.conditions, name):
+        return value
+    column = xl_col_to_name(HEADS.index(next(head for head, known in CONDITIONS.items() if known == name)))
+    return Formula(f"=Requirements!${column}${lines[one.id]}", value)
