@@ -220,6 +220,10 @@ def display(number: float, unit: str, binary: bool = True) -> str:
     return "".join(figure.text(number) for figure in figures(number, unit, binary))
 
 
+#: the unit of what benchmarks are told in binary units alone: B, where it is a whole number of KiB
+REQUEST = "request"
+
+
 class Figured(NamedTuple):
     """A number within a displayed quantity.
 
@@ -246,7 +250,12 @@ def figures(number: float, unit: str, binary: bool = True) -> tuple[Figured, ...
     [(1000000, ' MB/s ('), (1048576, ' MiB/s)')]
     >>> figures(0.8, "%"), figures(12, "client")
     ((Figured(factor=0.01, behind=' %', of_one=' %'),), (Figured(factor=1, behind=' clients', of_one=' client'),))
+    >>> figures(131072, REQUEST)
+    (Figured(factor=1024, behind=' KiB', of_one=' KiB'),)
     """
+    if unit == REQUEST:
+        factor, name = scale_of(number, "B", binary=True)
+        return (_figured(factor, f" {name}"),) if number and number % 1024 == 0 else figures(number, "B")
     short = _readable(unit)
     base, *per = short.split("/")
     if base == "B" and binary and abs(number) >= 1000:
@@ -276,7 +285,7 @@ def request_size(size: float) -> str:
     >>> request_size(131072), request_size(1048576), request_size(2.5e6), request_size(512)
     ('128 KiB', '1 MiB', '2.5 MB (2.384 MiB)', '512 B')
     """
-    return _prefixed(size, BINARY, "B") if size and size % 1024 == 0 else display(size, "B")
+    return display(size, REQUEST)
 
 
 def _readable(unit: str) -> str:

@@ -17,6 +17,7 @@ from ingest.site.lines import CLIENTS, Line
 from ingest.site.phrases import Amount, Phrase, phrase_of, text_of, times_of
 from ingest.site.reading import Site
 from ingest.site.sheet import Row, steps_below
+from ingest.units import REQUEST
 
 THREADS = 8
 #: what an assumption of the tests is called, so that a requirement can name it
@@ -141,7 +142,7 @@ class Writer:
             "value": Amount(found.step, unit_of(line.metric)),
             "pattern": conditions.pattern,
             "threads": f"{threads} thread{'' if threads == 1 else 's'}",
-            "io": Amount(steps["io_size"], "B", whole=True) if "io_size" in steps else "sequential",
+            "io": Amount(steps["io_size"], REQUEST, whole=True) if "io_size" in steps else "sequential",
             "whose": f"; with the requests of {decides}" if several else "",
             "writes": self._writes(line),
             "within": self._within(line, found),
