@@ -182,8 +182,8 @@ TAMPERED = [
     (gild, "of sheet 'Vendor response' is 0.5, was '=IF(AND("),
     (restate("Value", 1e9), "R-READ-01: the required value is 1000000000, was"),
     (restate("Statement", "The system may read."), "'Statement' of sheet 'Requirements' is 'The system may read.', was '="),
-    (restate("Clients", 1), "R-READ-01: 'Clients' of sheet 'Requirements' is 1, was 128"),
-    (restate("I/O size (B)", 2**24), "'I/O size (B)' of sheet 'Requirements' is 16777216, was 131072"),
+    (restate("Clients", 1), "R-READ-01: 'Clients' of sheet 'Requirements' is 1, was '=INT("),
+    (restate("I/O size (B)", 2**24), "'I/O size (B)' of sheet 'Requirements' is 16777216, was '=INT("),
     (restate("Cache rule", "cached"), "'Cache rule' of sheet 'Requirements' is 'cached', was 'uncached"),
     (restate("Priority", "information"), "'Priority' of sheet 'Requirements' is 'information', was 'mandatory'"),
     (lambda book: book["Requirements"].delete_rows(2), "R-READ-01: the line of sheet 'Requirements' was removed"),
@@ -225,14 +225,14 @@ def test_a_workbook_without_calculated_values_is_refused(content, change, tmp_pa
     assert "expected a file that a spreadsheet program has calculated: open it in one, save it, and judge" in done.refusal
 
 
-def test_rewritten_spaces_and_numbers_of_a_formula_are_no_change(plan, offer):
+def test_rewritten_spaces_of_a_formula_are_no_change(plan, offer):
     def respace(book) -> None:
         at = book["Requirements"]["C2"]
-        at.value = at.value.replace(" / 1000000000,", "/1E9,")
+        at.value = at.value.replace(" & Wording", "&Wording")
 
     path = offer(change=respace)
     formula = openpyxl.load_workbook(path)["Requirements"]["C2"].value
-    assert "/1E9," in formula
+    assert "&Wording" in formula
     with_values(path, {("Requirements", formula): plan.requirements[0].statement})
     assert not ingest.response(path).changes
 
@@ -268,7 +268,8 @@ def test_inputs_that_the_buyer_changed_before_sending_are_what_is_asked(content,
 def test_a_change_by_the_vendor_shows_beside_what_the_buyer_changed(content, tmp_path):
     sent = recalculated_with(content, tmp_path, "in_jobs_climate_nodes", 8)
     path = edited(sent.read_bytes(), restate("Clients", 1), tmp_path / "offer.xlsx")
-    assert ingest.response(path, sent=sent).changes == ("R-READ-01: 'Clients' of sheet 'Requirements' is 1, was 128",)
+    (change,) = ingest.response(path, sent=sent).changes
+    assert change.startswith("R-READ-01: 'Clients' of sheet 'Requirements' is 1, was '=INT(")
 
 
 def test_a_sent_workbook_without_values_is_refused(content, offer, tmp_path):
