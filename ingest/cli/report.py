@@ -31,8 +31,9 @@ def command(**options: Any) -> None:
 
     A template is filled where it has {{all}} for the whole document, one of {{scope}}, {{workloads}},
     {{performance}}, {{capacity}}, {{checkpoints}}, {{metadata}}, {{resilience}}, {{protocols}}, {{growth}},
-    {{acceptance}}, {{response}}, {{assumptions}}, {{derivations}} for a section, one of {{title}}, {{site}},
-    {{version}}, {{catalogs}}, {{input}} for a word, or a requirement's id, such as {{R-READ-01}}, for its value.
+    {{acceptance}}, {{response}}, {{assumptions}}, {{derivations}}, {{information}} for a section,
+    one of {{title}}, {{site}}, {{version}}, {{catalogs}}, {{input}} for a word, or a requirement's id, such as
+    {{R-READ-01}}, for its value.
 
     \b
     ingest report site.yaml -o rfp.xlsx -o rfp.docx

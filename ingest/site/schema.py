@@ -119,6 +119,6 @@ def _expected(rule: str, wanted: Any, instance: object) -> str:
     if rule == "pattern" and wanted.startswith("^[^"):
         return "text without control characters"
     if rule == "pattern":
-        return "a name of letters, digits, - and _"
+        return "a name of at most 63 ASCII letters (a to z, A to Z), digits, - and _, with a letter or digit first"
     limits = {"minProperties": "at least {} entry", "minimum": "a number from {}", "maximum": "a number up to {}"}
     return limits.get(rule, "what the schema says: {}").format(wanted)

@@ -76,9 +76,9 @@ def report(
         output: files to write; their suffixes choose the formats: .xlsx, .docx, .md, .html, .csv, .json.
         template: a .docx of the buyer's, for the .docx only. Its fields are `{{all}}` for the whole document; `{{scope}}`,
             `{{workloads}}`, `{{performance}}`, `{{capacity}}`, `{{checkpoints}}`, `{{metadata}}`, `{{resilience}}`,
-            `{{protocols}}`, `{{growth}}`, `{{acceptance}}`, `{{response}}`, `{{assumptions}}` and `{{derivations}}` for
-            a section; `{{title}}`, `{{site}}`, `{{version}}`, `{{catalogs}}` and `{{input}}` for a word; and the id of
-            each requirement, such as `{{R-READ-01}}`, for its value.
+            `{{protocols}}`, `{{growth}}`, `{{acceptance}}`, `{{response}}`, `{{assumptions}}`, `{{derivations}}` and
+            `{{information}}` for a section; `{{title}}`, `{{site}}`, `{{version}}`, `{{catalogs}}` and `{{input}}` for a
+            word; and the id of each requirement, such as `{{R-READ-01}}`, for its value.
         storage: ids of the storage catalog, as `fit` takes them: systems whose ceilings the chart of bandwidth against
             nodes shows; for .docx, .md and .html.
         years: to plan for after the start.

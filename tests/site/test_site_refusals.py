@@ -54,7 +54,7 @@ FILES = {
     "a-list": (1, "expected keys and values"),
     "anchors": (1, "anchors and aliases are not allowed"),
     "tag": (3, "expected plain values"),
-    "bad-name": (4, "found '../etc', expected a name of letters, digits, - and _"),
+    "bad-name": (4, "found '../etc', expected a name of at most 63 ASCII letters (a to z, A to Z), digits, - and _"),
     "overlap-without-checkpoints": (8, "overlap.checkpoints", "no job has checkpoints"),
     "measure-missing": (8, "there is no file"),
     "tokens-and-epochs": (9, "the length is given by `tokens` already"),

@@ -22,6 +22,7 @@ SECTIONS = {
     "response": "Offeror response forms",
     "assumptions": "Assumptions, sensitivity, sources",
     "derivations": "How each value came about",
+    "information": "Values for information",
 }
 #: The field that stands for the whole document.
 WHOLE = "all"

@@ -31,6 +31,8 @@ STATED = {
     "resilience": ("R-END",),
     "growth": ("R-GROW",),
 }
+#: The priority of lines that stand in an appendix: nobody has to meet them.
+INFORMATION = "information"
 CHART_SECTIONS = {
     "demand": "performance",
     "scaling": "performance",
@@ -108,6 +110,7 @@ class Tender:
             self._section("response", self._response()),
             self._section("assumptions", self._assumptions()),
             Section("derivations", SECTIONS["derivations"], tuple(self._derivations()), "A"),
+            Section("information", SECTIONS["information"], tuple(self._information()), "B"),
         )
         facts = (
             ("title", f"Storage requirements of {plan.site.name}"),
@@ -123,14 +126,24 @@ class Tender:
 
     def _section(self, name: str, blocks: Sequence[Block]) -> Section:
         """The section's own words, then the requirements and the charts that belong to it."""
-        stated = [one for one in self.plan.requirements if one.id.startswith(STATED.get(name, ("-",)))]
+        belongs = [one for one in self.plan.requirements if one.id.startswith(STATED.get(name, ("-",)))]
+        stated = [one for one in belongs if one.priority != INFORMATION]
         charts = [
             Figure(chart, "; ".join(filter(None, (CAPTIONS[key], chart.note))))
             for key, chart in self.charts.items()
             if CHART_SECTIONS.get(key) == name
         ]
         words = (block for one in stated for block in requirement(one, self._tests.get(one.id)))
-        return Section(name, SECTIONS[name], (*blocks, *words, *charts))
+        further = ", ".join(one.id for one in belongs if one.priority == INFORMATION)
+        pointer = [Paragraph(f"{further} (appendix B).", "For information:")] if further else []
+        return Section(name, SECTIONS[name], (*blocks, *words, *pointer, *charts))
+
+    def _information(self) -> Iterator[Block]:
+        """What describes the workload and binds nobody."""
+        yield Paragraph(wording.INFORMATION)
+        for one in self.plan.requirements:
+            if one.priority == INFORMATION:
+                yield from requirement(one, self._tests.get(one.id))
 
     def _scope(self) -> list[Block]:
         plan = self.plan

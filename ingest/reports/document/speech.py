@@ -24,6 +24,8 @@ _GIVEN = "given by the site file"
 _VARIABLE = re.compile(r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b")
 _EACH = re.compile(r" of (jobs|years|clusters|datasets|holdings)$")
 _POWER = re.compile(r"(?<=\d)e([+-]?)0*(\d+)\b")
+#: A value as it is shown, and the same value again with all of its digits.
+_TWICE = re.compile(r"(= (?P<shown>[\d,.]+) [^\[]*?)  \[(?P<exact>[\d.]+) [^\]]*\]")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 #: How a line begins that says where a value comes from; it is no quantity of that name.
 _ORIGIN = re.compile(r"(assumed|measured|published|vendor|derived|by [a-z]+|formula)\b(?! =)")
@@ -67,6 +69,8 @@ def derivation_line(line: str) -> str:
     '  formula: [zero2020] ZeRO, sec. 3'
     >>> derivation_line("  given by the site file: jobs.tuning.runs")
     '  given by the buyer: jobs, tuning, runs'
+    >>> derivation_line("gpus = 1,024 GPUs  [1024 GPU]  (see R-1)"), derivation_line("rate = 1.235 GB/s  [1234567890 B/s]")
+    ('gpus = 1,024 GPUs  (see R-1)', 'rate = 1.235 GB/s  [1234567890 B/s]')
     """
     indent = line[: len(line) - len(line.lstrip(" "))]
     text = line[len(indent) :]
@@ -74,7 +78,7 @@ def derivation_line(line: str) -> str:
         return indent + "given by the buyer" + text.removeprefix(_GIVEN).replace(".", ", ").replace("_", " ")
     if _ORIGIN.match(text):
         return indent + _origin(text)
-    return indent + _POWER.sub(_raised, _VARIABLE.sub(_spelled, text))
+    return indent + _POWER.sub(_raised, _VARIABLE.sub(_spelled, _TWICE.sub(_once, text)))
 
 
 def _origin(text: str) -> str:
@@ -83,6 +87,11 @@ def _origin(text: str) -> str:
     kind, _, note = told.rstrip(";: ").partition(": ")
     said = ": ".join(filter(None, (kind, for_readers(note) if note else "")))
     return said + (f"{'; ' if note else ': '}[{_reworded(source)}" if cited else "")
+
+
+def _once(found: re.Match[str]) -> str:
+    """The exact value only where it has more digits than the one shown."""
+    return found[1] if found["shown"].replace(",", "") == found["exact"] else found[0]
 
 
 def _spelled(found: re.Match[str]) -> str:

@@ -82,6 +82,10 @@ DERIVATIONS = (
     "Each line can be recomputed by hand from the lines indented below it. What an earlier requirement has derived is "
     "not repeated: the line names that requirement."
 )
+INFORMATION = (
+    "These values describe the workload. They are not required and not scored: what they ask for is met by any system "
+    "that meets the requirements, or too little to size one by."
+)
 RESPONSE = (
     "The offeror answers in the workbook, sheet Vendor response: for each identifier whether it is met (yes, no, "
     "partial), the value as delivered and, where it differs, with tuning that needs no privileges; whether it was "
