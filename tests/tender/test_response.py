@@ -435,7 +435,7 @@ def test_only_what_is_meant_for_editing_is_open(content):
         assert sheet.protection.sheet, sheet.title
         free = {cell.column_letter for row in sheet.iter_rows(min_row=2) for cell in row if not cell.protection.locked}
         opened |= {sheet.title: free} if free else {}
-    assert opened == {"Inputs": {"D"}, RESPONSE: set("FGHIJKLMN"), "Acceptance": set("KL")}
+    assert opened == {"Inputs": {"D"}, RESPONSE: set("FGHIJKLMN"), "Acceptance": set("OP")}
 
 
 def archive(path: Path, **parts: bytes) -> Path:

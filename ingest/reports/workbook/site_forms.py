@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ingest.formulas.acceptance_results  # noqa: F401  registers the formulas
-from ingest.acceptance.table import rows_of
+from ingest.acceptance.loads import Setting
+from ingest.acceptance.table import TOOL, TOOL_VERSION, job_file_of, rows_of, shown_by
 from ingest.expression import cell
 from ingest.formula import FORMULAS
 from ingest.reports.labels import label, plain
@@ -81,9 +82,9 @@ def written(item: Item) -> str | float | None:
 
 def requirements(book: SiteBook, grid: Callable[..., Grid]) -> Form:
     """The sheet Requirements."""
-    heads = ("Id", "Priority", "Statement", "Value", "Unit", "Low (P10)", "High (P90)", *CONDITIONS, "Assumptions")
-    sheet = grid("Requirements", heads, (15, 12, 39, 22, 11, 17, 17, 10, 8, 9, 10, 11, 9, 9, 6, 17, 20))
-    form = Form({}, {})
+    heads = ("Id", "Priority", "Statement", "Value", "Unit", "Low (P10)", "High (P90)", *CONDITIONS, "Test", "Assumptions")
+    sheet = grid("Requirements", heads, (15, 12, 39, 22, 11, 17, 17, 10, 8, 9, 10, 11, 9, 9, 6, 17, 14, 20))
+    form, tests = Form({}, {}), shown_by(book.plan.requirements)
     for one in book.plan.requirements:
         row = sheet.next + 1
         place = book.cells.place(book.plan.steps[one.id])
@@ -93,7 +94,8 @@ def requirements(book: SiteBook, grid: Callable[..., Grid]) -> Form:
         said = statement(one, f"{VALUE}{row}")
         assumed = ", ".join(plain(name) for name in one.assumptions)
         ends = (one.low, one.high)
-        items: tuple[Item, ...] = (one.id, one.priority, said, value, one.unit, *ends, *conditions.values(), assumed)
+        shown = (*conditions.values(), tests.get(one.id, ""), assumed)
+        items: tuple[Item, ...] = (one.id, one.priority, said, value, one.unit, *ends, *shown)
         form.keep(one.id, row, heads, items)
         sheet.row(*items)
     sheet.close()
@@ -190,12 +192,15 @@ def margin(offered: str, required: str) -> Formula:
 def acceptance(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, int]) -> None:
     """What each test asks of its clients: threshold from the requirement, result to be filled in."""
     heads = ("Test", "Requirement", "Operation", "Pattern", "Clients", "Threads", "I/O size (B)", "Pass threshold", "Unit",
-             "Duration (s)", "Result", "Remarks")  # fmt: skip
-    sheet = grid("Acceptance", heads, (17, 15, 11, 11, 10, 10, 12, 24, 12, 12, 21, 34))
+             "Duration (s)", "Tool", "Job file", "Runs", "Allowed deviation", "Result", "Remarks")  # fmt: skip
+    sheet = grid("Acceptance", heads, (16, 15, 11, 11, 10, 10, 12, 21, 11, 11, 11, 29, 8, 12, 21, 34))
+    usual = Setting()
+    runs = (usual.repeats, Figure(usual.allowed_deviation, "share"))
     for one in rows_of(book.plan.requirements):
         load, row = one.load, sheet.next + 1
         each = f" * {CLIENTS}{row}" if one.line.unit.endswith("/node") else ""
         threshold = Formula(f"=Requirements!${VALUE}${lines[one.line.id]}{each}", load.threshold)
         how = (load.operation, load.pattern, load.clients, load.threads, load.io_bytes, threshold, load.unit, load.seconds)
-        sheet.row(one.test, one.requirement, *how, Entry(None), Entry(None))
+        job = (f"{TOOL} {TOOL_VERSION}", job_file_of(one.test))
+        sheet.row(one.test, one.requirement, *how, *job, *runs, Entry(None), Entry(None))
     sheet.close()
