@@ -11,7 +11,6 @@ from ingest.acceptance.merging import also_shown
 from ingest.acceptance.records import Load
 from ingest.requirement import Requirement
 
-
 #: The tool that can run every test, as its job files are named, and the release from which on they work.
 TOOL, TOOL_VERSION = "fio", VERSION
 

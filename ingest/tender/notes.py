@@ -38,6 +38,8 @@ def _notes(terms: Terms, found: Mapping[str, Found], sheets: Mapping[str, Sheet]
             if old is None:
                 yield f"{name}: a sheet that was not sent"
             continue
+        if not terms.whole.sheets[name]:
+            continue
         form = _places(sheets[name], terms, name) if name in BY_LINE else set(terms.whole.sheets[name])
         yield from (
             f"note outside the form, {name}!{place}: {item}"

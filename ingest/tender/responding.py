@@ -86,6 +86,7 @@ class Response:
         optimized: whether tuned values count.
         against_sent: whether what was asked was read from the workbook as it was sent out.
         notes: what the offeror wrote outside the form.
+        unsealed: sheets that are too large for the key, and were not compared.
     """
 
     path: str
@@ -94,6 +95,7 @@ class Response:
     optimized: bool
     against_sent: bool = False
     notes: tuple[str, ...] = ()
+    unsealed: tuple[str, ...] = ()
 
     @property
     def results(self) -> dict[str, str]:
@@ -117,7 +119,9 @@ class Response:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the verdict rests on, what was changed, what does not fit together, and what stands outside the form."""
-        alone = () if self.against_sent else (ALONE,)
+        alone: tuple[str, ...] = () if self.against_sent else (ALONE,)
+        if self.unsealed:
+            alone += (f"not compared, as too large for the key: {', '.join(self.unsealed)}; --sent compares all sheets",)
         apart = (f"{line.asked.id}: {line.note}" for line in self.lines if line.note)
         return (*alone, *(f"changed: {change}" for change in self.changes), *apart, *self.notes)
 
@@ -170,7 +174,9 @@ def response(filled: str | Path, *, sent: str | Path | None = None, optimized: b
         check_calculated(book, sheet)
     lines = tuple(_judged(one, answers.get(one.id), optimized) for one in terms.lines)
     changes = (*keys, *changes_of(terms, sheets), *differences(terms.whole, book.found, book.names))
-    return Response(str(path), lines, changes, optimized, original is not None, notes_of(terms, book, sheets, before))
+    unsealed = tuple(visible(name) for name, cells in terms.whole.sheets.items() if not cells)
+    notes = notes_of(terms, book, sheets, before)
+    return Response(str(path), lines, changes, optimized, original is not None, notes, unsealed)
 
 
 def _any_says(changes: tuple[str, ...], words: tuple[str, ...]) -> bool:

@@ -21,7 +21,7 @@ class Whole:
     """A workbook as it was sent out.
 
     Attributes:
-        sheets: the cells of each sheet.
+        sheets: the cells of each sheet; none of a sheet that is too large for a key.
         names: defined name -> what it stands for.
     """
 

@@ -47,6 +47,10 @@ def offer(plan, sent, tmp_path):
     return write
 
 
+def saved(_) -> None:
+    """A workbook that was only saved."""
+
+
 def put(sheet: str, place: str, value: object):
     return lambda book: setattr(book[sheet][place], "value", value)
 
@@ -181,7 +185,7 @@ def test_partly_for_information_complies(offer):
 
 
 def test_a_verdict_without_the_workbook_that_was_sent_says_what_it_rests_on(offer, sent):
-    path = offer(lambda book: None)
+    path = offer(saved)
     rests = "what was asked is read from the key in the offeror's own file, which has no secret: judge with --sent"
     alone = told("response", path, "--format", "json")
     assert rests in alone.err
@@ -193,7 +197,7 @@ def test_a_verdict_without_the_workbook_that_was_sent_says_what_it_rests_on(offe
 def test_an_answer_to_another_tender_is_refused(offer, tmp_path):
     other = tmp_path / "other.xlsx"
     other.write_bytes(site_book(ingest.plan(EXAMPLES / "llm-16384-gpus.yaml", samples=0)))
-    done = told("response", offer(lambda book: None), "--sent", other)
+    done = told("response", offer(saved), "--sent", other)
     assert done.code == 1
     assert "answers another tender, 'HPC site, 128 nodes, CosmoFlow and DeepCAM' (site file sha256:" in done.refusal
     assert "expected 'LLM site, 16,384 GPUs' (site file sha256:" in done.refusal
@@ -203,8 +207,8 @@ def test_an_answer_to_another_tender_is_refused(offer, tmp_path):
 def test_saving_in_a_spreadsheet_program_changes_nothing(site, tmp_path):
     sent, folder = tmp_path / "sent.xlsx", tmp_path / "office"
     sent.write_bytes(site_book(ingest.plan(EXAMPLES / f"{site}.yaml", samples=0)))
-    saved = converted(sent, "xlsx", folder)
-    for answer in (ingest.response(saved), ingest.response(saved, sent=sent), ingest.response(sent, sent=saved)):
+    theirs = converted(sent, "xlsx", folder)
+    for answer in (ingest.response(theirs), ingest.response(theirs, sent=sent), ingest.response(sent, sent=theirs)):
         assert (answer.changes, answer.notes) == ((), ())
 
 
@@ -230,9 +234,22 @@ def test_a_key_that_packs_no_workbook_is_refused(offer, text):
 
 
 def test_a_sheet_that_has_grown_beyond_measure_is_not_compared(offer, monkeypatch):
-    path = offer(lambda book: None)
+    path = offer(saved)
     monkeypatch.setattr("ingest.tender.book.MOST_BYTES", 20_000)
     assert any("the sheet has grown beyond what can be compared" in change for change in ingest.response(path).changes)
+
+
+def test_a_sheet_too_large_for_the_key_is_compared_with_what_was_sent(plan, tmp_path, monkeypatch):
+    monkeypatch.setattr("ingest.reports.workbook.recorded.MOST_CELLS", 500)
+    sent = tmp_path / "large.xlsx"
+    sent.write_bytes(site_book(plan))
+    path = filled(sent.read_bytes(), everything_met(plan), tmp_path / "offer.xlsx")
+    path = edited(path.read_bytes(), put("Calculation", "D14", 984496892142.8386), path)
+    alone, beside = ingest.response(path), ingest.response(path, sent=sent)
+    assert "not compared, as too large for the key: Inputs, Calculation" in " ".join(alone.warnings)
+    assert (alone.changes, alone.notes) == ((), ())
+    assert "Calculation: 1 cell differs from what was sent" in beside.changes[0]
+    assert (beside.notes, beside.unsealed) == ((), ())
 
 
 def test_a_packed_workbook_is_what_was_packed():

@@ -6,17 +6,22 @@ from typing import Any
 
 from ingest.reports.workbook.grid import Entry, Figure, Formula, Grid, Item, seen
 
+#: Cells of one sheet that are remembered: the key of a workbook is one more sheet, and has to stay small.
+MOST_CELLS = 30_000
+
 
 class Recorded(Grid):
     """Writes one sheet.
 
     Attributes:
-        found: place -> text, number or formula as it is written; None where others fill in.
+        found: place -> text, number or formula as it is written; None where others fill in. Nothing of a sheet that is
+            too large.
     """
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.found: dict[str, str | float | None] = {}
+        self._too_large = False
 
     def close(self, further: int = 0) -> None:
         """Heading, widths, print area."""
@@ -31,9 +36,12 @@ class Recorded(Grid):
     def _keep(self, row: int, column: int, item: Item) -> None:
         from xlsxwriter.utility import xl_rowcol_to_cell
 
-        kept = written(item)
-        if kept is not None or isinstance(item, Entry):
-            self.found[xl_rowcol_to_cell(row, column)] = kept
+        kept = None if self._too_large else written(item)
+        if self._too_large or (kept is None and not isinstance(item, Entry)):
+            return
+        self.found[xl_rowcol_to_cell(row, column)] = kept
+        if len(self.found) > MOST_CELLS:
+            self.found, self._too_large = {}, True
 
 
 def written(item: Item) -> str | float | None:

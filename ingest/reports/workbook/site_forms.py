@@ -83,7 +83,7 @@ def written(item: Item) -> str | float | None:
 def requirements(book: SiteBook, grid: Callable[..., Grid]) -> Form:
     """The sheet Requirements."""
     heads = ("Id", "Priority", "Statement", "Value", "Unit", "Low (P10)", "High (P90)", *CONDITIONS, "Test", "Assumptions")
-    sheet = grid("Requirements", heads, (15, 12, 39, 22, 11, 17, 17, 10, 8, 9, 10, 11, 9, 9, 6, 17, 14, 20))
+    sheet = grid("Requirements", heads, (15, 12, 34, 22, 11, 17, 17, 10, 8, 9, 10, 11, 9, 9, 6, 14, 15, 13))
     form, tests = Form({}, {}), shown_by(book.plan.requirements)
     for one in book.plan.requirements:
         row = sheet.next + 1
@@ -159,7 +159,7 @@ def response(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, int]
 
     asked = ("Id", "Priority", "Requirement", "Required", "Unit")
     heads = (*asked, *(field.head for field in FIELDS), *MARGINS.values())
-    sheet = grid("Vendor response", heads, (15, 12, 40, 23, 11, 9, 19, 19, 12, 8, 13, 14, 13, 18, 13, 14))
+    sheet = grid("Vendor response", heads, (15, 12, 37, 23, 11, 9, 19, 19, 12, 8, 13, 14, 13, 18, 13, 14))
     form = Form({}, {})
     for one in book.plan.requirements:
         row, line = sheet.next + 1, lines[one.id]
@@ -193,7 +193,7 @@ def acceptance(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, in
     """What each test asks of its clients: threshold from the requirement, result to be filled in."""
     heads = ("Test", "Requirement", "Operation", "Pattern", "Clients", "Threads", "I/O size (B)", "Pass threshold", "Unit",
              "Duration (s)", "Tool", "Job file", "Runs", "Allowed deviation", "Result", "Remarks")  # fmt: skip
-    sheet = grid("Acceptance", heads, (16, 15, 11, 11, 10, 10, 12, 21, 11, 11, 11, 29, 8, 12, 21, 34))
+    sheet = grid("Acceptance", heads, (16, 15, 11, 11, 10, 10, 12, 21, 11, 11, 11, 29, 8, 12, 21, 27))
     usual = Setting()
     runs = (usual.repeats, Figure(usual.allowed_deviation, "share"))
     for one in rows_of(book.plan.requirements):
