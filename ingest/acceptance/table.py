@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from ingest.acceptance.fio import VERSION
 from ingest.acceptance.loads import NotTestable, Setting, lines_under_test, loads_of
 from ingest.acceptance.merging import also_shown
 from ingest.acceptance.records import Load
 from ingest.requirement import Requirement
+
+#: The tool that can run every test, as its job files are named, and the release from which on they work.
+TOOL, TOOL_VERSION = "fio", VERSION
 
 
 class Row(NamedTuple):
@@ -34,6 +38,15 @@ def id_of_test(requirement_id: str) -> str:
     'T-READ-01'
     """
     return f"T-{requirement_id.removeprefix('R-')}"
+
+
+def job_file_of(test: str) -> str:
+    """The job file that `ingest accept` writes for a test.
+
+    >>> job_file_of("T-READ-01")
+    'fio/T-READ-01-fio.fio'
+    """
+    return f"{TOOL}/{test}-{TOOL}.{TOOL}"
 
 
 def rows_of(lines: Sequence[Requirement]) -> list[Row]:

@@ -18,7 +18,9 @@ from ingest.tender.responding import response
 def command(filled: str, optimized: bool, sent: str | None, form: str | None, output: str | None) -> None:
     """What a vendor offers against what was asked: the filled workbook, judged line by line.
 
-    Exits with 3 where a mandatory requirement is missed or a requirement cell was changed.
+    Exits with 3 where a mandatory requirement is missed or met in part only, or what the buyer wrote was changed.
+
+    Without --sent the verdict rests on the key in the offeror's own file, which has no secret: who forges it passes.
 
     \b
     ingest response offer.xlsx

@@ -12,6 +12,7 @@ from ingest.errors import IngestError
 from ingest.requirement import PRIORITIES, Requirement
 from ingest.tender.book import Book, Sheet
 from ingest.tender.fields import FIELDS, OPEN
+from ingest.tender.whole import Whole, packed, unpacked
 
 #: The sheet that carries what the buyer asked for, the one that states it, and the one that the vendor fills in.
 KEY_SHEET, REQUIREMENTS_SHEET, RESPONSE_SHEET = "Key", "Requirements", "Vendor response"
@@ -45,21 +46,25 @@ class Terms:
 
     Attributes:
         lines: the requirements.
-        cells: sheet -> its cells that only the buyer changes.
+        cells: sheet -> its cells that only the buyer changes, of the sheets with a line for each requirement.
+        whole: all sheets as they were written.
+        tender: name and hash of the site.
     """
 
     lines: tuple[Asked, ...]
     cells: Mapping[str, Cells]
+    whole: Whole
+    tender: tuple[str, str]
 
 
-def key_of(requirements: Sequence[Requirement], cells: Mapping[str, Cells]) -> str:
+def key_of(requirements: Sequence[Requirement], cells: Mapping[str, Cells], whole: Whole, tender: tuple[str, str]) -> str:
     """What the buyer asked for as text with a seal: a change of either is noticed.
 
-    >>> key_of([], {"Requirements": {"R-READ-01": {"Value": "=Calculation!$D$2"}}})[:22]
-    '{"seal": "sha256:6bf5f'
+    >>> key_of([], {"Requirements": {"R-READ-01": {"Value": "=Calculation!$D$2"}}}, Whole({}, {}), ("A", "sha256:0"))[:16]
+    '{"seal": "sha256'
     """
     asked = [[one.id, one.priority, one.value, one.unit] for one in requirements]
-    found = {"requirements": asked, "cells": cells}
+    found = {"requirements": asked, "cells": cells, "whole": packed(whole), "tender": list(tender)}
     return json.dumps({"seal": seal(found), **found}, ensure_ascii=True)
 
 
@@ -79,16 +84,18 @@ def terms_of_key(book: Book) -> Terms:
     written = "".join(str(row[0] or "") for row in book.rows(KEY_SHEET))
     try:
         found = json.loads(written)
-        kept = {name: found[name] for name in ("requirements", "cells")}
+        kept = {name: found[name] for name in ("requirements", "cells", "whole", "tender")}
         lines = tuple(
             Asked(str(name), str(priority), float(value), str(unit)) for name, priority, value, unit in found["requirements"]
         )
         cells = {sheet: {name: dict(row) for name, row in found["cells"][sheet].items()} for sheet in CALCULATED}
+        whole = unpacked(found["whole"])
+        name, made_from = found["tender"]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise IngestError(f"{place} is damaged, expected it as `ingest report` wrote it") from None
     if found.get("seal") != seal(kept) or any(not _possible(one) for one in lines):
         raise IngestError(f"{place} was changed: its seal does not fit the requirements")
-    return Terms(lines, cells)
+    return Terms(lines, cells, whole, (str(name), str(made_from)))
 
 
 def sheets_of(book: Book) -> dict[str, Sheet]:
@@ -100,8 +107,12 @@ def sheets_of(book: Book) -> dict[str, Sheet]:
     return {name: book.sheet(name, heads) for name, heads in HEADS.items()}
 
 
-def terms_of_sheets(book: Book) -> Terms:
+def terms_of_sheets(book: Book, key: Terms) -> Terms:
     """What was asked, by the sheets of the workbook as it was sent out: with the values that its inputs give.
+
+    Args:
+        book: the workbook.
+        key: what its key says.
 
     Raises:
         IngestError: a line without a value, or one that no program has calculated.
@@ -110,7 +121,17 @@ def terms_of_sheets(book: Book) -> Terms:
     for sheet in sheets.values():
         check_calculated(book, sheet)
     lines = tuple(_asked(book, line.stored) for line in sheets[REQUIREMENTS_SHEET].lines)
-    return Terms(lines, {name: cells_of(sheet) for name, sheet in sheets.items()})
+    cells = {name: cells_of(sheet) for name, sheet in sheets.items()}
+    return Terms(lines, cells, _as_sent(key.whole, book), key.tender)
+
+
+def _as_sent(whole: Whole, book: Book) -> Whole:
+    """All sheets with what the buyer changed before they went out; what others fill in stays open."""
+    sheets = {}
+    for name, cells in whole.sheets.items():
+        written = book.found[name].cells if name in book.found else {}
+        sheets[name] = {**written, **{place: None for place, item in cells.items() if item is None}}
+    return Whole(sheets, {name: book.names.get(name, place) for name, place in whole.names.items()})
 
 
 def _asked(book: Book, stored: Mapping[str, Any]) -> Asked:

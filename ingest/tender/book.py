@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ingest.errors import IngestError, nearest
+from ingest.tender.found import MOST_BYTES, MOST_TAGS, Found, Room, found_in
 
 #: A larger file is no response, nor one with more parts, or a larger sheet among those that are read.
 MOST_FILE_BYTES, MOST_PARTS, MOST_SHEET_BYTES = 50_000_000, 2_000, 5_000_000
@@ -19,6 +21,8 @@ MOST_FILE_BYTES, MOST_PARTS, MOST_SHEET_BYTES = 50_000_000, 2_000, 5_000_000
 MOST_BYTES_OF = {"xl/styles.xml": 1_000_000}
 MOST_TEXT_BYTES, MOST_PART_BYTES = 5_000_000, 20_000_000
 MOST_ROWS, MOST_COLUMNS = 1_000, 100
+#: Sheets that are compared with what was sent.
+MOST_SHEETS = 40
 Rows = list[tuple[Any, ...]]
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^>]*?\bref="([A-Z0-9:$]+)"')
 
@@ -38,6 +42,12 @@ class Sheet(NamedTuple):
     heads: Sequence[str]
     lines: Sequence[Line]
 
+    def heading(self, head: str) -> str:
+        """The cell of a heading."""
+        from openpyxl.utils import get_column_letter
+
+        return f"{get_column_letter(self.heads.index(head) + 1)}1"
+
     def place(self, head: str, line: Line) -> str:
         """The cell of a line below a heading."""
         from openpyxl.utils import get_column_letter
@@ -54,12 +64,16 @@ class Book:
         stored: sheet -> rows of values.
         live: sheet -> rows as they are written, formulas included.
         merged: sheet -> areas that are one cell.
+        found: every sheet but the key, as it is written.
+        names: defined name -> what it stands for.
     """
 
     path: Path
     stored: Mapping[str, Rows]
     live: Mapping[str, Rows]
     merged: Mapping[str, tuple[str, ...]]
+    found: Mapping[str, Found]
+    names: Mapping[str, str]
 
     def rows(self, name: str) -> Rows:
         """The values of a sheet."""
@@ -87,7 +101,7 @@ class Book:
 
 
 def read_book(path: Path, sheets: Sequence[str]) -> Book:
-    """Read some sheets of a workbook.
+    """Read some sheets of a workbook, of which the first is the key, and all others as they are written.
 
     Raises:
         IngestError: no such file, no workbook, a missing sheet, or more than a response can hold; in one line.
@@ -100,15 +114,20 @@ def read_book(path: Path, sheets: Sequence[str]) -> Book:
         ) from None
     try:
         _check_parts(path)
-        stored, merged = _read(path, sheets, data_only=True)
-        live, _ = _read(path, sheets, data_only=False)
+        with zipfile.ZipFile(path) as package:
+            with _loaded(path, data_only=True) as book:
+                stored, merged = _read(path, package, book, sheets)
+            with _loaded(path, data_only=False) as book:
+                live, _ = _read(path, package, book, sheets)
+                found = _written(package, book, sheets[0])
+                names = {str(name): str(one.attr_text) for name, one in book.defined_names.items()}
     except IngestError:
         raise
     except FileNotFoundError:
         raise IngestError(f"{path}: there is no such file") from None
     except Exception as error:  # a broken package shows in many ways
         raise IngestError(f"{path}: not readable as .xlsx ({type(error).__name__})") from None
-    return Book(path, _even(stored, live), _even(live, stored), merged)
+    return Book(path, _even(stored, live), _even(live, stored), merged, found, names)
 
 
 def _check_parts(path: Path) -> None:
@@ -132,24 +151,40 @@ def _most_bytes(name: str) -> float:
     return MOST_BYTES_OF.get(name, MOST_TEXT_BYTES if name.endswith((".xml", ".rels")) else MOST_PART_BYTES)
 
 
-def _read(path: Path, sheets: Sequence[str], data_only: bool) -> tuple[dict[str, Rows], dict[str, tuple[str, ...]]]:
-    """Rows and merged areas of some sheets; other sheets are not unpacked."""
+@contextlib.contextmanager
+def _loaded(path: Path, data_only: bool) -> Iterator[Any]:
+    """The workbook, with the values of its formulas or with the formulas; sheets are read when they are asked for."""
     import openpyxl
 
-    with zipfile.ZipFile(path) as package:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=data_only, keep_links=False)
-        try:
-            rows, merged = {}, {}
-            for name in sheets:
-                part = _part(path, book, name)
-                size = package.getinfo(part).file_size
-                if size > MOST_SHEET_BYTES:
-                    raise IngestError(f"{path}: sheet '{name}' unpacks to {size:,} B, expected at most {MOST_SHEET_BYTES:,} B")
-                merged[name] = tuple(area.decode() for area in _MERGED.findall(package.read(part)))
-                rows[name] = _rows(path, book[name])
-        finally:
-            book.close()
+    book = openpyxl.load_workbook(path, read_only=True, data_only=data_only, keep_links=False)
+    try:
+        yield book
+    finally:
+        book.close()
+
+
+def _read(
+    path: Path, package: zipfile.ZipFile, book: Any, sheets: Sequence[str]
+) -> tuple[dict[str, Rows], dict[str, tuple[str, ...]]]:
+    """Rows and merged areas of some sheets."""
+    rows, merged = {}, {}
+    for name in sheets:
+        part = _part(path, book, name)
+        size = package.getinfo(part).file_size
+        if size > MOST_SHEET_BYTES:
+            raise IngestError(f"{path}: sheet '{name}' unpacks to {size:,} B, expected at most {MOST_SHEET_BYTES:,} B")
+        merged[name] = tuple(area.decode() for area in _MERGED.findall(package.read(part)))
+        rows[name] = _rows(path, book[name])
     return rows, merged
+
+
+def _written(package: zipfile.ZipFile, book: Any, key: str) -> dict[str, Found]:
+    """Every sheet but the key as it is written, as far as all together are no larger than a workbook of ours."""
+    found, left = {}, Room(MOST_BYTES, MOST_TAGS)
+    for sheet in book.worksheets[:MOST_SHEETS]:
+        if sheet.title != key:
+            found[str(sheet.title)], left = found_in(package, _part_of(sheet), sheet, left)
+    return found
 
 
 def _part(path: Path, book: Any, name: str) -> str:
@@ -159,7 +194,11 @@ def _part(path: Path, book: Any, name: str) -> str:
         titles = [str(sheet.title) for sheet in book.worksheets]
         hint = nearest(name, titles)
         raise IngestError(f"{path}: there is no sheet '{name}', expected a workbook that `ingest report` made{hint}")
-    return str(found._worksheet_path).lstrip("/")
+    return _part_of(found)
+
+
+def _part_of(sheet: Any) -> str:
+    return str(sheet._worksheet_path).lstrip("/")
 
 
 def _rows(path: Path, sheet: Any) -> Rows:

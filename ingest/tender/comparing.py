@@ -49,17 +49,17 @@ def _cells(sheet: str, name: str, expected: Mapping[str, Any], live: Mapping[str
     for head, before in expected.items():
         found = live.get(head)
         if not same(found, before):
-            yield f"{name}: '{head}' of sheet '{sheet}' is {_apart(found, before)}, was {_apart(before, found)}"
+            yield f"{name}: '{head}' of sheet '{sheet}' is {apart(found, before)}, was {apart(before, found)}"
 
 
-def same(found: Any, expected: Any) -> bool:
+def same(found: Any, expected: Any, most: float = SAME) -> bool:
     """Whether a cell holds what it held: numbers within what a spreadsheet stores, formulas however they are spaced.
 
     >>> same(1.0000000000001, 1), same("=D2/1000", "=D2 / 1000.0"), same("low", "high"), same(None, "")
     (True, True, False, True)
     """
     if _is_number(found) and _is_number(expected):
-        return bool(abs(found - expected) <= SAME * abs(expected))
+        return bool(abs(found - expected) <= most * abs(expected))
     if is_formula(found) and is_formula(expected):
         return plain(str(found)) == plain(str(expected))
     return bool((found or "") == (expected or ""))
@@ -76,14 +76,21 @@ def plain(formula: str) -> str:
     '=FIXED(D2/1000000000.0,1.0)&" GB/s"'
     """
     parts = formula.split('"')
-    parts[::2] = [_NUMBER.sub(lambda match: repr(float(match[0])), part.replace(" ", "")).upper() for part in parts[::2]]
+    parts[::2] = [_plain(part) for part in parts[::2]]
     return '"'.join(parts)
 
 
+def _plain(part: str) -> str:
+    unquoted = _QUOTED.sub(r"\1!", part).replace(" ", "")
+    return _NUMBER.sub(lambda match: repr(float(match[0])), unquoted).upper()
+
+
+#: Quotes around the name of a sheet that needs none.
+_QUOTED = re.compile(r"'(\w+)'!", re.ASCII)
 _NUMBER = re.compile(r"(?<![A-Za-z0-9_$.])\d+(?:\.\d*)?(?:[eE][+-]?\d+)?(?![A-Za-z0-9_.!:])")
 
 
-def _apart(text: Any, other: Any) -> str:
+def apart(text: Any, other: Any) -> str:
     """What is said of a cell: of a long text, from shortly before the first difference."""
     if not isinstance(text, str) or not isinstance(other, str):
         return brief(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 CHOICE, NUMBER, COUNT, TEXT = "choice", "number", "count", "text"
-COMPLY, AS_IS, OPTIMIZED = "Comply", "As-is value", "Optimized value"
+COMPLY, AS_IS, OPTIMIZED, REMARKS = "Comply", "As-is value", "Optimized value", "Remarks"
 YES, NO, PARTIAL = "yes", "no", "partial"
 
 
@@ -32,6 +32,6 @@ FIELDS = (
     Field("Memory of each client", TEXT),
     Field("Software and version", TEXT),
     Field("Log file", TEXT),
-    Field("Remarks", TEXT),
+    Field(REMARKS, TEXT),
 )
 OPEN = frozenset(field.head for field in FIELDS)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ingest.formulas.acceptance_results  # noqa: F401  registers the formulas
-from ingest.errors import UsageError
+from ingest.errors import IngestError, UsageError
 from ingest.formula import solve
 from ingest.tender.answers import Answer, answers_of
 from ingest.tender.asked import (
@@ -24,15 +24,27 @@ from ingest.tender.asked import (
 )
 from ingest.tender.book import Book, read_book
 from ingest.tender.comparing import SAME, changes_of
-from ingest.tender.fields import FIELDS, NO, PARTIAL, YES
+from ingest.tender.differing import differences
+from ingest.tender.fields import FIELDS, NO, PARTIAL, REMARKS, YES
+from ingest.tender.notes import notes_of
+from ingest.visible import visible
 
 if TYPE_CHECKING:
     import pandas
 
 #: What a line can come to.
-MET, MISSED, UNANSWERED, UNPROVEN, UNASKED = "met", "missed", "no answer", "yes without a value", "for information"
+MET, MISSED, PARTLY = "met", "missed", "partly"
+UNANSWERED, UNPROVEN, UNASKED = "no answer", "yes without a value", "for information"
+#: What an offer rests on that is judged alone.
+ALONE = (
+    "what was asked is read from the key in the offeror's own file, which has no secret:"
+    " judge with --sent SENT.xlsx, the workbook as you sent it out"
+)
 #: What helps where the buyer changed inputs before the workbook went out.
 SENT = "where the buyer changed Inputs before sending, judge with --sent SENT.xlsx"
+
+#: The sheet whose cells the buyer may change, and characters of a remark that are shown.
+INPUTS_SHEET, MOST_REMARK = "Inputs", 200
 
 
 @dataclass(frozen=True)
@@ -41,7 +53,8 @@ class Judged:
 
     Attributes:
         asked: the requirement.
-        verdict: `met`, `missed`, `no answer`, `yes without a value`, or `for information` where nothing is asked or answered.
+        verdict: `met`, `missed`, `partly` (it says so, which meets nothing mandatory), `no answer`, `yes without a value`,
+            or `for information` where nothing is asked or answered.
         offered: the value that counts, in the unit of the line; the tuned one only where it was asked for.
         margin: offered over required, less one.
         said: the other fields, as text.
@@ -69,9 +82,11 @@ class Response:
     Attributes:
         path: the file.
         lines: one per requirement.
-        changes: requirement cells that were changed; an offer with any is not judged as compliant.
+        changes: what the buyer wrote and somebody changed; an offer with any is not judged as compliant.
         optimized: whether tuned values count.
         against_sent: whether what was asked was read from the workbook as it was sent out.
+        notes: what the offeror wrote outside the form.
+        unsealed: sheets that are too large for the key, and were not compared.
     """
 
     path: str
@@ -79,6 +94,8 @@ class Response:
     changes: tuple[str, ...]
     optimized: bool
     against_sent: bool = False
+    notes: tuple[str, ...] = ()
+    unsealed: tuple[str, ...] = ()
 
     @property
     def results(self) -> dict[str, str]:
@@ -95,15 +112,18 @@ class Response:
 
     @property
     def _changed(self) -> str:
-        count = f"{len(self.changes)} requirement cell{'s were' if len(self.changes) > 1 else ' was'} changed"
-        valued = not self.against_sent and any(": the required value is " in change for change in self.changes)
-        return f"{count} ({SENT})" if valued else count
+        count = f"what the buyer wrote was changed in {len(self.changes)} place{'s' if len(self.changes) > 1 else ''}"
+        valued = (": the required value is ", f"{INPUTS_SHEET}: ")
+        return f"{count} ({SENT})" if not self.against_sent and _any_says(self.changes, valued) else count
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was changed, and what does not fit together."""
-        notes = (f"{line.asked.id}: {line.note}" for line in self.lines if line.note)
-        return (*(f"changed: {change}" for change in self.changes), *notes)
+        """What the verdict rests on, what was changed, what does not fit together, and what stands outside the form."""
+        alone: tuple[str, ...] = () if self.against_sent else (ALONE,)
+        if self.unsealed:
+            alone += (f"not compared, as too large for the key: {', '.join(self.unsealed)}; --sent compares all sheets",)
+        apart = (f"{line.asked.id}: {line.note}" for line in self.lines if line.note)
+        return (*alone, *(f"changed: {change}" for change in self.changes), *apart, *self.notes)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of CONTRACT, `ingest/1`."""
@@ -118,6 +138,7 @@ class Response:
             "complies": not self.unmet,
             "requirements": [line.to_dict() for line in self.lines],
             "changes": list(self.changes),
+            "notes": list(self.notes),
             "warnings": list(self.warnings),
         }
 
@@ -145,13 +166,21 @@ def response(filled: str | Path, *, sent: str | Path | None = None, optimized: b
         if one is not None and one.suffix.lower() != ".xlsx":
             raise UsageError(f"{name}: found '{one}', expected a file that ends in .xlsx")
     book = _opened(path)
-    terms, keys = _terms(book, None if original is None else _opened(original))
+    before = None if original is None else _opened(original)
+    terms, keys = _terms(book, before)
     sheets = sheets_of(book)
     answers = {one.id: one for one in answers_of(book, sheets[RESPONSE_SHEET])}
     for sheet in sheets.values():
         check_calculated(book, sheet)
     lines = tuple(_judged(one, answers.get(one.id), optimized) for one in terms.lines)
-    return Response(str(path), lines, (*keys, *changes_of(terms, sheets)), optimized, original is not None)
+    changes = (*keys, *changes_of(terms, sheets), *differences(terms.whole, book.found, book.names))
+    unsealed = tuple(visible(name) for name, cells in terms.whole.sheets.items() if not cells)
+    notes = notes_of(terms, book, sheets, before)
+    return Response(str(path), lines, changes, optimized, original is not None, notes, unsealed)
+
+
+def _any_says(changes: tuple[str, ...], words: tuple[str, ...]) -> bool:
+    return any(word in change for change in changes for word in words)
 
 
 def _opened(path: Path) -> Book:
@@ -164,11 +193,19 @@ def _terms(book: Book, sent: Book | None) -> tuple[Terms, tuple[str, ...]]:
     if sent is None:
         return found, ()
     before = terms_of_key(sent)
+    if before.tender != found.tender:
+        expected = f"expected {_named(before)}, as {sent.path} has it"
+        raise IngestError(f"{book.path}: answers another tender, {_named(found)}; {expected}")
     forged = sorted({one.id for one in set(before.lines) ^ set(found.lines)})
     keys = tuple(f"{name}: its key is not as it was sent out" for name in forged)
-    if before.cells != found.cells and not keys:
+    if (before.cells, before.whole) != (found.cells, found.whole) and not keys:
         keys = (f"sheet '{KEY_SHEET}': not as it was sent out",)
-    return terms_of_sheets(sent), keys
+    return terms_of_sheets(sent, before), keys
+
+
+def _named(terms: Terms) -> str:
+    name, made_from = terms.tender
+    return visible(f"'{name[:60]}' (site file {made_from[:19]}…)")
 
 
 def _judged(asked: Asked, answer: Answer | None, optimized: bool) -> Judged:
@@ -177,21 +214,36 @@ def _judged(asked: Asked, answer: Answer | None, optimized: bool) -> Judged:
     values = [value for value in (found.as_is, found.optimized if optimized else None) if value is not None]
     if not values:
         note = "only a tuned value was given; --optimized counts it" if found.optimized is not None else ""
-        return Judged(asked, _without_value(asked, found.comply), None, None, found.said, note)
+        return Judged(asked, _without_value(asked, found.comply), None, None, found.said, _partly(found) or note)
     offered = max(values)
     margin = solve("acceptance_margin", {"measured_rate": offered, "required_rate": asked.value}) if asked.value else None
     met = offered >= asked.value * (1 - SAME)
-    verdict = MET if met and found.comply != NO else MISSED
-    return Judged(asked, verdict, offered, None if margin is None else float(margin), found.said, _note(met, found.comply))
+    verdict = _verdict(met, found.comply)
+    note = _partly(found) or _note(met, found.comply)
+    return Judged(asked, verdict, offered, None if margin is None else float(margin), found.said, note)
+
+
+def _verdict(met: bool, comply: str) -> str:
+    if not met or comply == NO:
+        return MISSED
+    return PARTLY if comply == PARTIAL else MET
+
+
+def _partly(answer: Answer) -> str:
+    """What a vendor says who complies in part."""
+    if answer.comply != PARTIAL:
+        return ""
+    remark = visible(answer.said.get(REMARKS, ""))[:MOST_REMARK]
+    return f"says '{PARTIAL}': {remark}" if remark else f"says '{PARTIAL}', without a remark"
 
 
 def _without_value(asked: Asked, comply: str) -> str:
     silent = UNASKED if asked.priority == "information" else UNANSWERED
-    return {YES: UNPROVEN, NO: MISSED, PARTIAL: MISSED}.get(comply, silent)
+    return {YES: UNPROVEN, NO: MISSED, PARTIAL: PARTLY}.get(comply, silent)
 
 
 def _note(met: bool, comply: str) -> str:
     """Where word and value of an answer do not fit together."""
-    if met and comply in (NO, PARTIAL):
+    if met and comply == NO:
         return f"says '{comply}', but its value meets the requirement"
     return "says 'yes', but its value misses the requirement" if comply == YES and not met else ""

@@ -56,6 +56,22 @@ def test_the_workbook_asks_for_the_loads_of_accept(written):
         assert ours[-2:] == (pytest.approx(theirs[-2], rel=1e-9), theirs[-1])
 
 
+def test_the_workbook_names_the_job_files_runs_and_deviation_of_accept(written):
+    _, package, folder = written
+    book = openpyxl.load_workbook(folder / "rfp.xlsx", data_only=True)
+    heads, *rows = book["Acceptance"].iter_rows(values_only=True)
+    lines = [dict(zip(heads, row, strict=True)) for row in rows if row[0]]
+    tests = {test.id.removesuffix(f"-{TOOL}"): test for test in package.tests}
+    for line in lines:
+        test = tests[line["Test"]]
+        assert line["Job file"] in test.files
+        assert line["Tool"] == f"{test.tool} {test.version}"
+        assert (line["Runs"], line["Allowed deviation"]) == (test.repeats, test.allowed_deviation)
+    heads, *rows = book["Requirements"].iter_rows(values_only=True)
+    named = {row[0]: row[heads.index("Test")] for row in rows if row[heads.index("Test")]}
+    assert named == {line["Requirement"]: line["Test"] for line in lines}
+
+
 def test_the_document_asks_for_the_loads_of_accept(written):
     _, package, folder = written
     tables = docx.Document(str(folder / "rfp.docx")).tables

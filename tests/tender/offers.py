@@ -119,6 +119,20 @@ def _cell(found: re.Match[str], title: str, values: Mapping[tuple[str, str], Any
     return f'<c r="{place}"{style}{kind}><f>{formula}</f><v>{shown}</v></c>'
 
 
+def key_text(book: Any) -> str:
+    """What the sheet Key holds, all its rows together."""
+    return "".join(row[0].value or "" for row in book["Key"].iter_rows())
+
+
+def put_key(book: Any, text: Any) -> None:
+    """Write the sheet Key anew."""
+    sheet = book["Key"]
+    sheet.delete_rows(1, sheet.max_row)
+    parts = [text[start : start + 30_000] for start in range(0, len(text), 30_000)] if isinstance(text, str) else [text]
+    for row, part in enumerate(parts, 1):
+        sheet.cell(row, 1).value = part
+
+
 def everything_met(plan: ingest.Plan, factor: float = 1.1) -> dict[str, dict[str, Any]]:
     """Every requirement is answered, by the same share above what is required."""
     proof = {"Comply": "yes", "Measured or projected": "measured", "Log file": "run.log"}

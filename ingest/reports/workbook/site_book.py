@@ -13,6 +13,7 @@ from ingest.reports.workbook.calculation import meaning_of
 from ingest.reports.workbook.grid import Entry, Figure, Formula, Grid, Item, listed, width_of, width_of_words
 from ingest.reports.workbook.read_me import WIDTH, read_me
 from ingest.reports.workbook.readable import assumed_rows, style_of
+from ingest.reports.workbook.recorded import Recorded
 from ingest.reports.workbook.rules import range_short, validation
 from ingest.reports.workbook.site_cells import SiteCells, in_words, limits_of, values_of
 from ingest.reports.workbook.site_charts import insert, rows_of_charts
@@ -23,6 +24,7 @@ from ingest.reports.workbook.style import add_sheet, open_book
 from ingest.site.phrases import amounts_of
 from ingest.site.tables import NEEDED, TABLES
 from ingest.tender.asked import KEY_SHEET, REQUIREMENTS_SHEET, RESPONSE_SHEET, Cells, key_of
+from ingest.tender.whole import Whole
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
@@ -77,8 +79,11 @@ class SiteBook:
         absent = {sheet for sheet, rows in self.tables.items() if not rows}
         sheets = {name: add_sheet(book, name) for name in ORDER if name not in absent}
 
+        recorded: dict[str, Recorded] = {}
+
         def grid(name: str, heads: Sequence[str], widths: Sequence[float], unprinted: int = 0) -> Grid:
-            return Grid(sheets[name], styles, heads, widths, unprinted)
+            recorded[name] = Recorded(sheets[name], styles, heads, widths, unprinted)
+            return recorded[name]
 
         self._inputs(book, grid)
         self._calculation(grid)
@@ -99,16 +104,19 @@ class SiteBook:
         listed(grid("Sources", ("Id", "Title", "Place", "Address"), (22, 50, 56, 50)), cited)
         checks = self._checks(grid, lines)
         read_me(grid("Read-me", (self.title,), (WIDTH,)), [*self._about(), words.note], checks)
-        self._key(book.add_worksheet(KEY_SHEET), {REQUIREMENTS_SHEET: stated.cells, RESPONSE_SHEET: answered.cells})
+        whole = Whole({name: one.found for name, one in recorded.items()}, {name: at for name, _, at, _ in book.defined_names})
+        forms = {REQUIREMENTS_SHEET: stated.cells, RESPONSE_SHEET: answered.cells}
+        self._key(book.add_worksheet(KEY_SHEET), forms, whole)
         for shown in sheets.values():
             shown.protect("", FREE)
         sheets["Read-me"].activate()
         book.close()
         return buffer.getvalue()
 
-    def _key(self, sheet: Worksheet, cells: Mapping[str, Cells]) -> None:
+    def _key(self, sheet: Worksheet, cells: Mapping[str, Cells], whole: Whole) -> None:
         """What was asked, sealed, so that a filled workbook can be checked against it."""
-        written = key_of(self.plan.requirements, cells)
+        tender = (self.plan.site.name, self.plan.input_hash)
+        written = key_of(self.plan.requirements, cells, whole, tender)
         for row, start in enumerate(range(0, len(written), MOST_CELL)):
             sheet.write_string(row, 0, written[start : start + MOST_CELL])
         sheet.very_hidden()
@@ -234,8 +242,8 @@ class SiteBook:
             " judge each answer against it: ingest response FILLED.xlsx --sent SENT.xlsx. Without --sent, answers are held"
             " against the values with which the workbook was made.",
             "Offeror: fill in the yellow cells of the sheet Vendor response, each value as a plain number in the unit of its"
-            " line, and return the whole workbook, saved by a spreadsheet program. All other cells are locked, and those of"
-            " the requirements are compared with what was asked.",
+            " line, and return the whole workbook, saved by a spreadsheet program. All other cells are locked and"
+            " compared with what was sent; what is written outside the form is no answer.",
             "The margin of the as-is value is what counts; that of the optimized value counts where the buyer says so"
             " (ingest response --optimized).",
             "All sheets are protected without a password, so that nothing is changed by mistake: only yellow cells are open.",

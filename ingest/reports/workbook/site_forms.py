@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ingest.formulas.acceptance_results  # noqa: F401  registers the formulas
-from ingest.acceptance.table import rows_of
+from ingest.acceptance.loads import Setting
+from ingest.acceptance.table import TOOL, TOOL_VERSION, job_file_of, rows_of, shown_by
 from ingest.expression import cell
 from ingest.formula import FORMULAS
 from ingest.reports.labels import label, plain
@@ -40,7 +41,7 @@ CONDITIONS = {
     "Cache rule": "cache",
 }
 #: Headings of the sheet Requirements.
-HEADS = ("Id", "Priority", "Statement", "Value", "Unit", "Low (P10)", "High (P90)", *CONDITIONS, "Assumptions")
+HEADS = ("Id", "Priority", "Statement", "Value", "Unit", "Low (P10)", "High (P90)", *CONDITIONS, "Test", "Assumptions")
 #: Conditions that count, and how others are shown.
 WHOLE_CONDITIONS, SHARES = ("clients", "io_size"), {"fill": "share"}
 IN_UNIT, WHOLE = "a number in the unit of this line", "a whole number"
@@ -82,8 +83,8 @@ def written(item: Item) -> str | float | None:
 
 def requirements(book: SiteBook, grid: Callable[..., Grid], words: Words) -> Form:
     """The sheet Requirements."""
-    sheet = grid("Requirements", HEADS, (15, 12, 39, 22, 11, 17, 17, 10, 8, 9, 10, 11, 9, 9, 6, 17, 20))
-    form = Form({}, {})
+    sheet = grid("Requirements", HEADS, (15, 12, 34, 22, 11, 17, 17, 10, 8, 9, 10, 11, 9, 9, 6, 14, 15, 13))
+    form, tests = Form({}, {}), shown_by(book.plan.requirements)
     for one in book.plan.requirements:
         place = book.cells.place(book.plan.steps[one.id])
         value = Formula(f"={place}", one.value, "strong")
@@ -91,7 +92,8 @@ def requirements(book: SiteBook, grid: Callable[..., Grid], words: Words) -> For
         said = words.sentence(book.plan.wordings[one.id].phrase)
         assumed = ", ".join(plain(name) for name in one.assumptions)
         ends = (one.low, one.high)
-        items: tuple[Item, ...] = (one.id, one.priority, said, value, one.unit, *ends, *conditions.values(), assumed)
+        shown = (*conditions.values(), tests.get(one.id, ""), assumed)
+        items: tuple[Item, ...] = (one.id, one.priority, said, value, one.unit, *ends, *shown)
         form.keep(one.id, sheet.next + 1, HEADS, items)
         sheet.row(*items)
     stale(sheet, "Low (P10)", "High (P90)")
@@ -166,8 +168,10 @@ def margin(offered: str, required: str) -> Formula:
 def acceptance(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, int]) -> None:
     """What each test asks of its clients: threshold from the requirement, result to be filled in."""
     heads = ("Test", "Requirement", "Operation", "Pattern", "Clients", "Threads", "I/O size (B)", "Pass threshold", "Unit",
-             "Duration (s)", "Result", "Remarks")  # fmt: skip
-    sheet = grid("Acceptance", heads, (17, 15, 11, 11, 10, 10, 12, 24, 12, 12, 21, 34))
+             "Duration (s)", "Tool", "Job file", "Runs", "Allowed deviation", "Result", "Remarks")  # fmt: skip
+    sheet = grid("Acceptance", heads, (16, 15, 11, 11, 10, 10, 12, 21, 11, 11, 11, 29, 8, 12, 21, 27))
+    usual = Setting()
+    runs = (usual.repeats, Figure(usual.allowed_deviation, "share"))
     by_id = {one.id: one for one in book.plan.requirements}
     for one in rows_of(book.plan.requirements):
         load, row = one.load, sheet.next + 1
@@ -179,7 +183,8 @@ def acceptance(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, in
         seconds = asked(whole, "duration", load.seconds, lines)
         size = asked(one.line, "io_size", load.io_bytes, lines)
         how = (load.operation, load.pattern, clients, load.threads, size, threshold, load.unit, seconds)
-        sheet.row(one.test, one.requirement, *how, Entry(None), Entry(None))
+        job = (f"{TOOL} {TOOL_VERSION}", job_file_of(one.test))
+        sheet.row(one.test, one.requirement, *how, *job, *runs, Entry(None), Entry(None))
     sheet.close()
 
 
