@@ -19,27 +19,30 @@ class Recorded(Grid):
     """
 
     def __init__(self, *arguments: Any) -> None:
+        from xlsxwriter.utility import xl_rowcol_to_cell
+
         super().__init__(*arguments)
+        self._place_of = xl_rowcol_to_cell
         self.found: dict[str, str | float | None] = {}
         self._too_large = False
 
     def close(self, further: int = 0) -> None:
         """Heading, widths, print area."""
         super().close(further)
-        for column, head in enumerate(self.heads):
-            self._keep(0, column, head)
+        if not self._too_large:
+            for column, head in enumerate(self.heads):
+                self._keep(0, column, head)
 
     def _cell(self, row: int, column: int, item: Item, text: str) -> None:
         super()._cell(row, column, item, text)
-        self._keep(row, column, item)
+        if not self._too_large:
+            self._keep(row, column, item)
 
     def _keep(self, row: int, column: int, item: Item) -> None:
-        from xlsxwriter.utility import xl_rowcol_to_cell
-
-        kept = None if self._too_large else written(item)
-        if self._too_large or (kept is None and not isinstance(item, Entry)):
+        kept = written(item)
+        if kept is None and not isinstance(item, Entry):
             return
-        self.found[xl_rowcol_to_cell(row, column)] = kept
+        self.found[self._place_of(row, column)] = kept
         if len(self.found) > MOST_CELLS:
             self.found, self._too_large = {}, True
 
