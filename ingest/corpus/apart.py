@@ -50,11 +50,11 @@ class Copy:
         self.pipe, theirs = context.Pipe()
         parent = os.getpid()
         self._process = context.Process(target=_run, args=(work, theirs, [self.pipe, *pipes], parent), daemon=True)
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             self._process.start()
         finally:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
             theirs.close()
 
     def receive(self) -> Any:

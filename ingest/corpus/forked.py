@@ -120,8 +120,8 @@ class Copies:
             self.end(copy)
 
 
-class OfShards:
-    """Copies of this process read and count, each a shard at a time.
+class Forked(Local):
+    """Copies of this process count.
 
     Args:
         task: how documents are found in files.
@@ -132,13 +132,21 @@ class OfShards:
     """
 
     def __init__(self, task: Task, shards: Shards, engine: Counter, cuts: Cuts | None, processes: int) -> None:
-        self.task, self.shards, self.engine, self.cuts = task, shards, engine, cuts
-        self.copies = Copies(processes, self._counted)
+        super().__init__(task, shards, engine, cuts)
+        self.copies = Copies(processes, self.work)
 
-    def _counted(self, number: int, tell: Tell) -> Counted:
-        under_way = Open(self.task.root)
-        shards = [self.shards[number]]
-        return next(count(shards, self.task.reading, self.cuts, counts_by(self.engine), under_way, tell))
+    def work(self, asked: Any, tell: Tell) -> Any:
+        """What a copy does with what it is sent."""
+        raise NotImplementedError
+
+
+class OfShards(Forked):
+    """Each copy reads and counts a shard at a time."""
+
+    def work(self, asked: int, tell: Tell) -> Counted:
+        """Count the shard of this number."""
+        shards = [self.shards[asked]]
+        return next(count(shards, self.task.reading, self.cuts, counts_by(self.engine), Open(self.task.root), tell))
 
     def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[Counted]:
         """Yield what was counted, in the order in which copies are done."""
@@ -166,20 +174,12 @@ class OfShards:
         return None
 
 
-class OfTexts(Local):
-    """This process reads, in order, and copies of it count the texts: for few large files, and what cannot be read twice.
+class OfTexts(Forked):
+    """This process reads, in order, and copies count the texts: for few large files, and what cannot be read twice."""
 
-    Args:
-        task: how documents are found in files.
-        shards: what there is to count.
-        engine: counts tokens.
-        cuts: where the vocabulary's texts may be cut.
-        processes: how many count at a time.
-    """
-
-    def __init__(self, task: Task, shards: Shards, engine: Counter, cuts: Cuts | None, processes: int) -> None:
-        super().__init__(task, shards, engine, cuts)
-        self.copies = Copies(processes, lambda texts, _: engine.count(texts))
+    def work(self, asked: list[bytes], _: Tell) -> list[int]:
+        """Count these texts."""
+        return self.engine.count(asked)
 
     def counts(self) -> Counting:
         """Each copy counts a batch at a time; their answers are taken in the order of the batches."""

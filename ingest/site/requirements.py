@@ -180,6 +180,8 @@ class Writer:
 
     def _within(self, line: Line, found: Found) -> str | Phrase:
         """The time that the jobs behind a line allow: the one that decides, or all where all take part."""
+        if not line.within:
+            return ""
         entries = _entries(line, found)
         counted = [_largest(entries)] if line.clients == "run" and entries else entries
         times = {id(part): part for entry in counted for part in steps_below(entry) if part.name == line.within}

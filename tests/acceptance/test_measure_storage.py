@@ -82,13 +82,18 @@ def test_the_command_prints_rates_and_models(run, storage, form):
         assert ran.data["inputs"]["threads"]["value"] == 2
 
 
+def _measuring(storage):
+    """A process that writes for a minute, in a process group of its own."""
+    words = [COMMAND, "measure-storage", str(storage), "--size", "16MiB", "--runtime", "60s"]
+    return subprocess.Popen(
+        words, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", start_new_session=True
+    )
+
+
 @needs_fio
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_in_the_middle_leaves_nothing_behind(storage, number):
-    words = [COMMAND, "measure-storage", str(storage), "--size", "16MiB", "--runtime", "60s"]
-    process = subprocess.Popen(
-        words, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", start_new_session=True
-    )
+    process = _measuring(storage)
     try:
         folder = _until(lambda: next((one for one in storage.glob(".ingest-*") if (one / "write.fio").exists()), None))
         # Sixty seconds of writing have begun: fio is there to be stopped.
@@ -210,10 +215,7 @@ def test_a_file_system_without_direct_io_is_seen():
 @pytest.mark.parametrize("pause", [0, 0.003, 0.05])
 def test_signals_one_behind_the_other_leave_nothing_behind(storage, pause):
     """A session that ends sends several; none of them may end the cleaning up."""
-    words = [COMMAND, "measure-storage", str(storage), "--size", "16MiB", "--runtime", "60s"]
-    process = subprocess.Popen(
-        words, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", start_new_session=True
-    )
+    process = _measuring(storage)
     try:
         folder = _until(lambda: next((one for one in storage.glob(".ingest-*") if (one / "write.fio").exists()), None))
         _until(lambda: _fio_in(folder, b"write.fio"))

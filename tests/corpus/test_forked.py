@@ -239,3 +239,23 @@ def test_copies_end_when_their_process_is_killed(tmp_path):
     words = ["measure", str(corpus), "--resume", str(ledger), "--format", "json"]
     again = subprocess.run([sys.executable, str(ROOT / "cli.py"), *words], capture_output=True, check=True, cwd=ROOT)
     assert json.loads(again.stdout)["results"]["files"]["value"] == 10_000
+
+
+ORPHAN = """
+import time
+from ingest.corpus.apart import Copy
+print(Copy(lambda pipe: time.sleep(600))._process.pid, flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_copy_that_is_busy_ends_with_its_process():
+    started = subprocess.Popen([sys.executable, "-c", ORPHAN], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    copy = int(started.stdout.readline())
+    assert runs(copy)
+    started.kill()
+    started.communicate()
+    end = time.monotonic() + 20
+    while runs(copy) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not runs(copy)

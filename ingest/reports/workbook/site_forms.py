@@ -53,6 +53,8 @@ RULES: Mapping[str, Mapping[str, Any] | None] = {
 }
 #: The share by which a value of the response sheet is above what is required, and what it needs.
 MARGIN = "acceptance_margin"
+#: What all clients reach of a rate that is asked of each.
+OF_ALL = "rate_of_all_clients"
 MARGINS = {
     AS_IS: "Margin of the as-is value (counts)",
     OPTIMIZED: "Margin of the optimized value (if the buyer says so)",
@@ -175,8 +177,9 @@ def acceptance(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, in
     by_id = {one.id: one for one in book.plan.requirements}
     for one in rows_of(book.plan.requirements):
         load, row = one.load, sheet.next + 1
-        each = f" * {CLIENTS}{row}" if one.line.unit.endswith("/node") else ""
-        threshold = Formula(f"=Requirements!${VALUE}${lines[one.line.id]}{each}", load.threshold)
+        threshold = Formula(
+            _threshold(one.line, f"Requirements!${VALUE}${lines[one.line.id]}", f"{CLIENTS}{row}"), load.threshold
+        )
         # A mixed test takes who and how long from its own line, and the requests from those that it names.
         whole = by_id.get(one.requirement, one.line)
         clients = asked(whole, "clients", load.clients, lines)
@@ -186,6 +189,12 @@ def acceptance(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, in
         job = (f"{TOOL} {TOOL_VERSION}", job_file_of(one.test))
         sheet.row(one.test, one.requirement, *how, *job, *runs, Entry(None), Entry(None))
     sheet.close()
+
+
+def _threshold(line: Requirement, value: str, clients: str) -> str:
+    """The formula of what all clients of a test must reach, of a line that may ask it of each."""
+    places = {"rate_per_client": value, "clients_under_test": clients}
+    return cell(FORMULAS[OF_ALL].tree(), places.__getitem__) if line.unit.endswith("/node") else f"={value}"
 
 
 def asked(one: Requirement, name: str, value: float | None, lines: Mapping[str, int]) -> Item:
