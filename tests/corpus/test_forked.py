@@ -251,10 +251,11 @@ time.sleep(600)
 
 def test_a_copy_that_is_busy_ends_with_its_process():
     started = subprocess.Popen([sys.executable, "-c", ORPHAN], stdout=subprocess.PIPE, text=True, cwd=ROOT)
-    copy = int(started.stdout.readline())
+    with started.stdout:
+        copy = int(started.stdout.readline())
     assert runs(copy)
     started.kill()
-    started.communicate()
+    started.wait()
     end = time.monotonic() + 20
     while runs(copy) and time.monotonic() < end:
         time.sleep(0.01)
