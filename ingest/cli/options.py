@@ -108,7 +108,6 @@ def hand_over(
     form: str | None,
     output: str | None,
     book: Callable[[], bytes] | None = None,
-    book_by: str = "",
 ) -> None:
     """Print a result or write it to a file.
 
@@ -116,15 +115,13 @@ def hand_over(
         page, data: make the result, as a page or as plain values.
         form, output: `--format` and `--output`.
         book: makes the workbook where the command has one.
-        book_by: the command that makes it where this one does not.
     """
     chosen = format_of(output, form, book is not None)
     if output is not None and chosen == "xlsx":
         if book is None:
-            other = f", or `{book_by} -o {output}`, which writes one" if book_by else ""
             raise UsageError(
                 f"--output: '{output}' asks for a workbook, which this answer has not; "
-                f"expected {', '.join(suffixes(book=False))}{other}"
+                f"expected {', '.join(suffixes(book=False))}"
             )
         write_whole(output, book())
         return

@@ -10,6 +10,7 @@ import click
 from ingest.cli.options import catalog_option, hand_over, output_options, stacked, warn
 from ingest.errors import RequirementNotMet, UsageError
 from ingest.files import write_whole
+from ingest.reports.books import site_book
 from ingest.reports.site_views import lines_page, plan_page, plans_page
 from ingest.site.planning import plan
 from ingest.site.plans import Plans
@@ -69,7 +70,7 @@ def command(
         told = {**answer.requirement(explain).to_dict(), "derivation": lines}
         hand_over(lambda: lines_page(f"How {explain} came about", lines), lambda: told, form, output)
     else:
-        hand_over(lambda: plan_page(answer), answer.to_dict, form, output, book_by=f"ingest report {site}")
+        hand_over(lambda: plan_page(answer), answer.to_dict, form, output, book=lambda: site_book(answer))
     warn(answer.warnings)
     if check and answer.unmet:
         raise RequirementNotMet(answer.unmet)

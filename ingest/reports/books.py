@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ingest.errors import IngestError
@@ -63,20 +60,7 @@ def site_book(plan: Plan) -> bytes:
     check_writer()
     from ingest.reports.workbook.site_book import SiteBook
 
-    with _nothing_collected():
-        return SiteBook(plan).content()
-
-
-@contextmanager
-def _nothing_collected() -> Iterator[None]:
-    """Half a million cells are kept until the end: to look for garbage among them takes a tenth of the time."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
+    return SiteBook(plan).content()
 
 
 def check_writer() -> None:

@@ -184,7 +184,8 @@ class Writer:
             return ""
         entries = _entries(line, found)
         counted = [_largest(entries)] if line.clients == "run" and entries else entries
-        times = {id(part): part for entry in counted for part in steps_below(entry) if part.name == line.within}
+        told: set[int] = set()
+        times = {id(part): part for entry in counted for part in steps_below(entry, told) if part.name == line.within}
         return times_of([*times.values()], f"{line.within} of {line.id}")
 
     def _job(self, name: str) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ingest.errors import UsageError, nearest
 from ingest.files import check_target, write_all
+from ingest.garbage import nothing_collected
 from ingest.site.planning import plan
 from ingest.site.plans import Plan
 from ingest.visible import all_visible
@@ -92,11 +93,12 @@ def report(
     """
     systems = [storage] if isinstance(storage, str) else list(storage)
     paths = _checked([output] if isinstance(output, (str, Path)) else list(output), template, systems)
-    planned = plan(site, years=years, set=set, seed=seed, catalogs=catalogs)
-    if not isinstance(planned, Plan):
-        raise UsageError("--set: several scenarios are asked for, expected one for a report")
-    makers = _Makers(planned, template, systems)
-    made = {path: makers.content(path.suffix.lower()) for path in paths}
+    with nothing_collected():
+        planned = plan(site, years=years, set=set, seed=seed, catalogs=catalogs)
+        if not isinstance(planned, Plan):
+            raise UsageError("--set: several scenarios are asked for, expected one for a report")
+        makers = _Makers(planned, template, systems)
+        made = {path: makers.content(path.suffix.lower()) for path in paths}
     write_all(made)
     return Report(planned, {str(path): len(content) for path, content in made.items()}, makers.notes())
 

@@ -9,8 +9,7 @@ import yaml
 from conftest import COMMAND, clean_environment
 
 import ingest
-from ingest.cli.plan import command
-from ingest.errors import IngestError, UsageError
+from ingest.errors import IngestError
 from ingest.formula import LEAVES, unit_of
 from ingest.requirement import PRIORITIES
 from ingest.site.lines import LINES
@@ -354,8 +353,11 @@ def test_help_names_what_it_can_do(run):
         assert option in out
 
 
-def test_a_workbook_is_refused_with_the_command_that_writes_it():
-    with pytest.raises(
-        UsageError, match=r"expected \.json, \.csv, \.md, \.txt, or `ingest report .*yaml -o plan\.xlsx`, which"
-    ):
-        command.main([HPC, "-o", "plan.xlsx"], standalone_mode=False)
+def test_a_workbook_is_the_one_of_report(run, tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    paths = [tmp_path / f"{name}.xlsx" for name in ("plan", "report")]
+    for path in paths:
+        run(path.stem, HPC, "-o", path)
+    first, second = (openpyxl.load_workbook(path) for path in paths)
+    assert first.sheetnames == second.sheetnames
+    assert [*first["Requirements"].values] == [*second["Requirements"].values]

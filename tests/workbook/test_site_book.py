@@ -32,8 +32,8 @@ BOUNDED = ("nodes", "runs", "count")
 MANY = 20
 #: Functions that Excel 2010 knows, and no others, may stand in a formula.
 KNOWN = {
-    "ABS", "AND", "COUNT", "COUNTIF", "EXACT", "EXP", "FIXED", "FLOOR", "IF", "INT", "ISNUMBER", "LN", "LOG10", "MATCH",
-    "MAX", "MIN", "MOD", "OR", "POWER", "ROUND", "ROUNDDOWN", "ROUNDUP", "SQRT", "SUM", "SUMPRODUCT",
+    "ABS", "AND", "COUNT", "COUNTIF", "COUNTIFS", "EXACT", "EXP", "FIXED", "FLOOR", "IF", "INT", "ISNUMBER", "LN", "LOG10",
+    "MATCH", "MAX", "MIN", "MOD", "OR", "POWER", "ROUND", "ROUNDDOWN", "ROUNDUP", "SQRT", "SUM", "SUMPRODUCT",
 }  # fmt: skip
 
 
@@ -280,6 +280,18 @@ def test_an_input_out_of_range_turns_a_check_and_the_first_page_red(tmp_path):
     fresh = values(converted(changed(path, tmp_path, {name: 1.5}), "xlsx", tmp_path / "office"))
     assert "fails" in fresh["Checks"].values()
     assert any(str(value).startswith("A check fails") for value in fresh["Read-me"].values())
+
+
+def test_one_check_tests_a_quantity_of_many_jobs(tmp_path):
+    job = {"model": "cosmoflow", "cluster": "main", "nodes": 1, "share": "50%"}
+    site = {"clusters": {"main": {"node": "dgx-h100", "count": 60}}, "jobs": {f"job-{place}": job for place in range(60)}}
+    path = tmp_path / "site.xlsx"
+    path.write_bytes(site_book(ingest.plan(site, samples=0)))
+    name = next(line["Cell name"] for line in keyed(path) if line["Key in the site file"] == "jobs.job-31.share")
+    fresh = values(converted(changed(path, tmp_path, {}), "xlsx", tmp_path / "sound"))["Checks"]
+    assert "fails" not in fresh.values()
+    fresh = values(converted(changed(path, tmp_path, {name: 1.5}), "xlsx", tmp_path / "office"))["Checks"]
+    assert [fresh[f"A{place[1:]}"] for place, said in fresh.items() if said == "fails"] == ["all share_of_time"]
 
 
 def test_what_is_invisible_is_marked_in_every_cell():

@@ -52,8 +52,8 @@ class Figure(NamedTuple):
 
 
 Item = str | float | Formula | Entry | Figure | None
-#: Items that may take several lines.
-TEXTS = (str, Formula, Entry)
+#: Items whose value may be text.
+HOLDING = (Formula, Entry)
 
 
 class Grid:
@@ -125,10 +125,11 @@ class Grid:
             self.sheet.data_validation(row, column, row, column, dict(item.rule))
 
     def _set_height(self, row: int, items: Sequence[Item]) -> None:
-        long = [(item, width) for item, width in zip(items, self.widths, strict=False) if item.__class__ in TEXTS]
-        lines = max((lines_of(item, width) for item, width in long), default=1)
-        if lines > 1:
-            self.sheet.set_row(row, LINE * min(lines, MOST_LINES))
+        shown = (item.value if item.__class__ in HOLDING else item for item in items)
+        texts = zip(shown, self.widths, strict=False)
+        lines = [lines_of(text, width) for text, width in texts if isinstance(text, str) and not fits(text, width)]
+        if lines:
+            self.sheet.set_row(row, LINE * min(max(lines), MOST_LINES))
 
 
 def seen(text: str) -> str:
@@ -140,18 +141,18 @@ def seen(text: str) -> str:
     return text if text.isprintable() else visible(text)
 
 
-def lines_of(item: Item, width: float) -> int:
-    """How many lines a cell takes.
-
-    >>> lines_of("short", 20), lines_of("x" * 45, 20), lines_of(12.0, 5)
-    (1, 3, 1)
-    """
-    shown = item.value if isinstance(item, (Entry, Formula)) else item
-    return _lines(shown, width) if isinstance(shown, str) and len(shown) * WIDER + MARGIN > width else 1
+def fits(text: str, width: float) -> bool:
+    """Whether a text takes one line of a column."""
+    return len(text) * WIDER + MARGIN <= width
 
 
 @functools.lru_cache(maxsize=4096)
-def _lines(text: str, width: float) -> int:
+def lines_of(text: str, width: float) -> int:
+    """How many lines a text takes.
+
+    >>> lines_of("short", 20), lines_of("x" * 45, 20)
+    (1, 3)
+    """
     room = max(int((width - MARGIN) / WIDER), 1)
     return sum(max(1, len(textwrap.wrap(part, room, break_on_hyphens=False))) for part in text.split("\n"))
 

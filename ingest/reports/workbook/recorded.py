@@ -33,14 +33,16 @@ class Recorded(Grid):
             for column, head in enumerate(self.heads):
                 self._keep(0, column, head)
 
-    def _cell(self, row: int, column: int, item: Item, text: str) -> None:
-        super()._cell(row, column, item, text)
+    def row(self, *items: Item, text: str = "text") -> int:
+        """Write one row and return its number as the sheet shows it, counted from one."""
         if not self._too_large:
-            self._keep(row, column, item)
+            for column, item in enumerate(items):
+                self._keep(self.next, column, item)
+        return super().row(*items, text=text)
 
     def _keep(self, row: int, column: int, item: Item) -> None:
         kept = written(item)
-        if kept is None and not isinstance(item, Entry):
+        if kept in (None, "") and not isinstance(item, Entry):
             return
         self.found[self._place_of(row, column)] = kept
         if len(self.found) > MOST_CELLS:

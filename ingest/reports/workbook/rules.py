@@ -37,11 +37,19 @@ def range_short(limits: Leaf) -> str:
     return range_words(limits).replace("a whole number", "whole,").removeprefix("a number ")
 
 
-def range_check(area: str, limits: Leaf, count: int) -> tuple[str, str]:
-    """What is expected of an input, and the formula that tests each of its cells."""
+def range_check(area: str, limits: Leaf, count: int, among: str = "") -> tuple[str, str]:
+    """What is expected of an input, and the formula that tests each of its cells.
+
+    Args:
+        area: the cells.
+        limits: their range.
+        count: how many there are.
+        among: cells beside a larger area, of which those that name the quantity count.
+    """
     sign = ">" if limits.above else ">="
-    low = f'COUNTIF({area}, "{sign}{limits.low!r}") = {count}'
-    bounded = f', COUNTIF({area}, ">{limits.high!r}") = 0' if limits.high < float("inf") else ""
+    named = f'{among}, "{limits.name}", ' if among else ""
+    low = f'COUNTIFS({named}{area}, "{sign}{limits.low!r}") = {count}'
+    bounded = f', COUNTIFS({named}{area}, ">{limits.high!r}") = 0' if limits.high < float("inf") else ""
     return range_words(limits), f'=IF(AND({low}{bounded}), "ok", "fails")'
 
 

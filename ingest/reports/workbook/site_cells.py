@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: The columns in which a value stands, by sheet.
 INPUT, CALCULATED, LISTED = "D", "D", "D"
+#: The column that names the quantity of an input.
+QUANTITY = "B"
 #: The column of the inputs as delivered.
 DELIVERED = "N"
 #: Groups of the site file whose values belong to no row.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ingest.formula import Step
 from ingest.reports.workbook.rules import number_check, range_check
-from ingest.reports.workbook.site_cells import limits_of, size_of
+from ingest.reports.workbook.site_cells import FIRST, INPUT, QUANTITY, limits_of, size_of
 from ingest.reports.workbook.site_forms import BASE_VALUE
 from ingest.site.tables import TABLES
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 Check = tuple[str, str, str]
 #: Relative difference of two sums of the same numbers in another order.
 SAME = "1E-9"
+#: Inputs of one quantity that are tested one by one.
+MOST_ALONE = 50
 DECIDED = "as when the workbook was made; where an input changes it, plan again"
 #: how a decision is tested, where it is no plain comparison
 HOLDS = {
@@ -45,9 +47,20 @@ def checks_of(book: SiteBook, lines: Mapping[str, int]) -> Iterator[Check]:
 
 
 def _ranges(book: SiteBook) -> Iterator[Check]:
+    """One line per input; one per quantity where a site has so many rows that nobody would read as many lines."""
+    by_quantity: dict[str, list[Step]] = {}
     for step in book.cells.inputs:
-        name = f"{book.cells.owner(step)}: {step.name}"
-        yield (name, *range_check(book.cells.place(step), limits_of(step), size_of(step)))
+        by_quantity.setdefault(step.name, []).append(step)
+    last = FIRST + sum(map(size_of, book.cells.inputs)) - 1
+    names, values = (f"Inputs!${letter}${FIRST}:${letter}${last}" for letter in (QUANTITY, INPUT))
+    for quantity, steps in by_quantity.items():
+        limits = {limits_of(step) for step in steps}
+        if len(steps) > MOST_ALONE and len(limits) == 1 and all(size_of(step) == 1 for step in steps):
+            yield (f"all {quantity}", *range_check(values, limits.pop(), len(steps), among=names))
+            continue
+        for step in steps:
+            name = f"{book.cells.owner(step)}: {quantity}"
+            yield (name, *range_check(book.cells.place(step), limits_of(step), size_of(step)))
 
 
 def _decisions(book: SiteBook) -> Iterator[Check]:

@@ -63,17 +63,16 @@ FORMATS: dict[str, dict[str, Any]] = {
 BY_SIZE = ("number", "base", "strong", "input")
 
 
-class Styles:
+class Styles(dict[str, "Format"]):
     """The formats of one workbook, made when they are first used."""
 
     def __init__(self, book: Workbook) -> None:
+        super().__init__()
         self._book = book
-        self._made: dict[str, Format] = {}
 
-    def __getitem__(self, name: str) -> Format:
-        if name not in self._made:
-            self._made[name] = self._book.add_format(FORMATS[name])
-        return self._made[name]
+    def __missing__(self, name: str) -> Format:
+        made = self[name] = self._book.add_format(FORMATS[name])
+        return made
 
 
 def style_for(value: Any, style: str) -> str:
