@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import cache
 from typing import NamedTuple
 
 from ingest.errors import UsageError, brief, nearest
@@ -184,10 +185,29 @@ def _significant(number: float, digits: int = 4) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _fitting(number: float, prefixes: dict[str, int]) -> tuple[str, int]:
-    fitting = [prefix for prefix, factor in prefixes.items() if prefix != "K" and abs(number) >= 0.9995 * factor]
-    prefix = fitting[-1] if fitting else next(iter(prefixes))
-    return prefix, prefixes[prefix]
+class Scale(NamedTuple):
+    """A unit in which people read a quantity: from which number on, of how many base units, and its name."""
+
+    start: float
+    factor: int
+    name: str
+
+
+@cache
+def scales_of(unit: str, binary: bool) -> tuple[Scale, ...]:
+    """Return the units in which people read bytes, FLOP or a time, from the smallest on; none where there are none.
+
+    >>> scales_of("s", binary=False)[0], scales_of("B/s/GPU", binary=True)[1]
+    (Scale(start=90.0, factor=60, name='min'), Scale(start=1023.488, factor=1024, name='KiB/s'))
+    """
+    short = _readable(unit)
+    base = short.split("/")[0]
+    if short == "s" and not binary:
+        return tuple(Scale(1.5 * factor, factor, name) for name, factor in (("min", 60), ("h", 3600), ("days", 86400)))
+    if base not in SCALED or (binary and base != "B"):
+        return ()
+    prefixes = {"": 1, **BINARY} if binary else {prefix: factor for prefix, factor in DECIMAL.items() if prefix != "K"}
+    return tuple(Scale(0.9995 * factor if prefix else 0, factor, f"{prefix}{short}") for prefix, factor in prefixes.items())
 
 
 def scale_of(number: float, unit: str, binary: bool) -> tuple[int, str]:
@@ -198,13 +218,8 @@ def scale_of(number: float, unit: str, binary: bool) -> tuple[int, str]:
     >>> scale_of(5400, "s", binary=False)
     (3600, 'h')
     """
-    short = _readable(unit)
-    if short == "s" and not binary:
-        return _long_time(number)
-    if short.split("/")[0] not in SCALED or (binary and short.split("/")[0] != "B"):
-        return 0, ""
-    prefix, factor = _fitting(number, {"": 1, **BINARY} if binary else DECIMAL)
-    return factor, f"{prefix}{short}"
+    fitting = [scale for scale in scales_of(unit, binary) if abs(number) >= scale.start]
+    return (fitting[-1].factor, fitting[-1].name) if fitting else (0, "")
 
 
 def display(number: float, unit: str, binary: bool = True) -> str:
@@ -222,6 +237,12 @@ def display(number: float, unit: str, binary: bool = True) -> str:
 
 #: the unit of what benchmarks are told in binary units alone: B, where it is a whole number of KiB
 REQUEST = "request"
+#: bytes in binary units alone
+KIB = "KiB"
+#: from which number of bytes on a binary number stands behind the decimal one
+BESIDE = 1000
+#: a time that is nothing is told in seconds, any other below a hundredth of one in milliseconds
+LEAST = 1e-300
 
 
 class Figured(NamedTuple):
@@ -254,25 +275,57 @@ def figures(number: float, unit: str, binary: bool = True) -> tuple[Figured, ...
     (Figured(factor=1024, behind=' KiB', of_one=' KiB'),)
     """
     if unit == REQUEST:
-        factor, name = scale_of(number, "B", binary=True)
-        return (_figured(factor, f" {name}"),) if number and number % 1024 == 0 else figures(number, "B")
+        return figures(number, KIB if number and number % 1024 == 0 else "B")
+    found = ([figure for start, figure in ladder if abs(number) >= start] for ladder in ladders(unit, binary))
+    return tuple(fitting[-1] for fitting in found if fitting)
+
+
+#: From which number on a quantity is read in which unit.
+Ladder = tuple[tuple[float, Figured], ...]
+
+
+@cache
+def ladders(unit: str, binary: bool = True) -> tuple[Ladder, ...]:
+    """Return the units of each number of which a displayed quantity is made, from the smallest on.
+
+    >>> [[start for start, _ in ladder][:4] for ladder in ladders("B")]
+    [[0, 999.5, 1000, 999500.0], [1000, 1023.488, 1048051.712, 1073204953.088]]
+    >>> [(start, figure.behind) for start, figure in ladders("s")[0]]
+    [(0, ' s'), (1e-300, ' ms'), (0.01, ' s'), (90.0, ' min'), (5400.0, ' h'), (129600.0, ' days')]
+    """
+    if unit == KIB:
+        return (tuple((scale.start, _figured(scale.factor, f" {scale.name}")) for scale in scales_of("B", True)),)
     short = _readable(unit)
     base, *per = short.split("/")
-    if base == "B" and binary and abs(number) >= 1000:
-        (factor, name), (wide, other) = (scale_of(number, unit, two) for two in (False, True))
-        return _figured(factor, f" {name} ("), _figured(wide, f" {other})")
-    if base in ("B", "FLOP", "W", "J"):
-        factor, name = scale_of(number, unit, binary=False)
-        return (_figured(factor, f" {name}"),)
+    scales = tuple((scale.start, _figured(scale.factor, f" {scale.name}")) for scale in scales_of(unit, False))
+    if base == "B" and binary:
+        return _decimal_beside(unit), _binary_beside(unit)
     if short == "s":
-        return (_figured(*_time(number)),)
+        below = ((0, _figured(1, " s")), (LEAST, _figured(1e-3, " ms")), (0.01, _figured(1, " s")))
+        return ((*below, *scales),)
+    if scales:
+        return (scales,)
     if unit == "%":
-        return (_figured(0.01, " %"),)
+        return (((0, _figured(0.01, " %")),),)
     if short == "1":
-        return (_figured(1, ""),)
+        return (((0, _figured(1, "")),),)
     if base in COUNTED or base in PEOPLE:
-        return (Figured(1, f" {'/'.join([base + 's', *per])}", f" {short}"),)
-    return (_figured(1, f" {short}"),)
+        return (((0, Figured(1, f" {'/'.join([base + 's', *per])}", f" {short}")),),)
+    return (((0, _figured(1, f" {short}")),),)
+
+
+def _decimal_beside(unit: str) -> Ladder:
+    """Bytes in decimal units; from `BESIDE` on a binary number stands behind."""
+    scales = scales_of(unit, binary=False)
+    alone = ((scale.start, _figured(scale.factor, f" {scale.name}")) for scale in scales if scale.start < BESIDE)
+    opened = (scale for scale in scales if scale.factor >= BESIDE)
+    return *alone, *((max(scale.start, BESIDE), _figured(scale.factor, f" {scale.name} (")) for scale in opened)
+
+
+def _binary_beside(unit: str) -> Ladder:
+    """The binary number behind a decimal one."""
+    scales = scales_of(unit, binary=True)
+    return tuple((max(scale.start, BESIDE), _figured(scale.factor, f" {scale.name})")) for scale in scales)
 
 
 def _figured(factor: float, behind: str) -> Figured:
@@ -292,20 +345,6 @@ def _readable(unit: str) -> str:
     """`per GPU` stands in the quantity's name already, so it is left out behind a time; a plain ratio stays."""
     parts = unit.split("/")
     return "/".join(parts[:2]) if len(parts) > 2 and parts[1] == "s" else unit
-
-
-def _time(seconds: float) -> tuple[float, str]:
-    """The factor of a time, and the words behind it."""
-    factor, name = _long_time(seconds)
-    if factor:
-        return factor, f" {name}"
-    return (1, " s") if abs(seconds) >= 0.01 or seconds == 0 else (1e-3, " ms")
-
-
-def _long_time(seconds: float) -> tuple[int, str]:
-    """The unit of a time that is more than seconds; factor 0 where it is not."""
-    units = ((86400, "days"), (3600, "h"), (60, "min"))
-    return next((unit for unit in units if abs(seconds) >= 1.5 * unit[0]), (0, ""))
 
 
 def exact(number: float) -> str:

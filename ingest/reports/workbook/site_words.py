@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from ingest.reports.workbook.fitting import looked_up, reached
 from ingest.reports.workbook.grid import Formula, Grid
 from ingest.reports.workbook.site_cells import DELIVERED, FIRST, INPUT
 from ingest.site.phrases import BEFORE, Amount, Phrase, Times, amounts_of, text_of
-from ingest.units import Figured, figures
+from ingest.units import KIB, REQUEST, Figured, Ladder, ladders
 
 if TYPE_CHECKING:
     from ingest.formula import Step
@@ -46,7 +47,7 @@ class Words:
         for wording in book.plan.wordings.values():
             for one in amounts_of(wording.phrase):
                 if _key(one) not in self._texts:
-                    self._texts[_key(one)] = [self._row(sheet, one, figure) for figure in figures(one.value, one.unit)]
+                    self._texts[_key(one)] = self._told(sheet, one)
         here, before = (f"Inputs!${letter}${FIRST}:${letter}${inputs + 1}" for letter in (INPUT, DELIVERED))
         self.changed = f"{SHEET}!${BASE}${sheet.next + 1}"
         sheet.row("inputs changed since the workbook was made", Formula(f"=SUMPRODUCT(--({here} <> {before}))", 0))
@@ -70,22 +71,38 @@ class Words:
         place = self.book.cells.place(column)
         return f"MIN({place}) = MAX({place})"
 
-    def _row(self, sheet: Grid, one: Amount, figure: Figured) -> str:
-        """Write one number; returns where its text stands."""
-        row = sheet.next + 1
-        shown = one.value / figure.factor
-        digits, decimals = decimals_of(figure.text(one.value).replace(figure.behind, ""), shown)
-        words = [quoted(text)[0] if text else '""' for text in (figure.of_one, figure.behind)]
-        behind = words[1] if words[0] == words[1] else f"IF({SHOWN}{row} = 1, {words[0]}, {words[1]})"
+    def _told(self, sheet: Grid, one: Amount) -> list[str]:
+        """Write the numbers of a quantity; returns what tells it, wherever its value goes."""
+        if one.unit != REQUEST:
+            return [self._row(sheet, one, ladder) for ladder in ladders(one.unit)]
+        whole, *other = (self._row(sheet, one, ladder) for unit in (KIB, "B") for ladder in ladders(unit))
+        base = f"{SHEET}!${BASE}${sheet.next}"
+        return [f"IF(INT({base} / 1024) * 1024 = {base}, {whole}, {' & '.join(other)})"]
+
+    def _row(self, sheet: Grid, one: Amount, ladder: Ladder) -> str:
+        """Write one number, in the unit that suits its value; returns where its text stands."""
+        row, value = sheet.next + 1, one.value
+        base, shown = f"{BASE}{row}", f"{SHOWN}{row}"
+        starts, units = zip(*ladder, strict=True)
+        names, factors = [unit.behind.strip(" ()") for unit in units], [unit.factor for unit in units]
+        factor, written = reached(value, starts, factors), [unit.text(value) for unit in units]
+        text = reached(value, starts, written) if value >= starts[0] else ""
+        number = value / factor
+        digits, decimals = decimals_of(reached(value, starts, [_number(unit, value) for unit in units]), number)
+        behind, of_one = (
+            looked_up(base, starts, found) for found in ([one.behind for one in units], [one.of_one for one in units])
+        )
+        words = behind if behind == of_one else f"IF({shown} = 1, {of_one}, {behind})"
+        told = f"FIXED({shown}, {DECIMALS}{row}) & {words}"
         sheet.row(
             f"{one.step.name} {one.end}".strip(),
-            Formula(f"={self._value(one)}", one.value, "base"),
-            figure.behind.strip(" ()"),
-            figure.factor,
-            Formula(f"={BASE}{row} / {FACTOR}{row}", shown, "base"),
-            Formula(f"=IF({SHOWN}{row} > 0, MAX(0, {SIGNIFICANT - 1} - INT(LOG10({SHOWN}{row}))), 0)", digits),
+            Formula(f"={self._value(one)}", value, "base"),
+            live(looked_up(base, starts, names), reached(value, starts, names), "text"),
+            live(looked_up(base, starts, factors), factor, "number"),
+            Formula(f"={base} / {FACTOR}{row}", number, "base"),
+            Formula(f"=IF({shown} > 0, MAX(0, {SIGNIFICANT - 1} - INT(LOG10({shown}))), 0)", digits),
             Formula(f"=MAX(0, {DIGITS}{row} - {' - '.join(_noughts(row))})", decimals),
-            Formula(f"=FIXED({SHOWN}{row}, {DECIMALS}{row}) & {behind}", figure.text(one.value), "text"),
+            Formula(f'=IF({base} < {starts[0]}, "", {told})' if starts[0] else f"={told}", text, "text"),
         )
         return f"{SHEET}!${TEXT}${row}"
 
@@ -93,6 +110,16 @@ class Words:
         place = self.book.cells.place(one.step)
         found = f"{ENDS[one.end]}({place})" if one.end else place
         return f"INT({found})" if one.whole else found
+
+
+def _number(unit: Figured, value: float) -> str:
+    """A number without the words behind it."""
+    return unit.text(value).removesuffix(unit.of_one).removesuffix(unit.behind)
+
+
+def live(formula: str, value: str | float, style: str) -> Formula | str | float:
+    """A formula, or no more than its value where it is a literal."""
+    return Formula(f"={formula}", value, style) if "(" in formula else value
 
 
 def _key(one: Amount) -> tuple[int, str, str, bool]:
