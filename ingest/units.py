@@ -207,7 +207,12 @@ def scales_of(unit: str, binary: bool) -> tuple[Scale, ...]:
     if base not in SCALED or (binary and base != "B"):
         return ()
     prefixes = {"": 1, **BINARY} if binary else {prefix: factor for prefix, factor in DECIMAL.items() if prefix != "K"}
-    return tuple(Scale(0.9995 * factor if prefix else 0, factor, f"{prefix}{short}") for prefix, factor in prefixes.items())
+    return tuple(Scale(_start(factor) if prefix else 0, factor, f"{prefix}{short}") for prefix, factor in prefixes.items())
+
+
+def _start(factor: int) -> float:
+    """What four digits round up to one of a unit, to the digits that a spreadsheet keeps."""
+    return float(f"{0.9995 * factor:.15g}")
 
 
 def scale_of(number: float, unit: str, binary: bool) -> tuple[int, str]:

@@ -12,6 +12,8 @@ from ingest.tender.book import Sheet
 
 #: Relative difference up to which two numbers are the same after a spreadsheet has stored them.
 SAME = 1e-9
+#: Digits of a number within a formula that spreadsheets keep.
+DIGITS = 15
 #: Characters before the first difference of two texts that are shown with it.
 BEFORE = 20
 
@@ -73,7 +75,7 @@ def plain(formula: str) -> str:
     """A formula without what programs change when they store it: spaces and the spelling of numbers, but not its texts.
 
     >>> plain('=FIXED( D2 / 1E9, 1) & " GB/s"')
-    '=FIXED(D2/1000000000.0,1.0)&" GB/s"'
+    '=FIXED(D2/1000000000,1)&" GB/s"'
     """
     parts = formula.split('"')
     parts[::2] = [_plain(part) for part in parts[::2]]
@@ -82,7 +84,7 @@ def plain(formula: str) -> str:
 
 def _plain(part: str) -> str:
     unquoted = _QUOTED.sub(r"\1!", part).replace(" ", "")
-    return _NUMBER.sub(lambda match: repr(float(match[0])), unquoted).upper()
+    return _NUMBER.sub(lambda match: f"{float(match[0]):.{DIGITS}g}", unquoted).upper()
 
 
 #: Quotes around the name of a sheet that needs none.
