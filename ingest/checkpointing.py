@@ -245,7 +245,7 @@ def _policy(options: Mapping[str, float], keep: str | float | None) -> dict[str,
     }
     if "checkpoint_interval" in options and "write_bandwidth" in options:
         del default["waste_allowed"]
-    kept = _keep(keep)
+    kept = kept_by_policy(keep)
     if "keep_every" in kept:
         if not {"training_seconds", "checkpoints_written"} & options.keys():
             raise UsageError("--keep: to keep every m-th the training must have an end; expected --duration, such as 60d")
@@ -253,7 +253,12 @@ def _policy(options: Mapping[str, float], keep: str | float | None) -> dict[str,
     return {**default, **kept}
 
 
-def _keep(keep: str | float | None) -> dict[str, Given]:
+def kept_by_policy(keep: str | float | None) -> dict[str, Given]:
+    """How many checkpoints are kept, of `--keep`; nothing where it was not said.
+
+    Raises:
+        UsageError: no number, or a word that is not known.
+    """
     if keep is None:
         return {}
     names = {"last": "keep_last", "every": "keep_every", "final": "keep_final"}

@@ -13,13 +13,27 @@ if TYPE_CHECKING:
     from ingest.site.sheet import Row
 
 
+#: Signs beside those of arithmetic.
+SIGNS = {
+    "largest": "the place of the largest entry in a column",
+    "multiple": "a whole multiple",
+    "no multiple": "none",
+    "within": "no more than, but for rounding",
+    "about within": "no more than, but for half a percent by which approximations differ",
+    "shorter than half": "less than half of it",
+    "as long as half": "half of it or more",
+    "close": "they differ by no more than a fifth of the larger one",
+    "apart": "they do",
+}
+
+
 class Decision(NamedTuple):
     """Something that planning decided by comparing numbers.
 
     Attributes:
         what: in words, with the requirement or the job that it concerns.
         step: the quantity that decided, or the column of which the largest entry did.
-        sign: `<`, `>=`, `>`, `<=`, `=`; `largest` for the place in a column; `multiple` and `no multiple`.
+        sign: `<`, `>=`, `>`, `<=`, `=`, or a key of `SIGNS`.
         other: what it was compared with: a quantity or a number; the place in a column, counted from one.
     """
 

@@ -51,14 +51,15 @@ def _of_job(site: Site, row: Row) -> Iterator[str]:
             f"{MOST_UTILIZATION * 100:.0f} %; say efficiency, or achieved in FLOP/s"
         )
     said, found = site.section("jobs")[row.name].get("checkpoint", {}).get("duration"), row.step("run_seconds")
-    if said is not None and found is not None and not _close(said.value, found.value):
+    if said is not None and found is not None and not close(said.value, found.value):
         yield (
             f"{site.place((*keys, 'checkpoint', 'duration'))}: found {display(said.value, 's')}, but a run takes "
             f"{display(found.value, 's')} at its rate; expected them to agree"
         )
 
 
-def _close(one: float, other: float) -> bool:
+def close(one: float, other: float) -> bool:
+    """Whether two times agree."""
     return abs(one - other) <= SAME_TIME * max(one, other)
 
 

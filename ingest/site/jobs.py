@@ -16,6 +16,7 @@ from ingest.estimate import Grounds, estimate, grounds_of
 from ingest.formula import Step, unit_of
 from ingest.ladder import Given, from_catalog
 from ingest.question import Question
+from ingest.site.policies import DECIDING, SIZED, Policy, in_place_of, said_in
 from ingest.site.reading import Keys, Site
 from ingest.site.sheet import Row, link, replaced
 from ingest.site.wording import in_site_words
@@ -38,8 +39,6 @@ NUMBERS = (
 RATES = ("model", "samples_per_second", "set")
 #: keys of a checkpoint policy that `checkpoint` takes as they are
 POLICY_WORDS = ("mode", "readers", "failures", "optimizer", "layout", "precision", "keep", "zero_stage", "expert_parallel")
-#: keys of a checkpoint policy that say how large a checkpoint is, and the quantity that each is
-SIZED = {"parameters": "parameters", "bytes": "checkpoint_bytes"}
 #: keys of a job and the quantity that each is
 OWN = {
     "runs": "concurrent_runs",
@@ -82,6 +81,7 @@ class Desk:
         data: the row of each data set.
         questions: what was asked of `bw` for each job, by its name.
         divisors: into how many equal parts the GPUs of a job are shared out by its checkpoint, by its name.
+        policies: the checkpoints of each job, by its name.
     """
 
     site: Site
@@ -90,6 +90,7 @@ class Desk:
     warnings: dict[str, None] = field(default_factory=dict)
     questions: dict[str, Question] = field(default_factory=dict)
     divisors: dict[str, list[int]] = field(default_factory=dict)
+    policies: dict[str, Policy] = field(default_factory=dict)
     _reading: dict[object, Grounds] = field(default_factory=dict)
     _told: set[object] = field(default_factory=set)
     _saving: dict[object, Answer] = field(default_factory=dict)
@@ -125,13 +126,16 @@ class Desk:
         row = Row(name, words, known, ())
         if "checkpoint" in job:
             saved = self._ask((*keys, "checkpoint"), lambda: self._save(job, int(known.value("gpus"))))
-            kept.append(saved.known)
+            said = said_in(job["checkpoint"], (*keys, "checkpoint"))
+            kept += [said, saved.known]
             self.divisors[name] = self._divisors(job, saved.known.given)
-            done: dict[int, Step] = {}
-            gpus = known.step("gpus")
-            known.steps |= {quantity: replaced(step, "gpus", gpus, done) for quantity, step in _saved(saved.known).items()}
+            mode, found = job["checkpoint"].get("mode", "sync"), _saved(saved.known)
+            own, done = {**in_place_of(said.steps), "gpus": known.step("gpus")}, dict[int, Step]()
+            steps = {quantity: replaced(step, own, done) for quantity, step in found.items()}
+            self.policies[name] = Policy(mode, said.steps, {**steps, "gpus": known.step("gpus")})
+            known.steps |= {quantity: step for quantity, step in steps.items() if quantity in SAVED}
             known.choose("writing_nodes", "nodes_at_once")
-            words |= {"mode": job["checkpoint"].get("mode", "sync")}
+            words |= {"mode": mode}
         self._place(job, known)
         self._length(keys, job, known)
         self._opens(job, known)
@@ -300,8 +304,8 @@ def _product(*parts: Given | None) -> int:
 
 
 def _saved(known: Known) -> dict[str, Step]:
-    """What an answer about checkpoints knows of what the row of a job takes."""
-    return {name: known.steps.get(name) or known.step(name) for name in SAVED if _computable(known, name)}
+    """What an answer about checkpoints knows of what the row of a job takes, and of what decisions rest on."""
+    return {name: known.steps.get(name) or known.step(name) for name in (*SAVED, *DECIDING) if _computable(known, name)}
 
 
 def _request(job: Mapping[str, Any], known: Known) -> None:

@@ -29,6 +29,7 @@ from ingest.site.requirements import FLOORS, Found, Writer
 from ingest.site.scenarios import scenarios_of
 from ingest.site.sheet import Row, columns_of, is_column, link, origins, steps_below
 from ingest.site.tables import TABLES
+from ingest.site.watching import of_doubts, of_policies
 from ingest.site.wording import in_site_words
 from ingest.units import parse
 
@@ -165,6 +166,8 @@ def plan_once(
     decided = [
         *of_clusters(clusters, jobs),
         *of_jobs(jobs, desk.divisors),
+        *of_policies(desk.policies),
+        *of_doubts(site, jobs, desk.policies),
         *of_storage(*(known.steps.get(name) for name in ("storage_units", "failed_servers"))),
     ]
     tested = {line.id: writer.tested(line, found[line.id]) for line in LINES if line.id in found}

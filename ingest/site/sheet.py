@@ -75,13 +75,13 @@ def link(name: str, step: Step) -> Step:
     return Step(name, step.value, Formula(name, unchanged, (step.name,), unit_of(name), "definition", ""), (step,))
 
 
-def replaced(step: Step, name: str, by: Step, done: dict[int, Step]) -> Step:
-    """The same derivation with another step for one given quantity: what stood beside it now follows from it."""
+def replaced(step: Step, by: Mapping[str, Step], done: dict[int, Step]) -> Step:
+    """The same derivation with other steps for given quantities, by name: what stood beside them now follows from them."""
     if id(step) not in done:
         if step.formula is None:
-            done[id(step)] = by if step.name == name else step
+            done[id(step)] = by.get(step.name, step)
         else:
-            inputs = tuple(replaced(part, name, by, done) for part in step.inputs)
+            inputs = tuple(replaced(part, by, done) for part in step.inputs)
             changed = any(new is not old for new, old in zip(inputs, step.inputs, strict=True))
             done[id(step)] = step._replace(inputs=inputs) if changed else step
     return done[id(step)]

@@ -19,10 +19,11 @@ from ingest.reports.workbook.site_cells import SiteCells, in_words, limits_of, v
 from ingest.reports.workbook.site_charts import insert, rows_of_charts
 from ingest.reports.workbook.site_checks import checks_of
 from ingest.reports.workbook.site_forms import acceptance, requirements, response, results
-from ingest.reports.workbook.site_words import CHANGED, Words, stale
+from ingest.reports.workbook.site_words import CHANGED, WARNING, Words, stale, stale_warnings
 from ingest.reports.workbook.style import add_sheet, open_book
 from ingest.site.phrases import amounts_of
 from ingest.site.tables import NEEDED, TABLES
+from ingest.site.wording import in_site_words
 from ingest.tender.asked import KEY_SHEET, REQUIREMENTS_SHEET, RESPONSE_SHEET, Cells, key_of
 from ingest.tender.whole import Whole
 
@@ -103,7 +104,9 @@ class SiteBook:
         cited = [(one["id"], one["title"], one["where"], one.get("url", "")) for one in self.plan.sources]
         listed(grid("Sources", ("Id", "Title", "Place", "Address"), (22, 50, 56, 50)), cited)
         checks = self._checks(grid, lines)
-        read_me(grid("Read-me", (self.title,), (WIDTH,)), [*self._about(), words.note], checks)
+        front = grid("Read-me", (self.title,), (WIDTH,))
+        read_me(front, [*self._about(), words.note], checks)
+        stale_warnings(front)
         whole = Whole({name: one.found for name, one in recorded.items()}, {name: at for name, _, at, _ in book.defined_names})
         forms = {REQUIREMENTS_SHEET: stated.cells, RESPONSE_SHEET: answered.cells}
         self._key(book.add_worksheet(KEY_SHEET), forms, whole)
@@ -151,7 +154,7 @@ class SiteBook:
         head: list[Item] = [self.cells.owner(step), step.name, meaning_of(step.name), value, unit_word(step.name, unit)]
         if item is None:
             return [*head, None, None, allowed, "definition", "", "", "", name]
-        note = "; ".join(filter(None, ("" if key else item.where, item.note)))
+        note = "; ".join(filter(None, ("" if key else item.where, in_site_words(item.note, "checkpoint."))))
         ends = (Figure(item.low, style), Figure(item.high, style))
         return [*head, *ends, allowed, item.grade or item.origin, key, item.source, note, name]
 
@@ -254,10 +257,11 @@ class SiteBook:
             " read, with the base value beside them.",
             "Statements and conditions follow the inputs; the sheet Wording shows each of their numbers. Where an input changes"
             " what planning decided (a priority, the job whose I/O is asked for, a layout), a check says: plan again.",
-            "Low, high and the sheet Sensitivity were drawn with the inputs as delivered: they are struck out after a change.",
+            "Low, high, warnings and the sheet Sensitivity are those of the inputs as delivered: they are struck out after a"
+            " change.",
             f"Made by ingest {__version__}; catalogs {plan.catalog.content_hash()}; site file {plan.input_hash}.",
             f"{len(plan.assumptions)} values are assumed: see the sheet Assumptions.",
-            *(f"Warning: {line}" for line in plan.warnings),
+            *(f"{WARNING} {line}" for line in plan.warnings),
             *(f"No requirement {name}: {why}" for name, why in plan.missing.items()),
         ]
 

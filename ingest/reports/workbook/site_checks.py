@@ -26,6 +26,12 @@ HOLDS = {
     "largest": "MATCH(MAX({place}), {place}, 0) = {other}",
     "multiple": "ROUND({place} / {other}, 0) * {other} = {place}",
     "no multiple": "ROUND({place} / {other}, 0) * {other} <> {place}",
+    "within": "{place} <= {other} * 1.000001",
+    "about within": "{place} <= {other} * 1.005",
+    "shorter than half": "{place} < {other} / 2",
+    "as long as half": "{place} >= {other} / 2",
+    "close": "ABS({place} - {other}) <= 0.2 * MAX({place}, {other})",
+    "apart": "ABS({place} - {other}) > 0.2 * MAX({place}, {other})",
 }
 
 

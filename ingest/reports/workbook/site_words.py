@@ -25,9 +25,11 @@ MOST_TEXT = 250
 #: The name of the cell that counts the inputs that are no longer as delivered.
 CHANGED = "inputs_changed"
 STALE = (
-    "Inputs were changed: low, high and the sheet Sensitivity are those of the inputs as delivered (see the last column of"
-    " Inputs) and are struck out; plan again for theirs."
+    "Inputs were changed: low, high, warnings and the sheet Sensitivity are those of the inputs as delivered (see the last"
+    " column of Inputs) and are struck out; plan again for theirs."
 )
+#: What a warning on the first page begins with.
+WARNING = "Warning:"
 ENDS = {"least": "MIN", "most": "MAX"}
 
 
@@ -149,6 +151,13 @@ def stale(sheet: Grid, first: str, last: str) -> None:
     left, right = sheet.heads.index(first), sheet.heads.index(last)
     rule = {"type": "formula", "criteria": f"={CHANGED}>0", "format": sheet.styles["stale"]}
     sheet.sheet.conditional_format(1, left, max(sheet.next - 1, 1), right, rule)
+
+
+def stale_warnings(sheet: Grid) -> None:
+    """Strike out the warnings of a plan on the first page, after a change."""
+    criteria = f'=AND({CHANGED}>0,LEFT($A2,{len(WARNING)})="{WARNING}")'
+    rule = {"type": "formula", "criteria": criteria, "format": sheet.styles["stale"]}
+    sheet.sheet.conditional_format(1, 0, sheet.next - 1, 0, rule)
 
 
 def quoted(text: str) -> list[str]:
