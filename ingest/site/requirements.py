@@ -124,12 +124,21 @@ class Writer:
         """What the words of a line follow."""
         decides = _decides(line, found, self.owners)
         column = _column(line, found) if line.clients and decides else None
+        if column is not None and len({self._taken(line, self.owners.get(id(entry), "")) for entry in column.inputs}) == 1:
+            column = None
         limit = self._limit(line)
         decisions = [*of_line(line.id, found, limit, column)]
         if "{writes}" in line.says and not self.site.section("overlap").get("checkpoints"):
             average, largest = (self.known.step(f"site_{word}_write_bandwidth") for word in ("sustained", "largest"))
             decisions.append(compared(f"{line.id}: the writes that it names", average, largest, "<="))
         return Wording(self._phrase(line, found), self._steps(line, decides), tuple(decisions))
+
+    def _taken(self, line: Line, name: str) -> tuple[object, ...]:
+        """What a line would take from a job if its entry were the largest: where all jobs agree, none is chosen."""
+        job = self._job(name)
+        own = line.clients == "run" or "{whose}" in line.says or ("{io}" in line.says and line.operation == "read")
+        threads = job.get("threads", THREADS) if "{threads}" in line.says else None
+        return name if own else "", threads
 
     def _phrase(self, line: Line, found: Found) -> Phrase:
         """The statement in pieces."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ingest.errors import IngestError, nearest
+from ingest.tender.beside import beside_all, disguising_formats
 from ingest.tender.found import MOST_BYTES, MOST_TAGS, Found, Room, found_in
 
 #: A larger file is no response, nor one with more parts, or a larger sheet among those that are read.
@@ -66,6 +67,7 @@ class Book:
         merged: sheet -> areas that are one cell.
         found: every sheet but the key, as it is written.
         names: defined name -> what it stands for.
+        beside: what the workbook as a whole carries that no report does.
     """
 
     path: Path
@@ -74,6 +76,7 @@ class Book:
     merged: Mapping[str, tuple[str, ...]]
     found: Mapping[str, Found]
     names: Mapping[str, str]
+    beside: tuple[str, ...] = ()
 
     def rows(self, name: str) -> Rows:
         """The values of a sheet."""
@@ -120,6 +123,8 @@ def read_book(path: Path, sheets: Sequence[str]) -> Book:
             with _loaded(path, data_only=False) as book:
                 live, _ = _read(path, package, book, sheets)
                 found = _written(package, book, sheets[0])
+                shown = (f"a conditional format shows {code}" for code in disguising_formats(package))
+                others = (*beside_all(package), *shown)
                 names = {str(name): str(one.attr_text) for name, one in book.defined_names.items()}
     except IngestError:
         raise
@@ -127,7 +132,7 @@ def read_book(path: Path, sheets: Sequence[str]) -> Book:
         raise IngestError(f"{path}: there is no such file") from None
     except Exception as error:  # a broken package shows in many ways
         raise IngestError(f"{path}: not readable as .xlsx ({type(error).__name__})") from None
-    return Book(path, _even(stored, live), _even(live, stored), merged, found, names)
+    return Book(path, _even(stored, live), _even(live, stored), merged, found, names, others)
 
 
 def _check_parts(path: Path) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
+
+from ingest.tender.beside import Beside, beside, links_of
 
 #: Bytes and tags of all sheets that are read cell by cell.
 MOST_BYTES, MOST_TAGS = 60_000_000, 5_000_000
@@ -16,7 +17,7 @@ MOST_ROWS, MOST_COLUMNS = 60_000, 100
 MOST_COMMENTS = 50
 #: A format that shows letters of its own, or nothing at all.
 _LETTERS = re.compile(r'"[^"]*\w[^"]*"|\\\w')
-_HIDDEN = re.compile(rb'<(?:\w+:)?(?:row|col)\b[^>]*\bhidden="(?:1|true)"')
+_HIDDEN = re.compile(rb"""<(?:\w+:)?(?:row|col)\b[^>]*?\s(?:hidden=["'](?:1|true)["']|(?:ht|width)=["']0(?:\.0*)?["'])""")
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 
@@ -36,6 +37,7 @@ class Found(NamedTuple):
         disguised: place -> number format that shows something else than the cell holds.
         comments: place -> text.
         hidden: rows, and groups of columns, that are not shown.
+        beside: what stands beside the cells.
         too_large: whether it was too large to be read; then it has no cells.
     """
 
@@ -44,6 +46,7 @@ class Found(NamedTuple):
     disguised: Mapping[str, str]
     comments: Mapping[str, str]
     hidden: int
+    beside: Beside = Beside()
     too_large: bool = False
 
 
@@ -67,7 +70,8 @@ def found_in(package: zipfile.ZipFile, part: str, sheet: Any, room: Room) -> tup
         cells[cell.coordinate] = cell.value
         if is_disguise(str(cell.number_format)):
             disguised[cell.coordinate] = str(cell.number_format)
-    found = Found(cells, state, disguised, dict(_comments(package, part)), len(_HIDDEN.findall(data)))
+    comments, hidden = dict(_comments(package, part)), len(_HIDDEN.findall(data))
+    found = Found(cells, state, disguised, comments, hidden, beside(package, part, data))
     return found, Room(room.bytes - len(data), room.tags - tags)
 
 
@@ -88,13 +92,8 @@ def is_disguise(shown: str) -> bool:
 
 def _comments(package: zipfile.ZipFile, part: str) -> Iterator[tuple[str, str]]:
     """The comments on a sheet."""
-    folder, name = posixpath.split(part)
-    links = f"{folder}/_rels/{name}.rels"
-    if links not in package.namelist():
-        return
-    for link in ElementTree.fromstring(package.read(links)):
-        target = posixpath.normpath(posixpath.join(folder, link.get("Target", ""))).lstrip("/")
-        if link.get("Type", "").endswith("/comments") and target in package.namelist():
-            written = ElementTree.fromstring(package.read(target)).iter(f"{_MAIN}comment")
+    for link in links_of(package, part):
+        if link.kind == "comments" and link.target in package.namelist():
+            written = ElementTree.fromstring(package.read(link.target)).iter(f"{_MAIN}comment")
             for comment in list(written)[:MOST_COMMENTS]:
                 yield comment.get("ref", ""), "".join(text.text or "" for text in comment.iter(f"{_MAIN}t"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 
 from ingest.tender.asked import Terms
 from ingest.tender.book import Book, Sheet
@@ -24,8 +24,8 @@ def notes_of(terms: Terms, book: Book, sheets: Mapping[str, Sheet], sent: Book |
         sheets: its sheets with lines.
         sent: the workbook as it was sent out; what stands there already is the buyer's.
     """
-    before = {} if sent is None else sent.found
-    notes = _notes(terms, book.found, sheets, before)
+    before, carried = ({}, ()) if sent is None else (sent.found, sent.beside)
+    notes = chain((one for one in book.beside if one not in carried), _notes(terms, book.found, sheets, before))
     shown = [f"{note[:MOST_TEXT]}…" if len(note) > MOST_TEXT else note for note in map(visible, islice(notes, MOST_NOTES))]
     more = sum(1 for _ in notes)
     return (*shown, *([f"and {more:,} more notes outside the form"] if more else ()))
@@ -38,21 +38,29 @@ def _notes(terms: Terms, found: Mapping[str, Found], sheets: Mapping[str, Sheet]
             if old is None:
                 yield f"{name}: a sheet that was not sent"
             continue
-        if not terms.whole.sheets[name]:
-            continue
-        form = _places(sheets[name], terms, name) if name in BY_LINE else set(terms.whole.sheets[name])
-        yield from (
-            f"note outside the form, {name}!{place}: {item}"
-            for place, item in sheet.cells.items()
-            if place not in form and str(item).strip() and (old is None or old.cells.get(place) != item)
-        )
-        yield from (
-            f"comment, {name}!{place}: {said}"
-            for place, said in sheet.comments.items()
-            if old is None or old.comments.get(place) != said
-        )
-        if sheet.hidden and (old is None or sheet.hidden != old.hidden):
-            yield f"{name}: rows or columns are hidden"
+        yield from _beside(name, sheet, old)
+        if terms.whole.sheets[name]:
+            form = _places(sheets[name], terms, name) if name in BY_LINE else set(terms.whole.sheets[name])
+            yield from (
+                f"note outside the form, {name}!{place}: {item}"
+                for place, item in sheet.cells.items()
+                if place not in form and str(item).strip() and (old is None or old.cells.get(place) != item)
+            )
+
+
+def _beside(name: str, sheet: Found, old: Found | None) -> Iterator[str]:
+    """Comments, what stands beside the cells, and what is hidden."""
+    yield from (
+        f"comment, {name}!{place}: {said}"
+        for place, said in sheet.comments.items()
+        if old is None or old.comments.get(place) != said
+    )
+    yield from (f"outside the form, {name}: {one}" for one in sheet.beside.notes if old is None or one not in old.beside.notes)
+    if old is not None and sheet.beside.charts != old.beside.charts:
+        words = [one for one in sheet.beside.charts if one not in old.beside.charts]
+        yield f"{name}: its charts are not as they were sent{': ' if words else ''}{', '.join(words)}"
+    if sheet.hidden and (old is None or sheet.hidden != old.hidden):
+        yield f"{name}: rows or columns are hidden"
 
 
 def _places(sheet: Sheet, terms: Terms, name: str) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ingest.tender.beside import FOOTER
 from ingest.visible import visible
 
 if TYPE_CHECKING:
@@ -145,6 +146,6 @@ def lay_out(sheet: Worksheet, widths: Sequence[float], heading_row: int | None, 
     sheet.set_paper(A4)
     sheet.fit_to_pages(1, 0)
     sheet.set_margins(left=0.4, right=0.4, top=0.5, bottom=0.6)
-    sheet.set_footer("&L&A&RPage &P of &N")
+    sheet.set_footer(FOOTER)
     sheet.print_area(0, 0, max(rows - 1, 0), len(widths) - unprinted - 1)
     sheet.hide_gridlines(2)
