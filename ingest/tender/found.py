@@ -17,7 +17,7 @@ MOST_ROWS, MOST_COLUMNS = 60_000, 100
 MOST_COMMENTS = 50
 #: A format that shows letters of its own, or nothing at all.
 _LETTERS = re.compile(r'"[^"]*\w[^"]*"|\\\w')
-_HIDDEN = re.compile(rb"""<(?:\w+:)?(?:row|col)\b[^>]*?\s(?:hidden=["'](?:1|true)["']|(?:ht|width)=["']0(?:\.0*)?["'])""")
+_HIDDEN = re.compile(rb"""<(?:\w+:)?(?:row|col)\b[^>]*?\s(?:hidden=["'](?:1|true)["']|(?:ht|width)=["']0(?:\.\d*)?["'])""")
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 
