@@ -13,6 +13,7 @@ from ingest.site.tables import TABLES
 
 if TYPE_CHECKING:
     from ingest.reports.workbook.site_book import SiteBook
+    from ingest.site.decisions import Decision
 
 #: name, what is expected, formula
 Check = tuple[str, str, str]
@@ -20,6 +21,8 @@ Check = tuple[str, str, str]
 SAME = "1E-9"
 #: Inputs of one quantity that are tested one by one.
 MOST_ALONE = 50
+#: Decisions of one kind that are tested in one formula, which holds 8,192 characters.
+TOGETHER = 50
 DECIDED = "as when the workbook was made; where an input changes it, plan again"
 #: how a decision is tested, where it is no plain comparison
 HOLDS = {
@@ -70,12 +73,29 @@ def _ranges(book: SiteBook) -> Iterator[Check]:
 
 
 def _decisions(book: SiteBook) -> Iterator[Check]:
-    """What planning decided from numbers still holds, so that words, conditions and priorities do."""
+    """What planning decided from numbers still holds, so that words, conditions and priorities do.
+
+    One line per decision; one per `TOGETHER` of a kind where a site has so many rows that nobody would read as many.
+    """
+    by_kind: dict[str, list[Decision]] = {}
     for one in book.plan.decisions:
-        place = book.cells.place(one.step)
-        other = book.cells.place(one.other) if isinstance(one.other, Step) else f"{one.other!r}"
-        holds = HOLDS.get(one.sign, "{place} {sign} {other}").format(place=place, sign=one.sign, other=other)
-        yield one.what, DECIDED, f'=IF({holds}, "ok", "plan again")'
+        by_kind.setdefault(one.what.partition(": ")[2], []).append(one)
+    for kind, decisions in by_kind.items():
+        if len(decisions) <= MOST_ALONE:
+            yield from ((one.what, DECIDED, f'=IF({_holds(book, one)}, "ok", "plan again")') for one in decisions)
+            continue
+        for start in range(0, len(decisions), TOGETHER):
+            some = decisions[start : start + TOGETHER]
+            names = " to ".join(one.what.partition(": ")[0] for one in (some[0], some[-1]))
+            written = ", ".join(_holds(book, one) for one in some)
+            yield f"{names}: {kind}", DECIDED, f'=IF(AND({written}), "ok", "plan again")'
+
+
+def _holds(book: SiteBook, one: Decision) -> str:
+    """The condition under which a decision stays as it is."""
+    place = book.cells.place(one.step)
+    other = book.cells.place(one.other) if isinstance(one.other, Step) else f"{one.other!r}"
+    return HOLDS.get(one.sign, "{place} {sign} {other}").format(place=place, sign=one.sign, other=other)
 
 
 def _sums(book: SiteBook) -> Iterator[Check]:
