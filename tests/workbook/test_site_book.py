@@ -314,10 +314,11 @@ def test_a_line_that_is_no_longer_small_turns_a_check_red(tmp_path):
     assert plan_again(fresh) == {"R-READ-03"}
 
 
-def test_a_second_engine_agrees(tmp_path):
+@pytest.mark.parametrize("name", SITES)
+def test_a_second_engine_agrees(name, tmp_path):
     """The package `formulas`: as delivered and with the twenty changes, every requirement."""
     engine = pytest.importorskip("formulas")
-    site = EXAMPLES / "hpc-128-nodes.yaml"
+    site = EXAMPLES / f"{name}.yaml"
     path = tmp_path / "site.xlsx"
     path.write_bytes(site_book(ingest.plan(site, samples=0)))
     by_key, by_name = other_inputs(path)
