@@ -71,6 +71,7 @@ class Grid:
         self, sheet: Worksheet, styles: Styles, heads: Sequence[str], widths: Sequence[float], unprinted: int = 0
     ) -> None:
         self.sheet, self.styles, self.heads, self.widths, self.unprinted = sheet, styles, heads, widths, unprinted
+        self._rooms = [room_of(width) for width in widths]
         self.next = 1
         #: columns that hold numbers: their headings stand above them, at the right
         self._numbers: set[int] = set()
@@ -126,8 +127,8 @@ class Grid:
 
     def _set_height(self, row: int, items: Sequence[Item]) -> None:
         shown = (item.value if item.__class__ in HOLDING else item for item in items)
-        texts = zip(shown, self.widths, strict=False)
-        lines = [lines_of(text, width) for text, width in texts if isinstance(text, str) and not fits(text, width)]
+        texts = zip(shown, self.widths, self._rooms, strict=False)
+        lines = [lines_of(text, width) for text, width, room in texts if isinstance(text, str) and len(text) > room]
         if lines:
             self.sheet.set_row(row, LINE * min(max(lines), MOST_LINES))
 
@@ -141,9 +142,9 @@ def seen(text: str) -> str:
     return text if text.isprintable() else visible(text)
 
 
-def fits(text: str, width: float) -> bool:
-    """Whether a text takes one line of a column."""
-    return len(text) * WIDER + MARGIN <= width
+def room_of(width: float) -> int:
+    """How many characters a line of a column takes."""
+    return max(int((width - MARGIN) / WIDER), 1)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -153,7 +154,7 @@ def lines_of(text: str, width: float) -> int:
     >>> lines_of("short", 20), lines_of("x" * 45, 20)
     (1, 3)
     """
-    room = max(int((width - MARGIN) / WIDER), 1)
+    room = room_of(width)
     return sum(max(1, len(textwrap.wrap(part, room, break_on_hyphens=False))) for part in text.split("\n"))
 
 
