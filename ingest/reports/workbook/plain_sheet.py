@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import Any
 
+from xlsxwriter.utility import xl_rowcol_to_cell_fast
 from xlsxwriter.worksheet import Worksheet
 
 
@@ -19,10 +20,13 @@ class PlainSheet(Worksheet):  # type: ignore[misc]
         """The library looks for the names of thirty newer functions in each formula, to mark them."""
         return formula.removeprefix("=")
 
-    def _xml_string_element(self, index: int, attributes: Iterable[tuple[str, str | int]] = ()) -> None:
+    def _write_cell(self, row: int, col: int, cell: Any) -> None:
         """The library looks for markup in the place and in the format's number of each cell of text."""
-        written = "".join(f' {name}="{value}"' for name, value in attributes)
-        self.fh.write(f'<c{written} t="s"><v>{index}</v></c>')
+        if cell.__class__.__name__ == "String" and cell.format:
+            place, style = xl_rowcol_to_cell_fast(row, col), cell.format._get_xf_index()
+            self.fh.write(f'<c r="{place}" s="{style}" t="s"><v>{cell.string}</v></c>')
+        else:
+            super()._write_cell(row, col, cell)
 
     def _calculate_spans(self) -> None:
         """Which columns each row uses: the format leaves it to the writer whether to say so."""
