@@ -127,7 +127,7 @@ class SiteBook:
     def _inputs(self, book: Workbook, grid: Callable[..., Grid]) -> None:
         heads = ("Belongs to", "Quantity", "Meaning", "Value", "Unit", "Low", "High", "Allowed", "From", "Source",
                  "Place and note", "Key in the site file", "Cell name", "As delivered")  # fmt: skip
-        sheet = grid("Inputs", heads, (14, 33, 38, 21, 15, 19, 19, 18, 11, 17, 45, 30, 34, 21), unprinted=2, kept=2)
+        sheet = grid("Inputs", heads, (14, 40, 44, 21, 14, 18, 19, 20, 13, 23, 58, 36, 50, 21), unprinted=3, kept=2)
         for step in self.cells.inputs:
             name = self.cells.name(step)
             book.define_name(name, f"={self.cells.place(step)}")
@@ -155,7 +155,7 @@ class SiteBook:
 
     def _calculation(self, grid: Callable[..., Grid]) -> None:
         heads = ("Belongs to", "Quantity", "Meaning", "Value", "Unit", "Formula in words", "Source")
-        sheet = grid("Calculation", heads, (15, 34, 58, 21, 15, 75, 44), kept=2)
+        sheet = grid("Calculation", heads, (15, 34, 76, 21, 15, 78, 42), kept=2)
         for step in self.cells.formulas:
             made = step.formula
             assert made is not None

@@ -21,7 +21,10 @@ MOST_BARS = 30
 MOST_LABELS = 8
 #: Heights in pixels: of a row of a sheet, of a chart without its bars, of one bar, of a chart of columns.
 ROW, FRAME, BAR, COLUMNS = 20, 130, 28, 320
-WIDTH = 860
+#: Width of a chart, and from the edge of one to that of the next, in pixels; two fill the width of a page.
+WIDTH, NEXT = 600, 620
+#: Rows of a page; charts that would be cut stand on a page of their own.
+ROWS_OF_PAGE = 44
 #: Fills that a grey printer and the colour-blind keep apart: a dark one, and light stripes.
 SOLID = {"fill": {"color": "#0072B2"}}
 STRIPED = {
@@ -42,7 +45,7 @@ class Drawn(NamedTuple):
 
 
 def add_charts(book: SiteBook, workbook: Workbook, grid: Grid) -> int:
-    """Put the charts below what a sheet has; each covers the cell of its title.
+    """Put the charts below what a sheet has, beside each other; the first one covers the cells of all titles.
 
     Args:
         book: the plan and where its cells are.
@@ -52,19 +55,19 @@ def add_charts(book: SiteBook, workbook: Workbook, grid: Grid) -> int:
     Returns:
         the rows that the charts take below the last line.
     """
-    last = grid.next
-    top = last + 1
-    for drawn in charts_of(book, workbook):
-        grid.next = top
-        grid.row(drawn.title)
-        grid.sheet.set_row(top, LINE)
-        place = f"={grid.sheet.get_name()}!$A${top + 1}"
-        drawn.chart.set_title({"name": place, "data": [drawn.title.value], **TITLE})
+    last, charts = grid.next, list(charts_of(book, workbook))
+    top = grid.next = last + 1
+    for place, drawn in enumerate(charts):
+        row = grid.row(drawn.title)
+        grid.sheet.set_row(row - 1, LINE)
+        drawn.chart.set_title({"name": f"={grid.sheet.get_name()}!$A${row}", "data": [drawn.title.value], **TITLE})
         drawn.chart.set_size({"width": WIDTH, "height": drawn.height})
-        grid.sheet.insert_chart(top, 0, drawn.chart, {"description": drawn.alt})
-        top += math.ceil(drawn.height / ROW) + 2
+        grid.sheet.insert_chart(top, 0, drawn.chart, {"description": drawn.alt, "x_offset": NEXT * place})
+    further = 2 + math.ceil(max((drawn.height for drawn in charts), default=0) / ROW)
+    if last + further > ROWS_OF_PAGE:
+        grid.sheet.set_h_pagebreaks([top])
     grid.next = last
-    return top - last
+    return further
 
 
 def charts_of(book: SiteBook, workbook: Workbook) -> Iterator[Drawn]:

@@ -116,7 +116,7 @@ def conditions_of(book: SiteBook, one: Requirement) -> dict[str, Item]:
 def results(book: SiteBook, workbook: Workbook, grid: Callable[..., Grid], lines: Mapping[str, int]) -> None:
     """The sheet Results, in units that people read, with its charts below."""
     heads = ("Id", "What", "Value", "Unit", "Low (P10)", "High (P90)", "Binary", "Unit", "Base value", "Base unit")
-    sheet = grid("Results", heads, (15, 32, 19, 9, 19, 19, 12, 9, 25, 9))
+    sheet = grid("Results", heads, (15, 41, 16, 9, 16, 16, 12, 8, 25, 10))
     for one in book.plan.requirements:
         base, line = f"{BASE_VALUE}{sheet.next + 1}", lines[one.id]
         shown, binary = (readable(one.metric, one.value, one.unit, binary) for binary in (False, True))
@@ -138,7 +138,7 @@ def response(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, int]
 
     asked = ("Id", "Priority", "Requirement", "Required", "Unit")
     heads = (*asked, *(field.head for field in FIELDS), *MARGINS.values())
-    sheet = grid("Vendor response", heads, (15, 12, 46, 21, 10, 9, 19, 19, 12, 9, 13, 27, 27, 40, 15, 15))
+    sheet = grid("Vendor response", heads, (15, 12, 46, 21, 11, 9, 19, 19, 12, 9, 13, 27, 27, 34, 21, 21))
     form = Form({}, {})
     for one in book.plan.requirements:
         row, line = sheet.next + 1, lines[one.id]
@@ -172,7 +172,7 @@ def acceptance(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, in
     """What each test asks of its clients: threshold from the requirement, result to be filled in."""
     heads = ("Test", "Requirement", "Operation", "Pattern", "Clients", "Threads", "I/O size (B)", "Pass threshold", "Unit",
              "Duration (s)", "Tool", "Job file", "Runs", "Allowed deviation", "Result", "Remarks")  # fmt: skip
-    sheet = grid("Acceptance", heads, (15, 15, 12, 13, 10, 10, 13, 21, 10, 11, 10, 25, 8, 12, 26, 50))
+    sheet = grid("Acceptance", heads, (15, 15, 12, 13, 10, 10, 13, 21, 10, 13, 11, 26, 8, 12, 26, 50))
     usual = Setting()
     runs = (usual.repeats, Figure(usual.allowed_deviation, "share"))
     by_id = {one.id: one for one in book.plan.requirements}
