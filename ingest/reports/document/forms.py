@@ -16,6 +16,8 @@ from ingest.units import display, request_size
 
 #: Fields of the answer beside the required value; the others are its evidence, on a table of their own.
 ANSWERS = 4
+#: The bandwidth of a year between the first and the last, where it grows.
+NO_LESS = "no less than the year before"
 
 
 def acceptance_table(requirements: Sequence[Requirement]) -> Table:
@@ -58,13 +60,16 @@ def growth_table(years: Sequence[Mapping[str, Any]], requirements: Mapping[str, 
         years: the capacity in use by year, in base units.
         requirements: by id; the bandwidth of the first year, and of the last one where it grows.
     """
-    reads = {0: requirements.get("R-READ-03"), len(years) - 1: requirements.get("R-GROW-01", requirements.get("R-READ-03"))}
+    first, grown = requirements.get("R-READ-03"), requirements.get("R-GROW-01")
+    reads = [_rate(first), *(_rate(first) if grown is None else NO_LESS for _ in years[1:])]
+    if grown is not None:
+        reads[-1] = _rate(grown)
     rows = tuple(
         (
             str(step),
             str(year["name"]),
             display(year["year_usable_bytes"], "B", binary=False),
-            _rate(reads.get(step)),
+            reads[step],
             _trigger(step, years),
             "",
         )

@@ -53,7 +53,7 @@ class Writer:
         return list(self._place._element)
 
     def _section(self, heading: str, section: Section) -> None:
-        self._line(heading, "Heading 1")
+        self._line(heading, "Heading 1").paragraph_format.page_break_before = bool(section.letter) or None
         for block, follower in zip_longest(section.blocks, section.blocks[1:]):
             self._block(block, follower)
 
