@@ -32,8 +32,9 @@ BOUNDED = ("nodes", "runs", "count")
 MANY = 20
 #: Functions that Excel 2010 knows, and no others, may stand in a formula.
 KNOWN = {
-    "ABS", "AND", "COUNT", "COUNTIF", "COUNTIFS", "EXACT", "EXP", "FIXED", "FLOOR", "IF", "INDEX", "INT", "ISNUMBER", "LN", "LOG10",
-    "MATCH", "MAX", "MIN", "MOD", "OR", "POWER", "ROUND", "ROUNDDOWN", "ROUNDUP", "SQRT", "SUM", "SUMPRODUCT",
+    "ABS", "AND", "COUNT", "COUNTIF", "COUNTIFS", "EXACT", "EXP", "FIXED", "FLOOR", "IF", "INDEX", "INT", "ISNUMBER", "LN",
+    "LOG10", "MATCH", "MAX", "MID", "MIN", "MOD", "OR", "POWER", "ROUND", "ROUNDDOWN", "ROUNDUP", "SQRT", "SUM", "SUMPRODUCT",
+    "TRIM",
 }  # fmt: skip
 
 

@@ -13,8 +13,10 @@ from ingest.units import scale_of
 if TYPE_CHECKING:
     from ingest.reports.workbook.site_book import SiteBook
 
-#: Digits of a number in a title, and the least that has any.
-DIGITS, LEAST = 4, 1e-9
+#: Digits of a number in a title.
+DIGITS = 4
+#: Prefixes of a unit, a thousand times each; the first is none.
+PREFIXES = " kMGTPE"
 
 
 class Column:
@@ -78,23 +80,36 @@ class Column:
         return f"INDEX({self.range(0, self.rows - 1, 0)}, MATCH(MAX({self.cells}), {self.cells}, 0))"
 
     def text(self, value: float) -> str:
-        """A value with its unit, in four digits."""
-        shown = value / self.factor
-        return f"{round(shown, decimals(shown)):.15g} {self.unit}"
+        """A value with its unit."""
+        return text(value, unit_of(self.quantity))
 
     def live_text(self, value: str) -> str:
         """The same of a formula."""
-        shown = f"{value} / {self.factor!r}"
-        return f'ROUND({shown}, {DIGITS - 1} - INT(LOG10(MAX({shown}, {LEAST!r})))) & " {self.unit}"'
+        return live_text(value, unit_of(self.quantity))
 
 
-def decimals(number: float) -> int:
-    """How many decimals four digits of a number take; below nought where it has more digits before the point.
+def text(value: float, unit: str) -> str:
+    """A value in four digits, with the prefix that it takes.
 
-    >>> decimals(599.3765), decimals(0.012345), decimals(123456.0)
-    (1, 5, -2)
+    >>> text(599376512730, "B/s"), text(0, "B"), text(999, "B")
+    ('599.4 GB/s', '0 B', '999 B')
     """
-    return DIGITS - 1 - math.floor(math.log10(max(number, LEAST)))
+    size = math.log10(max(value, 1))
+    thousands = min(math.floor(size / 3), len(PREFIXES) - 1)
+    shown = round(value / 10 ** (3 * thousands), DIGITS - 1 + 3 * thousands - math.floor(size))
+    return f"{shown:.15g} {(PREFIXES[thousands] + unit).strip()}"
+
+
+def live_text(value: str, unit: str) -> str:
+    """The same as a formula of a value.
+
+    >>> live_text("A1", "B").count("A1")
+    5
+    """
+    size = f"LOG10(MAX({value}, 1))"
+    thousands = f"MIN(INT({size} / 3), {len(PREFIXES) - 1})"
+    shown = f"ROUND({value} / 10 ^ (3 * {thousands}), {DIGITS - 1} + 3 * {thousands} - INT({size}))"
+    return f'{shown} & " " & TRIM(MID("{PREFIXES}", {thousands} + 1, 1) & "{unit}")'
 
 
 def most_of(column: Column, does: str, drawn: int) -> Formula:
