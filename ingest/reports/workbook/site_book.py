@@ -255,7 +255,7 @@ class SiteBook:
             "Low, high and the sheet Sensitivity were drawn with the inputs as delivered: they are struck out after a change.",
             f"Made by ingest {__version__}; catalogs {plan.catalog.content_hash()}; site file {plan.input_hash}.",
             f"{len(plan.assumptions)} values are assumed: see the sheet Assumptions.",
-            *(f"Warning: {line}" for line in plan.warnings),
+            *(f"Buyer, to be settled before publication: {line}" for line in plan.warnings),
             *(f"No requirement {name}: {why}" for name, why in plan.missing.items()),
         ]
 
