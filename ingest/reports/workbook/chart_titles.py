@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: Digits of a number in a title.
 DIGITS = 4
+#: Decimals of a number beside its bar.
+DECIMALS = "#,##0.0"
 #: Prefixes of a unit, a thousand times each; the first is none.
 PREFIXES = " kMGTPE"
 
@@ -58,8 +60,8 @@ class Column:
 
     @property
     def number_format(self) -> str:
-        """How a value beside its bar is shown."""
-        return ("#,##0.00" if self.largest / self.factor < 10 else "#,##0.0") + self._groups
+        """How a value beside its bar is shown: with the prefix that it takes itself."""
+        return number_format(self.largest, unit_of(self.quantity))
 
     def range(self, first: int, last: int, column: int | None = None) -> str:
         """Cells of some rows, counted from nought."""
@@ -98,6 +100,19 @@ def text(value: float, unit: str) -> str:
     thousands = min(math.floor(size / 3), len(PREFIXES) - 1)
     shown = round(value / 10 ** (3 * thousands), DIGITS - 1 + 3 * thousands - math.floor(size))
     return f"{shown:.15g} {(PREFIXES[thousands] + unit).strip()}"
+
+
+def number_format(largest: float, unit: str) -> str:
+    """The format of values up to the largest one, which tells three prefixes apart, as many as a format can.
+
+    >>> number_format(3e9, "B")
+    '[>=1000000000]#,##0.0,,," GB";[>=1000000]#,##0.0,," MB";#,##0.0," kB"'
+    >>> number_format(7, "B")
+    '#,##0.0" B"'
+    """
+    most = min(math.floor(math.log10(max(largest, 1)) / 3), len(PREFIXES) - 1)
+    shown = [(n, f'{DECIMALS}{"," * n}" {(PREFIXES[n] + unit).strip()}"') for n in range(most, max(most - 3, -1), -1)]
+    return ";".join(f"[>={1000**n}]{how}" if n > shown[-1][0] else how for n, how in shown)
 
 
 def live_text(value: str, unit: str) -> str:

@@ -201,7 +201,7 @@ class SiteBook:
     def _sensitivity(self, grid: Callable[..., Grid]) -> None:
         """What one input at a time does to a requirement, at the inputs with which the workbook was made."""
         heads = ("Requirement", "Input", "Of", "Value", "At its low end", "At its high end", "Unit", "Swing")
-        sheet = grid("Sensitivity", heads, (15, 33, 26, 19, 20, 20, 11, 19))
+        sheet = grid("Sensitivity", heads, (15, 40, 22, 17, 20, 20, 11, 19))
         for one in self.plan.requirements:
             for effect in self.plan.sensitivity(one.id)[:MOST_EFFECTS]:
                 row = sheet.next + 1

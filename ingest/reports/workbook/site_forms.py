@@ -116,7 +116,7 @@ def conditions_of(book: SiteBook, one: Requirement) -> dict[str, Item]:
 def results(book: SiteBook, workbook: Workbook, grid: Callable[..., Grid], lines: Mapping[str, int]) -> None:
     """The sheet Results, in units that people read, with its charts below."""
     heads = ("Id", "What", "Value", "Unit", "Low (P10)", "High (P90)", "Binary", "Unit", "Base value", "Base unit")
-    sheet = grid("Results", heads, (15, 41, 16, 9, 16, 16, 12, 8, 25, 10))
+    sheet = grid("Results", heads, (15, 44, 15, 10, 15, 15, 11, 10, 23, 10))
     for one in book.plan.requirements:
         base, line = f"{BASE_VALUE}{sheet.next + 1}", lines[one.id]
         shown, binary = (readable(one.metric, one.value, one.unit, binary) for binary in (False, True))
@@ -172,7 +172,7 @@ def acceptance(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, in
     """What each test asks of its clients: threshold from the requirement, result to be filled in."""
     heads = ("Test", "Requirement", "Operation", "Pattern", "Clients", "Threads", "I/O size (B)", "Pass threshold", "Unit",
              "Duration (s)", "Tool", "Job file", "Runs", "Allowed deviation", "Result", "Remarks")  # fmt: skip
-    sheet = grid("Acceptance", heads, (15, 15, 12, 13, 10, 10, 13, 21, 10, 13, 11, 26, 8, 12, 26, 50))
+    sheet = grid("Acceptance", heads, (15, 15, 12, 13, 10, 10, 13, 21, 10, 13, 11, 28, 8, 12, 26, 50))
     usual = Setting()
     runs = (usual.repeats, Figure(usual.allowed_deviation, "share"))
     by_id = {one.id: one for one in book.plan.requirements}
