@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 SHEETS = ("Read-me", "Inputs", "Calculation", "Results", "Assumptions", "Sources", "Checks")
 INPUT_HEADS = ("Name", "Meaning", "Value", "Unit", "Low", "High", "Allowed", "From", "Source", "Place and note")
-INPUT_WIDTHS = (30, 31, 21, 13, 20, 20, 15, 11, 20, 60)
+INPUT_WIDTHS = (40, 44, 21, 15, 20, 20, 18, 13, 22, 60)
 CALC_HEADS = ("Name", "Meaning", "Value", "Low", "High", "Unit", "Formula in words", "Source")
-CALC_WIDTHS = (32, 40, 21, 21, 21, 14, 60, 40)
+CALC_WIDTHS = (40, 50, 21, 21, 21, 15, 72, 45)
 RESULT_HEADS = ("Result", "Value", "Unit", "Low", "High", "Binary", "Unit", "Base value", "Base unit")
-RESULT_WIDTHS = (30, 20, 12, 20, 20, 12, 9, 27, 13)
+RESULT_WIDTHS = (33, 18, 15, 18, 18, 12, 10, 24, 15)
 #: Where the base value of a result stands.
 BASE_VALUE = "H"
 

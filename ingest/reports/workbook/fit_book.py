@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ingest.storage.outcome import Fit, Fits
 
 HEADS = ("System", "Layer", "Needed", "Unit", "Ceiling", "Unit", "Head-room", "Holds", "As delivered", "Why not known")
-WIDTHS = (20, 25, 18, 10, 18, 10, 11, 11, 17, 27)
+WIDTHS = (20, 24, 16, 10, 16, 10, 11, 12, 23, 26)
 
 HOLDS = HEADS.index("Holds")
 

@@ -42,7 +42,7 @@ class Recorded(Grid):
 
     def _keep(self, row: int, column: int, item: Item) -> None:
         kept = written(item)
-        if kept in (None, "") and not isinstance(item, Entry):
+        if self._too_large or (kept in (None, "") and not isinstance(item, Entry)):
             return
         self.found[self._place_of(row, column)] = kept
         if len(self.found) > MOST_CELLS:
