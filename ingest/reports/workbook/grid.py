@@ -65,12 +65,14 @@ class Grid:
         heads: the heading.
         widths: of the columns, in characters.
         unprinted: columns at the right that are for the screen only.
+        kept: columns at the left that stay in sight.
     """
 
     def __init__(
-        self, sheet: Worksheet, styles: Styles, heads: Sequence[str], widths: Sequence[float], unprinted: int = 0
+        self, sheet: Worksheet, styles: Styles, heads: Sequence[str], widths: Sequence[float], unprinted: int = 0, kept: int = 1
     ) -> None:
-        self.sheet, self.styles, self.heads, self.widths, self.unprinted = sheet, styles, heads, widths, unprinted
+        self.sheet, self.styles, self.heads, self.widths = sheet, styles, heads, widths
+        self.unprinted, self.kept = unprinted, kept
         self._rooms = [room_of(width) for width in widths]
         self.next = 1
         #: columns that hold numbers: their headings stand above them, at the right
@@ -91,7 +93,7 @@ class Grid:
         for column, head in enumerate(self.heads):
             style = "heading of numbers" if column in self._numbers else "heading"
             self.sheet.write_string(0, column, seen(head), self.styles[style])
-        lay_out(self.sheet, self.widths, 0, self.next + further, self.unprinted)
+        lay_out(self.sheet, self.widths, 0, self.next + further, self.unprinted, self.kept)
 
     def _cell(self, row: int, column: int, item: Item, text: str) -> None:
         if isinstance(item, str):
