@@ -119,7 +119,7 @@ leaf("keep_last", "1", "Newest checkpoints that are kept.", whole=True)
 leaf("keep_every", "1", "Every m-th checkpoint is kept for good.", whole=True)
 leaf("keep_final", "1", "Copies kept of the final checkpoint, beside the others.", above=False, whole=True, default=0)
 leaf("checkpoint_tier_bytes", "B", "Capacity of the tier that takes the checkpoints.")
-leaf("seconds_per_day", "s", "A day.", default=86400)
+leaf("seconds_per_day", "s", "A day.", low=86400, high=86400, above=False, default=86400)
 
 # Memory of the GPUs
 leaf("weights_replicated", "1", "1 where every replica holds the weights.", above=False, high=1, default=1)

@@ -17,7 +17,7 @@ leaf("request_bytes", "B", "Most that a reader asks for at once.")
 leaf("packed_read_bytes", "B", "Least that is read at once from a file of many samples.", default=131_072)
 leaf("staging_nodes", "node", "Nodes of a job that stages its data, all its runs at once.", above=False)
 leaf("writing_nodes", "node", "Nodes of a job that has checkpoints, all its runs at once.", above=False)
-leaf("one_sample", "sample", "A single sample.", default=1)
+leaf("one_sample", "sample", "A single sample.", low=1, high=1, above=False, default=1)
 leaf("node_nvme_bytes", "B/node", "NVMe of one node.", above=False)
 leaf("staging_seconds_allowed", "s", "Time in which a data set must be on the nodes.")
 leaf("node_local_bytes", "B/node", "What a job keeps on the NVMe of a node.", above=False)
@@ -290,7 +290,7 @@ def staged_bytes_each(node_bytes_whole: Num, nodes: Num) -> Num:
 
 
 leaf("staged_bytes", "B", "What storage is read for to stage the data set of one run.")
-leaf("single_node", "node", "One node.", default=1)
+leaf("single_node", "node", "One node.", low=1, high=1, above=False, default=1)
 
 
 @formula(unit="B/node", source="definition")

@@ -22,7 +22,7 @@ leaf("present", "1", "1 in the years in which a data set is on storage, else 0."
      above=False, whole=True, high=1, default=1)  # fmt: skip
 
 leaf("dataset_bytes_held_before", "B", "A data set on storage in the year before.", above=False)
-leaf("seconds_per_year", "s", "A year of 365.25 days.", default=31_557_600)
+leaf("seconds_per_year", "s", "A year of 365.25 days.", low=31_557_600, high=31_557_600, above=False, default=31_557_600)
 
 
 @formula(unit="B", source="definition")

@@ -99,5 +99,11 @@ def shown(step: Step) -> str:
 
 
 def owners(tables: Mapping[str, list[Row]]) -> dict[int, str]:
-    """Whose row each step is, by the identity of the step."""
-    return {id(step): row.name for rows in tables.values() for row in rows for step in row.known.steps.values()}
+    """Whose row each step is, by the identity of the step; what is given for a year is given for the site."""
+    return {
+        id(step): row.name
+        for table, rows in tables.items()
+        for row in rows
+        for step in row.known.steps.values()
+        if table != "years" or step.formula is not None
+    }

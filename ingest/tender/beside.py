@@ -35,18 +35,6 @@ _TAG = re.compile(r"<[^>]*>")
 SHAPES = {"sp": "text box", "cxnSp": "line", "pic": "picture", "contentPart": "ink"}
 
 
-class Beside(NamedTuple):
-    """What stands beside the cells of a sheet.
-
-    Attributes:
-        notes: in words, each once.
-        charts: the texts of its charts.
-    """
-
-    notes: tuple[str, ...] = ()
-    charts: tuple[str, ...] = ()
-
-
 class Link(NamedTuple):
     """How one part of a package names another: what that is, where it lies, and whether it lies outside."""
 
@@ -55,8 +43,8 @@ class Link(NamedTuple):
     outside: bool
 
 
-def beside(package: zipfile.ZipFile, part: str, data: bytes) -> Beside:
-    """What stands beside the cells of a sheet.
+def beside(package: zipfile.ZipFile, part: str, data: bytes) -> tuple[str, ...]:
+    """What stands beside the cells of a sheet, in words, each once; charts do not count, programs write their titles anew.
 
     Args:
         package: the workbook.
@@ -65,8 +53,7 @@ def beside(package: zipfile.ZipFile, part: str, data: bytes) -> Beside:
     """
     links = list(_below(package, part))
     notes = [*_printed(data), *_prompts(data), *(note for link in links for note in _of_link(package, link))]
-    charts = (text for link in links if link.kind == "chart" for text in _texts(package, link.target))
-    return Beside(tuple(dict.fromkeys(notes)), tuple(charts))
+    return tuple(dict.fromkeys(notes))
 
 
 def beside_all(package: zipfile.ZipFile) -> tuple[str, ...]:
@@ -130,7 +117,7 @@ def _controls(package: zipfile.ZipFile, part: str) -> Iterator[str]:
     yield from (f"text box: {' '.join(text.split())}" for text in texts if text)
 
 
-def _texts(package: zipfile.ZipFile, part: str, tag: str = "t") -> Iterator[str]:
+def _texts(package: zipfile.ZipFile, part: str, tag: str) -> Iterator[str]:
     """The texts of a part."""
     yield from (one.text for one in _elements(package, part) if _plain(one.tag) == tag and one.text)
 

@@ -58,7 +58,7 @@ def _charts(plan: Plan, storage: Sequence[str]) -> Iterator[Chart]:
 def _scaling(plan: Plan, rows: Sequence[Row], storage: Sequence[str]) -> Chart:
     points = [point for row in rows for point in _sizes(row)]
     if not storage:
-        return scaling(points, note="ceilings of storage are left out: none was asked for")
+        return scaling(points)
     from ingest.tender.ceilings import ceilings_of
 
     ceilings, note = ceilings_of(plan, storage, sorted({point.nodes for point in points}))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
-from ingest.tender.beside import Beside, beside, links_of
+from ingest.tender.beside import beside, links_of
 
 #: Bytes and tags of all sheets that are read cell by cell.
 MOST_BYTES, MOST_TAGS = 60_000_000, 5_000_000
@@ -46,7 +46,7 @@ class Found(NamedTuple):
     disguised: Mapping[str, str]
     comments: Mapping[str, str]
     hidden: int
-    beside: Beside = Beside()
+    beside: tuple[str, ...] = ()
     too_large: bool = False
 
 

@@ -55,10 +55,7 @@ def _beside(name: str, sheet: Found, old: Found | None) -> Iterator[str]:
         for place, said in sheet.comments.items()
         if old is None or old.comments.get(place) != said
     )
-    yield from (f"outside the form, {name}: {one}" for one in sheet.beside.notes if old is None or one not in old.beside.notes)
-    if old is not None and sheet.beside.charts != old.beside.charts:
-        words = [one for one in sheet.beside.charts if one not in old.beside.charts]
-        yield f"{name}: its charts are not as they were sent{': ' if words else ''}{', '.join(words)}"
+    yield from (f"outside the form, {name}: {one}" for one in sheet.beside if old is None or one not in old.beside)
     if sheet.hidden and (old is None or sheet.hidden != old.hidden):
         yield f"{name}: rows or columns are hidden"
 

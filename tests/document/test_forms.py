@@ -28,7 +28,7 @@ def column(table, head):
 def test_every_test_has_a_number_of_repeats_and_tools_that_can_run_it(planned):
     table = acceptance_table(planned.requirements)
     assert column(table, "Test") == [one.test for one in rows_of(planned.requirements)]
-    assert all(int(number) >= 1 for number in column(table, "Repeats"))
+    assert all(int(runs.partition(" × ")[0]) >= 1 for runs in column(table, "Runs × duration"))
     for test, operation, tools in zip(*(column(table, head) for head in ("Test", "Operation", "Tools")), strict=True):
         kind = "mixed" if test.startswith("T-MIX") else operation.split()[-1]
         assert tools

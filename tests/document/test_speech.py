@@ -12,6 +12,7 @@ import ingest
 from ingest.reports.document.fields import SECTIONS, VALUES
 from ingest.reports.document.model import Bullets, Document, Listing, Paragraph, Table
 from ingest.reports.document.rfp import Tender
+from ingest.reports.document.speech import for_readers
 
 ROOT = Path(__file__).parents[2]
 SITES = ("hpc-128-nodes", "llm-16384-gpus", "enterprise-64-nodes")
@@ -43,6 +44,15 @@ def tables(document: Document) -> dict[str, Table]:
 def test_nothing_is_said_to_who_sits_at_the_keyboard(tender):
     for text in texts(tender[1]):
         assert not re.search(r"--[a-z]|\bsay [a-z]|\bsupply\b|\bsite file\b|\bhandbook\b|\bgraded\b", text), text
+
+
+def test_nothing_that_only_the_buyer_has_to_settle_stands_in_the_document(tender):
+    plan, document = tender
+    told = "\n".join(texts(document))
+    assert plan.warnings
+    for warning in plan.warnings:
+        assert for_readers(warning) not in told
+    assert "buyer should" not in told
 
 
 def test_no_variable_and_no_bare_power_of_ten_outside_the_places_in_sources(tender):

@@ -173,16 +173,6 @@ def test_a_button_and_a_box_of_the_old_kind_are_noted_and_the_frame_of_a_comment
     )
 
 
-def test_another_title_of_a_chart_is_noted_beside_what_was_sent(offer, sent):
-    with zipfile.ZipFile(offer) as parts:
-        charts = {name: parts.read(name).decode() for name in parts.namelist() if name.startswith("xl/charts/chart")}
-    other = {name: text.replace("What each job reads", "What we sell") for name, text in charts.items()}
-    assert other != charts
-    path = with_parts(offer, other)
-    note = "Results: its charts are not as they were sent: What we sell, all of its runs at once"
-    assert ingest.response(path, sent=sent).notes == (note,)
-
-
 def test_what_the_buyer_drew_before_sending_is_no_note(offer, sent):
     both = drawn(edited(offer.read_bytes(), header, offer), TEXT_BOX)
     assert len(ingest.response(both, sent=sent).notes) == 2

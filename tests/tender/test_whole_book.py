@@ -74,9 +74,9 @@ def weaken(book) -> None:
 
 #: What nobody but the buyer may change, and what is said where somebody did.
 CHANGED = [
-    (weaken, "Acceptance: 3 cells differ from what was sent, the first is E2: 1, was '=Requirements!$I$2'"),
+    (weaken, "Acceptance: 3 cells differ from what was sent, the first is E2: 1, was '=Requirements!$K$2'"),
     (put("Acceptance", "H2", 1), "Acceptance: 1 cell differs from what was sent, the first is H2: 1, was '=Requirements!$D$2'"),
-    (put("Acceptance", "J3", 1), "the first is J3: 1, was '=Requirements!$N$3'"),
+    (put("Acceptance", "J3", 1), "the first is J3: 1, was '=Requirements!$P$3'"),
     (put("Calculation", "D14", 984496892142.8386), "Calculation: 1 cell differs from what was sent, the first is D14: 98449"),
     (put("Assumptions", "D2", "we assume nothing"), "Assumptions: 1 cell differs"),
     (put("Results", "C2", None), "Results: 1 cell differs from what was sent, the first is C2: None, was '="),

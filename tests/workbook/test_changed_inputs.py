@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from office import changed, converted, heading, values
 import ingest
 from ingest.errors import IngestError
 from ingest.reports.books import site_book
+from ingest.reports.workbook.site_words import WARNING
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 HPC = yaml.safe_load((EXAMPLES / "hpc-128-nodes.yaml").read_text(encoding="utf-8"))
@@ -58,8 +60,8 @@ def test_what_was_drawn_is_struck_out_by_a_rule_that_counts_changed_inputs(book,
     ((area, rule),) = ((area, rule) for area, rule in rules(book, sheet).items() if area.startswith(f"{letter}2:"))
     assert rule.formula == ["inputs_changed>0"]
     assert rule.dxf.font.strike
-    last = max(int(place.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")) for place in same[sheet] if place.startswith("A"))
-    assert int(area.rpartition(":")[2].lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")) >= min(last, 20)
+    lines = sum(place.startswith("A") and str(item).startswith("R-") for place, item in same[sheet].items())
+    assert re.fullmatch(rf"[A-Z]+2:[A-Z]+{lines + 1}", area)
 
 
 def test_the_first_page_says_that_inputs_were_changed_and_strikes_out_warnings(book, after):
@@ -67,9 +69,9 @@ def test_the_first_page_says_that_inputs_were_changed_and_strikes_out_warnings(b
     other = after(storage_headroom=0.25)["Read-me"].values()
     assert sum(str(line).startswith(STALE) for line in other) == 1
     (rule,) = rules(book, "Read-me").values()
-    assert rule.formula == ['AND(inputs_changed>0,LEFT($A2,8)="Warning:")']
+    assert rule.formula == [f'AND(inputs_changed>0,LEFT($A2,{len(WARNING)})="{WARNING}")']
     assert rule.dxf.font.strike
-    assert any(str(line).startswith("Warning:") for line in other)
+    assert any(str(line).startswith(WARNING) for line in other)
 
 
 @pytest.mark.parametrize(

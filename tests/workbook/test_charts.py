@@ -106,7 +106,7 @@ def test_ceilings_are_those_that_fit_gives_and_the_caption_says_from_where():
     plan = ingest.plan(SITE)
     chart = next(one for one in charts_of(plan, ["nfs-tcp,ddn-ai400x2"]) if one.name == "scaling")
     drawn_at = {
-        (line["label"].partition(":")[0], line["nodes"]): line["value"] for line in chart.spec["layer"][1]["data"]["values"]
+        (line["label"].partition(":")[0], line["nodes"]): line["value"] for line in chart.spec["layer"][2]["data"]["values"]
     }
     fits = {one.entry.id: one for one in ingest.fit(SITE, storage="nfs-tcp,ddn-ai400x2").systems}
     appliances = fits["ddn-ai400x2"].answer.known

@@ -20,7 +20,7 @@ import ingest
 from ingest.acceptance.table import rows_of
 from ingest.reports.books import site_book
 from ingest.reports.workbook.site_forms import CONDITIONS
-from ingest.reports.workbook.style import A4, MOST_WIDTH
+from ingest.reports.workbook.style import A4, CHARACTER, FRAME, PAGE, pages_wide
 from ingest.units import parse, unit_factor
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -32,8 +32,9 @@ BOUNDED = ("nodes", "runs", "count")
 MANY = 20
 #: Functions that Excel 2010 knows, and no others, may stand in a formula.
 KNOWN = {
-    "ABS", "AND", "COUNT", "COUNTIF", "COUNTIFS", "EXACT", "EXP", "FIXED", "FLOOR", "IF", "INT", "ISNUMBER", "LN", "LOG10",
-    "LOOKUP", "MATCH", "MAX", "MIN", "MOD", "OR", "POWER", "ROUND", "ROUNDDOWN", "ROUNDUP", "SQRT", "SUM", "SUMPRODUCT",
+    "ABS", "AND", "COUNT", "COUNTIF", "COUNTIFS", "EXACT", "EXP", "FIXED", "FLOOR", "IF", "INDEX", "INT", "ISNUMBER", "LN",
+    "LOG10", "LOOKUP", "MATCH", "MAX", "MID", "MIN", "MOD", "OR", "POWER", "ROUND", "ROUNDDOWN", "ROUNDUP", "SQRT",
+    "SUM", "SUMPRODUCT", "TRIM",
 }  # fmt: skip
 
 
@@ -194,6 +195,24 @@ def test_tables_follow_the_changed_inputs(case):
     assert [cells[f"{column}{row}"] for row in range(2, len(years) + 2)] == pytest.approx(years, rel=1e-9)
 
 
+def test_titles_of_charts_are_cells_that_follow_the_changed_inputs(case):
+    with zipfile.ZipFile(case.path) as parts:
+        drawn = [parts.read(name).decode() for name in parts.namelist() if name.startswith("xl/charts/chart")]
+    cells = [re.search(r"<c:title>.*?<c:f>Results!\$A\$(\d+)</c:f>.*?<c:v>(.*?)</c:v>", text) for text in drawn]
+    places = [f"A{found[1]}" for found in cells if found]
+    assert len(places) == len(drawn) == 2
+    assert [case.stored["Results"][place] for place in places] == [found[2] for found in cells if found]
+    other = values(write(case.path.with_name("other.xlsx"), site_book(case.other)))
+    for place in places:
+        assert case.moved["Results"][place] == other["Results"][place]
+    assert [case.moved["Results"][place] for place in places] != [case.stored["Results"][place] for place in places]
+
+
+def write(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
 def test_no_check_fails_and_no_cell_shows_an_error(case):
     for sheets in (case.stored, case.fresh, case.moved):
         assert "fails" not in sheets["Checks"].values()
@@ -213,24 +232,30 @@ def _unquoted(text: str) -> str:
     return re.sub(r'"[^"]*"', '""', text)
 
 
-def test_every_sheet_prints_in_landscape_on_the_width_of_a_page_with_its_heading(case):
+def test_every_sheet_prints_in_landscape_with_its_heading_in_letters_that_can_be_read(case):
     for sheet in openpyxl.load_workbook(case.path):
         if sheet.sheet_state != "visible":
             continue
         assert sheet.page_setup.orientation == "landscape", sheet.title
-        assert sheet.page_setup.fitToWidth in (None, 1)
         assert int(sheet.page_setup.paperSize) == A4, sheet.title
-        assert printed_width(sheet) <= MOST_WIDTH, sheet.title
+        widths, kept = printed_widths(sheet), sheet.freeze_panes.count("C") + 1
+        pages = sheet.page_setup.fitToWidth or 1
+        assert pages == pages_wide(widths, kept), sheet.title
+        assert pages == 1 or sheet.print_title_cols == f"$A:${'AB'[kept - 1]}", sheet.title
+        repeated = (pages - 1) * sum(CHARACTER * width + FRAME for width in widths[:kept])
+        assert sum(CHARACTER * width + FRAME for width in widths) + repeated <= pages * PAGE, sheet.title
+        assert sheet.print_title_rows == "$1:$1", sheet.title
         assert sheet.sheet_properties.pageSetUpPr.fitToPage
         assert sheet.print_area
         assert sheet.freeze_panes, sheet.title
 
 
-def printed_width(sheet: Any) -> float:
-    """Characters of the columns that are printed."""
+def printed_widths(sheet: Any) -> list[float]:
+    """Characters of each column that is printed."""
     last = openpyxl.utils.cell.range_boundaries(sheet.print_area.rpartition("!")[2])[2]
     letters = [openpyxl.utils.get_column_letter(column) for column in range(1, last + 1)]
-    return sum(sheet.column_dimensions[letter].width for letter in letters)
+    # A file holds the frame of a column in its width.
+    return [round(sheet.column_dimensions[letter].width - FRAME / CHARACTER, 2) for letter in letters]
 
 
 def test_numbers_stand_below_headings_at_the_right_and_shares_in_percent(case):

@@ -24,6 +24,8 @@ def test_holds_every_scenario():
     about = [row[0] for row in book["Read-me"].iter_rows(values_only=True)]
     assert rows[0][0] == "Model"
     assert "GPU: h100-sxm" in about
+    assert about[0] == "Sweep"
+    assert not any(line.startswith(("model: ", "sample_bytes: ")) for line in about)
     assert "Reads of one run from storage (B/s)" in rows[0]
     assert len(rows) == len(frame) + 1
     for ours, theirs in zip(frame.itertuples(index=False, name=None), rows[1:], strict=True):

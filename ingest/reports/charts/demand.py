@@ -123,7 +123,7 @@ def scaling(points: Sequence[Point], ceilings: Sequence[Ceiling] = (), unit: str
     # The lines span many powers of ten: each tick has a prefix of its own.
     written = f"replace(format(datum.value, '~s'), /([a-zA-Z]*)$/, ' $1') + '{unit}'"
     y["axis"] = {**y.get("axis", {}), "labelExpr": written}
-    layer = [_asked([point._asdict() for point in points], x, y)]
+    layer = _asked([point._asdict() for point in points], x, y)
     if ends:
         domain = y_axis["scale"]["domain"]
         layer += [_limits(ceilings, x, y), *layers(placed(ends, domain, height), domain, width, height)]
@@ -135,14 +135,23 @@ def scaling(points: Sequence[Point], ceilings: Sequence[Ceiling] = (), unit: str
     return made("scaling", title, "", alt, body)._replace(note=note)
 
 
-def _asked(rows: Sequence[Mapping[str, Any]], x: Mapping[str, Any], y: Mapping[str, Any]) -> dict[str, Any]:
-    """A line for each job."""
+def _asked(rows: Sequence[Mapping[str, Any]], x: Mapping[str, Any], y: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A line for each job: told apart by colour, by dashes and by the shape of its points."""
     series = {"field": "series", "type": "nominal", "title": None}
-    return {
-        "data": {"values": rows},
-        "mark": {"type": "line", "point": True, "strokeWidth": 2},
-        "encoding": {"x": x, "y": y, "color": series, "strokeDash": series},
-    }
+    # Points carry the legend: their colours and shapes are one.
+    untold = {**series, "legend": None}
+    return [
+        {
+            "data": {"values": rows},
+            "mark": {"type": "line", "strokeWidth": 2},
+            "encoding": {"x": x, "y": y, "stroke": untold, "strokeDash": untold},
+        },
+        {
+            "data": {"values": rows},
+            "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
+            "encoding": {"x": x, "y": y, "color": series, "shape": series},
+        },
+    ]
 
 
 def _limits(ceilings: Sequence[Ceiling], x: Mapping[str, Any], y: Mapping[str, Any]) -> dict[str, Any]:

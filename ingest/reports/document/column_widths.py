@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -13,6 +14,9 @@ SIZES = (8.0, 7.0, 6.0)
 CAPITAL, FIGURE, NARROW, OTHER, BOLD = 0.74, 0.64, 0.4, 0.62, 1.1
 #: Points in a centimetre, and what the margins of a cell take, left and right together, in cm.
 PER_CM, MARGINS = 72 / 2.54, 0.42
+
+
+_PARTS = re.compile(r"[^/]*/|[^/]+")
 
 
 class Columns(NamedTuple):
@@ -43,10 +47,19 @@ def _needs(table: Table, size: float) -> list[float]:
     """What the longest word of each column takes."""
     rows = (table.heads, *table.rows)
     longest = (
-        max((_length(word) * (BOLD if row is table.heads else 1) for row in rows for word in row[place].split()), default=0.0)
+        max((_length(word) * (BOLD if row is table.heads else 1) for row in rows for word in _words(row[place])), default=0.0)
         for place in range(len(table.heads))
     )
     return [length * size / PER_CM + MARGINS for length in longest]
+
+
+def _words(text: str) -> list[str]:
+    """What no line ends within; a path may be parted behind each of its strokes.
+
+    >>> _words("GB/s of results/weak/result.txt")
+    ['GB/s', 'of', 'results/', 'weak/', 'result.txt']
+    """
+    return [part for word in text.split() for part in (_PARTS.findall(word) if word.count("/") > 1 else (word,))]
 
 
 def _length(word: str) -> float:

@@ -19,7 +19,7 @@ nav ul { columns: 2; column-gap: 3rem; padding-left: 0; list-style: none }
 nav li { break-inside: avoid }
 .small { font-size: .85rem; color: #3e4c59; margin-top: -.6rem; padding-left: 1.2rem }
 .wide { overflow-x: auto }
-table { border-collapse: collapse; width: 100%; min-width: 36rem; font-size: .88rem; margin: .4rem 0 1rem }
+table { border-collapse: collapse; width: 100%; min-width: 32rem; font-size: .88rem; margin: .4rem 0 1rem }
 th, td { border: 1px solid #9fb3c8; padding: .3rem .5rem; text-align: left; vertical-align: top; overflow-wrap: break-word }
 p, li { overflow-wrap: anywhere }
 th { background: #d9e2ec }

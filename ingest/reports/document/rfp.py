@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ingest import __version__
+from ingest.acceptance.loads import Setting
 from ingest.acceptance.table import shown_by
 from ingest.reports.charts.chart import Chart
 from ingest.reports.document import wording
@@ -41,6 +42,8 @@ CHART_SECTIONS = {
     "intervals": "checkpoints",
     "tornado": "assumptions",
 }
+#: Sections that end with their charts.
+CHARTS_LAST = ("workloads", "performance", "capacity", "checkpoints")
 CAPTIONS = {
     "demand": "Read bandwidth by job, all of its runs at once, and in sum",
     "scaling": "Read bandwidth of one run by the number of its nodes",
@@ -128,15 +131,19 @@ class Tender:
         """The section's own words, then the requirements and the charts that belong to it."""
         belongs = [one for one in self.plan.requirements if one.id.startswith(STATED.get(name, ("-",)))]
         stated = [one for one in belongs if one.priority != INFORMATION]
-        charts = [
-            Figure(chart, "; ".join(filter(None, (CAPTIONS[key], chart.note))))
-            for key, chart in self.charts.items()
-            if CHART_SECTIONS.get(key) == name
-        ]
+        charts = self._figures(name) if name in CHARTS_LAST else []
         words = (block for one in stated for block in requirement(one, self._tests.get(one.id)))
         further = ", ".join(one.id for one in belongs if one.priority == INFORMATION)
         pointer = [Paragraph(f"{further} (appendix B).", "For information:")] if further else []
         return Section(name, SECTIONS[name], (*blocks, *words, *pointer, *charts))
+
+    def _figures(self, name: str) -> list[Block]:
+        """The charts of a section."""
+        return [
+            Figure(chart, "; ".join(filter(None, (CAPTIONS[key], chart.note))))
+            for key, chart in self.charts.items()
+            if CHART_SECTIONS.get(key) == name
+        ]
 
     def _information(self) -> Iterator[Block]:
         """What describes the workload and binds nobody."""
@@ -151,14 +158,16 @@ class Tender:
         counts = {priority: priorities.count(priority) for priority in ("mandatory", "target")}
         buyer = len(wording.RESILIENCE)
         summary = (
-            f"The document holds {counts['mandatory']} mandatory requirements and {counts['target']} targets. It rests on "
-            f"{len(plan.assumptions)} assumed values (section 12); {buyer} values are to be set by the buyer (section 7)."
+            f"The document holds {counted(counts['mandatory'], 'mandatory requirement')} and "
+            f"{counted(counts['target'], 'target')}. It rests on {counted(len(plan.assumptions), 'assumed value')} "
+            f"(section 12); {counted(buyer, 'value')} are to be set by the buyer (section 7)."
         )
         rows = tuple((one.id, one.priority, _what(one), display(one.value, one.unit), spread(one)) for one in plan.requirements)
         return [
             Paragraph(wording.SCOPE),
             Paragraph(summary),
             Table("Words and what they bind to", ("Word", "Meaning"), wording.KEYWORDS, (1, 3)),
+            Table("Terms", ("Term", "Meaning"), wording.TERMS, (1, 3)),
             Paragraph(wording.UNITS, "Units."),
             Table(
                 "Requirements at a glance",
@@ -185,10 +194,12 @@ class Tender:
         return [Paragraph(wording.METADATA), *self._tables({"metadata": "Metadata operations"})]
 
     def _resilience(self) -> list[Block]:
-        return [Table("Values that the workload does not determine", ("What", "Value"), wording.RESILIENCE, (3, 1))]
+        table = Table("Values that the workload does not determine", ("What", "Value"), wording.RESILIENCE, (3, 1))
+        return [Paragraph(wording.SET_BY_BUYER), table]
 
     def _acceptance(self) -> list[Block]:
-        return [Paragraph(wording.ACCEPTANCE), acceptance_table(self.plan.requirements)]
+        rule = wording.ACCEPTANCE.format(deviation=f"{Setting().allowed_deviation * 100:.3g} %")
+        return [Paragraph(rule), acceptance_table(self.plan.requirements)]
 
     def _response(self) -> list[Block]:
         return [Paragraph(wording.RESPONSE), *response_tables(self.plan.requirements)]
@@ -209,19 +220,15 @@ class Tender:
         )
         cited = tuple((one["id"], source_title(one["title"]), place_of(one["where"])) for one in plan.sources)
         found: list[Block] = [
-            Paragraph(f"{len(assumed)} values are assumed; the buyer should confirm or replace each."),
+            Paragraph(wording.ASSUMED.format(count=len(assumed))),
             Table("Assumptions", ("Quantity", "Value", "Why"), assumed, (1.5, 1, 3)),
             *self._sensitivity(),
+            *self._figures("assumptions"),
             Table("Sources", ("Id", "Title", "Place"), cited, (1, 2, 2)),
         ]
-        if plan.warnings:
-            found += [
-                Paragraph("", "Notes to the buyer, to be settled before publication."),
-                Bullets(tuple(map(for_readers, plan.warnings))),
-            ]
         if plan.missing:
             absent = tuple(f"{name}: {for_readers(why)}" for name, why in plan.missing.items())
-            found += [Paragraph("", "Not required."), Bullets(absent)]
+            found += [Paragraph("", "Identifiers that this site does not use."), Bullets(absent)]
         full = f"ingest {__version__}; catalogs {plan.catalog.content_hash()}; site description {plan.input_hash}"
         return [*found, Paragraph(full, "Made with.")]
 
@@ -257,15 +264,22 @@ def requirement(one: Requirement, test: str | None) -> list[Block]:
     """A requirement as a tender states it, with the test that shows it."""
     rest = []
     if one.low is not None and one.high is not None:
-        rest.append(f"Range from the inputs' own ranges: {spread(one)}.")
-    if one.conditions.cache:
-        rest.append(f"Cache rule: {one.conditions.cache}.")
+        rest.append(f"Range (P10 to P90): {spread(one)}.")
     if test is not None:
         rest.append(f"Verified by test {test}.")
     if one.assumptions:
         rest.append(f"Rests on assumed values: {', '.join(spoken(name) for name in one.assumptions)}.")
     found: list[Block] = [Paragraph(one.statement, f"{one.id} ({one.priority}).")]
     return [*found, Paragraph(" ".join(rest), small=True)] if rest else found
+
+
+def counted(number: int, what: str) -> str:
+    """So many of something.
+
+    >>> counted(0, "target"), counted(1, "target"), counted(9, "target")
+    ('no target', '1 target', '9 targets')
+    """
+    return f"{number or 'no'} {what}{'s' if number > 1 else ''}"
 
 
 def ends_of(one: Requirement, *ends: float) -> tuple[str, ...]:

@@ -16,8 +16,10 @@ from ingest.reports.document.word_styles import numbers_its_lines, paragraph_sty
 
 #: Width of the text in cm; of a blank that indents a derivation and of its lines' continuation, in points.
 PAGE, STEP, HANGING = 16.5, 4.2, 8.0
-#: A table of more rows may go on on the next page.
-MOST_TOGETHER = 16
+#: A table of more rows may go on on the next page; one of quantities in lines has low ones.
+MOST_TOGETHER, MOST_TURNED = 16, 24
+#: Rows at the top of a longer table, its heading included, of which none stands alone at the end of a page.
+BEGINNING = 4
 
 
 class Writer:
@@ -53,7 +55,7 @@ class Writer:
         return list(self._place._element)
 
     def _section(self, heading: str, section: Section) -> None:
-        self._line(heading, "Heading 1")
+        self._line(heading, "Heading 1").paragraph_format.page_break_before = bool(section.letter) or None
         for block, follower in zip_longest(section.blocks, section.blocks[1:]):
             self._block(block, follower)
 
@@ -113,7 +115,8 @@ class Writer:
         _row(table.rows[0], block.heads, look, bold=True)
         _repeat(table.rows[0])
         _rows(table, block.rows, look)
-        _keep_together(table.rows if len(table.rows) <= MOST_TOGETHER else table.rows[:2])
+        whole = len(table.rows) <= (MOST_TURNED if block.turned else MOST_TOGETHER)
+        _keep_together(table.rows if whole else table.rows[:BEGINNING])
         self._place.add_paragraph().paragraph_format.space_after = Pt(2)
 
     def _figure(self, block: Figure) -> None:
@@ -162,7 +165,7 @@ def _row(row: Any, texts: Sequence[str], look: Look, bold: bool = False) -> None
         paragraph = cell.paragraphs[0]
         if number:
             paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
-        paragraph.paragraph_format.space_after = Pt(0)
+        paragraph.paragraph_format.space_before = paragraph.paragraph_format.space_after = Pt(1)
         run = paragraph.add_run(text)
         run.font.size, run.bold = Pt(look.size), bold
         if bold:

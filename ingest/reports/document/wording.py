@@ -14,38 +14,53 @@ KEYWORDS = (
         "mandatory: an offer that does not meet it is excluded; it is verified by its test in section 10, or by "
         "inspection where it has none.",
     ),
-    ("should", "target: it is scored; an offer states what it delivers."),
+    ("should", "target: it is scored, and excludes no offer; the offeror shall state the value that is delivered."),
     ("for information", "describes the workload; it is not scored."),
     ("the offeror shall describe", "a narrative answer is expected, with evidence."),
     ("to be set by buyer", "the workload does not determine this value; the buyer fills it in before publication."),
 )
+TERMS = (
+    ("client", "a node of the cluster that reaches the storage with the client software of the offer."),
+    ("sustain", "reach as the mean over the stated duration, summed over all clients of a test that run at the same time."),
+    (
+        "uncached",
+        "the data that a test reads are at least five times the memory of its clients, and other clients have written them.",
+    ),
+    ("fill", "the share of the usable capacity that holds data while a test runs."),
+    ("range", "what the value becomes where the inputs vary as their sources do (P10 to P90); the value binds, not the range."),
+)
 UNITS = (
-    "Bandwidth is in bytes per second: 1 GB/s = 10^9 B/s, with the binary unit (1 GiB/s = 2^30 B/s) in brackets. "
-    "Capacity is usable capacity after data protection and file-system overhead, below the fill limit, in decimal "
-    "units. A value without its conditions (clients, threads, size of a request, pattern, duration, fill, caching) is"
-    " not a valid answer."
+    "Bandwidth is in bytes per second: 1 GB/s = 10⁹ B/s, with the binary unit (1 GiB/s = 2³⁰ B/s) in brackets; where "
+    "rounding makes the two differ, the decimal value binds. Capacity is usable capacity after data protection and "
+    "file-system overhead, below the fill limit. A value that was reached under other conditions than those stated "
+    "(clients, threads, size of a request, pattern, duration, fill, caching) is not a valid answer."
 )
 WORKLOADS = (
     "The requirements follow from the jobs below. Rates per GPU rest on published measurements where they exist; "
-    "their source and range are listed in section 12, their derivation in appendix A."
+    "section 12 lists their sources, appendix A how each requirement follows from them."
 )
 OVERLAP = (
-    "Reads and checkpoint writes are required at the same time only where the site says that they overlap; both their"
-    " sum and the larger of the two are stated."
+    "R-MIX-01 is the sum of reads and checkpoint writes that fall into the same moment, R-MIX-02 the larger of the two "
+    "where they take turns. The one that describes the site is a requirement, unless it is too small to be asked for; "
+    "the other one is for information."
 )
 CAPACITY = (
     "Capacity is required as usable capacity. Raw capacity is given for orientation only: the offeror chooses the "
     "protection scheme and shall state its overhead, the number of failures that it tolerates, and the usable "
-    "capacity that remains."
+    "capacity that remains after them."
 )
 CHECKPOINTS = (
     "A checkpoint is complete when all of its bytes are on storage that survives the failure of any client. Write "
-    "bandwidth is that of all writers together; restart bandwidth is what brings all readers of one restart home in "
-    "the time allowed."
+    "bandwidth is that of all writers together; restart bandwidth is that of all readers together, so that the last of "
+    "them has its part of the checkpoint within the time allowed."
 )
 METADATA = (
     "The offeror shall describe how metadata rates scale with the number of directories and clients, and how one "
     "client is kept from starving the others (quality of service)."
+)
+SET_BY_BUYER = (
+    "The offeror shall state what the offer reaches for each line of the table. Where the buyer has set a value, the "
+    "offer shall reach it."
 )
 RESILIENCE = (
     ("Availability of the service, as a share of the year", "to be set by buyer"),
@@ -64,31 +79,34 @@ PROTOCOLS = (
 )
 GROWTH = (
     "The offeror shall state the smallest unit of expansion, what it adds in usable capacity and in bandwidth, and "
-    "its price, valid for the years of the plan, and how each step of the table below is reached. Prices per usable "
-    "PB and per GB/s of read bandwidth are to be quoted separately."
+    "its price, valid for the years of the plan, and how each step of the table below is reached. The offeror shall "
+    "quote prices per PB of usable capacity and per GB/s of read bandwidth separately."
 )
 ACCEPTANCE = (
-    "Each mandatory performance requirement is verified by the test below after delivery, on the delivered system, at"
-    " the stated fill. Reads are not served from caches: the data read are at least five times the memory of the "
-    "clients that take part, and were written by other clients. Read and write values come from the same "
-    "configuration. Each test is repeated as often as the table says, with one of the tools "
-    "named there; the lowest run counts."
+    "The tests below shall be run after delivery, on the delivered system, at the fill that their requirement states. "
+    "Reads shall be uncached, as section 1 defines it. All tests shall be run in the same configuration of the system. "
+    "Each test shall be run as often as the table says, with one of the tools named there. It is passed where the median "
+    "of its runs reaches the last column and no run is more than {deviation} below it. A test of several loads runs "
+    "them at the same time, and is passed where each of them is. A test of growth (T-GROW) shall be run when the expansion "
+    "that it asks for is delivered."
 )
+ASSUMED = "The requirements rest on {count} values that were assumed, not measured. The table says why each was chosen."
 SENSITIVITY = (
     "The table shows what a requirement becomes where one input is at its low and at its high end and all others are "
-    "at their typical value: the inputs that the buyer should confirm first."
+    "at their typical value."
 )
 DERIVATIONS = (
     "Each line can be recomputed by hand from the lines indented below it. What an earlier requirement has derived is "
     "not repeated: the line names that requirement."
 )
 INFORMATION = (
-    "These values describe the workload. They are not required and not scored: what they ask for is met by any system "
-    "that meets the requirements, or too little to size one by."
+    "These values describe the workload. They are neither required nor scored: any system that meets the requirements "
+    "meets them too, or they are too small to size a system by."
 )
 RESPONSE = (
-    "The offeror answers in the workbook, sheet Vendor response: for each identifier whether it is met (yes, no, "
-    "partial), the value as delivered and, where it differs, with tuning that needs no privileges; whether it was "
-    "measured or projected; on how many clients with how much memory; with which software; and the log file that "
-    "shows it. Values are in the unit of the line."
+    "The offeror shall answer in the sheet Vendor response of the workbook; the tables below show the same form for "
+    "reference. For each mandatory requirement and each target the offeror shall state whether it is met (yes, no, "
+    "partial); the value as delivered and, where it differs, the value with tuning that needs no privileges; whether "
+    "the values were measured or projected; on how many clients with how much memory; with which software; and the log "
+    "file that shows it. Each value shall be a plain number in the unit of its line in that sheet."
 )

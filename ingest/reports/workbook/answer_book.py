@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 SHEETS = ("Read-me", "Inputs", "Calculation", "Results", "Assumptions", "Sources", "Checks")
 INPUT_HEADS = ("Name", "Meaning", "Value", "Unit", "Low", "High", "Allowed", "From", "Source", "Place and note")
-INPUT_WIDTHS = (30, 34, 21, 14, 20, 20, 16, 12, 18, 38)
+INPUT_WIDTHS = (40, 44, 21, 15, 20, 20, 18, 13, 22, 60)
 CALC_HEADS = ("Name", "Meaning", "Value", "Low", "High", "Unit", "Formula in words", "Source")
-CALC_WIDTHS = (30, 36, 21, 21, 21, 14, 44, 30)
+CALC_WIDTHS = (40, 50, 21, 21, 21, 15, 72, 45)
 RESULT_HEADS = ("Result", "Value", "Unit", "Low", "High", "Binary", "Unit", "Base value", "Base unit")
-RESULT_WIDTHS = (36, 20, 14, 20, 20, 14, 12, 28, 16)
+RESULT_WIDTHS = (33, 18, 15, 18, 18, 12, 10, 24, 15)
 #: Where the base value of a result stands.
 BASE_VALUE = "H"
 
@@ -75,7 +75,7 @@ class AnswerBook:
         assumed = assumed_rows(self.assumptions)
         listed(Grid(sheets["Assumptions"], styles, ("Name", "Value", "Unit", "Why"), (34, 21, 16, 90)), assumed)
         cited = [(item["id"], item["title"], item["where"], item["url"]) for item in self.sources]
-        listed(Grid(sheets["Sources"], styles, ("Id", "Title", "Place", "Address"), (22, 50, 56, 50)), cited)
+        listed(Grid(sheets["Sources"], styles, ("Id", "Title", "Place", "Address"), (22, 47, 50, 48)), cited)
         checks = self._checks(Grid(sheets["Checks"], styles, ("Check", "What is expected", "Result"), (40, 60, 12)))
         read_me(Grid(sheets["Read-me"], styles, (self.title,), (WIDTH,)), self._about(), checks)
         book.close()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ingest.storage.outcome import Fit, Fits
 
 HEADS = ("System", "Layer", "Needed", "Unit", "Ceiling", "Unit", "Head-room", "Holds", "As delivered", "Why not known")
-WIDTHS = (26, 26, 20, 12, 20, 12, 14, 12, 24, 40)
+WIDTHS = (20, 24, 16, 10, 16, 10, 11, 12, 23, 26)
 
 HOLDS = HEADS.index("Holds")
 

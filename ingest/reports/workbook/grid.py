@@ -65,12 +65,15 @@ class Grid:
         heads: the heading.
         widths: of the columns, in characters.
         unprinted: columns at the right that are for the screen only.
+        kept: columns at the left that stay in sight.
     """
 
     def __init__(
-        self, sheet: Worksheet, styles: Styles, heads: Sequence[str], widths: Sequence[float], unprinted: int = 0
+        self, sheet: Worksheet, styles: Styles, heads: Sequence[str], widths: Sequence[float], unprinted: int = 0, kept: int = 1
     ) -> None:
-        self.sheet, self.styles, self.heads, self.widths, self.unprinted = sheet, styles, heads, widths, unprinted
+        self.sheet, self.styles, self.heads, self.widths = sheet, styles, heads, widths
+        self.unprinted, self.kept = unprinted, kept
+        self._rooms = [room_of(width) for width in widths]
         self.next = 1
         #: columns that hold numbers: their headings stand above them, at the right
         self._numbers: set[int] = set()
@@ -90,7 +93,7 @@ class Grid:
         for column, head in enumerate(self.heads):
             style = "heading of numbers" if column in self._numbers else "heading"
             self.sheet.write_string(0, column, seen(head), self.styles[style])
-        lay_out(self.sheet, self.widths, 0, self.next + further, self.unprinted)
+        lay_out(self.sheet, self.widths, 0, self.next + further, self.unprinted, self.kept)
 
     def _cell(self, row: int, column: int, item: Item, text: str) -> None:
         if isinstance(item, str):
@@ -126,8 +129,8 @@ class Grid:
 
     def _set_height(self, row: int, items: Sequence[Item]) -> None:
         shown = (item.value if item.__class__ in HOLDING else item for item in items)
-        texts = zip(shown, self.widths, strict=False)
-        lines = [lines_of(text, width) for text, width in texts if isinstance(text, str) and not fits(text, width)]
+        texts = zip(shown, self.widths, self._rooms, strict=False)
+        lines = [lines_of(text, width) for text, width, room in texts if isinstance(text, str) and len(text) > room]
         if lines:
             self.sheet.set_row(row, LINE * min(max(lines), MOST_LINES))
 
@@ -141,9 +144,9 @@ def seen(text: str) -> str:
     return text if text.isprintable() else visible(text)
 
 
-def fits(text: str, width: float) -> bool:
-    """Whether a text takes one line of a column."""
-    return len(text) * WIDER + MARGIN <= width
+def room_of(width: float) -> int:
+    """How many characters a line of a column takes."""
+    return max(int((width - MARGIN) / WIDER), 1)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -153,7 +156,7 @@ def lines_of(text: str, width: float) -> int:
     >>> lines_of("short", 20), lines_of("x" * 45, 20)
     (1, 3)
     """
-    room = max(int((width - MARGIN) / WIDER), 1)
+    room = room_of(width)
     return sum(max(1, len(textwrap.wrap(part, room, break_on_hyphens=False))) for part in text.split("\n"))
 
 

@@ -38,6 +38,8 @@ class Recorded(Grid):
         if not self._too_large:
             for column, item in enumerate(items):
                 self._keep(self.next, column, item)
+            if len(self.found) > MOST_CELLS:
+                self.found, self._too_large = {}, True
         return super().row(*items, text=text)
 
     def _keep(self, row: int, column: int, item: Item) -> None:
@@ -45,8 +47,6 @@ class Recorded(Grid):
         if self._too_large or (kept in (None, "") and not isinstance(item, Entry)):
             return
         self.found[self._place_of(row, column)] = kept
-        if len(self.found) > MOST_CELLS:
-            self.found, self._too_large = {}, True
 
 
 def written(item: Item) -> str | float | None:

@@ -16,7 +16,6 @@ from ingest.reports.workbook.readable import assumed_rows, style_of
 from ingest.reports.workbook.recorded import Recorded
 from ingest.reports.workbook.rules import range_short, validation
 from ingest.reports.workbook.site_cells import SiteCells, in_words, limits_of, values_of
-from ingest.reports.workbook.site_charts import insert, rows_of_charts
 from ingest.reports.workbook.site_checks import checks_of
 from ingest.reports.workbook.site_forms import acceptance, requirements, response, results
 from ingest.reports.workbook.site_words import CHANGED, WARNING, Words, stale, stale_warnings
@@ -82,8 +81,8 @@ class SiteBook:
 
         recorded: dict[str, Recorded] = {}
 
-        def grid(name: str, heads: Sequence[str], widths: Sequence[float], unprinted: int = 0) -> Grid:
-            recorded[name] = Recorded(sheets[name], styles, heads, widths, unprinted)
+        def grid(name: str, heads: Sequence[str], widths: Sequence[float], unprinted: int = 0, kept: int = 1) -> Grid:
+            recorded[name] = Recorded(sheets[name], styles, heads, widths, unprinted, kept)
             return recorded[name]
 
         self._inputs(book, grid)
@@ -95,14 +94,13 @@ class SiteBook:
         book.define_name(CHANGED, f"={words.changed}")
         stated = requirements(self, grid, words)
         lines = stated.rows
-        results(self, book, grid, lines, rows_of_charts(self))
-        insert(self, book, sheets["Results"])
+        results(self, book, grid, lines)
         self._sensitivity(grid)
         answered = response(self, grid, lines)
         acceptance(self, grid, lines)
         listed(grid("Assumptions", ("Name", "Value", "Unit", "Why"), (34, 21, 16, 90)), assumed_rows(self.plan.assumptions))
         cited = [(one["id"], one["title"], one["where"], one.get("url", "")) for one in self.plan.sources]
-        listed(grid("Sources", ("Id", "Title", "Place", "Address"), (22, 50, 56, 50)), cited)
+        listed(grid("Sources", ("Id", "Title", "Place", "Address"), (22, 47, 50, 48)), cited)
         checks = self._checks(grid, lines)
         front = grid("Read-me", (self.title,), (WIDTH,))
         read_me(front, [*self._about(), words.note], checks)
@@ -130,9 +128,9 @@ class SiteBook:
         return f"Storage requirements of {self.plan.site.name}"
 
     def _inputs(self, book: Workbook, grid: Callable[..., Grid]) -> None:
-        heads = ("Belongs to", "Quantity", "Meaning", "Value", "Unit", "Low", "High", "Allowed", "From", "Key in the site file",
-                 "Source", "Place and note", "Cell name", "As delivered")  # fmt: skip
-        sheet = grid("Inputs", heads, (14, 27, 32, 21, 14, 19, 19, 16, 12, 23, 15, 30, 34, 21), unprinted=2)
+        heads = ("Belongs to", "Quantity", "Meaning", "Value", "Unit", "Low", "High", "Allowed", "From", "Source",
+                 "Place and note", "Key in the site file", "Cell name", "As delivered")  # fmt: skip
+        sheet = grid("Inputs", heads, (14, 40, 44, 21, 14, 18, 19, 20, 13, 23, 58, 36, 50, 21), unprinted=3, kept=2)
         for step in self.cells.inputs:
             name = self.cells.name(step)
             book.define_name(name, f"={self.cells.place(step)}")
@@ -156,11 +154,11 @@ class SiteBook:
             return [*head, None, None, allowed, "definition", "", "", "", name]
         note = "; ".join(filter(None, ("" if key else item.where, in_site_words(item.note, "checkpoint."))))
         ends = (Figure(item.low, style), Figure(item.high, style))
-        return [*head, *ends, allowed, item.grade or item.origin, key, item.source, note, name]
+        return [*head, *ends, allowed, item.grade or item.origin, item.source, note, key, name]
 
     def _calculation(self, grid: Callable[..., Grid]) -> None:
         heads = ("Belongs to", "Quantity", "Meaning", "Value", "Unit", "Formula in words", "Source")
-        sheet = grid("Calculation", heads, (18, 32, 40, 21, 14, 50, 34))
+        sheet = grid("Calculation", heads, (15, 34, 76, 21, 15, 78, 42), kept=2)
         for step in self.cells.formulas:
             made = step.formula
             assert made is not None
@@ -206,7 +204,7 @@ class SiteBook:
     def _sensitivity(self, grid: Callable[..., Grid]) -> None:
         """What one input at a time does to a requirement, at the inputs with which the workbook was made."""
         heads = ("Requirement", "Input", "Of", "Value", "At its low end", "At its high end", "Unit", "Swing")
-        sheet = grid("Sensitivity", heads, (16, 38, 34, 21, 21, 21, 14, 21))
+        sheet = grid("Sensitivity", heads, (15, 40, 22, 17, 20, 20, 11, 19))
         for one in self.plan.requirements:
             for effect in self.plan.sensitivity(one.id)[:MOST_EFFECTS]:
                 row = sheet.next + 1

@@ -21,6 +21,10 @@ INPUT, CALCULATED, LISTED = "D", "D", "D"
 QUANTITY = "B"
 #: The column of the inputs as delivered.
 DELIVERED = "N"
+#: Whose cells those are that concern several rows.
+SITE = "site"
+#: What stands between the first of several rows and how many more there are.
+ALSO = " and "
 #: Groups of the site file whose values belong to no row.
 SHARED = ("storage", "test", "overlap")
 #: The first row below the heading, as sheets count.
@@ -31,7 +35,8 @@ class SiteCells:
     """The cells of a site's workbook.
 
     A step is one cell, and so is a key of the site file, however many years it is used in: what two jobs share stands
-    once. So does what nobody gave and one row takes from its definition. Low and high ends are draws, not cells.
+    once. So does a fact of the catalogs, whoever needs it, and what one row takes from its definition because nobody gave
+    it. Low and high ends are draws, not cells.
 
     Attributes:
         inputs, formulas, columns: the steps on each sheet, in order; what a step needs stands before it.
@@ -73,7 +78,7 @@ class SiteCells:
     def owner(self, step: Step) -> str:
         """Whose row a step belongs to; `site` for what concerns all of it or is shared."""
         group, _, rest = self.key(step).partition(".")
-        return group if rest and group in SHARED else self._labels.get(id(step), "site")
+        return group if rest and group in SHARED else self._labels.get(id(step), SITE)
 
     def key(self, step: Step) -> str:
         """The key of the site file that an input stands for; empty where it has none."""
@@ -82,7 +87,7 @@ class SiteCells:
 
     def name(self, step: Step) -> str:
         """A defined name for an input, each once: by its key in the site file, or by owner and quantity."""
-        words = self.key(step) or f"{self.owner(step)}_{step.name}"
+        words = self.key(step) or f"{self.owner(step).partition(ALSO)[0]}_{step.name}"
         plain = re.sub(r"\W", "_", words, flags=re.ASCII)[:200]
         name = f"in_{plain}"
         number = 2
@@ -117,10 +122,17 @@ class SiteCells:
             self._places[id(step)] = self._reserve("Calculation", CALCULATED, 1, self.formulas, step)
 
     def _gather_inputs(self) -> None:
-        """What stands in one cell: a key of the site file, or what one row takes by definition."""
+        """What stands in one cell: a key of the site file, a fact, or what one row takes by definition."""
         for step in self._placed:
             if step.formula is None:
-                self._members.setdefault(self.key(step) or self._defined(step) or str(id(step)), []).append(step)
+                same = self.key(step) or self._fact(step) or self._defined(step) or str(id(step))
+                self._members.setdefault(same, []).append(step)
+
+    def _fact(self, step: Step) -> str:
+        """What is the same for all who need it: a sourced value of the catalogs, or a constant; empty for all else."""
+        item = self.given.get(id(step))
+        fixed = is_constant(step.name) if item is None else item.origin == "catalog" and bool(item.source or item.parts)
+        return f"{step.name} {step.value!r} {item!r}" if fixed else ""
 
     def _defined(self, step: Step) -> str:
         """What a row takes by definition; empty where it was given, or where it is not known whose it is."""
@@ -134,6 +146,7 @@ class SiteCells:
         for steps in sorted(self._members.values(), key=lambda steps: rank[self.key(steps[0]).partition(".")[0]]):
             place = self._reserve("Inputs", INPUT, size_of(steps[0]), self.inputs, steps[0])
             self._places.update({id(step): place for step in steps})
+            self._labels[id(steps[0])] = shared_label([self.owner(step) for step in steps])
 
     def _reserve(self, sheet: str, letter: str, rows: int, steps: list[Step], step: Step) -> str:
         first = self._next[sheet]
@@ -163,6 +176,22 @@ def labels_of(placed: Sequence[Step], owners: Mapping[int, str]) -> dict[int, st
         for part in step.inputs:
             users.setdefault(id(part), set()).add(labels.get(id(step), ""))
     return labels
+
+
+def shared_label(owners: Sequence[str]) -> str:
+    """Whose a cell is that several rows use.
+
+    >>> shared_label(["a"]), shared_label(["a", "b", "a"]), shared_label(["a", "b", "c"])
+    ('a', 'a and 1 more', 'a and 2 more')
+    """
+    first, *others = dict.fromkeys(owners)
+    return f"{first}{ALSO}{len(others)} more" if others else first
+
+
+def is_constant(name: str) -> bool:
+    """Whether a quantity can have one value only, such as the length of a day."""
+    found = LEAVES.get(name)
+    return found is not None and found.low == found.high
 
 
 def size_of(step: Step) -> int:

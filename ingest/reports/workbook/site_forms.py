@@ -13,6 +13,7 @@ from ingest.formula import FORMULAS
 from ingest.reports.labels import label, plain
 from ingest.reports.workbook.grid import Entry, Figure, Formula, Grid, Item
 from ingest.reports.workbook.readable import readable
+from ingest.reports.workbook.site_charts import add_charts
 from ingest.reports.workbook.site_words import Words, stale
 from ingest.tender.fields import AS_IS, CHOICE, COUNT, FIELDS, NUMBER, OPTIMIZED, TEXT, Field
 
@@ -41,7 +42,7 @@ CONDITIONS = {
     "Cache rule": "cache",
 }
 #: Headings of the sheet Requirements.
-HEADS = ("Id", "Priority", "Statement", "Value", "Unit", "Low (P10)", "High (P90)", *CONDITIONS, "Test", "Assumptions")
+HEADS = ("Id", "Priority", "Statement", "Value", "Unit", "Low (P10)", "High (P90)", "Test", "Assumptions", *CONDITIONS)
 #: Conditions that count, and how others are shown.
 WHOLE_CONDITIONS, SHARES = ("clients", "io_size"), {"fill": "share"}
 IN_UNIT, WHOLE = "a number in the unit of this line", "a whole number"
@@ -85,7 +86,7 @@ def written(item: Item) -> str | float | None:
 
 def requirements(book: SiteBook, grid: Callable[..., Grid], words: Words) -> Form:
     """The sheet Requirements."""
-    sheet = grid("Requirements", HEADS, (15, 12, 34, 22, 11, 17, 17, 10, 8, 9, 10, 11, 9, 9, 6, 14, 15, 13))
+    sheet = grid("Requirements", HEADS, (15, 12, 53, 21, 10, 19, 19, 14, 26, 12, 8, 9, 12, 12, 12, 11, 8, 40))
     form, tests = Form({}, {}), shown_by(book.plan.requirements)
     for one in book.plan.requirements:
         place = book.cells.place(book.plan.steps[one.id])
@@ -94,7 +95,7 @@ def requirements(book: SiteBook, grid: Callable[..., Grid], words: Words) -> For
         said = words.sentence(book.plan.wordings[one.id].phrase)
         assumed = ", ".join(plain(name) for name in one.assumptions)
         ends = (one.low, one.high)
-        shown = (*conditions.values(), tests.get(one.id, ""), assumed)
+        shown = (tests.get(one.id, ""), assumed, *conditions.values())
         items: tuple[Item, ...] = (one.id, one.priority, said, value, one.unit, *ends, *shown)
         form.keep(one.id, sheet.next + 1, HEADS, items)
         sheet.row(*items)
@@ -112,10 +113,10 @@ def conditions_of(book: SiteBook, one: Requirement) -> dict[str, Item]:
     return found
 
 
-def results(book: SiteBook, workbook: Workbook, grid: Callable[..., Grid], lines: Mapping[str, int], further: int) -> None:
-    """The sheet Results, in units that people read, with `further` rows below for its charts."""
+def results(book: SiteBook, workbook: Workbook, grid: Callable[..., Grid], lines: Mapping[str, int]) -> None:
+    """The sheet Results, in units that people read, with its charts below."""
     heads = ("Id", "What", "Value", "Unit", "Low (P10)", "High (P90)", "Binary", "Unit", "Base value", "Base unit")
-    sheet = grid("Results", heads, (16, 40, 20, 12, 20, 20, 14, 12, 28, 14))
+    sheet = grid("Results", heads, (15, 44, 15, 10, 15, 15, 11, 10, 23, 10))
     for one in book.plan.requirements:
         base, line = f"{BASE_VALUE}{sheet.next + 1}", lines[one.id]
         shown, binary = (readable(one.metric, one.value, one.unit, binary) for binary in (False, True))
@@ -127,8 +128,8 @@ def results(book: SiteBook, workbook: Workbook, grid: Callable[..., Grid], lines
         strong = shown.cell(base, one.value, strong=True, by=base)
         sheet.row(one.id, label(one.metric), strong, shown.named(base), *spread, *doubled, live, one.unit)
     stale(sheet, "Low (P10)", "High (P90)")
-    sheet.close(further=further)
     workbook.define_name("results", f"=Results!${BASE_VALUE}$2:${BASE_VALUE}${sheet.next}")
+    sheet.close(further=add_charts(book, workbook, sheet))
 
 
 def response(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, int]) -> Form:
@@ -137,7 +138,7 @@ def response(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, int]
 
     asked = ("Id", "Priority", "Requirement", "Required", "Unit")
     heads = (*asked, *(field.head for field in FIELDS), *MARGINS.values())
-    sheet = grid("Vendor response", heads, (15, 12, 37, 23, 11, 9, 19, 19, 12, 8, 13, 14, 13, 18, 13, 14))
+    sheet = grid("Vendor response", heads, (15, 12, 46, 21, 11, 9, 19, 19, 12, 9, 13, 27, 27, 34, 21, 21))
     form = Form({}, {})
     for one in book.plan.requirements:
         row, line = sheet.next + 1, lines[one.id]
@@ -171,7 +172,7 @@ def acceptance(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, in
     """What each test asks of its clients: threshold from the requirement, result to be filled in."""
     heads = ("Test", "Requirement", "Operation", "Pattern", "Clients", "Threads", "I/O size (B)", "Pass threshold", "Unit",
              "Duration (s)", "Tool", "Job file", "Runs", "Allowed deviation", "Result", "Remarks")  # fmt: skip
-    sheet = grid("Acceptance", heads, (16, 15, 11, 11, 10, 10, 12, 21, 11, 11, 11, 29, 8, 12, 21, 27))
+    sheet = grid("Acceptance", heads, (15, 15, 12, 13, 10, 10, 13, 21, 10, 13, 11, 28, 8, 12, 26, 50))
     usual = Setting()
     runs = (usual.repeats, Figure(usual.allowed_deviation, "share"))
     by_id = {one.id: one for one in book.plan.requirements}

@@ -29,7 +29,7 @@ STALE = (
     " column of Inputs) and are struck out; plan again for theirs."
 )
 #: What a warning on the first page begins with.
-WARNING = "Warning:"
+WARNING = "Buyer, to be settled before publication:"
 ENDS = {"least": "MIN", "most": "MAX"}
 
 
@@ -45,7 +45,7 @@ class Words:
         self.book = book
         self._texts: dict[tuple[int, str, str, bool], list[str]] = {}
         heads = ("Quantity", "Value", "Unit", "One unit is", "As shown", "Digits", "Decimals", "Text")
-        sheet = grid(SHEET, heads, (44, 24, 14, 22, 22, 10, 10, 26))
+        sheet = grid(SHEET, heads, (42, 24, 13, 22, 22, 9, 10, 26))
         for wording in book.plan.wordings.values():
             for one in amounts_of(wording.phrase):
                 if _key(one) not in self._texts:

@@ -15,8 +15,13 @@ if TYPE_CHECKING:
 
 #: The paper of every sheet, as the format counts them.
 A4 = 9
-#: Characters of all printed columns of a sheet: with more, print on A4 is too small to be read.
-MOST_WIDTH = 255
+#: Pixels of the columns on one page: with more, letters are smaller than 8 points on A4, where a program without the
+#: usual typeface puts a broader one in its place.
+PAGE = 1230
+#: Pixels of a character, and of the frame of a column.
+CHARACTER, FRAME = 7, 5
+#: Of a page, in inches.
+MARGINS = {"left": 0.3, "right": 0.3, "top": 0.5, "bottom": 0.6}
 #: The one colour of the cells that a reader may change.
 EDITABLE = "#FFF2CC"
 HEADING = "#D9E2EC"
@@ -36,6 +41,7 @@ FORMATS: dict[str, dict[str, Any]] = {
     "title": {"bold": True, "font_size": 14},
     "heading": {**_HEADING, "align": "left", "indent": 1},
     "heading of numbers": {**_HEADING, "align": "right"},
+    "finding": {"bold": True},
     "text": {"text_wrap": True, "valign": "top", "align": "left", "indent": 1},
     "number": {"num_format": GENERAL, "valign": "top"},
     "fraction": {"num_format": FRACTION, "valign": "top"},
@@ -117,18 +123,16 @@ def open_book(buffer: Any, title: str, by_row: bool = False) -> tuple[Workbook, 
 
 
 def add_sheet(book: Workbook, name: str) -> Worksheet:
-    """A sheet that takes formulas as they are.
+    """A sheet for many cells."""
+    from ingest.reports.workbook.plain_sheet import PlainSheet
 
-    The library looks for the names of thirty functions newer than Excel 2010 in each formula, to mark them: none of
-    ours has any, and the search takes a quarter of the time of a large workbook.
-    """
-    sheet = book.add_worksheet(name)
-    sheet._prepare_formula = lambda formula, *_: formula.removeprefix("=")
-    return sheet
+    return book.add_worksheet(name, PlainSheet)
 
 
-def lay_out(sheet: Worksheet, widths: Sequence[float], heading_row: int | None, rows: int, unprinted: int = 0) -> None:
-    """Columns, frozen heading, and a print area in landscape that fits the width of a page.
+def lay_out(
+    sheet: Worksheet, widths: Sequence[float], heading_row: int | None, rows: int, unprinted: int = 0, kept: int = 1
+) -> None:
+    """Columns, frozen heading, and a print area in landscape that fits the width of a page, or of several beside each other.
 
     Args:
         sheet: which one.
@@ -136,16 +140,37 @@ def lay_out(sheet: Worksheet, widths: Sequence[float], heading_row: int | None, 
         heading_row: stays in sight and is repeated on each page.
         rows: of the print area.
         unprinted: columns at the right that are for the screen only.
+        kept: columns at the left that stay in sight and are repeated on pages beside the first one.
     """
     for column, width in enumerate(widths):
         sheet.set_column(column, column, width)
     if heading_row is not None:
-        sheet.freeze_panes(heading_row + 1, 1)
+        sheet.freeze_panes(heading_row + 1, kept)
         sheet.repeat_rows(heading_row)
     sheet.set_landscape()
     sheet.set_paper(A4)
-    sheet.fit_to_pages(1, 0)
-    sheet.set_margins(left=0.4, right=0.4, top=0.5, bottom=0.6)
+    printed = len(widths) - unprinted
+    pages = pages_wide(widths[:printed], kept)
+    if pages > 1:
+        sheet.repeat_columns(0, kept - 1)
+    sheet.fit_to_pages(pages, 0)
+    sheet.set_margins(**MARGINS)
     sheet.set_footer(FOOTER)
-    sheet.print_area(0, 0, max(rows - 1, 0), len(widths) - unprinted - 1)
+    sheet.print_area(0, 0, max(rows - 1, 0), printed - 1)
     sheet.hide_gridlines(2)
+
+
+def pages_wide(widths: Sequence[float], kept: int = 1) -> int:
+    """How many pages beside each other hold these columns in print that can be read; the first ones stand on each.
+
+    >>> pages_wide([20, 100]), pages_wide([20, 100, 100]), pages_wide([20, 20] + [100] * 4, kept=2)
+    (1, 2, 4)
+    """
+    columns = [CHARACTER * width + FRAME for width in widths]
+    first = sum(columns[:kept])
+    pages, taken = 1, first
+    for pixels in columns[kept:]:
+        if taken + pixels > PAGE and taken > first:
+            pages, taken = pages + 1, first
+        taken += pixels
+    return pages

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from ingest import __version__
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 #: Rows of a sheet, without its heading.
 MOST_ROWS = 1_048_575
+TITLE = "Sweep"
 #: Characters of a column of words.
 WORDS = 16
 
@@ -39,7 +41,9 @@ def content(sweep: Sweep) -> bytes:
     buffer = io.BytesIO()
     book, styles = open_book(buffer, "Sweep", by_row=True)
     _table(book, styles, sweep, frame)
-    grid = Grid(book.add_worksheet("Read-me"), styles, ("Sweep",), (120,))
+    grid = Grid(book.add_worksheet("Read-me"), styles, (TITLE,), (120,))
+    # Row by row: a heading that is written last is lost.
+    grid.sheet.write_string(0, 0, TITLE, styles["heading"])
     for line in _about(sweep, same):
         grid.row(line)
     grid.close()
@@ -53,7 +57,9 @@ def _table(book: Workbook, styles: Styles, sweep: Sweep, frame: pandas.DataFrame
     heads = {name: f"{label(name)} ({unit})" if unit not in ("", "1") else label(name) for name, unit in units.items()}
     ends = {name: _ends(frame[name]) if unit else [] for name, unit in units.items()}
     widths = [width_of(heads[name], ends[name]) if unit else WORDS for name, unit in units.items()]
-    lay_out(sheet, widths, 0, len(frame) + 1)
+    named = {"model", "gpu", *sweep.grids[0].axes}
+    asked = sum(1 for _ in takewhile(named.__contains__, units))
+    lay_out(sheet, widths, 0, len(frame) + 1, kept=max(asked, 1))
     sheet.set_row(0, LINE * max(map(lines_of, heads.values(), widths)))
     for column, (name, unit) in enumerate(units.items()):
         # The whole column carries the format: a format per cell doubles the time.
@@ -82,7 +88,12 @@ def _about(sweep: Sweep, same: Mapping[str, Any]) -> list[str]:
     """What made the table: version, warnings, and what is the same in all rows."""
     first = sweep.grids[0]
     made = f"Made by ingest {__version__}; catalogs {first.estimate.catalog.content_hash()}."
-    chosen = {name: item["value"] for name, item in first.estimate.inputs.items() if name not in first.axes}
+    every = [{name: item["value"] for name, item in grid.estimate.inputs.items()} for grid in sweep.grids]
+    chosen = {
+        name: value
+        for name, value in every[0].items()
+        if name not in first.axes and all(one.get(name) == value for one in every)
+    }
     units = {name: sweep.unit(name) for name in same}
     shown = {name: display(item, units[name]) if units[name] else item for name, item in same.items()}
     warnings = (f"Warning: {line}" for line in sweep.warnings)

@@ -1,0 +1,91 @@
+"""Workbook and document of each example as a reader sees them: on paper, by LibreOffice, kept as PDF and PNG to be looked at.
+
+The pictures stay in `build/artefacts`, or in the folder that INGEST_ARTEFACTS names: one PDF of each, and its pages.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+from office import converted, office
+
+from ingest.reports.document.fields import SECTIONS
+from ingest.tender.reporting import report
+
+ROOT = Path(__file__).parents[2]
+SITES = ("hpc-128-nodes", "llm-16384-gpus", "enterprise-64-nodes")
+#: Height of a line of the smallest letters that are read on paper, 7.5 points of the narrowest of the usual typefaces.
+LINE = 9.0
+DOTS_PER_INCH = 60
+#: What a cell shows that is too narrow, or whose formula fails.
+BROKEN = re.compile(r"###|#(REF|NAME|VALUE|DIV/0|NUM|N/A)|Err:5\d\d")
+
+
+def artefacts() -> Path:
+    """Where the pictures stay."""
+    return Path(os.environ.get("INGEST_ARTEFACTS") or ROOT / "build" / "artefacts")
+
+
+@pytest.fixture(scope="module", params=SITES)
+def papers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The PDF of the workbook and of the document of a site, by their suffixes, with their pages as pictures beside."""
+    office()
+    if shutil.which("pdftoppm") is None:
+        (pytest.fail if os.environ.get("INGEST_TEST_ALL") else pytest.skip)("needs poppler's tools")
+    folder, kept = tmp_path_factory.mktemp(request.param), artefacts() / request.param
+    files = {suffix: folder / f"{request.param}.{suffix}" for suffix in ("xlsx", "docx")}
+    report(ROOT / "examples" / f"{request.param}.yaml", output=list(files.values()))
+    shutil.rmtree(kept, ignore_errors=True)
+    return {suffix: pictured(path, folder, kept / suffix) for suffix, path in files.items()}
+
+
+def pictured(path: Path, folder: Path, kept: Path) -> Path:
+    """A file as PDF, each page as PNG beside it."""
+    kept.mkdir(parents=True)
+    pdf = Path(shutil.copy(converted(path, "pdf", folder / path.suffix[1:]), kept))
+    subprocess.run(["pdftoppm", "-r", str(DOTS_PER_INCH), "-png", pdf, kept / "page"], check=True, timeout=300)
+    return pdf
+
+
+def text_of(pdf: Path) -> str:
+    return subprocess.run(["pdftotext", "-layout", pdf, "-"], check=True, capture_output=True, text=True, timeout=300).stdout
+
+
+def heights(pdf: Path) -> dict[int, Counter[float]]:
+    """Heights of the lines of all words in points, by page."""
+    boxes = subprocess.run(["pdftotext", "-bbox", pdf, "-"], check=True, capture_output=True, text=True, timeout=300).stdout
+    found: dict[int, Counter[float]] = defaultdict(Counter)
+    for number, page in enumerate(boxes.split("<page ")[1:], start=1):
+        for top, bottom in re.findall(r'yMin="([\d.]+)" xMax="[\d.]+" yMax="([\d.]+)"', page):
+            found[number][round(float(bottom) - float(top), 1)] += 1
+    return found
+
+
+def test_no_cell_is_too_narrow_or_fails(papers):
+    assert not BROKEN.findall(text_of(papers["xlsx"]))
+
+
+def test_letters_of_every_page_of_the_workbook_can_be_read(papers):
+    found = heights(papers["xlsx"])
+    assert len(found) > len(SECTIONS)
+    for page, counted in found.items():
+        assert counted.most_common(1)[0][0] >= LINE, f"page {page} of {papers['xlsx']}"
+
+
+def test_the_document_has_every_section_and_nothing_for_the_buyer_alone(papers):
+    text = " ".join(text_of(papers["docx"]).split())
+    for title in SECTIONS.values():
+        assert title in text
+    assert not re.search(r"notes? to the buyer|warning|the buyer should", text, re.IGNORECASE)
+
+
+def test_every_page_is_kept_as_a_picture(papers):
+    for pdf in papers.values():
+        pages = text_of(pdf).count("\f")
+        assert len(list(pdf.parent.glob("page-*.png"))) == pages > 1
