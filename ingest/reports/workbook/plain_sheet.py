@@ -21,12 +21,16 @@ class PlainSheet(Worksheet):  # type: ignore[misc]
         return formula.removeprefix("=")
 
     def _write_cell(self, row: int, col: int, cell: Any) -> None:
-        """The library looks for markup in the place and in the format's number of each cell of text."""
-        if cell.__class__.__name__ == "String" and cell.format:
-            place, style = xl_rowcol_to_cell_fast(row, col), cell.format._get_xf_index()
-            self.fh.write(f'<c r="{place}" s="{style}" t="s"><v>{cell.string}</v></c>')
-        else:
+        """The library looks for markup in the place, the format and the value of each cell: text and numbers have none."""
+        kind = cell.__class__.__name__
+        if cell.format is None or kind not in ("String", "Formula") or isinstance(getattr(cell, "value", 0), (str, bool)):
             super()._write_cell(row, col, cell)
+            return
+        start = f'<c r="{xl_rowcol_to_cell_fast(row, col)}" s="{cell.format._get_xf_index()}"'
+        if kind == "String":
+            self.fh.write(f'{start} t="s"><v>{cell.string}</v></c>')
+        else:
+            self.fh.write(f"{start}><f>{self._escape_data(cell.formula)}</f><v>{cell.value}</v></c>")
 
     def _calculate_spans(self) -> None:
         """Which columns each row uses: the format leaves it to the writer whether to say so."""
