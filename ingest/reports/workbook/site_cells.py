@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ingest.expression import cell, prose
 from ingest.formula import LEAVES, Formula, Leaf, Step, unit_of
+from ingest.reports.workbook.sharing import ALSO, Sharing, shared_label
 from ingest.site.sheet import is_column
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ QUANTITY = "B"
 DELIVERED = "N"
 #: Whose cells those are that concern several rows.
 SITE = "site"
-#: What stands between the first of several rows and how many more there are.
-ALSO = " and "
 #: Groups of the site file whose values belong to no row.
 SHARED = ("storage", "test", "overlap")
 #: The first row below the heading, as sheets count.
@@ -34,9 +33,7 @@ FIRST = 2
 class SiteCells:
     """The cells of a site's workbook.
 
-    A step is one cell, and so is a key of the site file, however many years it is used in: what two jobs share stands
-    once. So does a fact of the catalogs, whoever needs it, and what one row takes from its definition because nobody gave
-    it. Low and high ends are draws, not cells.
+    A step is one cell; which given ones stand in one, `Sharing` says. Low and high ends are draws, not cells.
 
     Attributes:
         inputs, formulas, columns: the steps on each sheet, in order; what a step needs stands before it.
@@ -48,14 +45,13 @@ class SiteCells:
         self.formulas: list[Step] = []
         self.columns: list[Step] = []
         self._places: dict[int, str] = {}
-        self._members: dict[str, list[Step]] = {}
         self._placed: list[Step] = []
         self._next = {"Inputs": FIRST, "Calculation": FIRST, "Columns": FIRST}
         self._named: set[str] = set()
         for root in roots:
             self._add(root)
         self._labels = labels_of(self._placed, owners)
-        self._gather_inputs()
+        self._sharing = Sharing(given, self._labels)
         self._place_inputs()
 
     @staticmethod
@@ -82,8 +78,7 @@ class SiteCells:
 
     def key(self, step: Step) -> str:
         """The key of the site file that an input stands for; empty where it has none."""
-        item = self.given.get(id(step))
-        return item.where if item is not None and item.origin == "user" else ""
+        return self._sharing.key(step)
 
     def name(self, step: Step) -> str:
         """A defined name for an input, each once: by its key in the site file, or by owner and quantity."""
@@ -121,29 +116,12 @@ class SiteCells:
         else:
             self._places[id(step)] = self._reserve("Calculation", CALCULATED, 1, self.formulas, step)
 
-    def _gather_inputs(self) -> None:
-        """What stands in one cell: a key of the site file, a fact, or what one row takes by definition."""
-        for step in self._placed:
-            if step.formula is None:
-                same = self.key(step) or self._fact(step) or self._defined(step) or str(id(step))
-                self._members.setdefault(same, []).append(step)
-
-    def _fact(self, step: Step) -> str:
-        """What is the same for all who need it: a sourced value of the catalogs, or a constant; empty for all else."""
-        item = self.given.get(id(step))
-        fixed = is_constant(step.name) if item is None else item.origin == "catalog" and bool(item.source or item.parts)
-        return f"{step.name} {step.value!r} {item!r}" if fixed else ""
-
-    def _defined(self, step: Step) -> str:
-        """What a row takes by definition; empty where it was given, or where it is not known whose it is."""
-        label = self._labels.get(id(step), "")
-        return f"{label} {step.name} {step.value!r}" if label and id(step) not in self.given else ""
-
     def _place_inputs(self) -> None:
         """What the site file says stands on top, in groups by its keys; then what catalogs and definitions say."""
-        groups = list(dict.fromkeys(self.key(steps[0]).partition(".")[0] for steps in self._members.values()))
+        members = self._sharing.groups(step for step in self._placed if step.formula is None)
+        groups = list(dict.fromkeys(self.key(steps[0]).partition(".")[0] for steps in members))
         rank = {group: place if group else len(groups) for place, group in enumerate(groups)}
-        for steps in sorted(self._members.values(), key=lambda steps: rank[self.key(steps[0]).partition(".")[0]]):
+        for steps in sorted(members, key=lambda steps: rank[self.key(steps[0]).partition(".")[0]]):
             place = self._reserve("Inputs", INPUT, size_of(steps[0]), self.inputs, steps[0])
             self._places.update({id(step): place for step in steps})
             self._labels[id(steps[0])] = shared_label([self.owner(step) for step in steps])
@@ -176,22 +154,6 @@ def labels_of(placed: Sequence[Step], owners: Mapping[int, str]) -> dict[int, st
         for part in step.inputs:
             users.setdefault(id(part), set()).add(labels.get(id(step), ""))
     return labels
-
-
-def shared_label(owners: Sequence[str]) -> str:
-    """Whose a cell is that several rows use.
-
-    >>> shared_label(["a"]), shared_label(["a", "b", "a"]), shared_label(["a", "b", "c"])
-    ('a', 'a and 1 more', 'a and 2 more')
-    """
-    first, *others = dict.fromkeys(owners)
-    return f"{first}{ALSO}{len(others)} more" if others else first
-
-
-def is_constant(name: str) -> bool:
-    """Whether a quantity can have one value only, such as the length of a day."""
-    found = LEAVES.get(name)
-    return found is not None and found.low == found.high
 
 
 def size_of(step: Step) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ingest.formula import Step
 from ingest.reports.workbook.rules import number_check, range_check
+from ingest.reports.workbook.sharing import MOST_ALONE
 from ingest.reports.workbook.site_cells import FIRST, INPUT, QUANTITY, limits_of, size_of
 from ingest.reports.workbook.site_forms import BASE_VALUE
 from ingest.site.tables import TABLES
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 Check = tuple[str, str, str]
 #: Relative difference of two sums of the same numbers in another order.
 SAME = "1E-9"
-#: Inputs of one quantity that are tested one by one.
-MOST_ALONE = 50
 #: Decisions of one kind that are tested in one formula, which holds 8,192 characters.
 TOGETHER = 50
 DECIDED = "as when the workbook was made; where an input changes it, plan again"
