@@ -16,6 +16,8 @@ from ingest.tender.whole import Whole, packed, unpacked
 
 #: The sheet that carries what the buyer asked for, the one that states it, and the one that the vendor fills in.
 KEY_SHEET, REQUIREMENTS_SHEET, RESPONSE_SHEET = "Key", "Requirements", "Vendor response"
+#: What is for the buyer alone, who takes it out before the workbook is sent.
+BUYER_SHEET = "For the buyer"
 #: Headings of the columns that the judge reads.
 ID, PRIORITY, VALUE, UNIT, STATEMENT, REQUIRED = "Id", "Priority", "Value", "Unit", "Statement", "Required"
 #: The headings that a sheet must have.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ingest.errors import brief
-from ingest.tender.asked import REQUIREMENTS_SHEET, RESPONSE_SHEET
+from ingest.tender.asked import BUYER_SHEET, REQUIREMENTS_SHEET, RESPONSE_SHEET
 from ingest.tender.comparing import apart, plain, same
 from ingest.tender.found import Found
 from ingest.tender.whole import Cells, Whole
@@ -22,6 +22,8 @@ def differences(whole: Whole, found: Mapping[str, Found], names: Mapping[str, st
     """What is not as it was sent out: one line for each sheet and kind of difference."""
     for name, cells in whole.sheets.items():
         shown = visible(name)
+        if name not in found and name == BUYER_SHEET:
+            continue
         if name not in found:
             yield f"{shown}: the sheet was removed"
             continue

@@ -14,7 +14,7 @@ from openpyxl.comments import Comment
 
 import ingest
 from ingest.reports.books import site_book
-from ingest.tender.asked import seal
+from ingest.tender.asked import BUYER_SHEET, seal
 from ingest.tender.whole import Whole, packed, unpacked
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workbook"))
@@ -224,6 +224,13 @@ def repacked(text: str):
 
 
 BOMB = base64.b64encode(zlib.compress(bytes(100_000_000), 9)).decode()
+
+
+def test_the_sheet_for_the_buyer_may_be_taken_out_and_not_be_written_by_an_offeror(offer):
+    gone = ingest.response(offer(lambda book: book.remove(book[BUYER_SHEET])))
+    assert (gone.changes, gone.notes) == ((), ())
+    other = ingest.response(offer(put(BUYER_SHEET, "A3", "Delivery takes two years.")))
+    assert "For the buyer: 1 cell differs from what was sent" in other.changes[0]
 
 
 @pytest.mark.parametrize("text", ["", "no base64", "AAAA", BOMB, base64.b64encode(zlib.compress(b"[1, 2]")).decode()])

@@ -15,7 +15,8 @@ from office import changed, converted, heading, values
 import ingest
 from ingest.errors import IngestError
 from ingest.reports.books import site_book
-from ingest.reports.workbook.site_words import WARNING
+from ingest.reports.workbook.site_front import TO_SETTLE
+from ingest.tender.asked import BUYER_SHEET
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 HPC = yaml.safe_load((EXAMPLES / "hpc-128-nodes.yaml").read_text(encoding="utf-8"))
@@ -64,14 +65,21 @@ def test_what_was_drawn_is_struck_out_by_a_rule_that_counts_changed_inputs(book,
     assert re.fullmatch(rf"[A-Z]+2:[A-Z]+{lines + 1}", area)
 
 
-def test_the_first_page_says_that_inputs_were_changed_and_strikes_out_warnings(book, after):
+def test_the_first_page_says_that_inputs_were_changed(after):
     assert not any(str(line).startswith("Inputs were changed") for line in after()["Read-me"].values())
     other = after(storage_headroom=0.25)["Read-me"].values()
     assert sum(str(line).startswith(STALE) for line in other) == 1
-    (rule,) = rules(book, "Read-me").values()
-    assert rule.formula == [f'AND(inputs_changed>0,LEFT($A2,{len(WARNING)})="{WARNING}")']
+
+
+def test_warnings_to_the_buyer_are_struck_out_after_a_change(book, after):
+    lines = [cell for place, cell in after()[BUYER_SHEET].items() if place.startswith("A")]
+    ((area, rule),) = rules(book, BUYER_SHEET).items()
+    assert rule.formula == ["inputs_changed>0"]
     assert rule.dxf.font.strike
-    assert any(str(line).startswith(WARNING) for line in other)
+    first, last = (int(place[1:]) for place in area.split(":"))
+    assert lines[first - 2] == TO_SETTLE
+    assert "does not carry this" in lines[first - 1]
+    assert lines[last] == "What is not asked for"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from ingest import __version__
 from ingest.reports.labels import unit_word
 from ingest.reports.workbook.calculation import Calculation, FormulaCell, InputCell, meaning_of
 from ingest.reports.workbook.grid import Entry, Formula, Grid, Item, listed
-from ingest.reports.workbook.read_me import WIDTH, read_me
+from ingest.reports.workbook.read_me import WIDTH, Sections, read_me
 from ingest.reports.workbook.readable import Readable, assumed_rows, readable, style_of
 from ingest.reports.workbook.rules import number_check, range_check, range_short, validation
 from ingest.reports.workbook.style import open_book
@@ -162,12 +162,14 @@ class AnswerBook:
         grid.close()
         return len(checks)
 
-    def _about(self) -> list[str]:
-        return [
-            "Yellow cells on the sheet Inputs may be changed; every other number follows by the formulas on Calculation.",
-            "Inputs and Calculation are in base units (B, s, FLOP, and things counted), shares in percent; Results shows"
-            " the units that people read, with the base value beside them.",
-            "Low and High are all inputs at their low and at their high end; they move along with a changed value.",
-            f"Made by ingest {__version__}; catalogs {self.catalog.content_hash()}.",
-            *(f"Warning: {line}" for line in self.warnings),
-        ]
+    def _about(self) -> Sections:
+        return {
+            "How the workbook is built": (
+                "Yellow cells on the sheet Inputs may be changed; every other number follows by the formulas on Calculation.",
+                "Inputs and Calculation are in base units (B, s, FLOP, and things counted), shares in percent; Results shows"
+                " the units that people read, with the base value beside them.",
+                "Low and High are all inputs at their low and at their high end; they move along with a changed value.",
+            ),
+            "Warnings": self.warnings,
+            "How it was made": (f"Made by ingest {__version__}; catalogs {self.catalog.content_hash()}.",),
+        }

@@ -6,24 +6,23 @@ import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ingest import __version__
 from ingest.formula import Step, unit_of
 from ingest.reports.labels import label, unit_word
 from ingest.reports.workbook.calculation import meaning_of
 from ingest.reports.workbook.grid import Entry, Figure, Formula, Grid, Item, listed, width_of, width_of_words
-from ingest.reports.workbook.read_me import WIDTH, read_me
 from ingest.reports.workbook.readable import assumed_rows, style_of
 from ingest.reports.workbook.recorded import Recorded
 from ingest.reports.workbook.rules import range_short, validation
 from ingest.reports.workbook.site_cells import SiteCells, in_words, limits_of, values_of
 from ingest.reports.workbook.site_checks import checks_of
 from ingest.reports.workbook.site_forms import acceptance, requirements, response, results
-from ingest.reports.workbook.site_words import CHANGED, WARNING, Words, stale, stale_warnings
+from ingest.reports.workbook.site_front import for_buyer, front
+from ingest.reports.workbook.site_words import CHANGED, Words, stale
 from ingest.reports.workbook.style import add_sheet, open_book
 from ingest.site.phrases import amounts_of
 from ingest.site.tables import NEEDED, TABLES
 from ingest.site.wording import in_site_words
-from ingest.tender.asked import KEY_SHEET, REQUIREMENTS_SHEET, RESPONSE_SHEET, Cells, key_of
+from ingest.tender.asked import BUYER_SHEET, KEY_SHEET, REQUIREMENTS_SHEET, RESPONSE_SHEET, Cells, key_of
 from ingest.tender.whole import Whole
 
 if TYPE_CHECKING:
@@ -57,8 +56,8 @@ MOST_CELL = 30_000
 #: Inputs of each requirement on the sheet Sensitivity, the most effective first.
 MOST_EFFECTS = 6
 ORDER = (
-    "Read-me", "Inputs", "Workloads", "Clusters", "Data sets", "Capacity by year", "Checkpoints", "Metadata", "Placement",
-    "Calculation", "Columns", "Results", "Requirements", "Wording", "Sensitivity", "Vendor response", "Acceptance",
+    "Read-me", BUYER_SHEET, "Inputs", "Workloads", "Clusters", "Data sets", "Capacity by year", "Checkpoints", "Metadata",
+    "Placement", "Calculation", "Columns", "Results", "Requirements", "Wording", "Sensitivity", "Vendor response", "Acceptance",
     "Assumptions", "Sources", "Checks",
 )  # fmt: skip
 
@@ -102,9 +101,8 @@ class SiteBook:
         cited = [(one["id"], one["title"], one["where"], one.get("url", "")) for one in self.plan.sources]
         listed(grid("Sources", ("Id", "Title", "Place", "Address"), (22, 47, 50, 48)), cited)
         checks = self._checks(grid, lines)
-        front = grid("Read-me", (self.title,), (WIDTH,))
-        read_me(front, [*self._about(), words.note], checks)
-        stale_warnings(front)
+        front(self.plan, self.title, grid, checks, words.note)
+        for_buyer(self.plan, grid)
         whole = Whole({name: one.found for name, one in recorded.items()}, {name: at for name, _, at, _ in book.defined_names})
         forms = {REQUIREMENTS_SHEET: stated.cells, RESPONSE_SHEET: answered.cells}
         self._key(book.add_worksheet(KEY_SHEET), forms, whole)
@@ -233,35 +231,6 @@ class SiteBook:
     def column(self, sheet: str, quantity: str) -> int:
         """The column of a quantity on its sheet, counted from nought."""
         return 1 + len(self._words(sheet)) + TABLES[TABLE_SHEETS[sheet]][1].index(quantity)
-
-    def _about(self) -> list[str]:
-        plan = self.plan
-        return [
-            "Buyer: the yellow cells on the sheet Inputs may be changed; every other number follows by formulas that can"
-            " be read. What the site file says stands on top, with its key.",
-            "Buyer: after a change of Inputs, save the workbook in a spreadsheet program, keep a copy of what you send, and"
-            " judge each answer against it: ingest response FILLED.xlsx --sent SENT.xlsx. Without --sent, answers are held"
-            " against the values with which the workbook was made.",
-            "Offeror: fill in the yellow cells of the sheet Vendor response, each value as a plain number in the unit of its"
-            " line, and return the whole workbook, saved by a spreadsheet program. All other cells are locked and"
-            " compared with what was sent; what is written outside the form is no answer.",
-            "The margin of the as-is value is what counts; that of the optimized value counts where the buyer says so"
-            " (ingest response --optimized).",
-            "All sheets are protected without a password, so that nothing is changed by mistake: only yellow cells are open.",
-            "The sheets from Workloads to Placement show cells of Calculation; Columns gathers what is added up.",
-            "Requirements, Vendor response and Acceptance carry the same ids as the document; acceptance job files carry the"
-            " id of their test, with the name of the tool behind it.",
-            "Values are in base units (B, s, and things counted), shares in percent; Results shows the units that people"
-            " read, with the base value beside them.",
-            "Statements and conditions follow the inputs; the sheet Wording shows each of their numbers. Where an input changes"
-            " what planning decided (a priority, the job whose I/O is asked for, a layout), a check says: plan again.",
-            "Low, high, warnings and the sheet Sensitivity are those of the inputs as delivered: they are struck out after a"
-            " change.",
-            f"Made by ingest {__version__}; catalogs {plan.catalog.content_hash()}; site file {plan.input_hash}.",
-            f"{len(plan.assumptions)} values are assumed: see the sheet Assumptions.",
-            *(f"{WARNING} {line}" for line in plan.warnings),
-            *(f"No requirement {name}: {why}" for name, why in plan.missing.items()),
-        ]
 
 
 def behind_words(plan: Plan) -> Iterator[Step]:

@@ -28,8 +28,6 @@ STALE = (
     "Inputs were changed: low, high, warnings and the sheet Sensitivity are those of the inputs as delivered (see the last"
     " column of Inputs) and are struck out; plan again for theirs."
 )
-#: What a warning on the first page begins with.
-WARNING = "Buyer, to be settled before publication:"
 ENDS = {"least": "MIN", "most": "MAX"}
 
 
@@ -153,11 +151,10 @@ def stale(sheet: Grid, first: str, last: str) -> None:
     sheet.sheet.conditional_format(1, left, max(sheet.next - 1, 1), right, rule)
 
 
-def stale_warnings(sheet: Grid) -> None:
-    """Strike out the warnings of a plan on the first page, after a change."""
-    criteria = f'=AND({CHANGED}>0,LEFT($A2,{len(WARNING)})="{WARNING}")'
-    rule = {"type": "formula", "criteria": criteria, "format": sheet.styles["stale"]}
-    sheet.sheet.conditional_format(1, 0, sheet.next - 1, 0, rule)
+def stale_rows(sheet: Grid, first: int, last: int) -> None:
+    """Strike out the lines between two rows after a change."""
+    rule = {"type": "formula", "criteria": f"={CHANGED}>0", "format": sheet.styles["stale"]}
+    sheet.sheet.conditional_format(first - 1, 0, last - 1, 0, rule)
 
 
 def quoted(text: str) -> list[str]:

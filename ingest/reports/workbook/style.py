@@ -42,6 +42,7 @@ FORMATS: dict[str, dict[str, Any]] = {
     "heading": {**_HEADING, "align": "left", "indent": 1},
     "heading of numbers": {**_HEADING, "align": "right"},
     "finding": {"bold": True},
+    "section": {"bold": True, "valign": "bottom", "align": "left", "indent": 1, "font_color": "#1F3864"},
     "text": {"text_wrap": True, "valign": "top", "align": "left", "indent": 1},
     "number": {"num_format": GENERAL, "valign": "top"},
     "fraction": {"num_format": FRACTION, "valign": "top"},

@@ -1,0 +1,76 @@
+"""What a site's workbook tells its readers: offerors on the first sheet, the buyer on one that is taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ingest import __version__
+from ingest.reports.workbook.grid import Grid, Item
+from ingest.reports.workbook.read_me import WIDTH, Sections, read_me, write_sections
+from ingest.reports.workbook.site_words import stale_rows
+from ingest.tender.asked import BUYER_SHEET
+
+if TYPE_CHECKING:
+    from ingest.site.plans import Plan
+
+TO_SETTLE = "To be settled before publication"
+
+
+def front(plan: Plan, title: str, grid: Callable[..., Grid], checks: int, note: Item) -> None:
+    """Write the first sheet.
+
+    Args:
+        plan: what the workbook shows.
+        title: of the workbook.
+        grid: makes a sheet.
+        checks: how many there are.
+        note: what every reader has to know after a change.
+    """
+    sections: Sections = {
+        "For the offeror": (
+            "Fill in the yellow cells of the sheet Vendor response, each value as a plain number in the unit of its line, and"
+            " return the whole workbook, saved by a spreadsheet program.",
+            "All other cells are locked and compared with what was sent; what is written outside the form is no answer.",
+            "The as-is value is what counts; the optimized value counts only where the buyer has said so.",
+        ),
+        "How the workbook is built": (
+            "The yellow cells on the sheet Inputs may be changed; every other number follows by formulas that can be read."
+            " What the site file says stands on top, with its key.",
+            "The sheets from Workloads to Placement show cells of Calculation; Columns gathers what is added up.",
+            "Requirements, Vendor response and Acceptance carry the same ids as the document; acceptance job files carry the"
+            " id of their test, with the name of the tool behind it.",
+            "Values are in base units (B, s, and things counted), shares in percent; Results shows the units that people"
+            " read, with the base value beside them.",
+            "Statements and conditions follow the inputs; the sheet Wording shows each of their numbers. Where an input changes"
+            " what planning decided (a priority, the job whose I/O is asked for, a layout), a check says: plan again.",
+            "Low, high and the sheet Sensitivity are those of the inputs as delivered: they are struck out after a change.",
+            "All sheets are protected without a password, so that nothing is changed by mistake: only yellow cells are open.",
+        ),
+        "How it was made": (
+            f"Made by ingest {__version__}; catalogs {plan.catalog.content_hash()}; site file {plan.input_hash}.",
+            f"{len(plan.assumptions)} values are assumed: see the sheet Assumptions.",
+        ),
+    }
+    read_me(grid("Read-me", (title,), (WIDTH,)), sections, checks, note)
+
+
+def for_buyer(plan: Plan, grid: Callable[..., Grid]) -> None:
+    """Write the sheet that is the buyer's alone."""
+    sheet = grid(BUYER_SHEET, ("For the buyer: delete this sheet before the workbook goes out",), (WIDTH,))
+    rows = write_sections(
+        sheet,
+        {
+            "Change, send, judge": (
+                "After a change of Inputs, save the workbook in a spreadsheet program, keep a copy of what you send, and judge"
+                " each answer against it: ingest response FILLED.xlsx --sent SENT.xlsx.",
+                "Without --sent, answers are held against the values with which the workbook was made; with --optimized, tuned"
+                " values count too.",
+            ),
+            TO_SETTLE: plan.warnings,
+            "What is not asked for": [f"{name}: {why}" for name, why in plan.missing.items()],
+        },
+    )
+    if TO_SETTLE in rows:
+        stale_rows(sheet, *rows[TO_SETTLE])
+    sheet.close()
