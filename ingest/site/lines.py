@@ -89,7 +89,7 @@ LINES = (
     Line("R-CAP-01", "site_usable_bytes", "mandatory", "hold",
          "hold at least {value} of data below a fill of {fill} in the year that needs most"),
     Line("R-CAP-02", "site_raw_bytes", "information", "hold",
-         "have about {value} of raw capacity, with the protection scheme and fill limit of its derivation; usable capacity decides"),
+         "have about {value} of raw capacity, with the protection and fill limit of its derivation; usable capacity decides"),
     Line("R-END-01", "site_media_bytes_per_day", "mandatory", "write",
          "endure {value} written to its media each day, replicas and parity included: checkpoints, the first load of the data "
          "sets, their growth and new versions, in the year that writes most"),
