@@ -7,6 +7,7 @@ Scalars are read by one rule that has no surprises: numbers as Python writes the
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,7 +75,7 @@ def line_of(path: Path, keys: tuple[str, ...]) -> int:
         path: a file that `read_yaml` can read.
         keys: the keys from the top down.
     """
-    node = _compose(path)
+    node = _composed(path, path.stat().st_mtime_ns)
     line = 1
     for key in keys:
         if node.id == "mapping":
@@ -88,6 +89,12 @@ def line_of(path: Path, keys: tuple[str, ...]) -> int:
         else:
             break
     return int(line)
+
+
+@lru_cache(maxsize=1)
+def _composed(path: Path, _changed: int) -> Any:
+    """The file's nodes with their lines, kept until it changes: a large site names hundreds of its lines."""
+    return _compose(path)
 
 
 def _compose(path: Path, part: str | None = None, kind: Kind = ENTRY) -> Any:

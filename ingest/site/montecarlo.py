@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from ingest.expression import Num
 from ingest.formula import LEAVES, Step
 from ingest.ladder import Given
-from ingest.site.sheet import steps_below
 
 #: P90 of the standard normal distribution.
 Z90 = 1.2815515655446004
@@ -84,6 +83,17 @@ class Tree:
             for part in step.inputs:
                 found.setdefault(id(part), []).append(position)
         return found
+
+    @cached_property
+    def below(self) -> dict[str, set[int]]:
+        """Identities of the steps that each requirement rests on, itself included."""
+        marks = {id(step): 0 for step in self.order}
+        for place, target in enumerate(self.steps.values()):
+            marks[id(target)] |= 1 << place
+        for step in reversed(self.order):
+            for part in step.inputs:
+                marks[id(part)] |= marks[id(step)]
+        return {name: {key for key, mark in marks.items() if mark >> place & 1} for place, name in enumerate(self.steps)}
 
     @cached_property
     def uncertain(self) -> dict[Key, list[Step]]:
@@ -188,7 +198,7 @@ def effects(tree: Tree, name: str, owners: Mapping[int, str]) -> list[Effect]:
         owners: whose row each step is, by its identity.
     """
     target = tree.steps[name]
-    below = {id(step) for step in steps_below(target)}
+    below = tree.below[name]
     found = []
     for key, steps in tree.uncertain.items():
         reaching = [step for step in steps if id(step) in below]

@@ -169,12 +169,12 @@ class SiteBook:
 
     def _columns(self, grid: Callable[..., Grid]) -> None:
         """Entries that are added up or compared, each column in one piece."""
-        sheet = grid("Columns", ("Column", "Entry of", "Quantity", "Value", "Unit"), (44, 24, 38, 21, 14))
+        sheet = grid("Columns", ("Column", "Entry of", "Value", "Unit"), (44, 24, 21, 14))
         for step in self.cells.columns:
             for part in step.inputs:
                 unit = unit_of(part.name)
                 live = Formula(f"={self.cells.place(part)}", float(part.value), style_of(part.name, unit))
-                sheet.row(step.name, self.cells.owner(part), part.name, live, unit_word(part.name, unit))
+                sheet.row(step.name, self.cells.owner(part), live, unit_word(part.name, unit))
         sheet.close()
 
     def _table(self, name: str, grid: Callable[..., Grid]) -> None:

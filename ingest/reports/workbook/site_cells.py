@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ingest.site.plans import Plan
 
 #: The columns in which a value stands, by sheet.
-INPUT, CALCULATED, LISTED = "D", "D", "D"
+INPUT, CALCULATED, LISTED = "D", "D", "C"
 #: The column that names the quantity of an input.
 QUANTITY = "B"
 #: The column of the inputs as delivered.
