@@ -209,6 +209,32 @@ def _cell(column: str, value: Any) -> str:
     return f"{value * 100:.3g} %" if column in SHARES else display(value, unit_of(column), binary=False)
 
 
+def requirement_lines(plan: Plan) -> tuple[tuple[object, ...], ...]:
+    """One row per requirement in base units: its sentence, its value, and the conditions of its test."""
+    said = ("id", "priority", "statement", "metric", "value", "low", "high", "unit")
+    under = {
+        "operation": "",
+        "pattern": "",
+        "clients": "",
+        "threads": "",
+        "io_size": "B",
+        "duration": "s",
+        "fill": "",
+        "files": "",
+        "cache": "",
+    }
+    heads = [f"{name} ({unit})" if unit else name for name, unit in under.items()]
+    rows = [
+        (
+            *(getattr(one, name) for name in said),
+            *(getattr(one.conditions, name) for name in under),
+            "; ".join(one.assumptions),
+        )
+        for one in plan.requirements
+    ]
+    return ((*said, *heads, "assumptions"), *rows)
+
+
 def _flat(plan: Plan) -> tuple[tuple[object, ...], ...]:
     """Requirements, then the tables, one value per row in base units."""
     rows: list[tuple[object, ...]] = [("table", "row", "name", "value", "unit", "low", "high")]

@@ -53,6 +53,7 @@ class Teller:
         inner = indent + "  "
         if step.formula is None:
             yield f"{inner}{self._origin(step)}"
+            yield from (f"{inner}{line}" for line in self._evidence(step))
             return
         yield f"{inner}= {prose(step.formula.tree())}"
         if not any(is_column(part) for part in step.inputs):
@@ -86,6 +87,15 @@ class Teller:
         note = f": {why}" if why else ""
         source = f"; {self._cited(item.source, item.where)}" if item.source else ""
         return words.get(item.origin, f"by {item.origin}") + note + source
+
+    def _evidence(self, step: Step) -> Iterator[str]:
+        """What a value was made from, where that is more than one figure."""
+        item = self.given.get(id(step))
+        parts = item.parts if item is not None and len(item.parts) > 1 else ()
+        for part in parts[: self.most]:
+            yield f"- {part.what}: {exact(part.value)}, {part.grade}; {self._cited(part.source, part.where)}"
+        if len(parts) > self.most:
+            yield f"- and {len(parts) - self.most:,} more"
 
     def _cited(self, source: str, where: str) -> str:
         return f"[{source}] {self.catalog.source(source).title}" + (f", {where}" if where else "")

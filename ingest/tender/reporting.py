@@ -177,10 +177,10 @@ class _Makers:
         return json.dumps(all_visible(self.plan.to_dict()), indent=1, ensure_ascii=False, allow_nan=False).encode()
 
     def _csv(self) -> bytes:
-        from ingest.reports.page import as_csv
-        from ingest.reports.site_views import plan_page
+        from ingest.reports.page import Page, as_csv
+        from ingest.reports.site_views import requirement_lines
 
-        return (as_csv(all_visible(plan_page(self.plan))) + "\n").encode()
+        return (as_csv(all_visible(Page("", (), requirement_lines(self.plan)))) + "\n").encode()
 
     @property
     def document(self) -> Document:

@@ -113,8 +113,10 @@ def test_ids_priorities_values_units_and_statements_agree_in_all_data(written):
     keys = ("id", "priority", "value", "unit", "statement")
     assert [tuple(one[key] for key in keys) for one in data] == expected
     table = list(csv.DictReader(io.StringIO(paths["csv"].read_text(encoding="utf-8"))))
-    found = [(row["row"], float(row["value"]), row["unit"]) for row in table if row["table"] == "requirements"]
-    assert found == [(name, value, unit) for name, _, value, unit, _ in expected]
+    assert [(row["id"], row["priority"], float(row["value"]), row["unit"], row["statement"]) for row in table] == expected
+    conditions = [one.conditions for one in plan.requirements]
+    assert [row["clients"] for row in table] == [str(one.clients or "") for one in conditions]
+    assert [row["io_size (B)"] for row in table] == [str(one.io_size or "") for one in conditions]
 
 
 def test_every_requirement_and_every_test_stands_in_the_text_of_every_document(written):
@@ -242,12 +244,27 @@ def test_what_cannot_be_asked_for(tmp_path):
         (["-o", "a.docx", "-o", "./a.docx"], 2, "'a.docx' is given twice"),
         (["-o", "a.md", "-o", "b/../a.md"], 2, "'b/../a.md' is given twice, as 'a.md' too, expected each file once"),
         (["-o", "a.md", "--template", "t.docx"], 2, "--template fills a .docx, expected --output with one"),
-        (["-o", tmp_path / "a.docx", "--template", tmp_path / "absent.docx"], 1, "absent.docx' is not readable as .docx"),
+        (["-o", tmp_path / "a.docx", "--template", tmp_path / "absent.docx"], 1, "absent.docx' does not exist"),
         (["-o", tmp_path / "nowhere" / "a.md"], 1, "a.md' cannot be written: No such file or directory"),
     ):  # fmt: skip
         done = told("report", site, *words)
         assert (done.code, message in done.refusal) == (code, True), done.err
     assert os.listdir(tmp_path) == []
+
+
+def test_what_is_no_template_is_refused_before_it_is_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe.docx")
+    with zipfile.ZipFile(tmp_path / "bomb.docx", "w", zipfile.ZIP_DEFLATED) as package:
+        package.writestr("word/document.xml", bytes(200_000_001))
+    (tmp_path / "text.docx").write_text("no package", encoding="utf-8")
+    for name, message in (
+        ("pipe.docx", "is no file, expected a .docx"),
+        ("bomb.docx", "unpacks to 200,000,001 B, expected at most 200,000,000 B"),
+        ("text.docx", "is not readable as .docx"),
+    ):
+        done = told("report", EXAMPLES / "hpc-128-nodes.yaml", "-o", tmp_path / "a.docx", "--template", tmp_path / name)
+        assert (done.code, message in done.refusal) == (1, True), done.err
+    assert not (tmp_path / "a.docx").exists()
 
 
 def test_a_template_is_filled_and_an_unknown_field_is_named(tmp_path):

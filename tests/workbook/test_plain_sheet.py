@@ -1,10 +1,14 @@
-"""The sheet that leaves work away writes what the library's own sheet writes."""
+"""The sheet that leaves work away writes what the library's own sheet writes, and the same each time."""
 
 from __future__ import annotations
 
 import io
+import os
 import re
+import subprocess
+import sys
 import zipfile
+from pathlib import Path
 from typing import Any
 
 from xlsxwriter.worksheet import Worksheet
@@ -13,6 +17,7 @@ from ingest.reports.workbook.grid import Entry, Figure, Formula, Grid
 from ingest.reports.workbook.plain_sheet import PlainSheet
 from ingest.reports.workbook.style import open_book
 
+SITE = Path(__file__).parents[2] / "examples" / "hpc-128-nodes.yaml"
 #: What each kind of cell may hold: markup, quotes, spaces, text that looks like a formula, numbers of every size.
 ROWS: list[list[Any]] = [
     ["<b> & \"quoted\" 'text'", 1.5, Formula('=IF(A1 < B1, "<&>", "")', "<&>", "text"), Entry("=1+1"), None],
@@ -47,3 +52,14 @@ def test_every_kind_of_cell_is_written_as_the_library_writes_it():
     ours, theirs = parts(PlainSheet), parts(Worksheet)
     assert "<f>" in theirs["xl/worksheets/sheet1.xml"]
     assert ours == theirs
+
+
+def test_a_site_makes_the_same_workbook_however_python_hashes(tmp_path):
+    made = []
+    for seed in ("1", "2"):
+        path = tmp_path / f"{seed}.xlsx"
+        words = [Path(sys.executable).parent / "ingest", "report", SITE, "-o", path]
+        subprocess.run(words, check=True, capture_output=True, timeout=100, env={**os.environ, "PYTHONHASHSEED": seed})
+        with zipfile.ZipFile(path) as found:
+            made.append({name: found.read(name) for name in found.namelist() if name != "docProps/core.xml"})
+    assert made[0] == made[1]

@@ -298,11 +298,12 @@ def _inside(row: int, area: str) -> bool:
     return bool(found) and int(found[1]) <= row <= int(found[2])
 
 
-def test_an_input_out_of_range_turns_a_check_and_the_first_page_red(tmp_path):
+@pytest.mark.parametrize(("key", "value"), [("storage.fill_limit", 1.5), ("jobs.cosmology.nodes", 63.5)])
+def test_an_input_out_of_range_turns_a_check_and_the_first_page_red(tmp_path, key, value):
     path = tmp_path / "site.xlsx"
     path.write_bytes(site_book(ingest.plan(EXAMPLES / "hpc-128-nodes.yaml", samples=0)))
-    name = next(line["Cell name"] for line in keyed(path) if line["Key in the site file"] == "storage.fill_limit")
-    fresh = values(converted(changed(path, tmp_path, {name: 1.5}), "xlsx", tmp_path / "office"))
+    name = next(line["Cell name"] for line in keyed(path) if line["Key in the site file"] == key)
+    fresh = values(converted(changed(path, tmp_path, {name: value}), "xlsx", tmp_path / "office"))
     assert "fails" in fresh["Checks"].values()
     assert any(str(value).startswith("A check fails") for value in fresh["Read-me"].values())
 
@@ -312,11 +313,12 @@ def test_one_check_tests_a_quantity_of_many_jobs(tmp_path):
     site = {"clusters": {"main": {"node": "dgx-h100", "count": 60}}, "jobs": {f"job-{place}": job for place in range(60)}}
     path = tmp_path / "site.xlsx"
     path.write_bytes(site_book(ingest.plan(site, samples=0)))
-    name = next(line["Cell name"] for line in keyed(path) if line["Key in the site file"] == "jobs.job-31.share")
+    names = {line["Key in the site file"]: line["Cell name"] for line in keyed(path)}
+    wrong = {names["jobs.job-31.share"]: 1.5, names["jobs.job-32.nodes"]: 1.5}
     fresh = values(converted(changed(path, tmp_path, {}), "xlsx", tmp_path / "sound"))["Checks"]
     assert "fails" not in fresh.values()
-    fresh = values(converted(changed(path, tmp_path, {name: 1.5}), "xlsx", tmp_path / "office"))["Checks"]
-    assert [fresh[f"A{place[1:]}"] for place, said in fresh.items() if said == "fails"] == ["all share_of_time"]
+    fresh = values(converted(changed(path, tmp_path, wrong), "xlsx", tmp_path / "office"))["Checks"]
+    assert {fresh[f"A{place[1:]}"] for place, said in fresh.items() if said == "fails"} == {"all nodes", "all share_of_time"}
 
 
 def test_what_is_invisible_is_marked_in_every_cell():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zipfile
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from ingest.visible import all_visible
 
 #: Characters that the title in a file's properties may have.
 LONGEST_TITLE = 255
+#: Bytes of all parts of a template, unpacked.
+MOST_BYTES = 200_000_000
 
 
 def as_docx(document: Document, template: str | Path | None = None) -> bytes:
@@ -55,10 +58,25 @@ def opened(template: str | Path | None) -> Any:
         raise IngestError("a .docx needs python-docx, expected it installed: pip install 'ingest-sizing[report]'") from None
     if template is None:
         return docx.Document()
+    _check_size(Path(template))
     try:
         return docx.Document(str(template))
     except Exception:  # the library reports a broken package in many ways
         raise IngestError(f"--template: '{template}' is not readable as .docx") from None
+
+
+def _check_size(template: Path) -> None:
+    """Refuse what is no file, or unpacks to more than any document; the library would read all of it."""
+    if not template.is_file():
+        what = "is no file" if template.exists() else "does not exist"
+        raise IngestError(f"--template: '{template}' {what}, expected a .docx")
+    try:
+        with zipfile.ZipFile(template) as package:
+            size = sum(part.file_size for part in package.infolist())
+    except (OSError, zipfile.BadZipFile):
+        raise IngestError(f"--template: '{template}' is not readable as .docx") from None
+    if size > MOST_BYTES:
+        raise IngestError(f"--template: '{template}' unpacks to {size:,} B, expected at most {MOST_BYTES:,} B")
 
 
 def _append(word: Any, written: list[Any]) -> None:

@@ -50,7 +50,9 @@ def range_check(area: str, limits: Leaf, count: int, among: str = "") -> tuple[s
     named = f'{among}, "{limits.name}", ' if among else ""
     low = f'COUNTIFS({named}{area}, "{sign}{limits.low!r}") = {count}'
     bounded = f', COUNTIFS({named}{area}, ">{limits.high!r}") = 0' if limits.high < float("inf") else ""
-    return range_words(limits), f'=IF(AND({low}{bounded}), "ok", "fails")'
+    counted = f'({among} = "{limits.name}")' if among else "1"
+    whole = f", SUMPRODUCT({counted} * (INT({area}) <> {area})) = 0" if limits.whole else ""
+    return range_words(limits), f'=IF(AND({low}{bounded}{whole}), "ok", "fails")'
 
 
 def number_check(place: str, signed: bool = False) -> tuple[str, str]:

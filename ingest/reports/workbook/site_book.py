@@ -24,11 +24,13 @@ from ingest.site.tables import NEEDED, TABLES
 from ingest.site.wording import in_site_words
 from ingest.tender.asked import BUYER_SHEET, KEY_SHEET, REQUIREMENTS_SHEET, RESPONSE_SHEET, Cells, key_of
 from ingest.tender.whole import Whole
+from ingest.units import exact
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
     from xlsxwriter.worksheet import Worksheet
 
+    from ingest.ladder import Given
     from ingest.site.plans import Plan
     from ingest.site.sheet import Row
 
@@ -53,6 +55,8 @@ WORDS: Mapping[str, Sequence[str]] = {
 FREE = {"format_columns": True, "format_rows": True, "autofilter": True, "sort": True, "objects": True}
 #: Characters of one cell.
 MOST_CELL = 30_000
+#: Figures behind one input that are named.
+MOST_PARTS = 6
 #: Inputs of each requirement on the sheet Sensitivity, the most effective first.
 MOST_EFFECTS = 6
 ORDER = (
@@ -75,9 +79,7 @@ class SiteBook:
         """The workbook as bytes."""
         buffer = io.BytesIO()
         book, styles = open_book(buffer, self.title)
-        absent = {sheet for sheet, rows in self.tables.items() if not rows}
-        sheets = {name: add_sheet(book, name) for name in ORDER if name not in absent}
-
+        sheets = {name: add_sheet(book, name) for name in ORDER if self.tables.get(name) != []}
         recorded: dict[str, Recorded] = {}
 
         def grid(name: str, heads: Sequence[str], widths: Sequence[float], unprinted: int = 0, kept: int = 1) -> Grid:
@@ -87,8 +89,9 @@ class SiteBook:
         self._inputs(book, grid)
         self._calculation(grid)
         self._columns(grid)
-        for name in self.tables.keys() - absent:
-            self._table(name, grid)
+        for name, rows in self.tables.items():
+            if rows:
+                self._table(name, grid)
         words = Words(self, grid, sum(len(values_of(step)) for step in self.cells.inputs))
         book.define_name(CHANGED, f"={words.changed}")
         stated = requirements(self, grid, words)
@@ -150,9 +153,10 @@ class SiteBook:
         head: list[Item] = [self.cells.owner(step), step.name, meaning_of(step.name), value, unit_word(step.name, unit)]
         if item is None:
             return [*head, None, None, allowed, "definition", "", "", "", name]
-        note = "; ".join(filter(None, ("" if key else item.where, in_site_words(item.note, "checkpoint."))))
+        note = "; ".join(filter(None, ("" if key else item.where, in_site_words(item.note, "checkpoint."), *evidence(item))))
+        source = item.source or ", ".join(dict.fromkeys(part.source for part in item.parts))
         ends = (Figure(item.low, style), Figure(item.high, style))
-        return [*head, *ends, allowed, item.grade or item.origin, item.source, note, key, name]
+        return [*head, *ends, allowed, item.grade or item.origin, source, note, key, name]
 
     def _calculation(self, grid: Callable[..., Grid]) -> None:
         heads = ("Belongs to", "Quantity", "Meaning", "Value", "Unit", "Formula in words", "Source")
@@ -240,6 +244,13 @@ def behind_words(plan: Plan) -> Iterator[Step]:
         yield from wording.conditions.values()
     for one in plan.decisions:
         yield from (part for part in (one.step, one.other) if isinstance(part, Step))
+
+
+def evidence(item: Given) -> list[str]:
+    """What a value was made from, where that is more than one figure."""
+    parts = item.parts if len(item.parts) > 1 else ()
+    shown = [f"{part.what}: {exact(part.value)} ({part.source}, {part.grade})" for part in parts[:MOST_PARTS]]
+    return [*shown, *([f"and {len(parts) - MOST_PARTS} more"] if len(parts) > MOST_PARTS else [])]
 
 
 def quantity_head(quantity: str) -> str:
