@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from ingest.expression import Num
 from ingest.formula import LEAVES, Step
 from ingest.ladder import Given
+from ingest.site.sheet import all_below, in_order
 
 #: P90 of the standard normal distribution.
 Z90 = 1.2815515655446004
@@ -62,18 +63,7 @@ class Tree:
     @cached_property
     def order(self) -> list[Step]:
         """Every step once, inputs first."""
-        done: dict[int, Step] = {}
-        stack = [(step, False) for step in self.steps.values()]
-        while stack:
-            step, ready = stack.pop()
-            if id(step) in done:
-                continue
-            if ready or not step.inputs:
-                done[id(step)] = step
-            else:
-                stack.append((step, True))
-                stack.extend((part, False) for part in step.inputs)
-        return list(done.values())
+        return in_order(self.steps.values())
 
     @cached_property
     def parents(self) -> dict[int, list[int]]:
@@ -87,13 +77,7 @@ class Tree:
     @cached_property
     def below(self) -> dict[str, set[int]]:
         """Identities of the steps that each requirement rests on, itself included."""
-        marks = {id(step): 0 for step in self.order}
-        for place, target in enumerate(self.steps.values()):
-            marks[id(target)] |= 1 << place
-        for step in reversed(self.order):
-            for part in step.inputs:
-                marks[id(part)] |= marks[id(step)]
-        return {name: {key for key, mark in marks.items() if mark >> place & 1} for place, name in enumerate(self.steps)}
+        return {name: set(map(id, steps)) for name, steps in all_below(self.steps).items()}
 
     @cached_property
     def uncertain(self) -> dict[Key, list[Step]]:

@@ -11,6 +11,7 @@ from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog, opened
 from ingest.errors import IngestError, MissingQuantity
 from ingest.formula import Step
+from ingest.garbage import nothing_collected
 from ingest.ladder import Given, from_catalog
 from ingest.site.capacity import dataset_rows, holdings_of, year_rows, years_of
 from ingest.site.checking import check
@@ -21,13 +22,13 @@ from ingest.site.expecting import expectations
 from ingest.site.growing import Growth, growth_of
 from ingest.site.jobs import Desk
 from ingest.site.leaving import left_out
-from ingest.site.lines import LINES
+from ingest.site.lines import LINES, Line
 from ingest.site.montecarlo import Tree, samples_for, spread
 from ingest.site.plans import Plan, Plans
 from ingest.site.reading import Site, read_site
 from ingest.site.requirements import FLOORS, Found, Writer
 from ingest.site.scenarios import scenarios_of
-from ingest.site.sheet import Row, columns_of, is_column, link, origins, steps_below
+from ingest.site.sheet import Row, all_below, columns_of, is_column, link, origins
 from ingest.site.tables import TABLES
 from ingest.site.watching import of_doubts, of_policies
 from ingest.site.wording import in_site_words
@@ -105,7 +106,8 @@ def plan(
         IngestError: a site that cannot be, with the line of its file.
     """
     catalog = opened(catalogs)
-    plans = tuple(plan_once(read_site(site, chosen), years, samples, seed, catalog, chosen) for chosen in scenarios_of(set))
+    with nothing_collected():
+        plans = tuple(plan_once(read_site(site, chosen), years, samples, seed, catalog, chosen) for chosen in scenarios_of(set))
     return plans[0] if len(plans) == 1 else Plans(plans)
 
 
@@ -261,18 +263,30 @@ def _grown(site: Site, jobs: list[Row], years: int, growth: Growth, storage: Kno
 
 def _found(known: Known) -> tuple[dict[str, Found], dict[str, str]]:
     """How each requirement came about; and why those that are not there are not."""
-    found: dict[str, Found] = {}
-    missing: dict[str, str] = {}
+    steps: dict[str, Step] = {}
+    absent: dict[str, str] = {}
     for line in LINES:
         try:
-            step = known.step(line.metric)
+            steps[line.id] = known.step(line.metric)
         except MissingQuantity as error:
-            missing[line.id] = MISSING.get(error.name, in_site_words(str(error)))
-            continue
-        below = steps_below(step)
-        columns = [part for part in below if is_column(part)]
-        if float(step.value) == 0 and not any(part.inputs for part in columns if part.name == line.column and line.clients):
-            missing[line.id] = f"nothing here asks for {line.metric.removeprefix('site_').replace('_', ' ')}"
-        else:
-            found[line.id] = Found(step, below, columns)
-    return found, missing
+            absent[line.id] = MISSING.get(error.name, in_site_words(str(error)))
+    below = all_below(steps)
+    found = {name: Found(step, below[name], [part for part in below[name] if is_column(part)]) for name, step in steps.items()}
+    asked = {line.id: found[line.id] for line in LINES if line.id in found and _is_asked(line, found[line.id])}
+    absent |= {line.id: f"nothing here asks for {plain_name(line.metric)}" for line in LINES if line.id in found.keys() - asked}
+    return asked, {line.id: absent[line.id] for line in LINES if line.id in absent}
+
+
+def _is_asked(line: Line, found: Found) -> bool:
+    """Whether a value is above nothing, or a job asks for it."""
+    asking = (part for part in found.columns if part.name == line.column and line.clients)
+    return float(found.step.value) != 0 or any(part.inputs for part in asking)
+
+
+def plain_name(metric: str) -> str:
+    """A quantity of the site in words.
+
+    >>> plain_name("site_staging_bandwidth")
+    'staging bandwidth'
+    """
+    return metric.removeprefix("site_").replace("_", " ")

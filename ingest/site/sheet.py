@@ -104,6 +104,36 @@ def origins(all_known: Iterable[Known]) -> dict[int, Given]:
     return found
 
 
+def in_order(roots: Iterable[Step]) -> list[Step]:
+    """The roots and all that they rest on, each once, inputs first."""
+    done: dict[int, Step] = {}
+    stack = [(root, False) for root in roots]
+    while stack:
+        step, ready = stack.pop()
+        if id(step) in done:
+            continue
+        if ready or not step.inputs:
+            done[id(step)] = step
+        else:
+            stack.append((step, True))
+            stack.extend((part, False) for part in step.inputs)
+    return list(done.values())
+
+
+def all_below(roots: Mapping[str, Step]) -> dict[str, list[Step]]:
+    """Each root and all that it rests on, the topmost first: one walk for all, however much they share."""
+    order = in_order(roots.values())
+    marks = {id(step): 0 for step in order}
+    for place, root in enumerate(roots.values()):
+        marks[id(root)] |= 1 << place
+    for step in reversed(order):
+        mark = marks[id(step)]
+        for part in step.inputs:
+            marks[id(part)] |= mark
+    marked = [(step, marks[id(step)]) for step in reversed(order)]
+    return {name: [step for step, mark in marked if mark >> place & 1] for place, name in enumerate(roots)}
+
+
 def steps_below(step: Step, told: set[int] | None = None) -> list[Step]:
     """A step and all that it rests on, each once.
 
