@@ -69,7 +69,7 @@ def known_quantities(
 
 
 def _defaults() -> dict[str, Given]:
-    linear = "linear scaling: a requirement assumes that the job scales; --scaling strong shows the published loss"
+    linear = "linear scaling: a requirement assumes that the job scales; say --scaling strong for the published loss"
     busy = "the GPU never waits; MLPerf Storage accepts 0.9 (UNet3D, ResNet-50) and 0.7 (CosmoFlow)"
     return {
         "nodes": Given(1, origin="default", note="one node; say --nodes for yours"),

@@ -478,3 +478,16 @@ def test_a_checkout_runs_without_being_installed(tmp_path):
         timeout=60,
     )
     assert json.loads(done.stdout)["basis"] == "measured"
+
+
+def test_several_scenarios_are_no_workbook_and_sweep_is_named_where_it_writes_them(run, tmp_path):
+    path = str(tmp_path / "many.xlsx")
+    asked = ("--model", "cosmoflow", "--gpu", "h100", "--nodes", "1,8", "-o", path)
+    refused = run("bw", *asked)
+    assert refused.code == 2
+    assert "asks for a workbook" in refused.err
+    assert "ingest sweep" in refused.err
+    assert run("sweep", *asked).code == 0
+    several = ("--model", "cosmoflow", "--gpu", "h100,a100", "-o", path)
+    assert "ingest sweep" not in run("bw", *several).err
+    assert run("sweep", *several).code == 2

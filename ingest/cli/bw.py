@@ -13,6 +13,9 @@ from ingest.errors import IngestError
 from ingest.reports.books import answer_book
 from ingest.reports.views import estimate_page, scenarios_page
 
+#: What writes many scenarios as a workbook; it wants a range of a quantity among them.
+SWEEP = "ingest sweep with the same options, which writes a table of all of them"
+
 
 @click.command("bw")
 @question_options
@@ -29,10 +32,16 @@ def command(form: str | None, output: str | None, **options: Any) -> None:
     """
     answer = bw(**options)
     if isinstance(answer, Scenarios):
-        hand_over(lambda: scenarios_page(answer), answer.to_dict, form, output)
+        hand_over(lambda: scenarios_page(answer), answer.to_dict, form, output, elsewhere=_elsewhere(answer))
     else:
         page = partial(estimate_page, answer)
         hand_over(page, answer.to_dict, form, output, lambda: answer_book(answer, page().title))
     warn(answer.warnings)
     if answer.incomplete:
         raise IngestError(answer.incomplete)
+
+
+def _elsewhere(answer: Scenarios) -> str:
+    """What writes these scenarios as a workbook; nothing where they are only several models or GPUs."""
+    nodes = {one.given["nodes"].value for one in answer.scenarios}
+    return SWEEP if len(nodes) > 1 else ""

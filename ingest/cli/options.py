@@ -108,6 +108,7 @@ def hand_over(
     form: str | None,
     output: str | None,
     book: Callable[[], bytes] | None = None,
+    elsewhere: str = "",
 ) -> None:
     """Print a result or write it to a file.
 
@@ -115,13 +116,14 @@ def hand_over(
         page, data: make the result, as a page or as plain values.
         form, output: `--format` and `--output`.
         book: makes the workbook where the command has one.
+        elsewhere: what writes a workbook in its place, where it has none.
     """
     chosen = format_of(output, form, book is not None)
     if output is not None and chosen == "xlsx":
         if book is None:
             raise UsageError(
                 f"--output: '{output}' asks for a workbook, which this answer has not; "
-                f"expected {', '.join(suffixes(book=False))}"
+                f"expected {', '.join(suffixes(book=False))}{elsewhere and f', or {elsewhere}'}"
             )
         write_whole(output, book())
         return

@@ -45,7 +45,7 @@ HEADINGS = {
     "data_files": "Files of one copy",
     "data_copies": "Copies",
     "versions_held": "Versions kept",
-    "year_usable_bytes": "Usable capacity",
+    "year_usable_bytes": "Data held",
     "year_raw_bytes": "Raw capacity",
     "year_files": "Files",
     "year_bytes_written_per_day": "Written per day",
@@ -59,7 +59,7 @@ HEADINGS = {
     "node_bytes_whole": "Whole data set on one node",
     "node_nvme_bytes": "NVMe of one node",
     "cache_hit_possible": "Share that the NVMe holds",
-    "site_usable_bytes": "Usable capacity",
+    "site_usable_bytes": "Data held",
     "site_raw_bytes": "Raw capacity",
     "site_media_bytes_per_day": "Written to media per day",
     "site_files": "Files",
@@ -155,11 +155,12 @@ def capitalised(text: str) -> str:
 
 
 def span(low: float | None, high: float | None, unit: str, between: str) -> str:
-    """A range as text, one value where its ends look alike, nothing where it is not known.
+    """A range as text, nothing where its ends look alike or are not known.
 
     >>> span(1e9, 2e9, "B/s", " to "), span(21.2181e9, 21.2182e9, "B/s", " to "), span(None, None, "B/s", " to ")
-    ('1 GB/s to 2 GB/s', '21.22 GB/s', '')
+    ('1 GB/s to 2 GB/s', '', '')
     """
     if low is None or high is None:
         return ""
-    return between.join(dict.fromkeys(display(end, unit, binary=False) for end in (low, high)))
+    least, most = (display(end, unit, binary=False) for end in (low, high))
+    return f"{least}{between}{most}" if least != most else ""

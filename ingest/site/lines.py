@@ -19,6 +19,7 @@ class Line(NamedTuple):
         streams: whether it is read in large blocks, whatever the samples.
         raised_by: the key of `overlap` that makes the line mandatory.
         within: the time that a job allows, by its quantity; empty where no time is behind the value.
+        inspected: what shows at acceptance that it is met, where no performance test does.
     """
 
     id: str
@@ -31,6 +32,7 @@ class Line(NamedTuple):
     streams: bool = False
     raised_by: str = ""
     within: str = ""
+    inspected: str = "the offeror's documents"
 
 
 #: who takes part in a test -> the quantity that says how many: of the site, or of the job that sets the conditions
@@ -54,7 +56,8 @@ LINES = (
     Line("R-READ-03", "site_read_bandwidth", "mandatory", "read",
          _SUSTAIN + _READS + " (all that can run at once, in its first pass{whose})", "job_read_bandwidth_of_jobs", "site"),
     Line("R-READ-04", "site_node_read_bandwidth", "mandatory", "read",
-         "deliver at least {value} of uncached {pattern} {io} reads to each single client with {threads} for {duration}",
+         "deliver at least {value} of uncached {pattern} {io} reads to any one client that reads alone, "
+         "with {threads} for {duration}",
          "node_read_bandwidth_of_jobs", "one"),
     Line("R-WRITE-01", "site_write_bandwidth", "target", "write",
          _SUSTAIN + _WRITES + " (all jobs in sum, at once)", "job_write_bandwidth_of_jobs", "writing",
@@ -79,20 +82,25 @@ LINES = (
          _SUSTAIN + "of sequential reads from {clients}, so that all staged data sets are on their nodes {within}",
          "job_staging_bandwidth_of_jobs", "staging", streams=True, within="staging_seconds_allowed"),
     Line("R-STAGE-02", "site_node_local_bytes", "mandatory", "hold",
-         "leave at least {value} on the NVMe of each node to staged and cached data", "node_local_bytes_of_jobs"),
+         "leave at least {value} on the NVMe of each node to staged and cached data", "node_local_bytes_of_jobs",
+         inspected="what the operating system of a node reports as free on its NVMe"),
     Line("R-META-01", "site_file_opens", "mandatory", "open",
          "open at least {value} for reading from {clients} with {threads} each for {duration}", "job_file_opens_of_jobs",
          "site"),
     Line("R-META-02", "site_file_creates", "target", "create",
          "create at least {value} from {clients} while checkpoints are written", "job_file_creates_of_jobs", "writing"),
-    Line("R-META-03", "site_files", "mandatory", "hold", "hold at least {value} in the year that has most"),
+    Line("R-META-03", "site_files", "mandatory", "hold", "hold at least {value} in the year that has most",
+         inspected="what the file system itself reports as the number of files that it can hold"),
     Line("R-CAP-01", "site_usable_bytes", "mandatory", "hold",
-         "hold at least {value} of data below a fill of {fill} in the year that needs most"),
+         "hold at least {value} of data while no more than {fill} of its usable capacity is in use, in the year that needs "
+         "most",
+         inspected="what the file system itself reports as its usable capacity, times the fill limit of the requirement"),
     Line("R-CAP-02", "site_raw_bytes", "information", "hold",
-         "have about {value} of raw capacity, with the protection and fill limit of its derivation; usable capacity decides"),
+         "have about {value} of raw capacity, with the protection and fill limit of its derivation; R-CAP-01 decides"),
     Line("R-END-01", "site_media_bytes_per_day", "mandatory", "write",
-         "endure {value} written to its media each day, replicas and parity included: checkpoints, the first load of the data "
-         "sets, their growth and new versions, in the year that writes most"),
+         "endure {value} written to its media on each day of the warranty, replicas and parity included: checkpoints, the "
+         "first load of the data sets, their growth and new versions, in the year that writes most",
+         inspected="the rated endurance of all media together (drive writes per day × capacity) over the warranty"),
     Line("R-GROW-01", "site_grown_read_bandwidth", "target", "read",
          "be expandable to {value} " + _READS + " (all that can run at once, in the last year of the plan{whose})",
          "job_read_bandwidth_of_jobs", "site"),

@@ -77,7 +77,7 @@ def test_a_table_of_quantities_does_not_repeat_what_describes_its_rows(tender):
         words = {*table.heads, *(row[0] for row in table.rows)}
         assert not words & {"Cluster", "Model", "GPU", "Rate rests on"}, caption
     capacity = found["Capacity by year"]
-    assert capacity.heads[:2] == ("Year", "Usable capacity")
+    assert capacity.heads[:2] == ("Year", "Data held")
     assert all(re.fullmatch(r"20\d\d", row[0]) for row in capacity.rows)
 
 

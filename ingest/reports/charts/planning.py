@@ -36,7 +36,7 @@ class Swing(NamedTuple):
 
 
 def capacity(rows: Sequence[Held], unit: str = "B") -> Chart:
-    """Usable capacity by year and stage.
+    """Data held by year and stage.
 
     >>> capacity([Held("2026", "raw", 1e15), Held("2028", "raw", 3e15)]).title
     'Capacity grows from 1 PB in 2026 to 3 PB in 2028'
@@ -51,12 +51,12 @@ def capacity(rows: Sequence[Held], unit: str = "B") -> Chart:
         "mark": {"type": "bar", "stroke": "white", "strokeWidth": 1},
         "encoding": {
             "x": {"field": "year", "type": "ordinal", "title": "year", "axis": {"labelAngle": 0}},
-            "y": {"field": "value", "type": "quantitative", "title": f"usable capacity ({shown})"},
+            "y": {"field": "value", "type": "quantitative", "title": f"data held ({shown})"},
             "color": {"field": "stage", "type": "nominal", "title": None, "scale": {"range": list(COLOURS)}},
         },
     }
     title = _course(sums, unit)
-    return made("capacity", title, "", f"Stacked bars of usable capacity by year. {title}.", body)
+    return made("capacity", title, "", f"Stacked bars of data held by year. {title}.", body)
 
 
 def _course(sums: Mapping[str, float], unit: str) -> str:

@@ -10,7 +10,9 @@ from ingest.acceptance.generation import ABLE
 from ingest.acceptance.loads import Setting
 from ingest.acceptance.table import Row, rows_of
 from ingest.reports.document.model import Table
+from ingest.reports.labels import label
 from ingest.requirement import Requirement
+from ingest.site.lines import LINES
 from ingest.tender.fields import FIELDS
 from ingest.units import display, request_size
 
@@ -43,6 +45,23 @@ def _test_row(row: Row, mixed: bool) -> tuple[str, ...]:
     return (row.test, row.requirement, *how, least)
 
 
+def inspection_table(requirements: Sequence[Requirement]) -> Table:
+    """What shows that requirements without a performance test are met.
+
+    Args:
+        requirements: those that bind an offer and have no test.
+    """
+    rows = tuple(
+        (one.id, label(one.metric), display(one.value, one.unit, binary=False), _inspected(one)) for one in requirements
+    )
+    heads = ("Requirement", "What", "Value", "Verified by")
+    return Table("Requirements verified by inspection", heads, rows, (1.2, 1.3, 1.1, 3.4))
+
+
+def _inspected(required: Requirement) -> str:
+    return next(line.inspected for line in LINES if line.id == required.id)
+
+
 def response_tables(requirements: Sequence[Requirement]) -> Iterator[Table]:
     """The form that offerors fill in: the answer, and its evidence."""
     heads = tuple(field.head for field in FIELDS)
@@ -57,7 +76,7 @@ def growth_table(years: Sequence[Mapping[str, Any]], requirements: Mapping[str, 
     """What is asked for by each year, what calls for it, and a column for its price.
 
     Args:
-        years: the capacity in use by year, in base units.
+        years: the data held by year, in base units.
         requirements: by id; the bandwidth of the first year, and of the last one where it grows.
     """
     first, grown = requirements.get("R-READ-03"), requirements.get("R-GROW-01")
@@ -75,7 +94,7 @@ def growth_table(years: Sequence[Mapping[str, Any]], requirements: Mapping[str, 
         )
         for step, year in enumerate(years)
     )
-    heads = ("Step", "Year", "Usable capacity by then", "Read bandwidth by then", "Trigger", "Price of the step")
+    heads = ("Step", "Year", "Data held by then", "Read bandwidth by then", "Trigger", "Price of the step")
     return Table("Steps of growth", heads, rows, (0.6, 0.7, 1.3, 1.3, 2.4, 1.2))
 
 

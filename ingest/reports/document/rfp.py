@@ -12,7 +12,7 @@ from ingest.reports.charts.chart import Chart
 from ingest.reports.document import wording
 from ingest.reports.document.derivations import shortened
 from ingest.reports.document.fields import SECTIONS
-from ingest.reports.document.forms import acceptance_table, growth_table, response_tables
+from ingest.reports.document.forms import acceptance_table, growth_table, inspection_table, response_tables
 from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Section, Table
 from ingest.reports.document.speech import derivation_line, for_readers, place_of, source_title
 from ingest.reports.document.tables import quantity_text, tables_for, with_numbers
@@ -48,7 +48,7 @@ CAPTIONS = {
     "demand": "Read bandwidth by job, all of its runs at once, and in sum",
     "scaling": "Read bandwidth of one run by the number of its nodes",
     "ladder": "What the read rate of the job that reads most in sum rests on",
-    "capacity": "Usable capacity by year and use",
+    "capacity": "Data held by year and use",
     "intervals": "Interval of checkpoints against lost time and write bandwidth, the chosen one marked",
     "tornado": "A requirement with one input at a time at its ends",
 }
@@ -199,7 +199,13 @@ class Tender:
 
     def _acceptance(self) -> list[Block]:
         rule = wording.ACCEPTANCE.format(deviation=f"{Setting().allowed_deviation * 100:.3g} %")
-        return [Paragraph(rule), acceptance_table(self.plan.requirements)]
+        inspected = inspection_table(self._without_test())
+        further: list[Block] = [Paragraph(wording.INSPECTION), inspected] if inspected.rows else []
+        return [Paragraph(rule), acceptance_table(self.plan.requirements), *further]
+
+    def _without_test(self) -> list[Requirement]:
+        """What binds an offer, and no performance test shows."""
+        return [one for one in self.plan.requirements if one.priority != INFORMATION and one.id not in self._tests]
 
     def _response(self) -> list[Block]:
         return [Paragraph(wording.RESPONSE), *response_tables(self.plan.requirements)]
@@ -263,10 +269,12 @@ class Tender:
 def requirement(one: Requirement, test: str | None) -> list[Block]:
     """A requirement as a tender states it, with the test that shows it."""
     rest = []
-    if one.low is not None and one.high is not None:
+    if spread(one):
         rest.append(f"Range (P10 to P90): {spread(one)}.")
     if test is not None:
         rest.append(f"Verified by test {test}.")
+    elif one.priority != INFORMATION:
+        rest.append("Verified by inspection (section 10).")
     if one.assumptions:
         rest.append(f"Rests on assumed values: {', '.join(spoken(name) for name in one.assumptions)}.")
     found: list[Block] = [Paragraph(one.statement, f"{one.id} ({one.priority}).")]
@@ -288,7 +296,7 @@ def ends_of(one: Requirement, *ends: float) -> tuple[str, ...]:
 
 
 def spread(one: Requirement) -> str:
-    """Low to high, or nothing."""
+    """Low to high, or nothing where they print the same."""
     return span(one.low, one.high, one.unit, " to ")
 
 

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
-from itertools import takewhile
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
 
 from ingest.reports.labels import plain
+from ingest.site.schema import schema
 
-#: What only somebody at the keyboard can follow: an option, a key with its value, a request to say something.
-_FOR_THE_USER = re.compile(r"--[a-z]|\b(say|supply)\b|^(precision|scaling|encoding)$|of this program")
+#: How a hint of the tool begins: at the start of a clause, as a command, with an option or a key right behind it.
+_HINT = re.compile(
+    r"(?:^|(?<=: )|\bunless you (?=say))"
+    r"(?:without one |compress a sample of yours and )?"
+    r"(?:say|supply) (?:(?:it|them) with )?"
+    r"(?P<key>--[a-z][\w-]*|[a-z]\w*(?:\.\w+)+|[a-z]\w*)"
+)
 #: Where one clause ends and the next begins, but not inside brackets.
 _CLAUSE = re.compile(r"; (?![^()]*\))")
 _REWORDED = (
@@ -18,6 +26,7 @@ _REWORDED = (
     (", see the method chapter", ""),
     ("in these catalogs", "published elsewhere"),
     ("of this catalog", "published elsewhere"),
+    ("a default of this program", "usual practice, to be confirmed"),
     ("Usual practice; nobody measured it for you", "Usual practice, to be confirmed"),
 )
 _GIVEN = "given by the site file"
@@ -29,27 +38,53 @@ _TWICE = re.compile(r"(= (?P<shown>[\d,.]+) [^\[]*?)  \[(?P<exact>[\d.]+) [^\]]*
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 #: How a line begins that says where a value comes from; it is no quantity of that name.
 _ORIGIN = re.compile(r"(assumed|measured|published|vendor|derived|by [a-z]+|formula)\b(?! =)")
-#: What a place in a publication does not hold, and a formula does.
-_FORMULA = re.compile(r"[=÷·√^×τληδ]|\w/\(")
+#: What a place in a publication does not hold, and a formula does; not a count of things, as in 8 × H100.
+_FORMULA = re.compile(r"[=÷·√^τληδ]|× [\d(a-z]|\b\d*[A-Z]/\(")
+#: What a publication has set, by a word: no formula.
+_SETTING = re.compile(r"\b[A-Za-z_]\w+ ?= ?\d[\w.]*[,:]?$")
+#: Where a part of a place ends, with the sign that ends it.
+_PART = re.compile(r"(?<=[,:]) (?![^()]*\))")
 
 
 def for_readers(text: str) -> str:
-    """What the tool tells its user, without how to tell the tool otherwise.
+    """What the tool tells its user, without the hints how to tell the tool otherwise; all else stays.
 
     >>> for_readers("readers ask for 128 KiB at once; say io_size")
     'readers ask for 128 KiB at once'
     >>> for_readers("a copy in full precision is kept; without one say checkpoint.set.master_bytes_per_parameter: 0")
     'a copy in full precision is kept'
-    >>> for_readers("measured at fp8 too, up to 1.7 samples/s per GPU: precision: fp8 asks more of the storage")
-    'measured at fp8 too, up to 1.7 samples/s per GPU'
+    >>> for_readers("rate measured under load, as operators say; drawn over 30 days")
+    'rate measured under load, as operators say; drawn over 30 days'
     """
-    kept = filter(None, (_before_requests(clause) for clause in _CLAUSE.split(_reworded(text))))
+    kept = filter(None, (_without_hint(clause) for clause in _CLAUSE.split(_reworded(text))))
     return "; ".join(kept) or "to be confirmed"
 
 
-def _before_requests(clause: str) -> str:
-    """What stands before the first part that is for the user."""
-    return ": ".join(takewhile(lambda part: not _FOR_THE_USER.search(part), clause.split(": ")))
+def _without_hint(clause: str) -> str:
+    """What stands in a clause before the hint that it ends with."""
+    start = next((found.start() for found in _HINT.finditer(clause) if _is_key(found["key"])), len(clause))
+    return clause[:start].rstrip(": ") if start < len(clause) else clause
+
+
+def _is_key(word: str) -> bool:
+    """Whether the tool is asked by this word: an option, the name of a quantity, or a key of the site file."""
+    return word.startswith("--") or "_" in word or word.partition(".")[0] in _site_keys()
+
+
+@cache
+def _site_keys() -> frozenset[str]:
+    """All keys that a site file may have."""
+    return frozenset(_keys_of(schema()))
+
+
+def _keys_of(node: Any) -> Iterator[str]:
+    if isinstance(node, Mapping):
+        yield from node.get("properties", {})
+        for inner in node.values():
+            yield from _keys_of(inner)
+    elif isinstance(node, list):
+        for inner in node:
+            yield from _keys_of(inner)
 
 
 def _reworded(text: str) -> str:
@@ -103,22 +138,21 @@ def _raised(found: re.Match[str]) -> str:
 
 
 def place_of(where: str) -> str:
-    """The places within a source, without the formulas taken from there.
+    """The places within a source, without the formulas taken from there; all else stays.
 
     >>> place_of("sec. 3.1, K = 12; S/(τ·(w − τ/2M)); sec. 3.1; growth over two years, compounded: g^(N/2)")
     'sec. 3.1; growth over two years, compounded'
+    >>> place_of("table 3, throughput and/(or) latency; τ/M: the waste of the best interval")
+    'table 3, throughput and/(or) latency; the waste of the best interval'
     """
     return "; ".join(dict.fromkeys(filter(None, (_without_formula(piece) for piece in where.split("; ")))))
 
 
 def _without_formula(piece: str) -> str:
-    """What stands before the first part that is a formula."""
-    kept = ""
-    for part in re.findall(r".*?(?:[,:] |$)", piece):
-        if _FORMULA.search(part):
-            break
-        kept += part
-    return kept.rstrip(",: ")
+    """The parts of a place that are no formulas, in order."""
+    parts = _PART.split(piece)
+    kept = [part for part in parts if not _FORMULA.search(_SETTING.sub("", part))]
+    return piece if len(kept) == len(parts) else " ".join(kept).rstrip(",: ")
 
 
 def source_title(title: str) -> str:

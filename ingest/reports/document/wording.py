@@ -26,14 +26,20 @@ TERMS = (
         "uncached",
         "the data that a test reads are at least five times the memory of its clients, and other clients have written them.",
     ),
-    ("fill", "the share of the usable capacity that holds data while a test runs."),
+    (
+        "usable capacity",
+        "what data can take after data protection and file-system overhead, all of it; raw capacity is before both.",
+    ),
+    ("fill", "the share of the usable capacity that holds data; a test at a fill runs while that share is in use."),
+    ("fill limit", "the largest fill in operation; R-CAP-01 asks for the data that the system holds at it."),
     ("range", "what the value becomes where the inputs vary as their sources do (P10 to P90); the value binds, not the range."),
 )
 UNITS = (
     "Bandwidth is in bytes per second: 1 GB/s = 10⁹ B/s, with the binary unit (1 GiB/s = 2³⁰ B/s) in brackets; where "
-    "rounding makes the two differ, the decimal value binds. Capacity is usable capacity after data protection and "
-    "file-system overhead, below the fill limit. A value that was reached under other conditions than those stated "
-    "(clients, threads, size of a request, pattern, duration, fill, caching) is not a valid answer."
+    "rounding makes the two differ, the decimal value binds. Data and capacities are in bytes: 1 PB = 10¹⁵ B; a required "
+    "amount of data counts each byte once, without protection and overhead. A value that was reached under other "
+    "conditions than those stated (clients, threads, size of a request, pattern, duration, fill, caching) is not a valid "
+    "answer."
 )
 WORKLOADS = (
     "The requirements follow from the jobs below. Rates per GPU rest on published measurements where they exist; "
@@ -45,7 +51,8 @@ OVERLAP = (
     "the other one is for information."
 )
 CAPACITY = (
-    "Capacity is required as usable capacity. Raw capacity is given for orientation only: the offeror chooses the "
+    "Capacity is required as the data that the system holds at the fill limit; the usable capacity offered is that "
+    "amount divided by the fill limit, or more. Raw capacity is given for orientation only: the offeror chooses the "
     "protection scheme and shall state its overhead, the number of failures that it tolerates, and the usable "
     "capacity that remains after them."
 )
@@ -66,6 +73,7 @@ RESILIENCE = (
     ("Availability of the service, as a share of the year", "to be set by buyer"),
     ("Probability of data loss in a year", "to be set by buyer"),
     ("Performance that remains while a failed unit is rebuilt, as a share of section 3", "to be set by buyer"),
+    ("Period of the warranty, for R-END-01 and all else", "to be set by buyer"),
     ("Time in which the redundancy of a failed unit is restored", "to be set by buyer"),
     ("Latency of a single read at the load of section 3 (median, 99th percentile)", "to be set by buyer"),
 )
@@ -89,6 +97,10 @@ ACCEPTANCE = (
     "of its runs reaches the last column and no run is more than {deviation} below it. A test of several loads runs "
     "them at the same time, and is passed where each of them is. A test of growth (T-GROW) shall be run when the expansion "
     "that it asks for is delivered."
+)
+INSPECTION = (
+    "The requirements of the next table have no performance test. They shall be verified by inspection at acceptance, on "
+    "the delivered system, by what the table names; the offeror shall hand it over in writing."
 )
 ASSUMED = "The requirements rest on {count} values that were assumed, not measured. The table says why each was chosen."
 SENSITIVITY = (
