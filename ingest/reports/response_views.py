@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from ingest.reports.page import Page, Section
-from ingest.tender.responding import Judged, Response
+from ingest.tender.responding import MET, PARTLY, Judged, Response
 from ingest.units import display
+
+#: Margins above this share are not told in digits.
+MOST_MARGIN = 10
 
 
 def response_page(answer: Response) -> Page:
@@ -22,6 +25,18 @@ def response_page(answer: Response) -> Page:
 
 def _row(line: Judged) -> tuple[str, ...]:
     offered = "" if line.offered is None else display(line.offered, line.asked.unit, binary=False)
-    margin = "" if line.margin is None else f"{line.margin * 100:+.1f} %"
     required = display(line.asked.value, line.asked.unit, binary=False)
-    return (line.asked.id, line.asked.priority, required, offered, margin, line.verdict)
+    return (line.asked.id, line.asked.priority, required, offered, _margin(line), line.verdict)
+
+
+def _margin(line: Judged) -> str:
+    """`+10.0 %`; what meets a requirement as it is printed is never below it, what misses it never looks even."""
+    if line.margin is None:
+        return ""
+    if line.margin > MOST_MARGIN:
+        return f"over {MOST_MARGIN * 100:,} %"
+    share = max(line.margin, 0.0) if line.verdict in (MET, PARTLY) else line.margin
+    percent = f"{share * 100:+.1f}"
+    if percent.strip("+-0.") == "":
+        percent = "0.0" if share >= 0 else f"{share * 100:.1g}"
+    return f"{percent} %"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import ingest.formulas.acceptance_results  # noqa: F401  registers the formulas
 from ingest.errors import IngestError, UsageError
 from ingest.formula import solve
+from ingest.requirement import least_accepted
 from ingest.tender.answers import Answer, answers_of
 from ingest.tender.asked import (
     HEADS,
@@ -217,7 +218,7 @@ def _judged(asked: Asked, answer: Answer | None, optimized: bool) -> Judged:
         return Judged(asked, _without_value(asked, found.comply), None, None, found.said, _partly(found) or note)
     offered = max(values)
     margin = solve("acceptance_margin", {"measured_rate": offered, "required_rate": asked.value}) if asked.value else None
-    met = offered >= asked.value * (1 - SAME)
+    met = offered >= least_accepted(asked.value, asked.unit) * (1 - SAME)
     verdict = _verdict(met, found.comply)
     note = _partly(found) or _note(met, found.comply)
     return Judged(asked, verdict, offered, None if margin is None else float(margin), found.said, note)

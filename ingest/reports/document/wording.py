@@ -31,7 +31,7 @@ TERMS = (
 )
 UNITS = (
     "Bandwidth is in bytes per second: 1 GB/s = 10⁹ B/s, with the binary unit (1 GiB/s = 2³⁰ B/s) in brackets; where "
-    "rounding makes the two differ, the decimal value binds. Capacity is usable capacity after data protection and "
+    "rounding makes the two differ, the decimal value binds, as printed. Capacity is usable capacity after data protection and "
     "file-system overhead, below the fill limit. A value that was reached under other conditions than those stated "
     "(clients, threads, size of a request, pattern, duration, fill, caching) is not a valid answer."
 )
