@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ingest.reports.page import Page, Section
-from ingest.tender.responding import MET, PARTLY, Judged, Response
+from ingest.tender.judged import MET, PARTLY, Judged
+from ingest.tender.responding import Response
 from ingest.units import display
 
 #: Margins above this share are not told in digits.
@@ -11,22 +12,23 @@ MOST_MARGIN = 10
 
 
 def response_page(answer: Response) -> Page:
-    """Requirement, what was offered, margin, verdict; then what was changed."""
-    heads = ("id", "priority", "required", "offered", "margin", "result")
+    """Requirement, what was offered, margin, verdict, what to read beside it; then what was changed."""
+    heads = ("id", "priority", "required", "offered", "margin", "result", "note")
     sections = [Section("", heads, tuple(_row(line) for line in answer.lines))]
     if answer.changes:
         sections.append(Section("Changed by the vendor", lines=answer.changes))
     verdict = "does not comply" if answer.unmet else "complies"
     counted = "tuned values count" if answer.optimized else "values as delivered count"
-    columns = ("id", "priority", "required", "unit", "offered", "margin", "result", "note")
-    flat = [tuple(line.to_dict()[column] for column in columns) for line in answer.lines]
-    return Page(f"{answer.path} {verdict}; {counted}", tuple(sections), (columns, *flat))
+    columns = ("id", "priority", "required", "unit", "offered", "margin", "result")
+    flat = [(*(line.to_dict()[column] for column in columns), line.notes) for line in answer.lines]
+    title = "; ".join(filter(None, (f"{answer.path} {verdict}", counted, answer.reservations)))
+    return Page(title, tuple(sections), ((*columns, "note"), *flat))
 
 
 def _row(line: Judged) -> tuple[str, ...]:
     offered = "" if line.offered is None else display(line.offered, line.asked.unit, binary=False)
     required = display(line.asked.value, line.asked.unit, binary=False)
-    return (line.asked.id, line.asked.priority, required, offered, _margin(line), line.verdict)
+    return (line.asked.id, line.asked.priority, required, offered, _margin(line), line.verdict, line.notes)
 
 
 def _margin(line: Judged) -> str:

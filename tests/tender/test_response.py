@@ -14,7 +14,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 from memory import MOST_HELD
-from offers import columns, edited, everything_met, filled, key_text, put_key, told, uncalculated, with_values
+from offers import columns, edited, everything_met, filled, key_text, put_key, stored_values, told, uncalculated, with_values
 
 import ingest
 from ingest.errors import IngestError, UsageError
@@ -305,6 +305,38 @@ def test_a_change_by_the_vendor_shows_beside_what_the_buyer_changed(content, tmp
     path = edited(sent.read_bytes(), restate("Clients", 1), tmp_path / "offer.xlsx")
     (change,) = ingest.response(path, sent=sent).changes
     assert change.startswith("R-READ-01: 'Clients' of sheet 'Requirements' is 1, was '=INT(")
+
+
+FAILING = "sent.xlsx: the workbook's own checks fail: main: share that all jobs take (nodes × runs × share): plan again; "
+
+
+def test_the_failing_checks_of_the_workbook_that_was_sent_are_told(content, tmp_path):
+    """The buyer made the cluster too small, recalculated, and sent what planning would refuse."""
+    sent = recalculated_with(content, tmp_path, "in_clusters_main_count", 63)
+    path = filled(sent.read_bytes(), {}, tmp_path / "offer.xlsx")
+    for words in ((path, "--sent", sent), (sent,)):
+        (warning,) = (line for line in told("response", *words).err.splitlines() if "own checks fail" in line)
+        assert warning.startswith(f"ingest: warning: {sent.parent}/{FAILING}")
+        assert warning.endswith("; plan again before you judge")
+        assert "cosmology: nodes of a run, of those of main: plan again" in warning
+    assert FAILING in ingest.response(path, sent=sent).to_dict()["warnings"][0]
+
+
+def test_one_check_that_fails_is_told_and_moves_no_verdict(content, plan, tmp_path):
+    """Of the workbook that was sent, where it is given; else of the offer."""
+    spoilt = stored_values(content)
+    formula = next(text for (sheet, text), said in spoilt.items() if sheet == "Checks" and said == "ok")
+    spoilt["Checks", formula] = "fails"
+    sent, good = tmp_path / "sent.xlsx", tmp_path / "good.xlsx"
+    with_values(uncalculated(content, nothing, sent), spoilt)
+    good.write_bytes(content)
+    path = filled(content, everything_met(plan), tmp_path / "offer.xlsx")
+    done = told("response", path, "--sent", sent)
+    assert done.code == 0
+    assert "own checks fail: cosmology: nodes: fails; plan again before you judge" in done.err
+    assert "own checks fail" not in told("response", path, "--sent", good).err
+    assert "own checks fail" not in told("response", path).err
+    assert "own checks fail: cosmology: nodes: fails" in told("response", sent).err
 
 
 def test_the_number_printed_in_the_workbook_that_was_sent_meets_it(content, tmp_path):
