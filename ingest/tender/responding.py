@@ -21,7 +21,7 @@ from ingest.tender.asked import (
 )
 from ingest.tender.book import Book, read_book
 from ingest.tender.checks import warning_of
-from ingest.tender.comparing import changes_of
+from ingest.tender.comparing import changes_of, restated
 from ingest.tender.differing import differences
 from ingest.tender.judged import MET, Judged, judge
 from ingest.tender.notes import notes_of
@@ -165,9 +165,12 @@ def response(filled: str | Path, *, sent: str | Path | None = None, optimized: b
     answers = {one.id: one for one in answers_of(book, sheets[RESPONSE_SHEET])}
     for sheet in sheets.values():
         check_calculated(book, sheet)
-    clients = clients_of((sheets if before is None else sheets_of(before))[REQUIREMENTS_SHEET])
+    asked = sheets if before is None else sheets_of(before)
+    clients = clients_of(asked[REQUIREMENTS_SHEET])
     lines = tuple(judge(one, answers.get(one.id), optimized, clients.get(one.id)) for one in terms.lines)
     changes = (*keys, *changes_of(terms, sheets), *differences(terms.whole, book.found, book.names))
+    # Where an input was changed, sentences follow it: that is named already.
+    changes = changes or tuple(restated(asked, sheets))
     unsealed = tuple(visible(name) for name, cells in terms.whole.sheets.items() if not cells)
     notes = notes_of(terms, book, sheets, before)
     judged_by = before or book

@@ -307,6 +307,30 @@ def test_a_change_by_the_vendor_shows_beside_what_the_buyer_changed(content, tmp
     assert change.startswith("R-READ-01: 'Clients' of sheet 'Requirements' is 1, was '=INT(")
 
 
+def with_text(content: bytes, path: Path, change) -> Path:
+    """Change the sentence that a formula shows, and keep the formula."""
+    shown = stored_values(content)
+    place = next(place for place, said in shown.items() if place[0] == "Requirements" and "265.2 GB/s" in str(said))
+    return with_values(uncalculated(content, nothing, path), {**shown, place: change(shown[place])})
+
+
+def test_a_sentence_that_its_formula_does_not_give_is_noticed(plan, content, tmp_path):
+    sent, offered = tmp_path / "sent.xlsx", filled(content, everything_met(plan), tmp_path / "offer.xlsx")
+    sent.write_bytes(content)
+    path = with_text(offered.read_bytes(), tmp_path / "forged.xlsx", lambda said: said.replace("265.2", "26.52"))
+    (change,) = ingest.response(path, sent=sent).changes
+    assert change.startswith("R-READ-02: 'Statement' of sheet 'Requirements' shows '… sustain at least 26.52 GB/s (247 ")
+    assert "265.2 GB/s" in change.partition(", its formula gave ")[2]
+    assert told("response", path, "--sent", sent).code == 3
+
+
+def test_how_a_country_writes_numbers_is_no_change(plan, content, tmp_path):
+    sent, offered = tmp_path / "sent.xlsx", filled(content, everything_met(plan), tmp_path / "offer.xlsx")
+    sent.write_bytes(content)
+    path = with_text(offered.read_bytes(), tmp_path / "german.xlsx", lambda said: said.replace("265.2", "265,2"))
+    assert not ingest.response(path, sent=sent).unmet
+
+
 FAILING = "sent.xlsx: the workbook's own checks fail: main: share that all jobs take (nodes × runs × share): plan again; "
 
 
