@@ -5,9 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ingest.units import display
+from ingest.units import as_printed, display
 
 PRIORITIES = ("mandatory", "target", "information")
+
+
+def least_accepted(value: float, unit: str) -> float:
+    """Return what meets a required value: the value itself or what is printed of it, whichever is lower.
+
+    Args:
+        value: that is required, in base units.
+        unit: its base unit.
+
+    >>> least_accepted(265_245_076_866.5, "B/s"), least_accepted(984_496_892_142.8, "B/s")
+    (265200000000, 984496892142.8)
+    """
+    return min(value, as_printed(value, unit))
 
 
 @dataclass(frozen=True)

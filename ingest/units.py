@@ -158,6 +158,11 @@ def _countable(base: str, unit: str) -> bool:
 def _finite(number: float, written: object, unit: str, what: str) -> float:
     if abs(number) > 1e300 or not math.isfinite(number):
         raise UsageError(f"{what}: found {written}, expected a finite number, {_example(unit)}")
+    return _whole(number)
+
+
+def _whole(number: float) -> float:
+    """What is whole but for the digits that binary numbers lose."""
     rounded = round(number)
     return rounded if abs(number) < 2**63 and math.isclose(number, rounded, rel_tol=1e-12) else number
 
@@ -238,6 +243,19 @@ def display(number: float, unit: str, binary: bool = True) -> str:
     if unit == "parameter" and number == round(number):
         return f"{round(number):,} parameter{'' if number == 1 else 's'}"
     return "".join(figure.text(number) for figure in figures(number, unit, binary))
+
+
+def as_printed(number: float, unit: str) -> float:
+    """Return what `display` shows of a quantity in its decimal form, in base units: what people who read it can hold it to.
+
+    >>> as_printed(265_245_076_866.5, "B/s"), as_printed(2_916_086.245, "file"), as_printed(5399.9, "s")
+    (265200000000, 2916086, 5400)
+    """
+    if unit == "parameter" and number == round(number):
+        return number
+    figure = figures(number, unit, binary=False)[0]
+    shown = _significant(number / figure.factor).replace(",", "")
+    return _whole(float(shown) * figure.factor)
 
 
 #: the unit of what benchmarks are told in binary units alone: B, where it is a whole number of KiB

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.errors import UsageError
-from ingest.units import BINARY, DECIMAL, display, exact, parse, physical, unit_factor
+from ingest.units import BINARY, DECIMAL, as_printed, display, exact, parse, physical, unit_factor
 
 WRITTEN = [
     ("16MiB", "B/sample", 16 * 2**20),
@@ -148,6 +148,23 @@ def test_a_bare_number_is_in_base_units(number):
 def test_what_is_displayed_reads_back_within_four_digits(number, unit):
     shown = display(number, unit, binary=False)
     assert parse(shown, unit, "--x") == pytest.approx(number, rel=6e-4)
+
+
+@given(
+    st.floats(1e-6, 1e24),
+    st.sampled_from(
+        ["B", "B/s", "B/s/node", "B/sample", "FLOP/s/GPU", "FLOP", "s", "W/GPU", "file", "file/s", "GPU", "%", "1"]
+    ),
+)
+def test_what_is_printed_is_what_people_read(number, unit):
+    shown = display(number, unit, binary=False)
+    assert as_printed(number, unit) == pytest.approx(parse(shown, "1" if unit == "%" else unit, "--x"), rel=1e-14)
+    assert display(number, unit).startswith(shown)
+
+
+@given(st.integers(0, 10**15))
+def test_parameters_are_printed_in_full(count):
+    assert as_printed(count, "parameter") == parse(display(count, "parameter"), "parameter", "--x") == count
 
 
 @given(st.floats(1024, 1e17))

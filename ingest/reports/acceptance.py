@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ingest.acceptance.judging import PASS
 from ingest.reports.page import Page, Section
 from ingest.units import display
 
@@ -88,14 +89,20 @@ def _judged(judged: Sequence[Judged]) -> tuple[tuple[str, ...], ...]:
             one.result,
             "" if one.measured is None else display(one.measured, one.unit, binary=False),
             display(one.required, one.unit, binary=False) if one.required else "",
-            "" if one.margin is None else _margin(one.margin),
+            "" if one.margin is None else _margin(max(one.margin, 0) if one.result == PASS else one.margin),
         )
         for one in judged
     )
 
 
 def _margin(share: float) -> str:
-    """`+20 %`; from twice the requirement on, how many times it is."""
+    """`+20 %`; from twice the requirement on, how many times it is.
+
+    >>> _margin(0.2), _margin(1.5), _margin(0)
+    ('+20 %', '2.5×', '0 %')
+    """
+    if share == 0:
+        return "0 %"
     if share < 1:
         return f"{share * 100:+.3g} %"
     return f"{float(f'{share + 1:.3g}'):,g}×"

@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 from ingest.reports.page import Page, Section
-from ingest.tender.responding import Judged, Response
+from ingest.tender.judged import MET, PARTLY, Judged
+from ingest.tender.responding import Response
 from ingest.units import display
+
+#: Margins above this share are not told in digits.
+MOST_MARGIN = 10
 
 
 def response_page(answer: Response) -> Page:
-    """Requirement, what was offered, margin, verdict; then what was changed."""
-    heads = ("id", "priority", "required", "offered", "margin", "result")
+    """Requirement, what was offered, margin, verdict, what to read beside it; then what was changed."""
+    heads = ("id", "priority", "required", "offered", "margin", "result", "note")
     sections = [Section("", heads, tuple(_row(line) for line in answer.lines))]
     if answer.changes:
         sections.append(Section("Changed by the vendor", lines=answer.changes))
     verdict = "does not comply" if answer.unmet else "complies"
     counted = "tuned values count" if answer.optimized else "values as delivered count"
-    columns = ("id", "priority", "required", "unit", "offered", "margin", "result", "note")
-    flat = [tuple(line.to_dict()[column] for column in columns) for line in answer.lines]
-    return Page(f"{answer.path} {verdict}; {counted}", tuple(sections), (columns, *flat))
+    columns = ("id", "priority", "required", "unit", "offered", "margin", "result")
+    flat = [(*(line.to_dict()[column] for column in columns), line.notes) for line in answer.lines]
+    title = "; ".join(filter(None, (f"{answer.path} {verdict}", counted, answer.reservations)))
+    return Page(title, tuple(sections), ((*columns, "note"), *flat))
 
 
 def _row(line: Judged) -> tuple[str, ...]:
     offered = "" if line.offered is None else display(line.offered, line.asked.unit, binary=False)
-    margin = "" if line.margin is None else f"{line.margin * 100:+.1f} %"
     required = display(line.asked.value, line.asked.unit, binary=False)
-    return (line.asked.id, line.asked.priority, required, offered, margin, line.verdict)
+    return (line.asked.id, line.asked.priority, required, offered, _margin(line), line.verdict, line.notes)
+
+
+def _margin(line: Judged) -> str:
+    """`+10.0 %`; what meets a requirement as it is printed is never below it, what misses it never looks even."""
+    if line.margin is None:
+        return ""
+    if line.margin > MOST_MARGIN:
+        return f"over {MOST_MARGIN * 100:,} %"
+    share = max(line.margin, 0.0) if line.verdict in (MET, PARTLY) else line.margin
+    percent = f"{share * 100:+.1f}"
+    if percent.strip("+-0.") == "":
+        percent = "0.0" if share >= 0 else f"{share * 100:.1g}"
+    return f"{percent} %"

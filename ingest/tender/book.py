@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ingest.errors import IngestError, nearest
 from ingest.tender.beside import beside_all, disguising_formats
+from ingest.tender.checks import CHECKS_SHEET, failing_checks
 from ingest.tender.found import MOST_BYTES, MOST_TAGS, Found, Room, found_in
 
 #: A larger file is no response, nor one with more parts, or a larger sheet among those that are read.
@@ -68,6 +69,7 @@ class Book:
         found: every sheet but the key, as it is written.
         names: defined name -> what it stands for.
         beside: what the workbook as a whole carries that no report does.
+        failing: lines of its own checks that do not hold, as it was calculated last.
     """
 
     path: Path
@@ -77,6 +79,7 @@ class Book:
     found: Mapping[str, Found]
     names: Mapping[str, str]
     beside: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()
 
     def rows(self, name: str) -> Rows:
         """The values of a sheet."""
@@ -120,6 +123,7 @@ def read_book(path: Path, sheets: Sequence[str]) -> Book:
         with zipfile.ZipFile(path) as package:
             with _loaded(path, data_only=True) as book:
                 stored, merged = _read(path, package, book, sheets)
+                failing = _checks(package, book)
             with _loaded(path, data_only=False) as book:
                 live, _ = _read(path, package, book, sheets)
                 found = _written(package, book, sheets[0])
@@ -132,7 +136,7 @@ def read_book(path: Path, sheets: Sequence[str]) -> Book:
         raise IngestError(f"{path}: there is no such file") from None
     except Exception as error:  # a broken package shows in many ways
         raise IngestError(f"{path}: not readable as .xlsx ({type(error).__name__})") from None
-    return Book(path, _even(stored, live), _even(live, stored), merged, found, names, others)
+    return Book(path, _even(stored, live), _even(live, stored), merged, found, names, others, failing)
 
 
 def _check_parts(path: Path) -> None:
@@ -181,6 +185,12 @@ def _read(
         merged[name] = tuple(area.decode() for area in _MERGED.findall(package.read(part)))
         rows[name] = _rows(path, book[name])
     return rows, merged
+
+
+def _checks(package: zipfile.ZipFile, book: Any) -> tuple[str, ...]:
+    """What the sheet of checks says, where there is one."""
+    sheet = next((sheet for sheet in book.worksheets if sheet.title == CHECKS_SHEET), None)
+    return () if sheet is None else failing_checks(package, _part_of(sheet), sheet)
 
 
 def _written(package: zipfile.ZipFile, book: Any, key: str) -> dict[str, Found]:

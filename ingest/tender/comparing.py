@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ingest.errors import brief
-from ingest.tender.asked import ID, REQUIRED, REQUIREMENTS_SHEET, RESPONSE_SHEET, VALUE, Asked, Terms, is_formula
+from ingest.tender.asked import CALCULATED, ID, REQUIRED, REQUIREMENTS_SHEET, RESPONSE_SHEET, VALUE, Asked, Terms, is_formula
 from ingest.tender.book import Sheet
 
 #: Relative difference up to which two numbers are the same after a spreadsheet has stored them.
@@ -22,6 +22,34 @@ def changes_of(terms: Terms, sheets: Mapping[str, Sheet]) -> list[str]:
     """Every change, each once."""
     found = [change for name, sheet in sheets.items() for change in _of_sheet(terms, name, sheet)]
     return list(dict.fromkeys(found))
+
+
+def restated(before: Mapping[str, Sheet], sheets: Mapping[str, Sheet]) -> list[str]:
+    """Sentences that a formula gives, and that show something else than the same formula gave in the workbook as it was sent.
+
+    Args:
+        before: the sheets as they were sent out.
+        sheets: as they came back, with the same formulas and inputs.
+    """
+    return [change for name, (head, _) in CALCULATED.items() for change in _restated(name, head, before[name], sheets[name])]
+
+
+def _restated(name: str, head: str, before: Sheet, sheet: Sheet) -> Iterator[str]:
+    told = {str(line.stored[ID]): str(line.stored.get(head)) for line in before.lines}
+    for line in sheet.lines:
+        one, found = str(line.stored[ID]), str(line.stored.get(head))
+        was = told.get(one, found)
+        if is_formula(line.live.get(head)) and unseparated(found) != unseparated(was):
+            yield f"{one}: '{head}' of sheet '{name}' shows {apart(found, was)}, its formula gave {apart(was, found)}"
+
+
+def unseparated(text: str) -> str:
+    """A sentence whatever a country's spreadsheet program puts between digits.
+
+    >>> unseparated("2.916.086 files, 265,2 GB/s.") == unseparated("2,916,086 files, 265.2 GB/s.")
+    True
+    """
+    return _SEPARATOR.sub("·", text)
 
 
 def _of_sheet(terms: Terms, name: str, sheet: Sheet) -> Iterator[str]:
@@ -87,6 +115,8 @@ def _plain(part: str) -> str:
     return _NUMBER.sub(lambda match: f"{float(match[0]):.{DIGITS}g}", unquoted).upper()
 
 
+#: What stands between the digits of a number.
+_SEPARATOR = re.compile(r"(?<=\d)[.,'\u2019\s](?=\d)")
 #: Quotes around the name of a sheet that needs none.
 _QUOTED = re.compile(r"'(\w+)'!", re.ASCII)
 _NUMBER = re.compile(r"(?<![A-Za-z0-9_$.])\d+(?:\.\d*)?(?:[eE][+-]?\d+)?(?![A-Za-z0-9_.!:])")

@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 CHOICE, NUMBER, COUNT, TEXT = "choice", "number", "count", "text"
 COMPLY, AS_IS, OPTIMIZED, REMARKS = "Comply", "As-is value", "Optimized value", "Remarks"
+BASIS, NODES = "Measured or projected", "Client nodes"
 YES, NO, PARTIAL = "yes", "no", "partial"
+MEASURED, PROJECTED = "measured", "projected"
 
 
 class Field(NamedTuple):
@@ -27,8 +29,8 @@ FIELDS = (
     Field(COMPLY, CHOICE, (YES, NO, PARTIAL)),
     Field(AS_IS, NUMBER),
     Field(OPTIMIZED, NUMBER),
-    Field("Measured or projected", CHOICE, ("measured", "projected")),
-    Field("Client nodes", COUNT),
+    Field(BASIS, CHOICE, (MEASURED, PROJECTED)),
+    Field(NODES, COUNT),
     Field("Memory of each client", TEXT),
     Field("Software and version", TEXT),
     Field("Log file", TEXT),

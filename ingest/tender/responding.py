@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import ingest.formulas.acceptance_results  # noqa: F401  registers the formulas
 from ingest.errors import IngestError, UsageError
-from ingest.formula import solve
-from ingest.tender.answers import Answer, answers_of
+from ingest.tender.answers import answers_of
 from ingest.tender.asked import (
     HEADS,
     KEY_SHEET,
+    REQUIREMENTS_SHEET,
     RESPONSE_SHEET,
-    Asked,
     Terms,
     check_calculated,
     sheets_of,
@@ -23,18 +20,17 @@ from ingest.tender.asked import (
     terms_of_sheets,
 )
 from ingest.tender.book import Book, read_book
-from ingest.tender.comparing import SAME, changes_of
+from ingest.tender.checks import warning_of
+from ingest.tender.comparing import changes_of, restated
 from ingest.tender.differing import differences
-from ingest.tender.fields import FIELDS, NO, PARTIAL, REMARKS, YES
+from ingest.tender.judged import MET, Judged, judge
 from ingest.tender.notes import notes_of
+from ingest.tender.reserved import clients_of
 from ingest.visible import visible
 
 if TYPE_CHECKING:
     import pandas
 
-#: What a line can come to.
-MET, MISSED, PARTLY = "met", "missed", "partly"
-UNANSWERED, UNPROVEN, UNASKED = "no answer", "yes without a value", "for information"
 #: What an offer rests on that is judged alone.
 ALONE = (
     "what was asked is read from the key in the offeror's own file, which has no secret:"
@@ -43,36 +39,10 @@ ALONE = (
 #: What helps where the buyer changed inputs before the workbook went out.
 SENT = "where the buyer changed Inputs before sending, judge with --sent SENT.xlsx"
 
-#: The sheet whose cells the buyer may change, and characters of a remark that are shown.
-INPUTS_SHEET, MOST_REMARK = "Inputs", 200
-
-
-@dataclass(frozen=True)
-class Judged:
-    """One line of an offer.
-
-    Attributes:
-        asked: the requirement.
-        verdict: `met`, `missed`, `partly` (it says so, which meets nothing mandatory), `no answer`, `yes without a value`,
-            or `for information` where nothing is asked or answered.
-        offered: the value that counts, in the unit of the line; the tuned one only where it was asked for.
-        margin: offered over required, less one.
-        said: the other fields, as text.
-        note: what does not fit together.
-    """
-
-    asked: Asked
-    verdict: str
-    offered: float | None
-    margin: float | None
-    said: Mapping[str, str]
-    note: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        asked = {"id": self.asked.id, "priority": self.asked.priority, "required": self.asked.value, "unit": self.asked.unit}
-        return {**asked, "result": self.verdict, "offered": self.offered, "margin": self.margin, "said": dict(self.said),
-                "note": self.note}  # fmt: skip
+#: The sheet whose cells the buyer may change.
+INPUTS_SHEET = "Inputs"
+#: Lines that one warning names.
+MOST_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -87,6 +57,7 @@ class Response:
         against_sent: whether what was asked was read from the workbook as it was sent out.
         notes: what the offeror wrote outside the form.
         unsealed: sheets that are too large for the key, and were not compared.
+        failing: what to know of the workbook's own checks: of the one that was sent, where it was given.
     """
 
     path: str
@@ -96,6 +67,7 @@ class Response:
     against_sent: bool = False
     notes: tuple[str, ...] = ()
     unsealed: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()
 
     @property
     def results(self) -> dict[str, str]:
@@ -117,13 +89,34 @@ class Response:
         return f"{count} ({SENT})" if not self.against_sent and _any_says(self.changes, valued) else count
 
     @property
+    def reserved(self) -> tuple[str, ...]:
+        """The lines with reservations."""
+        return tuple(line.asked.id for line in self.lines if line.reservations)
+
+    @property
+    def reservations(self) -> str:
+        """How many answers carry reservations; empty where none does."""
+        if not self.reserved:
+            return ""
+        answered = sum(line.answered for line in self.lines)
+        return f"{len(self.reserved)} of {answered} answers carr{'y' if len(self.reserved) > 1 else 'ies'} reservations"
+
+    @property
+    def _reserved(self) -> tuple[str, ...]:
+        if not self.reserved:
+            return ()
+        named = f"{', '.join(self.reserved[:MOST_NAMED])}{', …' if len(self.reserved) > MOST_NAMED else ''}"
+        return (f"{self.reservations} that move no verdict ({named}): read their notes before you rely on them",)
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What the verdict rests on, what was changed, what does not fit together, and what stands outside the form."""
         alone: tuple[str, ...] = () if self.against_sent else (ALONE,)
         if self.unsealed:
             alone += (f"not compared, as too large for the key: {', '.join(self.unsealed)}; --sent compares all sheets",)
+        alone += self.failing
         apart = (f"{line.asked.id}: {line.note}" for line in self.lines if line.note)
-        return (*alone, *(f"changed: {change}" for change in self.changes), *apart, *self.notes)
+        return (*alone, *(f"changed: {change}" for change in self.changes), *apart, *self._reserved, *self.notes)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of CONTRACT, `ingest/1`."""
@@ -172,11 +165,17 @@ def response(filled: str | Path, *, sent: str | Path | None = None, optimized: b
     answers = {one.id: one for one in answers_of(book, sheets[RESPONSE_SHEET])}
     for sheet in sheets.values():
         check_calculated(book, sheet)
-    lines = tuple(_judged(one, answers.get(one.id), optimized) for one in terms.lines)
+    asked = sheets if before is None else sheets_of(before)
+    clients = clients_of(asked[REQUIREMENTS_SHEET])
+    lines = tuple(judge(one, answers.get(one.id), optimized, clients.get(one.id)) for one in terms.lines)
     changes = (*keys, *changes_of(terms, sheets), *differences(terms.whole, book.found, book.names))
+    # Where an input was changed, sentences follow it: that is named already.
+    changes = changes or tuple(restated(asked, sheets))
     unsealed = tuple(visible(name) for name, cells in terms.whole.sheets.items() if not cells)
     notes = notes_of(terms, book, sheets, before)
-    return Response(str(path), lines, changes, optimized, original is not None, notes, unsealed)
+    judged_by = before or book
+    failing = warning_of(judged_by.path, judged_by.failing)
+    return Response(str(path), lines, changes, optimized, original is not None, notes, unsealed, failing)
 
 
 def _any_says(changes: tuple[str, ...], words: tuple[str, ...]) -> bool:
@@ -206,44 +205,3 @@ def _terms(book: Book, sent: Book | None) -> tuple[Terms, tuple[str, ...]]:
 def _named(terms: Terms) -> str:
     name, made_from = terms.tender
     return visible(f"'{name[:60]}' (site file {made_from[:19]}…)")
-
-
-def _judged(asked: Asked, answer: Answer | None, optimized: bool) -> Judged:
-    """Hold the value that counts against the requirement."""
-    found = answer or Answer(asked.id, "", None, None, {field.head: "" for field in FIELDS})
-    values = [value for value in (found.as_is, found.optimized if optimized else None) if value is not None]
-    if not values:
-        note = "only a tuned value was given; --optimized counts it" if found.optimized is not None else ""
-        return Judged(asked, _without_value(asked, found.comply), None, None, found.said, _partly(found) or note)
-    offered = max(values)
-    margin = solve("acceptance_margin", {"measured_rate": offered, "required_rate": asked.value}) if asked.value else None
-    met = offered >= asked.value * (1 - SAME)
-    verdict = _verdict(met, found.comply)
-    note = _partly(found) or _note(met, found.comply)
-    return Judged(asked, verdict, offered, None if margin is None else float(margin), found.said, note)
-
-
-def _verdict(met: bool, comply: str) -> str:
-    if not met or comply == NO:
-        return MISSED
-    return PARTLY if comply == PARTIAL else MET
-
-
-def _partly(answer: Answer) -> str:
-    """What a vendor says who complies in part."""
-    if answer.comply != PARTIAL:
-        return ""
-    remark = visible(answer.said.get(REMARKS, ""))[:MOST_REMARK]
-    return f"says '{PARTIAL}': {remark}" if remark else f"says '{PARTIAL}', without a remark"
-
-
-def _without_value(asked: Asked, comply: str) -> str:
-    silent = UNASKED if asked.priority == "information" else UNANSWERED
-    return {YES: UNPROVEN, NO: MISSED, PARTIAL: PARTLY}.get(comply, silent)
-
-
-def _note(met: bool, comply: str) -> str:
-    """Where word and value of an answer do not fit together."""
-    if met and comply == NO:
-        return f"says '{comply}', but its value meets the requirement"
-    return "says 'yes', but its value misses the requirement" if comply == YES and not met else ""

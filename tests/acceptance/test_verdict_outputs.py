@@ -7,6 +7,7 @@ from plans import line, plan
 import ingest
 from ingest.acceptance.outputs import dlio, elbencho, ior
 from ingest.acceptance.outputs import mdtest as mdtest_output
+from ingest.reports.acceptance import verdict_page
 
 MIB = 2**20
 
@@ -47,6 +48,30 @@ def test_ior_prints_mebibytes(made, judge, form, mib, expected):
     answer = judge(form("T-READ-01-ior", 128, 256, block_of(made), mib))
     assert result(answer) == (expected, "")
     assert answer.results["R-READ-01"].measured == pytest.approx(mib * MIB)
+
+
+@pytest.mark.parametrize(
+    ("required", "rate", "expected", "margin"),
+    [
+        (128.04e6, 128_000_000, "pass", "0 %"),
+        (128.04e6, 127_999_999, "fail", "-0.0312 %"),
+        (127.96e6, 127_960_000, "pass", "0 %"),
+        (127.96e6, 127_959_999, "fail", "-7.81e-07 %"),
+    ],
+)
+def test_the_number_that_is_printed_passes_and_so_does_the_exact_one(tmp_path, required, rate, expected, margin):
+    """128.04 MB/s are printed as 128 MB/s, and 127.96 MB/s too."""
+
+    def change(found):
+        line(found, "R-READ-01")["value"] = required
+
+    folder = ingest.accept(plan(tmp_path, change), tmp_path / "tests", repeats=1).folder
+    (tmp_path / "result.json").write_text(elbencho_json("T-READ-01-elbencho", 128, 2, rate))
+    answer = ingest.verdict(folder, tmp_path / "result.json")
+    assert result(answer) == (expected, "")
+    assert answer.results["R-READ-01"].margin == pytest.approx(rate / required - 1)
+    (shown,) = (row for row in verdict_page(answer).sections[0].rows if row[0] == "R-READ-01")
+    assert shown[-1] == margin
 
 
 @pytest.mark.parametrize(

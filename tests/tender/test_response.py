@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import io
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -13,12 +14,13 @@ from pathlib import Path
 import openpyxl
 import pytest
 from memory import MOST_HELD
-from offers import columns, edited, everything_met, filled, key_text, put_key, told, uncalculated, with_values
+from offers import columns, edited, everything_met, filled, key_text, put_key, stored_values, told, uncalculated, with_values
 
 import ingest
 from ingest.errors import IngestError, UsageError
 from ingest.reports.books import site_book
 from ingest.tender.asked import seal
+from ingest.units import as_printed, parse
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workbook"))
 from office import converted
@@ -106,9 +108,42 @@ def test_a_missed_target_still_complies(tmp_path):
 
 
 def test_exactly_the_required_value_meets_it_and_a_millionth_less_does_not(plan, offer):
-    required = plan.results["R-CAP-01"].value
-    assert ingest.response(offer({"R-CAP-01": {"As-is value": required}})).results["R-CAP-01"] == "met"
-    assert ingest.response(offer({"R-CAP-01": {"As-is value": required * (1 - 1e-6)}})).results["R-CAP-01"] == "missed"
+    """Where it is printed as more than it is; where it is printed as less, that decides."""
+    required = plan.results["R-READ-01"].value
+    assert as_printed(required, "B/s") > required
+    assert ingest.response(offer({"R-READ-01": {"As-is value": required}})).results["R-READ-01"] == "met"
+    assert ingest.response(offer({"R-READ-01": {"As-is value": required * (1 - 1e-6)}})).results["R-READ-01"] == "missed"
+
+
+def test_the_number_that_the_document_prints_meets_every_line(plan, offer):
+    """Rounded up or down: who offers what the statement says complies, who offers a thousandth less does not."""
+    printed = {one.id: parse(one.to_dict()["display"].partition(" (")[0], one.unit, one.id) for one in plan.requirements}
+    below = {one.id for one in plan.requirements if printed[one.id] < one.value * (1 - 1e-8)}
+    assert {"R-READ-02", "R-META-03"} <= below
+    path = offer({name: {"As-is value": value} for name, value in printed.items()})
+    answer, done = ingest.response(path), told("response", path)
+    assert set(answer.results.values()) == {"met"}
+    assert done.code == 0
+    assert "-" not in done.out.partition("R-READ-02")[2].partition("met")[0].partition("GB/s")[2]
+    assert re.search(r"R-READ-02 .* 0\.0 % +met", done.out)
+    margins = {line.asked.id: line.margin for line in answer.lines}
+    assert margins["R-READ-02"] == pytest.approx(265.2e9 / plan.results["R-READ-02"].value - 1)
+    less = ingest.response(offer({name: {"As-is value": printed[name] * 0.999} for name in below})).results
+    assert {name for name, verdict in less.items() if verdict == "missed"} == below
+
+
+def test_a_little_less_than_printed_is_missed_and_does_not_look_even(offer):
+    path = offer({"R-READ-02": {"As-is value": 265.19e9}})
+    assert ingest.response(path).results["R-READ-02"] == "missed"
+    assert re.search(r"R-READ-02 .* -0\.02 % +missed", told("response", path).out)
+
+
+def test_a_margin_beyond_reason_is_not_told_in_digits(offer):
+    path = offer({"R-READ-01": {"As-is value": 1e300}})
+    for form in ("table", "markdown"):
+        assert "over 1,000 %" in told("response", path, "--format", form).out
+    assert max(map(len, told("response", path).out.splitlines())) < 120
+    assert ingest.response(path).lines[0].margin > 1e280
 
 
 def test_a_no_with_a_sufficient_value_is_missed_and_said(offer):
@@ -270,6 +305,74 @@ def test_a_change_by_the_vendor_shows_beside_what_the_buyer_changed(content, tmp
     path = edited(sent.read_bytes(), restate("Clients", 1), tmp_path / "offer.xlsx")
     (change,) = ingest.response(path, sent=sent).changes
     assert change.startswith("R-READ-01: 'Clients' of sheet 'Requirements' is 1, was '=INT(")
+
+
+def with_text(content: bytes, path: Path, change) -> Path:
+    """Change the sentence that a formula shows, and keep the formula."""
+    shown = stored_values(content)
+    place = next(place for place, said in shown.items() if place[0] == "Requirements" and "265.2 GB/s" in str(said))
+    return with_values(uncalculated(content, nothing, path), {**shown, place: change(shown[place])})
+
+
+def test_a_sentence_that_its_formula_does_not_give_is_noticed(plan, content, tmp_path):
+    sent, offered = tmp_path / "sent.xlsx", filled(content, everything_met(plan), tmp_path / "offer.xlsx")
+    sent.write_bytes(content)
+    path = with_text(offered.read_bytes(), tmp_path / "forged.xlsx", lambda said: said.replace("265.2", "26.52"))
+    (change,) = ingest.response(path, sent=sent).changes
+    assert change.startswith("R-READ-02: 'Statement' of sheet 'Requirements' shows '… sustain at least 26.52 GB/s (247 ")
+    assert "265.2 GB/s" in change.partition(", its formula gave ")[2]
+    assert told("response", path, "--sent", sent).code == 3
+
+
+def test_how_a_country_writes_numbers_is_no_change(plan, content, tmp_path):
+    sent, offered = tmp_path / "sent.xlsx", filled(content, everything_met(plan), tmp_path / "offer.xlsx")
+    sent.write_bytes(content)
+    path = with_text(offered.read_bytes(), tmp_path / "german.xlsx", lambda said: said.replace("265.2", "265,2"))
+    assert not ingest.response(path, sent=sent).unmet
+
+
+FAILING = "sent.xlsx: the workbook's own checks fail: main: share that all jobs take (nodes × runs × share): plan again; "
+
+
+def test_the_failing_checks_of_the_workbook_that_was_sent_are_told(content, tmp_path):
+    """The buyer made the cluster too small, recalculated, and sent what planning would refuse."""
+    sent = recalculated_with(content, tmp_path, "in_clusters_main_count", 63)
+    path = filled(sent.read_bytes(), {}, tmp_path / "offer.xlsx")
+    for words in ((path, "--sent", sent), (sent,)):
+        (warning,) = (line for line in told("response", *words).err.splitlines() if "own checks fail" in line)
+        assert warning.startswith(f"ingest: warning: {sent.parent}/{FAILING}")
+        assert warning.endswith("; plan again before you judge")
+        assert "cosmology: nodes of a run, of those of main: plan again" in warning
+    assert FAILING in ingest.response(path, sent=sent).to_dict()["warnings"][0]
+
+
+def test_one_check_that_fails_is_told_and_moves_no_verdict(content, plan, tmp_path):
+    """Of the workbook that was sent, where it is given; else of the offer."""
+    spoilt = stored_values(content)
+    formula = next(text for (sheet, text), said in spoilt.items() if sheet == "Checks" and said == "ok")
+    spoilt["Checks", formula] = "fails"
+    sent, good = tmp_path / "sent.xlsx", tmp_path / "good.xlsx"
+    with_values(uncalculated(content, nothing, sent), spoilt)
+    good.write_bytes(content)
+    path = filled(content, everything_met(plan), tmp_path / "offer.xlsx")
+    done = told("response", path, "--sent", sent)
+    assert done.code == 0
+    assert "own checks fail: cosmology: nodes: fails; plan again before you judge" in done.err
+    assert "own checks fail" not in told("response", path, "--sent", good).err
+    assert "own checks fail" not in told("response", path).err
+    assert "own checks fail: cosmology: nodes: fails" in told("response", sent).err
+
+
+def test_the_number_printed_in_the_workbook_that_was_sent_meets_it(content, tmp_path):
+    """The inputs that the buyer changed give another number, in the statement too: that one decides."""
+    sent = recalculated_with(content, tmp_path, "in_jobs_climate_nodes", 9)
+    other = ingest.plan(EXAMPLES / "hpc-128-nodes.yaml", samples=0, set={"jobs.climate.nodes": 9})
+    printed = {one.id: as_printed(one.value, one.unit) for one in other.requirements}
+    assert sum(printed[one.id] < one.value * (1 - 1e-8) for one in other.requirements) > 3
+    answers = {one: {**fields, "As-is value": printed[one]} for one, fields in everything_met(other).items()}
+    answer = ingest.response(filled(sent.read_bytes(), answers, tmp_path / "offer.xlsx"), sent=sent)
+    assert set(answer.results.values()) == {"met"}
+    assert {line.asked.id: as_printed(line.asked.value, line.asked.unit) for line in answer.lines} == printed
 
 
 def test_a_sent_workbook_without_values_is_refused(content, offer, tmp_path):
