@@ -37,8 +37,7 @@ TERMS = (
 UNITS = (
     "Bandwidth is in bytes per second: 1 GB/s = 10⁹ B/s, with the binary unit (1 GiB/s = 2³⁰ B/s) in brackets; where "
     "rounding makes the two differ, the decimal value binds, as printed. Data and capacities are in bytes: 1 PB = 10¹⁵ B; a "
-    "required "
-    "amount of data counts each byte once, without protection and overhead. A value that was reached under other "
+    "required amount of data counts each byte once, without protection and overhead. A value that was reached under other "
     "conditions than those stated (clients, threads, size of a request, pattern, duration, fill, caching) is not a valid "
     "answer."
 )
