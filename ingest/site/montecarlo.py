@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ingest.expression import Num
 from ingest.formula import LEAVES, Step
 from ingest.ladder import Given
-from ingest.site.sheet import all_below, in_order
+from ingest.site.sheet import in_order, marks_of
 
 #: P90 of the standard normal distribution.
 Z90 = 1.2815515655446004
@@ -75,9 +75,9 @@ class Tree:
         return found
 
     @cached_property
-    def below(self) -> dict[str, set[int]]:
-        """Identities of the steps that each requirement rests on, itself included."""
-        return {name: set(map(id, steps)) for name, steps in all_below(self.steps).items()}
+    def marks(self) -> dict[int, int]:
+        """Which requirements rest on each step, by its identity: a bit for each."""
+        return marks_of([*self.steps.values()], self.order)
 
     @cached_property
     def uncertain(self) -> dict[Key, list[Step]]:
@@ -106,12 +106,29 @@ class Tree:
         return [self.order[position] for position in sorted(found)]
 
     def again(self, changed: Mapping[int, Num], above: Iterable[Step]) -> dict[int, Num]:
-        """The values of the steps above when some leaves have other values."""
+        """The values of the steps above when some leaves have other values; infinite where no number holds one."""
         values = dict(changed)
         for step in above:
             assert step.formula is not None
-            values[id(step)] = step.formula.function(*(values.get(id(part), part.value) for part in step.inputs))
+            try:
+                values[id(step)] = step.formula.function(*(values.get(id(part), part.value) for part in step.inputs))
+            except OverflowError:
+                values[id(step)] = math.inf
         return values
+
+    @cached_property
+    def ends(self) -> dict[Key, tuple[dict[int, float], dict[int, float]]]:
+        """The requirements that rest on a quantity with a range, by their identity, with it at its low and its high end."""
+        found = {}
+        for key, steps in self.uncertain.items():
+            above = self.above(steps)
+            found[key] = (self._at_end(steps, key[2], above), self._at_end(steps, key[3], above))
+        return found
+
+    def _at_end(self, leaves: Sequence[Step], end: float | None, above: Sequence[Step]) -> dict[int, float]:
+        assert end is not None
+        values = self.again(dict.fromkeys(map(id, leaves), end), above)
+        return {id(step): float(values[id(step)]) for step in self.steps.values() if id(step) in values}
 
 
 def samples_for(tree: Tree, asked: int | None) -> int:
@@ -181,27 +198,15 @@ def effects(tree: Tree, name: str, owners: Mapping[int, str]) -> list[Effect]:
         name: the id of the requirement.
         owners: whose row each step is, by its identity.
     """
-    target = tree.steps[name]
-    below = tree.below[name]
+    target, bit = id(tree.steps[name]), 1 << list(tree.steps).index(name)
     found = []
-    for key, steps in tree.uncertain.items():
-        reaching = [step for step in steps if id(step) in below]
-        if not reaching:
-            continue
-        above = [step for step in tree.above(reaching) if id(step) in below]
-        assert key[2] is not None
-        assert key[3] is not None
-        low, high = (_at_end(tree, reaching, end, above, target) for end in (key[2], key[3]))
-        rows = tuple(sorted({owners[id(step)] for step in reaching if id(step) in owners}))
-        found.append(Effect(key[0], rows, key[1], key[2], key[3], low, high))
+    for key, (low, high) in tree.ends.items():
+        reaching = [step for step in tree.uncertain[key] if tree.marks[id(step)] & bit]
+        if reaching:
+            assert key[2] is not None
+            assert key[3] is not None
+            rows = tuple(sorted({owners[id(step)] for step in reaching if id(step) in owners}))
+            found.append(Effect(key[0], rows, key[1], key[2], key[3], low[target], high[target]))
     return sorted(
         (one for one in found if one.swing and math.isfinite(one.swing)), key=lambda one: (-one.swing, one.name, one.rows)
     )
-
-
-def _at_end(tree: Tree, leaves: Sequence[Step], end: float, above: Sequence[Step], target: Step) -> float:
-    """A requirement where these leaves have another value; infinite where no number holds it."""
-    try:
-        return float(tree.again(dict.fromkeys(map(id, leaves), end), above)[id(target)])
-    except OverflowError:
-        return math.inf

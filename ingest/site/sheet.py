@@ -120,16 +120,27 @@ def in_order(roots: Iterable[Step]) -> list[Step]:
     return list(done.values())
 
 
-def all_below(roots: Mapping[str, Step]) -> dict[str, list[Step]]:
-    """Each root and all that it rests on, the topmost first: one walk for all, however much they share."""
-    order = in_order(roots.values())
+def marks_of(roots: Sequence[Step], order: Sequence[Step]) -> dict[int, int]:
+    """Which roots rest on each step, by its identity: bit n for the root n; one walk for all, however much they share.
+
+    Args:
+        roots: the steps on top.
+        order: they and all that they rest on, inputs first.
+    """
     marks = {id(step): 0 for step in order}
-    for place, root in enumerate(roots.values()):
+    for place, root in enumerate(roots):
         marks[id(root)] |= 1 << place
     for step in reversed(order):
         mark = marks[id(step)]
         for part in step.inputs:
             marks[id(part)] |= mark
+    return marks
+
+
+def all_below(roots: Mapping[str, Step]) -> dict[str, list[Step]]:
+    """Each root and all that it rests on, the topmost first."""
+    order = in_order(roots.values())
+    marks = marks_of([*roots.values()], order)
     marked = [(step, marks[id(step)]) for step in reversed(order)]
     return {name: [step for step, mark in marked if mark >> place & 1] for place, name in enumerate(roots)}
 
