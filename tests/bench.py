@@ -92,16 +92,28 @@ def checkpoints() -> object:
 
 
 def large_site(jobs: int = 1000) -> dict[str, object]:
-    """A site of many jobs, each with a checkpoint."""
-    checkpoint = {"parameters": 1_000_000_000, "precision": "fp32", "interval": "30 min", "waste": "5%", "failures": "rsc-1"}
-    one = {"cluster": "main", "model": "cosmoflow", "nodes": 2, "data": "universe", "share": 0.05, "checkpoint": checkpoint}
+    """A site of many jobs, each with a checkpoint, no two alike."""
     return {
         "name": "Many jobs",
         "clusters": {"main": {"node": "dgx-a100", "count": 5000}},
-        "jobs": {f"job-{number}": one for number in range(jobs)},
+        "jobs": {f"job-{number}": job(number) for number in range(jobs)},
         "datasets": {"universe": {"model": "cosmoflow"}},
         "storage": {"protection": {"data": 8, "parity": 2}},
     }
+
+
+def job(number: int) -> dict[str, object]:
+    """One of many jobs: model, size, share and checkpoints by its number."""
+    checkpoint = {
+        "parameters": 10**9 + number,
+        "precision": "fp32",
+        "interval": 1800 + number,
+        "waste": "5%",
+        "failures": "rsc-1",
+    }
+    model = ("cosmoflow", "deepcam", "resnet50", "unet3d")[number % 4]
+    shape = {"cluster": "main", "model": model, "nodes": 1 + number % 8, "share": 0.05, "epochs": 5 + number}
+    return {**shape, "checkpoint": checkpoint} | ({"data": "universe"} if model == "cosmoflow" else {})
 
 
 def many_jobs() -> object:
@@ -115,8 +127,11 @@ def draws() -> object:
 
 
 def large_workbook() -> object:
-    """A site of 1,000 jobs, from its description to the bytes of its workbook."""
-    return site_book(plan(large_site()))
+    """A site of 1,000 jobs, from its file to the bytes of its workbook."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "site.yaml"
+        path.write_text(json.dumps(large_site(), indent=1), encoding="utf-8")
+        return site_book(plan(path))
 
 
 def long_sweep() -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ingest.errors import IngestError
+from ingest.garbage import nothing_collected
 
 if TYPE_CHECKING:
     from ingest.answer import Answer
@@ -60,7 +61,8 @@ def site_book(plan: Plan) -> bytes:
     check_writer()
     from ingest.reports.workbook.site_book import SiteBook
 
-    return SiteBook(plan).content()
+    with nothing_collected():
+        return SiteBook(plan).content()
 
 
 def check_writer() -> None:

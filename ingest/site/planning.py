@@ -270,8 +270,10 @@ def _found(known: Known) -> tuple[dict[str, Found], dict[str, str]]:
             steps[line.id] = known.step(line.metric)
         except MissingQuantity as error:
             absent[line.id] = MISSING.get(error.name, in_site_words(str(error)))
-    below = all_below(steps)
-    found = {name: Found(step, below[name], [part for part in below[name] if is_column(part)]) for name, step in steps.items()}
+    found = {
+        name: Found(steps[name], [one for one in below if one.formula is None], [one for one in below if is_column(one)])
+        for name, below in all_below(steps, lambda step: step.formula is None or is_column(step)).items()
+    }
     asked = {line.id: found[line.id] for line in LINES if line.id in found and _is_asked(line, found[line.id])}
     absent |= {line.id: f"nothing here asks for {plain_name(line.metric)}" for line in LINES if line.id in found.keys() - asked}
     return asked, {line.id: absent[line.id] for line in LINES if line.id in absent}

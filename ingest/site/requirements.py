@@ -59,12 +59,12 @@ class Found(NamedTuple):
 
     Attributes:
         step: the value.
-        below: the step and all that it rests on.
-        columns: those of them that gather a column.
+        given: what it rests on that was given.
+        columns: what it rests on that gathers a column.
     """
 
     step: Step
-    below: list[Step]
+    given: list[Step]
     columns: list[Step]
 
 
@@ -98,11 +98,11 @@ class Writer:
             line: which one.
             found: how its value came about.
         """
-        step, below = found.step, found.below
+        step = found.step
         decides = _decides(line, found, self.owners)
         conditions = self._conditions(line, decides)
         low, high = self.spread.get(line.id, (None, None))
-        rests_on = [*below, *(part for one in self.tested(line, found) for part in one.leaves())]
+        rests_on = [*found.given, *(part for one in self.tested(line, found) for part in one.leaves())]
         assumed = {part.name for part in rests_on if id(part) in self._assumed}
         if conditions.threads is not None and "threads" not in self._job(decides):
             assumed.add(THREADS_ASSUMED)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -137,11 +137,11 @@ def marks_of(roots: Sequence[Step], order: Sequence[Step]) -> dict[int, int]:
     return marks
 
 
-def all_below(roots: Mapping[str, Step]) -> dict[str, list[Step]]:
-    """Each root and all that it rests on, the topmost first."""
+def all_below(roots: Mapping[str, Step], wanted: Callable[[Step], bool]) -> dict[str, list[Step]]:
+    """What each root rests on, the topmost first, of the steps that are wanted."""
     order = in_order(roots.values())
     marks = marks_of([*roots.values()], order)
-    marked = [(step, marks[id(step)]) for step in reversed(order)]
+    marked = [(step, marks[id(step)]) for step in reversed(order) if wanted(step)]
     return {name: [step for step, mark in marked if mark >> place & 1] for place, name in enumerate(roots)}
 
 
