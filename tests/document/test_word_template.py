@@ -319,8 +319,8 @@ def test_a_part_that_is_no_xml_is_refused(tmp_path):
 def test_a_broken_template_is_refused(tmp_path):
     broken = tmp_path / "broken.docx"
     broken.write_bytes(b"PK\x03\x04 not really")
-    for path in (broken, tmp_path / "absent.docx"):
-        with pytest.raises(IngestError, match=f"--template: '{path}' is not readable as"):
+    for path, what in ((broken, "is not readable as"), (tmp_path / "absent.docx", "does not exist")):
+        with pytest.raises(IngestError, match=f"--template: '{path}' {what}"):
             as_docx(DOCUMENT, path)
 
 
