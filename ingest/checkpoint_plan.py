@@ -11,6 +11,8 @@ from ingest.formula import solve
 from ingest.ladder import Given
 from ingest.units import display
 
+#: How far a rate may exceed what is there by rounding, and a waste what is allowed by the approximations.
+ROUNDED, APPROXIMATE = 1.000001, 1.005
 #: The wastes of the table; the knee is set among them.
 WASTES = (0.01, 0.02, 0.03, 0.05, 0.07, 0.10, 0.15, 0.20)
 #: Intervals around the chosen one, as multiples of it.
@@ -66,7 +68,7 @@ def _asynchronous(known: Known, options: Mapping[str, float]) -> tuple[str, list
     unmet = ""
     if "write_bandwidth" in given:
         need, have = known.value("drain_bandwidth"), given["write_bandwidth"].value
-        if need > have * 1.000001:
+        if need > have * ROUNDED:
             shown = (display(value, "B/s", binary=False) for value in (need, have))
             unmet = "--write-bandwidth: draining in time needs {}, found {}".format(*shown)
     known.choose("checkpoint_stall_seconds", "device_copy_seconds")
@@ -85,7 +87,7 @@ def _copy(known: Known) -> None:
 def _too_wasteful(name: str, known: Known, options: Mapping[str, float]) -> str:
     """Say so where the waste exceeds what the user stated; the approximations agree to half a percent of it."""
     wasted, allowed = known.value(name), options.get("waste_allowed")
-    if allowed is None or wasted <= allowed * 1.005:
+    if allowed is None or wasted <= allowed * APPROXIMATE:
         return ""
     return f"--waste: {wasted * 100:.3g} % of the time is lost, expected at most {allowed * 100:.3g} %"
 

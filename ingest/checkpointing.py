@@ -11,22 +11,20 @@ import ingest.formulas.checkpoint
 import ingest.formulas.interval
 import ingest.formulas.memory  # noqa: F401  registers the formulas
 from ingest.answer import Answer, Known
-from ingest.catalog.records import Failures, Gpu
 from ingest.catalog.store import Catalog, opened
+from ingest.checkpoint_given import of_machine, of_policy
 from ingest.checkpoint_layout import LAYOUTS, Content, Files, Job, check_division, expert_spread, largest_stage_factor
 from ingest.checkpoint_plan import interval_table, plan_interval, tier_table
-from ingest.errors import MissingQuantity, UsageError, check_among, nearest
-from ingest.formula import check_value, unit_of
+from ingest.errors import MissingQuantity, UsageError, check_among
+from ingest.formula import check_value, solve, unit_of
 from ingest.ladder import Given, from_catalog
 from ingest.question import settings_of
-from ingest.states import MOST, Sized, kept_by, machine_of, optimizer_of, size_of, width_of
+from ingest.states import MOST, Sized, kept_by, optimizer_of, size_of, width_of
 from ingest.units import parse
 
 Written = str | float
 MODES = ("sync", "async")
 READERS = ("unique", "replicated", "all")
-#: A GPU's host link, where nobody said which GPU.
-USUAL_GPU = "h100-sxm"
 #: Up to here a job is interrupted by more than its nodes (RSC-1, 1,024 GPUs: see `ingest validate failures`).
 SMALL_JOB = 1024
 #: options that are quantities, and which
@@ -144,8 +142,8 @@ def checkpoint(
     sized = size_of(model, catalog, settings)
     given = {**sized.given, **kept_by(optimizer_of(optimizer, catalog), precision, sized, settings)}
     given["weight_bytes_per_parameter"] = Given(width_of(precision), note=f"a weight at {precision}")
-    given |= _machine(gpu, failures if "job_mean_time_to_interrupt" not in options else None, catalog)
-    given |= _policy({**options, **settings}, keep)
+    given |= of_machine(gpu, failures if "job_mean_time_to_interrupt" not in options else None, catalog)
+    given |= of_policy({**options, **settings}, keep)
     given |= {name: Given(value, origin="user") for name, value in {**options, **settings}.items()}
     job = _job(given, sized, expert_parallel, zero_stage)
     chosen = layout or ("megatron" if job is not None and job.shards > 1 else "dcp")
@@ -201,75 +199,6 @@ def _quantities(asked: Mapping[str, Any]) -> dict[str, float]:
             if option == "gpus" and (value % 1 or value > MOST["gpus"]):
                 raise UsageError(f"{shown}: found {asked[option]}, expected a whole number up to {MOST['gpus']:,.0f} (GPU)")
             found[name] = float(check_value(name, value, shown))
-    return found
-
-
-def _machine(gpu: str | None, failures: str | None, catalog: Catalog) -> dict[str, Given]:
-    """Host link and node of the GPU; failure rate of a node."""
-    card, node = machine_of(gpu, None, catalog)
-    given: dict[str, Given] = {}
-    if card is not None and card.host_link_bandwidth is not None:
-        given["device_to_host_bandwidth"] = from_catalog(card.host_link_bandwidth)
-    elif card is None:
-        usual = catalog.get(Gpu, USUAL_GPU)
-        if usual.host_link_bandwidth is not None:
-            note = f"the host link of {usual.name}; say --gpu for yours"
-            given["device_to_host_bandwidth"] = from_catalog(usual.host_link_bandwidth)._replace(origin="default", note=note)
-    if node is not None:
-        given["gpus_per_node"] = from_catalog(node.gpus_per_node)
-    if failures is not None:
-        given |= _failure_rate(catalog.get(Failures, failures))
-    return given
-
-
-def _failure_rate(entry: Failures) -> dict[str, Given]:
-    note = f"failure rate of {entry.name}; say --mtti or --failures for yours"
-    counted = {"observed_interrupts": entry.interrupts, "observed_seconds": entry.period, "observed_nodes": entry.nodes}
-    named = {"failures_per_node_second": entry.rate} if entry.rate is not None else counted
-    given = {
-        name: from_catalog(value)._replace(origin="default", note=note) for name, value in named.items() if value is not None
-    }
-    # The rate counts failures of what its source calls a node, so the job is counted in the same nodes.
-    return {**given, "gpus_per_node": from_catalog(entry.gpus_per_node)}
-
-
-def _policy(options: Mapping[str, float], keep: str | float | None) -> dict[str, Given]:
-    """What a user may contest: the waste allowed, the drain window, the restart, how many are kept."""
-    default = {
-        "waste_allowed": Given(0.05, origin="default", note="5 % of the time for dumps and lost work; say --waste"),
-        "drain_fraction": Given(1, origin="default", note="the whole interval drains; say --drain-fraction"),
-        "persistent_every": Given(1, origin="default", note="every checkpoint reaches shared storage; say --persistent-every"),
-        "restart_seconds": Given(600, origin="default", note="a restart reads its checkpoint in 10 min; say --restart-time"),
-        "keep_last": Given(3, origin="default", note="the newest three are kept; say --keep"),
-        "checkpoints_kept_forever": Given(0, note="none is kept for good"),
-    }
-    if "checkpoint_interval" in options and "write_bandwidth" in options:
-        del default["waste_allowed"]
-    kept = kept_by_policy(keep)
-    if "keep_every" in kept:
-        if not {"training_seconds", "checkpoints_written"} & options.keys():
-            raise UsageError("--keep: to keep every m-th the training must have an end; expected --duration, such as 60d")
-        del default["checkpoints_kept_forever"]
-    return {**default, **kept}
-
-
-def kept_by_policy(keep: str | float | None) -> dict[str, Given]:
-    """How many checkpoints are kept, of `--keep`; nothing where it was not said.
-
-    Raises:
-        UsageError: no number, or a word that is not known.
-    """
-    if keep is None:
-        return {}
-    names = {"last": "keep_last", "every": "keep_every", "final": "keep_final"}
-    found: dict[str, Given] = {}
-    for part in str(keep).split(","):
-        word, equals, written = part.partition("=")
-        word = word.strip() if equals else "last"
-        if word not in names:
-            raise UsageError(f"--keep: found '{part}', expected N, or last=N,every=M,final=1{nearest(word, names)}")
-        value = parse(written if equals else part, "1", "--keep")
-        found[names[word]] = Given(float(check_value(names[word], value, "--keep")), origin="user")
     return found
 
 
@@ -371,8 +300,9 @@ def _readers(known: Known) -> list[dict[str, Any]]:
     for readers in READERS:
         found, _ = known.results([f"restart_bytes_{readers}"])
         for item in found.values():
-            seconds = known.value("restart_seconds")
-            rows.append({"readers": readers, "restart_read_bytes": item.value, "restart_read_bandwidth": item.value / seconds})
+            asked = {"restart_read_bytes": item.value, "restart_seconds": known.value("restart_seconds")}
+            rate = float(solve("restart_read_bandwidth", asked))
+            rows.append({"readers": readers, "restart_read_bytes": item.value, "restart_read_bandwidth": rate})
     return rows
 
 

@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
-import ingest.formulas.everything  # noqa: F401  registers the formulas
+import ingest
+import ingest.formulas.everything
 from ingest.catalog.store import Catalog
+from ingest.reports.books import site_book
 
+EXAMPLES = Path(__file__).parents[1] / "examples"
 #: The console script of the environment that runs the tests.
 COMMAND = str(Path(sys.executable).parent / "ingest")
 
@@ -116,3 +119,23 @@ def pytest_configure() -> None:
     missing = [part for part in ("fio", "soffice") if shutil.which(part) is None]
     if os.environ.get("INGEST_TEST_ALL") and missing:
         raise pytest.UsageError(f"INGEST_TEST_ALL allows no skip for a missing part, and {', '.join(missing)} is missing")
+
+
+@pytest.fixture(scope="session")
+def hpc_plan():
+    """The plan of the HPC example, without draws."""
+    return ingest.plan(EXAMPLES / "hpc-128-nodes.yaml", samples=0)
+
+
+@pytest.fixture(scope="session")
+def hpc_book(hpc_plan):
+    """Its workbook, as bytes."""
+    return site_book(hpc_plan)
+
+
+@pytest.fixture(scope="session")
+def hpc_sent(hpc_book, tmp_path_factory):
+    """Its workbook, as the buyer sent it out."""
+    path = tmp_path_factory.mktemp("sent") / "sent.xlsx"
+    path.write_bytes(hpc_book)
+    return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
@@ -120,7 +121,7 @@ class Copies:
             self.end(copy)
 
 
-class Forked(Local):
+class Forked(Local, ABC):
     """Copies of this process count.
 
     Args:
@@ -135,9 +136,9 @@ class Forked(Local):
         super().__init__(task, shards, engine, cuts)
         self.copies = Copies(processes, self.work)
 
+    @abstractmethod
     def work(self, asked: Any, tell: Tell) -> Any:
         """What a copy does with what it is sent."""
-        raise NotImplementedError
 
 
 class OfShards(Forked):

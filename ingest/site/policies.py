@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ingest.answer import Known
-from ingest.checkpointing import QUANTITIES, kept_by_policy
+from ingest.checkpoint_given import kept_by_policy
+from ingest.checkpointing import QUANTITIES
 from ingest.formula import Step, unit_of
 from ingest.ladder import Given
 from ingest.site.reading import Keys

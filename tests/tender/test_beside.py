@@ -15,7 +15,6 @@ from openpyxl.styles.differential import DifferentialStyle
 from openpyxl.worksheet.datavalidation import DataValidation
 
 import ingest
-from ingest.reports.books import site_book
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
@@ -29,21 +28,9 @@ TEXT_BOX = (
 BOMB = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10 if n else "lol"}">' for n in range(12))
 
 
-@pytest.fixture(scope="module")
-def plan() -> ingest.Plan:
-    return ingest.plan(EXAMPLES / "hpc-128-nodes.yaml", samples=0)
-
-
-@pytest.fixture(scope="module")
-def sent(plan, tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("sent") / "sent.xlsx"
-    path.write_bytes(site_book(plan))
-    return path
-
-
 @pytest.fixture
-def offer(plan, sent, tmp_path) -> Path:
-    return filled(sent.read_bytes(), everything_met(plan), tmp_path / "offer.xlsx")
+def offer(hpc_plan, hpc_sent, tmp_path) -> Path:
+    return filled(hpc_sent.read_bytes(), everything_met(hpc_plan), tmp_path / "offer.xlsx")
 
 
 def part_of(path: Path, sheet: str) -> str:
@@ -122,16 +109,16 @@ NOTES = [
 
 
 @pytest.mark.parametrize(("change", "notes"), NOTES)
-def test_what_is_put_beside_the_cells_is_noted_with_and_without_the_workbook_that_was_sent(offer, sent, change, notes):
+def test_what_is_put_beside_the_cells_is_noted_with_and_without_the_workbook_that_was_sent(offer, hpc_sent, change, notes):
     path = edited(offer.read_bytes(), change, offer)
-    for answer in (ingest.response(path), ingest.response(path, sent=sent)):
+    for answer in (ingest.response(path), ingest.response(path, sent=hpc_sent)):
         assert not answer.changes
         assert set(answer.notes) == notes
 
 
-def test_a_text_box_is_read_and_a_picture_named(offer, sent):
+def test_a_text_box_is_read_and_a_picture_named(offer, hpc_sent):
     path = drawn(offer, TEXT_BOX)
-    for answer in (ingest.response(path), ingest.response(path, sent=sent)):
+    for answer in (ingest.response(path), ingest.response(path, sent=hpc_sent)):
         assert answer.notes == ("outside the form, Vendor response: text box: Prices hold for a week.",)
     assert "text box: Prices hold for a week." in told("response", path).err
     picture = drawn(path, TEXT_BOX.replace("xdr:sp>", "xdr:pic>").replace("Prices hold", "").replace("for a week.", ""))
@@ -173,9 +160,9 @@ def test_a_button_and_a_box_of_the_old_kind_are_noted_and_the_frame_of_a_comment
     )
 
 
-def test_what_the_buyer_drew_before_sending_is_no_note(offer, sent):
+def test_what_the_buyer_drew_before_sending_is_no_note(offer, hpc_sent):
     both = drawn(edited(offer.read_bytes(), header, offer), TEXT_BOX)
-    assert len(ingest.response(both, sent=sent).notes) == 2
+    assert len(ingest.response(both, sent=hpc_sent).notes) == 2
     assert ingest.response(both, sent=both).notes == ()
 
 

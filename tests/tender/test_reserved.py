@@ -11,30 +11,19 @@ import pytest
 from offers import everything_met, filled, told
 
 import ingest
-from ingest.reports.books import site_book
 from ingest.tender.reserved import MOST_REMARK
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 REMARK = "At 20% fill and cached reads only"
 
 
-@pytest.fixture(scope="module")
-def plan() -> ingest.Plan:
-    return ingest.plan(EXAMPLES / "hpc-128-nodes.yaml", samples=0)
-
-
-@pytest.fixture(scope="module")
-def content(plan) -> bytes:
-    return site_book(plan)
-
-
 @pytest.fixture
-def offer(plan, content, tmp_path):
+def offer(hpc_plan, hpc_book, tmp_path):
     """Write an offer that meets everything, but for the lines named."""
 
     def write(lines) -> Path:
-        answers = {name: {**fields, **lines.get(name, {})} for name, fields in everything_met(plan).items()}
-        return filled(content, answers, tmp_path / "offer.xlsx")
+        answers = {name: {**fields, **lines.get(name, {})} for name, fields in everything_met(hpc_plan).items()}
+        return filled(hpc_book, answers, tmp_path / "offer.xlsx")
 
     return write
 
@@ -91,9 +80,9 @@ def test_what_takes_nothing_back_is_no_reservation(offer, name, fields):
     assert "reservation" not in done.out + done.err
 
 
-def test_the_summary_and_one_warning_count_them(offer, plan):
-    lines = {one.id: {"Measured or projected": "projected", "Client nodes": 4, "Comply": None} for one in plan.requirements}
-    path, count = offer(lines), len(plan.requirements)
+def test_the_summary_and_one_warning_count_them(offer, hpc_plan):
+    lines = {one.id: {"Measured or projected": "projected", "Client nodes": 4, "Comply": None} for one in hpc_plan.requirements}
+    path, count = offer(lines), len(hpc_plan.requirements)
     done = told("response", path)
     assert done.code == 0
     said = f"{count} of {count} answers carry reservations"
@@ -118,8 +107,8 @@ def test_a_remark_is_shown_in_part_and_as_text(offer):
     assert r"\|" in told("response", path, "--format", "markdown").out
 
 
-def test_a_missed_line_keeps_its_remark_and_says_it_once(offer, plan):
-    value = plan.results["R-READ-01"].value / 2
+def test_a_missed_line_keeps_its_remark_and_says_it_once(offer, hpc_plan):
+    value = hpc_plan.results["R-READ-01"].value / 2
     path = offer({"R-READ-01": {"As-is value": value, "Remarks": REMARK, "Comply": "partial"}})
     first = ingest.response(path).lines[0]
     assert first.verdict == "missed"

@@ -29,25 +29,15 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 RESPONSE = "Vendor response"
 
 
-@pytest.fixture(scope="module")
-def plan() -> ingest.Plan:
-    return ingest.plan(EXAMPLES / "hpc-128-nodes.yaml", samples=0)
-
-
-@pytest.fixture(scope="module")
-def content(plan) -> bytes:
-    return site_book(plan)
-
-
 @pytest.fixture
-def offer(plan, content, tmp_path):
+def offer(hpc_plan, hpc_book, tmp_path):
     """Write an offer: every requirement met by a tenth, but for the lines named; then further changes to the book."""
 
-    base = everything_met(plan)
+    base = everything_met(hpc_plan)
 
     def write(lines=(), change=None) -> Path:
         answers = {name: {**fields, **dict(lines).get(name, {})} for name, fields in base.items()}
-        path = filled(content, answers, tmp_path / "offer.xlsx")
+        path = filled(hpc_book, answers, tmp_path / "offer.xlsx")
         return path if change is None else edited(path.read_bytes(), change, path)
 
     return write
@@ -64,29 +54,29 @@ def put(name: str, head: str, value: object):
     return lambda book: setattr(cell(book, name, head), "value", value)
 
 
-def test_an_offer_that_meets_everything_complies(plan, offer):
+def test_an_offer_that_meets_everything_complies(hpc_plan, offer):
     answer = ingest.response(offer())
     assert set(answer.results.values()) == {"met"}
-    assert answer.results.keys() == plan.results.keys()
+    assert answer.results.keys() == hpc_plan.results.keys()
     assert not answer.changes
     assert not answer.unmet
     assert all(line.margin == pytest.approx(0.1) for line in answer.lines)
     assert told("response", offer()).code == 0
 
 
-def test_a_blank_form_answers_nothing(plan, content, tmp_path):
+def test_a_blank_form_answers_nothing(hpc_plan, hpc_book, tmp_path):
     path = tmp_path / "blank.xlsx"
-    path.write_bytes(content)
+    path.write_bytes(hpc_book)
     answer = ingest.response(path)
-    asked = {one.id for one in plan.requirements if one.priority != "information"}
+    asked = {one.id for one in hpc_plan.requirements if one.priority != "information"}
     assert {name for name, verdict in answer.results.items() if verdict == "no answer"} == asked
     assert {verdict for name, verdict in answer.results.items() if name not in asked} == {"for information"}
     assert not answer.changes
     assert told("response", path).code == 3
 
 
-def test_a_missed_mandatory_requirement_ends_with_three(plan, offer):
-    required = plan.results["R-READ-01"].value
+def test_a_missed_mandatory_requirement_ends_with_three(hpc_plan, offer):
+    required = hpc_plan.results["R-READ-01"].value
     path = offer({"R-READ-01": {"As-is value": required * 0.8}})
     answer = ingest.response(path)
     assert answer.results["R-READ-01"] == "missed"
@@ -107,18 +97,18 @@ def test_a_missed_target_still_complies(tmp_path):
     assert told("response", path).code == 0
 
 
-def test_exactly_the_required_value_meets_it_and_a_millionth_less_does_not(plan, offer):
+def test_exactly_the_required_value_meets_it_and_a_millionth_less_does_not(hpc_plan, offer):
     """Where it is printed as more than it is; where it is printed as less, that decides."""
-    required = plan.results["R-READ-01"].value
+    required = hpc_plan.results["R-READ-01"].value
     assert as_printed(required, "B/s") > required
     assert ingest.response(offer({"R-READ-01": {"As-is value": required}})).results["R-READ-01"] == "met"
     assert ingest.response(offer({"R-READ-01": {"As-is value": required * (1 - 1e-6)}})).results["R-READ-01"] == "missed"
 
 
-def test_the_number_that_the_document_prints_meets_every_line(plan, offer):
+def test_the_number_that_the_document_prints_meets_every_line(hpc_plan, offer):
     """Rounded up or down: who offers what the statement says complies, who offers a thousandth less does not."""
-    printed = {one.id: parse(one.to_dict()["display"].partition(" (")[0], one.unit, one.id) for one in plan.requirements}
-    below = {one.id for one in plan.requirements if printed[one.id] < one.value * (1 - 1e-8)}
+    printed = {one.id: parse(one.to_dict()["display"].partition(" (")[0], one.unit, one.id) for one in hpc_plan.requirements}
+    below = {one.id for one in hpc_plan.requirements if printed[one.id] < one.value * (1 - 1e-8)}
     assert {"R-READ-02", "R-META-03"} <= below
     path = offer({name: {"As-is value": value} for name, value in printed.items()})
     answer, done = ingest.response(path), told("response", path)
@@ -127,7 +117,7 @@ def test_the_number_that_the_document_prints_meets_every_line(plan, offer):
     assert "-" not in done.out.partition("R-READ-02")[2].partition("met")[0].partition("GB/s")[2]
     assert re.search(r"R-READ-02 .* 0\.0 % +met", done.out)
     margins = {line.asked.id: line.margin for line in answer.lines}
-    assert margins["R-READ-02"] == pytest.approx(265.2e9 / plan.results["R-READ-02"].value - 1)
+    assert margins["R-READ-02"] == pytest.approx(265.2e9 / hpc_plan.results["R-READ-02"].value - 1)
     less = ingest.response(offer({name: {"As-is value": printed[name] * 0.999} for name in below})).results
     assert {name for name, verdict in less.items() if verdict == "missed"} == below
 
@@ -158,15 +148,15 @@ def test_a_yes_without_a_value_is_no_proof(offer):
     assert "R-CAP-01" in answer.unmet
 
 
-def test_a_tuned_value_counts_only_when_asked_for(plan, offer):
-    required = plan.results["R-READ-01"].value
+def test_a_tuned_value_counts_only_when_asked_for(hpc_plan, offer):
+    required = hpc_plan.results["R-READ-01"].value
     path = offer({"R-READ-01": {"As-is value": None, "Optimized value": required * 2}})
     assert ingest.response(path).results["R-READ-01"] == "yes without a value"
     assert ingest.response(path, optimized=True).results["R-READ-01"] == "met"
 
 
-def test_an_offer_saved_by_libreoffice_is_read_the_same(plan, offer, tmp_path):
-    required = plan.results["R-READ-02"].value
+def test_an_offer_saved_by_libreoffice_is_read_the_same(hpc_plan, offer, tmp_path):
+    required = hpc_plan.results["R-READ-02"].value
     path = offer({"R-READ-02": {"As-is value": required * 0.9}})
     again = converted(path, "xlsx", tmp_path / "office")
     ours, theirs = ingest.response(path), ingest.response(again)
@@ -243,24 +233,24 @@ OFFICE = [
 
 
 @pytest.mark.parametrize(("change", "message"), OFFICE)
-def test_what_was_changed_in_a_spreadsheet_program_is_named(plan, content, change, message, tmp_path):
-    first = filled(content, everything_met(plan), tmp_path / "offer.xlsx")
+def test_what_was_changed_in_a_spreadsheet_program_is_named(hpc_plan, hpc_book, change, message, tmp_path):
+    first = filled(hpc_book, everything_met(hpc_plan), tmp_path / "offer.xlsx")
     path = converted(uncalculated(first.read_bytes(), change, first), "xlsx", tmp_path / "office")
     assert message in "; ".join(ingest.response(path).changes)
     assert told("response", path).code == 3
 
 
 @pytest.mark.parametrize("change", [change for change, _ in OFFICE] + [nothing])
-def test_a_workbook_without_calculated_values_is_refused(content, change, tmp_path):
+def test_a_workbook_without_calculated_values_is_refused(hpc_book, change, tmp_path):
     """As openpyxl saves it: whether an input was changed cannot be seen."""
-    path = uncalculated(content, change, tmp_path / "offer.xlsx")
+    path = uncalculated(hpc_book, change, tmp_path / "offer.xlsx")
     done = told("response", path)
     assert done.code == 1
     assert "found formulas without values (Requirements!" in done.refusal
     assert "expected a file that a spreadsheet program has calculated: open it in one, save it, and judge" in done.refusal
 
 
-def test_rewritten_spaces_of_a_formula_are_no_change(plan, offer):
+def test_rewritten_spaces_of_a_formula_are_no_change(hpc_plan, offer):
     def respace(book) -> None:
         at = book["Requirements"]["C2"]
         at.value = at.value.replace(" & Wording", "&Wording")
@@ -268,7 +258,7 @@ def test_rewritten_spaces_of_a_formula_are_no_change(plan, offer):
     path = offer(change=respace)
     formula = openpyxl.load_workbook(path)["Requirements"]["C2"].value
     assert "&Wording" in formula
-    with_values(path, {("Requirements", formula): plan.requirements[0].statement})
+    with_values(path, {("Requirements", formula): hpc_plan.requirements[0].statement})
     assert not ingest.response(path).changes
 
 
@@ -283,10 +273,10 @@ def recalculated_with(content: bytes, tmp_path, name: str, value: float) -> Path
     return converted(first, "xlsx", tmp_path / "office")
 
 
-def test_inputs_that_the_buyer_changed_before_sending_are_what_is_asked(content, tmp_path):
+def test_inputs_that_the_buyer_changed_before_sending_are_what_is_asked(hpc_book, tmp_path):
     """All values, and the wording, come from the workbook as it was sent; the same answers miss what it asks now."""
     name, site = "in_jobs_climate_nodes", EXAMPLES / "hpc-128-nodes.yaml"
-    sent = recalculated_with(content, tmp_path, name, 8)
+    sent = recalculated_with(hpc_book, tmp_path, name, 8)
     other = ingest.plan(site, samples=0, set={"jobs.climate.nodes": 8})
     offered = filled(sent.read_bytes(), everything_met(other), tmp_path / "offer.xlsx")
     answer = ingest.response(offered, sent=sent)
@@ -300,8 +290,8 @@ def test_inputs_that_the_buyer_changed_before_sending_are_what_is_asked(content,
     assert told("response", offered, "--sent", sent).code == 0
 
 
-def test_a_change_by_the_vendor_shows_beside_what_the_buyer_changed(content, tmp_path):
-    sent = recalculated_with(content, tmp_path, "in_jobs_climate_nodes", 8)
+def test_a_change_by_the_vendor_shows_beside_what_the_buyer_changed(hpc_book, tmp_path):
+    sent = recalculated_with(hpc_book, tmp_path, "in_jobs_climate_nodes", 8)
     path = edited(sent.read_bytes(), restate("Clients", 1), tmp_path / "offer.xlsx")
     (change,) = ingest.response(path, sent=sent).changes
     assert change.startswith("R-READ-01: 'Clients' of sheet 'Requirements' is 1, was '=INT(")
@@ -314,9 +304,9 @@ def with_text(content: bytes, path: Path, change) -> Path:
     return with_values(uncalculated(content, nothing, path), {**shown, place: change(shown[place])})
 
 
-def test_a_sentence_that_its_formula_does_not_give_is_noticed(plan, content, tmp_path):
-    sent, offered = tmp_path / "sent.xlsx", filled(content, everything_met(plan), tmp_path / "offer.xlsx")
-    sent.write_bytes(content)
+def test_a_sentence_that_its_formula_does_not_give_is_noticed(hpc_plan, hpc_book, tmp_path):
+    sent, offered = tmp_path / "sent.xlsx", filled(hpc_book, everything_met(hpc_plan), tmp_path / "offer.xlsx")
+    sent.write_bytes(hpc_book)
     path = with_text(offered.read_bytes(), tmp_path / "forged.xlsx", lambda said: said.replace("265.2", "26.52"))
     (change,) = ingest.response(path, sent=sent).changes
     assert change.startswith("R-READ-02: 'Statement' of sheet 'Requirements' shows '… sustain at least 26.52 GB/s (247 ")
@@ -324,9 +314,9 @@ def test_a_sentence_that_its_formula_does_not_give_is_noticed(plan, content, tmp
     assert told("response", path, "--sent", sent).code == 3
 
 
-def test_how_a_country_writes_numbers_is_no_change(plan, content, tmp_path):
-    sent, offered = tmp_path / "sent.xlsx", filled(content, everything_met(plan), tmp_path / "offer.xlsx")
-    sent.write_bytes(content)
+def test_how_a_country_writes_numbers_is_no_change(hpc_plan, hpc_book, tmp_path):
+    sent, offered = tmp_path / "sent.xlsx", filled(hpc_book, everything_met(hpc_plan), tmp_path / "offer.xlsx")
+    sent.write_bytes(hpc_book)
     path = with_text(offered.read_bytes(), tmp_path / "german.xlsx", lambda said: said.replace("265.2", "265,2"))
     assert not ingest.response(path, sent=sent).unmet
 
@@ -334,9 +324,9 @@ def test_how_a_country_writes_numbers_is_no_change(plan, content, tmp_path):
 FAILING = "sent.xlsx: the workbook's own checks fail: main: share that all jobs take (nodes × runs × share): plan again; "
 
 
-def test_the_failing_checks_of_the_workbook_that_was_sent_are_told(content, tmp_path):
+def test_the_failing_checks_of_the_workbook_that_was_sent_are_told(hpc_book, tmp_path):
     """The buyer made the cluster too small, recalculated, and sent what planning would refuse."""
-    sent = recalculated_with(content, tmp_path, "in_clusters_main_count", 63)
+    sent = recalculated_with(hpc_book, tmp_path, "in_clusters_main_count", 63)
     path = filled(sent.read_bytes(), {}, tmp_path / "offer.xlsx")
     for words in ((path, "--sent", sent), (sent,)):
         (warning,) = (line for line in told("response", *words).err.splitlines() if "own checks fail" in line)
@@ -346,15 +336,15 @@ def test_the_failing_checks_of_the_workbook_that_was_sent_are_told(content, tmp_
     assert FAILING in ingest.response(path, sent=sent).to_dict()["warnings"][0]
 
 
-def test_one_check_that_fails_is_told_and_moves_no_verdict(content, plan, tmp_path):
+def test_one_check_that_fails_is_told_and_moves_no_verdict(hpc_book, hpc_plan, tmp_path):
     """Of the workbook that was sent, where it is given; else of the offer."""
-    spoilt = stored_values(content)
+    spoilt = stored_values(hpc_book)
     formula = next(text for (sheet, text), said in spoilt.items() if sheet == "Checks" and said == "ok")
     spoilt["Checks", formula] = "fails"
     sent, good = tmp_path / "sent.xlsx", tmp_path / "good.xlsx"
-    with_values(uncalculated(content, nothing, sent), spoilt)
-    good.write_bytes(content)
-    path = filled(content, everything_met(plan), tmp_path / "offer.xlsx")
+    with_values(uncalculated(hpc_book, nothing, sent), spoilt)
+    good.write_bytes(hpc_book)
+    path = filled(hpc_book, everything_met(hpc_plan), tmp_path / "offer.xlsx")
     done = told("response", path, "--sent", sent)
     assert done.code == 0
     assert "own checks fail: cosmology: nodes: fails; plan again before you judge" in done.err
@@ -363,9 +353,9 @@ def test_one_check_that_fails_is_told_and_moves_no_verdict(content, plan, tmp_pa
     assert "own checks fail: cosmology: nodes: fails" in told("response", sent).err
 
 
-def test_the_number_printed_in_the_workbook_that_was_sent_meets_it(content, tmp_path):
+def test_the_number_printed_in_the_workbook_that_was_sent_meets_it(hpc_book, tmp_path):
     """The inputs that the buyer changed give another number, in the statement too: that one decides."""
-    sent = recalculated_with(content, tmp_path, "in_jobs_climate_nodes", 9)
+    sent = recalculated_with(hpc_book, tmp_path, "in_jobs_climate_nodes", 9)
     other = ingest.plan(EXAMPLES / "hpc-128-nodes.yaml", samples=0, set={"jobs.climate.nodes": 9})
     printed = {one.id: as_printed(one.value, one.unit) for one in other.requirements}
     assert sum(printed[one.id] < one.value * (1 - 1e-8) for one in other.requirements) > 3
@@ -375,8 +365,8 @@ def test_the_number_printed_in_the_workbook_that_was_sent_meets_it(content, tmp_
     assert {line.asked.id: as_printed(line.asked.value, line.asked.unit) for line in answer.lines} == printed
 
 
-def test_a_sent_workbook_without_values_is_refused(content, offer, tmp_path):
-    sent = uncalculated(content, nothing, tmp_path / "sent.xlsx")
+def test_a_sent_workbook_without_values_is_refused(hpc_book, offer, tmp_path):
+    sent = uncalculated(hpc_book, nothing, tmp_path / "sent.xlsx")
     done = told("response", offer(), "--sent", sent)
     assert done.code == 1
     assert "sent.xlsx: found formulas without values (Requirements!C2 and 33 more)" in done.refusal
@@ -404,9 +394,9 @@ def reseal(change):
     return forge
 
 
-def test_a_forged_key_is_noticed_beside_the_workbook_that_was_sent(content, offer, tmp_path):
+def test_a_forged_key_is_noticed_beside_the_workbook_that_was_sent(hpc_book, offer, tmp_path):
     sent = tmp_path / "sent.xlsx"
-    sent.write_bytes(content)
+    sent.write_bytes(hpc_book)
     answer = ingest.response(offer(change=reseal(lambda key: key["requirements"][0].__setitem__(2, 1.0))), sent=sent)
     assert "R-READ-01: its key is not as it was sent out" in answer.changes
     assert answer.lines[0].asked.value > 1
@@ -495,8 +485,8 @@ def test_numbers_that_are_none_end_in_one_line(offer, written):
     assert "offer.xlsx" in done.refusal
 
 
-def test_all_bad_cells_stand_in_one_refusal_that_has_an_end(plan, offer):
-    lines = {one.id: {"As-is value": "much", "Comply": "sure"} for one in plan.requirements}
+def test_all_bad_cells_stand_in_one_refusal_that_has_an_end(hpc_plan, offer):
+    lines = {one.id: {"As-is value": "much", "Comply": "sure"} for one in hpc_plan.requirements}
     done = told("response", offer(lines))
     assert done.code == 1
     assert done.refusal.count("found 'much'") == 10
@@ -513,8 +503,8 @@ def test_words_are_taken_however_they_are_spelled(offer):
     assert answer.lines[0].said["Comply"] == "yes"
 
 
-def test_each_value_has_a_margin_of_its_own_and_the_sheet_says_which_counts(plan, offer, tmp_path):
-    required = plan.results["R-READ-01"].value
+def test_each_value_has_a_margin_of_its_own_and_the_sheet_says_which_counts(hpc_plan, offer, tmp_path):
+    required = hpc_plan.results["R-READ-01"].value
     path = offer({"R-READ-01": {"As-is value": required * 0.9, "Optimized value": required * 1.5}})
     sheet = openpyxl.load_workbook(converted(path, "xlsx", tmp_path / "office"), data_only=True)[RESPONSE]
     heads = [cell.value for cell in sheet[1]]
@@ -528,9 +518,9 @@ def test_each_value_has_a_margin_of_its_own_and_the_sheet_says_which_counts(plan
     assert ingest.response(path, optimized=True).lines[0].margin == pytest.approx(sheet.cell(2, tuned).value)
 
 
-def test_only_what_is_meant_for_editing_is_open(content):
+def test_only_what_is_meant_for_editing_is_open(hpc_book):
     """Inputs for the buyer, answers for the vendor, results of the tests; every sheet is locked beside them."""
-    book = openpyxl.load_workbook(io.BytesIO(content))
+    book = openpyxl.load_workbook(io.BytesIO(hpc_book))
     opened = {}
     for sheet in book:
         if sheet.title == "Key":
@@ -549,10 +539,10 @@ def archive(path: Path, **parts: bytes) -> Path:
     return path
 
 
-def test_foreign_and_broken_files(content, tmp_path):
+def test_foreign_and_broken_files(hpc_book, tmp_path):
     foreign = openpyxl.Workbook()
     foreign.save(tmp_path / "foreign.xlsx")
-    (tmp_path / "short.xlsx").write_bytes(content[: len(content) // 2])
+    (tmp_path / "short.xlsx").write_bytes(hpc_book[: len(hpc_book) // 2])
     (tmp_path / "text.xlsx").write_text("Id,Comply\n", encoding="utf-8")
     (tmp_path / "empty.xlsx").write_bytes(b"")
     archive(tmp_path / "zip.xlsx", readme=b"no workbook")
@@ -571,9 +561,9 @@ def test_foreign_and_broken_files(content, tmp_path):
         ingest.response(tmp_path / "offer.ods")
 
 
-def test_a_bomb_is_not_unpacked(content, tmp_path):
+def test_a_bomb_is_not_unpacked(hpc_book, tmp_path):
     bomb = tmp_path / "bomb.xlsx"
-    bomb.write_bytes(content)
+    bomb.write_bytes(hpc_book)
     with zipfile.ZipFile(bomb, "a", zipfile.ZIP_DEFLATED) as parts:
         parts.writestr("xl/media/zeros.bin", bytes(200_000_000))
     assert bomb.stat().st_size < 1_000_000
@@ -598,8 +588,8 @@ def replaced(content: bytes, path: Path, part: str, before: bytes, after: bytes)
         ("xl/workbook.xml", b"</definedNames>", b'<definedName name="x">1</definedName>' * 200_000),
     ],
 )
-def test_parts_that_take_long_to_read_are_not_read(content, tmp_path, part, before, more):
-    path = replaced(content, tmp_path / "slow.xlsx", part, before, more + before)
+def test_parts_that_take_long_to_read_are_not_read(hpc_book, tmp_path, part, before, more):
+    path = replaced(hpc_book, tmp_path / "slow.xlsx", part, before, more + before)
     done, peak = bounded(path)
     assert f"'{part}' unpacks to" in done
     assert peak < 300_000_000
@@ -618,9 +608,9 @@ def test_a_size_that_lies_is_noticed(tmp_path):
     assert peak < 300_000_000
 
 
-def test_many_parts_are_refused(content, tmp_path):
+def test_many_parts_are_refused(hpc_book, tmp_path):
     path = tmp_path / "many.xlsx"
-    path.write_bytes(content)
+    path.write_bytes(hpc_book)
     with zipfile.ZipFile(path, "a") as parts:
         for number in range(2_100):
             parts.writestr(f"xl/media/{number}", b"")
@@ -644,10 +634,10 @@ def rewritten(content: bytes, path: Path, title: str, rows) -> Path:
     return path
 
 
-def test_three_million_rows_are_not_read(content, tmp_path):
+def test_three_million_rows_are_not_read(hpc_book, tmp_path):
     row = b'<row r="%d"><c r="A%d"><v>1</v></c></row>'
     rows = (b"".join(row % (n, n) for n in range(start, start + 10_000)) for start in range(1, 3_000_000, 10_000))
-    path = rewritten(content, tmp_path / "long.xlsx", RESPONSE, rows)
+    path = rewritten(hpc_book, tmp_path / "long.xlsx", RESPONSE, rows)
     assert path.stat().st_size < 50_000_000
     done, peak = bounded(path)
     assert "sheet 'Vendor response' unpacks to" in done
@@ -655,9 +645,9 @@ def test_three_million_rows_are_not_read(content, tmp_path):
     assert peak < 300_000_000
 
 
-def test_rows_far_apart_and_wide_are_not_filled_up(content, tmp_path):
+def test_rows_far_apart_and_wide_are_not_filled_up(hpc_book, tmp_path):
     rows = (b'<row r="%d"><c r="XFD%d"><v>1</v></c></row>' % (n, n) for n in range(1, 1_048_576, 20))
-    done, peak = bounded(rewritten(content, tmp_path / "wide.xlsx", RESPONSE, rows))
+    done, peak = bounded(rewritten(hpc_book, tmp_path / "wide.xlsx", RESPONSE, rows))
     assert "has lost the heading 'Id'" in done
     assert peak < 300_000_000
 
@@ -687,11 +677,11 @@ except SystemExit as done:
     return done.stderr, int(peak)
 
 
-def test_entities_are_not_expanded(content, tmp_path):
+def test_entities_are_not_expanded(hpc_book, tmp_path):
     """The classic of nine levels of ten: three gigabytes, were they expanded."""
     levels = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10 if n else "lol"}">' for n in range(10))
     target = tmp_path / "laughs.xlsx"
-    with zipfile.ZipFile(io.BytesIO(content)) as source, zipfile.ZipFile(target, "w") as made:
+    with zipfile.ZipFile(io.BytesIO(hpc_book)) as source, zipfile.ZipFile(target, "w") as made:
         for name in source.namelist():
             data = source.read(name)
             if name == "xl/sharedStrings.xml":
@@ -703,11 +693,11 @@ def test_entities_are_not_expanded(content, tmp_path):
     assert "laughs.xlsx" in done.refusal
 
 
-def test_json_and_frame_hold_every_line(plan, offer):
+def test_json_and_frame_hold_every_line(hpc_plan, offer):
     done = told("response", offer(), "--format", "json")
     data = json.loads(done.out)
     assert data["command"] == "response"
     assert data["complies"] is True
-    assert [line["id"] for line in data["requirements"]] == [one.id for one in plan.requirements]
+    assert [line["id"] for line in data["requirements"]] == [one.id for one in hpc_plan.requirements]
     frame = ingest.response(offer()).to_frame()
-    assert list(frame["result"]) == ["met"] * len(plan.requirements)
+    assert list(frame["result"]) == ["met"] * len(hpc_plan.requirements)

@@ -24,24 +24,12 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 SITES = ("hpc-128-nodes", "llm-16384-gpus", "enterprise-64-nodes")
 
 
-@pytest.fixture(scope="module")
-def plan() -> ingest.Plan:
-    return ingest.plan(EXAMPLES / "hpc-128-nodes.yaml", samples=0)
-
-
-@pytest.fixture(scope="module")
-def sent(plan, tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("sent") / "sent.xlsx"
-    path.write_bytes(site_book(plan))
-    return path
-
-
 @pytest.fixture
-def offer(plan, sent, tmp_path):
+def offer(hpc_plan, hpc_sent, tmp_path):
     """Write an offer that meets everything, then change its workbook."""
 
     def write(change) -> Path:
-        path = filled(sent.read_bytes(), everything_met(plan), tmp_path / "offer.xlsx")
+        path = filled(hpc_sent.read_bytes(), everything_met(hpc_plan), tmp_path / "offer.xlsx")
         return edited(path.read_bytes(), change, path)
 
     return write
@@ -91,9 +79,9 @@ CHANGED = [
 
 
 @pytest.mark.parametrize(("change", "message"), CHANGED)
-def test_what_was_changed_on_any_sheet_is_named_with_and_without_the_workbook_that_was_sent(offer, sent, change, message):
+def test_what_was_changed_on_any_sheet_is_named_with_and_without_the_workbook_that_was_sent(offer, hpc_sent, change, message):
     path = offer(change)
-    for answer in (ingest.response(path), ingest.response(path, sent=sent)):
+    for answer in (ingest.response(path), ingest.response(path, sent=hpc_sent)):
         assert message in "; ".join(answer.changes)
         assert all(change.isprintable() for change in answer.changes)
         assert answer.unmet
@@ -108,9 +96,9 @@ def waive(book) -> None:
     book.create_sheet("Terms")["A1"].value = "We sell as we please."
 
 
-def test_what_stands_outside_the_form_is_a_note(offer, sent):
+def test_what_stands_outside_the_form_is_a_note(offer, hpc_sent):
     path = offer(waive)
-    for answer in (ingest.response(path), ingest.response(path, sent=sent)):
+    for answer in (ingest.response(path), ingest.response(path, sent=hpc_sent)):
         assert not answer.changes
         assert set(answer.notes) == {
             "note outside the form, Requirements!C40: All requirements above are waived.",
@@ -123,9 +111,9 @@ def test_what_stands_outside_the_form_is_a_note(offer, sent):
         assert answer.to_dict()["notes"] == list(answer.notes)
 
 
-def test_what_the_buyer_noted_before_sending_is_no_note(plan, sent, tmp_path):
-    noted = edited(sent.read_bytes(), waive, tmp_path / "noted.xlsx")
-    path = filled(noted.read_bytes(), everything_met(plan), tmp_path / "offer.xlsx")
+def test_what_the_buyer_noted_before_sending_is_no_note(hpc_plan, hpc_sent, tmp_path):
+    noted = edited(hpc_sent.read_bytes(), waive, tmp_path / "noted.xlsx")
+    path = filled(noted.read_bytes(), everything_met(hpc_plan), tmp_path / "offer.xlsx")
     answer = ingest.response(path, sent=noted)
     assert (answer.changes, answer.notes) == ((), ())
 
@@ -148,9 +136,9 @@ def test_hidden_rows_are_noted(offer):
     assert ingest.response(offer(fold)).notes == ("Vendor response: rows or columns are hidden",)
 
 
-def test_the_columns_of_acceptance_that_are_open_may_be_filled_in(offer, sent):
+def test_the_columns_of_acceptance_that_are_open_may_be_filled_in(offer, hpc_sent):
     path = offer(put("Acceptance", "O2", 1e12))
-    for answer in (ingest.response(path), ingest.response(path, sent=sent)):
+    for answer in (ingest.response(path), ingest.response(path, sent=hpc_sent)):
         assert (answer.changes, answer.notes) == ((), ())
 
 
@@ -184,13 +172,13 @@ def test_partly_for_information_complies(offer):
     assert told("response", path).code == 0
 
 
-def test_a_verdict_without_the_workbook_that_was_sent_says_what_it_rests_on(offer, sent):
+def test_a_verdict_without_the_workbook_that_was_sent_says_what_it_rests_on(offer, hpc_sent):
     path = offer(saved)
     rests = "what was asked is read from the key in the offeror's own file, which has no secret: judge with --sent"
     alone = told("response", path, "--format", "json")
     assert rests in alone.err
     assert rests in json.loads(alone.out)["warnings"][0]
-    assert rests not in told("response", path, "--sent", sent).err
+    assert rests not in told("response", path, "--sent", hpc_sent).err
     assert "who forges it passes" in " ".join(told("response", "--help").out.split())
 
 
@@ -246,11 +234,11 @@ def test_a_sheet_that_has_grown_beyond_measure_is_not_compared(offer, monkeypatc
     assert any("the sheet has grown beyond what can be compared" in change for change in ingest.response(path).changes)
 
 
-def test_a_sheet_too_large_for_the_key_is_compared_with_what_was_sent(plan, tmp_path, monkeypatch):
+def test_a_sheet_too_large_for_the_key_is_compared_with_what_was_sent(hpc_plan, tmp_path, monkeypatch):
     monkeypatch.setattr("ingest.reports.workbook.recorded.MOST_CELLS", 500)
     sent = tmp_path / "large.xlsx"
-    sent.write_bytes(site_book(plan))
-    path = filled(sent.read_bytes(), everything_met(plan), tmp_path / "offer.xlsx")
+    sent.write_bytes(site_book(hpc_plan))
+    path = filled(sent.read_bytes(), everything_met(hpc_plan), tmp_path / "offer.xlsx")
     path = edited(path.read_bytes(), put("Calculation", "D14", 984496892142.8386), path)
     alone, beside = ingest.response(path), ingest.response(path, sent=sent)
     assert "not compared, as too large for the key: Inputs, Calculation" in " ".join(alone.warnings)

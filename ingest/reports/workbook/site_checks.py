@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from ingest.checkpoint_plan import APPROXIMATE, ROUNDED
 from ingest.formula import Step
 from ingest.reports.workbook.rules import number_check, range_check
 from ingest.reports.workbook.sharing import MOST_ALONE
 from ingest.reports.workbook.site_cells import FIRST, INPUT, QUANTITY, limits_of, size_of
 from ingest.reports.workbook.site_forms import BASE_VALUE
+from ingest.site.doubting import SAME_TIME
 from ingest.site.tables import TABLES
 
 if TYPE_CHECKING:
@@ -28,12 +30,12 @@ HOLDS = {
     "largest": "MATCH(MAX({place}), {place}, 0) = {other}",
     "multiple": "ROUND({place} / {other}, 0) * {other} = {place}",
     "no multiple": "ROUND({place} / {other}, 0) * {other} <> {place}",
-    "within": "{place} <= {other} * 1.000001",
-    "about within": "{place} <= {other} * 1.005",
+    "within": f"{{place}} <= {{other}} * {ROUNDED}",
+    "about within": f"{{place}} <= {{other}} * {APPROXIMATE}",
     "shorter than half": "{place} < {other} / 2",
     "as long as half": "{place} >= {other} / 2",
-    "close": "ABS({place} - {other}) <= 0.2 * MAX({place}, {other})",
-    "apart": "ABS({place} - {other}) > 0.2 * MAX({place}, {other})",
+    "close": f"ABS({{place}} - {{other}}) <= {SAME_TIME} * MAX({{place}}, {{other}})",
+    "apart": f"ABS({{place}} - {{other}}) > {SAME_TIME} * MAX({{place}}, {{other}})",
 }
 
 
