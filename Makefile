@@ -3,15 +3,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := fast,vocabularies,s3,cluster,report,charts,test,lint,docs
 
-.PHONY: demo setup test lint docs bench bench-exact corpus clean
+.PHONY: demo setup test test-slow lint docs bench bench-exact corpus clean
 
 demo: $(VENV)/.core                 ## set up .venv and run the main job
 	$(BIN)/ingest bw --model cosmoflow --gpu h100 --nodes 128
 
 setup: $(VENV)/.all                 ## .venv with every extra
 
-test: $(VENV)/.all                  ## all tests
-	$(BIN)/python -m pytest
+test: $(VENV)/.all                  ## all tests but the slow ones, on all cores
+	$(BIN)/python -m pytest -n auto --dist loadscope -m "not slow"
+
+test-slow: $(VENV)/.all             ## the slow tests: before an issue is closed
+	$(BIN)/python -m pytest -n auto --dist loadscope -m slow
 
 lint: $(VENV)/.all                  ## style, types, catalogs
 	$(BIN)/ruff check .
