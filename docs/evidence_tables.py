@@ -11,6 +11,7 @@ from common import CATALOG, ROOT, limits, table
 from ingest import ladder
 from ingest.architecture.registry import KNOWN
 from ingest.catalog.records import Failures, Gpu, Model, Node, Optimizer, Protocol, Recipe, Scaling, Storage
+from ingest.engine.value import Input
 from ingest.expression import prose
 from ingest.formula import FORMULAS
 from ingest.measurement import protocol_rates
@@ -29,7 +30,7 @@ class Carried(NamedTuple):
     family: str
     group: str
     measured: float
-    given: ladder.Given
+    given: Input
 
     @property
     def inside(self) -> bool:

@@ -9,10 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.store import Catalog
+from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError
-from ingest.estimate import Quantity
 from ingest.formula import Formula, Step, derive, unchanged, unit_of
-from ingest.ladder import Given
 
 if TYPE_CHECKING:
     import pandas
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 class Known:
     """Given quantities, and the choices made among formulas; everything else follows from them."""
 
-    def __init__(self, given: Mapping[str, Given]) -> None:
+    def __init__(self, given: Mapping[str, Input]) -> None:
         self.given = dict(given)
         self.steps: dict[str, Step] = {}
 
@@ -102,7 +101,7 @@ class Answer:
     cited: tuple[tuple[str, str, str], ...] = ()
 
     @property
-    def given(self) -> Mapping[str, Given]:
+    def given(self) -> Mapping[str, Input]:
         """What was known, for explanations."""
         return self.known.given
 
@@ -116,12 +115,12 @@ class Answer:
         unit_of(name)
         return self.known.step(name)
 
-    def known_for(self, name: str) -> Mapping[str, Given]:  # noqa: ARG002  an estimate answers by name
+    def known_for(self, name: str) -> Mapping[str, Input]:  # noqa: ARG002  an estimate answers by name
         """What a quantity is computed from."""
         return self.given
 
     @cached_property
-    def used(self) -> Mapping[str, Given]:
+    def used(self) -> Mapping[str, Input]:
         """The given quantities that the results rest on."""
         names: dict[str, None] = {}
         for name in self.results:

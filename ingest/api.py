@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.axes import names_of, parse_axis
 from ingest.catalog.store import Catalog
+from ingest.engine.value import Quantity
 from ingest.errors import UsageError
-from ingest.estimate import Estimate, Quantity, estimate
+from ingest.estimate import Estimate, estimate
 from ingest.formula import unit_of
 from ingest.question import question_of
 

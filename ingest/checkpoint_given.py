@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from ingest.catalog.records import Failures, Gpu
 from ingest.catalog.store import Catalog
+from ingest.engine.value import Input
 from ingest.errors import UsageError, nearest
 from ingest.formula import check_value
-from ingest.ladder import Given, from_catalog
+from ingest.ladder import from_catalog
 from ingest.states import machine_of
 from ingest.units import parse
 
@@ -16,10 +17,10 @@ from ingest.units import parse
 USUAL_GPU = "h100-sxm"
 
 
-def of_machine(gpu: str | None, failures: str | None, catalog: Catalog) -> dict[str, Given]:
+def of_machine(gpu: str | None, failures: str | None, catalog: Catalog) -> dict[str, Input]:
     """Host link and node of the GPU; failure rate of a node."""
     card, node = machine_of(gpu, None, catalog)
-    given: dict[str, Given] = {}
+    given: dict[str, Input] = {}
     if card is not None and card.host_link_bandwidth is not None:
         given["device_to_host_bandwidth"] = from_catalog(card.host_link_bandwidth)
     elif card is None:
@@ -34,7 +35,7 @@ def of_machine(gpu: str | None, failures: str | None, catalog: Catalog) -> dict[
     return given
 
 
-def _failure_rate(entry: Failures) -> dict[str, Given]:
+def _failure_rate(entry: Failures) -> dict[str, Input]:
     note = f"failure rate of {entry.name}; say --mtti or --failures for yours"
     counted = {"observed_interrupts": entry.interrupts, "observed_seconds": entry.period, "observed_nodes": entry.nodes}
     named = {"failures_per_node_second": entry.rate} if entry.rate is not None else counted
@@ -45,15 +46,15 @@ def _failure_rate(entry: Failures) -> dict[str, Given]:
     return {**given, "gpus_per_node": from_catalog(entry.gpus_per_node)}
 
 
-def of_policy(options: Mapping[str, float], keep: str | float | None) -> dict[str, Given]:
+def of_policy(options: Mapping[str, float], keep: str | float | None) -> dict[str, Input]:
     """What a user may contest: the waste allowed, the drain window, the restart, how many are kept."""
     default = {
-        "waste_allowed": Given(0.05, origin="default", note="5 % of the time for dumps and lost work; say --waste"),
-        "drain_fraction": Given(1, origin="default", note="the whole interval drains; say --drain-fraction"),
-        "persistent_every": Given(1, origin="default", note="every checkpoint reaches shared storage; say --persistent-every"),
-        "restart_seconds": Given(600, origin="default", note="a restart reads its checkpoint in 10 min; say --restart-time"),
-        "keep_last": Given(3, origin="default", note="the newest three are kept; say --keep"),
-        "checkpoints_kept_forever": Given(0, note="none is kept for good"),
+        "waste_allowed": Input(0.05, origin="default", note="5 % of the time for dumps and lost work; say --waste"),
+        "drain_fraction": Input(1, origin="default", note="the whole interval drains; say --drain-fraction"),
+        "persistent_every": Input(1, origin="default", note="every checkpoint reaches shared storage; say --persistent-every"),
+        "restart_seconds": Input(600, origin="default", note="a restart reads its checkpoint in 10 min; say --restart-time"),
+        "keep_last": Input(3, origin="default", note="the newest three are kept; say --keep"),
+        "checkpoints_kept_forever": Input(0, note="none is kept for good"),
     }
     if "checkpoint_interval" in options and "write_bandwidth" in options:
         del default["waste_allowed"]
@@ -65,7 +66,7 @@ def of_policy(options: Mapping[str, float], keep: str | float | None) -> dict[st
     return {**default, **kept}
 
 
-def kept_by_policy(keep: str | float | None) -> dict[str, Given]:
+def kept_by_policy(keep: str | float | None) -> dict[str, Input]:
     """How many checkpoints are kept, of `--keep`; nothing where it was not said.
 
     Raises:
@@ -74,12 +75,12 @@ def kept_by_policy(keep: str | float | None) -> dict[str, Given]:
     if keep is None:
         return {}
     names = {"last": "keep_last", "every": "keep_every", "final": "keep_final"}
-    found: dict[str, Given] = {}
+    found: dict[str, Input] = {}
     for part in str(keep).split(","):
         word, equals, written = part.partition("=")
         word = word.strip() if equals else "last"
         if word not in names:
             raise UsageError(f"--keep: found '{part}', expected N, or last=N,every=M,final=1{nearest(word, names)}")
         value = parse(written if equals else part, "1", "--keep")
-        found[names[word]] = Given(float(check_value(names[word], value, "--keep")), origin="user")
+        found[names[word]] = Input(float(check_value(names[word], value, "--keep")), origin="user")
     return found

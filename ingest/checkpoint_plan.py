@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ingest.answer import Known
+from ingest.engine.value import Input
 from ingest.errors import IngestError, MissingQuantity
 from ingest.formula import solve
-from ingest.ladder import Given
 from ingest.units import display
 
 #: How far a rate may exceed what is there by rounding, and a waste what is allowed by the approximations.
@@ -81,7 +81,7 @@ def _copy(known: Known) -> None:
         known.value("device_copy_seconds")
     except MissingQuantity:
         note = "the copy into host memory is not known without --gpus, and left out"
-        known.given["device_copy_seconds"] = Given(0, origin="default", note=note)
+        known.given["device_copy_seconds"] = Input(0, origin="default", note=note)
 
 
 def _too_wasteful(name: str, known: Known, options: Mapping[str, float]) -> str:

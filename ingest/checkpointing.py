@@ -15,9 +15,10 @@ from ingest.catalog.store import Catalog, opened
 from ingest.checkpoint_given import of_machine, of_policy
 from ingest.checkpoint_layout import LAYOUTS, Content, Files, Job, check_division, expert_spread, largest_stage_factor
 from ingest.checkpoint_plan import interval_table, plan_interval, tier_table
+from ingest.engine.value import Input
 from ingest.errors import MissingQuantity, UsageError, check_among
 from ingest.formula import check_value, solve, unit_of
-from ingest.ladder import Given, from_catalog
+from ingest.ladder import from_catalog
 from ingest.question import settings_of
 from ingest.states import MOST, Sized, kept_by, optimizer_of, size_of, width_of
 from ingest.units import parse
@@ -141,10 +142,10 @@ def checkpoint(
         check_value(name, value, f"--set {name}")
     sized = size_of(model, catalog, settings)
     given = {**sized.given, **kept_by(optimizer_of(optimizer, catalog), precision, sized, settings)}
-    given["weight_bytes_per_parameter"] = Given(width_of(precision), note=f"a weight at {precision}")
+    given["weight_bytes_per_parameter"] = Input(width_of(precision), note=f"a weight at {precision}")
     given |= of_machine(gpu, failures if "job_mean_time_to_interrupt" not in options else None, catalog)
     given |= of_policy({**options, **settings}, keep)
-    given |= {name: Given(value, origin="user") for name, value in {**options, **settings}.items()}
+    given |= {name: Input(value, origin="user") for name, value in {**options, **settings}.items()}
     job = _job(given, sized, expert_parallel, zero_stage)
     chosen = layout or ("megatron" if job is not None and job.shards > 1 else "dcp")
     check_among("--layout", chosen, LAYOUTS)
@@ -202,7 +203,7 @@ def _quantities(asked: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
-def _job(given: dict[str, Given], sized: Sized, expert_parallel: int | str, zero_stage: int | str) -> Job | None:
+def _job(given: dict[str, Input], sized: Sized, expert_parallel: int | str, zero_stage: int | str) -> Job | None:
     """How the GPUs are shared out; None where their number is not known.
 
     Raises:
@@ -229,7 +230,7 @@ def _job(given: dict[str, Given], sized: Sized, expert_parallel: int | str, zero
     return Job(tensor, pipeline, data, int(expert), int(stage))
 
 
-def _as_published(given: Mapping[str, Given], sized: Sized, gpus: int) -> dict[str, Given]:
+def _as_published(given: Mapping[str, Input], sized: Sized, gpus: int) -> dict[str, Input]:
     """The published layout of a model, where the user said nothing and it fits the number of GPUs."""
     entry = sized.entry
     if entry is None or entry.tensor_parallel is None or entry.pipeline_parallel is None:
@@ -250,14 +251,14 @@ def _lay_out(known: Known, layout: str, job: Job | None, sized: Sized) -> list[F
     form, given = LAYOUTS[layout], known.given
     if not form.optimizer:
         for name in ("master", "momentum", "variance"):
-            given[f"{name}_bytes_per_parameter"] = Given(0, note=f"{layout} holds weights alone")
+            given[f"{name}_bytes_per_parameter"] = Input(0, note=f"{layout} holds weights alone")
     if layout == "deepspeed" and job is not None and job.zero_stage == 3 and given["master_bytes_per_parameter"].value:
         # Each rank's optimizer file holds its share of the master copy, from which 16-bit weights are restored.
         note = "at ZeRO-3 the 16-bit weights are not saved: they are restored from the master copy"
         if given["weight_bytes_per_parameter"].origin != "user":
-            given["weight_bytes_per_parameter"] = Given(0, source="deepspeed", where="issues 3820 and 4029", note=note)
+            given["weight_bytes_per_parameter"] = Input(0, source="deepspeed", where="issues 3820 and 4029", note=note)
     if job is None and "extra_bytes_per_rank" not in given:
-        given.setdefault("checkpoint_extra_bytes", Given(0, note="no further bytes"))
+        given.setdefault("checkpoint_extra_bytes", Input(0, note="no further bytes"))
     if job is None and form.optimizer:
         return []
     job = job or Job()
@@ -270,21 +271,21 @@ def _lay_out(known: Known, layout: str, job: Job | None, sized: Sized) -> list[F
             known.choose("ranks_writing_weights", "gpus")
             known.choose("ranks_writing_optimizer", "gpus")
         else:
-            given.setdefault("ranks_writing_weights", Given(weights, note=f"as {layout} writes"))
-            given.setdefault("ranks_writing_optimizer", Given(states, note=f"as {layout} writes"))
+            given.setdefault("ranks_writing_weights", Input(weights, note=f"as {layout} writes"))
+            given.setdefault("ranks_writing_optimizer", Input(states, note=f"as {layout} writes"))
     if sized.architecture is not None and job.pipeline > 1 and form.optimizer:
         where = f"blocks of {sized.architecture.id} dealt out to {job.pipeline} stages"
         factor = largest_stage_factor(sized.architecture, job.pipeline)
-        given.setdefault("largest_stage_factor", Given(factor, source="arithmetic", where=where, grade="derived"))
+        given.setdefault("largest_stage_factor", Input(factor, source="arithmetic", where=where, grade="derived"))
     parts = (known.value(f"checkpoint_{part}_bytes") for part in ("weights", "optimizer", "extra"))
     rows = form.files(job, Content(*parts), int(known.value("safetensors_shards")), sized.architecture)
     count = sum(row.count for row in rows)
     if form.files_per_rank and "gpus" in given:
-        given.setdefault("files_per_rank", Given(form.files_per_rank, note=f"as {layout} writes"))
-        given.setdefault("files_beside", Given(count - form.files_per_rank * job.ranks, note=f"indexes of {layout}"))
+        given.setdefault("files_per_rank", Input(form.files_per_rank, note=f"as {layout} writes"))
+        given.setdefault("files_beside", Input(count - form.files_per_rank * job.ranks, note=f"indexes of {layout}"))
         known.choose("checkpoint_files", "files_of_ranks")
     else:
-        given.setdefault("checkpoint_files", Given(count, note=f"the rows of {layout}, summed"))
+        given.setdefault("checkpoint_files", Input(count, note=f"the rows of {layout}, summed"))
     return rows
 
 

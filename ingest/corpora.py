@@ -9,8 +9,9 @@ from ingest.catalog.data_records import Corpus, Pipeline
 from ingest.catalog.records import Value
 from ingest.corpus.ratio import OPTION, bytes_per_token_of, is_file_name
 from ingest.corpus.result import read_result
+from ingest.engine.value import Input
 from ingest.formula import check_value, solve
-from ingest.ladder import Given, from_catalog
+from ingest.ladder import from_catalog
 
 #: quantity -> field of a corpus
 OF_CORPUS = {
@@ -39,7 +40,7 @@ OF_PIPELINE = {
 }
 
 
-def from_corpus(corpus: Corpus) -> dict[str, Given]:
+def from_corpus(corpus: Corpus) -> dict[str, Input]:
     """Return what is known of a corpus; ratios rather than totals, so that they hold for more or fewer tokens too."""
     found = _fields(corpus, OF_CORPUS)
     if corpus.tokens is not None:
@@ -55,23 +56,23 @@ def from_corpus(corpus: Corpus) -> dict[str, Given]:
     return found
 
 
-def _ratio(name: str, quantity: str, total: Value, tokens: Value, of: str) -> Given:
+def _ratio(name: str, quantity: str, total: Value, tokens: Value, of: str) -> Input:
     number = float(solve(name, {quantity: total.value, "tokens": tokens.value}))
     grade = "assumed" if "assumed" in (total.grade, tokens.grade) else "derived"
-    return Given(number, source=total.source, where=total.where, grade=grade, note=f"{name.replace('_', ' ')} of {of}")
+    return Input(number, source=total.source, where=total.where, grade=grade, note=f"{name.replace('_', ' ')} of {of}")
 
 
-def from_pipeline(pipeline: Pipeline) -> dict[str, Given]:
+def from_pipeline(pipeline: Pipeline) -> dict[str, Input]:
     """Return what a pipeline keeps, and what went in and came out when that was published."""
     return _fields(pipeline, OF_PIPELINE)
 
 
-def _fields(entry: Corpus | Pipeline, names: Mapping[str, str]) -> dict[str, Given]:
+def _fields(entry: Corpus | Pipeline, names: Mapping[str, str]) -> dict[str, Input]:
     values = {quantity: getattr(entry, field) for quantity, field in names.items()}
     return {quantity: from_catalog(item) for quantity, item in values.items() if isinstance(item, Value)}
 
 
-def from_measurement(written: str | float | Path | None) -> dict[str, Given]:
+def from_measurement(written: str | float | Path | None) -> dict[str, Input]:
     """Return bytes per token as a number, or what `ingest measure` wrote into a JSON file.
 
     Raises:
@@ -92,5 +93,5 @@ def from_measurement(written: str | float | Path | None) -> dict[str, Given]:
         found["tokens_per_document"] = documents._replace(value=length, low=None, high=None)
     if measured.vocabulary is not None:
         size = check_value("vocabulary", measured.vocabulary, f"{OPTION}: tokenizer.size")
-        found["vocabulary"] = Given(size, origin="measured", note=f"the tokenizer of {measured.path.name}")
+        found["vocabulary"] = Input(size, origin="measured", note=f"the tokenizer of {measured.path.name}")
     return found

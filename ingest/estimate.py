@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ingest import ladder
 from ingest.catalog.records import Gpu, Model, Node, Storage
 from ingest.catalog.store import Catalog
+from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError
 from ingest.formula import FORMULAS, Step, derive, unit_of
 from ingest.known import CLIENTS, known_quantities, machine, set_by_user
-from ingest.ladder import Given, Rung, from_catalog
+from ingest.ladder import Rung, from_catalog
 from ingest.question import Question
 from ingest.rungs import OUTCOMES, choose
-from ingest.units import display
 
 if TYPE_CHECKING:
     import pandas
@@ -39,25 +39,6 @@ RESULTS = (
 )
 #: Without these the answer is not complete.
 NEEDED = ("samples_per_second_per_gpu", "ingest_bandwidth_per_gpu", "ingest_bandwidth_per_node", "ingest_bandwidth_per_job")
-
-
-class Quantity(NamedTuple):
-    """A result: base units, and its range where a spread is known."""
-
-    value: float
-    unit: str
-    low: float | None = None
-    high: float | None = None
-
-    @property
-    def display(self) -> str:
-        """As people read it: decimal first, binary beside it."""
-        return display(self.value, self.unit)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form of CONTRACT: numbers in base units."""
-        spread = {"low": self.low, "high": self.high} if self.low is not None else {}
-        return {"value": self.value, **spread, "unit": self.unit, "display": self.display}
 
 
 @dataclass(frozen=True)
@@ -83,7 +64,7 @@ class Estimate:
     basis: str
     results: Mapping[str, Quantity]
     rungs: tuple[tuple[Rung, Mapping[str, Quantity]], ...]
-    given: Mapping[str, Given]
+    given: Mapping[str, Input]
     unknown: Mapping[str, str]
     warnings: tuple[str, ...]
 
@@ -112,13 +93,13 @@ class Estimate:
         unit_of(name)
         return derive(name, known)
 
-    def known_for(self, name: str) -> Mapping[str, Given]:
+    def known_for(self, name: str) -> Mapping[str, Input]:
         """What the quantity is computed from; the share of a client takes in that client's bandwidth."""
         client = self.catalog.get(Storage, CLIENTS[name]).client_read_bandwidth if name in CLIENTS else None
         return self.given if client is None else {**self.given, "client_bandwidth_per_node": from_catalog(client)}
 
     @cached_property
-    def used(self) -> Mapping[str, Given]:
+    def used(self) -> Mapping[str, Input]:
         """The given quantities that the results rest on."""
         names: dict[str, None] = {}
         for name in self.results:
@@ -237,11 +218,11 @@ class Grounds(NamedTuple):
     node: Node | None
     precision: str
     rungs: list[Rung]
-    common: Mapping[str, Given]
-    fixed: Mapping[str, Given]
+    common: Mapping[str, Input]
+    fixed: Mapping[str, Input]
 
     @property
-    def known(self) -> dict[str, Given]:
+    def known(self) -> dict[str, Input]:
         """What the results on the first rung follow from."""
         return {**self.common, **self.rungs[0].given, **self.fixed}
 
@@ -291,7 +272,7 @@ def estimate(question: Question, catalog: Catalog) -> Estimate:
     return replace(answer, warnings=(*best.warnings, *warnings_for(answer)))
 
 
-def _results(known: Mapping[str, Given], catalog: Catalog) -> tuple[dict[str, Quantity], dict[str, str]]:
+def _results(known: Mapping[str, Input], catalog: Catalog) -> tuple[dict[str, Quantity], dict[str, str]]:
     """Every result that can be computed, with its range; and for the others what is missing."""
     ends = _Ends(known)
     results: dict[str, Quantity] = {}
@@ -321,7 +302,7 @@ class _Ends:
     Every formula of `bw` is monotone in the quantities that carry a range, so the ends of a result lie at these ends.
     """
 
-    def __init__(self, known: Mapping[str, Given]) -> None:
+    def __init__(self, known: Mapping[str, Input]) -> None:
         typical = {name: item.value for name, item in known.items()}
         low = {name: item.value if item.low is None else item.low for name, item in known.items()}
         high = {name: item.value if item.high is None else item.high for name, item in known.items()}

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ingest.engine.value import Input
 from ingest.estimate import Estimate
 from ingest.expression import prose
 from ingest.formula import LEAVES, Step, unit_of
-from ingest.ladder import Given
 from ingest.units import display, exact
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Explanation:
             yield f"{indent}{self._cited(item.source, item.where)}"
         yield from self._parts(item, unit_of(name), indent)
 
-    def _parts(self, item: Given, unit: str, indent: str) -> Iterator[str]:
+    def _parts(self, item: Input, unit: str, indent: str) -> Iterator[str]:
         for part in item.parts:
             yield f"{indent}- {part.what}: {exact(part.value)} {unit}, {part.grade}"
             if part.runs:

@@ -11,10 +11,10 @@ import ingest.formulas.everything  # noqa: F401  registers the formulas
 from ingest.answer import Known
 from ingest.catalog.data_records import Format
 from ingest.catalog.records import Value
+from ingest.engine.value import Input, Quantity
 from ingest.errors import CatalogError, MissingQuantity, UsageError, nearest
-from ingest.estimate import Quantity
 from ingest.formula import unit_of
-from ingest.ladder import Given, from_catalog
+from ingest.ladder import from_catalog
 
 #: what a format may keep apart
 RECORDS = ("document", "sequence", "sample")
@@ -37,14 +37,14 @@ STAGES = {
 }
 #: copies where nobody said how many
 USUAL_COPIES = {
-    "raw": Given(0, origin="default", note="raw input is not kept; say --copies raw=1"),
-    "extracted": Given(0, origin="default", note="extracted text is not kept; say --copies extracted=1"),
-    "clean": Given(1, origin="default", note="clean text is kept once, to tokenize it again; say --copies clean=0"),
-    "tokenized": Given(0, origin="rule", note="the data set that is trained on holds the token ids"),
-    "dataset": Given(1, origin="default", note="one copy is trained on; say --copies"),
+    "raw": Input(0, origin="default", note="raw input is not kept; say --copies raw=1"),
+    "extracted": Input(0, origin="default", note="extracted text is not kept; say --copies extracted=1"),
+    "clean": Input(1, origin="default", note="clean text is kept once, to tokenize it again; say --copies clean=0"),
+    "tokenized": Input(0, origin="rule", note="the data set that is trained on holds the token ids"),
+    "dataset": Input(1, origin="default", note="one copy is trained on; say --copies"),
 }
-USUAL_BEFORE_DEDUP = Given(2, 1.5, 4, "default", grade="assumed", note="deduplication drops half of what reaches it")
-USUAL_SHARD = Given(1_000_000_000, origin="default", note="shards of 1 GB; say --shard-size")
+USUAL_BEFORE_DEDUP = Input(2, 1.5, 4, "default", grade="assumed", note="deduplication drops half of what reaches it")
+USUAL_SHARD = Input(1_000_000_000, origin="default", note="shards of 1 GB; say --shard-size")
 SIZES = {"varied": "padding_of_varied_sizes", "equal": "padding_of_equal_sizes"}
 
 
@@ -100,7 +100,7 @@ class Footprint:
         return (low, high) if low <= value <= high and low < high else ()
 
 
-def footprint(given: Mapping[str, Given], form: Format, holds: str, sizes: str = "varied") -> Footprint:
+def footprint(given: Mapping[str, Input], form: Format, holds: str, sizes: str = "varied") -> Footprint:
     """Lay out the stages of a data set and what each takes.
 
     Args:
@@ -138,14 +138,14 @@ def footprint(given: Mapping[str, Given], form: Format, holds: str, sizes: str =
     if "dedup_hashes" in given:
         given.setdefault("documents_before_dedup", USUAL_BEFORE_DEDUP)
     else:
-        given.setdefault("dedup_scratch_bytes", Given(0, origin="rule", note="no scratch space for deduplication"))
+        given.setdefault("dedup_scratch_bytes", Input(0, origin="rule", note="no scratch space for deduplication"))
     given.setdefault(
-        "metadata_share", Given(0, origin="rule", note="the usable capacity of a file system leaves its own data out")
+        "metadata_share", Input(0, origin="rule", note="the usable capacity of a file system leaves its own data out")
     )
     return Footprint(known, rows, holds, form, sizes)
 
 
-def of_format(form: Format, holds: str) -> dict[str, Given]:
+def of_format(form: Format, holds: str) -> dict[str, Input]:
     """What a format says, by quantity."""
     named = {name: getattr(form, name) for name in form.shapes}
     named["compressed_share"] = form.compressed_shares.get(holds)
@@ -176,7 +176,7 @@ def _id_width(known: Known, form: Format) -> None:
     if form.ids == "packed" and "vocabulary" in given:
         ids = int(given["vocabulary"].value)
         bits = max((ids - 1).bit_length(), 1) if ids <= MOST_PACKED_IDS else WIDEST_ID_BITS
-        given.setdefault("id_bits", Given(bits, origin="rule", note="bits that tell the ids of the vocabulary apart"))
+        given.setdefault("id_bits", Input(bits, origin="rule", note="bits that tell the ids of the vocabulary apart"))
         known.choose("stored_id_bytes", "packed_id_bytes")
     elif "format_narrow_vocabulary" in given and "vocabulary" in given:
         known.choose("stored_id_bytes", "own_limit_id_bytes")
@@ -197,12 +197,12 @@ def _stage(known: Known, stage: str, holds: str) -> dict[str, Any]:
     exists = holds != "samples" or stage in ("raw", "dataset")
     usual = USUAL_COPIES[stage]
     if stage == "clean" and holds != "tokens":
-        usual = Given(0, origin="rule", note="the data set that is trained on holds the clean data")
-    count = known.given.setdefault(copies, usual if exists else Given(0, origin="rule", note="no such stage"))
+        usual = Input(0, origin="rule", note="the data set that is trained on holds the clean data")
+    count = known.given.setdefault(copies, usual if exists else Input(0, origin="rule", note="no such stage"))
     if count.value and not exists:
         raise UsageError(f"--copies {stage}: found {count.value:g} of a data set of {holds}, expected raw or dataset")
     if not count.value:
-        known.given.setdefault(kept, Given(0, origin="rule", note=f"{stage}: not kept"))
+        known.given.setdefault(kept, Input(0, origin="rule", note=f"{stage}: not kept"))
     try:
         one = known.value(name) if exists else None
     except MissingQuantity:

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ingest.catalog.data_records import HOLDINGS, Corpus, Format
+from ingest.engine.value import Input
 from ingest.errors import CatalogError, IngestError, UsageError, nearest
 from ingest.footprint import CONTENTS, STAGES
 from ingest.formula import check_value, unit_of
-from ingest.ladder import Given
 from ingest.units import parse
 
 Written = str | float
@@ -33,7 +33,7 @@ OF_SAMPLES = ("samples", "sample_bytes")
 #: quantities that tell how much text there is
 SIZES_OF_TEXT = ("tokens", "clean_bytes", "raw_bytes")
 
-USUAL_BYTES_PER_TOKEN = Given(
+USUAL_BYTES_PER_TOKEN = Input(
     4,
     3.41,
     4.69,
@@ -43,7 +43,7 @@ USUAL_BYTES_PER_TOKEN = Given(
     "assumed",
     "4 B of English per token; measured corpora lie between 3.4 and 4.7 B; say --bytes-per-token",
 )
-USUAL_VOCABULARY = Given(
+USUAL_VOCABULARY = Input(
     128_256,
     origin="default",
     source="meta-llama3",
@@ -51,7 +51,7 @@ USUAL_VOCABULARY = Given(
     grade="published",
     note="ids take 4 B, as in a vocabulary of 128,256; say --vocabulary",
 )
-USUAL_TOKENS_PER_DOCUMENT = Given(
+USUAL_TOKENS_PER_DOCUMENT = Input(
     600,
     400,
     1000,
@@ -61,7 +61,7 @@ USUAL_TOKENS_PER_DOCUMENT = Given(
     "derived",
     "tokens of a web document; say --documents",
 )
-USUAL_SEQUENCE = Given(4096, origin="default", note="packed sequences of 4,096 tokens; say --sequence-length")
+USUAL_SEQUENCE = Input(4096, origin="default", note="packed sequences of 4,096 tokens; say --sequence-length")
 
 
 def quantities_of(asked: Mapping[str, Any], settings: Mapping[str, float]) -> dict[str, float]:
@@ -145,7 +145,7 @@ def held_by(form: Format | None, holds: str | None, content: str) -> str:
     return holds
 
 
-def complete(given: dict[str, Given], held: str, form: Format) -> None:
+def complete(given: dict[str, Input], held: str, form: Format) -> None:
     """Add what is usual where nobody said anything."""
     if held == "samples":
         return
@@ -157,7 +157,7 @@ def complete(given: dict[str, Given], held: str, form: Format) -> None:
         given.setdefault("tokens_per_document", USUAL_TOKENS_PER_DOCUMENT)
 
 
-def check_size(given: Mapping[str, Given], held: str, corpus: Corpus | None) -> None:
+def check_size(given: Mapping[str, Input], held: str, corpus: Corpus | None) -> None:
     """Refuse where nobody knows how much there is.
 
     Raises:

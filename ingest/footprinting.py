@@ -9,8 +9,8 @@ from ingest.answer import Answer
 from ingest.catalog.data_records import Corpus, Format, Pipeline
 from ingest.catalog.store import Catalog
 from ingest.corpora import from_corpus, from_measurement, from_pipeline
+from ingest.engine.value import Input, Quantity
 from ingest.errors import CyclicQuantity, MissingQuantity
-from ingest.estimate import Quantity
 from ingest.footprint import SIZES, Footprint, footprint
 from ingest.footprint_question import (
     SIZES_OF_TEXT,
@@ -22,7 +22,6 @@ from ingest.footprint_question import (
     held_by,
     quantities_of,
 )
-from ingest.ladder import Given
 from ingest.question import settings_of
 
 RESULTS = (
@@ -121,7 +120,7 @@ def dataset(
         # A measured sample gives ratios; how much there is, somebody else has said.
         measured.pop("tokens", None)
     given |= measured
-    given |= {item: Given(number, origin="user") for item, number in own.items()}
+    given |= {item: Input(number, origin="user") for item, number in own.items()}
     check_size(given, held, known)
     complete(given, held, form)
     made = footprint(given, form, held, sizes)

@@ -11,9 +11,10 @@ from ingest.answer import Answer, Known
 from ingest.catalog.records import Node, Recipe
 from ingest.catalog.store import Catalog
 from ingest.checkpoint_layout import check_division
+from ingest.engine.value import Input
 from ingest.errors import UsageError, nearest
 from ingest.formula import check_value, unit_of
-from ingest.ladder import Given, from_catalog
+from ingest.ladder import from_catalog
 from ingest.question import settings_of
 from ingest.states import MOST, Sized, kept_by, machine_of, optimizer_of, size_of
 from ingest.units import display, parse
@@ -58,7 +59,7 @@ PLACES: dict[tuple[int, str], tuple[Part, Part, Part]] = {
     (3, "nvme"): (OFF, OFF, OFF),
 }
 #: Gradients wait for the optimizer in full precision where it runs on the host.
-OFFLOADED_GRADIENT = Given(
+OFFLOADED_GRADIENT = Input(
     4, source="zero-infinity2021", where="sec. 3: full-precision gradients beside the optimizer", grade="assumed",
     note="gradients wait in 32 bits beside the offloaded optimizer states",
 )  # fmt: skip
@@ -120,9 +121,9 @@ def memory(
     sized = size_of(model, catalog, settings)
     given = {**sized.given, **_kept(chosen, optimizer, catalog, sized, settings), **_machine(gpu, node, catalog)}
     given |= _flags(places)
-    given["memory_utilization"] = Given(0.9, origin="default", note="90 % of the memory for states; say --utilization")
-    given.setdefault("residual_bytes_per_gpu", Given(0, origin="default", note="no activations nor buffers; say --residual"))
-    given |= {name: Given(value, origin="user") for name, value in {**options, **settings}.items()}
+    given["memory_utilization"] = Input(0.9, origin="default", note="90 % of the memory for states; say --utilization")
+    given.setdefault("residual_bytes_per_gpu", Input(0, origin="default", note="no activations nor buffers; say --residual"))
+    given |= {name: Input(value, origin="user") for name, value in {**options, **settings}.items()}
     known = Known(given)
     unknown = _fill(known, gpus is not None)
     results, missing = known.results([name for name in RESULTS if name not in unknown])
@@ -190,7 +191,7 @@ def _recipe(name: str, catalog: Catalog) -> Recipe:
 
 def _kept(
     recipe: Recipe, optimizer: str | None, catalog: Catalog, sized: Sized, settings: Mapping[str, float]
-) -> dict[str, Given]:
+) -> dict[str, Input]:
     chosen = optimizer_of(optimizer or recipe.optimizer, catalog)
     states = kept_by(chosen, "bf16", sized, settings)
     kept = {
@@ -203,11 +204,11 @@ def _kept(
     if "parameters" not in sized.given and "parameters" not in settings:
         raise UsageError("the model is missing: expected the frozen model beside the adapters, or --set parameters=N")
     counted = kept.pop("trainable_parameters", None)
-    adapters = counted or Given(settings["trainable_parameters"], origin="user")
+    adapters = counted or Input(settings["trainable_parameters"], origin="user")
     return _beside_frozen(kept, adapters, settings.get("parameters") or sized.given["parameters"].value)
 
 
-def _beside_frozen(kept: dict[str, Given], adapters: Given, parameters: float) -> dict[str, Given]:
+def _beside_frozen(kept: dict[str, Input], adapters: Input, parameters: float) -> dict[str, Input]:
     """Bytes per parameter of a frozen model whose adapters alone have gradients and optimizer states."""
     share, weights = adapters.value / parameters, kept["weight_bytes_per_parameter"]
     note = "; ".join(filter(None, (f"adapters of {adapters.value:,.0f} parameters beside the frozen model", adapters.note)))
@@ -219,9 +220,9 @@ def _beside_frozen(kept: dict[str, Given], adapters: Given, parameters: float) -
     return {**kept, **scaled, "weight_bytes_per_parameter": weights._replace(value=weights.value * (1 + share), note=note)}
 
 
-def _machine(gpu: str | None, node: str | None, catalog: Catalog) -> dict[str, Given]:
+def _machine(gpu: str | None, node: str | None, catalog: Catalog) -> dict[str, Input]:
     card, inside = machine_of(gpu, node, catalog)
-    given: dict[str, Given] = {}
+    given: dict[str, Input] = {}
     if card is None:
         card, inside = machine_of(USUAL_GPU, None, catalog)
     if card is not None and card.memory_bytes is not None:
@@ -239,10 +240,10 @@ def _machine(gpu: str | None, node: str | None, catalog: Catalog) -> dict[str, G
     return given
 
 
-def _flags(places: tuple[Part, Part, Part]) -> dict[str, Given]:
+def _flags(places: tuple[Part, Part, Part]) -> dict[str, Input]:
     """The table of places as the shares that the formulas take."""
     flags = {
-        f"{name}_{way}": Given(share, source="zero2020", where="sec. 5, figure 1")
+        f"{name}_{way}": Input(share, source="zero2020", where="sec. 5, figure 1")
         for name, part in zip(("weights", "gradients", "optimizer"), places, strict=True)
         for way, share in part._asdict().items()
     }
@@ -279,7 +280,7 @@ def _offloaded(known: Known, places: tuple[Part, Part, Part], unknown: Mapping[s
     return known.results(["offloaded_bytes", "offloaded_bytes_per_node"])[0]
 
 
-def _stages(given: Mapping[str, Given]) -> list[dict[str, Any]]:
+def _stages(given: Mapping[str, Input]) -> list[dict[str, Any]]:
     """Each ZeRO stage without offload, so that the choice can be seen."""
     rows = []
     for stage in range(4):

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from ingest import ladder
 from ingest.catalog.records import SIZES, Gpu, Model, Node, Value
 from ingest.catalog.store import Catalog
+from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, nearest
 from ingest.formula import solve
-from ingest.ladder import Given, from_catalog
+from ingest.ladder import from_catalog
 from ingest.question import RATE_OPTIONS, Question
 
 #: A model whose sample is a token.
@@ -37,21 +38,21 @@ def machine(asked: Question, catalog: Catalog) -> tuple[Node | None, Gpu | None]
     return node, gpu
 
 
-def set_by_user(asked: Question) -> dict[str, Given]:
+def set_by_user(asked: Question) -> dict[str, Input]:
     """What `--set` says; it wins over everything else."""
-    return {name: Given(value, origin="user") for name, value in asked.settings.items()}
+    return {name: Input(value, origin="user") for name, value in asked.settings.items()}
 
 
 def known_quantities(
     asked: Question, catalog: Catalog, model: Model | None, gpu: Gpu | None, node: Node | None, precision: str
-) -> dict[str, Given]:
+) -> dict[str, Input]:
     """What is known whatever the rung; a later source wins over an earlier one.
 
     Raises:
         UsageError: an encoding that the model does not have.
     """
     options = {
-        name: Given(getattr(asked, option), origin="user")
+        name: Input(getattr(asked, option), origin="user")
         for option, name in Question.QUANTITIES.items()
         if getattr(asked, option) is not None and option not in RATE_OPTIONS
     }
@@ -68,18 +69,18 @@ def known_quantities(
     return known
 
 
-def _defaults() -> dict[str, Given]:
+def _defaults() -> dict[str, Input]:
     linear = "linear scaling: a requirement assumes that the job scales; say --scaling strong for the published loss"
     busy = "the GPU never waits; MLPerf Storage accepts 0.9 (UNet3D, ResNet-50) and 0.7 (CosmoFlow)"
     return {
-        "nodes": Given(1, origin="default", note="one node; say --nodes for yours"),
-        "scaling_efficiency": Given(1, origin="default", note=linear),
-        "accelerator_utilization": Given(1, origin="default", note=busy),
+        "nodes": Input(1, origin="default", note="one node; say --nodes for yours"),
+        "scaling_efficiency": Input(1, origin="default", note=linear),
+        "accelerator_utilization": Input(1, origin="default", note=busy),
     }
 
 
-def _of_machine(asked: Question, gpu: Gpu | None, node: Node | None, precision: str) -> dict[str, Given]:
-    known: dict[str, Given] = {}
+def _of_machine(asked: Question, gpu: Gpu | None, node: Node | None, precision: str) -> dict[str, Input]:
+    known: dict[str, Input] = {}
     if node is not None:
         known["gpus_per_node"] = from_catalog(node.gpus_per_node)
         if asked.node is None:
@@ -95,7 +96,7 @@ def _of_machine(asked: Question, gpu: Gpu | None, node: Node | None, precision: 
     return known
 
 
-def _of_model(asked: Question, model: Model) -> dict[str, Given]:
+def _of_model(asked: Question, model: Model) -> dict[str, Input]:
     named: dict[str, Value | None] = {
         "flops_per_sample": model.flops_per_sample,
         "dataset_samples": model.dataset_samples,
@@ -104,7 +105,7 @@ def _of_model(asked: Question, model: Model) -> dict[str, Given]:
     return {name: from_catalog(value) for name, value in named.items() if value is not None}
 
 
-def _of_text(asked: Question, model: Model | None) -> dict[str, Given]:
+def _of_text(asked: Question, model: Model | None) -> dict[str, Input]:
     """Bytes of one sample where it is read as text.
 
     Raises:
@@ -126,17 +127,17 @@ def _of_text(asked: Question, model: Model | None) -> dict[str, Given]:
         for end in (ratio.low, ratio.high)
     )
     note = ratio.note or "text is read, as the user said"
-    return {"sample_bytes": Given(solve("text_sample_bytes", known), low, high, "user", note=note)}
+    return {"sample_bytes": Input(solve("text_sample_bytes", known), low, high, "user", note=note)}
 
 
 def _tokens_of(model: Model | None) -> float | None:
     return 1 if model is None or ONE_TOKEN.match(model.sample) else None
 
 
-def _scaling(asked: Question, catalog: Catalog, known: Mapping[str, Given]) -> Given:
+def _scaling(asked: Question, catalog: Catalog, known: Mapping[str, Input]) -> Input:
     gpus = solve("gpus", {name: item.value for name, item in {**known, **set_by_user(asked)}.items()})
     if gpus <= ladder.BASE_GPUS:
-        return Given(1, origin="default", note=f"up to {ladder.BASE_GPUS} GPUs no loss is assumed")
+        return Input(1, origin="default", note=f"up to {ladder.BASE_GPUS} GPUs no loss is assumed")
     return from_catalog(ladder.scaling_factor(catalog, gpus, asked.scaling))
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from ingest.catalog.records import Family, Gpu, Model, Rate, Scaling, Value
 from ingest.catalog.store import Catalog
+from ingest.engine.value import Evidence, Input
 from ingest.errors import IngestError, UsageError, nearest
 
 #: The quantity that the measured and transferred rungs give.
@@ -25,50 +26,19 @@ FAMILIES = (("bf16", "fp16"), ("tf32", "fp32"), ("fp8",), ("fp4",), ("fp64",))
 BASE_GPUS = 16
 
 
-class Given(NamedTuple):
-    """A known quantity and how it is known.
-
-    Attributes:
-        value: in base units; `low` and `high` where a spread is known.
-        origin: `user`, `catalog` or `default`.
-        parts: the evidence it was made from, as (what, value in the same unit, source id, place, grade).
-    """
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-    origin: str = "catalog"
-    source: str = ""
-    where: str = ""
-    grade: str = ""
-    note: str = ""
-    parts: tuple[Part, ...] = ()
-
-
-class Part(NamedTuple):
-    """One piece of evidence behind a value; `runs` are the single figures where it is their median."""
-
-    what: str
-    value: float
-    source: str
-    where: str
-    grade: str
-    runs: tuple[float, ...] = ()
-
-
 class Rung(NamedTuple):
     """One rung of the ladder: the quantities it gives, what it rests on, and what to be wary of."""
 
     basis: str
-    given: dict[str, Given]
+    given: dict[str, Input]
     note: str
     warnings: tuple[str, ...] = ()
     protocols: Mapping[str, float] = MappingProxyType({})
 
 
-def from_catalog(value: Value) -> Given:
+def from_catalog(value: Value) -> Input:
     """A catalog value as a known quantity."""
-    return Given(value.value, value.low, value.high, "catalog", value.source, value.where, value.grade, value.note)
+    return Input(value.value, value.low, value.high, "catalog", value.source, value.where, value.grade, value.note)
 
 
 def family_of(precision: str) -> tuple[str, ...]:
@@ -84,7 +54,7 @@ def family_of(precision: str) -> tuple[str, ...]:
     raise UsageError(f"--precision: found '{precision}', expected one of {', '.join(known)}{nearest(precision, known)}")
 
 
-def peak_of(gpu: Gpu, precision: str) -> Given | None:
+def peak_of(gpu: Gpu, precision: str) -> Input | None:
     """The dense peak at a precision or at its sibling."""
     members = family_of(precision)
     for name in (precision, *members):
@@ -131,7 +101,7 @@ def median(numbers: Iterable[float]) -> float:
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
-def efficiency(catalog: Catalog, model: Model | None, gpu: Gpu, precision: str, flops: Given | None) -> Rung | None:
+def efficiency(catalog: Catalog, model: Model | None, gpu: Gpu, precision: str, flops: Input | None) -> Rung | None:
     """The efficiency rung: the model's own utilization where it is known, else that of its class."""
     peak = peak_of(gpu, precision)
     if peak is None or flops is None or model is None or precision not in FAMILIES[0]:
@@ -144,9 +114,9 @@ def efficiency(catalog: Catalog, model: Model | None, gpu: Gpu, precision: str, 
     if own:
         value = median(item.value for item in own.values())
         low, high = min(item.value for item in own.values()), max(item.value for item in own.values())
-        parts = tuple(Part(name, item.value, item.source, item.where, item.grade) for name, item in own.items())
+        parts = tuple(Evidence(name, item.value, item.source, item.where, item.grade) for name, item in own.items())
         note = f"utilization of {model.name} on {len(own)} GPU{'s' if len(own) > 1 else ''}"
-        given = Given(value, low, high, source="ingest-rates", grade="derived", note=note, parts=parts)
+        given = Input(value, low, high, source="ingest-rates", grade="derived", note=note, parts=parts)
     else:
         shared = catalog.referred(Family, model.family, by=model.path).efficiency
         if shared is None:
@@ -158,18 +128,18 @@ def efficiency(catalog: Catalog, model: Model | None, gpu: Gpu, precision: str, 
     return Rung("efficiency", {"peak_flops_per_gpu": peak, "model_flops_utilization": given, "flops_per_sample": flops}, note)
 
 
-def peak(gpu: Gpu, precision: str, flops: Given | None) -> Rung | None:
+def peak(gpu: Gpu, precision: str, flops: Input | None) -> Rung | None:
     """The peak rung: an upper bound only."""
     top = peak_of(gpu, precision)
     if top is None or flops is None:
         return None
     flops = flops._replace(low=None, high=None)
-    full = Given(1.0, origin="default", note="upper bound: no training reaches its dense peak")
+    full = Input(1.0, origin="default", note="upper bound: no training reaches its dense peak")
     note = "upper bound only: real trainings stay 2 to 80 times below"
     return Rung("peak", {"peak_flops_per_gpu": top, "model_flops_utilization": full, "flops_per_sample": flops}, note)
 
 
-def absence(model: Model, gpu: Gpu, basis: str, precision: str, flops: Given | None, protocol: str | None) -> IngestError:
+def absence(model: Model, gpu: Gpu, basis: str, precision: str, flops: Input | None, protocol: str | None) -> IngestError:
     """Why a rung does not exist, and what to supply."""
     if basis in ("efficiency", "peak") and flops is None:
         reason = model.missing.get("flops_per_sample", "supply --flops-per-sample")

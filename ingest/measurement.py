@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from ingest.catalog.records import Gpu, Model, Protocol, Rate
 from ingest.catalog.store import Catalog
+from ingest.engine.value import Evidence, Input
 from ingest.formula import solve
-from ingest.ladder import RATE, Given, Part, Rung, family_of, median, scaling_loss
+from ingest.ladder import RATE, Rung, family_of, median, scaling_loss
 
 #: A rate on more nodes than this is not taken as the rate on "one to a few nodes" where there is a smaller run.
 FEW_NODES = 2
@@ -67,7 +68,7 @@ def measured(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol:
     several = len(found) > 1
     ends = [rate.value for rate in found] if several else [*parts[0].runs, value]
     note = f"median of {len(found)} protocols" if several else f"protocol {parts[0].what}"
-    given = Given(
+    given = Input(
         value,
         low=min([*ends, solve("samples_per_second_per_gpu", {RATE: value, "scaling_efficiency": loss})]),
         high=max(ends),
@@ -81,12 +82,12 @@ def measured(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol:
     return Rung("measured", {RATE: given}, note, _protocol_warnings(catalog, found), protocols)
 
 
-def _part(catalog: Catalog, model: Model, rate: ProtocolRate) -> Part:
+def _part(catalog: Catalog, model: Model, rate: ProtocolRate) -> Evidence:
     """A protocol's rate as evidence; it is no better than its weakest run."""
     first = rate.rows[0]
     grade = "assumed" if any(row.grade == "assumed" for row in rate.rows) else first.grade
     runs = tuple(sorted(samples_of(model, row) or 0 for row in rate.rows)) if len(rate.rows) > 1 else ()
-    return Part(_named(catalog, model, rate), rate.value, first.source, first.where, grade, runs)
+    return Evidence(_named(catalog, model, rate), rate.value, first.source, first.where, grade, runs)
 
 
 def _named(catalog: Catalog, model: Model, rate: ProtocolRate) -> str:

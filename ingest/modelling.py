@@ -10,8 +10,8 @@ from ingest.answer import Answer, Known
 from ingest.architecture import Architecture, describe
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
+from ingest.engine.value import Input
 from ingest.formula import check_value
-from ingest.ladder import Given
 from ingest.question import settings_of
 from ingest.states import width_of
 from ingest.units import parse
@@ -75,27 +75,27 @@ def model(
     return Answer("model", title, chosen, known, results, unknown, tables, _warnings(made), catalog)
 
 
-def _tokens(written: Written | None, settings: Mapping[str, float]) -> Given:
+def _tokens(written: Written | None, settings: Mapping[str, float]) -> Input:
     if written is None:
         if "sequence_length" in settings:
-            return Given(settings["sequence_length"], origin="user")
+            return Input(settings["sequence_length"], origin="user")
         note = f"sequences of {USUAL_SEQUENCE:,} tokens; say --sequence-length for yours"
-        return Given(USUAL_SEQUENCE, origin="default", note=note)
+        return Input(USUAL_SEQUENCE, origin="default", note=note)
     tokens = parse(written, "token", "--sequence-length")
-    return Given(check_value("sequence_length", tokens, "--sequence-length"), origin="user")
+    return Input(check_value("sequence_length", tokens, "--sequence-length"), origin="user")
 
 
-def _given(made: Architecture, tokens: Given, width: float, settings: Mapping[str, float]) -> dict[str, Given]:
+def _given(made: Architecture, tokens: Input, width: float, settings: Mapping[str, float]) -> dict[str, Input]:
     where = f"rows of {made.id}"
     counted = {
-        name: Given(column, source="arithmetic", where=where, grade="derived")
+        name: Input(column, source="arithmetic", where=where, grade="derived")
         for name, column in made.quantities(tokens.value).items()
     }
     widths = {
-        name: Given(width, note="the width of the precision asked for")
+        name: Input(width, note="the width of the precision asked for")
         for name in ("bytes_per_parameter", "bytes_per_cached_element")
     }
-    by_user = {name: Given(value, origin="user") for name, value in settings.items()}
+    by_user = {name: Input(value, origin="user") for name, value in settings.items()}
     return {**counted, **widths, "sequence_length": tokens, **by_user}
 
 

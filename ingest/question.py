@@ -11,9 +11,10 @@ import ingest.formulas.bandwidth
 import ingest.formulas.quantities
 import ingest.formulas.throughput  # noqa: F401  registers the formulas
 from ingest import ladder
+from ingest.engine.value import Input
 from ingest.errors import UsageError, nearest
 from ingest.formula import check_value, unit_of
-from ingest.ladder import BASES, RATE, Given
+from ingest.ladder import BASES, RATE
 from ingest.units import parse
 
 Written = str | float
@@ -50,9 +51,9 @@ class Question:
     utilization: float | None = None
     samples_per_second: float | None = None
     sample_bytes: float | None = None
-    sample_sizes: Mapping[str, Given] = field(default_factory=dict)
+    sample_sizes: Mapping[str, Input] = field(default_factory=dict)
     flops_per_sample: float | None = None
-    bytes_per_token: Given | None = None
+    bytes_per_token: Input | None = None
     cache_hit: float | None = None
     scaling: str = "linear"
     settings: Mapping[str, float] = field(default_factory=dict)

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from ingest import ladder
 from ingest.catalog.records import Gpu, Model, Protocol
 from ingest.catalog.store import Catalog
+from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError
 from ingest.formula import solve
 from ingest.known import set_by_user
-from ingest.ladder import RATE, Given, Rung
+from ingest.ladder import RATE, Rung
 from ingest.measurement import measured
 from ingest.question import Question
 from ingest.transfer import transferred
@@ -26,7 +27,7 @@ OUTCOMES = GIVEN_RATES | {"achieved_flops_per_gpu", "model_flops_utilization"}
 
 
 def choose(
-    asked: Question, catalog: Catalog, model: Model | None, gpu: Gpu | None, precision: str, known: Mapping[str, Given]
+    asked: Question, catalog: Catalog, model: Model | None, gpu: Gpu | None, precision: str, known: Mapping[str, Input]
 ) -> list[Rung]:
     """Return the rungs that exist, the one to use first.
 
@@ -48,7 +49,7 @@ def choose(
 
 
 def _on_the_ladder(
-    asked: Question, catalog: Catalog, model: Model | None, gpu: Gpu | None, precision: str, known: Mapping[str, Given]
+    asked: Question, catalog: Catalog, model: Model | None, gpu: Gpu | None, precision: str, known: Mapping[str, Input]
 ) -> list[Rung]:
     if gpu is None:
         return []
@@ -97,23 +98,23 @@ def _with_real_trainings(found: list[Rung], asked: Question, catalog: Catalog) -
     return [widened if rung is emulated else rung for rung in found]
 
 
-def _own(asked: Question, flops: Given | None) -> Rung | None:
+def _own(asked: Question, flops: Input | None) -> Rung | None:
     """The rate as the user gives it: samples/s, achieved FLOP/s, or a utilization."""
     fixed = GIVEN_RATES & asked.settings.keys()
     if asked.samples_per_second is not None or fixed:
-        given = {} if asked.samples_per_second is None else {RATE: Given(asked.samples_per_second, origin="user")}
+        given = {} if asked.samples_per_second is None else {RATE: Input(asked.samples_per_second, origin="user")}
         return Rung("given", given, "samples/s as given by the user")
     base = {"flops_per_sample": flops} if flops else {}
     for option, name in (("achieved", "achieved_flops_per_gpu"), ("efficiency", "model_flops_utilization")):
         value = getattr(asked, option)
         if value is not None or name in asked.settings:
-            share = {} if value is None else {name: Given(value, origin="user")}
+            share = {} if value is None else {name: Input(value, origin="user")}
             return Rung("efficiency", {**base, **share}, f"{name} as given by the user")
     return None
 
 
 def _nothing(
-    asked: Question, catalog: Catalog, model: Model | None, gpu: Gpu | None, precision: str, flops: Given | None
+    asked: Question, catalog: Catalog, model: Model | None, gpu: Gpu | None, precision: str, flops: Input | None
 ) -> IngestError:
     if gpu is None:
         return UsageError("--gpu is missing; expected an id (`ingest catalog list gpus`), --node, or --samples-per-second")

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from ingest.catalog.reading import read_yaml
 from ingest.catalog.records import Gpu, Model, Node, Optimizer
 from ingest.catalog.store import Catalog
+from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, nearest
-from ingest.ladder import Given, from_catalog
+from ingest.ladder import from_catalog
 
 if TYPE_CHECKING:
     from ingest.architecture import Architecture, Weight
@@ -37,7 +38,7 @@ class Sized(NamedTuple):
     """
 
     name: str
-    given: dict[str, Given]
+    given: dict[str, Input]
     architecture: Architecture | None = None
     entry: Model | None = None
 
@@ -84,7 +85,7 @@ def _described(source: str, catalog: Catalog) -> Sized:
     from ingest.architecture import describe
 
     model = describe(source, catalog)
-    counted = Given(model.parameters, source="arithmetic", where=f"counted over the weights of {source}", grade="derived")
+    counted = Input(model.parameters, source="arithmetic", where=f"counted over the weights of {source}", grade="derived")
     known = catalog.get(Model, source) if source in catalog.ids(Model.kind) else None
     return Sized(known.name if known else model.id, {"parameters": counted}, model, known)
 
@@ -113,7 +114,7 @@ def width_of(precision: str) -> float:
     return WIDTHS[precision]
 
 
-def kept_by(optimizer: Optimizer, precision: str, sized: Sized, settings: Mapping[str, float]) -> dict[str, Given]:
+def kept_by(optimizer: Optimizer, precision: str, sized: Sized, settings: Mapping[str, float]) -> dict[str, Input]:
     """Bytes per parameter that an optimizer keeps; exact where the model's weights are known.
 
     Raises:
@@ -125,7 +126,7 @@ def kept_by(optimizer: Optimizer, precision: str, sized: Sized, settings: Mappin
         "variance_bytes_per_parameter": from_catalog(optimizer.variance),
     }
     if precision in FULL_PRECISION:
-        known["master_bytes_per_parameter"] = Given(0, note=f"at {precision} the weights are their own master copy")
+        known["master_bytes_per_parameter"] = Input(0, note=f"at {precision} the weights are their own master copy")
     if optimizer.second_moment_share is not None:
         known["second_moment_share"] = from_catalog(optimizer.second_moment_share)
     if optimizer.adapters and "trainable_parameters" not in settings and "trainable_share" not in settings:
@@ -134,7 +135,7 @@ def kept_by(optimizer: Optimizer, precision: str, sized: Sized, settings: Mappin
     if optimizer.factored and model is not None:
         numbers = sum(_second_moments(row, optimizer.factored) for row in model.weights)
         where = f"counted over the weights of {model.id}"
-        known["second_moment_share"] = Given(numbers / model.parameters, source="arithmetic", where=where, grade="derived")
+        known["second_moment_share"] = Input(numbers / model.parameters, source="arithmetic", where=where, grade="derived")
     return known
 
 
@@ -149,7 +150,7 @@ def _second_moments(row: Weight, factored: str) -> float:
     return row.parameters * (height + width) / (height * width)
 
 
-def _adapters(optimizer: Optimizer, sized: Sized) -> Given:
+def _adapters(optimizer: Optimizer, sized: Sized) -> Input:
     if sized.architecture is None or optimizer.rank is None:
         raise UsageError(
             f"--optimizer: {optimizer.id} trains adapters of unknown size, expected a config.json to count them, "
@@ -159,7 +160,7 @@ def _adapters(optimizer: Optimizer, sized: Sized) -> Given:
     rows = [row for row in sized.architecture.weights if row.kind in ADAPTED and len(row.shape) == 2]
     count = sum(rank * sum(row.shape) * row.count for row in rows)
     note = f"rank {rank:g} beside {sum(row.count for row in rows):,} linear layers; say --set trainable_parameters=N for yours"
-    return Given(count, source=optimizer.rank.source, where=optimizer.rank.where, grade="assumed", note=note)
+    return Input(count, source=optimizer.rank.source, where=optimizer.rank.where, grade="assumed", note=note)
 
 
 def machine_of(gpu: str | None, node: str | None, catalog: Catalog) -> tuple[Gpu | None, Node | None]:

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from ingest.catalog.records import Family, Gpu, Model, Protocol
 from ingest.catalog.store import Catalog
+from ingest.engine.value import Evidence, Input
 from ingest.formula import solve
-from ingest.ladder import RATE, Given, Part, Rung, median, peak_of
+from ingest.ladder import RATE, Rung, median, peak_of
 from ingest.measurement import ProtocolRate, protocol_rates
 from ingest.units import display, exact
 
@@ -36,7 +37,7 @@ class Transfer(NamedTuple):
         """Near relatives count more: the inverse square of the softened distance."""
         return 1 / (SOFTENING + abs(math.log(self.ratio))) ** 2
 
-    def part(self, heaviest: float) -> Part:
+    def part(self, heaviest: float) -> Evidence:
         """This transfer as evidence, so that it can be recomputed by hand."""
         peaks, bandwidths = (
             f"{display(self.known[name], unit, binary=False)} ÷ {display(self.known['source_' + name], unit, binary=False)}"
@@ -44,7 +45,7 @@ class Transfer(NamedTuple):
         )
         what = f"{exact(self.rate.value)} on {self.source.id} × √({peaks} × {bandwidths}), weight {self.weight / heaviest:.4f}"
         row = self.rate.rows[0]
-        return Part(f"{self.rate.protocol}: {what}", self.value, row.source, row.where, row.grade)
+        return Evidence(f"{self.rate.protocol}: {what}", self.value, row.source, row.where, row.grade)
 
 
 def transferred(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol: str | None) -> Rung | None:
@@ -128,12 +129,12 @@ def _rung(model: Model, gpu: Gpu, family: Family, transfers: Sequence[Transfer],
     of_protocols = f"median over {len(means)} protocols, each a " if len(means) > 1 else ""
     note = f"{of_protocols}weighted geometric mean from {named}; range ×{low:.2g} to ×{high:.2g}, at least P10–P90 of its class"
     parts = [
-        Part(f"{protocol}: weighted geometric mean", mean, "ingest-transfer-study", "", "derived")
+        Evidence(f"{protocol}: weighted geometric mean", mean, "ingest-transfer-study", "", "derived")
         for protocol, mean in means.items()
         if len(transfers) > 1
     ]
     parts += [transfer.part(heaviest) for transfer in nearest_first]
-    given = Given(
+    given = Input(
         value, value * low, value * high, "catalog", "ingest-transfer-study", "docs/method.md", "derived", note, tuple(parts)
     )
     return Rung("transferred", {RATE: given}, note, tuple(warnings))

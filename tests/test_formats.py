@@ -17,8 +17,8 @@ import pytest
 
 from ingest.catalog.data_records import Format
 from ingest.catalog.store import Catalog
+from ingest.engine.value import Input
 from ingest.footprint import footprint
-from ingest.ladder import Given
 
 TOLERANCE = 0.02
 CATALOG = Catalog()
@@ -49,7 +49,7 @@ def zipf_ids(vocabulary, count, seed=0):
 
 def predicted(form, holds, sizes="varied", **given):
     entry = CATALOG.get(Format, form)
-    values = {name: Given(number) for name, number in given.items()}
+    values = {name: Input(number) for name, number in given.items()}
     return footprint(values, entry, holds, sizes)
 
 

@@ -14,8 +14,8 @@ from ingest.acceptance.trying import Trial, in_memory, try_path
 from ingest.axes import names_of
 from ingest.catalog.records import Gpu
 from ingest.catalog.store import Catalog
+from ingest.engine.value import Quantity
 from ingest.errors import UsageError
-from ingest.estimate import Quantity
 from ingest.formula import solve
 from ingest.units import display, parse
 

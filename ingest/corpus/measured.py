@@ -11,9 +11,8 @@ from ingest.catalog.store import Catalog
 from ingest.corpus.shards import Sums, Totals
 from ingest.corpus.terms import Skipped, Tally
 from ingest.corpus.vocabulary import Vocabulary
-from ingest.estimate import Quantity
+from ingest.engine.value import Input, Quantity
 from ingest.formula import solve
-from ingest.ladder import Given
 
 if TYPE_CHECKING:
     from ingest.corpus.breakdown import Row
@@ -93,9 +92,9 @@ class Measured(Answer):
 def measured_exactly(totals: Totals, vocabulary: Vocabulary, **about: Any) -> Measured:
     """The answer where every file was counted, or every file up to an interruption."""
     found = {name: getattr(totals.total, column) for name, column in COUNTED.items()}
-    given = {name: Given(value, origin="measured") for name, value in found.items()}
-    given["files_skipped"] = Given(totals.files_skipped, origin="measured")
-    given["documents_skipped"] = Given(totals.documents_skipped, origin="measured")
+    given = {name: Input(value, origin="measured") for name, value in found.items()}
+    given["files_skipped"] = Input(totals.files_skipped, origin="measured")
+    given["documents_skipped"] = Input(totals.documents_skipped, origin="measured")
     names = [name for name in RESULTS if _computable(name, totals.total)]
     tables = {
         "folders": _breakdown("folder", totals.folders),
@@ -110,8 +109,8 @@ def measured_by_sample(sampled: Sampled, skipped: Sequence[Skipped], vocabulary:
     """The answer where a part was drawn; `skipped` could not even be listed."""
     given = {name: _given(name, figure) for name, figure in sampled.figures.items()}
     out = [*skipped, *sampled.skipped]
-    given["bytes_read"] = Given(sampled.bytes_read, origin="measured")
-    given["files_skipped"] = Given(len(out), origin="measured")
+    given["bytes_read"] = Input(sampled.bytes_read, origin="measured")
+    given["files_skipped"] = Input(len(out), origin="measured")
     names = [name for name in RESULTS if name in given or name == "tokenized_bytes"]
     tables = {
         "folders": [_row("folder", row) for row in sampled.folders],
@@ -131,7 +130,7 @@ def measured_by_sample(sampled: Sampled, skipped: Sequence[Skipped], vocabulary:
 
 
 def _answer(
-    given: dict[str, Given],
+    given: dict[str, Input],
     names: Sequence[str],
     tables: Mapping[str, list[dict[str, Any]]],
     vocabulary: Vocabulary,
@@ -140,7 +139,7 @@ def _answer(
     warnings: tuple[str, ...],
     **about: Any,
 ) -> Measured:
-    known = Known({**given, "vocabulary": Given(vocabulary.size, origin="measured", note=f"ids of {vocabulary.name}")})
+    known = Known({**given, "vocabulary": Input(vocabulary.size, origin="measured", note=f"ids of {vocabulary.name}")})
     results, unknown = known.results(names)
     return Measured(
         "measure",
@@ -157,10 +156,10 @@ def _answer(
     )
 
 
-def _given(name: str, figure: Estimated) -> Given:
+def _given(name: str, figure: Estimated) -> Input:
     """A figure of a sample; its interval where it has a width."""
     value, low, high = _ends(name, figure)
-    return Given(value, origin="measured") if low == high else Given(value, low, high, "measured")
+    return Input(value, origin="measured") if low == high else Input(value, low, high, "measured")
 
 
 def _ends(name: str, figure: Estimated) -> tuple[float, ...]:

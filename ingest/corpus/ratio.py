@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TypeGuard
 
 from ingest.corpus.result import read_result
+from ingest.engine.value import Input
 from ingest.errors import UsageError
-from ingest.ladder import Given
 from ingest.units import parse
 
 OPTION = "--bytes-per-token"
@@ -15,7 +15,7 @@ OPTION = "--bytes-per-token"
 MOST_RATIO = 1e6
 
 
-def bytes_per_token_of(written: str | float | Path) -> Given:
+def bytes_per_token_of(written: str | float | Path) -> Input:
     """The bytes of text that one token stands for, and how that is known.
 
     Args:
@@ -31,7 +31,7 @@ def bytes_per_token_of(written: str | float | Path) -> Given:
     if is_file_name(written):
         found = read_result(Path(written), OPTION).needed("bytes_per_token")
     else:
-        found = Given(float(parse(written, "B/token", OPTION)), origin="user")
+        found = Input(float(parse(written, "B/token", OPTION)), origin="user")
     if not 0 < found.value < MOST_RATIO:
         raise UsageError(f"{OPTION}: found {found.value:g}, expected a number above 0 (B/token), such as 3.3, or a JSON file")
     return found

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, brief
-from ingest.ladder import Given
 
 #: said of a count that was interrupted
 PART = "a part of the corpus only"
@@ -30,7 +30,7 @@ class Result:
     what: str
     data: dict[str, Any]
 
-    def quantity(self, name: str) -> Given | None:
+    def quantity(self, name: str) -> Input | None:
         """A result with its interval; None where it was not measured.
 
         Raises:
@@ -46,9 +46,9 @@ class Result:
         assert value is not None
         if not (low or value) <= value <= (high or value):
             raise IngestError(f"{place}: found {brief(found)}, expected low ≤ value ≤ high")
-        return Given(value, low, high, "measured", grade="measured", note=self.note)
+        return Input(value, low, high, "measured", grade="measured", note=self.note)
 
-    def needed(self, name: str) -> Given:
+    def needed(self, name: str) -> Input:
         """A result that must be there.
 
         Raises:

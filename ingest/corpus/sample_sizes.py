@@ -16,8 +16,8 @@ from ingest.corpus.opening import Meter, Unreadable
 from ingest.corpus.shards import OTHER
 from ingest.corpus.size_counts import SizeCounts
 from ingest.corpus.terms import Found, Skipped
+from ingest.engine.value import Input
 from ingest.errors import IngestError
-from ingest.ladder import Given
 
 #: extensions that are told apart, and skipped files that are named
 MOST_ROWS, MOST_NAMED = 1000, 100_000
@@ -158,7 +158,7 @@ def known_of(sizes: Sizes) -> Known:
         "bytes_read": sizes.bytes_read,
         "files_skipped": sizes.files_skipped,
     }
-    known = Known({name: Given(value, origin="measured") for name, value in counts.items()})
+    known = Known({name: Input(value, origin="measured") for name, value in counts.items()})
     for name, formula in CHOSEN.items():
         known.choose(name, formula)
     return known

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, brief
-from ingest.ladder import Given
 from ingest.units import display
 
 OPTION = "--sample-bytes"
@@ -17,7 +17,7 @@ MOST_BYTES = 256 * 2**20
 TOLD = ("p5", "p95")
 
 
-def sample_sizes_in(path: Path) -> dict[str, Given]:
+def sample_sizes_in(path: Path) -> dict[str, Input]:
     """Bytes of a sample, which is the mean, and samples in a file where that is known.
 
     Args:
@@ -41,9 +41,9 @@ def sample_sizes_in(path: Path) -> dict[str, Given]:
         what = "no results.sample_bytes" if found is None else f"results.sample_bytes {brief(found)}"
         raise IngestError(f"{OPTION}: '{path}' has {what}, expected the number above 0 that `measure --samples` writes")
     in_file = _found(data, "results", "samples_per_file", "value")
-    mean = Given(float(found), origin="user", note=f"mean of {path.name}{_spread(data)}")
+    mean = Input(float(found), origin="user", note=f"mean of {path.name}{_spread(data)}")
     return {"sample_bytes": mean} | (
-        {"samples_per_file": Given(in_file, origin="user", note=f"mean of {path.name}")} if _is_size(in_file) else {}
+        {"samples_per_file": Input(in_file, origin="user", note=f"mean of {path.name}")} if _is_size(in_file) else {}
     )
 
 

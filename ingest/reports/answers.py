@@ -11,7 +11,7 @@ from ingest.units import display
 
 if TYPE_CHECKING:
     from ingest.answer import Answer
-    from ingest.estimate import Quantity
+    from ingest.engine.value import Quantity
 
 TITLES = {
     "files": "Files of one checkpoint",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest.estimate import Quantity
+from ingest.engine.value import Quantity
 from ingest.reports.answers import flat_rows, source_lines
 from ingest.reports.page import Page, Section
 from ingest.units import display, exact

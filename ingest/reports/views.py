@@ -11,7 +11,8 @@ from ingest.units import display, physical
 
 if TYPE_CHECKING:
     from ingest.api import Scenarios
-    from ingest.estimate import Estimate, Quantity
+    from ingest.engine.value import Quantity
+    from ingest.estimate import Estimate
     from ingest.explanation import Explanation
     from ingest.sweeping import Sweep
     from ingest.validation import Validation

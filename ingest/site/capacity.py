@@ -10,11 +10,12 @@ from ingest.answer import Known
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
 from ingest.corpus.result import read_result
+from ingest.engine.value import Input
 from ingest.errors import IngestError
 from ingest.footprinting import dataset
 from ingest.formula import Step
 from ingest.known import encoding_of
-from ingest.ladder import Given, from_catalog
+from ingest.ladder import from_catalog
 from ingest.site.doubting import there
 from ingest.site.growing import Growth
 from ingest.site.reading import Keys, Site
@@ -39,8 +40,8 @@ OWN = {
 }
 #: what says how large a data set is; exactly one of them
 SIZES = ("bytes", "samples", "tokens", "model", "corpus", "measured", "made_from")
-EMPTY = Given(0, note="every data set is loaded in the first year of the plan")
-STILL = Given(1, note="no growth is planned")
+EMPTY = Input(0, note="every data set is loaded in the first year of the plan")
+STILL = Input(1, note="no growth is planned")
 #: what a measurement says beside the bytes
 MEASURED = {
     "data_files": "files",
@@ -112,7 +113,7 @@ TAKEN = {"dataset_bytes": "dataset_bytes", "data_files": "dataset_files"}
 
 def _footprint(keys: Keys, described: Mapping[str, Any], known: Known, site: Site, catalog: Catalog) -> None:
     """Let `ingest dataset` say what a corpus or a format takes; with `stages`, all of those kept."""
-    numbers: dict[str, Any] = {key: item.value for key, item in described.items() if isinstance(item, Given) and key in ASKED}
+    numbers: dict[str, Any] = {key: item.value for key, item in described.items() if isinstance(item, Input) and key in ASKED}
     words = {key: described[key] for key in ("corpus", "format", "pipeline") if key in described}
     stages = {stage: int(item.value) for stage, item in described.get("stages", {}).items()}
     copies = ",".join(f"{stage}={count}" for stage, count in stages.items()) or None
@@ -127,8 +128,8 @@ def _footprint(keys: Keys, described: Mapping[str, Any], known: Known, site: Sit
 
 
 def _of_model(
-    keys: Keys, described: Mapping[str, Any], site: Site, catalog: Catalog, own: Mapping[str, Given]
-) -> dict[str, Given]:
+    keys: Keys, described: Mapping[str, Any], site: Site, catalog: Catalog, own: Mapping[str, Input]
+) -> dict[str, Input]:
     """The data set that a model of the catalogs is trained on."""
     try:
         model = catalog.get(Model, described["model"])
@@ -147,7 +148,7 @@ def _of_model(
     return found
 
 
-def _measured(keys: Keys, described: Mapping[str, Any], site: Site) -> dict[str, Given]:
+def _measured(keys: Keys, described: Mapping[str, Any], site: Site) -> dict[str, Input]:
     """What `ingest measure` found: bytes, and where they were counted files, samples and tokens."""
     name: str = described["measured"]
     try:
@@ -220,11 +221,11 @@ def _added(row: Row, before: Row | None) -> None:
 
 def dataset_rows_in(site: Site, data: Mapping[str, Row], year: int, growth: Growth) -> list[Row]:
     """The data sets in one year: grown since the start, absent before and after their time."""
-    elapsed = Given(parse(f"{year} year", "s", "year"), note=f"year {year} of the plan")
+    elapsed = Input(parse(f"{year} year", "s", "year"), note=f"year {year} of the plan")
     rows = []
     for name, row in data.items():
         described = site.section("datasets")[name]
-        here = Given(float(_present(site, described, year)), note="in the years between from and until")
+        here = Input(float(_present(site, described, year)), note="in the years between from and until")
         grows = (
             {**growth.of_dataset(name), "elapsed_seconds": elapsed} if growth.of_dataset(name) else {"capacity_growth": STILL}
         )

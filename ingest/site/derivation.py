@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ingest.catalog.store import Catalog
+from ingest.engine.value import Input
 from ingest.expression import prose
 from ingest.formula import LEAVES, Step, unit_of
-from ingest.ladder import Given
 from ingest.site.sheet import Row, is_column
 from ingest.site.wording import in_site_words
 from ingest.units import display, exact
@@ -29,7 +29,7 @@ class Teller:
         deep: rows of a column that are told down to the datasheet.
     """
 
-    given: Mapping[int, Given]
+    given: Mapping[int, Input]
     owners: Mapping[int, str]
     catalog: Catalog
     most: int = SHORT

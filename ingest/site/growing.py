@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from ingest.catalog.store import Catalog
-from ingest.ladder import Given
+from ingest.engine.value import Input
 from ingest.site.jobs import family_of
 from ingest.site.reading import Keys, Site
 
 PUBLISHED_FOR = "recsys"
 _WHERE = "growth of a recommender fleet over two years"
 _PUBLISHED = {
-    "capacity_growth_factor": Given(2, source="zhao2022", where=_WHERE, grade="assumed", note="capacity ×2 in two years"),
-    "bandwidth_growth_factor": Given(4, source="zhao2022", where=_WHERE, grade="assumed", note="bandwidth ×4 in two years"),
-    "growth_period_seconds": Given(63_115_200, source="zhao2022", where=_WHERE, grade="assumed", note="two years"),
+    "capacity_growth_factor": Input(2, source="zhao2022", where=_WHERE, grade="assumed", note="capacity ×2 in two years"),
+    "bandwidth_growth_factor": Input(4, source="zhao2022", where=_WHERE, grade="assumed", note="bandwidth ×4 in two years"),
+    "growth_period_seconds": Input(63_115_200, source="zhao2022", where=_WHERE, grade="assumed", note="two years"),
 }
 _KEYS = {"capacity": "capacity_growth_factor", "bandwidth": "bandwidth_growth_factor", "every": "growth_period_seconds"}
 
@@ -30,15 +30,15 @@ class Growth:
         warnings: where published factors were not applied.
     """
 
-    jobs: Mapping[str, Mapping[str, Given]]
-    datasets: Mapping[str, Mapping[str, Given]]
+    jobs: Mapping[str, Mapping[str, Input]]
+    datasets: Mapping[str, Mapping[str, Input]]
     warnings: tuple[str, ...] = ()
 
-    def of_job(self, name: str) -> Mapping[str, Given]:
+    def of_job(self, name: str) -> Mapping[str, Input]:
         """What a job grows by."""
         return self.jobs.get(name, {})
 
-    def of_dataset(self, name: str) -> Mapping[str, Given]:
+    def of_dataset(self, name: str) -> Mapping[str, Input]:
         """What a data set grows by."""
         return self.datasets.get(name, {})
 
@@ -67,7 +67,7 @@ def growth_of(site: Site, catalog: Catalog) -> Growth:
     return Growth(found["jobs"], found["datasets"], (line,) if shared == "published" and left else ())
 
 
-def _of(site: Site, keys: Keys, described: Mapping[str, Any], shared: Any, recommender: bool) -> dict[str, Given]:
+def _of(site: Site, keys: Keys, described: Mapping[str, Any], shared: Any, recommender: bool) -> dict[str, Input]:
     own = described.get("growth", shared)
     if own is None:
         return {}

@@ -11,10 +11,11 @@ from ingest.answer import Answer, Known
 from ingest.catalog.records import Model, Node
 from ingest.catalog.store import Catalog
 from ingest.checkpointing import checkpoint
+from ingest.engine.value import Input
 from ingest.errors import IngestError, MissingQuantity
 from ingest.estimate import Grounds, estimate, grounds_of
 from ingest.formula import Step, unit_of
-from ingest.ladder import Given, from_catalog
+from ingest.ladder import from_catalog
 from ingest.question import Question
 from ingest.site.policies import DECIDING, SIZED, Policy, in_place_of, said_in
 from ingest.site.reading import Keys, Site
@@ -63,10 +64,10 @@ SAVED = (
     "restart_read_bandwidth",
     "job_mean_time_to_interrupt",
 )
-REQUEST = Given(131_072, origin="default", note="readers ask for 128 KiB at once; say io_size", grade="assumed")
-PACKED = Given(131_072, origin="default", grade="assumed",
+REQUEST = Input(131_072, origin="default", note="readers ask for 128 KiB at once; say io_size", grade="assumed")
+PACKED = Input(131_072, origin="default", grade="assumed",
                note="files of many samples are read ahead, 128 KiB at a time; say io_size for smaller reads")  # fmt: skip
-START = Given(1, note="at the start of the plan")
+START = Input(1, note="at the start of the plan")
 STREAMED: Mapping[str, Any] = {"mode": "stream"}
 Answered = TypeVar("Answered")
 
@@ -152,7 +153,7 @@ class Desk:
         """What the reads of a job rest on: the answer of `bw` without its tables."""
         settings = {key: parse(value, unit_of(key), f"set {key}") for key, value in job.get("set", {}).items()}
         numbers = {key: job[key] for key in NUMBERS if key in job}
-        taken: dict[str, Given] = {}
+        taken: dict[str, Input] = {}
         if "data" in job:
             described = self.data[job["data"]].known.given
             for theirs, ours in (("data_samples", "dataset_samples"), ("samples_in_file", "samples_per_file")):
@@ -191,7 +192,7 @@ class Desk:
     def _save(self, job: Mapping[str, Any], gpus: int) -> Answer:
         """The checkpoints of a job."""
         policy: Mapping[str, Any] = job["checkpoint"]
-        numbers = {name: item for name, item in policy.items() if isinstance(item, Given)}
+        numbers = {name: item for name, item in policy.items() if isinstance(item, Input)}
         words = {name: policy[name] for name in POLICY_WORDS if name in policy}
         settings = {name: parse(value, unit_of(name), f"set {name}") for name, value in policy.get("set", {}).items()}
         settings |= {quantity: numbers.pop(key).value for key, quantity in SIZED.items() if key in numbers}
@@ -215,7 +216,7 @@ class Desk:
             self.warnings |= dict.fromkeys(f"{model or 'job'}: {in_site_words(line, 'checkpoint.')}" for line in found.warnings)
         return self._saving[key]
 
-    def _divisors(self, job: Mapping[str, Any], given: Mapping[str, Given]) -> list[int]:
+    def _divisors(self, job: Mapping[str, Any], given: Mapping[str, Input]) -> list[int]:
         """The GPUs that share one copy of the model, published or given, and those that share its experts."""
         policy = job["checkpoint"]
         shards = _product(given.get("tensor_parallel"), given.get("pipeline_parallel")) or self._published(job)
@@ -243,7 +244,7 @@ class Desk:
             known.steps["job_dataset_bytes"] = link("job_dataset_bytes", read)
             known.choose("staged_bytes", "staged_bytes_each" if placed.get("each") else "job_dataset_bytes")
         if placed["mode"] == "stage":
-            local = Given(0, note="staged: the run reads from its nodes")
+            local = Input(0, note="staged: the run reads from its nodes")
             known.given |= {"cold_share": local, "warm_share": local, "staging_seconds_allowed": placed["within"]}
             known.choose("staging_nodes", "nodes_at_once")
             known.choose("node_local_bytes", "node_bytes_whole" if placed.get("each") else "node_bytes_shared")
@@ -254,7 +255,7 @@ class Desk:
             known.choose("warm_share", "share_not_cached")
             known.choose("node_local_bytes", "node_cache_bytes")
 
-    def _nvme(self, job: Mapping[str, Any]) -> Given | None:
+    def _nvme(self, job: Mapping[str, Any]) -> Input | None:
         found = self.node(job).nvme_bytes
         return from_catalog(found) if found is not None and found.value else None
 
@@ -297,7 +298,7 @@ class Desk:
             known.choose("samples_per_file", "samples_of_file_bytes")
 
 
-def _product(*parts: Given | None) -> int:
+def _product(*parts: Input | None) -> int:
     """Of what is given; 0 where nothing is."""
     found = [int(part.value) for part in parts if part is not None]
     return math.prod(found) if found else 0
@@ -327,7 +328,7 @@ def family_of(job: Mapping[str, Any], catalog: Catalog) -> str:
     return catalog.get(Model, source).family if source.lower() in catalog.ids(Model.kind) else ""
 
 
-def _figures(numbers: Mapping[str, Given]) -> list[tuple[str, object]]:
+def _figures(numbers: Mapping[str, Input]) -> list[tuple[str, object]]:
     """Quantities as part of a question: where they stand matters only to those that are drawn."""
     return [(name, item.value if item.low is None else item) for name, item in sorted(numbers.items())]
 

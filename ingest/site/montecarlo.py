@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from ingest.engine.value import Input
 from ingest.expression import Num
 from ingest.formula import LEAVES, Step
-from ingest.ladder import Given
 from ingest.site.sheet import in_order, marks_of
 
 #: P90 of the standard normal distribution.
@@ -56,7 +56,7 @@ class Effect(NamedTuple):
 class Tree:
     """All steps that the requirements rest on, in an order in which each follows its inputs."""
 
-    def __init__(self, steps: Mapping[str, Step], given: Mapping[int, Given]) -> None:
+    def __init__(self, steps: Mapping[str, Step], given: Mapping[int, Input]) -> None:
         self.steps = dict(steps)
         self.given = given
 

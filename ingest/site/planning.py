@@ -9,10 +9,11 @@ from typing import Any
 from ingest.answer import Known
 from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog, opened
+from ingest.engine.value import Input
 from ingest.errors import IngestError, MissingQuantity
 from ingest.formula import Step
 from ingest.garbage import nothing_collected
-from ingest.ladder import Given, from_catalog
+from ingest.ladder import from_catalog
 from ingest.site.capacity import dataset_rows, holdings_of, year_rows, years_of
 from ingest.site.checking import check
 from ingest.site.decisions import of_clusters, of_jobs, of_storage
@@ -48,17 +49,17 @@ TEST = {
     "smallest_bandwidth": "smallest_bandwidth_asked",
     "smallest_file_rate": "smallest_file_rate_asked",
 }
-FILL = Given(0.85, origin="default", source="ceph-docs", where="nearfull ratio", grade="assumed",
+FILL = Input(0.85, origin="default", source="ceph-docs", where="nearfull ratio", grade="assumed",
              note="85 % may be in use; say storage.fill_limit")  # fmt: skip
-DURATION = Given(1800, origin="default", grade="assumed", note="rates hold for 30 min; say test.duration")
-WRITES = Given(
+DURATION = Input(1800, origin="default", grade="assumed", note="rates hold for 30 min; say test.duration")
+WRITES = Input(
     1_048_576, origin="default", grade="assumed", note="checkpoints are written 1 MiB at a time; say test.write_size"
 )
 UNPROTECTED = "how storage protects data is not known; say storage.protection"
 SMALLEST = {
-    "smallest_bandwidth_asked": Given(1e8, origin="default", grade="assumed",
+    "smallest_bandwidth_asked": Input(1e8, origin="default", grade="assumed",
         note="rates below 100 MB/s are for information: a single solid-state drive gives them; say test.smallest_bandwidth"),
-    "smallest_file_rate_asked": Given(100, origin="default", grade="assumed",
+    "smallest_file_rate_asked": Input(100, origin="default", grade="assumed",
         note="rates below 100 files/s are for information: a single drive gives them; say test.smallest_file_rate"),
 }  # fmt: skip
 #: how a site file says what is missing
@@ -219,7 +220,7 @@ def _storage(site: Site, catalog: Catalog) -> Known:
         named = {"replicas": "replicas", "data": "data_units", "parity": "redundancy_units"}
         known = Known({**given, **{named[key]: item for key, item in scheme.items()}})
         if "replicas" in scheme:
-            known.given["data_units"] = Given(1, note="each copy is whole")
+            known.given["data_units"] = Input(1, note="each copy is whole")
             known.choose("redundancy_units", "further_copies")
     if "storage_units" in known.given:
         known.choose("servers_left", "working_units")
@@ -228,7 +229,7 @@ def _storage(site: Site, catalog: Catalog) -> Known:
     return known
 
 
-def _protection(site: Site, name: str, catalog: Catalog) -> dict[str, Given]:
+def _protection(site: Site, name: str, catalog: Catalog) -> dict[str, Input]:
     """What a scheme of the catalogs leaves: by its parts, where they are known."""
     keys = ("storage", "protection")
     try:
@@ -246,7 +247,7 @@ def _grown(site: Site, jobs: list[Row], years: int, growth: Growth, storage: Kno
     """Reads at once in the last year of the plan, where anything grows; and the rows that it rests on."""
     if not years or not any("bandwidth_growth_factor" in growth.of_job(row.name) for row in jobs):
         return None
-    elapsed = Given(parse(f"{years} year", "s", "years"), note=f"year {years} of the plan")
+    elapsed = Input(parse(f"{years} year", "s", "years"), note=f"year {years} of the plan")
     later = []
     for row in jobs:
         grows = growth.of_job(row.name)

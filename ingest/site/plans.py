@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.answer import Known
 from ingest.catalog.store import Catalog
+from ingest.engine.value import Input, Quantity
 from ingest.errors import UsageError, nearest
-from ingest.estimate import Quantity
 from ingest.formula import LEAVES, Step, unit_of
-from ingest.ladder import Given
 from ingest.question import Question
 from ingest.requirement import Requirement
 from ingest.site.decisions import Decision
@@ -62,7 +61,7 @@ class Plan:
     known: Known
     rows: Mapping[str, list[Row]]
     steps: Mapping[str, Step]
-    given: Mapping[int, Given]
+    given: Mapping[int, Input]
     requirements: tuple[Requirement, ...]
     missing: Mapping[str, str]
     warnings: tuple[str, ...]
@@ -133,7 +132,7 @@ class Plan:
                 }  # fmt: skip
         return dict(sorted(found.items()))
 
-    def _called(self, step: Step, item: Given) -> str:
+    def _called(self, step: Step, item: Input) -> str:
         """A given quantity by its path in the file; else by its name and the rows that it belongs to."""
         if item.origin == "user" and item.where:
             return item.where
@@ -174,7 +173,7 @@ class Plan:
             found[THREADS_ASSUMED, THREADS] = entry
         return list(found.values())
 
-    def _recalled(self, item: Given) -> str:
+    def _recalled(self, item: Input) -> str:
         """Why a catalog value without a note of its own is an assumption."""
         return f"graded assumed: {self.catalog.source(item.source).title}" if item.source else "a default of this program"
 

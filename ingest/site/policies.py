@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from ingest.answer import Known
 from ingest.checkpoint_given import kept_by_policy
 from ingest.checkpointing import QUANTITIES
+from ingest.engine.value import Input
 from ingest.formula import Step, unit_of
-from ingest.ladder import Given
 from ingest.site.reading import Keys
 from ingest.site.sheet import link
 from ingest.units import parse
@@ -42,7 +42,7 @@ def said_in(policy: Mapping[str, Any], keys: Keys) -> Known:
         keys: where it stands.
     """
     named = {**QUANTITIES, **SIZED}
-    found = {named[key]: item for key, item in policy.items() if isinstance(item, Given)}
+    found = {named[key]: item for key, item in policy.items() if isinstance(item, Input)}
     for name, written in policy.get("set", {}).items():
         found[name] = _said(parse(written, unit_of(name), f"set {name}"), (*keys, "set", name))
     kept = kept_by_policy(policy.get("keep"))
@@ -57,8 +57,8 @@ def said_in(policy: Mapping[str, Any], keys: Keys) -> Known:
     return known
 
 
-def _said(value: float, keys: Keys) -> Given:
-    return Given(value, origin="user", where=".".join(keys))
+def _said(value: float, keys: Keys) -> Input:
+    return Input(value, origin="user", where=".".join(keys))
 
 
 def in_place_of(said: Mapping[str, Step]) -> dict[str, Step]:

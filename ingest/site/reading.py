@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ingest.catalog.reading import Kind, line_of, read_yaml
+from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, brief, nearest
-from ingest.ladder import Given
 from ingest.site import schema
 from ingest.site.numbers import number
 from ingest.visible import visible
@@ -27,7 +27,7 @@ class Site:
 
     Attributes:
         path: the file; None for a site given as data.
-        data: keys and values; a quantity is a `Given` in base units, a date a `datetime.date`.
+        data: keys and values; a quantity is an `Input` in base units, a date a `datetime.date`.
         written: the same as written, after `--set`.
         changed: paths that `--set` changed.
     """
@@ -152,7 +152,7 @@ def _at(read: Any, keys: Keys, path: Path | None, changed: tuple[Keys, ...]) -> 
         raise IngestError(" ".join(f"{place(path, keys, changed)}: {error}".split())) from None
 
 
-def _quantity(raw: Any, name: str, keys: Keys) -> Given:
+def _quantity(raw: Any, name: str, keys: Keys) -> Input:
     """A number in base units, with its range where one is written."""
     written = raw if isinstance(raw, Mapping) else {"typical": raw}
     numbers = {word: number(value, name, word) for word, value in written.items()}
@@ -161,7 +161,7 @@ def _quantity(raw: Any, name: str, keys: Keys) -> Given:
     if not low <= typical <= high:
         raise UsageError(f"found low {low:g}, typical {typical:g}, high {high:g}, expected them in this order")
     plain = len(numbers) == 1
-    return Given(typical, None if plain else low, None if plain else high, origin="user", where=".".join(keys))
+    return Input(typical, None if plain else low, None if plain else high, origin="user", where=".".join(keys))
 
 
 def _date(raw: object) -> datetime.date:

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ingest.answer import Known
+from ingest.engine.value import Input
 from ingest.formula import Step, unit_of
-from ingest.ladder import Given
 from ingest.requirement import PRIORITIES, Conditions, Requirement
 from ingest.site.decisions import Decision, compared, of_line
 from ingest.site.derivation import Teller
@@ -82,7 +82,7 @@ class Writer:
     known: Known
     jobs: Mapping[str, Row]
     owners: Mapping[int, str]
-    given: Mapping[int, Given]
+    given: Mapping[int, Input]
     teller: Teller
     spread: Mapping[str, tuple[float, float]]
 
@@ -284,7 +284,7 @@ def _largest(entries: Sequence[Step]) -> Step:
     return max(entries, key=lambda entry: float(entry.value))
 
 
-def _assumed(item: Given) -> bool:
+def _assumed(item: Input) -> bool:
     if item.origin == "user":
         return False
     return item.origin == "default" or item.grade == "assumed" or any(part.grade == "assumed" for part in item.parts)

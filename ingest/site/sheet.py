@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ingest.answer import Known
+from ingest.engine.value import Input
 from ingest.errors import MissingQuantity
 from ingest.expression import Num
 from ingest.formula import LEAVES, Formula, Step, unchanged, unit_of
-from ingest.ladder import Given
 
 #: where a step says that it gathers a column
 COLUMN = "column"
@@ -94,9 +94,9 @@ def columns_of(table: str, rows: Sequence[Row]) -> dict[str, Step]:
     return {f"{name}{ending}": column(table, name, rows) for name in names}
 
 
-def origins(all_known: Iterable[Known]) -> dict[int, Given]:
+def origins(all_known: Iterable[Known]) -> dict[int, Input]:
     """What each given step was given as, by the identity of the step."""
-    found: dict[int, Given] = {}
+    found: dict[int, Input] = {}
     for known in all_known:
         for name, step in known.steps.items():
             if step.formula is None and name in known.given:

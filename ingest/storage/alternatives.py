@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ingest.answer import Known
+from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity
-from ingest.estimate import Quantity
-from ingest.ladder import Given
 
 #: results beside those of CONTRACT, shown where their inputs are known
 FURTHER = (
@@ -100,7 +99,7 @@ def _with_copies(known: Known, copies: str) -> Known | None:
     if "nodes" not in known.given or not {"dataset_bytes"} & {*known.given, *known.steps}:
         return None
     number = known.given["nodes"].value if copies == "nodes" else 1
-    own = Given(number, note="one copy for each node" if copies == "nodes" else "the nodes share one copy")
+    own = Input(number, note="one copy for each node" if copies == "nodes" else "the nodes share one copy")
     apart = Known({**known.given, "copies_staged": own, "copies_cached": own})
     apart.steps = dict(known.steps)
     return apart

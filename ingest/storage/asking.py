@@ -9,11 +9,12 @@ from typing import Any
 
 from ingest.catalog.records import Node
 from ingest.catalog.store import Catalog
+from ingest.engine.value import Input
 from ingest.errors import UsageError
 from ingest.estimate import estimate
 from ingest.formula import check_value, unit_of
 from ingest.known import machine
-from ingest.ladder import Given, from_catalog
+from ingest.ladder import from_catalog
 from ingest.question import Question, question_of, settings_of
 from ingest.site.plans import Plan
 from ingest.storage.lines import from_requirements
@@ -42,13 +43,13 @@ def need_of(
         UsageError: a value out of range, or two answers to the same question.
         IngestError: a plan that cannot be read, or a missing fact.
     """
-    settings = {name: Given(value, origin="user") for name, value in settings_of(question.get("set")).items()}
+    settings = {name: Input(value, origin="user") for name, value in settings_of(question.get("set")).items()}
     for name, item in settings.items():
         check_value(name, item.value, f"--set {name}")
     plain = from_numbers(options)
     if options.get("io_size") is not None:
         size = check_value("io_bytes", parse(options["io_size"], unit_of("io_bytes"), "--io-size"), "--io-size")
-        plain["io_bytes"] = Given(size, origin="user")
+        plain["io_bytes"] = Input(size, origin="user")
     if plan is not None and question.get("model") is not None:
         raise UsageError("--model: the plan says what is read already; expected one of the two")
     if plan is not None:
@@ -87,13 +88,13 @@ def _with_machine(need: Need, question: Mapping[str, Any], catalog: Catalog) -> 
     return replace(need, given=given)
 
 
-def _machine(question: Mapping[str, Any], catalog: Catalog) -> dict[str, Given]:
+def _machine(question: Mapping[str, Any], catalog: Catalog) -> dict[str, Input]:
     """Nodes, GPUs and links where no model is asked about."""
-    given: dict[str, Given] = {}
+    given: dict[str, Input] = {}
     for name in ("nodes", "gpus_per_node"):
         if question.get(name) is not None:
             shown = f"--{name.replace('_', '-')}"
-            given[name] = Given(check_value(name, parse(question[name], unit_of(name), shown), shown), origin="user")
+            given[name] = Input(check_value(name, parse(question[name], unit_of(name), shown), shown), origin="user")
     asked = Question(gpu=question.get("gpu"), node=question.get("node"))
     node, gpu = machine(asked, catalog)
     if gpu is not None and gpu.host_link_bandwidth is not None:
@@ -103,13 +104,13 @@ def _machine(question: Mapping[str, Any], catalog: Catalog) -> dict[str, Given]:
     return {**_of_node(question, catalog), **given}
 
 
-def _of_node(question: Mapping[str, Any], catalog: Catalog) -> dict[str, Given]:
+def _of_node(question: Mapping[str, Any], catalog: Catalog) -> dict[str, Input]:
     """Storage NICs, local drives and host memory of the node."""
     node, _ = machine(Question(gpu=question.get("gpu"), node=question.get("node")), catalog)
     return {} if node is None else of_node(node)
 
 
-def of_node(node: Node) -> dict[str, Given]:
+def of_node(node: Node) -> dict[str, Input]:
     """What a node type brings to the way to storage; having none of a thing is left out."""
     named = {
         "storage_nic_bandwidth_per_node": node.storage_nic_bandwidth,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from ingest.answer import Known
 from ingest.catalog.records import Storage
+from ingest.engine.value import Input
 from ingest.errors import MissingQuantity
-from ingest.ladder import Given
 from ingest.storage.need import Need
 from ingest.storage.supply import is_known
 
@@ -42,8 +42,8 @@ def count_units(known: Known, need: Need, entry: Storage, units: float | None) -
         return _size_units(known, need, entry, units)
     if entry.family == "client":
         # What the user says of the system behind a client is of so many units of it.
-        one = Given(1, origin="default", note="one unit behind the client; say --units")
-        known.given["units"] = one if units is None else Given(units, origin="user")
+        one = Input(1, origin="default", note="one unit behind the client; say --units")
+        known.given["units"] = one if units is None else Input(units, origin="user")
     for part, name in (("clients_for_read", "read_bandwidth_needed"), ("clients_for_write", "write_bandwidth_needed")):
         if not need.asks(name):
             known.given.setdefault(part, nothing(name))
@@ -66,7 +66,7 @@ def _size_units(known: Known, need: Need, entry: Storage, asked: float | None) -
         _settle(known, need, METADATA_PARTS)
     elsewhere = _counted_elsewhere(entry, known, apart)
     for part, why in elsewhere.items():
-        known.given.setdefault(part, Given(0, grade="zero", note=why))
+        known.given.setdefault(part, Input(0, grade="zero", note=why))
     unknown = _settle(known, need, {part: name for part, name in PARTS.items() if part not in elsewhere})
     if any(name in known.given for name in OF_A_DRIVE):
         for part in (part for part, name in DRIVE_PARTS.items() if not need.asks(name)):
@@ -86,13 +86,13 @@ def _counted_elsewhere(entry: Storage, known: Known, apart: bool) -> dict[str, s
 
 def _choose_units(known: Known, entry: Storage, asked: float | None) -> None:
     if asked is not None:
-        known.given["units"] = Given(asked, origin="user")
+        known.given["units"] = Input(asked, origin="user")
     elif entry.fixed:
-        known.given["units"] = Given(1, note="one site, as it stands")
+        known.given["units"] = Input(1, note="one site, as it stands")
     elif known.value("units_required") >= 1:
         known.choose("units", "units_required")
     else:
-        known.given["units"] = Given(1, origin="default", note="one unit: nothing is asked that would count units")
+        known.given["units"] = Input(1, origin="default", note="one unit: nothing is asked that would count units")
 
 
 def metadata_apart(entry: Storage) -> bool:
@@ -108,13 +108,13 @@ def _settle(known: Known, need: Need, parts: Mapping[str, str]) -> list[str]:
             known.given.setdefault(part, nothing(name))
         elif not is_known(known, part):
             unknown.append(part.removeprefix("units_for_"))
-            known.given[part] = Given(0, grade="zero", note="not counted: the rate of one unit is not known")
+            known.given[part] = Input(0, grade="zero", note="not counted: the rate of one unit is not known")
     return unknown
 
 
-def nothing(name: str) -> Given:
+def nothing(name: str) -> Input:
     """None of a thing, because the need does not ask for it."""
-    return Given(0, grade="zero", note=f"no {name} is given")
+    return Input(0, grade="zero", note=f"no {name} is given")
 
 
 def _asked(known: Known, need: Need, name: str) -> bool:

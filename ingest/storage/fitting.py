@@ -9,8 +9,8 @@ from typing import Any
 from ingest.answer import Answer, Known
 from ingest.catalog.records import STORAGE_CLASSES, Storage
 from ingest.catalog.store import Catalog
+from ingest.engine.value import Quantity
 from ingest.errors import CatalogError, UsageError, brief
-from ingest.estimate import Quantity
 from ingest.formula import check_value, unit_of
 from ingest.storage import layers
 from ingest.storage.alternatives import DEGRADED, further, ways

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from ingest.engine.value import Input
 from ingest.errors import UsageError
 from ingest.formula import check_value
-from ingest.ladder import Given
 from ingest.requirement import PRIORITIES, Requirement
 from ingest.storage.need import Need
 
@@ -73,7 +73,7 @@ def from_requirements(lines: Iterable[Requirement], title: str = "requirement li
         known = ", ".join(f"{operation} in {unit}" for operation, unit in BY_OPERATION)
         raise UsageError(f"{title}: no {priority} line can be held against storage, expected one that asks for {known}")
     given = {
-        name: Given(check_value(name, line.value, line.id), high=line.high, origin="user", note=f"{line.id}: {line.statement}")
+        name: Input(check_value(name, line.value, line.id), high=line.high, origin="user", note=f"{line.id}: {line.statement}")
         for name, line in largest.items()
     }
     high = {name: line.high for name, line in largest.items() if line.high is not None}
@@ -112,7 +112,7 @@ def _too_low(lines: Sequence[Requirement], priority: str) -> tuple[str, ...]:
     return (f"lines below the priority {priority} do not count: {', '.join(left_out)}; --priority takes them in",)
 
 
-def _conditions(counting: Sequence[Requirement]) -> dict[str, Given]:
+def _conditions(counting: Sequence[Requirement]) -> dict[str, Input]:
     """Clients, request size and threads of the largest line about reads that names clients, else about writes."""
     for asked in ("read_bandwidth_needed", "write_bandwidth_needed"):
         named = [line for line in counting if asked_by(line) == asked and line.conditions.clients]
@@ -121,7 +121,7 @@ def _conditions(counting: Sequence[Requirement]) -> dict[str, Given]:
     return {}
 
 
-def _conditions_of(line: Requirement, asked: str) -> dict[str, Given]:
+def _conditions_of(line: Requirement, asked: str) -> dict[str, Input]:
     found: Mapping[str, int | None] = {
         "nodes": line.conditions.clients,
         # The size of writes says nothing about reads.
@@ -129,7 +129,7 @@ def _conditions_of(line: Requirement, asked: str) -> dict[str, Given]:
         "requests_in_flight_per_node": line.conditions.threads,
     }
     return {
-        name: Given(check_value(name, value, f"{line.id}: {name}"), origin="user", note=f"a condition of {line.id}")
+        name: Input(check_value(name, value, f"{line.id}: {name}"), origin="user", note=f"a condition of {line.id}")
         for name, value in found.items()
         if value is not None
     }

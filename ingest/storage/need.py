@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ingest.engine.value import Input
 from ingest.errors import UsageError
 from ingest.estimate import Estimate
 from ingest.formula import check_value, unit_of
-from ingest.ladder import Given
 from ingest.units import display, parse
 
 #: quantities that may be asked of storage, in the order in which people name them
@@ -51,7 +51,7 @@ class Need:
     """
 
     title: str
-    given: Mapping[str, Given]
+    given: Mapping[str, Input]
     computed: Mapping[str, str] = field(default_factory=dict)
     high: Mapping[str, float] = field(default_factory=dict)
     model: str = ""
@@ -63,7 +63,7 @@ class Need:
         """Whether a quantity is asked for."""
         return name in self.computed or (name in self.given and self.given[name].value > 0)
 
-    def merged(self, plain: Mapping[str, Given]) -> Need:
+    def merged(self, plain: Mapping[str, Input]) -> Need:
         """The same need with further or replaced quantities.
 
         Raises:
@@ -76,7 +76,7 @@ class Need:
         return replace(self, given={**self.given, **plain})
 
 
-def from_numbers(options: Mapping[str, Any]) -> dict[str, Given]:
+def from_numbers(options: Mapping[str, Any]) -> dict[str, Input]:
     """Plain numbers as a person writes them, by option.
 
     >>> from_numbers({"read_bandwidth": "500 GB/s", "capacity": None})["read_bandwidth_needed"].value
@@ -90,7 +90,7 @@ def from_numbers(options: Mapping[str, Any]) -> dict[str, Given]:
         if options.get(option) is not None:
             shown = f"--{option.replace('_', '-')}"
             value = check_value(name, parse(options[option], unit_of(name), shown), shown)
-            found[name] = Given(value, origin="user")
+            found[name] = Input(value, origin="user")
     return found
 
 
@@ -128,13 +128,13 @@ def from_estimate(answer: Estimate) -> Need:
 def _data_set(answer: Estimate) -> str:
     """The model whose data set is read as it is published; another encoding or size has no measured ceilings."""
     model = answer.model
-    if model is None or answer.given.get("sample_bytes", Given(0)).origin == "user":
+    if model is None or answer.given.get("sample_bytes", Input(0)).origin == "user":
         return ""
     usual = next(iter(model.encodings), "")
     return model.id if answer.question.encoding in (None, "stored", usual, f"{usual}/stored") else ""
 
 
-def _host_link(answer: Estimate) -> dict[str, Given]:
+def _host_link(answer: Estimate) -> dict[str, Input]:
     from ingest.ladder import from_catalog
 
     assert answer.gpu is not None
@@ -142,7 +142,7 @@ def _host_link(answer: Estimate) -> dict[str, Given]:
     return {"host_link_bandwidth_per_gpu": from_catalog(answer.gpu.host_link_bandwidth)}
 
 
-def _decoded(answer: Estimate) -> dict[str, Given]:
+def _decoded(answer: Estimate) -> dict[str, Input]:
     """Decoded size and bytes of the data set, where the catalog has them."""
     from ingest.ladder import from_catalog
 

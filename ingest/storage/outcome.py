@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.answer import Answer
 from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog
-from ingest.estimate import Quantity
+from ingest.engine.value import Quantity
 from ingest.formula import unit_of
 from ingest.storage.layers import OF_HARDWARE, Judged
 from ingest.storage.need import ASKED, Need

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from ingest.catalog.records import Node
 from ingest.catalog.store import Catalog
+from ingest.engine.value import Input
 from ingest.errors import IngestError, brief
-from ingest.ladder import Given
 from ingest.planned import lines_of, plan_data
 from ingest.requirement import Requirement
 from ingest.site.plans import Plan
@@ -33,7 +33,7 @@ class Cluster(NamedTuple):
     node: str
     nodes: float
     reads: float
-    nvme: Given | None = None
+    nvme: Input | None = None
 
 
 class Planned(NamedTuple):

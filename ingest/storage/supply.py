@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from ingest.answer import Known
 from ingest.catalog.records import Storage, Value
 from ingest.catalog.store import Catalog
+from ingest.engine.value import Input
 from ingest.errors import MissingQuantity, UsageError
-from ingest.ladder import Given, from_catalog
+from ingest.ladder import from_catalog
 from ingest.storage.need import Need
 from ingest.storage.usual import usual_of
 
@@ -87,17 +88,17 @@ def known_of(entry: Storage, client: Storage | None, protection: Storage | None,
         choose_first(known, name, formulas)
     for name, note in NEUTRAL.items():
         if not is_known(known, name):
-            known.given[name] = Given(1, origin="default", note=note)
+            known.given[name] = Input(1, origin="default", note=note)
     return known
 
 
-def _without_usual_drives(given: Mapping[str, Given]) -> Mapping[str, Given]:
+def _without_usual_drives(given: Mapping[str, Input]) -> Mapping[str, Input]:
     """The drives in question take the place of those that the node usually has."""
     name = "nvme_read_bandwidth_per_node"
     return {key: item for key, item in given.items() if key != name or item.origin == "user"}
 
 
-def _protected(entry: Storage, protection: Storage | None) -> dict[str, Given]:
+def _protected(entry: Storage, protection: Storage | None) -> dict[str, Input]:
     """What a system leaves of its raw capacity."""
     own = _fields(entry, OF_SYSTEM)
     if protection is None:
@@ -110,7 +111,7 @@ def _protected(entry: Storage, protection: Storage | None) -> dict[str, Given]:
     return {**{name: item for name, item in own.items() if name != "protection_efficiency"}, **scheme}
 
 
-def _fields(entry: Storage, names: dict[str, str]) -> dict[str, Given]:
+def _fields(entry: Storage, names: dict[str, str]) -> dict[str, Input]:
     values: list[tuple[str, Value | None]] = [(quantity, getattr(entry, field)) for field, quantity in names.items()]
     return {quantity: from_catalog(value) for quantity, value in values if value is not None}
 
@@ -132,17 +133,17 @@ def is_known(known: Known, name: str) -> bool:
     return True
 
 
-def _measured_with(entry: Storage, client: Storage | None, model: str) -> dict[str, Given]:
+def _measured_with(entry: Storage, client: Storage | None, model: str) -> dict[str, Input]:
     """Ceilings that were measured with the very data set; the size of its requests is in them already."""
-    found: dict[str, Given] = {}
+    found: dict[str, Input] = {}
     if model in entry.read_bandwidth_by_model:
         name = "nvme_drive_read_bandwidth" if entry.family == "drive" else "unit_read_bandwidth"
         found[name] = from_catalog(entry.read_bandwidth_by_model[model])
         if entry.family == "drive":
-            found["small_read_factor"] = Given(1, note=f"measured with the data set of {model}")
+            found["small_read_factor"] = Input(1, note=f"measured with the data set of {model}")
     if model in (client or entry).client_read_bandwidth_by_model:
         found["client_bandwidth_per_node"] = from_catalog((client or entry).client_read_bandwidth_by_model[model])
-        found["small_read_factor"] = Given(1, note=f"measured with the data set of {model}")
+        found["small_read_factor"] = Input(1, note=f"measured with the data set of {model}")
     return found
 
 

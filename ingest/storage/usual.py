@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ingest.catalog.records import Storage
-from ingest.ladder import Given
+from ingest.engine.value import Input
 
 
-def _assumed(name: str, value: float, why: str) -> Given:
-    return Given(value, origin="default", grade="assumed", note=f"{why}; say --set {name}=VALUE")
+def _assumed(name: str, value: float, why: str) -> Input:
+    return Input(value, origin="default", grade="assumed", note=f"{why}; say --set {name}=VALUE")
 
 
 WHY = {
@@ -21,9 +21,9 @@ WHY = {
     "cache_memory_share": (0.5, "the other half of the memory is for the training, its workers and the system"),
     "stall_bridged_seconds": (1, "prefetching is to bridge a pause of 1 s"),
 }
-USUAL: Mapping[str, Given] = {
+USUAL: Mapping[str, Input] = {
     **{name: _assumed(name, value, why) for name, (value, why) in WHY.items()},
-    "readers_per_gpu": Given(
+    "readers_per_gpu": Input(
         4, origin="default", source="mlperf-storage-v2", where="configs/dlio/workload/unet3d_h100.yaml, read_threads",
         note="four readers for each GPU; say --set readers_per_gpu=N",
     ),
@@ -32,6 +32,6 @@ USUAL: Mapping[str, Given] = {
 LOCAL = {"request_seconds": _assumed("request_seconds", 0.0001, "a small read of flash in the node waits 0.1 ms")}
 
 
-def usual_of(entry: Storage) -> Mapping[str, Given]:
+def usual_of(entry: Storage) -> Mapping[str, Input]:
     """What is usual for a system of its class."""
     return {**USUAL, **LOCAL} if entry.family == "drive" else USUAL

@@ -18,7 +18,7 @@ from ingest.visible import all_visible
 if TYPE_CHECKING:
     import pandas
 
-    from ingest.estimate import Quantity
+    from ingest.engine.value import Quantity
     from ingest.reports.document.model import Document
 
 

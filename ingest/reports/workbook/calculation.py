@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ingest.engine.value import Input
 from ingest.expression import cell, prose
 from ingest.formula import FORMULAS, LEAVES, Leaf, Step, unit_of
-from ingest.ladder import Given
 
 
 class InputCell(NamedTuple):
@@ -16,7 +16,7 @@ class InputCell(NamedTuple):
     name: str
     quantity: str
     value: Any
-    given: Given | None
+    given: Input | None
 
     @property
     def is_column(self) -> bool:
@@ -78,7 +78,7 @@ class Calculation:
         self._names: dict[tuple[str, Hashable], str] = {}
         self._taken: dict[str, int] = {}
 
-    def add(self, step: Step, given: Mapping[str, Given]) -> str:
+    def add(self, step: Step, given: Mapping[str, Input]) -> str:
         """Place a derivation and everything below it, and return the name of its cell."""
         if step.formula is None:
             return self._placed(step.name, _key(step.value), lambda name: self._add_input(name, step, given))
@@ -90,7 +90,7 @@ class Calculation:
         """The names of all cells, in the order in which they were placed."""
         return list(self.ends)
 
-    def _add_input(self, name: str, step: Step, given: Mapping[str, Given]) -> None:
+    def _add_input(self, name: str, step: Step, given: Mapping[str, Input]) -> None:
         known = given.get(step.name)
         low, high = (None, None) if known is None else (known.low, known.high)
         self.inputs.append(InputCell(name, step.name, step.value, known))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ingest.formula import LEAVES, Step
 
 if TYPE_CHECKING:
-    from ingest.ladder import Given
+    from ingest.engine.value import Input
 
 #: What stands between the first of several rows and how many more there are.
 ALSO = " and "
@@ -24,7 +24,7 @@ class Sharing:
         labels: whose row each step is, by its identity.
     """
 
-    def __init__(self, given: Mapping[int, Given], labels: Mapping[int, str]) -> None:
+    def __init__(self, given: Mapping[int, Input], labels: Mapping[int, str]) -> None:
         self._given, self._labels = given, labels
 
     def groups(self, steps: Iterable[Step]) -> list[list[Step]]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from xlsxwriter import Workbook
     from xlsxwriter.worksheet import Worksheet
 
-    from ingest.ladder import Given
+    from ingest.engine.value import Input
     from ingest.site.plans import Plan
     from ingest.site.sheet import Row
 
@@ -246,7 +246,7 @@ def behind_words(plan: Plan) -> Iterator[Step]:
         yield from (part for part in (one.step, one.other) if isinstance(part, Step))
 
 
-def evidence(item: Given) -> list[str]:
+def evidence(item: Input) -> list[str]:
     """What a value was made from, where that is more than one figure."""
     parts = item.parts if len(item.parts) > 1 else ()
     shown = [f"{part.what}: {exact(part.value)} ({part.source}, {part.grade})" for part in parts[:MOST_PARTS]]

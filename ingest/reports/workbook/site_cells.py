@@ -13,7 +13,7 @@ from ingest.reports.workbook.sharing import ALSO, Sharing, shared_label
 from ingest.site.sheet import is_column
 
 if TYPE_CHECKING:
-    from ingest.ladder import Given
+    from ingest.engine.value import Input
     from ingest.site.plans import Plan
 
 #: The columns in which a value stands, by sheet.
@@ -39,7 +39,7 @@ class SiteCells:
         inputs, formulas, columns: the steps on each sheet, in order; what a step needs stands before it.
     """
 
-    def __init__(self, roots: Iterable[Step], owners: Mapping[int, str], given: Mapping[int, Given]) -> None:
+    def __init__(self, roots: Iterable[Step], owners: Mapping[int, str], given: Mapping[int, Input]) -> None:
         self.given = given
         self.inputs: list[Step] = []
         self.formulas: list[Step] = []

@@ -1,0 +1,1 @@
+"""Formulas, quantities and results: the machinery that knows no field."""

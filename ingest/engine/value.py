@@ -1,0 +1,57 @@
+"""Values with what is known about them: inputs, their evidence, and results."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ingest.units import display
+
+
+class Evidence(NamedTuple):
+    """One piece of evidence behind a value; `runs` are the single figures where it is their median."""
+
+    what: str
+    value: float
+    source: str
+    where: str
+    grade: str
+    runs: tuple[float, ...] = ()
+
+
+class Input(NamedTuple):
+    """A quantity that is given, and how it is known.
+
+    Attributes:
+        value: in base units; `low` and `high` where a spread is known.
+        origin: `user`, `catalog` or `default`.
+        parts: the evidence it was made from, in the unit of the value.
+    """
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    origin: str = "catalog"
+    source: str = ""
+    where: str = ""
+    grade: str = ""
+    note: str = ""
+    parts: tuple[Evidence, ...] = ()
+
+
+class Quantity(NamedTuple):
+    """A result: base units, and its range where a spread is known."""
+
+    value: float
+    unit: str
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def display(self) -> str:
+        """As people read it: decimal first, binary beside it."""
+        return display(self.value, self.unit)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The value of a result in JSON: numbers in base units, `display` for people."""
+        spread = {"low": self.low, "high": self.high} if self.low is not None else {}
+        return {"value": self.value, **spread, "unit": self.unit, "display": self.display}
