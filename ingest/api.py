@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from ingest.engine.value import Quantity
 from ingest.errors import UsageError
 from ingest.estimate import Estimate, estimate
 from ingest.formula import unit_of
-from ingest.question import question_of
+from ingest.question import number_of, question_of
 
 if TYPE_CHECKING:
     import pandas
@@ -131,7 +131,6 @@ def bw(
         UsageError: a question that cannot be asked.
         IngestError: no evidence, and what to supply.
     """
-    options = {name: value for name, value in locals().items() if name not in ("model", "gpu", "nodes")}
     catalog = Catalog(catalogs)
     axes = [names_of(model), names_of(gpu), _numbers(nodes)]
     count = math.prod(map(len, axes))
@@ -139,19 +138,33 @@ def bw(
         raise UsageError("bw: found an empty list, expected at least one model, GPU and node count")
     if count > MOST_SCENARIOS:
         raise UsageError(f"--nodes: {count:,} scenarios, expected at most {MOST_SCENARIOS:,}; `ingest sweep` takes millions")
-    answers = tuple(
-        estimate(question_of({**options, "model": one, "gpu": other, "nodes": size}), catalog)
-        for one, other, size in product(*axes)
+    asked = question_of(
+        gpus_per_node=gpus_per_node,
+        node=node,
+        basis=basis,
+        protocol=protocol,
+        encoding=encoding,
+        precision=precision,
+        efficiency=efficiency,
+        achieved=achieved,
+        utilization=utilization,
+        samples_per_second=samples_per_second,
+        sample_bytes=sample_bytes,
+        flops_per_sample=flops_per_sample,
+        bytes_per_token=bytes_per_token,
+        cache_hit=cache_hit,
+        scaling=scaling,
+        set=set,
     )
+    answers = tuple(estimate(replace(asked, model=one, gpu=other, nodes=size), catalog) for one, other, size in product(*axes))
     return answers[0] if len(answers) == 1 else Scenarios(answers)
 
 
-def _numbers(given: Many | None) -> list[Any]:
-    if given is None:
-        return [None]
+def _numbers(given: Many | None) -> list[float | None]:
+    """The numbers of nodes; None stands for the default."""
     if isinstance(given, str):
-        return list(parse_axis(given, unit_of("nodes"), "--nodes"))
-    return [given] if isinstance(given, (int, float)) else list(given)
+        return [*parse_axis(given, unit_of("nodes"), "--nodes")]
+    return [number_of("nodes", one) for one in ([given] if given is None or isinstance(given, (int, float)) else given)]
 
 
 def explain(name: str, **options: Any) -> Explanation:
@@ -182,7 +195,7 @@ def sweep(*, axes: Mapping[str, Any] | Sequence[str], **options: Any) -> Sweep:
     """
     from ingest.sweeping import Sweep
 
-    return Sweep.of(axes, options)
+    return Sweep.of(axes, **options)
 
 
 def validate(name: str | None = None, *, catalogs: Sequence[str | Path] = ()) -> Validation:

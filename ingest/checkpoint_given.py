@@ -9,8 +9,8 @@ from ingest.catalog.store import Catalog
 from ingest.engine.value import Input
 from ingest.errors import UsageError, nearest
 from ingest.formula import check_value
+from ingest.known import machine_of
 from ingest.ladder import from_catalog
-from ingest.states import machine_of
 from ingest.units import parse
 
 #: A GPU's host link, where nobody said which GPU.

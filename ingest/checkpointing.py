@@ -132,12 +132,24 @@ def checkpoint(
         UsageError: a question that cannot be asked.
         IngestError: a missing fact, and what to supply.
     """
-    asked = dict(locals())
     catalog = opened(catalogs)
     settings = settings_of(set)
-    for option, choices in (("mode", MODES), ("readers", READERS)):
-        check_among(f"--{option}", asked[option], choices)
-    options = _quantities(asked)
+    check_among("--mode", mode, MODES)
+    check_among("--readers", readers, READERS)
+    options = _quantities(
+        gpus=gpus,
+        tensor_parallel=tensor_parallel,
+        pipeline_parallel=pipeline_parallel,
+        mtti=mtti,
+        interval=interval,
+        waste=waste,
+        drain_fraction=drain_fraction,
+        persistent_every=persistent_every,
+        restart_time=restart_time,
+        write_bandwidth=write_bandwidth,
+        duration=duration,
+        tier_capacity=tier_capacity,
+    )
     for name, value in settings.items():
         check_value(name, value, f"--set {name}")
     sized = size_of(model, catalog, settings)
@@ -189,16 +201,21 @@ def checkpoint(
 _DEFAULTS = {"optimizer": "adamw", "precision": "bf16", "mode": "sync", "readers": "unique"}
 
 
-def _quantities(asked: Mapping[str, Any]) -> dict[str, float]:
+def _quantities(**options: Written | None) -> dict[str, float]:
+    """The options that are given, in base units, by the name of their quantity.
+
+    Raises:
+        UsageError: not a number, another unit, or out of range.
+    """
     found = {}
-    for option, name in QUANTITIES.items():
-        if asked[option] is not None:
-            shown = f"--{option.replace('_', '-')}"
-            value = parse(asked[option], unit_of(name), shown)
+    for option, written in options.items():
+        if written is not None:
+            name, shown = QUANTITIES[option], f"--{option.replace('_', '-')}"
+            value = parse(written, unit_of(name), shown)
             if option in ("gpus", "mtti", "duration") and not value > 0:
-                raise UsageError(f"{shown}: found {asked[option]}, expected a number above 0 ({unit_of(name)})")
+                raise UsageError(f"{shown}: found {written}, expected a number above 0 ({unit_of(name)})")
             if option == "gpus" and (value % 1 or value > MOST["gpus"]):
-                raise UsageError(f"{shown}: found {asked[option]}, expected a whole number up to {MOST['gpus']:,.0f} (GPU)")
+                raise UsageError(f"{shown}: found {written}, expected a whole number up to {MOST['gpus']:,.0f} (GPU)")
             found[name] = float(check_value(name, value, shown))
     return found
 

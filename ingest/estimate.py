@@ -14,7 +14,7 @@ from ingest.catalog.store import Catalog
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError
 from ingest.formula import FORMULAS, Step, derive, unit_of
-from ingest.known import CLIENTS, known_quantities, machine, set_by_user
+from ingest.known import CLIENTS, known_quantities, machine_of, set_by_user
 from ingest.ladder import Rung, from_catalog
 from ingest.question import Question
 from ingest.rungs import OUTCOMES, choose
@@ -236,7 +236,7 @@ def grounds_of(question: Question, catalog: Catalog) -> Grounds:
     """
     asked = question.checked()
     model = _model(asked.model, catalog) if asked.model is not None else None
-    node, gpu = machine(asked, catalog)
+    gpu, node = machine_of(asked.gpu, asked.node, catalog)
     precision = asked.precision or ladder.usual_precision(catalog.rates(model) if model else ())
     common = known_quantities(asked, catalog, model, gpu, node, precision)
     rungs = choose(asked, catalog, model, gpu, precision, common)

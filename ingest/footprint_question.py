@@ -25,11 +25,8 @@ QUANTITIES = {
     "shard_size": "shard_bytes",
     "epochs": "epochs",
 }
-#: options that speak of text, and of samples
-OF_TEXT = ("tokens", "bytes_per_token", "documents", "pipeline", "vocabulary", "sequence_length")
 #: units of which there are no parts
 WHOLE = ("sample", "token", "document", "file")
-OF_SAMPLES = ("samples", "sample_bytes")
 #: quantities that tell how much text there is
 SIZES_OF_TEXT = ("tokens", "clean_bytes", "raw_bytes")
 
@@ -64,18 +61,18 @@ USUAL_TOKENS_PER_DOCUMENT = Input(
 USUAL_SEQUENCE = Input(4096, origin="default", note="packed sequences of 4,096 tokens; say --sequence-length")
 
 
-def quantities_of(asked: Mapping[str, Any], settings: Mapping[str, float]) -> dict[str, float]:
+def quantities_of(settings: Mapping[str, float], copies: Written | None, **options: Written | None) -> dict[str, float]:
     """Options that are quantities, the copies, and `--set`, by name; the last one wins.
 
     Raises:
         UsageError: no number, another unit, or out of range.
     """
     found = {}
-    for option, name in QUANTITIES.items():
-        if asked[option] is not None:
-            shown = shown_as(option)
-            found[name] = float(check_value(name, above_zero(asked[option], name, shown), shown))
-    found |= _copies(asked["copies"])
+    for option, written in options.items():
+        if written is not None:
+            name, shown = QUANTITIES[option], shown_as(option)
+            found[name] = float(check_value(name, above_zero(written, name, shown), shown))
+    found |= _copies(copies)
     return found | {name: float(check_value(name, item, f"--set {name}")) for name, item in settings.items()}
 
 
@@ -111,15 +108,21 @@ def shown_as(option: str) -> str:
     return f"--{option.replace('_', '-')}"
 
 
-def content_of(asked: Mapping[str, Any], corpus: Corpus | None) -> str:
+def content_of(of_text: Mapping[str, object], of_samples: Mapping[str, object], corpus: Corpus | None) -> str:
     """Whether there are `samples` or text (`tokens`).
+
+    Args:
+        of_text: the options that describe text, None where not given.
+        of_samples: likewise, those that describe samples.
+        corpus: the known corpus.
 
     Raises:
         UsageError: options of both.
         CatalogError: a corpus that holds nothing that is known.
     """
-    text = [shown_as(option) for option in OF_TEXT if asked[option] is not None]
-    samples = [shown_as(option) for option in OF_SAMPLES if asked[option] is not None]
+    text, samples = (
+        [shown_as(option) for option, value in options.items() if value is not None] for options in (of_text, of_samples)
+    )
     if corpus is not None:
         if corpus.holds not in CONTENTS:
             hint = nearest(corpus.holds, CONTENTS)

@@ -105,12 +105,32 @@ def dataset(
         UsageError: a question that cannot be asked.
         IngestError: a missing fact, and what to supply.
     """
-    asked = dict(locals())
     catalog = Catalog(catalogs)
     among("sizes", sizes, SIZES)
-    own = quantities_of(asked, settings_of(set))
+    own = quantities_of(
+        settings_of(set),
+        copies,
+        tokens=tokens,
+        documents=documents,
+        samples=samples,
+        sample_bytes=sample_bytes,
+        raw_bytes=raw_bytes,
+        vocabulary=vocabulary,
+        sequence_length=sequence_length,
+        shard_size=shard_size,
+        epochs=epochs,
+    )
     known = catalog.get(Corpus, corpus) if corpus is not None else None
-    held = held_by(catalog.get(Format, format) if format is not None else None, holds, content_of(asked, known))
+    of_text = {
+        "tokens": tokens,
+        "bytes_per_token": bytes_per_token,
+        "documents": documents,
+        "pipeline": pipeline,
+        "vocabulary": vocabulary,
+        "sequence_length": sequence_length,
+    }
+    content = content_of(of_text, {"samples": samples, "sample_bytes": sample_bytes}, known)
+    held = held_by(catalog.get(Format, format) if format is not None else None, holds, content)
     form = catalog.get(Format, format or USUAL_FORMATS[held])
     made_by = pipeline or (known.pipeline if known is not None else None)
     given = from_corpus(known) if known is not None else {}
@@ -126,11 +146,11 @@ def dataset(
     made = footprint(given, form, held, sizes)
     results, unknown = _results(made)
     words = {"corpus": corpus, "pipeline": made_by, "format": form.id, "holds": held, "sizes": sizes}
-    said = {name for name in words if asked[name] is not None and (name != "sizes" or sizes != "varied")}
+    stated = {"corpus": corpus, "pipeline": pipeline, "format": format, "holds": holds, "sizes": sizes != "varied" or None}
     return Answer(
         "dataset",
         f"Footprint of {known.name if known is not None else 'a data set'}: {form.name}",
-        {name: {"value": word, "from": "user" if name in said else "default"} for name, word in words.items() if word},
+        {name: {"value": word, "from": "default" if stated[name] is None else "user"} for name, word in words.items() if word},
         made.known,
         results,
         unknown,

@@ -14,9 +14,10 @@ from ingest.checkpoint_layout import check_division
 from ingest.engine.value import Input
 from ingest.errors import UsageError, nearest
 from ingest.formula import check_value, unit_of
+from ingest.known import machine_of
 from ingest.ladder import from_catalog
 from ingest.question import settings_of
-from ingest.states import MOST, Sized, kept_by, machine_of, optimizer_of, size_of
+from ingest.states import MOST, Sized, kept_by, optimizer_of, size_of
 from ingest.units import display, parse
 
 Written = str | float
@@ -111,11 +112,16 @@ def memory(
         UsageError: a question that cannot be asked.
         IngestError: a missing fact, and what to supply.
     """
-    asked = dict(locals())
     catalog, settings = Catalog(catalogs), settings_of(set)
     for name, value in settings.items():
         check_value(name, value, f"--set {name}")
-    options = _quantities(asked)
+    options = _quantities(
+        gpus=gpus,
+        tensor_parallel=tensor_parallel,
+        pipeline_parallel=pipeline_parallel,
+        utilization=utilization,
+        residual=residual,
+    )
     places = _places(zero_stage, offload)
     chosen = _recipe(recipe, catalog)
     sized = size_of(model, catalog, settings)
@@ -151,14 +157,19 @@ def memory(
     )
 
 
-def _quantities(asked: Mapping[str, Any]) -> dict[str, float]:
+def _quantities(**options: Written | None) -> dict[str, float]:
+    """The options that are given, in base units, by the name of their quantity.
+
+    Raises:
+        UsageError: not a number, another unit, or out of range.
+    """
     found = {}
-    for option, name in QUANTITIES.items():
-        if asked[option] is not None:
-            shown = f"--{option.replace('_', '-')}"
-            value = parse(asked[option], unit_of(name), shown)
+    for option, written in options.items():
+        if written is not None:
+            name, shown = QUANTITIES[option], f"--{option.replace('_', '-')}"
+            value = parse(written, unit_of(name), shown)
             if option == "gpus" and (value < 1 or value % 1 or value > MOST["gpus"]):
-                raise UsageError(f"{shown}: found {asked[option]}, expected a whole number from 1 to {MOST['gpus']:,.0f} (GPU)")
+                raise UsageError(f"{shown}: found {written}, expected a whole number from 1 to {MOST['gpus']:,.0f} (GPU)")
             found[name] = float(check_value(name, value, shown))
     shards = int(found.get("tensor_parallel", 1) * found.get("pipeline_parallel", 1))
     if "gpus" in found and found["gpus"] % shards:

@@ -21,21 +21,21 @@ ONE_TOKEN = re.compile(r"(one )?token\b")
 CLIENTS = {"nfs_tcp_client_share": "nfs-tcp", "nfs_nconnect_client_share": "nfs-nconnect"}
 
 
-def machine(asked: Question, catalog: Catalog) -> tuple[Node | None, Gpu | None]:
-    """The node type and the GPU: as asked, or the one that the other implies.
+def machine_of(gpu: str | None, node: str | None, catalog: Catalog) -> tuple[Gpu | None, Node | None]:
+    """The GPU and the node type: as named, or the one that the other implies.
 
     Raises:
         UsageError: a node that carries another GPU.
     """
-    gpu = catalog.get(Gpu, asked.gpu) if asked.gpu else None
-    node = catalog.get(Node, asked.node) if asked.node else None
-    if node is not None and gpu is None:
-        gpu = catalog.referred(Gpu, node.gpu, by=node.path)
-    elif node is not None and gpu is not None and node.gpu != gpu.id:
-        raise UsageError(f"--node: {node.id} carries {node.gpu}, not {gpu.id}; expected a node with that GPU, or no --gpu")
-    elif node is None and gpu is not None and gpu.usual_node:
-        node = catalog.referred(Node, gpu.usual_node, by=gpu.path)
-    return node, gpu
+    card = catalog.get(Gpu, gpu) if gpu else None
+    inside = catalog.get(Node, node) if node else None
+    if inside is not None and card is None:
+        card = catalog.referred(Gpu, inside.gpu, by=inside.path)
+    elif inside is not None and card is not None and inside.gpu != card.id:
+        raise UsageError(f"--node: {inside.id} carries {inside.gpu}, not {card.id}; expected a node with that GPU, or no --gpu")
+    elif inside is None and card is not None and card.usual_node:
+        inside = catalog.referred(Node, card.usual_node, by=card.path)
+    return card, inside
 
 
 def set_by_user(asked: Question) -> dict[str, Input]:

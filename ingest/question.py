@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import ingest.formulas.bandwidth
 import ingest.formulas.quantities
@@ -18,6 +18,8 @@ from ingest.ladder import BASES, RATE
 from ingest.units import parse
 
 Written = str | float
+#: Quantities by name, as `--set` takes them.
+Settings = Mapping[str, Written] | str | Sequence[str] | None
 
 #: Options that give the rate itself; they make a rung of their own.
 RATE_OPTIONS = ("samples_per_second", "achieved", "efficiency")
@@ -101,32 +103,82 @@ class Question:
         return self
 
 
-def question_of(options: Mapping[str, Any]) -> Question:
-    """Return the question that options stand for; sizes and rates may be written as people write them.
+def question_of(
+    *,
+    model: str | None = None,
+    gpu: str | None = None,
+    nodes: Written | None = None,
+    gpus_per_node: Written | None = None,
+    node: str | None = None,
+    basis: str | None = None,
+    protocol: str | None = None,
+    encoding: str | None = None,
+    precision: str | None = None,
+    efficiency: Written | None = None,
+    achieved: Written | None = None,
+    utilization: Written | None = None,
+    samples_per_second: Written | None = None,
+    sample_bytes: Written | None = None,
+    flops_per_sample: Written | None = None,
+    bytes_per_token: Written | Path | None = None,
+    cache_hit: Written | None = None,
+    scaling: str | None = None,
+    set: Settings = None,
+) -> Question:
+    """Return the question that options of `bw` ask; sizes and rates may be written as people write them.
 
-    >>> question_of({"sample_bytes": "16 MiB", "set": ["nodes=2"]}).settings
+    >>> question_of(sample_bytes="16 MiB", set=["nodes=2"]).settings
     {'nodes': 2}
 
     Raises:
-        UsageError: a value that is no number, or in another unit.
+        UsageError: a value that is not a number, or in another unit.
     """
-    known = {name: value for name, value in options.items() if value is not None and name not in ("set", "catalogs")}
-    if "bytes_per_token" in known:
+    ratio, sizes = None, {}
+    if bytes_per_token is not None:
         from ingest.corpus.ratio import bytes_per_token_of
 
-        known["bytes_per_token"] = bytes_per_token_of(known["bytes_per_token"])
-    if str(known.get("sample_bytes", "")).endswith(".json"):
+        ratio = bytes_per_token_of(bytes_per_token)
+    if str(sample_bytes).endswith(".json"):
         from ingest.corpus.sizes_file import sample_sizes_in
 
-        known["sample_sizes"] = sample_sizes_in(Path(known["sample_bytes"]))
-        known["sample_bytes"] = known["sample_sizes"]["sample_bytes"].value
-    for option, name in Question.QUANTITIES.items():
-        if option in known:
-            known[option] = parse(known[option], unit_of(name), f"--{option.replace('_', '-')}")
-    return Question(**known, settings=settings_of(options.get("set")))
+        sizes = sample_sizes_in(Path(str(sample_bytes)))
+        sample_bytes = sizes["sample_bytes"].value
+    return Question(
+        model=model,
+        gpu=gpu,
+        nodes=number_of("nodes", nodes),
+        gpus_per_node=number_of("gpus_per_node", gpus_per_node),
+        node=node,
+        basis=Question.basis if basis is None else basis,
+        protocol=protocol,
+        encoding=encoding,
+        precision=precision,
+        efficiency=number_of("efficiency", efficiency),
+        achieved=number_of("achieved", achieved),
+        utilization=number_of("utilization", utilization),
+        samples_per_second=number_of("samples_per_second", samples_per_second),
+        sample_bytes=number_of("sample_bytes", sample_bytes),
+        sample_sizes=sizes,
+        flops_per_sample=number_of("flops_per_sample", flops_per_sample),
+        bytes_per_token=ratio,
+        cache_hit=number_of("cache_hit", cache_hit),
+        scaling=Question.scaling if scaling is None else scaling,
+        settings=settings_of(set),
+    )
 
 
-def settings_of(given: Mapping[str, Written] | str | Sequence[str] | None) -> dict[str, float]:
+def number_of(option: str, written: Written | None) -> float | None:
+    """The value of an option of `bw` in base units; None where it is not given.
+
+    Raises:
+        UsageError: a value that is not a number, or in another unit.
+    """
+    if written is None:
+        return None
+    return parse(written, unit_of(Question.QUANTITIES[option]), f"--{option.replace('_', '-')}")
+
+
+def settings_of(given: Settings) -> dict[str, float]:
     """Return quantities by name from `{"name": value}` or `["name=value"]`."""
     if not given:
         return {}

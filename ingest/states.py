@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ingest.catalog.reading import read_yaml
-from ingest.catalog.records import Gpu, Model, Node, Optimizer
+from ingest.catalog.records import Model, Optimizer
 from ingest.catalog.store import Catalog
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, nearest
@@ -161,22 +161,3 @@ def _adapters(optimizer: Optimizer, sized: Sized) -> Input:
     count = sum(rank * sum(row.shape) * row.count for row in rows)
     note = f"rank {rank:g} beside {sum(row.count for row in rows):,} linear layers; say --set trainable_parameters=N for yours"
     return Input(count, source=optimizer.rank.source, where=optimizer.rank.where, grade="assumed", note=note)
-
-
-def machine_of(gpu: str | None, node: str | None, catalog: Catalog) -> tuple[Gpu | None, Node | None]:
-    """The GPU, and the node it comes in.
-
-    Raises:
-        UsageError: a node that carries another GPU.
-    """
-    found = catalog.get(Gpu, gpu) if gpu else None
-    inside = catalog.get(Node, node) if node else None
-    if inside is not None and found is None:
-        found = catalog.referred(Gpu, inside.gpu, by=inside.path)
-    if inside is not None and found is not None and inside.gpu != found.id:
-        raise UsageError(
-            f"--node: {inside.id} carries {inside.gpu}, not {found.id}; expected a node with that GPU, or no --gpu"
-        )
-    if inside is None and found is not None and found.usual_node:
-        inside = catalog.referred(Node, found.usual_node, by=found.path)
-    return found, inside

@@ -17,7 +17,7 @@ from ingest.errors import IngestError, MissingQuantity, UsageError
 from ingest.estimate import RESULTS, Estimate, estimate
 from ingest.files import write_whole
 from ingest.formula import check_value, solve, unit_of
-from ingest.question import Question, question_of, settings_of
+from ingest.question import Question, Settings, question_of, settings_of
 
 if TYPE_CHECKING:
     import numpy
@@ -61,30 +61,46 @@ class Sweep:
     grids: tuple[Grid, ...]
 
     @staticmethod
-    def of(axes: Mapping[str, Any] | Sequence[str], options: Mapping[str, Any]) -> Sweep:
+    def of(
+        axes: Mapping[str, Any] | Sequence[str],
+        *,
+        model: Any = None,
+        gpu: Any = None,
+        nodes: Any = None,
+        set: Settings = None,
+        catalogs: str | Path | Sequence[str | Path] = (),
+        **options: Any,
+    ) -> Sweep:
         """Run the sweep.
+
+        Args:
+            axes: quantity to values, or texts `NAME=RANGE`.
+            model, gpu: ids, or several of them.
+            nodes: a number, or the range of an axis.
+            set: any quantity by name.
+            catalogs: folders with entries of your own.
+            options: the other options of `bw`.
 
         Raises:
             UsageError: no axis, an unknown quantity, a range that is none.
             IngestError: no evidence for a model on a GPU.
         """
-        options = dict(options)
-        written = _distinct([_split(axis) for axis in axes]) if not isinstance(axes, Mapping) else dict(axes)
-        taken = {name for name in ("nodes",) if options.get(name) is not None} | settings_of(options.get("set")).keys()
+        written: dict[str, Any] = {**(axes if isinstance(axes, Mapping) else _distinct([_split(axis) for axis in axes]))}
+        taken = {*settings_of(set), *(["nodes"] if nodes is not None else [])}
         for name in written.keys() & taken:
             raise UsageError(f"sweep: {name} is given as a range and as a value, expected one of them")
-        if isinstance(options.get("nodes"), (str, list, tuple)) and "nodes" not in written:
-            written["nodes"] = options.pop("nodes")
+        if isinstance(nodes, (str, list, tuple)):
+            written["nodes"], nodes = nodes, None
         numbers = {name: _axis(name, values) for name, values in written.items()}
         if all(values.size == 1 for values in numbers.values()):
             raise UsageError("sweep: expected at least one range of several values, such as nodes=1..1024*2")
         count = math.prod(values.size for values in numbers.values())
         if count > MAX_POINTS:
             raise UsageError(f"sweep: {count:,} scenarios, expected at most {MAX_POINTS:,}")
-        catalog = Catalog(options.get("catalogs") or ())
-        choices = [names_of(options.get(name)) for name in ("model", "gpu")]
-        grids = tuple(_grid({**options, "model": model, "gpu": gpu}, numbers, catalog) for model, gpu in product(*choices))
-        return Sweep(grids)
+        catalog = Catalog(catalogs)
+        asked = question_of(nodes=nodes, set=set, **options)
+        choices = product(names_of(model), names_of(gpu))
+        return Sweep(tuple(_grid(replace(asked, model=one, gpu=other), numbers, catalog) for one, other in choices))
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -171,11 +187,10 @@ def _axis(name: str, values: Any) -> Array:
     return numpy.asarray(check_value(name, array))
 
 
-def _grid(options: Mapping[str, Any], axes: Mapping[str, Array], catalog: Catalog) -> Grid:
+def _grid(asked: Question, axes: Mapping[str, Array], catalog: Catalog) -> Grid:
     import numpy
 
     first = {name: float(values[0]) for name, values in axes.items()}
-    asked = question_of(options)
     base = estimate(_at(asked, first), catalog)
     shaped = dict(zip(axes, numpy.ix_(*axes.values()), strict=True))
     known: dict[str, Any] = {name: item.value for name, item in base.given.items()} | shaped

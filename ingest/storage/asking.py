@@ -13,9 +13,9 @@ from ingest.engine.value import Input
 from ingest.errors import UsageError
 from ingest.estimate import estimate
 from ingest.formula import check_value, unit_of
-from ingest.known import machine
+from ingest.known import machine_of
 from ingest.ladder import from_catalog
-from ingest.question import Question, question_of, settings_of
+from ingest.question import question_of, settings_of
 from ingest.site.plans import Plan
 from ingest.storage.lines import from_requirements
 from ingest.storage.need import Need, from_estimate, from_numbers
@@ -55,7 +55,7 @@ def need_of(
     if plan is not None:
         need = _of_site(plan, question, catalog, priority)
     elif _asks_bw(question):
-        need = _with_machine(from_estimate(estimate(question_of(question), catalog)), question, catalog)
+        need = _with_machine(from_estimate(estimate(question_of(**question), catalog)), question, catalog)
     else:
         need = Need("plain numbers", _machine(question, catalog))
     return need.merged({**settings, **plain})
@@ -95,8 +95,7 @@ def _machine(question: Mapping[str, Any], catalog: Catalog) -> dict[str, Input]:
         if question.get(name) is not None:
             shown = f"--{name.replace('_', '-')}"
             given[name] = Input(check_value(name, parse(question[name], unit_of(name), shown), shown), origin="user")
-    asked = Question(gpu=question.get("gpu"), node=question.get("node"))
-    node, gpu = machine(asked, catalog)
+    gpu, node = machine_of(question.get("gpu"), question.get("node"), catalog)
     if gpu is not None and gpu.host_link_bandwidth is not None:
         given["host_link_bandwidth_per_gpu"] = from_catalog(gpu.host_link_bandwidth)
     if node is not None:
@@ -106,7 +105,7 @@ def _machine(question: Mapping[str, Any], catalog: Catalog) -> dict[str, Input]:
 
 def _of_node(question: Mapping[str, Any], catalog: Catalog) -> dict[str, Input]:
     """Storage NICs, local drives and host memory of the node."""
-    node, _ = machine(Question(gpu=question.get("gpu"), node=question.get("node")), catalog)
+    _, node = machine_of(question.get("gpu"), question.get("node"), catalog)
     return {} if node is None else of_node(node)
 
 
