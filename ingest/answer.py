@@ -1,4 +1,4 @@
-"""What every answer beside `bw` is: results with their derivations, assumptions and sources, in the form of CONTRACT."""
+"""What every answer beside `bw` is: results with their derivations, assumptions and sources, in one form."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.store import Catalog
+from ingest.engine.result import assumption, assumptions_of, envelope, inputs_of, places_of, sources_of
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError
 from ingest.formula import Formula, Step, derive, unchanged, unit_of
@@ -130,29 +131,13 @@ class Answer:
     @property
     def assumptions(self) -> list[dict[str, Any]]:
         """What nobody measured: values graded `assumed`, and defaults that a user may contest."""
-        found = [
-            {"name": name, "value": item.value, "unit": unit_of(name), "grade": "assumed", "why": item.note or item.where}
-            for name, item in self.used.items()
-            if item.origin == "default" or (item.grade == "assumed" and item.origin != "user")
-        ]
         layout = self.chosen.get("layout", {}).get("value", "")
-        rules = [
-            {"name": "layout", "value": layout, "unit": "", "grade": "assumed", "why": why} for *_, why in self.cited if why
-        ]
-        return [*found, *rules]
+        return [*assumptions_of(self.used), *(assumption("layout", layout, "", why) for *_, why in self.cited if why)]
 
     @property
     def sources(self) -> list[dict[str, str]]:
         """The sources of values, formulas and tables, with the places."""
-        places: dict[str, dict[str, None]] = {}
-        for source, where in self._citations():
-            if source and source != "definition":
-                places.setdefault(source, {})[where] = None
-        listed = []
-        for name, found in places.items():
-            cited = self.catalog.source(name)
-            listed.append({"id": name, "title": cited.title, "where": "; ".join(filter(None, found)), "url": cited.url})
-        return listed
+        return sources_of(places_of(self._citations()), self.catalog.source)
 
     def _citations(self) -> Iterator[tuple[str, str]]:
         for item in self.used.values():
@@ -165,30 +150,21 @@ class Answer:
     @property
     def inputs(self) -> dict[str, Any]:
         """What went in, and where from."""
-        values = {
-            name: {"value": item.value, "unit": unit_of(name), "from": item.origin}
-            for name, item in self.used.items()
-            if isinstance(item.value, (int, float))
-        }
-        return {**self.chosen, **values}
+        return {**self.chosen, **inputs_of(self.used)}
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object of CONTRACT, `ingest/1`."""
-        from ingest import __version__
-
-        return {
-            "schema": "ingest/1",
-            "command": self.command,
-            "version": __version__,
-            "catalog_hash": self.catalog.content_hash(),
-            "inputs": self.inputs,
-            "results": {name: quantity.to_dict() for name, quantity in self.results.items()},
-            "unknown": dict(self.unknown),
-            "tables": {name: [dict(row) for row in rows] for name, rows in self.tables.items()},
-            "assumptions": self.assumptions,
-            "sources": self.sources,
-            "warnings": [*self.warnings, *([self.unmet] if self.unmet else [])],
-        }
+        """The result as JSON."""
+        tables = {name: [dict(row) for row in rows] for name, rows in self.tables.items()}
+        return envelope(
+            self.command,
+            {"unknown": dict(self.unknown), "tables": tables},
+            catalog=self.catalog,
+            inputs=self.inputs,
+            results=self.results,
+            assumptions=self.assumptions,
+            sources=self.sources,
+            warnings=[*self.warnings, *([self.unmet] if self.unmet else [])],
+        )
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per result: name, value, unit."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.axes import names_of, parse_axis
 from ingest.catalog.store import Catalog
+from ingest.engine.result import scenarios
 from ingest.engine.value import Quantity
 from ingest.errors import UsageError
 from ingest.estimate import Estimate, estimate
@@ -54,7 +55,7 @@ class Scenarios:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of several scenarios."""
-        return {"schema": "ingest/1", "scenarios": [one.to_dict() for one in self.scenarios]}
+        return scenarios(one.to_dict() for one in self.scenarios)
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per scenario and result."""

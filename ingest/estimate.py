@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ingest import ladder
 from ingest.catalog.records import Gpu, Model, Node, Storage
 from ingest.catalog.store import Catalog
+from ingest.engine.result import assumptions_of, cited_by, envelope, inputs_of, places_of, sources_of, values
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError
 from ingest.formula import FORMULAS, Step, derive, unit_of
@@ -109,38 +110,17 @@ class Estimate:
     @property
     def assumptions(self) -> list[dict[str, Any]]:
         """What nobody measured: values graded `assumed`, and defaults that a user may contest."""
-        found = []
-        for name, item in self.used.items():
-            reasons = (
-                [item.note or item.where or "recalled, not read again"]
-                if item.grade == "assumed" or item.origin == "default"
-                else []
-            )
-            reasons += [f"{part.what}: {part.where}" for part in item.parts if part.grade == "assumed" and not reasons]
-            if reasons:
-                entry = {"name": name, "value": item.value, "unit": unit_of(name), "grade": "assumed"}
-                found.append({**entry, "why": "; ".join(reasons)})
-        return found
+        return assumptions_of(self.used)
 
     @property
     def places(self) -> Mapping[str, list[str]]:
         """The sources of every value that the results rest on, each with the places within it."""
-        found: dict[str, dict[str, None]] = {}
-        for item in self.used.values():
-            for part in item.parts:
-                found.setdefault(part.source, {})[part.where] = None
-            if item.source:
-                found.setdefault(item.source, {})[item.where] = None
-        return {name: list(places) for name, places in found.items()}
+        return places_of(place for item in self.used.values() for place in cited_by(item))
 
     @property
     def sources(self) -> list[dict[str, str]]:
         """The same as JSON, with titles."""
-        named = ((self.catalog.source(name), places) for name, places in self.places.items())
-        return [
-            {"id": source.id, "title": source.title, "where": "; ".join(filter(None, places)), "url": source.url}
-            for source, places in named
-        ]
+        return sources_of(self.places, self.catalog.source)
 
     @property
     def inputs(self) -> dict[str, Any]:
@@ -155,35 +135,29 @@ class Estimate:
             if getattr(asked, option):
                 default = getattr(asked, option) == getattr(Question, option)
                 chosen[option] = {"value": getattr(asked, option), "from": "default" if default else "user"}
-        for name, item in self.used.items():
-            chosen[name] = {"value": item.value, "unit": unit_of(name), "from": item.origin}
-        return chosen
+        return {**chosen, **inputs_of(self.used)}
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object of CONTRACT, `ingest/1`."""
-        from ingest import __version__
-
-        return {
-            "schema": "ingest/1",
-            "command": self.command,
-            "version": __version__,
-            "catalog_hash": self.catalog.content_hash(),
-            "inputs": self.inputs,
-            "results": {name: quantity.to_dict() for name, quantity in self.results.items()},
-            "basis": self.basis,
-            "rungs": [
-                {
-                    "basis": rung.basis,
-                    "results": {name: quantity.to_dict() for name, quantity in results.items()},
-                    "note": rung.note,
-                    **({"protocols": rung.protocols} if rung.protocols else {}),
-                }
-                for rung, results in self.rungs
-            ],
-            "assumptions": self.assumptions,
-            "sources": self.sources,
-            "warnings": [*self.warnings, *([self.incomplete] if self.incomplete else [])],
-        }
+        """The result as JSON."""
+        rungs = [
+            {
+                "basis": rung.basis,
+                "results": values(results),
+                "note": rung.note,
+                **({"protocols": rung.protocols} if rung.protocols else {}),
+            }
+            for rung, results in self.rungs
+        ]
+        return envelope(
+            self.command,
+            {"basis": self.basis, "rungs": rungs},
+            catalog=self.catalog,
+            inputs=self.inputs,
+            results=self.results,
+            assumptions=self.assumptions,
+            sources=self.sources,
+            warnings=[*self.warnings, *([self.incomplete] if self.incomplete else [])],
+        )
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per result: name, value, low, high, unit."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from ingest.acceptance.harmless import checked_id, one_line
 from ingest.catalog.store import Catalog
+from ingest.engine.result import SCHEMA
 from ingest.errors import IngestError, brief, nearest
 from ingest.requirement import PRIORITIES, Conditions, Requirement
 
@@ -51,10 +52,10 @@ def lines_of(path: Path, data: Mapping[str, Any]) -> list[Requirement]:
     if "scenarios" in data:
         raise IngestError(f"{path}: found several scenarios, expected the plan of one")
     found = data.get("requirements")
-    if not isinstance(found, list) or not found or data.get("schema") != "ingest/1":
+    if not isinstance(found, list) or not found or data.get("schema") != SCHEMA:
         keys = brief(", ".join(list(data)[:4]))
         raise IngestError(
-            f"{path}: found {keys}, expected schema 'ingest/1' and a list 'requirements', as `ingest plan` writes"
+            f"{path}: found {keys}, expected schema '{SCHEMA}' and a list 'requirements', as `ingest plan` writes"
         )
     lines = [_line(path, number, item) for number, item in enumerate(found, start=1)]
     seen: set[str] = set()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ingest import ladder
 from ingest.axes import MAX_POINTS, names_of, parse_axis
 from ingest.catalog.store import Catalog
+from ingest.engine.result import envelope
 from ingest.errors import IngestError, MissingQuantity, UsageError
 from ingest.estimate import RESULTS, Estimate, estimate
 from ingest.files import write_whole
@@ -137,18 +138,11 @@ class Sweep:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON: columns of numbers in base units."""
-        from ingest import __version__
-
         frame = self.to_frame()
-        return {
-            "schema": "ingest/1",
-            "command": "sweep",
-            "version": __version__,
-            "catalog_hash": self.grids[0].estimate.catalog.content_hash(),
-            "units": {name: self.unit(name) for name in frame.columns if self.unit(name)},
-            "columns": {str(name): column.tolist() for name, column in frame.items()},
-            "warnings": list(self.warnings),
-        }
+        units = {name: self.unit(name) for name in frame.columns if self.unit(name)}
+        columns = {str(name): column.tolist() for name, column in frame.items()}
+        body = {"units": units, "columns": columns}
+        return envelope("sweep", body, catalog=self.grids[0].estimate.catalog, warnings=self.warnings)
 
     def write(self, path: str | Path) -> None:
         """Write all scenarios as CSV or Parquet; the file is whole or not there."""

@@ -13,6 +13,7 @@ from ingest import ladder
 from ingest.catalog.reading import read_yaml
 from ingest.catalog.records import Gpu, Model, Protocol, Rate
 from ingest.catalog.store import Catalog, shipped_folder
+from ingest.engine.result import envelope
 from ingest.errors import CatalogError, UsageError, nearest
 from ingest.formula import solve, unit_of
 from ingest.measurement import ProtocolRate, protocol_rates
@@ -201,10 +202,7 @@ class Validation:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
-        from ingest import __version__
-
-        head = {"schema": "ingest/1", "command": "validate", "version": __version__}
-        return {**head, "sets": [one.to_dict() for one in self.sets]}
+        return envelope("validate", {"sets": [one.to_dict() for one in self.sets]})
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per case."""

@@ -19,6 +19,7 @@ from ingest.acceptance.merging import also_shown, notes_of, too_large
 from ingest.acceptance.readme import readme
 from ingest.acceptance.records import DATA, METADATA, SCALES, TOOLS, AcceptanceTest
 from ingest.acceptance.table import id_of_test
+from ingest.engine.result import envelope
 from ingest.errors import IngestError, UsageError, check_among
 from ingest.formula import check_value
 from ingest.planned import lines_of, plan_data, site_name
@@ -86,22 +87,17 @@ class Acceptance:
         return {test.id: test for test in self.tests}
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object of CONTRACT, and the manifest `tests.json`."""
-        from ingest import __version__
-
-        return {
-            "schema": "ingest/1",
-            "command": "accept",
-            "version": __version__,
+        """The tests as JSON, and the manifest `tests.json`."""
+        body = {
             "site": self.site,
             "scale": self.setting.scale,
             "tests": [_listed(test) for test in self.tests],
             "untested": dict(self.untested),
             "requirements": [line.to_dict() for line in self.requirements],
             "data": None if self.setting.data is None else asdict(self.setting.data),
-            "assumptions": [_memory_assumed(self.memory), *_conditions_assumed(self.tests)],
-            "warnings": list(self.warnings),
         }
+        assumptions = [_memory_assumed(self.memory), *_conditions_assumed(self.tests)]
+        return envelope("accept", body, assumptions=assumptions, warnings=self.warnings)
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per test and load."""

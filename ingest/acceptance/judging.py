@@ -14,6 +14,7 @@ from ingest.acceptance.manifest import Line, Manifest, manifest_of
 from ingest.acceptance.matching import differences
 from ingest.acceptance.outputs.any import is_companion, runs_in
 from ingest.acceptance.records import AcceptanceTest, Load, Observed, Run
+from ingest.engine.result import envelope
 from ingest.errors import IngestError
 from ingest.formula import solve
 from ingest.planned import read_object
@@ -112,13 +113,8 @@ class Verdict:
         return refused + self.cautions + (rehearsal if self.scale == "1node" else ()) + unshown
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object of CONTRACT."""
-        from ingest import __version__
-
-        return {
-            "schema": "ingest/1",
-            "command": "verdict",
-            "version": __version__,
+        """The verdicts as JSON."""
+        body = {
             "site": self.site,
             "scale": self.scale,
             "requirements": [one.to_dict() for one in self.requirements],
@@ -126,8 +122,8 @@ class Verdict:
             "tests_sha256": self.manifest_hash,
             "refused": dict(self.refused),
             "not_shown": list(self.unshown),
-            "warnings": list(self.warnings),
         }
+        return envelope("verdict", body, warnings=self.warnings)
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per requirement."""

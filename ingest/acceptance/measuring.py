@@ -14,6 +14,7 @@ from ingest.acceptance.trying import Trial, in_memory, try_path
 from ingest.axes import names_of
 from ingest.catalog.records import Gpu
 from ingest.catalog.store import Catalog
+from ingest.engine.result import envelope
 from ingest.engine.value import Quantity
 from ingest.errors import UsageError
 from ingest.formula import solve
@@ -68,27 +69,23 @@ class Measured:
         return memory + (() if self.direct else cached) + short
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object of CONTRACT."""
-        from ingest import __version__
-
-        return {
-            "schema": "ingest/1",
-            "command": "measure-storage",
-            "version": __version__,
-            "catalog_hash": self.catalog.content_hash(),
-            "inputs": {
-                "path": {"value": self.path, "from": "user"},
-                "size": {"value": self.trial.bytes, "unit": "B", "from": "user"},
-                "runtime": {"value": self.trial.seconds, "unit": "s", "from": "user"},
-                "io_size": {"value": self.trial.io_bytes, "unit": "B", "from": "user"},
-                "threads": {"value": self.trial.threads, "unit": "1", "from": "user"},
-                "direct": {"value": self.direct, "from": "the file system"},
-            },
-            "results": {name: quantity.to_dict() for name, quantity in self.results.items()},
-            "basis": "measured",
-            "feeds": [vars(one) for one in self.fed],
-            "warnings": list(self.warnings),
+        """The result as JSON."""
+        inputs = {
+            "path": {"value": self.path, "from": "user"},
+            "size": {"value": self.trial.bytes, "unit": "B", "from": "user"},
+            "runtime": {"value": self.trial.seconds, "unit": "s", "from": "user"},
+            "io_size": {"value": self.trial.io_bytes, "unit": "B", "from": "user"},
+            "threads": {"value": self.trial.threads, "unit": "1", "from": "user"},
+            "direct": {"value": self.direct, "from": "the file system"},
         }
+        return envelope(
+            "measure-storage",
+            {"basis": "measured", "feeds": [vars(one) for one in self.fed]},
+            catalog=self.catalog,
+            inputs=inputs,
+            results=self.results,
+            warnings=self.warnings,
+        )
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per model and GPU."""

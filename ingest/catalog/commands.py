@@ -15,6 +15,7 @@ from ingest.catalog.schema import read_sources
 from ingest.catalog.store import Catalog
 from ingest.catalog.structures import Structure, structure
 from ingest.catalog.template import template
+from ingest.engine.result import envelope
 from ingest.errors import IngestError, UsageError, nearest
 from ingest.files import write_whole
 
@@ -43,7 +44,7 @@ class Listing:
         listed = [
             {"kind": entry.kind, "id": entry.id, "name": entry.name, "missing": {**entry.missing}} for entry in self.entries
         ]
-        return {"schema": "ingest/1", "command": "catalog list", "entries": listed}
+        return envelope("catalog list", {"entries": listed}, versioned=False)
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per entry."""
@@ -83,15 +84,9 @@ class Shown:
         """As JSON: values in base units."""
         values = {name: value._asdict() for name, value in self.results.items()}
         rates = [rate._asdict() for rate in self.catalog.rates(self.entry)] if isinstance(self.entry, Model) else []
-        head = {
-            "schema": "ingest/1",
-            "command": "catalog show",
-            "kind": self.entry.kind,
-            "id": self.id,
-            "name": self.entry.name,
-        }
+        head = {"kind": self.entry.kind, "id": self.id, "name": self.entry.name}
         tail = {"rates": rates, "missing": {**self.entry.missing}, "notes": [*self.entry.notes]}
-        return {**head, **self.words, "values": values, **tail}
+        return envelope("catalog show", {**head, **self.words, "values": values, **tail}, versioned=False)
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per value."""

@@ -77,7 +77,7 @@ class Measured(Answer):
         return f"{len(named):,} left out, expected none; the first is {named[0]['path']}: {named[0]['reason']}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object of CONTRACT, `ingest/1`."""
+        """The result as JSON."""
         own = {
             "tokenizer": dict(self.tokenizer),
             "engine": self.engine,

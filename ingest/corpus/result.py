@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ingest.engine.result import SCHEMA
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, brief
 
@@ -109,9 +110,9 @@ def read_result(path: Path, what: str) -> Result:
         raise IngestError(f"{what}: '{path}' cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError):
         raise IngestError(f"{what}: '{path}' is no JSON, expected what `ingest measure -o {path.name}` writes") from None
-    if not isinstance(data, dict) or data.get("schema") != "ingest/1" or data.get("command") != "measure":
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA or data.get("command") != "measure":
         found = f"command {brief(data['command'])}" if isinstance(data, dict) and "command" in data else "another form"
-        raise IngestError(f"{what}: '{path}' holds {found}, expected the JSON of `ingest measure`, schema ingest/1")
+        raise IngestError(f"{what}: '{path}' holds {found}, expected the JSON of `ingest measure`, schema {SCHEMA}")
     if not isinstance(data.get("results"), dict):
         raise IngestError(f"{what}: '{path}' has results {brief(data.get('results'))}, expected a table of quantities")
     return Result(path, what, data)

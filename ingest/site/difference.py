@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ingest.formulas.everything  # noqa: F401  registers the formulas
+from ingest.engine.result import SCHEMA, envelope
 from ingest.errors import IngestError, UsageError, brief
 from ingest.formula import solve
 
@@ -21,7 +22,6 @@ MAX_BYTES = 200_000_000
 #: Numbers closer than this are the same: the last digit of a sum.
 SAME = 1e-12
 #: The form of plans that this version writes and reads.
-SCHEMA = "ingest/1"
 
 
 class Change(NamedTuple):
@@ -75,13 +75,12 @@ class Difference:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object."""
-        from ingest import __version__
 
         def rows(changes: Sequence[Change]) -> list[dict[str, Any]]:
             return [{**one._asdict(), "ratio": one.ratio, "why": list(one.why)} for one in changes]
 
         found = {name: rows(getattr(self, name)) for name in ("requirements", "written", "inputs")}
-        return {"schema": SCHEMA, "command": self.command, "version": __version__, **found, "warnings": list(self.notes)}
+        return envelope(self.command, found, warnings=self.notes)
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per change."""

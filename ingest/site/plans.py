@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.answer import Known
 from ingest.catalog.store import Catalog
+from ingest.engine.result import assumption, envelope, places_of, scenarios, sources_of, why_assumed
 from ingest.engine.value import Input, Quantity
 from ingest.errors import UsageError, nearest
 from ingest.formula import LEAVES, Step, unit_of
@@ -160,17 +161,13 @@ class Plan:
         found: dict[tuple[str, float], dict[str, Any]] = {}
         for step in self.used:
             item = self.given.get(id(step))
-            if item is None or item.origin == "user":
-                continue
-            parts = [f"{part.what}: {part.where}" for part in item.parts if part.grade == "assumed"]
-            if item.origin == "default" or item.grade == "assumed" or parts:
-                why = in_site_words(item.note or item.where or "; ".join(parts) or self._recalled(item), "checkpoint.")
-                entry = {"name": step.name, "value": item.value, "unit": unit_of(step.name), "grade": "assumed", "why": why}
-                found.setdefault((step.name, item.value), entry)
+            why = None if item is None else why_assumed(item, self._recalled(item))
+            if item is not None and why is not None:
+                why = in_site_words(why, "checkpoint.")
+                found.setdefault((step.name, item.value), assumption(step.name, item.value, unit_of(step.name), why))
         if any(THREADS_ASSUMED in one.assumptions for one in self.requirements):
             why = f"{THREADS} reading threads on each client; say threads of a job"
-            entry = {"name": THREADS_ASSUMED, "value": THREADS, "unit": "1", "grade": "assumed", "why": why}
-            found[THREADS_ASSUMED, THREADS] = entry
+            found[THREADS_ASSUMED, THREADS] = assumption(THREADS_ASSUMED, THREADS, "1", why)
         return list(found.values())
 
     def _recalled(self, item: Input) -> str:
@@ -180,20 +177,19 @@ class Plan:
     @cached_property
     def sources(self) -> list[dict[str, str]]:
         """The sources of values and formulas, with the places within them."""
-        places: dict[str, dict[str, None]] = {}
+        return sources_of(places_of(self._citations()), self.catalog.source)
+
+    def _citations(self) -> Iterator[tuple[str, str]]:
         told: set[int] = set()
         for step in (part for one in self.steps.values() for part in steps_below(one, told)):
             item = self.given.get(id(step))
             if step.formula is not None and not is_column(step):
-                places.setdefault(step.formula.source, {})[step.formula.where] = None
-            for source, where in [(item.source, item.where), *((p.source, p.where) for p in item.parts)] if item else []:
-                places.setdefault(source, {})[where] = None
+                yield step.formula.source, step.formula.where
+            if item is not None:
+                yield item.source, item.where
+                yield from ((part.source, part.where) for part in item.parts)
             if item is None and step.formula is None and LEAVES[step.name].source:
-                places.setdefault(LEAVES[step.name].source, {})[""] = None
-        named = ((self.catalog.source(name), found) for name, found in places.items() if name not in ("", "definition"))
-        return [
-            {"id": one.id, "title": one.title, "where": "; ".join(filter(None, found)), "url": one.url} for one, found in named
-        ]
+                yield LEAVES[step.name].source, ""
 
     def sensitivity(self, name: str) -> list[Effect]:
         """What moves a requirement most, one quantity at a time between its low and its high end.
@@ -214,14 +210,8 @@ class Plan:
         return Teller(self.given, self._owners, self.catalog, everything, everything).lines(step)
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object of CONTRACT, `ingest/1`."""
-        from ingest import __version__
-
-        return {
-            "schema": "ingest/1",
-            "command": self.command,
-            "version": __version__,
-            "catalog_hash": self.catalog.content_hash(),
+        """The plan as JSON."""
+        body = {
             "site": self.site.name,
             "input_hash": self.input_hash,
             "years": self.years,
@@ -231,10 +221,15 @@ class Plan:
             "missing": dict(self.missing),
             "expectations": [one._asdict() for one in self.expectations],
             "tables": self.tables,
-            "assumptions": self.assumptions,
-            "sources": self.sources,
-            "warnings": list(self.warnings),
         }
+        return envelope(
+            self.command,
+            body,
+            catalog=self.catalog,
+            assumptions=self.assumptions,
+            sources=self.sources,
+            warnings=self.warnings,
+        )
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per requirement: id, priority, metric, value, low, high, unit."""
@@ -285,7 +280,7 @@ class Plans:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of several scenarios."""
-        return {"schema": "ingest/1", "scenarios": [{**one.to_dict(), "set": dict(one.chosen)} for one in self.plans]}
+        return scenarios({**one.to_dict(), "set": dict(one.chosen)} for one in self.plans)
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per scenario: what was set, then each requirement by id."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ingest.answer import Answer
 from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog
+from ingest.engine.result import envelope, inputs_of, values
 from ingest.engine.value import Quantity
-from ingest.formula import unit_of
 from ingest.storage.layers import OF_HARDWARE, Judged
 from ingest.storage.need import ASKED, Need
 from ingest.units import display
@@ -119,7 +119,7 @@ class Fit:
             "not_known": list(self.not_known),
             "one_unit_down": self.one_down,
             "bottleneck": self.bottleneck,
-            **{name: item.to_dict() for name, item in self.results.items()},
+            **values(self.results),
             "layers": [one.to_dict() for one in self.layers],
             "inputs": self.answer.inputs,
             "unknown": dict(self.unknown),
@@ -160,11 +160,7 @@ class Fits:
 
     @property
     def _given(self) -> dict[str, Any]:
-        return {
-            name: {"value": item.value, "unit": unit_of(name), "from": item.origin}
-            for name, item in self.need.given.items()
-            if isinstance(item.value, (int, float))
-        }
+        return inputs_of(self.need.given)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -197,20 +193,14 @@ class Fits:
         return "; ".join(_reason(one) for one in failed)
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object of CONTRACT, `ingest/1`: results by id of the system."""
-        from ingest import __version__
-
-        return {
-            "schema": "ingest/1",
-            "command": self.command,
-            "version": __version__,
-            "catalog_hash": self.catalog.content_hash(),
+        """The result as JSON: results by id of the system."""
+        body = {
             "inputs": {**self.need.words, **self._given},
-            "need": {name: item.to_dict() for name, item in self.needed.items()},
+            "need": values(self.needed),
             "results": {one.entry.id: one.to_dict() for one in self.systems},
-            "sources": list({source["id"]: source for one in self.systems for source in one.answer.sources}.values()),
-            "warnings": list(self.warnings),
         }
+        sources = list({source["id"]: source for one in self.systems for source in one.answer.sources}.values())
+        return envelope(self.command, body, catalog=self.catalog, sources=sources, warnings=self.warnings)
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per system."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ingest.engine.result import envelope
 from ingest.errors import IngestError, UsageError
 from ingest.tender.answers import answers_of
 from ingest.tender.asked import (
@@ -119,21 +120,16 @@ class Response:
         return (*alone, *(f"changed: {change}" for change in self.changes), *apart, *self._reserved, *self.notes)
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object of CONTRACT, `ingest/1`."""
-        from ingest import __version__
-
-        return {
-            "schema": "ingest/1",
-            "command": "response",
-            "version": __version__,
+        """The verdicts as JSON."""
+        body = {
             "file": self.path,
             "optimized": self.optimized,
             "complies": not self.unmet,
             "requirements": [line.to_dict() for line in self.lines],
             "changes": list(self.changes),
             "notes": list(self.notes),
-            "warnings": list(self.warnings),
         }
+        return envelope("response", body, warnings=self.warnings)
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per requirement."""

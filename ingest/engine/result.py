@@ -1,0 +1,158 @@
+"""The JSON form of a result, schema `ingest/1`: envelope, inputs, assumptions and sources, the same for every command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from ingest import __version__
+from ingest.engine.value import Input, Quantity
+from ingest.formula import unit_of
+
+SCHEMA = "ingest/1"
+#: Citations that name no source: a value without one, and a formula that defines its quantity.
+NO_SOURCE = ("", "definition")
+
+
+class Source(Protocol):
+    """A source of the catalogs."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+
+    @property
+    def title(self) -> str:
+        """Its title."""
+
+    @property
+    def url(self) -> str:
+        """Where it is published."""
+
+
+class Hashed(Protocol):
+    """The catalogs that a result rests on."""
+
+    def content_hash(self) -> str:
+        """SHA-256 over all catalog files in use."""
+
+
+def envelope(
+    command: str,
+    body: Mapping[str, Any],
+    *,
+    catalog: Hashed | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    results: Mapping[str, Quantity] | None = None,
+    assumptions: Sequence[Mapping[str, Any]] | None = None,
+    sources: Sequence[Mapping[str, Any]] | None = None,
+    warnings: Iterable[str] | None = None,
+    versioned: bool = True,
+) -> dict[str, Any]:
+    """The JSON object of a result; a part that is None is left out.
+
+    Args:
+        command: the command that gave the result.
+        body: the keys of this command alone, between the results and the assumptions.
+        catalog: the catalogs in use, for `catalog_hash`.
+        inputs: what went in, by name.
+        results: quantities by name.
+        assumptions: what was not measured.
+        sources: where values and formulas come from.
+        warnings: plain text.
+        versioned: whether the result depends on the version of this program; entries of a catalog do not.
+
+    >>> envelope("catalog list", {"entries": []}, versioned=False)
+    {'schema': 'ingest/1', 'command': 'catalog list', 'entries': []}
+    """
+    found: dict[str, Any] = {"schema": SCHEMA, "command": command}
+    if versioned:
+        found["version"] = __version__
+    if catalog is not None:
+        found["catalog_hash"] = catalog.content_hash()
+    if inputs is not None:
+        found["inputs"] = dict(inputs)
+    if results is not None:
+        found["results"] = values(results)
+    found |= body
+    for name, lines in (("assumptions", assumptions), ("sources", sources), ("warnings", warnings)):
+        if lines is not None:
+            found[name] = list(lines)
+    return found
+
+
+def scenarios(objects: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The JSON object of several results of one command."""
+    return {"schema": SCHEMA, "scenarios": list(objects)}
+
+
+def values(results: Mapping[str, Quantity]) -> dict[str, dict[str, Any]]:
+    """Quantities in JSON, by name."""
+    return {name: quantity.to_dict() for name, quantity in results.items()}
+
+
+def inputs_of(given: Mapping[str, Input]) -> dict[str, dict[str, Any]]:
+    """Inputs that are single numbers: value, unit, and where each comes from."""
+    return {
+        name: {"value": item.value, "unit": unit_of(name), "from": item.origin}
+        for name, item in given.items()
+        if isinstance(item.value, (int, float))
+    }
+
+
+def assumption(name: str, value: float | str, unit: str, why: str) -> dict[str, Any]:
+    """One assumption in JSON."""
+    return {"name": name, "value": value, "unit": unit, "grade": "assumed", "why": why}
+
+
+def why_assumed(item: Input, recalled: str = "recalled, not read again") -> str | None:
+    """Why a value is an assumption; None where it is published, measured or given by the user.
+
+    Args:
+        item: the value.
+        recalled: the reason for a value that carries none of its own.
+
+    >>> why_assumed(Input(4, origin="default", note="4 B per token")), why_assumed(Input(4, origin="user"))
+    ('4 B per token', None)
+    """
+    if item.origin == "user":
+        return None
+    if item.origin == "default" or item.grade == "assumed":
+        return item.note or item.where or recalled
+    return "; ".join(f"{part.what}: {part.where}" for part in item.parts if part.grade == "assumed") or None
+
+
+def assumptions_of(used: Mapping[str, Input]) -> list[dict[str, Any]]:
+    """The assumptions among the inputs that results rest on."""
+    found = ((name, item, why_assumed(item)) for name, item in used.items())
+    return [assumption(name, item.value, unit_of(name), why) for name, item, why in found if why is not None]
+
+
+def cited_by(item: Input) -> Iterator[tuple[str, str]]:
+    """The sources of a value's evidence, with the places; its own source last."""
+    yield from ((part.source, part.where) for part in item.parts)
+    yield item.source, item.where
+
+
+def places_of(citations: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """The places within each source, each once, in the order in which they are cited.
+
+    >>> places_of([("a", "table 1"), ("definition", ""), ("a", "table 2"), ("a", "table 1")])
+    {'a': ['table 1', 'table 2']}
+    """
+    found: dict[str, dict[str, None]] = {}
+    for source, where in citations:
+        if source not in NO_SOURCE:
+            found.setdefault(source, {})[where] = None
+    return {name: list(places) for name, places in found.items()}
+
+
+def sources_of(places: Mapping[str, Iterable[str]], source: Callable[[str], Source]) -> list[dict[str, str]]:
+    """Sources in JSON, with the places cited.
+
+    Args:
+        places: the places within each source, by its id.
+        source: finds a source by its id.
+    """
+    named = ((source(name), cited) for name, cited in places.items())
+    return [{"id": one.id, "title": one.title, "where": "; ".join(filter(None, cited)), "url": one.url} for one, cited in named]
