@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,65 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.store import Catalog
 from ingest.engine.result import assumption, assumptions_of, envelope, inputs_of, places_of, sources_of
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
-from ingest.errors import MissingQuantity, UsageError
-from ingest.formula import Formula, Step, derive, unchanged, unit_of
+from ingest.formula import Step, unit_of
 
 if TYPE_CHECKING:
     import pandas
-
-
-class Known:
-    """Given quantities, and the choices made among formulas; everything else follows from them."""
-
-    def __init__(self, given: Mapping[str, Input]) -> None:
-        self.given = dict(given)
-        self.steps: dict[str, Step] = {}
-
-    def choose(self, name: str, formula: str) -> None:
-        """Let a quantity be what one of several formulas yields; a value given by the user still wins.
-
-        Raises:
-            MissingQuantity: the formula cannot be computed.
-        """
-        if name in self.given:
-            return
-        step = self.step(formula)
-        self.steps[name] = Step(
-            name, step.value, Formula(name, unchanged, (formula,), unit_of(name), "definition", ""), (step,)
-        )
-
-    def step(self, name: str) -> Step:
-        """A quantity and how it came about.
-
-        Raises:
-            MissingQuantity: it cannot be computed from what is known.
-            UsageError: it is beyond what a number can hold.
-        """
-        try:
-            found = self.steps.get(name) or derive(name, {key: item.value for key, item in self.given.items()}, self.steps)
-            finite = math.isfinite(found.value) if isinstance(found.value, (int, float)) else True
-        except (OverflowError, ZeroDivisionError):
-            finite = False
-        if not finite:
-            raise UsageError(f"{name} is beyond what a number can hold: expected other inputs")
-        return found
-
-    def value(self, name: str) -> float:
-        """The value of a quantity."""
-        return float(self.step(name).value)
-
-    def results(self, names: Sequence[str]) -> tuple[dict[str, Quantity], dict[str, str]]:
-        """The quantities that can be computed, and for the others what is missing."""
-        found: dict[str, Quantity] = {}
-        unknown: dict[str, str] = {}
-        for name in names:
-            try:
-                step = self.step(name)
-                found[name] = Quantity(step.value, unit_of(name))
-            except MissingQuantity as error:
-                unknown[name] = str(error)
-        return found, unknown
 
 
 @dataclass(frozen=True)
@@ -92,7 +38,7 @@ class Answer:
     command: str
     title: str
     chosen: Mapping[str, Mapping[str, Any]]
-    known: Known
+    known: Quantities
     results: Mapping[str, Quantity]
     unknown: Mapping[str, str]
     tables: Mapping[str, Sequence[Mapping[str, Any]]]
@@ -100,6 +46,9 @@ class Answer:
     catalog: Catalog
     unmet: str = ""
     cited: tuple[tuple[str, str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        self.known.freeze()
 
     @property
     def given(self) -> Mapping[str, Input]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ingest.answer import Known
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError, MissingQuantity
 from ingest.formula import solve
@@ -21,7 +21,7 @@ AROUND = tuple(2 ** (step / 4) for step in range(-12, 13))
 Point = tuple[float, float, float]
 
 
-def plan_interval(known: Known, mode: str, options: Mapping[str, float]) -> tuple[str, list[str]]:
+def plan_interval(known: Quantities, mode: str, options: Mapping[str, float]) -> tuple[str, list[str]]:
     """Choose the formulas that yield interval, bandwidth and stall.
 
     Returns:
@@ -37,9 +37,9 @@ def plan_interval(known: Known, mode: str, options: Mapping[str, float]) -> tupl
         return "", []
 
 
-def _synchronous(known: Known, options: Mapping[str, float]) -> tuple[str, list[str]]:
+def _synchronous(known: Quantities, options: Mapping[str, float]) -> tuple[str, list[str]]:
     if "write_bandwidth" in known.given:
-        known.given.setdefault("checkpoint_write_bandwidth", known.given["write_bandwidth"])
+        known.give_default("checkpoint_write_bandwidth", known.given["write_bandwidth"])
     elif "checkpoint_interval" in known.given:
         left = known.value("waste_left_for_dumps")
         if left <= 0:
@@ -58,7 +58,7 @@ def _synchronous(known: Known, options: Mapping[str, float]) -> tuple[str, list[
     return unmet, ["a dump takes half the mean time to interrupt or longer: the job hardly advances"] if slow else []
 
 
-def _asynchronous(known: Known, options: Mapping[str, float]) -> tuple[str, list[str]]:
+def _asynchronous(known: Quantities, options: Mapping[str, float]) -> tuple[str, list[str]]:
     given = known.given
     _copy(known)
     if "checkpoint_interval" not in given:
@@ -75,16 +75,16 @@ def _asynchronous(known: Known, options: Mapping[str, float]) -> tuple[str, list
     return unmet or _too_wasteful("asynchronous_waste", known, options), []
 
 
-def _copy(known: Known) -> None:
+def _copy(known: Quantities) -> None:
     """The wait for the copy into host memory; without ranks nobody can tell it."""
     try:
         known.value("device_copy_seconds")
     except MissingQuantity:
         note = "the copy into host memory is not known without --gpus, and left out"
-        known.given["device_copy_seconds"] = Input(0, origin="default", note=note)
+        known.give({"device_copy_seconds": Input(0, origin="default", note=note)})
 
 
-def _too_wasteful(name: str, known: Known, options: Mapping[str, float]) -> str:
+def _too_wasteful(name: str, known: Quantities, options: Mapping[str, float]) -> str:
     """Say so where the waste exceeds what the user stated; the approximations agree to half a percent of it."""
     wasted, allowed = known.value(name), options.get("waste_allowed")
     if allowed is None or wasted <= allowed * APPROXIMATE:
@@ -92,7 +92,7 @@ def _too_wasteful(name: str, known: Known, options: Mapping[str, float]) -> str:
     return f"--waste: {wasted * 100:.3g} % of the time is lost, expected at most {allowed * 100:.3g} %"
 
 
-def interval_table(known: Known, mode: str) -> dict[str, list[dict[str, Any]]]:
+def interval_table(known: Quantities, mode: str) -> dict[str, list[dict[str, Any]]]:
     """Interval, waste and the bandwidth that it takes; marked are the knee, and what was asked."""
     names = ["checkpoint_bytes", "job_mean_time_to_interrupt", "drain_fraction", "persistent_every"]
     try:
@@ -130,7 +130,7 @@ def _at_interval(given: Mapping[str, float], mark: str) -> dict[str, Any]:
     return {**found, "checkpoint_write_bandwidth": rate, "mark": mark}
 
 
-def interval_course(known: Known, mode: str) -> tuple[Point, list[Point], str]:
+def interval_course(known: Quantities, mode: str) -> tuple[Point, list[Point], str]:
     """The chosen interval, those around it, and what holds along them.
 
     Synchronously, the share lost is at the bandwidth that is asked for, and the bandwidth keeps to the share that
@@ -165,7 +165,7 @@ def _held_to(given: Mapping[str, float]) -> Point | None:
     return given["checkpoint_interval"], lost, float(solve("bandwidth_for_interval", given))
 
 
-def tier_table(known: Known, mode: str) -> dict[str, list[dict[str, Any]]]:
+def tier_table(known: Quantities, mode: str) -> dict[str, list[dict[str, Any]]]:
     """Where an asynchronous checkpoint passes through: host memory, the node's NVMe, shared storage."""
     if mode != "async":
         return {}

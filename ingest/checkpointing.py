@@ -10,11 +10,12 @@ from typing import Any
 import ingest.formulas.checkpoint
 import ingest.formulas.interval
 import ingest.formulas.memory  # noqa: F401  registers the formulas
-from ingest.answer import Answer, Known
+from ingest.answer import Answer
 from ingest.catalog.store import Catalog, opened
 from ingest.checkpoint_given import of_machine, of_policy
 from ingest.checkpoint_layout import LAYOUTS, Content, Files, Job, check_division, expert_spread, largest_stage_factor
 from ingest.checkpoint_plan import interval_table, plan_interval, tier_table
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import MissingQuantity, UsageError, check_among
 from ingest.formula import check_value, solve, unit_of
@@ -161,7 +162,7 @@ def checkpoint(
     job = _job(given, sized, expert_parallel, zero_stage)
     chosen = layout or ("megatron" if job is not None and job.shards > 1 else "dcp")
     check_among("--layout", chosen, LAYOUTS)
-    known = Known(given)
+    known = Quantities(given)
     rows = _lay_out(known, chosen, job, sized)
     unmet, warnings = plan_interval(known, mode, options)
     _restart(known, readers)
@@ -263,19 +264,20 @@ def _as_published(given: Mapping[str, Input], sized: Sized, gpus: int) -> dict[s
     return {name: from_catalog(value)._replace(origin="default", note=note) for name, value in named.items()}
 
 
-def _lay_out(known: Known, layout: str, job: Job | None, sized: Sized) -> list[Files]:
+def _lay_out(known: Quantities, layout: str, job: Job | None, sized: Sized) -> list[Files]:
     """Fill in who writes and how many files there are; nothing where the ranks are not known."""
     form, given = LAYOUTS[layout], known.given
     if not form.optimizer:
         for name in ("master", "momentum", "variance"):
-            given[f"{name}_bytes_per_parameter"] = Input(0, note=f"{layout} holds weights alone")
+            known.give({f"{name}_bytes_per_parameter": Input(0, note=f"{layout} holds weights alone")})
     if layout == "deepspeed" and job is not None and job.zero_stage == 3 and given["master_bytes_per_parameter"].value:
         # Each rank's optimizer file holds its share of the master copy, from which 16-bit weights are restored.
         note = "at ZeRO-3 the 16-bit weights are not saved: they are restored from the master copy"
         if given["weight_bytes_per_parameter"].origin != "user":
-            given["weight_bytes_per_parameter"] = Input(0, source="deepspeed", where="issues 3820 and 4029", note=note)
+            restored = Input(0, source="deepspeed", where="issues 3820 and 4029", note=note)
+            known.give({"weight_bytes_per_parameter": restored})
     if job is None and "extra_bytes_per_rank" not in given:
-        given.setdefault("checkpoint_extra_bytes", Input(0, note="no further bytes"))
+        known.give_default("checkpoint_extra_bytes", Input(0, note="no further bytes"))
     if job is None and form.optimizer:
         return []
     job = job or Job()
@@ -288,32 +290,32 @@ def _lay_out(known: Known, layout: str, job: Job | None, sized: Sized) -> list[F
             known.choose("ranks_writing_weights", "gpus")
             known.choose("ranks_writing_optimizer", "gpus")
         else:
-            given.setdefault("ranks_writing_weights", Input(weights, note=f"as {layout} writes"))
-            given.setdefault("ranks_writing_optimizer", Input(states, note=f"as {layout} writes"))
+            known.give_default("ranks_writing_weights", Input(weights, note=f"as {layout} writes"))
+            known.give_default("ranks_writing_optimizer", Input(states, note=f"as {layout} writes"))
     if sized.architecture is not None and job.pipeline > 1 and form.optimizer:
         where = f"blocks of {sized.architecture.id} dealt out to {job.pipeline} stages"
         factor = largest_stage_factor(sized.architecture, job.pipeline)
-        given.setdefault("largest_stage_factor", Input(factor, source="arithmetic", where=where, grade="derived"))
+        known.give_default("largest_stage_factor", Input(factor, source="arithmetic", where=where, grade="derived"))
     parts = (known.value(f"checkpoint_{part}_bytes") for part in ("weights", "optimizer", "extra"))
     rows = form.files(job, Content(*parts), int(known.value("safetensors_shards")), sized.architecture)
     count = sum(row.count for row in rows)
     if form.files_per_rank and "gpus" in given:
-        given.setdefault("files_per_rank", Input(form.files_per_rank, note=f"as {layout} writes"))
-        given.setdefault("files_beside", Input(count - form.files_per_rank * job.ranks, note=f"indexes of {layout}"))
+        known.give_default("files_per_rank", Input(form.files_per_rank, note=f"as {layout} writes"))
+        known.give_default("files_beside", Input(count - form.files_per_rank * job.ranks, note=f"indexes of {layout}"))
         known.choose("checkpoint_files", "files_of_ranks")
     else:
-        given.setdefault("checkpoint_files", Input(count, note=f"the rows of {layout}, summed"))
+        known.give_default("checkpoint_files", Input(count, note=f"the rows of {layout}, summed"))
     return rows
 
 
-def _restart(known: Known, readers: str) -> None:
+def _restart(known: Quantities, readers: str) -> None:
     try:
         known.choose("restart_read_bytes", f"restart_bytes_{readers}")
     except MissingQuantity:
         return
 
 
-def _readers(known: Known) -> list[dict[str, Any]]:
+def _readers(known: Quantities) -> list[dict[str, Any]]:
     rows = []
     for readers in READERS:
         found, _ = known.results([f"restart_bytes_{readers}"])

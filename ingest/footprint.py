@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import ingest.formulas.everything  # noqa: F401  registers the formulas
-from ingest.answer import Known
 from ingest.catalog.data_records import Format
 from ingest.catalog.records import Value
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import CatalogError, MissingQuantity, UsageError, nearest
 from ingest.formula import unit_of
@@ -61,14 +61,14 @@ class Footprint:
         variants: what follows at the ends of ranges, as far as somebody asked.
     """
 
-    known: Known
+    known: Quantities
     rows: tuple[dict[str, Any], ...]
     holds: str
     form: Format
     sizes: str
-    variants: dict[tuple[tuple[str, float], ...], Known] = field(default_factory=dict)
+    variants: dict[tuple[tuple[str, float], ...], Quantities] = field(default_factory=dict)
 
-    def varied(self, changed: Mapping[str, float]) -> Known:
+    def varied(self, changed: Mapping[str, float]) -> Quantities:
         """What follows with other values for some of the quantities given."""
         key = tuple(sorted(changed.items()))
         if key not in self.variants:
@@ -127,19 +127,19 @@ def footprint(given: Mapping[str, Input], form: Format, holds: str, sizes: str =
     if holds not in form.holds:
         wanted = f"a format that holds {holds}; this one holds {', '.join(form.holds)}"
         raise UsageError(f"--format: found '{form.id}', expected {wanted}")
-    known = Known({**of_format(form, holds), **given})
+    known = Quantities({**of_format(form, holds), **given})
     given = known.given
-    given.setdefault("shard_bytes", USUAL_SHARD)
+    known.give_default("shard_bytes", USUAL_SHARD)
     _content(known, form, holds)
     known.choose("member_padding_bytes", SIZES[sizes])
     known.choose("shards", "shards_by_count" if "records_per_shard" in given else "shards_by_size")
     _sources_of_text(known)
     rows = tuple(row for stage in STAGES if (row := _stage(known, stage, holds)))
     if "dedup_hashes" in given:
-        given.setdefault("documents_before_dedup", USUAL_BEFORE_DEDUP)
+        known.give_default("documents_before_dedup", USUAL_BEFORE_DEDUP)
     else:
-        given.setdefault("dedup_scratch_bytes", Input(0, origin="rule", note="no scratch space for deduplication"))
-    given.setdefault(
+        known.give_default("dedup_scratch_bytes", Input(0, origin="rule", note="no scratch space for deduplication"))
+    known.give_default(
         "metadata_share", Input(0, origin="rule", note="the usable capacity of a file system leaves its own data out")
     )
     return Footprint(known, rows, holds, form, sizes)
@@ -152,7 +152,7 @@ def of_format(form: Format, holds: str) -> dict[str, Input]:
     return {name: from_catalog(item) for name, item in named.items() if isinstance(item, Value)}
 
 
-def _content(known: Known, form: Format, holds: str) -> None:
+def _content(known: Quantities, form: Format, holds: str) -> None:
     """Choose what the payload is and what one record is."""
     payload, records = CONTENTS[holds]
     if holds == "tokens":
@@ -170,13 +170,13 @@ def _content(known: Known, form: Format, holds: str) -> None:
     known.choose("records", records)
 
 
-def _id_width(known: Known, form: Format) -> None:
+def _id_width(known: Quantities, form: Format) -> None:
     """Formats that store ids wider or narrower than the vocabulary needs."""
     given = known.given
     if form.ids == "packed" and "vocabulary" in given:
         ids = int(given["vocabulary"].value)
         bits = max((ids - 1).bit_length(), 1) if ids <= MOST_PACKED_IDS else WIDEST_ID_BITS
-        given.setdefault("id_bits", Input(bits, origin="rule", note="bits that tell the ids of the vocabulary apart"))
+        known.give_default("id_bits", Input(bits, origin="rule", note="bits that tell the ids of the vocabulary apart"))
         known.choose("stored_id_bytes", "packed_id_bytes")
     elif "format_narrow_vocabulary" in given and "vocabulary" in given:
         known.choose("stored_id_bytes", "own_limit_id_bytes")
@@ -184,25 +184,25 @@ def _id_width(known: Known, form: Format) -> None:
         known.choose("encoding_factor", "id_width_factor")
 
 
-def _sources_of_text(known: Known) -> None:
+def _sources_of_text(known: Quantities) -> None:
     """Where the pipeline's extraction is not known in bytes, its share of tokens tells the text before filtering."""
     if "extracted_share" not in known.given:
         with suppress(MissingQuantity):
             known.choose("extracted_bytes", "extracted_bytes_of_tokens")
 
 
-def _stage(known: Known, stage: str, holds: str) -> dict[str, Any]:
+def _stage(known: Quantities, stage: str, holds: str) -> dict[str, Any]:
     """One row; empty where the stage does not exist or nobody knows it. What is not kept takes nothing."""
     name, kept, copies = STAGES[stage]
     exists = holds != "samples" or stage in ("raw", "dataset")
     usual = USUAL_COPIES[stage]
     if stage == "clean" and holds != "tokens":
         usual = Input(0, origin="rule", note="the data set that is trained on holds the clean data")
-    count = known.given.setdefault(copies, usual if exists else Input(0, origin="rule", note="no such stage"))
+    count = known.give_default(copies, usual if exists else Input(0, origin="rule", note="no such stage"))
     if count.value and not exists:
         raise UsageError(f"--copies {stage}: found {count.value:g} of a data set of {holds}, expected raw or dataset")
     if not count.value:
-        known.given.setdefault(kept, Input(0, origin="rule", note=f"{stage}: not kept"))
+        known.give_default(kept, Input(0, origin="rule", note=f"{stage}: not kept"))
     try:
         one = known.value(name) if exists else None
     except MissingQuantity:

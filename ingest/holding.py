@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import ingest.formulas.memory  # noqa: F401  registers the formulas
-from ingest.answer import Answer, Known
+from ingest.answer import Answer
 from ingest.catalog.records import Node, Recipe
 from ingest.catalog.store import Catalog
 from ingest.checkpoint_layout import check_division
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import UsageError, nearest
 from ingest.formula import check_value, unit_of
@@ -130,7 +131,7 @@ def memory(
     given["memory_utilization"] = Input(0.9, origin="default", note="90 % of the memory for states; say --utilization")
     given.setdefault("residual_bytes_per_gpu", Input(0, origin="default", note="no activations nor buffers; say --residual"))
     given |= {name: Input(value, origin="user") for name, value in {**options, **settings}.items()}
-    known = Known(given)
+    known = Quantities(given)
     unknown = _fill(known, gpus is not None)
     results, missing = known.results([name for name in RESULTS if name not in unknown])
     results |= _offloaded(known, places, unknown)
@@ -262,7 +263,7 @@ def _flags(places: tuple[Part, Part, Part]) -> dict[str, Input]:
     return {**flags, "offloaded_gradient_bytes_per_parameter": OFFLOADED_GRADIENT} if offloaded else flags
 
 
-def _fill(known: Known, asked: bool) -> dict[str, str]:
+def _fill(known: Quantities, asked: bool) -> dict[str, str]:
     """Count the GPUs; where no number of them suffices say why, and what would help."""
     left = known.value("memory_left_for_partitions")
     if left <= 0:
@@ -281,7 +282,7 @@ def _fill(known: Known, asked: bool) -> dict[str, str]:
     return {}
 
 
-def _offloaded(known: Known, places: tuple[Part, Part, Part], unknown: Mapping[str, str]) -> dict[str, Any]:
+def _offloaded(known: Quantities, places: tuple[Part, Part, Part], unknown: Mapping[str, str]) -> dict[str, Any]:
     if OFF not in places:
         return {}
     if "gpus" in known.given or "gpus" in known.steps:
@@ -295,7 +296,7 @@ def _stages(given: Mapping[str, Input]) -> list[dict[str, Any]]:
     """Each ZeRO stage without offload, so that the choice can be seen."""
     rows = []
     for stage in range(4):
-        known = Known({**given, **_flags(PLACES[stage, "none"])})
+        known = Quantities({**given, **_flags(PLACES[stage, "none"])})
         fits = known.value("memory_left_for_partitions") > 0
         found = {"zero_stage": str(stage), "gpus_to_hold": known.value("gpus_to_hold") if fits else "does not fit"}
         for name in ("replicated_bytes_per_parameter", "partitioned_bytes_per_parameter"):

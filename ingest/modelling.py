@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ingest.answer import Answer, Known
+from ingest.answer import Answer
 from ingest.architecture import Architecture, describe
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.formula import check_value
 from ingest.question import settings_of
@@ -64,7 +65,7 @@ def model(
         check_value(name, value, f"--set {name}")
     tokens = _tokens(sequence_length, settings)
     made = describe(source, catalog)
-    known = Known(_given(made, tokens, width, settings))
+    known = Quantities(_given(made, tokens, width, settings))
     results, unknown = known.results(RESULTS)
     title = f"{_title(made, catalog)}: {_structure(made)}"
     chosen = {

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ingest.answer import Answer, Known
+from ingest.answer import Answer
 from ingest.catalog.store import Catalog
 from ingest.corpus.shards import Sums, Totals
 from ingest.corpus.terms import Skipped, Tally
 from ingest.corpus.vocabulary import Vocabulary
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.formula import solve
 
@@ -139,7 +140,7 @@ def _answer(
     warnings: tuple[str, ...],
     **about: Any,
 ) -> Measured:
-    known = Known({**given, "vocabulary": Input(vocabulary.size, origin="measured", note=f"ids of {vocabulary.name}")})
+    known = Quantities({**given, "vocabulary": Input(vocabulary.size, origin="measured", note=f"ids of {vocabulary.name}")})
     results, unknown = known.results(names)
     return Measured(
         "measure",
@@ -167,7 +168,7 @@ def _ends(name: str, figure: Estimated) -> tuple[float, ...]:
     return tuple(end if name == "bytes_per_token" else round(end) for end in figure)
 
 
-def _ranged(name: str, item: Quantity, known: Known) -> Quantity:
+def _ranged(name: str, item: Quantity, known: Quantities) -> Quantity:
     """A result with its interval; the ids on storage are as uncertain as the tokens."""
     source = known.given.get("tokens" if name == "tokenized_bytes" else name)
     if source is None or source.low is None or source.high is None:

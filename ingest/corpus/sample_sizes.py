@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ingest.answer import Known
 from ingest.catalog.store import Catalog
 from ingest.corpus.framing import FILE, form_of, samples_of
 from ingest.corpus.groups import extension_of
@@ -16,6 +15,7 @@ from ingest.corpus.opening import Meter, Unreadable
 from ingest.corpus.shards import OTHER
 from ingest.corpus.size_counts import SizeCounts
 from ingest.corpus.terms import Found, Skipped
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError
 
@@ -149,7 +149,7 @@ def measured_samples(
     )
 
 
-def known_of(sizes: Sizes) -> Known:
+def known_of(sizes: Sizes) -> Quantities:
     """The counts, and which results they give."""
     counts = {
         "samples": sizes.samples.count,
@@ -158,7 +158,7 @@ def known_of(sizes: Sizes) -> Known:
         "bytes_read": sizes.bytes_read,
         "files_skipped": sizes.files_skipped,
     }
-    known = Known({name: Input(value, origin="measured") for name, value in counts.items()})
+    known = Quantities({name: Input(value, origin="measured") for name, value in counts.items()})
     for name, formula in CHOSEN.items():
         known.choose(name, formula)
     return known

@@ -6,10 +6,10 @@ import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ingest.answer import Known
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
 from ingest.corpus.result import read_result
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError
 from ingest.footprinting import dataset
@@ -81,23 +81,25 @@ def _add(name: str, site: Site, catalog: Catalog, rows: dict[str, Row], path: tu
         site.refuse((*keys, "made_from"), f"cyclic: {circle}; expected one of them to have a size of its own")
     if "made_from" in described:
         _add(described["made_from"], site, catalog, rows, (*path, name))
-    known = Known({quantity: described[key] for key, quantity in OWN.items() if key in described})
+    known = Quantities({quantity: described[key] for key, quantity in OWN.items() if key in described})
     rows[name] = Row(name, {"of": _size(keys, described, known, site, catalog, rows)}, known)
     _files(known)
     if "refresh" in described:
         known.choose("versions_held", "versions_kept")
 
 
-def _size(keys: Keys, described: Mapping[str, Any], known: Known, site: Site, catalog: Catalog, rows: Mapping[str, Row]) -> str:
+def _size(
+    keys: Keys, described: Mapping[str, Any], known: Quantities, site: Site, catalog: Catalog, rows: Mapping[str, Row]
+) -> str:
     """Choose what yields the bytes of a data set; returns in words what it is."""
     if "made_from" in described:
-        known.steps["origin_bytes"] = link("origin_bytes", rows[described["made_from"]].known.step("data_bytes"))
+        known.adopt({"origin_bytes": link("origin_bytes", rows[described["made_from"]].known.step("data_bytes"))})
         known.choose("data_bytes", "bytes_of_origin")
         return f"made from {described['made_from']}"
     if "model" in described:
-        known.given |= _of_model(keys, described, site, catalog, known.given)
+        known.give(_of_model(keys, described, site, catalog, known.given))
     if "measured" in described:
-        known.given |= _measured((*keys, "measured"), described, site)
+        known.give(_measured((*keys, "measured"), described, site))
     if {"corpus", "format"} & described.keys():
         _footprint(keys, described, known, site, catalog)
     elif "data_samples" in known.given:
@@ -111,7 +113,7 @@ def _size(keys: Keys, described: Mapping[str, Any], known: Known, site: Site, ca
 TAKEN = {"dataset_bytes": "dataset_bytes", "data_files": "dataset_files"}
 
 
-def _footprint(keys: Keys, described: Mapping[str, Any], known: Known, site: Site, catalog: Catalog) -> None:
+def _footprint(keys: Keys, described: Mapping[str, Any], known: Quantities, site: Site, catalog: Catalog) -> None:
     """Let `ingest dataset` say what a corpus or a format takes; with `stages`, all of those kept."""
     numbers: dict[str, Any] = {key: item.value for key, item in described.items() if isinstance(item, Input) and key in ASKED}
     words = {key: described[key] for key in ("corpus", "format", "pipeline") if key in described}
@@ -119,12 +121,13 @@ def _footprint(keys: Keys, described: Mapping[str, Any], known: Known, site: Sit
     copies = ",".join(f"{stage}={count}" for stage, count in stages.items()) or None
     try:
         made = dataset(**words, **numbers, copies=copies, catalogs=[*reversed(catalog.folders)]).known
-        known.steps["data_bytes"] = link("data_bytes", made.step("usable_bytes" if stages else "dataset_bytes"))
-        known.steps |= {name: link(name, made.step(source)) for name, source in TAKEN.items() if name not in known.given}
+        taken = {"data_bytes": link("data_bytes", made.step("usable_bytes" if stages else "dataset_bytes"))}
+        taken |= {name: link(name, made.step(source)) for name, source in TAKEN.items() if name not in known.given}
     except IngestError as error:
         site.refuse(keys, in_site_words(str(error)))
-    known.given |= {name: item for name, item in made.given.items() if name not in known.given}
-    known.steps |= {name: step for name, step in made.steps.items() if step.formula is None and name in made.given}
+    known.give({name: item for name, item in made.given.items() if name not in known.given})
+    known.adopt(taken)
+    known.adopt({name: step for name, step in made.steps.items() if step.formula is None and name in made.given})
 
 
 def _of_model(
@@ -168,7 +171,7 @@ def _measured(keys: Keys, described: Mapping[str, Any], site: Site) -> dict[str,
     }
 
 
-def _files(known: Known) -> None:
+def _files(known: Quantities) -> None:
     """Choose what yields the files of a data set, where anything does."""
     given = known.given
     if "data_files" not in given and {"samples_in_file", "data_samples"} <= given.keys():
@@ -187,8 +190,8 @@ def year_rows(site: Site, jobs: Sequence[Row], holdings: Sequence[Sequence[Row]]
     checkpoints = columns_of("jobs", jobs)
     rows: list[Row] = []
     for year, present in enumerate(holdings):
-        known = Known({})
-        known.steps |= {**checkpoints, **columns_of("datasets", present)}
+        known = Quantities({})
+        known.adopt({**checkpoints, **columns_of("datasets", present)})
         rows.append(Row(label_of(site, year), {"year": year}, known))
     return rows
 
@@ -213,10 +216,10 @@ def holdings_of(site: Site, data: Mapping[str, Row], years: int, growth: Growth)
 def _added(row: Row, before: Row | None) -> None:
     """What a data set was the year before; new versions of one that is refreshed bring its growth with them."""
     if before is None:
-        row.known.given["dataset_bytes_held_before"] = EMPTY
+        row.known.give({"dataset_bytes_held_before": EMPTY})
     elif "refresh_seconds" not in row.known.given or not before.known.value("present"):
         held = before.known.step("dataset_bytes_held")
-        row.known.steps["dataset_bytes_held_before"] = link("dataset_bytes_held_before", held)
+        row.known.adopt({"dataset_bytes_held_before": link("dataset_bytes_held_before", held)})
 
 
 def dataset_rows_in(site: Site, data: Mapping[str, Row], year: int, growth: Growth) -> list[Row]:
@@ -229,13 +232,13 @@ def dataset_rows_in(site: Site, data: Mapping[str, Row], year: int, growth: Grow
         grows = (
             {**growth.of_dataset(name), "elapsed_seconds": elapsed} if growth.of_dataset(name) else {"capacity_growth": STILL}
         )
-        known = Known({**row.known.given, **grows, "present": here})
-        known.steps |= _same(row.known)
+        known = Quantities({**row.known.given, **grows, "present": here})
+        known.adopt(_same(row.known))
         rows.append(Row(name, {"year": label_of(site, year)}, known))
     return rows
 
 
-def _same(known: Known) -> dict[str, Step]:
+def _same(known: Quantities) -> dict[str, Step]:
     """What does not change from year to year, so that a draw of it is the same in all of them."""
     names = ("data_bytes", "dataset_bytes", "data_files", "versions_held", "data_copies", "refresh_seconds")
     for name in names:

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from ingest.answer import Answer, Known
+from ingest.answer import Answer
 from ingest.catalog.records import Model, Node
 from ingest.catalog.store import Catalog
 from ingest.checkpointing import checkpoint
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError, MissingQuantity
 from ingest.estimate import Grounds, estimate, grounds_of
@@ -114,7 +115,7 @@ class Desk:
         keys = ("jobs", name)
         given = {quantity: job[key] for key, quantity in OWN.items() if key in job}
         given |= {"nodes": job["nodes"], "gpus_per_node": from_catalog(self.node(job).gpus_per_node)}
-        kept: list[Known] = []
+        kept: list[Quantities] = []
         words = {"cluster": job["cluster"], "model": job.get("model", ""), "data": job.get("data", "")}
         if any(key in job for key in RATES):
             answer, reading = self._ask(keys, lambda: self._read(job))
@@ -123,7 +124,7 @@ class Desk:
             kept.append(reading)
             words |= {"basis": answer.rungs[0].basis, "gpu": answer.gpu.id if answer.gpu else ""}
         given = {"request_bytes": REQUEST, "bandwidth_growth": START, **given}
-        known = Known(given)
+        known = Quantities(given)
         row = Row(name, words, known, ())
         if "checkpoint" in job:
             saved = self._ask((*keys, "checkpoint"), lambda: self._save(job, int(known.value("gpus"))))
@@ -134,7 +135,7 @@ class Desk:
             own, done = {**in_place_of(said.steps), "gpus": known.step("gpus")}, dict[int, Step]()
             steps = {quantity: replaced(step, own, done) for quantity, step in found.items()}
             self.policies[name] = Policy(mode, said.steps, {**steps, "gpus": known.step("gpus")})
-            known.steps |= {quantity: step for quantity, step in steps.items() if quantity in SAVED}
+            known.adopt({quantity: step for quantity, step in steps.items() if quantity in SAVED})
             known.choose("writing_nodes", "nodes_at_once")
             words |= {"mode": mode}
         self._place(job, known)
@@ -149,7 +150,7 @@ class Desk:
         except IngestError as error:
             self.site.refuse(keys, in_site_words(str(error)))
 
-    def _read(self, job: Mapping[str, Any]) -> tuple[Grounds, Known]:
+    def _read(self, job: Mapping[str, Any]) -> tuple[Grounds, Quantities]:
         """What the reads of a job rest on: the answer of `bw` without its tables."""
         settings = {key: parse(value, unit_of(key), f"set {key}") for key, value in job.get("set", {}).items()}
         numbers = {key: job[key] for key in NUMBERS if key in job}
@@ -173,7 +174,7 @@ class Desk:
         found = self._reading[key]
         # Equal questions are asked once, yet each job keeps what its own keys say.
         said = {Question.QUANTITIES[name]: item for name, item in numbers.items()}
-        return found, Known({**found.known, **said, **taken})
+        return found, Quantities({**found.known, **said, **taken})
 
     def _warn(self, kind: object, question: Question) -> None:
         """Ask `bw` once for each kind of job what to be wary of, and whether anything is missing.
@@ -231,26 +232,26 @@ class Desk:
             return 1
         return _product(*(part and from_catalog(part) for part in (entry.tensor_parallel, entry.pipeline_parallel))) or 1
 
-    def _place(self, job: Mapping[str, Any], known: Known) -> None:
+    def _place(self, job: Mapping[str, Any], known: Quantities) -> None:
         """Where the job reads from: storage, or the NVMe of its nodes."""
         placed = job.get("placement", STREAMED)
         cluster = self.site.section("clusters")[job["cluster"]]
         nvme = cluster.get("nvme") or self._nvme(job)
         if nvme is not None:
-            known.given["node_nvme_bytes"] = nvme
+            known.give({"node_nvme_bytes": nvme})
         if "data" in job:
             data = self.data[job["data"]].known
             read = data.steps.get("dataset_bytes") or data.step("data_bytes")
-            known.steps["job_dataset_bytes"] = link("job_dataset_bytes", read)
+            known.adopt({"job_dataset_bytes": link("job_dataset_bytes", read)})
             known.choose("staged_bytes", "staged_bytes_each" if placed.get("each") else "job_dataset_bytes")
         if placed["mode"] == "stage":
             local = Input(0, note="staged: the run reads from its nodes")
-            known.given |= {"cold_share": local, "warm_share": local, "staging_seconds_allowed": placed["within"]}
+            known.give({"cold_share": local, "warm_share": local, "staging_seconds_allowed": placed["within"]})
             known.choose("staging_nodes", "nodes_at_once")
             known.choose("node_local_bytes", "node_bytes_whole" if placed.get("each") else "node_bytes_shared")
         if placed["mode"] == "cache":
             if "hit" in placed:
-                known.given["node_cache_hit"] = placed["hit"]
+                known.give({"node_cache_hit": placed["hit"]})
             known.choose("node_cache_hit", "cache_hit_possible")
             known.choose("warm_share", "share_not_cached")
             known.choose("node_local_bytes", "node_cache_bytes")
@@ -259,7 +260,7 @@ class Desk:
         found = self.node(job).nvme_bytes
         return from_catalog(found) if found is not None and found.value else None
 
-    def _length(self, keys: Keys, job: Mapping[str, Any], known: Known) -> None:
+    def _length(self, keys: Keys, job: Mapping[str, Any], known: Quantities) -> None:
         """How long a run takes, where epochs or tokens say so."""
         if "tokens" in job:
             known.choose("training_samples", "samples_of_tokens")
@@ -271,7 +272,7 @@ class Desk:
                 expected = "expected `samples` of the data set, or its tokens and `tokens_per_sample` of the job"
                 self.site.refuse((*keys, "epochs"), f"the samples of one epoch are not known, {expected}")
 
-    def _epoch(self, job: Mapping[str, Any], known: Known) -> None:
+    def _epoch(self, job: Mapping[str, Any], known: Quantities) -> None:
         """One pass is over the data set that the job names, not over the one that its model is known for.
 
         Raises:
@@ -282,19 +283,19 @@ class Desk:
         data = self.data[job["data"]].known
         if "data_samples" in data.given:
             return
-        known.given.pop("dataset_samples", None)
+        known.withdraw("dataset_samples")
         counted = next((name for name in ("data_tokens", "tokens") if name in data.given), None)
         if counted is not None:
-            known.steps["data_tokens"] = link("data_tokens", data.step(counted))
+            known.adopt({"data_tokens": link("data_tokens", data.step(counted))})
             known.choose("dataset_samples", "samples_of_data_tokens")
         elif "dataset_samples" in data.given:
-            known.steps["dataset_samples"] = data.step("dataset_samples")
+            known.adopt({"dataset_samples": data.step("dataset_samples")})
 
-    def _opens(self, job: Mapping[str, Any], known: Known) -> None:
+    def _opens(self, job: Mapping[str, Any], known: Quantities) -> None:
         """Samples in a file, where only the size of a file is known."""
         described = self.data[job["data"]].known.given if "data" in job else {}
         if "samples_per_file" not in known.given and {"sample_bytes"} <= known.given.keys() and "file_bytes" in described:
-            known.given["file_bytes"] = described["file_bytes"]
+            known.give({"file_bytes": described["file_bytes"]})
             known.choose("samples_per_file", "samples_of_file_bytes")
 
 
@@ -304,12 +305,12 @@ def _product(*parts: Input | None) -> int:
     return math.prod(found) if found else 0
 
 
-def _saved(known: Known) -> dict[str, Step]:
+def _saved(known: Quantities) -> dict[str, Step]:
     """What an answer about checkpoints knows of what the row of a job takes, and of what decisions rest on."""
     return {name: known.steps.get(name) or known.step(name) for name in (*SAVED, *DECIDING) if _computable(known, name)}
 
 
-def _request(job: Mapping[str, Any], known: Known) -> None:
+def _request(job: Mapping[str, Any], known: Quantities) -> None:
     """The size of one read: of a sample, of a read-ahead, or of all that a reader asks for at once."""
     if not _computable(known, "sample_bytes"):
         return
@@ -318,7 +319,7 @@ def _request(job: Mapping[str, Any], known: Known) -> None:
     elif job.get("pattern") == "sequential":
         known.choose("read_request_bytes", "request_bytes")
     else:
-        known.given.setdefault("packed_read_bytes", PACKED)
+        known.give_default("packed_read_bytes", PACKED)
         known.choose("read_request_bytes", "request_of_packed_samples")
 
 
@@ -333,7 +334,7 @@ def _figures(numbers: Mapping[str, Input]) -> list[tuple[str, object]]:
     return [(name, item.value if item.low is None else item) for name, item in sorted(numbers.items())]
 
 
-def _computable(known: Known, name: str) -> bool:
+def _computable(known: Quantities, name: str) -> bool:
     if name in known.steps:
         return True
     try:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ingest.answer import Known
 from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog, opened
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError, MissingQuantity
 from ingest.formula import Step
@@ -132,17 +132,17 @@ def plan_once(
     holdings = holdings_of(site, data, horizon, growth)
     by_year = year_rows(site, jobs, holdings)
     for row in by_year:
-        row.known.given |= storage.given
-        row.known.steps |= storage.steps
-    known = Known(storage.given)
-    known.steps |= storage.steps
+        row.known.give(storage.given)
+        row.known.adopt(storage.steps)
+    known = Quantities(storage.given)
+    known.adopt(storage.steps)
     for table, rows in (("jobs", jobs), ("clusters", clusters), ("datasets", holdings[0]), ("years", by_year)):
-        known.steps |= columns_of(table, rows)
+        known.adopt(columns_of(table, rows))
     known.choose("writes_at_once", "site_write_bandwidth" if site.section("overlap").get("checkpoints") else
                  "site_writes_in_turn")  # fmt: skip
     grown = _grown(site, jobs, horizon, growth, storage)
     if grown is not None:
-        known.steps["site_grown_read_bandwidth"] = link("site_grown_read_bandwidth", grown[0])
+        known.adopt({"site_grown_read_bandwidth": link("site_grown_read_bandwidth", grown[0])})
     tables = {"jobs": jobs, "clusters": clusters, "datasets": list(data.values()), "years": by_year}
     tables["holdings"] = [row for rows in holdings for row in rows]
     found, missing = _found(known)
@@ -158,6 +158,8 @@ def plan_once(
     everything = [known, *(part for rows in tables.values() for row in rows for part in (row.known, *row.kept))]
     later = grown[1] if grown else []
     everything += [row.known for row in later]
+    for one in everything:
+        one.freeze()
     given = origins(everything)
     owned = {**owners({"later": later}), **owners(tables)}
     teller = Teller(given, owned, catalog)
@@ -201,26 +203,26 @@ def _clusters(site: Site, jobs: list[Row]) -> list[Row]:
     """One row per cluster, each with the columns of its own jobs."""
     rows = []
     for name, described in site.section("clusters").items():
-        known = Known({"cluster_nodes": described["count"]})
-        known.steps |= columns_of("jobs", [row for row in jobs if row.words["cluster"] == name])
+        known = Quantities({"cluster_nodes": described["count"]})
+        known.adopt(columns_of("jobs", [row for row in jobs if row.words["cluster"] == name]))
         rows.append(Row(name, {"node": described["node"]}, known))
     return rows
 
 
-def _storage(site: Site, catalog: Catalog) -> Known:
+def _storage(site: Site, catalog: Catalog) -> Quantities:
     """What is known of the storage to be bought, and how it is to be tested."""
     described, test = site.section("storage"), site.section("test")
     given = {"fill_limit": FILL, "test_seconds": DURATION, "write_request_bytes": WRITES, **SMALLEST}
     given |= {quantity: described[key] for key, quantity in STORAGE.items() if key in described}
     given |= {quantity: test[key] for key, quantity in TEST.items() if key in test}
-    known, scheme = Known(given), described.get("protection")
+    known, scheme = Quantities(given), described.get("protection")
     if isinstance(scheme, str):
-        known = Known({**given, **_protection(site, scheme, catalog)})
+        known = Quantities({**given, **_protection(site, scheme, catalog)})
     elif scheme is not None:
         named = {"replicas": "replicas", "data": "data_units", "parity": "redundancy_units"}
-        known = Known({**given, **{named[key]: item for key, item in scheme.items()}})
+        known = Quantities({**given, **{named[key]: item for key, item in scheme.items()}})
         if "replicas" in scheme:
-            known.given["data_units"] = Input(1, note="each copy is whole")
+            known.give({"data_units": Input(1, note="each copy is whole")})
             known.choose("redundancy_units", "further_copies")
     if "storage_units" in known.given:
         known.choose("servers_left", "working_units")
@@ -243,7 +245,7 @@ def _protection(site: Site, name: str, catalog: Catalog) -> dict[str, Input]:
     return {"protection_efficiency": from_catalog(found.usable_fraction)}
 
 
-def _grown(site: Site, jobs: list[Row], years: int, growth: Growth, storage: Known) -> tuple[Step, list[Row]] | None:
+def _grown(site: Site, jobs: list[Row], years: int, growth: Growth, storage: Quantities) -> tuple[Step, list[Row]] | None:
     """Reads at once in the last year of the plan, where anything grows; and the rows that it rests on."""
     if not years or not any("bandwidth_growth_factor" in growth.of_job(row.name) for row in jobs):
         return None
@@ -252,17 +254,17 @@ def _grown(site: Site, jobs: list[Row], years: int, growth: Growth, storage: Kno
     for row in jobs:
         grows = growth.of_job(row.name)
         kept = {name: item for name, item in row.known.given.items() if name != "bandwidth_growth" or not grows}
-        known = Known({**kept, **grows, "elapsed_seconds": elapsed})
-        known.steps |= {name: step for name in SAME_EVERY_YEAR if (step := row.step(name)) is not None}
+        known = Quantities({**kept, **grows, "elapsed_seconds": elapsed})
+        known.adopt({name: step for name in SAME_EVERY_YEAR if (step := row.step(name)) is not None})
         later.append(Row(row.name, row.words, known))
     clusters = _clusters(site, later)
-    total = Known(storage.given)
-    total.steps |= columns_of("clusters", clusters)
+    total = Quantities(storage.given)
+    total.adopt(columns_of("clusters", clusters))
     step = total.step("site_read_bandwidth")
     return step, [*later, *clusters, Row("site", {}, total)]
 
 
-def _found(known: Known) -> tuple[dict[str, Found], dict[str, str]]:
+def _found(known: Quantities) -> tuple[dict[str, Found], dict[str, str]]:
     """How each requirement came about; and why those that are not there are not."""
     steps: dict[str, Step] = {}
     absent: dict[str, str] = {}

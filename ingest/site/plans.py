@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ingest.answer import Known
 from ingest.catalog.store import Catalog
 from ingest.engine.result import assumption, envelope, places_of, scenarios, sources_of, why_assumed
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import UsageError, nearest
 from ingest.formula import LEAVES, Step, unit_of
@@ -59,7 +59,7 @@ class Plan:
     site: Site
     catalog: Catalog
     years: int
-    known: Known
+    known: Quantities
     rows: Mapping[str, list[Row]]
     steps: Mapping[str, Step]
     given: Mapping[int, Input]
@@ -71,7 +71,7 @@ class Plan:
     expectations: tuple[Expectation, ...]
     conditions: Mapping[str, tuple[Step, ...]]
     questions: Mapping[str, Question]
-    kept: tuple[Known, ...] = ()
+    kept: tuple[Quantities, ...] = ()
     wordings: Mapping[str, Wording] = field(default_factory=dict)
     decisions: tuple[Decision, ...] = ()
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ingest.answer import Known
 from ingest.checkpoint_given import kept_by_policy
 from ingest.checkpointing import QUANTITIES
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.formula import Step, unit_of
 from ingest.site.reading import Keys
@@ -34,7 +34,7 @@ class Policy(NamedTuple):
     steps: Mapping[str, Step]
 
 
-def said_in(policy: Mapping[str, Any], keys: Keys) -> Known:
+def said_in(policy: Mapping[str, Any], keys: Keys) -> Quantities:
     """The numbers that a checkpoint policy states, each with its key in the site file.
 
     Args:
@@ -51,7 +51,7 @@ def said_in(policy: Mapping[str, Any], keys: Keys) -> Known:
         found |= {name: item._replace(note=f"of {'.'.join((*keys, 'keep'))}") for name, item in kept.items()}
     else:
         found |= {name: item._replace(where=".".join((*keys, "keep"))) for name, item in kept.items()}
-    known = Known(found)
+    known = Quantities(found)
     for name in found:
         known.step(name)
     return known

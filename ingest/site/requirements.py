@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ingest.answer import Known
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.formula import Step, unit_of
 from ingest.requirement import PRIORITIES, Conditions, Requirement
@@ -79,7 +79,7 @@ class Writer:
     """
 
     site: Site
-    known: Known
+    known: Quantities
     jobs: Mapping[str, Row]
     owners: Mapping[int, str]
     given: Mapping[int, Input]

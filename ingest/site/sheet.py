@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ingest.answer import Known
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import MissingQuantity
 from ingest.expression import Num
@@ -30,8 +30,8 @@ class Row:
 
     name: str
     words: Mapping[str, Any]
-    known: Known
-    kept: tuple[Known, ...] = field(default=())
+    known: Quantities
+    kept: tuple[Quantities, ...] = field(default=())
     absent: set[str] = field(default_factory=set)
 
     def step(self, name: str) -> Step | None:
@@ -94,7 +94,7 @@ def columns_of(table: str, rows: Sequence[Row]) -> dict[str, Step]:
     return {f"{name}{ending}": column(table, name, rows) for name in names}
 
 
-def origins(all_known: Iterable[Known]) -> dict[int, Input]:
+def origins(all_known: Iterable[Quantities]) -> dict[int, Input]:
     """What each given step was given as, by the identity of the step."""
     found: dict[int, Input] = {}
     for known in all_known:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ingest.answer import Known
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity
 
@@ -73,7 +73,7 @@ WAYS = (
 )
 
 
-def ways(known: Known, streams: bool | None) -> list[dict[str, Any]]:
+def ways(known: Quantities, streams: bool | None) -> list[dict[str, Any]]:
     """Each way to feed the GPUs, whether it holds, and what it takes.
 
     Args:
@@ -94,18 +94,16 @@ def ways(known: Known, streams: bool | None) -> list[dict[str, Any]]:
     return rows if len(rows) > 1 else []
 
 
-def _with_copies(known: Known, copies: str) -> Known | None:
+def _with_copies(known: Quantities, copies: str) -> Quantities | None:
     """The same quantities with one copy of the data set, or one for each node; None where the nodes are not known."""
     if "nodes" not in known.given or not {"dataset_bytes"} & {*known.given, *known.steps}:
         return None
     number = known.given["nodes"].value if copies == "nodes" else 1
     own = Input(number, note="one copy for each node" if copies == "nodes" else "the nodes share one copy")
-    apart = Known({**known.given, "copies_staged": own, "copies_cached": own})
-    apart.steps = dict(known.steps)
-    return apart
+    return known.with_inputs({"copies_staged": own, "copies_cached": own})
 
 
-def _at_most(known: Known, pair: tuple[str, str]) -> bool | None:
+def _at_most(known: Quantities, pair: tuple[str, str]) -> bool | None:
     """Whether the first quantity is at most the second; None where one of them is not known."""
     try:
         return known.value(pair[0]) <= known.value(pair[1])
@@ -113,7 +111,7 @@ def _at_most(known: Known, pair: tuple[str, str]) -> bool | None:
         return None
 
 
-def further(known: Known, wanted: Sequence[str]) -> Mapping[str, Quantity]:
+def further(known: Quantities, wanted: Sequence[str]) -> Mapping[str, Quantity]:
     """The results beside those of CONTRACT that can be computed.
 
     Args:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ingest.answer import Known
 from ingest.catalog.records import Storage
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import MissingQuantity
 from ingest.storage.need import Need
@@ -36,17 +36,17 @@ DRIVE_PARTS = {
 OF_A_DRIVE = ("drive_bytes", "drive_read_bandwidth", "drive_write_bandwidth")
 
 
-def count_units(known: Known, need: Need, entry: Storage, units: float | None) -> str:
+def count_units(known: Quantities, need: Need, entry: Storage, units: float | None) -> str:
     """Choose how many there are and how many are required; returns what the latter leaves out."""
     if entry.family not in ("client", "drive"):
         return _size_units(known, need, entry, units)
     if entry.family == "client":
         # What the user says of the system behind a client is of so many units of it.
         one = Input(1, origin="default", note="one unit behind the client; say --units")
-        known.given["units"] = one if units is None else Input(units, origin="user")
+        known.give({"units": one if units is None else Input(units, origin="user")})
     for part, name in (("clients_for_read", "read_bandwidth_needed"), ("clients_for_write", "write_bandwidth_needed")):
         if not need.asks(name):
-            known.given.setdefault(part, nothing(name))
+            known.give_default(part, nothing(name))
     try:
         known.choose("units_required", "clients_required" if entry.family == "client" else "local_drives_required")
         if entry.family == "drive":
@@ -56,7 +56,7 @@ def count_units(known: Known, need: Need, entry: Storage, units: float | None) -
     return ""
 
 
-def _size_units(known: Known, need: Need, entry: Storage, asked: float | None) -> str:
+def _size_units(known: Quantities, need: Need, entry: Storage, asked: float | None) -> str:
     """Choose how many units there are; return what their number leaves out, or nothing.
 
     A part of the need whose rate per unit is not known does not count: its layer stays unjudged.
@@ -66,16 +66,16 @@ def _size_units(known: Known, need: Need, entry: Storage, asked: float | None) -
         _settle(known, need, METADATA_PARTS)
     elsewhere = _counted_elsewhere(entry, known, apart)
     for part, why in elsewhere.items():
-        known.given.setdefault(part, Input(0, grade="zero", note=why))
+        known.give_default(part, Input(0, grade="zero", note=why))
     unknown = _settle(known, need, {part: name for part, name in PARTS.items() if part not in elsewhere})
     if any(name in known.given for name in OF_A_DRIVE):
         for part in (part for part, name in DRIVE_PARTS.items() if not need.asks(name)):
-            known.given.setdefault(part, nothing(DRIVE_PARTS[part]))
+            known.give_default(part, nothing(DRIVE_PARTS[part]))
     _choose_units(known, entry, asked)
     return f"units_required leaves out {' and '.join(unknown)}: the rate of one unit is not known" if unknown else ""
 
 
-def _counted_elsewhere(entry: Storage, known: Known, apart: bool) -> dict[str, str]:
+def _counted_elsewhere(entry: Storage, known: Quantities, apart: bool) -> dict[str, str]:
     """Parts by which no units are counted, and why."""
     if apart:
         return dict.fromkeys(("units_for_opens", "units_for_creates"), "metadata servers open and create files")
@@ -84,15 +84,15 @@ def _counted_elsewhere(entry: Storage, known: Known, apart: bool) -> dict[str, s
     return {"units_for_opens": "what a run has shown is no limit to count by"} if shown else {}
 
 
-def _choose_units(known: Known, entry: Storage, asked: float | None) -> None:
+def _choose_units(known: Quantities, entry: Storage, asked: float | None) -> None:
     if asked is not None:
-        known.given["units"] = Input(asked, origin="user")
+        known.give({"units": Input(asked, origin="user")})
     elif entry.fixed:
-        known.given["units"] = Input(1, note="one site, as it stands")
+        known.give({"units": Input(1, note="one site, as it stands")})
     elif known.value("units_required") >= 1:
         known.choose("units", "units_required")
     else:
-        known.given["units"] = Input(1, origin="default", note="one unit: nothing is asked that would count units")
+        known.give({"units": Input(1, origin="default", note="one unit: nothing is asked that would count units")})
 
 
 def metadata_apart(entry: Storage) -> bool:
@@ -100,15 +100,15 @@ def metadata_apart(entry: Storage) -> bool:
     return entry.files_max is not None or entry.opens_per_metadata_server is not None
 
 
-def _settle(known: Known, need: Need, parts: Mapping[str, str]) -> list[str]:
+def _settle(known: Quantities, need: Need, parts: Mapping[str, str]) -> list[str]:
     """Parts that are not asked for, or whose rate is not known, count nothing; returns the latter."""
     unknown = []
     for part, name in parts.items():
         if not _asked(known, need, name):
-            known.given.setdefault(part, nothing(name))
+            known.give_default(part, nothing(name))
         elif not is_known(known, part):
             unknown.append(part.removeprefix("units_for_"))
-            known.given[part] = Input(0, grade="zero", note="not counted: the rate of one unit is not known")
+            known.give({part: Input(0, grade="zero", note="not counted: the rate of one unit is not known")})
     return unknown
 
 
@@ -117,7 +117,7 @@ def nothing(name: str) -> Input:
     return Input(0, grade="zero", note=f"no {name} is given")
 
 
-def _asked(known: Known, need: Need, name: str) -> bool:
+def _asked(known: Quantities, need: Need, name: str) -> bool:
     if name == "io_per_second_needed":
         # Few systems publish a rate of requests; where one does, it counts.
         return is_known(known, name) and "unit_io_per_second" in known.given

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ingest.answer import Answer, Known
+from ingest.answer import Answer
 from ingest.catalog.records import STORAGE_CLASSES, Storage
 from ingest.catalog.store import Catalog
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Quantity
 from ingest.errors import CatalogError, UsageError, brief
 from ingest.formula import check_value, unit_of
@@ -118,7 +119,7 @@ def _fit(
     judged = layers.judge(known, path, shown_only(entry, client, known))
     narrow = layers.bottleneck(judged)
     if narrow is not None and narrow.headroom is not None:
-        known.steps["headroom_fraction"] = layers.headroom_of(known, narrow.layer)
+        known.adopt({"headroom_fraction": layers.headroom_of(known, narrow.layer)})
     results, unknown = _results(known, need, judged)
     fits = layers.verdict(judged)
     if entry.family == "drive" and fits and layers.NVME_CAPACITY not in [one.layer for one in judged]:
@@ -143,13 +144,13 @@ def _fit(
     return Fit(entry, fits, narrow, judged, {**results, **beside}, answer, beyond, one_down)
 
 
-def _can_lose_a_unit(entry: Storage, known: Known, need: Need) -> bool:
+def _can_lose_a_unit(entry: Storage, known: Quantities, need: Need) -> bool:
     """Whether reads go on with one unit down is a question to systems of several units that are asked for reads."""
     several = entry.family in ("system", "software") and not entry.fixed
     return several and need.asks("read_bandwidth_needed") and "unit_read_bandwidth" in known.given
 
 
-def _holds_with_one_down(known: Known) -> bool:
+def _holds_with_one_down(known: Quantities) -> bool:
     return known.value("read_bandwidth_needed") <= known.value("degraded_read_bandwidth")
 
 
@@ -163,7 +164,7 @@ def _at_high_end(need: Need, judged: Sequence[Judged]) -> tuple[str, ...]:
     )
 
 
-def _results(known: Known, need: Need, judged: Sequence[Judged]) -> tuple[dict[str, Quantity], dict[str, str]]:
+def _results(known: Quantities, need: Need, judged: Sequence[Judged]) -> tuple[dict[str, Quantity], dict[str, str]]:
     """The results of one system by their public names, and why others are not there."""
     for name, path in (
         ("read_bandwidth_available", layers.READ_PATH),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from ingest.answer import Known
+from ingest.engine.solver import Quantities
 from ingest.errors import MissingQuantity
 from ingest.formula import FORMULAS, Step, unit_of
 from ingest.formulas.headroom import headroom_fraction, shortfall_factor
@@ -159,7 +159,7 @@ class Judged(NamedTuple):
         return ("at least " if self.at_least else "") + display(self.ceiling, unit_of(self.layer.ceiling), binary=False)
 
 
-def judge(known: Known, layers: Iterable[Layer], shown_only: frozenset[Layer] = frozenset()) -> tuple[Judged, ...]:
+def judge(known: Quantities, layers: Iterable[Layer], shown_only: frozenset[Layer] = frozenset()) -> tuple[Judged, ...]:
     """Hold each layer that is asked something against its need.
 
     Args:
@@ -170,7 +170,7 @@ def judge(known: Known, layers: Iterable[Layer], shown_only: frozenset[Layer] = 
     return tuple(_judged(known, layers, shown_only))
 
 
-def headroom_of(known: Known, layer: Layer) -> Step:
+def headroom_of(known: Quantities, layer: Layer) -> Step:
     """The head-room of a layer and how it came about.
 
     Raises:
@@ -183,7 +183,7 @@ def headroom_of(known: Known, layer: Layer) -> Step:
     )
 
 
-def _judged(known: Known, layers: Iterable[Layer], shown_only: frozenset[Layer]) -> Iterator[Judged]:
+def _judged(known: Quantities, layers: Iterable[Layer], shown_only: frozenset[Layer]) -> Iterator[Judged]:
     for layer in layers:
         try:
             need = known.value(layer.need)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ingest.answer import Known
 from ingest.catalog.records import Storage, Value
 from ingest.catalog.store import Catalog
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import MissingQuantity, UsageError
 from ingest.ladder import from_catalog
@@ -62,7 +62,7 @@ NEUTRAL = {
 }
 
 
-def known_of(entry: Storage, client: Storage | None, protection: Storage | None, need: Need) -> Known:
+def known_of(entry: Storage, client: Storage | None, protection: Storage | None, need: Need) -> Quantities:
     """Need and system as known quantities; what the user set by name wins over the catalog.
 
     Args:
@@ -79,7 +79,7 @@ def known_of(entry: Storage, client: Storage | None, protection: Storage | None,
         **_protected(entry, protection),
         **_measured_with(entry, client, need.model),
     }
-    known = Known({**supplied, **(_without_usual_drives(need.given) if local else need.given)})
+    known = Quantities({**supplied, **(_without_usual_drives(need.given) if local else need.given)})
     # Another encoding or size of the samples makes another data set.
     choose_first(known, "dataset_bytes", ("bytes_of_samples",))
     for name, source in need.computed.items():
@@ -88,7 +88,7 @@ def known_of(entry: Storage, client: Storage | None, protection: Storage | None,
         choose_first(known, name, formulas)
     for name, note in NEUTRAL.items():
         if not is_known(known, name):
-            known.given[name] = Input(1, origin="default", note=note)
+            known.give({name: Input(1, origin="default", note=note)})
     return known
 
 
@@ -116,7 +116,7 @@ def _fields(entry: Storage, names: dict[str, str]) -> dict[str, Input]:
     return {quantity: from_catalog(value) for quantity, value in values if value is not None}
 
 
-def choose_first(known: Known, name: str, formulas: tuple[str, ...]) -> None:
+def choose_first(known: Quantities, name: str, formulas: tuple[str, ...]) -> None:
     """Let a quantity be what the first formula yields that can be computed; a value given still wins."""
     for formula in formulas:
         if is_known(known, formula):
@@ -124,7 +124,7 @@ def choose_first(known: Known, name: str, formulas: tuple[str, ...]) -> None:
             return
 
 
-def is_known(known: Known, name: str) -> bool:
+def is_known(known: Quantities, name: str) -> bool:
     """Whether a quantity is given or can be computed."""
     try:
         known.step(name)

@@ -1,0 +1,143 @@
+"""Quantities by name: inputs, the formulas chosen among several, and everything that follows from both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from ingest.engine.value import Input, Quantity
+from ingest.errors import MissingQuantity, UsageError
+from ingest.formula import Formula, Step, derive, unchanged, unit_of
+
+
+class Quantities:
+    """Inputs and what follows from them.
+
+    They are built, then frozen. While they are built, `give`, `give_default`, `adopt` and `choose` say where a quantity comes
+    from; each refuses a quantity that has been computed already, since what was computed from it would not follow. Once
+    frozen, quantities are only read.
+    """
+
+    def __init__(self, inputs: Mapping[str, Input]) -> None:
+        self._given = dict(inputs)
+        self._steps: dict[str, Step] = {}
+        self._frozen = False
+
+    @property
+    def given(self) -> Mapping[str, Input]:
+        """The inputs by name, to be read only."""
+        return MappingProxyType(self._given)
+
+    @property
+    def steps(self) -> Mapping[str, Step]:
+        """What has been computed or adopted so far, to be read only."""
+        return MappingProxyType(self._steps)
+
+    def freeze(self) -> None:
+        """End the building: from here on quantities are only read."""
+        self._frozen = True
+
+    def give(self, inputs: Mapping[str, Input]) -> None:
+        """Give inputs; they replace inputs of the same name.
+
+        Raises:
+            ValueError: frozen, or a quantity that has been computed already.
+        """
+        for name, item in inputs.items():
+            self._check_open(name)
+            self._given[name] = item
+
+    def give_default(self, name: str, item: Input) -> Input:
+        """Give an input unless it is given already; returns the one that holds.
+
+        Raises:
+            ValueError: frozen, or a quantity that has been computed already.
+        """
+        if name not in self._given:
+            self.give({name: item})
+        return self._given[name]
+
+    def withdraw(self, name: str) -> None:
+        """Take an input back, if it is given.
+
+        Raises:
+            ValueError: frozen, or a quantity that has been computed already.
+        """
+        self._check_open(name)
+        self._given.pop(name, None)
+
+    def adopt(self, steps: Mapping[str, Step]) -> None:
+        """Take over quantities with their derivations; they win over inputs of the same name.
+
+        Raises:
+            ValueError: frozen, or a quantity that has been computed already.
+        """
+        for name, step in steps.items():
+            if self._steps.get(name) is not step:
+                self._check_open(name)
+                self._steps[name] = step
+
+    def choose(self, name: str, formula: str) -> None:
+        """Let a quantity be what one of several formulas yields; an input still wins.
+
+        Raises:
+            MissingQuantity: the formula cannot be computed.
+            ValueError: frozen.
+        """
+        if name in self._given:
+            return
+        if self._frozen:
+            raise ValueError(f"{name} is chosen after the quantities are frozen")
+        step = self.step(formula)
+        chosen = Formula(name, unchanged, (formula,), unit_of(name), "definition", "")
+        self._steps[name] = Step(name, step.value, chosen, (step,))
+
+    def with_inputs(self, inputs: Mapping[str, Input]) -> Quantities:
+        """Quantities of their own with further inputs, open again.
+
+        Raises:
+            ValueError: a quantity that has been computed already.
+        """
+        found = Quantities(self._given)
+        found._steps = dict(self._steps)
+        found.give(inputs)
+        return found
+
+    def step(self, name: str) -> Step:
+        """A quantity and how it came about.
+
+        Raises:
+            MissingQuantity: it cannot be computed from what is known.
+            UsageError: it is beyond what a number can hold.
+        """
+        try:
+            found = self._steps.get(name) or derive(name, {key: item.value for key, item in self._given.items()}, self._steps)
+            finite = math.isfinite(found.value) if isinstance(found.value, (int, float)) else True
+        except (OverflowError, ZeroDivisionError):
+            finite = False
+        if not finite:
+            raise UsageError(f"{name} is beyond what a number can hold: expected other inputs")
+        return found
+
+    def value(self, name: str) -> float:
+        """The value of a quantity."""
+        return float(self.step(name).value)
+
+    def results(self, names: Sequence[str]) -> tuple[dict[str, Quantity], dict[str, str]]:
+        """The quantities that can be computed, and for the others what is missing."""
+        found: dict[str, Quantity] = {}
+        unknown: dict[str, str] = {}
+        for name in names:
+            try:
+                step = self.step(name)
+                found[name] = Quantity(step.value, unit_of(name))
+            except MissingQuantity as error:
+                unknown[name] = str(error)
+        return found, unknown
+
+    def _check_open(self, name: str) -> None:
+        if self._frozen:
+            raise ValueError(f"{name} is given after the quantities are frozen")
+        if name in self._steps:
+            raise ValueError(f"{name} is given after it has been computed")

@@ -1,0 +1,61 @@
+"""Quantities: built from inputs, then frozen."""
+
+from __future__ import annotations
+
+import pytest
+
+import ingest.formulas.quantities
+import ingest.formulas.throughput  # noqa: F401  registers the formulas
+from ingest.engine.solver import Quantities
+from ingest.engine.value import Input
+from ingest.formula import Step
+
+NODES = {"nodes": Input(2), "gpus_per_node": Input(8)}
+
+
+def test_an_input_given_after_it_was_computed_is_refused():
+    known = Quantities(NODES)
+    assert known.value("gpus") == 16
+    for change in (known.give, lambda given: known.give_default("gpus", given["gpus"]), known.with_inputs):
+        with pytest.raises(ValueError, match="gpus is given after it has been computed"):
+            change({"gpus": Input(3)})
+    with pytest.raises(ValueError, match="nodes is given after"):
+        known.withdraw("nodes")
+    with pytest.raises(ValueError, match="gpus is given after"):
+        known.adopt({"gpus": Step("gpus", 3, None)})
+    assert known.value("gpus") == 16
+
+
+def test_what_is_given_before_wins():
+    known = Quantities(NODES)
+    known.give({"nodes": Input(3)})
+    assert known.give_default("nodes", Input(9)).value == 3
+    known.withdraw("gpus_per_node")
+    assert known.give_default("gpus_per_node", Input(4)).value == 4
+    assert known.value("gpus") == 12
+
+
+def test_frozen_quantities_are_read_and_not_changed():
+    known = Quantities(NODES)
+    known.freeze()
+    assert known.value("gpus") == 16
+    known.choose("nodes", "gpus")  # an input wins: nothing changes
+    for change in (
+        lambda: known.give({"sample_bytes": Input(1)}),
+        lambda: known.adopt({"sample_bytes": Step("sample_bytes", 1, None)}),
+        lambda: known.withdraw("nodes"),
+        lambda: known.choose("sample_bytes", "gpus"),
+    ):
+        with pytest.raises(ValueError, match="frozen"):
+            change()
+    for view in (known.given, known.steps):
+        with pytest.raises(TypeError, match="does not support item assignment"):
+            view["sample_bytes"] = Input(1)
+
+
+def test_further_inputs_make_quantities_of_their_own():
+    known = Quantities({"nodes": Input(2)})
+    known.freeze()
+    other = known.with_inputs({"gpus_per_node": Input(4)})
+    assert other.value("gpus") == 8
+    assert "gpus_per_node" not in known.given
