@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest.formula import is_quantity, unit_of
+from ingest.reports.labels import is_share, plain
 from ingest.reports.page import Page, Section
 from ingest.units import display
 
@@ -23,16 +24,6 @@ TITLES = {
     "footprint": "Stages, and what is kept of them",
     "attention": "Attention",
 }
-#: quantities that people read as a share
-SHARES = (
-    "share_active",
-    "checkpoint_stall_fraction",
-    "synchronous_waste",
-    "asynchronous_waste",
-    "restart_waste",
-    "waste",
-    "dataset_overhead_share",
-)
 #: columns that CSV and JSON carry in full and a page leaves to the sources
 HIDDEN = ("source", "where", "assumed")
 #: columns of tables that are no quantities of their own
@@ -42,13 +33,13 @@ UNITS = {"bytes_each": "B", "bytes_per_node": "B", "count": "file", "stage_bytes
 def answer_page(answer: Answer) -> Page:
     """The page of an answer: results, tables, what is not known, assumptions, sources."""
     rows = tuple(
-        (_label(name), _shown(name, item.value, item.unit), *_range(name, item)) for name, item in answer.results.items()
+        (plain(name), _shown(name, item.value, item.unit), *_range(name, item)) for name, item in answer.results.items()
     )
     sections = [_results(rows)]
     sections += [_table(name, found) for name, found in answer.tables.items()]
     reasons: dict[str, list[str]] = {}
     for name, why in answer.unknown.items():
-        reasons.setdefault(why, []).append(_label(name))
+        reasons.setdefault(why, []).append(plain(name))
     if reasons:
         sections.append(Section("Not known", lines=tuple(f"{', '.join(names)}: {why}" for why, names in reasons.items())))
     assumed = tuple(_assumption(item) for item in answer.assumptions)
@@ -62,10 +53,6 @@ def source_lines(answer: Answer) -> tuple[str, ...]:
     return tuple(f"{item['id']}: {item['title']}" + _place(item["where"]) for item in answer.sources)
 
 
-def _label(name: str) -> str:
-    return name.replace("_", " ")
-
-
 def _results(rows: Sequence[tuple[str, ...]]) -> Section:
     """Results; with a column for ranges where one is known."""
     if not any(row[2] for row in rows):
@@ -76,20 +63,19 @@ def _results(rows: Sequence[tuple[str, ...]]) -> Section:
 def _range(name: str, item: Quantity) -> tuple[str]:
     if item.low is None or item.high is None:
         return ("",)
-    low, high = (
-        f"{end * 100:.3g} %" if name in SHARES else display(end, item.unit, binary=False) for end in (item.low, item.high)
-    )
+    share = is_share(name, item.unit)
+    low, high = (f"{end * 100:.3g} %" if share else display(end, item.unit, binary=False) for end in (item.low, item.high))
     return (f"{low} – {high}",)
 
 
 def _shown(name: str, value: float, unit: str) -> str:
-    return f"{value * 100:.3g} %" if name in SHARES else display(value, unit)
+    return f"{value * 100:.3g} %" if is_share(name, unit) else display(value, unit)
 
 
 def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
     columns = tuple(column for column in rows[0] if column not in HIDDEN)
     shown = tuple(tuple(_cell(column, row[column]) for column in columns) for row in rows)
-    return Section(TITLES[name], tuple(_label(column) for column in columns), shown)
+    return Section(TITLES[name], tuple(plain(column) for column in columns), shown)
 
 
 def _cell(column: str, value: Any) -> str:

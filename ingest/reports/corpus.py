@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.engine.value import Quantity
 from ingest.reports.answers import flat_rows, source_lines
+from ingest.reports.labels import plain
 from ingest.reports.page import Page, Section
 from ingest.units import display, exact
 
@@ -21,7 +22,7 @@ LEFT_OUT = {"files_skipped": "Files skipped", "parts_skipped": "Left out of file
 
 def corpus_page(answer: Measured) -> Page:
     """Results with their intervals, the breakdown, what was left out, and with what it was measured."""
-    rows = tuple((name.replace("_", " "), *_value(item)) for name, item in answer.results.items())
+    rows = tuple((plain(name), *_value(item)) for name, item in answer.results.items())
     ranged = any(item.low is not None for item in answer.results.values())
     columns = ("", "", "from", "to") if ranged else ("", "")
     sections = [Section("", columns, tuple(row if ranged else row[:2] for row in rows))]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest.formula import is_quantity, unit_of
-from ingest.reports.labels import span
+from ingest.reports.labels import is_share, plain, span
 from ingest.reports.page import Page, Section
 from ingest.units import display
 
@@ -29,41 +29,6 @@ TITLES = {
 OFF_PAGE = ("sensitivity", "holdings")
 #: Rows of a table that a page shows; JSON and CSV carry all.
 MOST = 25
-#: where the name of a quantity is longer than a heading
-LABELS = {
-    "concurrent_runs": "runs",
-    "share_of_time": "share",
-    "job_read_bandwidth": "reads at once",
-    "job_write_bandwidth": "writes at once",
-    "run_seconds": "one run takes",
-    "checkpoint_bytes": "one takes",
-    "checkpoint_interval": "interval",
-    "checkpoint_stall_fraction": "stall",
-    "job_checkpoint_bytes_held": "kept",
-    "job_file_opens": "opens",
-    "job_file_creates": "creates",
-    "job_checkpoint_files_held": "checkpoint files",
-    "job_dataset_bytes": "data set",
-    "staging_seconds": "time to stage",
-    "node_bytes_shared": "share of a node",
-    "node_nvme_bytes": "NVMe of a node",
-    "cache_hit_possible": "cache hit possible",
-    "data_bytes": "one copy",
-    "data_files": "files",
-    "data_copies": "copies",
-    "versions_held": "versions",
-    "year_usable_bytes": "usable",
-    "year_raw_bytes": "raw",
-    "year_files": "files",
-    "year_bytes_written_per_day": "written per day",
-    "dataset_bytes_held": "held",
-    "dataset_files_held": "files",
-    "dataset_bytes_written_per_day": "written per day",
-    "cluster_nodes": "nodes",
-    "cluster_allocation": "allocated",
-    "cluster_clients": "clients",
-    "cluster_read_bandwidth": "reads at once",
-}
 #: what a page shows of the wide tables
 SHOWN = {
     "jobs": (
@@ -89,14 +54,13 @@ SHOWN = {
     "metadata": ("name", "job_file_opens", "job_file_creates", "job_checkpoint_files_held"),
     "placement": ("name", "job_dataset_bytes", "staging_seconds", "node_bytes_shared", "node_nvme_bytes", "cache_hit_possible"),
 }
-SHARES = ("share_of_time", "checkpoint_stall_fraction", "cluster_allocation", "cache_hit_possible")
 
 
 def plan_page(plan: Plan) -> Page:
     """The page of a plan: requirement lines, tables, what is missing, assumptions, sources."""
     title = f"{plan.site.name}: {len(plan.requirements)} requirements, year 0 to {plan.years}"
     rows = tuple(
-        (one.id, one.priority, _label(one.metric), display(one.value, one.unit, binary=False), _ends(one))
+        (one.id, one.priority, plain(one.metric), display(one.value, one.unit, binary=False), _ends(one))
         for one in plan.requirements
     )
     sections = [Section("", ("id", "priority", "quantity", "value", "P10 – P90"), rows)]
@@ -172,10 +136,6 @@ def lines_page(title: str, lines: Sequence[str]) -> Page:
     return Page(title, (Section("", lines=tuple(lines)),), (("line",), *((line,) for line in lines)))
 
 
-def _label(name: str) -> str:
-    return LABELS.get(name) or name.removeprefix("site_").replace("_", " ")
-
-
 def _ends(one: Any) -> str:
     return span(one.low, one.high, one.unit, " – ")
 
@@ -185,7 +145,7 @@ def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
     columns = tuple(column for column in SHOWN.get(name, known) if column in known)
     shown = tuple(tuple(_cell(column, row.get(column, "")) for column in columns) for row in rows[:MOST])
     more = (f"and {len(rows) - MOST:,} more rows: -o FILE.json or .csv has them all",) if len(rows) > MOST else ()
-    return Section(TITLES[name], tuple(_label(column) for column in columns), shown, more)
+    return Section(TITLES[name], tuple(plain(column) for column in columns), shown, more)
 
 
 def _bars(rows: Sequence[Mapping[str, Any]], units: Mapping[str, str]) -> Section:
@@ -193,7 +153,7 @@ def _bars(rows: Sequence[Mapping[str, Any]], units: Mapping[str, str]) -> Sectio
     shown = tuple(
         (
             row["name"],
-            _label(row["quantity"]),
+            plain(row["quantity"]),
             row["of"],
             " – ".join(display(row[end], row["unit"], binary=False) for end in ("low", "high")),
             " – ".join(display(row[end], units[row["name"]], binary=False) for end in ("at_low", "at_high")),
@@ -206,7 +166,8 @@ def _bars(rows: Sequence[Mapping[str, Any]], units: Mapping[str, str]) -> Sectio
 def _cell(column: str, value: Any) -> str:
     if value is None or isinstance(value, str) or not is_quantity(column):
         return "" if value is None else str(value)
-    return f"{value * 100:.3g} %" if column in SHARES else display(value, unit_of(column), binary=False)
+    unit = unit_of(column)
+    return f"{value * 100:.3g} %" if is_share(column, unit) else display(value, unit, binary=False)
 
 
 def requirement_lines(plan: Plan) -> tuple[tuple[object, ...], ...]:

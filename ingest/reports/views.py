@@ -17,30 +17,30 @@ if TYPE_CHECKING:
     from ingest.sweeping import Sweep
     from ingest.validation import Validation
 
-LABELS = {
-    "ingest_bandwidth_per_gpu": "read bandwidth per GPU",
-    "ingest_bandwidth_per_node": "per node",
-    "ingest_bandwidth_per_job": "per job",
-    "samples_per_second_per_gpu": "samples per GPU",
-    "unstalled_bandwidth_per_gpu": "per GPU that never waits",
-    "file_opens_per_second_per_job": "file opens per job",
-    "bytes_per_file_open": "read per open, at most",
-    "epoch_seconds": "one epoch",
-    "storage_nic_share": "share of storage NICs",
-    "nfs_tcp_client_share": "of one NFS/TCP client",
-    "nfs_nconnect_client_share": "of one with nconnect",
-    "client_share": "of one client, yours",
-    "implied_flops_utilization": "share of dense peak",
-}
+#: The results of `bw` on its page, in order.
+SHOWN = (
+    "ingest_bandwidth_per_gpu",
+    "ingest_bandwidth_per_node",
+    "ingest_bandwidth_per_job",
+    "samples_per_second_per_gpu",
+    "unstalled_bandwidth_per_gpu",
+    "file_opens_per_second_per_job",
+    "bytes_per_file_open",
+    "epoch_seconds",
+    "storage_nic_share",
+    "nfs_tcp_client_share",
+    "nfs_nconnect_client_share",
+    "client_share",
+    "implied_flops_utilization",
+)
 #: How the title of a sweep names what is the same in all rows.
 LINKING = {"model": "of", "gpu": "on"}
 #: What has a prefix or a longer unit, so that the unit stands beside each value.
 PREFIXED = ("B", "FLOP", "s", "W", "J")
-SHARES = ("storage_nic_share", "nfs_tcp_client_share", "nfs_nconnect_client_share", "client_share", "implied_flops_utilization")
 
 
 def _shown(name: str, value: float, unit: str, binary: bool = True) -> str:
-    if name in SHARES:
+    if is_share(name, unit):
         if value >= 10:
             return f"{value:,.3g} times"
         return f"{value * 100:,.3g} %" if value >= 1e-4 else "below 0.01 %"
@@ -62,13 +62,13 @@ def estimate_page(answer: Estimate) -> Page:
     """The page of `ingest bw`."""
     results = answer.results
     rows = [
-        (label, _shown(name, results[name].value, results[name].unit), _range(name, results[name]))
-        for name, label in LABELS.items()
+        (plain(name), _shown(name, results[name].value, results[name].unit), _range(name, results[name]))
+        for name in SHOWN
         if name in results
     ]
     reasons: dict[str, list[str]] = {}
     for name, why in answer.unknown.items():
-        reasons.setdefault(why, []).append(LABELS.get(name, name))
+        reasons.setdefault(why, []).append(plain(name))
     missing = [f"{', '.join(names)}: {why}" for why, names in reasons.items()]
     sections = [Section("", ("", "typical", "low – high"), tuple(rows)), _ladder(answer)]
     if missing:
@@ -115,8 +115,8 @@ def _ladder(answer: Estimate) -> Section:
             )
         )
     notes = tuple(f"{rung.basis}: {rung.note}" for rung, results in answer.rungs if results)
-    columns = ("  rung", "samples/s/GPU", "low – high", "read per GPU")
-    return Section("Ladder of evidence, the rung used first", columns, tuple(rows), notes)
+    columns = ("  level", "samples/s/GPU", "low – high", "read per GPU")
+    return Section("Evidence levels, the one in use first", columns, tuple(rows), notes)
 
 
 def _table(answers: Sequence[Estimate]) -> tuple[tuple[object, ...], ...]:
@@ -175,10 +175,6 @@ def _swept(name: str, value: Any, unit: str) -> str:
 
 def _swept_head(name: str, unit: str) -> str:
     """The heading of a column of a sweep, in words that a narrow terminal can part."""
-    if name.startswith("ingest_bandwidth_per_"):
-        return plain(name.removeprefix("ingest_bandwidth_"))
-    if name == "samples_per_second_per_gpu":
-        return "samples/s per GPU"
     return plain(name) if unit else name
 
 

@@ -12,6 +12,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError, MissingQuantity
 from ingest.formula import Step
+from ingest.formulas.labels import LABELS
 from ingest.garbage import nothing_collected
 from ingest.ladder import from_catalog
 from ingest.site.capacity import dataset_rows, holdings_of, year_rows, years_of
@@ -294,4 +295,4 @@ def plain_name(metric: str) -> str:
     >>> plain_name("site_staging_bandwidth")
     'staging bandwidth'
     """
-    return metric.removeprefix("site_").replace("_", " ")
+    return LABELS.get(metric, metric.removeprefix("site_").replace("_", " "))

@@ -12,7 +12,7 @@ from ingest.formula import solve
 from ingest.reports.charts.chart import Chart
 from ingest.reports.charts.demand import Bar, Point, demand, ladder, scaling
 from ingest.reports.charts.planning import Held, Interval, Swing, capacity, intervals, tornado
-from ingest.reports.labels import spoken
+from ingest.reports.labels import plain
 from ingest.site.sheet import is_column, steps_below
 from ingest.site.tables import TORNADO
 
@@ -75,7 +75,7 @@ def _tornado(plan: Plan) -> Iterator[Chart]:
 
 
 def _swing(effect: Effect) -> Swing:
-    named = " of ".join(filter(None, (spoken(effect.name), ", ".join(effect.rows))))
+    named = " of ".join(filter(None, (plain(effect.name), ", ".join(effect.rows))))
     return Swing(named, effect.at_low, effect.at_high)
 
 

@@ -75,7 +75,7 @@ def test_a_table_of_quantities_does_not_repeat_what_describes_its_rows(tender):
     for caption in ("Checkpoints", "Metadata operations"):
         table = found[caption]
         words = {*table.heads, *(row[0] for row in table.rows)}
-        assert not words & {"Cluster", "Model", "GPU", "Rate rests on"}, caption
+        assert not words & {"Cluster", "Model", "GPU", "Evidence level"}, caption
     capacity = found["Capacity by year"]
     assert capacity.heads[:2] == ("Year", "Data held")
     assert all(re.fullmatch(r"20\d\d", row[0]) for row in capacity.rows)

@@ -26,7 +26,7 @@ def test_holds_every_scenario():
     assert "GPU: h100-sxm" in about
     assert about[0] == "Sweep"
     assert not any(line.startswith(("model: ", "sample_bytes: ")) for line in about)
-    assert "Reads of one run from storage (B/s)" in rows[0]
+    assert "Read bandwidth per job (B/s)" in rows[0]
     assert len(rows) == len(frame) + 1
     for ours, theirs in zip(frame.itertuples(index=False, name=None), rows[1:], strict=True):
         assert list(theirs) == [item if isinstance(item, str) else pytest.approx(item, rel=1e-15) for item in ours]

@@ -16,7 +16,7 @@ from ingest.reports.document.forms import acceptance_table, growth_table, inspec
 from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Section, Table
 from ingest.reports.document.speech import derivation_line, for_readers, place_of, source_title
 from ingest.reports.document.tables import quantity_text, tables_for, with_numbers
-from ingest.reports.labels import capitalised, label, span, spoken
+from ingest.reports.labels import capitalised, label, plain, span
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ class Tender:
         plan = self.plan
         assumed = tuple(
             (
-                capitalised(spoken(one["name"])),
+                capitalised(plain(one["name"])),
                 quantity_text(one["name"], one["value"], one["unit"]),
                 capitalised(for_readers(str(one["why"]))),
             )
@@ -241,7 +241,7 @@ class Tender:
     def _sensitivity(self) -> Iterator[Block]:
         """What moves each requirement most, one input at a time."""
         rows = tuple(
-            (one.id, capitalised(spoken(effect.name)), ", ".join(effect.rows), *ends_of(one, effect.at_low, effect.at_high))
+            (one.id, capitalised(plain(effect.name)), ", ".join(effect.rows), *ends_of(one, effect.at_low, effect.at_high))
             for one in self.plan.requirements
             for effect in self.plan.sensitivity(one.id)[:MOST_EFFECTS]
         )
@@ -276,7 +276,7 @@ def requirement(one: Requirement, test: str | None) -> list[Block]:
     elif one.priority != INFORMATION:
         rest.append("Verified by inspection (section 10).")
     if one.assumptions:
-        rest.append(f"Rests on assumed values: {', '.join(spoken(name) for name in one.assumptions)}.")
+        rest.append(f"Rests on assumed values: {', '.join(plain(name) for name in one.assumptions)}.")
     found: list[Block] = [Paragraph(one.statement, f"{one.id} ({one.priority}).")]
     return [*found, Paragraph(" ".join(rest), small=True)] if rest else found
 

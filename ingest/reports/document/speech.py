@@ -97,7 +97,7 @@ def derivation_line(line: str) -> str:
     """A line of a derivation in words and symbols.
 
     >>> derivation_line("  site_usable_bytes = sum of(dataset_bytes_held_of_datasets) × 7.5e-08")
-    '  usable bytes = sum of(dataset bytes held of all datasets) × 7.5×10⁻⁸'
+    '  data held = sum of(data set bytes held of all datasets) × 7.5×10⁻⁸'
     >>> derivation_line("    assumed: every checkpoint is kept; say checkpoint.keep; [zero2020] ZeRO, sec. 3")
     '    assumed: every checkpoint is kept; [zero2020] ZeRO, sec. 3'
     >>> derivation_line("  formula: [zero2020] ZeRO, sec. 3")
