@@ -81,7 +81,7 @@ class Requirement:
     high: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object of CONTRACT; conditions that were not set are left out."""
+        """The requirement as JSON; conditions that were not set are left out."""
         conditions = {name: part for name, part in vars(self.conditions).items() if part not in (None, "")}
         spread = {name: part for name, part in (("low", self.low), ("high", self.high)) if part is not None}
         shown = {"display": display(self.value, self.unit)}

@@ -56,7 +56,7 @@ class Judged:
     tests: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object of CONTRACT."""
+        """The verdict as JSON."""
         return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
 
 

@@ -9,7 +9,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity
 
-#: results beside those of CONTRACT, shown where their inputs are known
+#: Further results, shown where their inputs are known
 FURTHER = (
     "small_read_factor",
     "io_per_second_needed",
@@ -112,7 +112,7 @@ def _at_most(known: Quantities, pair: tuple[str, str]) -> bool | None:
 
 
 def further(known: Quantities, wanted: Sequence[str]) -> Mapping[str, Quantity]:
-    """The results beside those of CONTRACT that can be computed.
+    """The further results that can be computed.
 
     Args:
         known: need and system.

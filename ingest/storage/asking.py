@@ -15,7 +15,7 @@ from ingest.estimate import estimate
 from ingest.formula import check_value, unit_of
 from ingest.known import machine_of
 from ingest.ladder import from_catalog
-from ingest.question import question_of, settings_of
+from ingest.question import Question
 from ingest.site.plans import Plan
 from ingest.storage.lines import from_requirements
 from ingest.storage.need import Need, from_estimate, from_numbers
@@ -26,7 +26,7 @@ from ingest.units import parse
 def need_of(
     plan: str | Path | Plan | None,
     options: Mapping[str, Any],
-    question: Mapping[str, Any],
+    question: Question,
     catalog: Catalog,
     priority: str = "mandatory",
 ) -> Need:
@@ -35,7 +35,7 @@ def need_of(
     Args:
         plan: a site file, the JSON of its plan, or a plan at hand.
         options: plain numbers.
-        question: options of `bw`.
+        question: what is asked of `bw`, or the machine and the settings of other needs.
         catalog: where entries are found.
         priority: the lowest priority of a plan's lines that counts.
 
@@ -43,25 +43,25 @@ def need_of(
         UsageError: a value out of range, or two answers to the same question.
         IngestError: a plan that cannot be read, or a missing fact.
     """
-    settings = {name: Input(value, origin="user") for name, value in settings_of(question.get("set")).items()}
+    settings = {name: Input(value, origin="user") for name, value in question.settings.items()}
     for name, item in settings.items():
         check_value(name, item.value, f"--set {name}")
     plain = from_numbers(options)
     if options.get("io_size") is not None:
         size = check_value("io_bytes", parse(options["io_size"], unit_of("io_bytes"), "--io-size"), "--io-size")
         plain["io_bytes"] = Input(size, origin="user")
-    if plan is not None and question.get("model") is not None:
+    if plan is not None and question.model is not None:
         raise UsageError("--model: the plan says what is read already; expected one of the two")
     if plan is not None:
         need = _of_site(plan, question, catalog, priority)
     elif _asks_bw(question):
-        need = _with_machine(from_estimate(estimate(question_of(**question), catalog)), question, catalog)
+        need = _with_machine(from_estimate(estimate(question, catalog)), question, catalog)
     else:
         need = Need("plain numbers", _machine(question, catalog))
     return need.merged({**settings, **plain})
 
 
-def _of_site(plan: str | Path | Plan, question: Mapping[str, Any], catalog: Catalog, priority: str) -> Need:
+def _of_site(plan: str | Path | Plan, question: Question, catalog: Catalog, priority: str) -> Need:
     """The lines of a plan on the nodes of the site, or on those that the user names."""
     found = planned(plan, catalog)
     need = from_requirements(found.lines, f"plan {plan.site.name if isinstance(plan, Plan) else plan}", priority)
@@ -71,31 +71,31 @@ def _of_site(plan: str | Path | Plan, question: Mapping[str, Any], catalog: Cata
         return replace(need, given={**need.given, **_machine(question, catalog)})
     node = catalog.get(Node, cluster.node)
     local = {"nvme_bytes_per_node": cluster.nvme} if cluster.nvme is not None else {}
-    machine_ = {**_machine({"node": cluster.node}, catalog), **local, **_machine(question, catalog)}
+    machine_ = {**_machine(Question(node=cluster.node), catalog), **local, **_machine(question, catalog)}
     return replace(need, given={**machine_, **need.given}, notes=(*need.notes, *told(found.clusters, cluster, node)))
 
 
-def _names_machine(question: Mapping[str, Any]) -> bool:
-    return question.get("node") is not None or question.get("gpu") is not None
+def _names_machine(question: Question) -> bool:
+    return question.node is not None or question.gpu is not None
 
 
-def _asks_bw(question: Mapping[str, Any]) -> bool:
-    return any(question.get(name) is not None for name in ("model", "samples_per_second", "flops_per_sample", "achieved"))
+def _asks_bw(question: Question) -> bool:
+    asked = (question.model, question.samples_per_second, question.flops_per_sample, question.achieved)
+    return any(one is not None for one in asked)
 
 
-def _with_machine(need: Need, question: Mapping[str, Any], catalog: Catalog) -> Need:
+def _with_machine(need: Need, question: Question, catalog: Catalog) -> Need:
     given = {**_of_node(question, catalog), **need.given}
     return replace(need, given=given)
 
 
-def _machine(question: Mapping[str, Any], catalog: Catalog) -> dict[str, Input]:
+def _machine(question: Question, catalog: Catalog) -> dict[str, Input]:
     """Nodes, GPUs and links where no model is asked about."""
     given: dict[str, Input] = {}
-    for name in ("nodes", "gpus_per_node"):
-        if question.get(name) is not None:
-            shown = f"--{name.replace('_', '-')}"
-            given[name] = Input(check_value(name, parse(question[name], unit_of(name), shown), shown), origin="user")
-    gpu, node = machine_of(question.get("gpu"), question.get("node"), catalog)
+    for name, count in (("nodes", question.nodes), ("gpus_per_node", question.gpus_per_node)):
+        if count is not None:
+            given[name] = Input(check_value(name, count, f"--{name.replace('_', '-')}"), origin="user")
+    gpu, node = machine_of(question.gpu, question.node, catalog)
     if gpu is not None and gpu.host_link_bandwidth is not None:
         given["host_link_bandwidth_per_gpu"] = from_catalog(gpu.host_link_bandwidth)
     if node is not None:
@@ -103,9 +103,9 @@ def _machine(question: Mapping[str, Any], catalog: Catalog) -> dict[str, Input]:
     return {**_of_node(question, catalog), **given}
 
 
-def _of_node(question: Mapping[str, Any], catalog: Catalog) -> dict[str, Input]:
+def _of_node(question: Question, catalog: Catalog) -> dict[str, Input]:
     """Storage NICs, local drives and host memory of the node."""
-    _, node = machine_of(question.get("gpu"), question.get("node"), catalog)
+    _, node = machine_of(question.gpu, question.node, catalog)
     return {} if node is None else of_node(node)
 
 

@@ -13,6 +13,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Quantity
 from ingest.errors import CatalogError, UsageError, brief
 from ingest.formula import check_value, unit_of
+from ingest.question import question_of
 from ingest.storage import layers
 from ingest.storage.alternatives import DEGRADED, further, ways
 from ingest.storage.counting import count_units
@@ -249,7 +250,7 @@ def fit(
         "files": files,
         "io_size": io_size,
     }
-    need = need_of(plan, options, question, catalog, priority)
+    need = need_of(plan, options, question_of(**question), catalog, priority)
     names = [storage] if isinstance(storage, (str, Path)) else list(storage)
     listed = [part for name in names for part in str(name).split(",") if part]
     if not listed:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ingest.errors import IngestError, MissingQuantity, UsageError
 from ingest.formula import solve
+from ingest.question import Question
 from ingest.reports.charts.demand import Ceiling
 from ingest.reports.document.speech import source_title
 from ingest.site.plans import Plan
@@ -39,7 +40,7 @@ def ceilings_of(plan: Plan, storage: Sequence[str], sizes: Sequence[float]) -> t
     names = [part for name in storage for part in str(name).split(",") if part]
     if ALL in names or not 0 < len(names) <= MOST:
         raise UsageError(f"--storage: found {', '.join(names) or 'nothing'}, expected one to {MOST} ids of storage to draw")
-    found = fit_need(need_of(plan, {}, {}, plan.catalog), names, plan.catalog).systems
+    found = fit_need(need_of(plan, {}, Question(), plan.catalog), names, plan.catalog).systems
     return [_ceiling(one, sizes) for one in found], "; ".join(_told(plan, one) for one in found)
 
 
