@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ingest.acceptance.judging import PASS
+from ingest.reports.labels import plain
 from ingest.reports.page import Page, Section
 from ingest.units import display
 
@@ -115,7 +116,7 @@ def _rate(value: float, unit: str) -> str:
 
 def measured_page(answer: Measured) -> Page:
     """The page of `ingest measure-storage`: what the path gave, and what it could feed."""
-    rows = tuple((name.replace("_", " "), _rate(item.value, item.unit)) for name, item in answer.results.items())
+    rows = tuple((plain(name), _rate(item.value, item.unit)) for name, item in answer.results.items())
     trial = answer.trial
     how = (
         f"{trial.threads} threads, {display(trial.io_bytes, 'B')} each, {display(trial.bytes, 'B')} of files",

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest.formula import unit_of
+from ingest.reports.labels import plain
 from ingest.reports.page import Page, Section
 from ingest.storage.outcome import UNKNOWN, VERDICTS
 from ingest.units import display
@@ -29,7 +30,7 @@ ONE_DOWN = {True: "yes", False: "NO", None: ""}
 
 def fits_page(found: Fits) -> Page:
     """The comparison of all systems, by verdict; layers and results of each where few were asked for."""
-    needed = tuple((name.replace("_", " "), display(item.value, item.unit)) for name, item in found.needed.items())
+    needed = tuple((plain(name), display(item.value, item.unit)) for name, item in found.needed.items())
     sections = [Section("Needed", ("", ""), needed), *_by_verdict(found)]
     if len(found.systems) <= MOST_IN_FULL:
         for one in found.systems:
@@ -122,7 +123,7 @@ def _in_full(one: Fit) -> list[Section]:
         )
         for judged in one.layers
     )
-    numbers = tuple((name.replace("_", " "), display(item.value, item.unit)) for name, item in one.results.items())
+    numbers = tuple((plain(name), display(item.value, item.unit)) for name, item in one.results.items())
     unknown = tuple(f"{name.replace('_', ' ')}: {why}" for name, why in one.unknown.items())
     assumed = tuple(map(_assumption, one.answer.assumptions))
     cited = tuple(f"{item['id']}: {item['title']}" for item in one.answer.sources)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest.reports.answers import flat_rows
+from ingest.reports.labels import plain
 from ingest.reports.page import Page, Section
 from ingest.units import display, exact
 
@@ -20,7 +21,7 @@ COUNTS = ("sample", "file")
 def samples_page(answer: Measured) -> Page:
     """Results, percentiles, histograms, extensions, what was left out, and what to do with it."""
     tables = answer.tables
-    results = tuple((name.replace("_", " "), _shown(item.value, item.unit)) for name, item in answer.results.items())
+    results = tuple((plain(name), _shown(item.value, item.unit)) for name, item in answer.results.items())
     sections = [
         Section("", ("", ""), results),
         Section("Sizes", ("", "sample", "file"), _percentiles(tables["sample_sizes"], tables["file_sizes"])),

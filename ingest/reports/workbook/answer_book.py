@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest import __version__
-from ingest.reports.labels import unit_word
+from ingest.reports.labels import plain, unit_word
 from ingest.reports.workbook.calculation import Calculation, FormulaCell, InputCell, meaning_of
 from ingest.reports.workbook.grid import Entry, Formula, Grid, Item, listed
 from ingest.reports.workbook.read_me import WIDTH, Sections, read_me
@@ -136,9 +136,7 @@ class AnswerBook:
             assert shown is not None
             doubled = ("", "") if binary is None else (binary.cell(base, quantity.value), binary.unit)
             live = (shown.cell(base, quantity.value, strong=True), shown.unit, *self._spread(place, shown))
-            grid.row(
-                name.replace("_", " "), *live, *doubled, Formula(f"={place}", float(quantity.value), "base"), quantity.unit
-            )
+            grid.row(plain(name), *live, *doubled, Formula(f"={place}", float(quantity.value), "base"), quantity.unit)
         grid.close()
 
     def _spread(self, place: str, shown: Readable) -> tuple[Item, Item]:
