@@ -8,11 +8,25 @@ import docx
 import pytest
 from click.testing import CliRunner
 
+import ingest
 from ingest.cli.report import command
 from ingest.reports.document.fields import SECTIONS
+from ingest.reports.document.rfp import Tender
 from ingest.reports.document.word_gaps import template_warnings
 
 SITE = Path(__file__).parents[2] / "examples/enterprise-64-nodes.yaml"
+
+
+@pytest.fixture(scope="module")
+def enterprise_plan():
+    """The plan of the enterprise example, without draws."""
+    return ingest.plan(SITE, samples=0)
+
+
+@pytest.fixture(scope="module")
+def enterprise_document(enterprise_plan):
+    """Its document, without charts."""
+    return Tender(enterprise_plan).document()
 
 
 @pytest.fixture

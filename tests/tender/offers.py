@@ -19,6 +19,14 @@ import openpyxl
 import ingest
 from ingest.cli.main import main
 
+#: The smallest site whose workbook has every sheet that a vendor returns.
+ONE_JOB = {
+    "name": "One job",
+    "clusters": {"main": {"node": "dgx-a100", "count": 8}},
+    "jobs": {"universe": {"cluster": "main", "model": "cosmoflow", "nodes": 8, "data": "volumes"}},
+    "datasets": {"volumes": {"model": "cosmoflow"}},
+}
+
 
 @dataclass(frozen=True)
 class Told:

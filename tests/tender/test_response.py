@@ -11,11 +11,11 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from conftest import ONE_JOB
-from offers import columns, edited, everything_met, filled, told, uncalculated
+from offers import ONE_JOB, columns, edited, everything_met, filled, told, uncalculated
 
 import ingest
 from ingest.errors import UsageError
+from ingest.reports.books import site_book
 from ingest.tender.compliance import RequirementLine, judge
 from ingest.tender.response import Response, differences
 from ingest.tender.response_form import HEADS, REQUIREMENTS_SHEET, RESPONSE_SHEET
@@ -26,6 +26,26 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "workbook"))
 from office import converted
 
 STATEMENT = "The system shall sustain at least 984.5 GB/s of reads."
+
+
+@pytest.fixture(scope="module")
+def plan():
+    """The plan of a site of one job, without draws."""
+    return ingest.plan(ONE_JOB, samples=0)
+
+
+@pytest.fixture(scope="module")
+def workbook(plan):
+    """Its workbook, as bytes."""
+    return site_book(plan)
+
+
+@pytest.fixture(scope="module")
+def sent(workbook, tmp_path_factory):
+    """Its workbook, as the buyer sends it."""
+    path = tmp_path_factory.mktemp("sent") / "rfp.xlsx"
+    path.write_bytes(workbook)
+    return path
 
 
 @pytest.fixture
@@ -223,7 +243,7 @@ def test_each_difference_from_what_was_sent_is_named(changes, expected):
 
 def test_one_warning_lists_five_ids_and_counts_the_others():
     lines = tuple(judge(RequirementLine(f"R-{n}", "target", 1, "B/s"), None, optimized=False) for n in range(8))
-    differing = tuple(one for _, returned in [sheets()] for one in differences(*sheets(ids=tuple(f"R-{n}" for n in range(5)))))
+    differing = tuple(differences(*sheets(ids=tuple(f"R-{n}" for n in range(5)))))
     answer = Response("offer.xlsx", lines, differing, optimized=False, sent="rfp.xlsx")
     assert answer.warnings == ("offer.xlsx: requirements differ from rfp.xlsx: R-A, R-B, R-0, R-1, R-2 and 2 more",)
     assert answer.unmet == answer.warnings[0]

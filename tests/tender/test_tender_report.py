@@ -18,8 +18,7 @@ import docx
 import openpyxl
 import pytest
 import yaml
-from conftest import ONE_JOB
-from offers import told
+from offers import ONE_JOB, told
 
 import ingest
 from ingest.acceptance.table import shown_by
