@@ -175,7 +175,7 @@ def differences(sent: Sheet, returned: Mapping[str, Sheet]) -> Iterator[Differen
         present = [str(line.stored[ID]) for line in sheet.lines]
         where = f"the line of sheet '{name}'"
         yield from (Difference(one, f"{where} was removed") for one in ids if one not in present)
-        yield from (Difference(one, f"{where} is there {n} times") for one in ids if (n := present.count(one)) > 1)
+        yield from (Difference(one, f"{where} appears {n} times") for one in ids if (n := present.count(one)) > 1)
         yield from (Difference(brief(one)[1:-1], f"{where} was added") for one in dict.fromkeys(present) if one not in ids)
         for line in sheet.lines:
             one = str(line.stored[ID])

@@ -70,6 +70,7 @@ VERDICTS = [
     ("mandatory", {"Comply": "yes", "As-is_value": 90, "Optimized_value": 200}, False, "missed",
      "says 'yes', but its value misses the requirement"),
     ("mandatory", {"Comply": "yes", "As-is_value": 110, "Optimized_value": 90}, True, "met", ""),
+    ("mandatory", {"Comply": "yes", "As-is_value": 90, "Optimized_value": 110}, True, "met", ""),
 ]  # fmt: skip
 
 

@@ -63,13 +63,15 @@ def refusal(path: Path) -> str:
     return done.refusal
 
 
-def test_the_small_workbook_is_read(tmp_path):
-    assert told("response", small(tmp_path / "offer.xlsx")).code == 0
+def test_a_workbook_of_as_many_rows_as_may_be_is_read(tmp_path):
+    def grow(book: openpyxl.Workbook) -> None:
+        book[RESPONSE_SHEET].cell(1_000, 20).value = "x"
+
+    assert told("response", small(tmp_path / "offer.xlsx", grow)).code == 0
 
 
 def spread_out(book: openpyxl.Workbook) -> None:
-    for row in range(2, 1_500):
-        book[RESPONSE_SHEET].cell(row, 20).value = "x"
+    book[RESPONSE_SHEET].cell(1_001, 20).value = "x"
 
 
 @pytest.mark.parametrize(
@@ -133,6 +135,8 @@ def test_a_part_that_unpacks_to_too_much_is_not_read(tmp_path, part, size, messa
 def test_many_parts_are_refused(tmp_path):
     path = archive(tmp_path / "many.xlsx", {f"xl/media/{number}": b"" for number in range(2_001)})
     assert "has 2,001 parts, expected at most 2,000" in refusal(path)
+    path = archive(tmp_path / "fewer.xlsx", {f"xl/media/{number}": b"" for number in range(2_000)})
+    assert "not readable as .xlsx" in refusal(path)
 
 
 def test_a_size_that_lies_is_noticed(tmp_path):

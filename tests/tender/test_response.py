@@ -228,7 +228,7 @@ DIFFERENCES = [
     ({"Requirement": "\u202eeasy"}, ("R-A: 'Requirement' of sheet 'Vendor response' is '\\u202eeasy', was "
                                      "'The system shall sustain at least 984.5 GB/s of reads.'",)),
     ({"ids": ("R-B",)}, ("R-A: the line of sheet 'Vendor response' was removed",)),
-    ({"ids": ("R-A", "R-B", "R-B")}, ("R-B: the line of sheet 'Vendor response' is there 2 times",)),
+    ({"ids": ("R-A", "R-B", "R-B")}, ("R-B: the line of sheet 'Vendor response' appears 2 times",)),
     ({"ids": ("R-A", "R-B", "R-C", "R-C")}, ("R-C: the line of sheet 'Vendor response' was added",)),
     ({"Cache rule": "cached"}, ()),
 ]  # fmt: skip
