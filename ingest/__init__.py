@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ingest.site.planning import plan
     from ingest.storage.fitting import fit
     from ingest.tender.reporting import report
-    from ingest.tender.responding import response
+    from ingest.tender.response import response
 
 __version__ = "0.1.0"
 __all__ = [
@@ -66,7 +66,7 @@ _PLACES = {
     "diff": "ingest.site.difference",
     "plan": "ingest.site.planning",
     "report": "ingest.tender.reporting",
-    "response": "ingest.tender.responding",
+    "response": "ingest.tender.response",
 }
 
 

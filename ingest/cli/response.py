@@ -7,20 +7,21 @@ import click
 from ingest.cli.options import hand_over, output_options, warn
 from ingest.errors import RequirementNotMet
 from ingest.reports.response_views import response_page
-from ingest.tender.responding import response
+from ingest.tender.response import response
 
 
 @click.command("response")
 @click.argument("filled", metavar="FILLED.xlsx")
 @click.option("--optimized", is_flag=True, help="Count tuned values too, not only those as delivered.")
-@click.option("--sent", metavar="FILE.xlsx", help="The workbook as you sent it out: what was asked is read from there.")
+@click.option("--sent", metavar="FILE.xlsx", help="The workbook as you sent it: the requirements are read from there.")
 @output_options
 def command(filled: str, optimized: bool, sent: str | None, form: str | None, output: str | None) -> None:
-    """What a vendor offers against what was asked: the filled workbook, judged line by line.
+    """Judge a vendor's filled workbook line by line against the requirements.
 
-    Exits with 3 where a mandatory requirement is missed or met in part only, or what the buyer wrote was changed.
+    Exits with 3 where a mandatory requirement is missed or met in part only, or where the requirements in FILLED differ
+    from those that were sent.
 
-    Without --sent the verdict rests on the key in the offeror's own file, which has no secret: who forges it passes.
+    Without --sent the requirements are read from FILLED itself, which the vendor may have changed.
 
     \b
     ingest response offer.xlsx

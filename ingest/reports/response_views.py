@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from ingest.reports.page import Page, Section
-from ingest.tender.judged import MET, PARTLY, Judged
-from ingest.tender.responding import Response
+from ingest.tender.compliance import MET, PARTLY, LineVerdict
+from ingest.tender.response import Response
 from ingest.units import display
 
-#: Margins above this share are not told in digits.
+#: Margins above this share are shown as "over".
 MOST_MARGIN = 10
 
 
 def response_page(answer: Response) -> Page:
-    """Requirement, what was offered, margin, verdict, what to read beside it; then what was changed."""
+    """Requirement, offered value, margin, verdict and notes of each line; then the requirements that differ."""
     heads = ("id", "priority", "required", "offered", "margin", "result", "note")
     sections = [Section("", heads, tuple(_row(line) for line in answer.lines))]
     if answer.changes:
-        sections.append(Section("Changed by the vendor", lines=answer.changes))
+        sections.append(Section("Differs from the requirements sent", lines=answer.changes))
     verdict = "does not comply" if answer.unmet else "complies"
     counted = "tuned values count" if answer.optimized else "values as delivered count"
     columns = ("id", "priority", "required", "unit", "offered", "margin", "result")
@@ -25,13 +25,13 @@ def response_page(answer: Response) -> Page:
     return Page(title, tuple(sections), ((*columns, "note"), *flat))
 
 
-def _row(line: Judged) -> tuple[str, ...]:
-    offered = "" if line.offered is None else display(line.offered, line.asked.unit, binary=False)
-    required = display(line.asked.value, line.asked.unit, binary=False)
-    return (line.asked.id, line.asked.priority, required, offered, _margin(line), line.verdict, line.notes)
+def _row(line: LineVerdict) -> tuple[str, ...]:
+    offered = "" if line.offered is None else display(line.offered, line.requirement.unit, binary=False)
+    required = display(line.requirement.value, line.requirement.unit, binary=False)
+    return (line.requirement.id, line.requirement.priority, required, offered, _margin(line), line.verdict, line.notes)
 
 
-def _margin(line: Judged) -> str:
+def _margin(line: LineVerdict) -> str:
     """`+10.0 %`; what meets a requirement as it is printed is never below it, what misses it never looks even."""
     if line.margin is None:
         return ""

@@ -13,7 +13,7 @@ from ingest.reports.document.forms import acceptance_table, growth_table, respon
 from ingest.reports.document.model import Paragraph, Table
 from ingest.reports.document.rfp import Tender, requirement
 from ingest.site.planning import plan
-from ingest.tender.fields import FIELDS
+from ingest.tender.response_form import FIELDS
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -8,26 +8,47 @@ import docx
 import pytest
 from click.testing import CliRunner
 
+import ingest
 from ingest.cli.report import command
 from ingest.reports.document.fields import SECTIONS
-from ingest.tender.reporting import report
+from ingest.reports.document.rfp import Tender
+from ingest.reports.document.word_gaps import template_warnings
 
 SITE = Path(__file__).parents[2] / "examples/enterprise-64-nodes.yaml"
 
 
-def warned(tmp_path: Path, *lines: str) -> list[str]:
-    made = docx.Document()
-    for line in lines:
-        made.add_paragraph(line)
-    made.save(tmp_path / "house.docx")
-    answer = report(SITE, output=tmp_path / "rfp.docx", template=tmp_path / "house.docx")
-    assert all("\n" not in line for line in answer.notes)
-    return [line.removeprefix(f"--template: '{tmp_path}/house.docx' ") for line in answer.notes]
+@pytest.fixture(scope="module")
+def enterprise_plan():
+    """The plan of the enterprise example, without draws."""
+    return ingest.plan(SITE, samples=0)
 
 
-def test_what_a_template_leaves_out_is_named_with_the_fields_that_bring_it(tmp_path):
-    found = warned(tmp_path, "{{title}}", "{{scope}}", "At least {{R-READ-01}}")
-    mandatory = {one.id for one in report(SITE, output=tmp_path / "a.csv").plan.requirements if one.priority == "mandatory"}
+@pytest.fixture(scope="module")
+def enterprise_document(enterprise_plan):
+    """Its document, without charts."""
+    return Tender(enterprise_plan).document()
+
+
+@pytest.fixture
+def warned(enterprise_document, tmp_path):
+    """The warnings on a template of these lines, without its path."""
+    path = tmp_path / "house.docx"
+
+    def warnings(*lines: str) -> list[str]:
+        made = docx.Document()
+        for line in lines:
+            made.add_paragraph(line)
+        made.save(path)
+        found = template_warnings(enterprise_document, path)
+        assert all("\n" not in line for line in found)
+        return [line.removeprefix(f"--template: '{path}' ") for line in found]
+
+    return warnings
+
+
+def test_what_a_template_leaves_out_is_named_with_the_fields_that_bring_it(warned, enterprise_plan):
+    found = warned("{{title}}", "{{scope}}", "At least {{R-READ-01}}")
+    mandatory = {one.id for one in enterprise_plan.requirements if one.priority == "mandatory"}
     assert len(found) == 1
     missed, _, fields = found[0].partition(": add ")
     assert {one.partition(" ")[0] for one in missed.removeprefix("leaves out ").split(", ")} >= mandatory - {"R-READ-01"}
@@ -35,26 +56,26 @@ def test_what_a_template_leaves_out_is_named_with_the_fields_that_bring_it(tmp_p
     assert fields == f"{', '.join('{{' + name + '}}' for name in SECTIONS if name != 'scope')} or {{{{all}}}}"
 
 
-def test_sections_without_requirements_are_named_by_their_titles(tmp_path):
+def test_sections_without_requirements_are_named_by_their_titles(warned):
     names = [name for name in SECTIONS if name not in ("protocols", "response")]
-    assert warned(tmp_path, *(f"{{{{{name}}}}}" for name in names)) == [
+    assert warned(*(f"{{{{{name}}}}}" for name in names)) == [
         "leaves out the sections Protocols, security, operations; Offeror response forms: "
         "add {{protocols}}, {{response}} or {{all}}"
     ]
 
 
 @pytest.mark.parametrize("lines", [("{{all}}",), ("no field",), tuple(f"{{{{{name}}}}}" for name in SECTIONS)])
-def test_a_template_with_everything_is_silent(tmp_path, lines):
-    assert warned(tmp_path, *lines) == []
+def test_a_template_with_everything_is_silent(warned, lines):
+    assert warned(*lines) == []
 
 
 @pytest.mark.parametrize("lines", [("{{all}}", "{{growth}}"), ("{{all}}{{growth}} {{ growth }}",)])
-def test_what_stands_twice_is_named(tmp_path, lines):
-    assert warned(tmp_path, *lines) == ["holds more than once: Growth and options"]
+def test_what_stands_twice_is_named(warned, lines):
+    assert warned(*lines) == ["holds more than once: Growth and options"]
 
 
-def test_the_whole_document_twice_names_every_section(tmp_path):
-    assert warned(tmp_path, "{{all}}", "{{all}}") == [f"holds more than once: {'; '.join(SECTIONS.values())}"]
+def test_the_whole_document_twice_names_every_section(warned):
+    assert warned("{{all}}", "{{all}}") == [f"holds more than once: {'; '.join(SECTIONS.values())}"]
 
 
 def test_the_command_warns_on_standard_error(tmp_path):

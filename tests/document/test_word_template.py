@@ -90,7 +90,7 @@ def test_a_value_that_looks_like_a_field_stays_text(tmp_path):
     assert lines_of(filled(tmp_path, with_lines("{{site}} {{total}}"))) == ["{{total}} & <b> 4 GB/s"]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_a_field_may_be_dealt_out_over_runs(data, tmp_path_factory):
     text = "From {{total}} to {{site}} and {{ total}}{{total }}."

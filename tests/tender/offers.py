@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import html
 import io
 import re
 import sys
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,14 @@ import openpyxl
 
 import ingest
 from ingest.cli.main import main
+
+#: The smallest site whose workbook has every sheet that a vendor returns.
+ONE_JOB = {
+    "name": "One job",
+    "clusters": {"main": {"node": "dgx-a100", "count": 8}},
+    "jobs": {"universe": {"cluster": "main", "model": "cosmoflow", "nodes": 8, "data": "volumes"}},
+    "datasets": {"volumes": {"model": "cosmoflow"}},
+}
 
 
 @dataclass(frozen=True)
@@ -69,18 +78,19 @@ def filled(content: bytes, answers: Mapping[str, Mapping[str, Any]], path: Path)
 
 def edited(content: bytes, change: Callable[[Any], None], path: Path) -> Path:
     """Change a workbook and keep the stored values of its formulas, as a spreadsheet program does."""
-    uncalculated(content, change, path)
-    return with_values(path, stored_values(content))
+    titles = uncalculated(content, change, path)
+    return with_values(path, titles, stored_values(content))
 
 
-def uncalculated(content: bytes, change: Callable[[Any], None], path: Path) -> Path:
-    """Change a workbook with openpyxl, which forgets the stored values of all formulas."""
+def uncalculated(content: bytes, change: Callable[[Any], None], path: Path) -> list[str]:
+    """Change a workbook with openpyxl, which drops the stored values of all formulas; returns the names of its sheets."""
     book = openpyxl.load_workbook(io.BytesIO(content))
     change(book)
     book.save(path)
-    return path
+    return book.sheetnames
 
 
+@functools.cache
 def stored_values(content: bytes) -> dict[tuple[str, str], Any]:
     """The stored value of each formula, by its sheet and its text: rows may move."""
     live, stored = (openpyxl.load_workbook(io.BytesIO(content), data_only=only) for only in (False, True))
@@ -96,9 +106,8 @@ def stored_values(content: bytes) -> dict[tuple[str, str], Any]:
 BARE = re.compile(r'<c r="([A-Z]+\d+)"((?: s="\d+")?)><f>(.*?)</f><v ?/?>(?:</v>)?</c>', re.DOTALL)
 
 
-def with_values(path: Path, values: Mapping[tuple[str, str], Any]) -> Path:
+def with_values(path: Path, titles: Sequence[str], values: Mapping[tuple[str, str], Any]) -> Path:
     """Put stored values back behind the formulas that have none."""
-    titles = [sheet.title for sheet in openpyxl.load_workbook(path, read_only=True)]
     with zipfile.ZipFile(path) as source:
         parts = {name: source.read(name) for name in source.namelist()}
     for number, title in enumerate(titles, start=1):
@@ -117,20 +126,6 @@ def _cell(found: re.Match[str], title: str, values: Mapping[tuple[str, str], Any
         return found[0]
     kind, shown = (' t="str"', html.escape(value)) if isinstance(value, str) else ("", repr(value))
     return f'<c r="{place}"{style}{kind}><f>{formula}</f><v>{shown}</v></c>'
-
-
-def key_text(book: Any) -> str:
-    """What the sheet Key holds, all its rows together."""
-    return "".join(row[0].value or "" for row in book["Key"].iter_rows())
-
-
-def put_key(book: Any, text: Any) -> None:
-    """Write the sheet Key anew."""
-    sheet = book["Key"]
-    sheet.delete_rows(1, sheet.max_row)
-    parts = [text[start : start + 30_000] for start in range(0, len(text), 30_000)] if isinstance(text, str) else [text]
-    for row, part in enumerate(parts, 1):
-        sheet.cell(row, 1).value = part
 
 
 def everything_met(plan: ingest.Plan, factor: float = 1.1) -> dict[str, dict[str, Any]]:

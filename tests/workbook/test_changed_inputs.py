@@ -16,7 +16,7 @@ import ingest
 from ingest.errors import IngestError
 from ingest.reports.books import site_book
 from ingest.reports.workbook.site_front import TO_SETTLE
-from ingest.tender.asked import BUYER_SHEET
+from ingest.tender.response_form import BUYER_SHEET
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 HPC = yaml.safe_load((EXAMPLES / "hpc-128-nodes.yaml").read_text(encoding="utf-8"))

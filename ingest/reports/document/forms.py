@@ -13,7 +13,7 @@ from ingest.reports.document.model import Table
 from ingest.reports.labels import label
 from ingest.requirement import Requirement
 from ingest.site.lines import LINES
-from ingest.tender.fields import FIELDS
+from ingest.tender.response_form import FIELDS
 from ingest.units import display, request_size
 
 #: Fields of the answer beside the required value; the others are its evidence, on a table of their own.

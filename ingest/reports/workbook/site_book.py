@@ -11,7 +11,6 @@ from ingest.reports.labels import label, unit_word
 from ingest.reports.workbook.calculation import meaning_of
 from ingest.reports.workbook.grid import Entry, Figure, Formula, Grid, Item, listed, width_of, width_of_words
 from ingest.reports.workbook.readable import assumed_rows, style_of
-from ingest.reports.workbook.recorded import Recorded
 from ingest.reports.workbook.rules import range_short, validation
 from ingest.reports.workbook.site_cells import SiteCells, in_words, limits_of, values_of
 from ingest.reports.workbook.site_checks import checks_of
@@ -22,13 +21,11 @@ from ingest.reports.workbook.style import add_sheet, open_book
 from ingest.site.phrases import amounts_of
 from ingest.site.tables import NEEDED, TABLES
 from ingest.site.wording import in_site_words
-from ingest.tender.asked import BUYER_SHEET, KEY_SHEET, REQUIREMENTS_SHEET, RESPONSE_SHEET, Cells, key_of
-from ingest.tender.whole import Whole
+from ingest.tender.response_form import BUYER_SHEET
 from ingest.units import exact
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
-    from xlsxwriter.worksheet import Worksheet
 
     from ingest.engine.value import Input
     from ingest.site.plans import Plan
@@ -53,8 +50,6 @@ WORDS: Mapping[str, Sequence[str]] = {
 }
 #: What stays free on a sheet whose cells are locked.
 FREE = {"format_columns": True, "format_rows": True, "autofilter": True, "sort": True, "objects": True}
-#: Characters of one cell.
-MOST_CELL = 30_000
 #: Figures behind one input that are named.
 MOST_PARTS = 6
 #: Inputs of each requirement on the sheet Sensitivity, the most effective first.
@@ -80,11 +75,9 @@ class SiteBook:
         buffer = io.BytesIO()
         book, styles = open_book(buffer, self.title)
         sheets = {name: add_sheet(book, name) for name in ORDER if self.tables.get(name) != []}
-        recorded: dict[str, Recorded] = {}
 
         def grid(name: str, heads: Sequence[str], widths: Sequence[float], unprinted: int = 0, kept: int = 1) -> Grid:
-            recorded[name] = Recorded(sheets[name], styles, heads, widths, unprinted, kept)
-            return recorded[name]
+            return Grid(sheets[name], styles, heads, widths, unprinted, kept)
 
         self._inputs(book, grid)
         self._calculation(grid)
@@ -94,11 +87,10 @@ class SiteBook:
                 self._table(name, grid)
         words = Words(self, grid, sum(len(values_of(step)) for step in self.cells.inputs))
         book.define_name(CHANGED, f"={words.changed}")
-        stated = requirements(self, grid, words)
-        lines = stated.rows
+        lines = requirements(self, grid, words)
         results(self, book, grid, lines)
         self._sensitivity(grid)
-        answered = response(self, grid, lines)
+        response(self, grid, lines)
         acceptance(self, grid, lines)
         listed(grid("Assumptions", ("Name", "Value", "Unit", "Why"), (34, 21, 16, 90)), assumed_rows(self.plan.assumptions))
         cited = [(one["id"], one["title"], one["where"], one.get("url", "")) for one in self.plan.sources]
@@ -106,22 +98,11 @@ class SiteBook:
         checks = self._checks(grid, lines)
         front(self.plan, self.title, grid, checks, words.note)
         for_buyer(self.plan, grid)
-        whole = Whole({name: one.found for name, one in recorded.items()}, {name: at for name, _, at, _ in book.defined_names})
-        forms = {REQUIREMENTS_SHEET: stated.cells, RESPONSE_SHEET: answered.cells}
-        self._key(book.add_worksheet(KEY_SHEET), forms, whole)
         for shown in sheets.values():
             shown.protect("", FREE)
         sheets["Read-me"].activate()
         book.close()
         return buffer.getvalue()
-
-    def _key(self, sheet: Worksheet, cells: Mapping[str, Cells], whole: Whole) -> None:
-        """What was asked, sealed, so that a filled workbook can be checked against it."""
-        tender = (self.plan.site.name, self.plan.input_hash)
-        written = key_of(self.plan.requirements, cells, whole, tender)
-        for row, start in enumerate(range(0, len(written), MOST_CELL)):
-            sheet.write_string(row, 0, written[start : start + MOST_CELL])
-        sheet.very_hidden()
 
     @property
     def title(self) -> str:

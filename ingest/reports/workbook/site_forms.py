@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import ingest.formulas.acceptance_results  # noqa: F401  registers the formulas
 from ingest.acceptance.loads import Setting
@@ -15,7 +15,7 @@ from ingest.reports.workbook.grid import Entry, Figure, Formula, Grid, Item
 from ingest.reports.workbook.readable import readable
 from ingest.reports.workbook.site_charts import add_charts
 from ingest.reports.workbook.site_words import Words, stale
-from ingest.tender.fields import AS_IS, CHOICE, COUNT, FIELDS, NUMBER, OPTIMIZED, TEXT, Field
+from ingest.tender.response_form import AS_IS, CHOICE, COUNT, FIELDS, NUMBER, OPTIMIZED, TEXT, Field
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
@@ -62,32 +62,11 @@ MARGINS = {
 }
 
 
-class Form(NamedTuple):
-    """A sheet of requirements: the row of each id, and its cells as they are written, by heading."""
-
-    rows: dict[str, int]
-    cells: dict[str, dict[str, Any]]
-
-    def keep(self, name: str, row: int, heads: Sequence[str], items: Sequence[Item]) -> None:
-        """Remember a line; cells that others fill in are left out."""
-        self.rows[name] = row
-        shown = zip(heads, items, strict=True)
-        self.cells[name] = {head: written(item) for head, item in shown if not isinstance(item, Entry)}
-
-
-def written(item: Item) -> str | float | None:
-    """What stands in a cell: a formula as it is written, a text, a number."""
-    if isinstance(item, Formula):
-        return item.written
-    if isinstance(item, Figure):
-        return item.value
-    return None if isinstance(item, Entry) else item
-
-
-def requirements(book: SiteBook, grid: Callable[..., Grid], words: Words) -> Form:
-    """The sheet Requirements."""
+def requirements(book: SiteBook, grid: Callable[..., Grid], words: Words) -> dict[str, int]:
+    """The sheet Requirements; returns the row of each id."""
     sheet = grid("Requirements", HEADS, (15, 12, 53, 21, 10, 19, 19, 14, 26, 12, 8, 9, 12, 12, 12, 11, 8, 40))
-    form, tests = Form({}, {}), shown_by(book.plan.requirements)
+    rows: dict[str, int] = {}
+    tests = shown_by(book.plan.requirements)
     for one in book.plan.requirements:
         place = book.cells.place(book.plan.steps[one.id])
         value = Formula(f"={place}", one.value, "strong")
@@ -97,11 +76,10 @@ def requirements(book: SiteBook, grid: Callable[..., Grid], words: Words) -> For
         ends = (one.low, one.high)
         shown = (tests.get(one.id, ""), assumed, *conditions.values())
         items: tuple[Item, ...] = (one.id, one.priority, said, value, one.unit, *ends, *shown)
-        form.keep(one.id, sheet.next + 1, HEADS, items)
-        sheet.row(*items)
+        rows[one.id] = sheet.row(*items)
     stale(sheet, "Low (P10)", "High (P90)")
     sheet.close()
-    return form
+    return rows
 
 
 def conditions_of(book: SiteBook, one: Requirement) -> dict[str, Item]:
@@ -132,14 +110,13 @@ def results(book: SiteBook, workbook: Workbook, grid: Callable[..., Grid], lines
     sheet.close(further=add_charts(book, workbook, sheet))
 
 
-def response(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, int]) -> Form:
+def response(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, int]) -> None:
     """The sheet that a vendor fills in: only its yellow cells are open."""
     from xlsxwriter.utility import xl_col_to_name
 
     asked = ("Id", "Priority", "Requirement", "Required", "Unit")
     heads = (*asked, *(field.head for field in FIELDS), *MARGINS.values())
     sheet = grid("Vendor response", heads, (15, 12, 46, 21, 11, 9, 19, 19, 12, 9, 13, 27, 27, 34, 21, 21))
-    form = Form({}, {})
     for one in book.plan.requirements:
         row, line = sheet.next + 1, lines[one.id]
         linked = [
@@ -150,10 +127,8 @@ def response(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, int]
         required = f"{xl_col_to_name(asked.index('Required'))}{row}"
         margins = [margin(f"{xl_col_to_name(heads.index(head))}{row}", required) for head in MARGINS]
         items: tuple[Item, ...] = (one.id, one.priority, *linked, one.unit, *fields, *margins)
-        form.keep(one.id, row, heads, items)
         sheet.row(*items)
     sheet.close()
-    return form
 
 
 def rule_of(field: Field) -> Mapping[str, Any] | None:

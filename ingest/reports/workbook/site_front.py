@@ -9,7 +9,7 @@ from ingest import __version__
 from ingest.reports.workbook.grid import Grid, Item
 from ingest.reports.workbook.read_me import WIDTH, Sections, read_me, write_sections
 from ingest.reports.workbook.site_words import stale_rows
-from ingest.tender.asked import BUYER_SHEET
+from ingest.tender.response_form import BUYER_SHEET
 
 if TYPE_CHECKING:
     from ingest.site.plans import Plan
@@ -31,7 +31,8 @@ def front(plan: Plan, title: str, grid: Callable[..., Grid], checks: int, note: 
         "For the offeror": (
             "Fill in the yellow cells of the sheet Vendor response, each value as a plain number in the unit of its line, and"
             " return the whole workbook, saved by a spreadsheet program.",
-            "All other cells are locked and compared with what was sent; what is written outside the form is no answer.",
+            "All other cells are locked; the requirements are compared with what was sent. Write every answer, and every"
+            " condition, into the yellow cells: nothing else is read.",
             "The as-is value is what counts; the optimized value counts only where the buyer has said so.",
         ),
         "How the workbook is built": (
@@ -64,7 +65,7 @@ def for_buyer(plan: Plan, grid: Callable[..., Grid]) -> None:
             "Change, send, judge": (
                 "After a change of Inputs, save the workbook in a spreadsheet program, keep a copy of what you send, and judge"
                 " each answer against it: ingest response FILLED.xlsx --sent SENT.xlsx.",
-                "Without --sent, answers are held against the values with which the workbook was made; with --optimized, tuned"
+                "Without --sent, the requirements are read from the returned workbook, with a warning; with --optimized, tuned"
                 " values count too.",
             ),
             TO_SETTLE: plan.warnings,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest.tender.beside import FOOTER
 from ingest.visible import visible
 
 if TYPE_CHECKING:
@@ -22,6 +21,8 @@ PAGE = 1230
 CHARACTER, FRAME = 7, 5
 #: Of a page, in inches.
 MARGINS = {"left": 0.3, "right": 0.3, "top": 0.5, "bottom": 0.6}
+#: Printed below each page.
+FOOTER = "&L&A&RPage &P of &N"
 #: The one colour of the cells that a reader may change.
 EDITABLE = "#FFF2CC"
 HEADING = "#D9E2EC"

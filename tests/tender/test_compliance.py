@@ -1,0 +1,203 @@
+"""The verdict on each line of an offer, and what a cell of the response form may hold; on data, without a workbook."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import pytest
+
+from ingest.errors import IngestError
+from ingest.tender.compliance import (
+    MOST_REMARK,
+    LineVerdict,
+    OfferLine,
+    RequirementLine,
+    judge,
+    offer_lines,
+    requirement_lines,
+)
+from ingest.tender.response import Response
+from ingest.tender.response_form import CLIENTS, FIELDS, HEADS, REQUIREMENTS_SHEET, RESPONSE_SHEET
+from ingest.tender.workbook_reader import Line, Sheet
+from ingest.units import as_printed
+
+#: Printed as 265.2 GB/s, which is less, and as 984.5 GB/s, which is more.
+PRINTED_LESS, PRINTED_MORE = 265_245_076_866.5, 984_496_892_142.8
+
+
+def form(*rows: dict[str, object], name: str = RESPONSE_SHEET, merged: tuple[str, ...] = ()) -> Sheet:
+    """A sheet of which each row is given by heading; cells hold what is written."""
+    heads = (*HEADS[name], CLIENTS)
+    lines = [Line(number, dict.fromkeys(heads) | row, dict.fromkeys(heads) | row) for number, row in enumerate(rows, start=2)]
+    return Sheet(Path("offer.xlsx"), name, heads, lines, merged)
+
+
+def required(value: float, priority: str = "mandatory", unit: str = "B/s", clients: float | None = 64) -> RequirementLine:
+    return RequirementLine("R-READ-01", priority, value, unit, clients)
+
+
+def offer(**fields: object) -> OfferLine:
+    """An answer by the names of its fields, with "_" for a space."""
+    row = {"Id": "R-READ-01", "Unit": "B/s", **{name.replace("_", " "): value for name, value in fields.items()}}
+    (line,) = offer_lines(form(row))
+    return line
+
+
+def verdict(requirement: RequirementLine, optimized: bool = False, **fields: object) -> LineVerdict:
+    return judge(requirement, offer(**fields), optimized)
+
+
+#: Priority, fields of the answer, whether tuned values count: verdict and note, where 100 B/s are required.
+VERDICTS = [
+    ("mandatory", {"Comply": "yes", "As-is_value": 110}, False, "met", ""),
+    ("mandatory", {"Comply": "yes", "As-is_value": 100}, False, "met", ""),
+    ("mandatory", {"Comply": "yes", "As-is_value": 80}, False, "missed", "says 'yes', but its value misses the requirement"),
+    ("mandatory", {"Comply": "no", "As-is_value": 110}, False, "missed", "says 'no', but its value meets the requirement"),
+    ("mandatory", {"Comply": "no", "As-is_value": 80}, False, "missed", ""),
+    ("mandatory", {"Comply": "partial", "As-is_value": 110}, False, "partly", "says 'partial', without a remark"),
+    ("mandatory", {"Comply": "partial", "As-is_value": 80}, False, "missed", "says 'partial', without a remark"),
+    ("mandatory", {"Comply": "partial", "Remarks": "half"}, False, "partly", "says 'partial': half"),
+    ("mandatory", {"As-is_value": 110}, False, "met", ""),
+    ("mandatory", {"Comply": "yes"}, False, "yes without a value", ""),
+    ("mandatory", {"Comply": "no"}, False, "missed", ""),
+    ("mandatory", {}, False, "no answer", ""),
+    ("target", {}, False, "no answer", ""),
+    ("information", {}, False, "for information", ""),
+    ("mandatory", {"Comply": "yes", "Optimized_value": 200}, False, "yes without a value", "only a tuned value was given; "
+     "--optimized counts it"),
+    ("mandatory", {"Comply": "yes", "Optimized_value": 200}, True, "met", ""),
+    ("mandatory", {"Comply": "yes", "As-is_value": 90, "Optimized_value": 200}, False, "missed",
+     "says 'yes', but its value misses the requirement"),
+    ("mandatory", {"Comply": "yes", "As-is_value": 110, "Optimized_value": 90}, True, "met", ""),
+    ("mandatory", {"Comply": "yes", "As-is_value": 90, "Optimized_value": 110}, True, "met", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("priority", "fields", "optimized", "expected", "note"), VERDICTS)
+def test_a_line_is_judged_by_its_value(priority, fields, optimized, expected, note):
+    found = verdict(required(100, priority), optimized, **fields)
+    assert (found.verdict, found.note) == (expected, note)
+
+
+def test_a_line_that_the_form_lost_has_no_answer():
+    found = judge(required(100), None, optimized=True)
+    assert (found.verdict, found.offered, found.margin, found.answered) == ("no answer", None, None, False)
+
+
+def test_a_margin_is_relative_to_the_exact_value():
+    assert verdict(required(100), **{"As-is_value": 110}).margin == pytest.approx(0.1)
+    assert verdict(required(100), **{"As-is_value": 80}).margin == pytest.approx(-0.2)
+    assert verdict(required(0), **{"As-is_value": 80}).margin is None
+
+
+@pytest.mark.parametrize("value", [PRINTED_LESS, PRINTED_MORE, 9_768.3691936])
+def test_the_lower_of_the_exact_and_the_printed_value_meets_a_line_within_what_a_spreadsheet_stores(value):
+    """Just above and just below the tolerance of 1e-9."""
+    least = min(value, as_printed(value, "B/s"))
+    for share, expected in ((1, "met"), (1 - 0.9e-9, "met"), (1 - 1.1e-9, "missed"), (1 - 1e-6, "missed")):
+        assert verdict(required(value), **{"As-is_value": least * share}).verdict == expected, share
+
+
+def test_the_printed_value_is_lower_in_one_case_and_higher_in_the_other():
+    assert as_printed(PRINTED_LESS, "B/s") < PRINTED_LESS
+    assert as_printed(PRINTED_MORE, "B/s") > PRINTED_MORE
+
+
+#: Fields of an answer that meets a line of 100 B/s from 64 clients, and its reservations.
+RESERVATIONS = [
+    ({"Remarks": "cached reads only"}, ("remark: cached reads only",)),
+    ({"Measured_or_projected": "projected"}, ("projected",)),
+    ({"Client_nodes": 63}, ("tested with 63 of 64 clients",)),
+    ({"Client_nodes": 64}, ()),
+    ({"Comply": None}, ("Comply is blank",)),
+    ({"Comply": None, "Measured_or_projected": "projected", "Remarks": "a\nb"},
+     ("Comply is blank", "projected", "remark: a b")),
+    ({"Measured_or_projected": "measured", "Remarks": "  ", "Log_file": "run.log"}, ()),
+    ({"Remarks": "x" * (MOST_REMARK + 1)}, (f"remark: {'x' * MOST_REMARK}…",)),
+    ({"Remarks": "x" * MOST_REMARK}, (f"remark: {'x' * MOST_REMARK}",)),
+    ({"Remarks": "\u202eeasy"}, ("remark: \ufffdeasy",)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "expected"), RESERVATIONS)
+def test_reservations_leave_the_verdict_alone(fields, expected):
+    found = verdict(required(100), **{"Comply": "yes", "As-is_value": 110, **fields})
+    assert (found.verdict, found.reservations, found.notes) == ("met", expected, "; ".join(expected))
+
+
+def test_no_number_of_clients_and_no_mandatory_line_take_no_reservation():
+    assert verdict(required(100, clients=None), **{"Comply": "yes", "As-is_value": 110, "Client_nodes": 1}).reservations == ()
+    assert verdict(required(100, "target"), **{"As-is_value": 110}).reservations == ()
+
+
+def test_a_partial_answer_states_its_remark_once():
+    found = verdict(required(100), **{"Comply": "partial", "As-is_value": 80, "Remarks": "half"})
+    assert (found.verdict, found.notes) == ("missed", "says 'partial': half")
+
+
+@pytest.mark.parametrize(
+    ("priority", "word", "unmet"),
+    [("mandatory", "yes", ""), ("mandatory", "partial", "R-READ-01"), ("target", "no", ""), ("information", "partial", "")],
+)
+def test_only_a_mandatory_line_that_is_not_met_fails_an_offer(priority, word, unmet):
+    answer = Response("offer.xlsx", (verdict(required(100, priority), **{"Comply": word, "As-is_value": 110}),), (), False)
+    assert answer.unmet == (f"offer.xlsx: mandatory requirements are not met: {unmet}" if unmet else "")
+
+
+#: What a vendor may type into a cell, and what is said of it.
+BAD_CELLS = [
+    ("As-is value", "984 GB/s", "found '984 GB/s', expected a number from 0 in B/s, such as 984000000000"),
+    ("As-is value", "12 GiB", "found '12 GiB', expected a number from 0 in B/s"),
+    ("As-is value", "plenty", "found 'plenty', expected a number from 0 in B/s"),
+    ("As-is value", -1, "found -1, expected a number from 0"),
+    ("As-is value", float("inf"), "found inf, expected a number from 0"),
+    ("As-is value", float("nan"), "found nan, expected a number from 0"),
+    ("As-is value", True, "found True, expected a number"),
+    ("Optimized value", datetime.datetime(2026, 5, 1), "found '2026-05-01T00:00:00', expected a number"),
+    ("Optimized value", "#DIV/0!", "found '#DIV/0!', expected a number"),
+    ("Optimized value", "=D2", "found the formula '=D2', expected a number"),
+    ("Optimized value", "=[1]Sheet1!A1", "found the formula '=[1]Sheet1!A1', expected a number"),
+    ("Log file", "='file:///etc/[passwd]x'!A1", "found the formula"),
+    ("Comply", "yse", "found 'yse', expected one of yes, no, partial; did you mean 'yes'?"),
+    ("Comply", 1, "found 1, expected one of yes, no, partial"),
+    ("Measured or projected", "guessed", "found 'guessed', expected one of measured, projected"),
+    ("Client nodes", 0, "found 0, expected a whole number from 1"),
+    ("Client nodes", 1.5, "found 1.5, expected a whole number from 1"),
+    ("Remarks", "x" * 4_001, "found 4,001 characters, expected at most 4,000"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("head", "value", "message"), BAD_CELLS)
+def test_a_cell_that_cannot_be_read_is_named_with_its_place(head, value, message):
+    with pytest.raises(IngestError) as refusal:
+        offer_lines(form({"Id": "R-READ-01", "Unit": "B/s", head: value}))
+    column = "ABCDEFGHIJKLMN"[HEADS[RESPONSE_SHEET].index(head)]
+    assert f"sheet 'Vendor response': {column}2 (R-READ-01, '{head}'): {message}" in str(refusal.value)
+
+
+def test_one_refusal_names_all_bad_cells_up_to_twenty():
+    rows = [{"Id": f"R-{n}", "Unit": "B/s", "As-is value": "much", "Comply": "sure"} for n in range(12)]
+    with pytest.raises(IngestError, match=r"(found 'much'.*){9}.*; and 5 more cells$") as refusal:
+        offer_lines(form(*rows, merged=("F2:H4",)))
+    assert "F2:H4 is one merged cell, expected a cell for each answer" in str(refusal.value)
+    with pytest.raises(IngestError) as refusal:
+        offer_lines(form(*rows[:10]))
+    assert "more cells" not in str(refusal.value)
+
+
+def test_words_are_read_however_they_are_spelled():
+    line = offer(Comply=" Yes ", Measured_or_projected="MEASURED", Remarks="two\n words", Client_nodes=4.0)
+    assert {name: text for name, text in line.stated.items() if text} == {
+        "Comply": "yes", "Measured or projected": "measured", "Remarks": "two words", "Client nodes": "4"
+    }  # fmt: skip
+    assert list(line.stated) == [field.head for field in FIELDS]
+
+
+def test_requirements_are_read_once_each_and_refused_without_a_value():
+    row = {"Id": "R-READ-01", "Priority": "mandatory", "Value": 100, "Unit": "B/s", "Clients": 64}
+    read = requirement_lines(form(row, {**row, "Value": 1}, name=REQUIREMENTS_SHEET))
+    assert read == [required(100)]
+    for bad in ({"Value": None}, {"Value": "#REF!"}, {"Value": -1}, {"Value": True}, {"Priority": "optional"}):
+        with pytest.raises(IngestError, match=r"sheet 'Requirements': R-READ-01: found .*, expected one of mandatory, target"):
+            requirement_lines(form({**row, **bad}, name=REQUIREMENTS_SHEET))
