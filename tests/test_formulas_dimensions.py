@@ -4,7 +4,7 @@ import numpy
 import pint
 import pytest
 from evaluation import evaluate
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.formula import FORMULAS, LEAVES, unit_of
@@ -72,7 +72,6 @@ def most(name):
 
 
 @pytest.mark.parametrize("name", sorted(FORMULAS))
-@settings(max_examples=25)
 @given(data=st.data())
 def test_number_array_and_recorder_agree(name, data):
     made = FORMULAS[name]
