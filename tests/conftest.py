@@ -138,27 +138,26 @@ def _captured(name):
     errors = {"stdout": "strict", "stderr": "backslashreplace"}[name]
     with tempfile.TemporaryFile() as file:
         os.dup2(file.fileno(), number)
-        stream = open(number, "w", encoding="utf-8", errors=errors, closefd=False)
-        setattr(sys, name, stream)
-
-        def text():
-            stream.flush()
-            file.seek(0)
-            return file.read().decode("utf-8")
-
         try:
-            yield text
+            with open(number, "w", encoding="utf-8", errors=errors, closefd=False) as stream:
+                setattr(sys, name, stream)
+
+                def text():
+                    stream.flush()
+                    file.seek(0)
+                    return file.read().decode("utf-8")
+
+                yield text
         finally:
             setattr(sys, name, before)
-            stream.close()
             os.dup2(saved, number)
             os.close(saved)
 
 
 def with_default_signals():
-    """In a child: SIGINT and SIGHUP end it, also where whoever started the tests ignores them (nohup, a shell's &, a CI runner).
+    """For `preexec_fn`: signals end the child, also where nohup, a background job or a CI runner ignores some of them.
 
-    For `preexec_fn`: a process inherits which signals are ignored.
+    A process inherits which signals are ignored.
     """
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
