@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -152,15 +151,6 @@ def _captured(name):
             setattr(sys, name, before)
             os.dup2(saved, number)
             os.close(saved)
-
-
-def with_default_signals():
-    """For `preexec_fn`: signals end the child, also where nohup, a background job or a CI runner ignores some of them.
-
-    A process inherits which signals are ignored.
-    """
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")
