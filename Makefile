@@ -14,7 +14,7 @@ test: $(VENV)/.all                  ## all tests but the slow ones, on all cores
 	$(BIN)/python -m pytest -n auto --dist loadscope -m "not slow"
 
 test-slow: $(VENV)/.all             ## the slow tests: before an issue is closed
-	$(BIN)/python -m pytest -n auto --dist loadscope -m slow
+	$(BIN)/python -m pytest -n auto --dist loadscope -m slow --hypothesis-profile=many
 
 lint: $(VENV)/.all                  ## style, types, catalogs
 	$(BIN)/ruff check .

@@ -1,18 +1,23 @@
-"""What every test may use: the installed command as a subprocess, and the catalogs as shipped."""
+"""Fixtures of all tests: the command in this process or in one of its own, the catalogs as shipped, the HPC example."""
 
+import contextlib
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 import ingest
 import ingest.formulas.everything
 from ingest.catalog.store import Catalog
+from ingest.cli.main import main
 from ingest.reports.books import site_book
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -20,9 +25,15 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 COMMAND = str(Path(sys.executable).parent / "ingest")
 
 
+# `make test` takes a few examples of each property; `make test-slow` runs all properties again with many.
+settings.register_profile("few", max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("many", settings.get_profile("few"), max_examples=100)
+settings.load_profile("few")
+
+
 @dataclass(frozen=True)
 class Ran:
-    """What a subprocess left behind."""
+    """Exit code, standard output and standard error of a command."""
 
     code: int
     out: str
@@ -64,7 +75,17 @@ def no_catalogs_of_the_user(monkeypatch, tmp_path_factory):
 
 @pytest.fixture
 def run(tmp_path):
-    """Run `ingest` in an empty folder."""
+    """Run `ingest` in an empty folder, within this process: its `main`, with arguments, environment and streams of its own."""
+
+    def call(*words, cwd=None, **environment):
+        return _in_process([*map(str, words)], cwd or tmp_path, clean_environment(**environment))
+
+    return call
+
+
+@pytest.fixture
+def run_process(tmp_path):
+    """Run the installed command in an empty folder, as a process: for what depends on how it starts, prints or ends."""
 
     def call(*words, cwd=None, **environment):
         done = subprocess.run(
@@ -79,6 +100,57 @@ def run(tmp_path):
         return Ran(done.returncode, done.stdout, done.stderr)
 
     return call
+
+
+def _in_process(words, cwd, environment):
+    """Call `main` as the console script does; working directory, environment, arguments and streams are restored."""
+    with contextlib.ExitStack() as restored:
+        restored.enter_context(contextlib.chdir(cwd))
+        restored.callback(_replace_environment, dict(os.environ))
+        _replace_environment(environment)
+        restored.callback(setattr, sys, "argv", sys.argv)
+        sys.argv = [COMMAND, *words]
+        # click takes the program's name from the module that runs: a plain one has the name in sys.argv.
+        restored.callback(sys.modules.__setitem__, "__main__", sys.modules["__main__"])
+        sys.modules["__main__"] = ModuleType("__main__")
+        out, err = (restored.enter_context(_captured(name)) for name in ("stdout", "stderr"))
+        code = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+        return Ran(code, out(), err())
+
+
+def _replace_environment(environment):
+    os.environ.clear()
+    os.environ.update(environment)
+
+
+@contextlib.contextmanager
+def _captured(name):
+    """A standard stream whose descriptor is a file: what libraries and child processes write is captured too."""
+    before = getattr(sys, name)
+    number = {"stdout": 1, "stderr": 2}[name]
+    before.flush()
+    saved = os.dup(number)
+    errors = {"stdout": "strict", "stderr": "backslashreplace"}[name]
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), number)
+        try:
+            with open(number, "w", encoding="utf-8", errors=errors, closefd=False) as stream:
+                setattr(sys, name, stream)
+
+                def text():
+                    stream.flush()
+                    file.seek(0)
+                    return file.read().decode("utf-8")
+
+                yield text
+        finally:
+            setattr(sys, name, before)
+            os.dup2(saved, number)
+            os.close(saved)
 
 
 @pytest.fixture(scope="session")
@@ -119,6 +191,21 @@ def pytest_configure() -> None:
     missing = [part for part in ("fio", "soffice") if shutil.which(part) is None]
     if os.environ.get("INGEST_TEST_ALL") and missing:
         raise pytest.UsageError(f"INGEST_TEST_ALL allows no skip for a missing part, and {', '.join(missing)} is missing")
+
+
+def pytest_collection_modifyitems(items) -> None:
+    """With many examples (`make test-slow`), each property is a slow test."""
+    if settings.get_current_profile_name() == "many":
+        for item in items:
+            if is_hypothesis_test(getattr(item, "obj", None)):
+                item.add_marker("slow")
+
+
+def pytest_terminal_summary(terminalreporter, config) -> None:
+    """The seed of the order: with it, the same order comes again."""
+    seed = config.getoption("randomly_seed", None)
+    if seed is not None:
+        terminalreporter.write_line(f"random order; the same again with --randomly-seed={seed}")
 
 
 @pytest.fixture(scope="session")

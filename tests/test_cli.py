@@ -388,9 +388,10 @@ def test_version_is_that_of_the_package(run):
     assert run("--version").out == f"ingest, version {ingest.__version__}\n"
 
 
-def test_nothing_is_cut_or_coloured_in_a_pipe(run):
-    wide = run(*JOB, COLUMNS="40")
+def test_nothing_is_cut_or_coloured_in_a_pipe(run, run_process):
+    wide = run_process(*JOB, COLUMNS="40")
     assert wide.out == run(*JOB).out
+    assert wide.err == run(*JOB).err
     assert max(map(len, wide.out.splitlines())) > 80
     assert "\x1b" not in wide.out + wide.err
 
@@ -458,8 +459,8 @@ def test_a_full_disk_is_one_line():
     assert "No space left" in done.stderr
 
 
-def test_a_locale_without_umlauts_still_prints(run):
-    ran = run(*JOB, PYTHONIOENCODING="ascii", LC_ALL="C", PYTHONUTF8="0")
+def test_a_locale_without_umlauts_still_prints(run_process):
+    ran = run_process(*JOB, PYTHONIOENCODING="ascii", LC_ALL="C", PYTHONUTF8="0")
     assert "Traceback" not in ran.err
     assert ran.code == 0
 

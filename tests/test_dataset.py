@@ -5,7 +5,7 @@ import io
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import ingest
@@ -253,7 +253,6 @@ GROWING = ("clean_bytes", "tokenized_bytes", "dataset_bytes", "dataset_files", "
 
 
 @pytest.mark.parametrize("form", TEXT_FORMATS)
-@settings(max_examples=15, deadline=None)
 @given(tokens=COUNTS, factor=st.floats(1, 1000))
 def test_more_tokens_never_lower_anything(form, tokens, factor):
     small, large = (ingest.dataset(tokens=number, format=form).results for number in (tokens, round(tokens * factor)))
@@ -269,7 +268,6 @@ def test_parts_of_a_token_or_a_sample_are_refused(option, value):
 
 
 @pytest.mark.parametrize("form", SAMPLE_FORMATS)
-@settings(max_examples=15, deadline=None)
 @given(samples=st.integers(1, 10**10), factor=st.integers(1, 100), size=st.integers(1, 10**9))
 def test_more_samples_never_lower_anything(form, samples, factor, size):
     options = {"format": form, "sample_bytes": size}
@@ -278,7 +276,6 @@ def test_more_samples_never_lower_anything(form, samples, factor, size):
         assert large[name].value >= small[name].value * (1 - 1e-12), name
 
 
-@settings(max_examples=25, deadline=None)
 @given(copies=st.lists(st.integers(0, 50), min_size=4, max_size=4), more=st.integers(0, 20), stage=st.integers(0, 4))
 def test_more_copies_never_lower_anything(copies, more, stage):
     counts = dict(zip(STAGES, [*copies, 1], strict=True))
@@ -292,7 +289,6 @@ def test_more_copies_never_lower_anything(copies, more, stage):
         assert large[name].value >= small[name].value, name
 
 
-@settings(max_examples=25, deadline=None)
 @given(samples=st.integers(1, 10**9), size=st.integers(1, 10**8))
 def test_a_format_that_does_not_compress_never_takes_less_than_it_holds(samples, size):
     for form in ("webdataset", "tar", "tfrecord", "mds", "arrow", "parquet", "hdf5", "file-per-sample", "npz"):
@@ -300,7 +296,6 @@ def test_a_format_that_does_not_compress_never_takes_less_than_it_holds(samples,
         assert answer.results["dataset_bytes"].value >= samples * size
 
 
-@settings(max_examples=25, deadline=None)
 @given(number=st.integers(1, 999), prefix=st.sampled_from(["k", "M", "G", "T"]))
 def test_units_round_trip(number, prefix):
     factor = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[prefix]
@@ -309,7 +304,6 @@ def test_units_round_trip(number, prefix):
     assert size == 7 * number * factor
 
 
-@settings(max_examples=25, deadline=None)
 @given(low=st.floats(1, 5), spread=st.floats(0.01, 3), tokens=COUNTS)
 def test_the_value_lies_within_its_ends(tmp_path_factory, low, spread, tokens):
     path = tmp_path_factory.getbasetemp() / "interval.json"

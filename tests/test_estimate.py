@@ -1,7 +1,7 @@
 """From a question to an answer."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.catalog.store import Catalog
@@ -50,7 +50,6 @@ def test_every_pair_of_model_and_gpu_answers_soundly_or_refuses(shipped, model):
 
 
 @given(st.sampled_from(MODELS), st.sampled_from(GPUS), st.sampled_from(BASES), st.integers(1, 5000))
-@settings(max_examples=400, deadline=None)
 def test_every_basis_answers_as_asked_or_says_why_not(shipped, model, gpu, basis, nodes):
     try:
         answer = estimate(Question(model=model, gpu=gpu, basis=basis, nodes=nodes), shipped)
@@ -67,7 +66,6 @@ def test_every_basis_answers_as_asked_or_says_why_not(shipped, model, gpu, basis
     st.integers(1, 4000),
     st.integers(1, 4000),
 )
-@settings(max_examples=60, deadline=None)
 def test_more_nodes_never_lower_the_bandwidth_of_the_job(shipped, model, gpu, one, other):
     few, many = (answered(shipped, model=model, gpu=gpu, nodes=nodes) for nodes in sorted((one, other)))
     assert value(few, "ingest_bandwidth_per_job") <= value(many, "ingest_bandwidth_per_job")
@@ -75,7 +73,6 @@ def test_more_nodes_never_lower_the_bandwidth_of_the_job(shipped, model, gpu, on
 
 
 @given(st.floats(0.01, 1), st.floats(0, 0.99))
-@settings(deadline=None)
 def test_utilization_and_cache_scale_the_need(shipped, utilization, cache_hit):
     full = answered(shipped)
     less = answered(shipped, utilization=utilization, cache_hit=cache_hit)

@@ -96,7 +96,10 @@ def test_none_is_replaced_where_one_cannot_be_written(tmp_path):
 def test_a_program_that_is_asked_to_end_leaves_no_half_file(tmp_path, number):
     """The signal comes between writing and renaming: `os.replace` waits for it."""
     script = (
-        "import os, sys, time\nfrom pathlib import Path\nfrom ingest.files import write_whole\n"
+        "import os, signal, sys, time\n"
+        # Who started the tests may ignore signals (nohup, a background job, a CI runner), and children inherit that.
+        f"signal.signal({int(number)}, signal.SIG_DFL)\n"
+        "from pathlib import Path\nfrom ingest.files import write_whole\n"
         "def wait(*_):\n    print('written', flush=True)\n    time.sleep(60)\n"
         "os.replace = wait\nwrite_whole(sys.argv[1], 'new')\n"
     )
@@ -116,6 +119,7 @@ def test_handlers_are_as_before_and_those_that_were_set_stay(tmp_path):
     def own(*_):
         pass
 
+    hangup = signal.getsignal(signal.SIGHUP)  # ignored under nohup
     before = signal.signal(signal.SIGTERM, own)
     try:
         write_whole(tmp_path / "a", "x")
@@ -123,4 +127,5 @@ def test_handlers_are_as_before_and_those_that_were_set_stay(tmp_path):
     finally:
         signal.signal(signal.SIGTERM, before)
     write_whole(tmp_path / "a", "x")
-    assert signal.getsignal(signal.SIGHUP) == signal.SIG_DFL
+    assert signal.getsignal(signal.SIGTERM) == before
+    assert signal.getsignal(signal.SIGHUP) == hangup

@@ -1,14 +1,10 @@
 """Formulas by name: the registry and the solver."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ingest import formula as registry
 from ingest.errors import CyclicQuantity, IngestError, MissingQuantity, UsageError
 from ingest.formula import FORMULAS, LEAVES, Formula, Leaf, check_value, derive, formula, leaf, solve, unit_of
-
-positive = st.floats(1e-3, 1e12)
 
 
 @pytest.fixture
@@ -22,11 +18,6 @@ def own_registry(monkeypatch):
 
 def test_a_given_value_wins_over_its_formula():
     assert solve("gpus", {"nodes": 128, "gpus_per_node": 8, "gpus": 7}) == 7
-
-
-@given(positive)
-def test_every_formula_can_be_overridden(value):
-    assert {name: solve(name, {name: value}) for name in FORMULAS} == dict.fromkeys(FORMULAS, value)
 
 
 def test_a_given_value_in_the_middle_wins_too():
@@ -82,10 +73,10 @@ def test_a_quantity_that_needs_itself_is_refused(own_registry):
         solve("ouroboros", {})
 
 
-@pytest.mark.parametrize("name", sorted(FORMULAS))
-def test_no_shipped_quantity_is_cyclic(name):
-    # Finite is all that is asked: a difference such as the memory left may lie below zero.
-    assert abs(solve(name, dict.fromkeys(LEAVES, 0.5))) < float("inf")
+def test_no_shipped_quantity_is_cyclic():
+    # Finite suffices: a difference such as the memory left may lie below zero.
+    found = {name: solve(name, dict.fromkeys(LEAVES, 0.5)) for name in FORMULAS}
+    assert [name for name, value in found.items() if not abs(value) < float("inf")] == []
 
 
 def test_a_quantity_on_two_ways_is_computed_once(own_registry):
@@ -172,16 +163,10 @@ def test_one_bad_value_spoils_an_array(bad):
         check_value("nodes", numpy.array(bad))
 
 
-@pytest.mark.parametrize("name", sorted(FORMULAS))
-def test_every_formula_names_a_source_that_exists(name, shipped):
-    source = FORMULAS[name].source
-    assert source == "definition" or source in shipped.sources
-
-
-@pytest.mark.parametrize("name", sorted(FORMULAS))
-def test_every_formula_needs_quantities_that_exist(name):
-    assert FORMULAS[name].meaning.endswith(".")
-    assert all(unit_of(need) for need in FORMULAS[name].needs)
+def test_every_formula_has_a_meaning_and_a_source_that_exists(shipped):
+    sources = {"definition", *shipped.sources}
+    assert {made.source for made in FORMULAS.values()} - sources == set()
+    assert [name for name, made in FORMULAS.items() if not made.meaning.endswith(".")] == []
 
 
 def test_defaults_lie_within_their_own_range():

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,8 +12,6 @@ from ingest.catalog.store import Catalog, shipped_folder
 from ingest.errors import CatalogError, UsageError
 from ingest.estimate import Estimate
 from ingest.units import parse
-
-INGEST = str(Path(sys.executable).parent / "ingest")
 
 
 def answered(**options) -> Estimate:
@@ -100,13 +96,12 @@ def test_a_size_in_bits_is_a_slip():
 
 
 @pytest.mark.parametrize("text", ["a: " + "[" * 100_000, "- " * 100_000, "? " * 100_000, "a: " + "9" * 5000])
-def test_deep_or_endless_yaml_is_one_line(tmp_path, text):
+def test_deep_or_endless_yaml_is_one_line(run_process, tmp_path, text):
     path = tmp_path / "bomb.yaml"
     path.write_text(text, encoding="utf-8")
-    run = subprocess.run([INGEST, "bw", "--model", str(path), "--gpu", "h100"], capture_output=True, text=True, check=False)
-    assert run.returncode == 1
-    assert len(run.stderr.splitlines()) == 1
-    assert "bomb.yaml:1" in run.stderr
+    ran = run_process("bw", "--model", path, "--gpu", "h100")
+    assert ran.code == 1
+    assert "bomb.yaml:1" in ran.refusal
 
 
 @pytest.mark.parametrize(
@@ -156,9 +151,8 @@ def test_a_file_that_is_no_entry_is_not_printed_whole(tmp_path):
     assert len(str(caught.value)) < 250
 
 
-def test_format_and_suffix_may_not_disagree(tmp_path):
-    command = [INGEST, "bw", "--model", "cosmoflow", "--gpu", "h100", "--format", "json", "-o", str(tmp_path / "x.csv")]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert run.returncode == 2
-    assert "disagree" in run.stderr
+def test_format_and_suffix_may_not_disagree(run, tmp_path):
+    ran = run("bw", "--model", "cosmoflow", "--gpu", "h100", "--format", "json", "-o", tmp_path / "x.csv")
+    assert ran.code == 2
+    assert "disagree" in ran.refusal
     assert not (tmp_path / "x.csv").exists()

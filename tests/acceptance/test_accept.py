@@ -87,7 +87,7 @@ def test_one_machine_must_reach_its_share(clients, rate, threads):
 
 
 @given(size=st.integers(1, 2**27), threads=st.integers(1, 64), files=st.sampled_from(["shared", "file per process"]))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_files_of_a_job_hold_whole_requests_and_all_of_the_data(tmp_path_factory, size, threads, files):
     folder = tmp_path_factory.mktemp("plan")
 

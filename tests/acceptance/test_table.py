@@ -15,7 +15,7 @@ from ingest.tender.reporting import report
 from ingest.units import display, request_size
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-SITES = ("hpc-128-nodes", "llm-16384-gpus", "enterprise-64-nodes")
+SITES = ("hpc-128-nodes", *(pytest.param(name, marks=pytest.mark.slow) for name in ("llm-16384-gpus", "enterprise-64-nodes")))
 #: The tool that times every kind of load: what it is given is what any tool must reach.
 TOOL = "fio"
 #: How often `accept` has each test run.

@@ -7,7 +7,7 @@ import re
 from html.parser import HTMLParser
 
 import docx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.reports.charts.demand import Bar, demand
@@ -79,7 +79,6 @@ def test_markdown_text_stays_on_one_line(text):
     assert "\n" not in plain(text)
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.text(max_size=60))
 def test_docx_takes_any_text(text):
     assert "second" in words_of_docx(as_docx(document(text)))

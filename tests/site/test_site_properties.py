@@ -3,7 +3,7 @@
 import copy
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import ingest
@@ -65,7 +65,6 @@ def changed(site, path, factor):
     return other
 
 
-@settings(max_examples=40, deadline=None)
 @given(sites(), st.sampled_from(["jobs.a.nodes", "jobs.a.runs", "jobs.a.samples_per_second", "datasets.d.bytes",
                                  "datasets.d.copies", "datasets.e.ratio", "datasets.e.growth.capacity", "storage.headroom",
                                  "datasets.t.tokens", "jobs.a.growth.bandwidth", "datasets.t.copies"]),
@@ -76,7 +75,6 @@ def test_more_never_lowers_a_requirement(site, path, factor):
         assert after[name] >= value * (1 - 1e-12), name
 
 
-@settings(max_examples=30, deadline=None)
 @given(sites())
 def test_everything_twice_doubles_the_sums_and_leaves_the_largest(site):
     twice = copy.deepcopy(site)
@@ -93,7 +91,6 @@ def test_everything_twice_doubles_the_sums_and_leaves_the_largest(site):
         assert after[name] == before[name], name
 
 
-@settings(max_examples=40, deadline=None)
 @given(sites(), st.booleans())
 def test_what_is_mandatory_to_write_is_never_below_the_average(site, overlap):
     saving = any("checkpoint" in job for job in site["jobs"].values())
@@ -107,7 +104,6 @@ def test_what_is_mandatory_to_write_is_never_below_the_average(site, overlap):
         assert plan.results["R-MIX-01"].value >= (plan.results["R-READ-03"].value + average) * (1 - 1e-12)
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.lists(st.floats(1, 1e4), min_size=3, max_size=3), st.sampled_from("abc"), st.floats(1, 5), st.integers(1, 10))
 def test_more_never_lowers_what_jobs_in_turn_can_read(rates, which, factor, more):
     site = {
@@ -136,7 +132,6 @@ def test_the_exception_more_nodes_cache_more_and_read_less():
     assert many["R-READ-03"] == 3 * few["R-READ-03"]
 
 
-@settings(max_examples=20, deadline=None)
 @given(sites(), st.randoms(use_true_random=False))
 def test_order_changes_nothing(site, random):
     shuffled = copy.deepcopy(site)
@@ -148,7 +143,6 @@ def test_order_changes_nothing(site, random):
     assert after == {name: pytest.approx(value, rel=1e-12) for name, value in before.items()}
 
 
-@settings(max_examples=30, deadline=None)
 @given(sites())
 def test_raw_is_never_below_usable_and_the_peak_never_above_the_sum(site):
     found = values(site)
@@ -158,7 +152,6 @@ def test_raw_is_never_below_usable_and_the_peak_never_above_the_sum(site):
     assert found["R-MIX-02"] <= found["R-MIX-01"]
 
 
-@settings(max_examples=20, deadline=None)
 @given(sites())
 def test_values_survive_being_written_with_units(site):
     plan = ingest.plan(site, samples=0)
@@ -167,7 +160,6 @@ def test_values_survive_being_written_with_units(site):
         assert parse(base, one.unit, one.id) == pytest.approx(one.value, rel=1e-12)
 
 
-@settings(max_examples=20, deadline=None)
 @given(sites())
 def test_running_the_tree_again_with_the_same_values_gives_the_same(site):
     plan = ingest.plan(site, samples=0)

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import ingest
@@ -374,7 +374,6 @@ def asked_of(need, name, **options):
     return fit_need(made, [name], CATALOG, **options).systems[0]
 
 
-@settings(deadline=None, max_examples=60)
 @given(need=NEEDS, name=SYSTEMS, more=st.floats(1, 1e3))
 def test_units_never_fall_when_the_need_rises(need, name, more):
     part = "units_required"
@@ -386,7 +385,6 @@ def test_units_never_fall_when_the_need_rises(need, name, more):
         assert after.value >= before.value > 0
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     need=NEEDS,
     name=SYSTEMS,
@@ -401,7 +399,6 @@ def test_more_headroom_never_flips_a_fit_to_a_misfit(need, name, more, units, ra
     assert (before.fits, after.fits) not in [(True, False), (True, None), (None, False)]
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     capacity=st.floats(1, 1e20),
     name=st.sampled_from([entry.id for entry in CATALOG.all(Storage) if entry.usable_fraction or entry.protections]),
@@ -415,7 +412,6 @@ def test_raw_is_never_less_than_usable(capacity, name, fill, left, failed):
     assert found["raw_bytes"].value >= found["usable_bytes"].value == pytest.approx(capacity)
 
 
-@settings(deadline=None, max_examples=40)
 @given(small=st.integers(512, 2**24), more=st.integers(1, 1000))
 def test_larger_requests_are_never_slower(small, more):
     asked = {"read_bandwidth": "10 GB/s", "nodes": 4, "gpus_per_node": 8, "storage": "nfs-nconnect"}

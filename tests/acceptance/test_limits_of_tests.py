@@ -1,0 +1,116 @@
+"""Each constant that decides about a test or a run: just below it and just above it."""
+
+from dataclasses import replace
+
+import pytest
+from outputs import ior_text
+from plans import line, plan
+
+import ingest
+from ingest.acceptance.bounds import check_bounds
+from ingest.errors import IngestError, UsageError
+from ingest.requirement import Conditions, Requirement
+
+MIB = 2**20
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Tests of IOR, three runs each: 128 clients of 2 threads, reads of 128 MB/s for 1,800 s."""
+    folder = tmp_path_factory.mktemp("made")
+    return ingest.accept(plan(folder), folder / "tests", tool="ior")
+
+
+@pytest.fixture
+def judged(made, tmp_path):
+    """The verdict on the reads, from three runs at these rates."""
+
+    def call(rates=(123.0, 123.0, 123.0), block=1.0, **options):
+        whole = made.results["T-READ-01-ior"].loads[0].dataset_bytes / 256
+        for number, mib in enumerate(rates):
+            text = ior_text("T-READ-01-ior", 128, 256, whole * block, mib, **options)
+            (tmp_path / f"run{number}.txt").write_text(text.replace("10:00:00", f"10:0{number}:00"))
+        return ingest.verdict(made.folder, tmp_path).results["R-READ-01"]
+
+    return call
+
+
+# 95 % of 128 MB/s are 115.967 MiB/s.
+@pytest.mark.parametrize(("worst", "expected"), [(115.97, "pass"), (115.96, "fail")])
+def test_the_worst_run_may_stay_below_by_the_allowed_deviation_and_no_more(judged, worst, expected):
+    found = judged([worst, 123.0, 124.0])
+    assert found.result == expected
+    assert ("worst run" in found.why) == (expected == "fail")
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(1710.0, "pass"), (1709.9, "not tested"), (900.0, "not tested")])
+def test_a_run_may_be_five_percent_too_short(judged, seconds, expected):
+    found = judged(took=seconds)
+    assert found.result == expected
+    assert ("duration: found" in found.why) == (expected != "pass")
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.9991, "pass"), (0.9989, "not tested")])
+def test_whole_requests_may_leave_a_thousandth_of_the_data_out(judged, share, expected):
+    found = judged(block=share)
+    assert found.result == expected
+    assert ("which no cache holds" in found.why) == (expected != "pass")
+
+
+def notes(folder, **change):
+    """What the read test says that it does not show."""
+
+    def changed(found):
+        one = line(found, "R-READ-01")
+        one["value"] = change.pop("value", one["value"])
+        one["conditions"] |= change
+
+    return " ".join(ingest.accept(plan(folder, changed), folder / "tests", tool="fio").results["T-READ-01-fio"].notes)
+
+
+# Requests are rounded up to 20 pages, 81,920 B: 5 % more than 78,019.05 B.
+@pytest.mark.parametrize(("asked", "named"), [(78_020, False), (78_019, True)])
+def test_requests_that_grow_by_more_than_five_percent_are_named(tmp_path, asked, named):
+    assert ("direct I/O takes no requests" in notes(tmp_path, io_size=asked)) == named
+
+
+@pytest.mark.parametrize(("rate", "named"), [(128e6, False), (127.9e6, True)])
+def test_less_than_a_megabyte_per_second_and_client_is_called_trivial(tmp_path, rate, named):
+    assert ("any storage gives that" in notes(tmp_path, value=rate)) == named
+
+
+ASKED = Requirement("R-READ-01", "mandatory", "", "job_read_bandwidth", 1e9, "B/s", Conditions("read"))
+MOST = {"clients": 1_000_000, "threads": 4096, "io_size": 2**30, "duration": 30 * 86_400, "fill": 1}
+
+
+@pytest.mark.parametrize("name", MOST)
+def test_the_most_that_a_condition_may_be(name):
+    check_bounds(replace(ASKED, conditions=Conditions("read", **{name: MOST[name]})), "plan.json")
+    with pytest.raises(IngestError, match=f"plan.json: R-READ-01: {name}: found"):
+        check_bounds(replace(ASKED, conditions=Conditions("read", **{name: MOST[name] * 1.001})), "plan.json")
+
+
+@pytest.mark.parametrize(("unit", "most"), [("B/s", 1e18), ("file/s", 1e18), ("B", 1e30)])
+def test_the_most_that_a_requirement_may_ask(unit, most):
+    check_bounds(replace(ASKED, unit=unit, value=most), "plan.json")
+    with pytest.raises(IngestError, match="R-READ-01: value: found"):
+        check_bounds(replace(ASKED, unit=unit, value=most * 1.001), "plan.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "taken", "refused"),
+    [
+        ("threads", 256, 257),
+        ("size", 2**20, 2**20 - 1),
+        ("runtime", 1, 0.99),
+        ("runtime", 3600, 3601),
+        ("io_size", 2**30, 2**30 + 1),
+    ],
+)
+def test_the_ends_of_the_options_of_a_measurement(tmp_path, name, taken, refused):
+    options = {"size": 2**20, "threads": 256, "io_size": 2**20, "runtime": 1}
+    # 1 MiB is too little for 256 requests of 1 MiB: what is within its ends is refused for that, and nothing runs.
+    with pytest.raises(UsageError, match="one request for each thread"):
+        ingest.measure_storage(tmp_path, **{**options, name: taken})
+    with pytest.raises(UsageError, match=f"--{name.replace('_', '-')}: found .*, expected from"):
+        ingest.measure_storage(tmp_path, **{**options, name: refused})

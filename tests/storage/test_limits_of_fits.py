@@ -1,0 +1,57 @@
+"""What decides between fits, barely fits and does not fit: just below each limit and just above it."""
+
+import pytest
+
+import ingest
+from ingest.storage import layers
+from ingest.storage.layers import NIC, READS, WRITES, Judged, bottleneck, verdict
+
+
+def verdict_at(rate):
+    """The verdict on a system of 100 GB/s."""
+    asked = {"read_bandwidth": rate, "storage": "ddn-ai400x2t", "units": 1, "set": {"unit_read_bandwidth": "100 GB/s"}}
+    return ingest.fit(**asked).systems[0].verdict
+
+
+@pytest.mark.parametrize(
+    ("rate", "expected"),
+    [
+        ("94.9 GB/s", "fits"),
+        ("95.1 GB/s", "barely fits"),
+        ("99.9 GB/s", "barely fits"),
+        ("100.1 GB/s", "does not fit"),
+    ],
+)
+def test_less_than_five_percent_of_headroom_barely_fits(rate, expected):
+    assert verdict_at(rate) == expected
+
+
+def layer(of, headroom, at_least=False):
+    return Judged(of, 100.0, 100.0 / (1 - headroom), headroom, at_least)
+
+
+@pytest.mark.parametrize(("headroom", "tight"), [(0.051, False), (0.049, True), (-0.1, True)])
+def test_what_has_only_been_shown_is_never_tight(headroom, tight):
+    assert layer(READS, headroom).tight is tight
+    assert layer(READS, headroom, at_least=True).tight is False
+
+
+def test_what_has_only_been_shown_to_carry_less_is_no_bottleneck():
+    shown, known = layer(READS, -0.5, at_least=True), layer(NIC, 0.2)
+    assert bottleneck([shown, known]) == known
+    assert bottleneck([shown]) is None
+    assert bottleneck([layer(READS, 0.1, at_least=True), known]).layer is READS
+    assert bottleneck([layer(WRITES, -0.1), known]).layer is WRITES
+
+
+@pytest.mark.parametrize(("headroom", "holds"), [(0.0, True), (-1e-9, False)])
+def test_a_layer_holds_what_is_exactly_its_ceiling(headroom, holds):
+    assert layer(READS, headroom).holds is holds
+    assert verdict([layer(READS, headroom), layer(NIC, 0.5)]) is holds
+    shown = None if headroom < 0 else True
+    assert layer(READS, headroom, at_least=True).holds is shown
+    assert verdict([layer(READS, headroom, at_least=True), layer(NIC, 0.5)]) is shown
+
+
+def test_without_layers_nothing_is_known_to_hold():
+    assert layers.verdict([]) is None
