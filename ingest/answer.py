@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.store import Catalog
-from ingest.errors import MissingQuantity, UsageError
+from ingest.engine.ranges import Tree, given_steps
+from ingest.errors import CyclicQuantity, MissingQuantity, UsageError
 from ingest.estimate import Quantity
 from ingest.formula import Formula, Step, derive, unchanged, unit_of
 from ingest.ladder import Given
@@ -58,17 +59,18 @@ class Known:
         """The value of a quantity."""
         return float(self.step(name).value)
 
-    def results(self, names: Sequence[str]) -> tuple[dict[str, Quantity], dict[str, str]]:
-        """The quantities that can be computed, and for the others what is missing."""
-        found: dict[str, Quantity] = {}
+    def results(self, names: Iterable[str], *, ranged: bool = False) -> tuple[dict[str, Quantity], dict[str, str]]:
+        """The quantities that can be computed, with their ranges where asked for, and for the others what is missing."""
+        found: dict[str, Step] = {}
         unknown: dict[str, str] = {}
         for name in names:
             try:
-                step = self.step(name)
-                found[name] = Quantity(step.value, unit_of(name))
-            except MissingQuantity as error:
+                found[name] = self.step(name)
+            except (MissingQuantity, CyclicQuantity) as error:
                 unknown[name] = str(error)
-        return found, unknown
+        tree = Tree(found, given_steps(self.steps, self.given) if ranged else {})
+        quantities = {name: Quantity(step.value, unit_of(name), *(tree.range_of(name) or ())) for name, step in found.items()}
+        return quantities, unknown
 
 
 @dataclass(frozen=True)

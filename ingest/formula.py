@@ -6,7 +6,7 @@ needs. Quantities that no formula yields (the leaves) are declared with their un
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from ingest.errors import CyclicQuantity, MissingQuantity, UsageError, nearest
@@ -225,6 +225,39 @@ def _derive(name: str, given: Mapping[str, Num], known: dict[str, Step], path: t
         raise MissingQuantity(name, f"{name} is not known{asked}, expected in {LEAVES[name].unit}{hint}")
     known[name] = step
     return step
+
+
+def in_order(roots: Iterable[Step]) -> list[Step]:
+    """The roots and all that they rest on, each once, inputs first."""
+    done: dict[int, Step] = {}
+    stack = [(root, False) for root in roots]
+    while stack:
+        step, ready = stack.pop()
+        if id(step) in done:
+            continue
+        if ready or not step.inputs:
+            done[id(step)] = step
+        else:
+            stack.append((step, True))
+            stack.extend((part, False) for part in step.inputs)
+    return list(done.values())
+
+
+def marks_of(roots: Sequence[Step], order: Sequence[Step]) -> dict[int, int]:
+    """Which roots rest on each step, by its identity: bit n for the root n; one walk for all, however much they share.
+
+    Args:
+        roots: the steps on top.
+        order: they and all that they rest on, inputs first.
+    """
+    marks = {id(step): 0 for step in order}
+    for place, root in enumerate(roots):
+        marks[id(root)] |= 1 << place
+    for step in reversed(order):
+        mark = marks[id(step)]
+        for part in step.inputs:
+            marks[id(part)] |= mark
+    return marks
 
 
 def solve(name: str, given: Mapping[str, Num]) -> Num:
