@@ -184,8 +184,8 @@ class Tree:
                 low, high = (sign * self.at({**others, **corner, one: end})[target] for end in (one.low, one.high))
                 if one not in corner and not _equal(low, high):
                     corner[one] = one.low if low < high else one.high
-        if not corner:
-            return {}
+        if not corner or len(singles) == 2:
+            return corner
         return min([(sign * self.at(corner)[target], corner), *singles], key=lambda found: found[0])[1]
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import ingest
 from ingest.engine.ranges import Tree, given_steps
-from ingest.expression import maximum, minimum
+from ingest.expression import ceil, maximum, minimum
 from ingest.formula import Formula, Step
 from ingest.ladder import Given
 from ingest.reports.books import answer_book
@@ -54,6 +54,12 @@ def test_an_input_that_matters_only_where_the_others_are_at_their_ends():
     assert result_of(maximum, a=(5, 20, 30), b=(7, 8, 9))[1] == (7, 30)
     assert result_of(minimum, a=(5, 20, 30), b=(31, 32, 40))[1] == (5, 30)
     assert result_of(minimum, a=(5, 20, 50), b=(31, 32, 40))[1] == (5, 40)
+
+
+def test_an_input_that_rounding_hides_counts_where_the_others_are_at_their_ends():
+    """One file whatever the overhead, until files are small."""
+    assert result_of(lambda size, extra, file: ceil((size + extra) / file), size=(100, 100, 100), extra=(0, 1, 4),
+                     file=(1, 200, 300)) == (1, (1, 104))  # fmt: skip
 
 
 def test_a_typical_value_beyond_both_ends_is_within_the_range():
