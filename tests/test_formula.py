@@ -192,3 +192,10 @@ def test_defaults_lie_within_their_own_range():
 
 def test_refusals_are_one_kind_of_error():
     assert all(issubclass(kind, IngestError) for kind in (UsageError, MissingQuantity, CyclicQuantity))
+
+
+@pytest.mark.parametrize("declared", [FORMULAS, LEAVES])
+def test_every_meaning_stands_alone(declared):
+    """No definition leans on the one before it ("The same for …") or begins as a question."""
+    leaning = [f"{name}: {one.meaning}" for name, one in declared.items() if one.meaning.startswith(("The same", "What "))]
+    assert leaning == []
