@@ -14,6 +14,7 @@ from ingest.errors import CyclicQuantity, MissingQuantity, UsageError
 from ingest.estimate import Quantity
 from ingest.formula import Formula, Step, derive, unchanged, unit_of
 from ingest.ladder import Given
+from ingest.version import __version__
 
 if TYPE_CHECKING:
     import pandas
@@ -177,8 +178,6 @@ class Answer:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of CONTRACT, `ingest/1`."""
-        from ingest import __version__
-
         return {
             "schema": "ingest/1",
             "command": self.command,

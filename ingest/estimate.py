@@ -19,6 +19,7 @@ from ingest.ladder import Given, Rung, from_catalog
 from ingest.question import Question
 from ingest.rungs import OUTCOMES, choose
 from ingest.units import display
+from ingest.version import __version__
 
 if TYPE_CHECKING:
     import pandas
@@ -181,8 +182,6 @@ class Estimate:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of CONTRACT, `ingest/1`."""
-        from ingest import __version__
-
         return {
             "schema": "ingest/1",
             "command": self.command,

@@ -18,6 +18,7 @@ from ingest.estimate import RESULTS, Estimate, estimate
 from ingest.files import write_whole
 from ingest.formula import check_value, solve, unit_of
 from ingest.question import Question, question_of, settings_of
+from ingest.version import __version__
 
 if TYPE_CHECKING:
     import numpy
@@ -121,8 +122,6 @@ class Sweep:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON: columns of numbers in base units."""
-        from ingest import __version__
-
         frame = self.to_frame()
         return {
             "schema": "ingest/1",

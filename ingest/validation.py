@@ -18,6 +18,7 @@ from ingest.formula import solve, unit_of
 from ingest.measurement import ProtocolRate, protocol_rates
 from ingest.transfer import transferred
 from ingest.units import display, parse
+from ingest.version import __version__
 
 if TYPE_CHECKING:
     import pandas
@@ -201,8 +202,6 @@ class Validation:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
-        from ingest import __version__
-
         head = {"schema": "ingest/1", "command": "validate", "version": __version__}
         return {**head, "sets": [one.to_dict() for one in self.sets]}
 

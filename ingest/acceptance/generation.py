@@ -24,6 +24,7 @@ from ingest.formula import check_value
 from ingest.planned import lines_of, plan_data, site_name
 from ingest.requirement import Requirement
 from ingest.units import display, parse
+from ingest.version import __version__
 
 if TYPE_CHECKING:
     import pandas
@@ -87,8 +88,6 @@ class Acceptance:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of CONTRACT, and the manifest `tests.json`."""
-        from ingest import __version__
-
         return {
             "schema": "ingest/1",
             "command": "accept",

@@ -19,6 +19,7 @@ from ingest.formula import solve
 from ingest.planned import read_object
 from ingest.requirement import least_accepted
 from ingest.units import display
+from ingest.version import __version__
 
 if TYPE_CHECKING:
     import pandas
@@ -113,8 +114,6 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of CONTRACT."""
-        from ingest import __version__
-
         return {
             "schema": "ingest/1",
             "command": "verdict",

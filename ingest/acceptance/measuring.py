@@ -18,6 +18,7 @@ from ingest.errors import UsageError
 from ingest.estimate import Quantity
 from ingest.formula import solve
 from ingest.units import display, parse
+from ingest.version import __version__
 
 if TYPE_CHECKING:
     import pandas
@@ -69,8 +70,6 @@ class Measured:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of CONTRACT."""
-        from ingest import __version__
-
         return {
             "schema": "ingest/1",
             "command": "measure-storage",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import ingest.formulas.everything  # noqa: F401  registers the formulas
 from ingest.errors import IngestError, UsageError, brief
 from ingest.formula import solve
+from ingest.version import __version__
 
 if TYPE_CHECKING:
     import pandas
@@ -75,7 +76,6 @@ class Difference:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object."""
-        from ingest import __version__
 
         def rows(changes: Sequence[Change]) -> list[dict[str, Any]]:
             return [{**one._asdict(), "ratio": one.ratio, "why": list(one.why)} for one in changes]

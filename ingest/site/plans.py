@@ -27,6 +27,7 @@ from ingest.site.requirements import FLOORS, THREADS, THREADS_ASSUMED, Wording
 from ingest.site.sheet import Row, is_column, steps_below
 from ingest.site.tables import tables_of
 from ingest.site.wording import in_site_words
+from ingest.version import __version__
 
 if TYPE_CHECKING:
     import pandas
@@ -217,8 +218,6 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of CONTRACT, `ingest/1`."""
-        from ingest import __version__
-
         return {
             "schema": "ingest/1",
             "command": self.command,

@@ -15,6 +15,7 @@ from ingest.formula import unit_of
 from ingest.storage.layers import OF_HARDWARE, Judged
 from ingest.storage.need import ASKED, Need
 from ingest.units import display
+from ingest.version import __version__
 
 if TYPE_CHECKING:
     import pandas
@@ -198,8 +199,6 @@ class Fits:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of CONTRACT, `ingest/1`: results by id of the system."""
-        from ingest import __version__
-
         return {
             "schema": "ingest/1",
             "command": self.command,

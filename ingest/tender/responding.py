@@ -26,6 +26,7 @@ from ingest.tender.differing import differences
 from ingest.tender.judged import MET, Judged, judge
 from ingest.tender.notes import notes_of
 from ingest.tender.reserved import clients_of
+from ingest.version import __version__
 from ingest.visible import visible
 
 if TYPE_CHECKING:
@@ -120,8 +121,6 @@ class Response:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of CONTRACT, `ingest/1`."""
-        from ingest import __version__
-
         return {
             "schema": "ingest/1",
             "command": "response",

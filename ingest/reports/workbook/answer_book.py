@@ -6,7 +6,6 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest import __version__
 from ingest.reports.labels import unit_word
 from ingest.reports.workbook.calculation import Calculation, FormulaCell, InputCell, meaning_of
 from ingest.reports.workbook.grid import Entry, Formula, Grid, Item, listed
@@ -14,6 +13,7 @@ from ingest.reports.workbook.read_me import WIDTH, Sections, read_me
 from ingest.reports.workbook.readable import Readable, assumed_rows, readable, style_of
 from ingest.reports.workbook.rules import number_check, range_check, range_short, validation
 from ingest.reports.workbook.style import open_book
+from ingest.version import __version__
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
