@@ -391,12 +391,11 @@ def test_version_is_that_of_the_package(run):
 def test_the_package_runs_as_a_module(run):
     done = subprocess.run(
         [sys.executable, "-m", "ingest", *JOB, "--format", "json"], env=clean_environment(), capture_output=True,
-        encoding="utf-8", timeout=60,
+        encoding="utf-8", timeout=60, check=True,
     )  # fmt: skip
-    assert done.returncode == 0
     assert json.loads(done.stdout) == json.loads(run(*JOB, "--format", "json").out)
     refused = [sys.executable, "-m", "ingest", "bw", "--model", "none"]
-    assert subprocess.run(refused, env=clean_environment(), capture_output=True, timeout=60).returncode == 2
+    assert subprocess.run(refused, env=clean_environment(), capture_output=True, timeout=60, check=False).returncode == 2
 
 
 def test_nothing_is_cut_or_coloured_in_a_pipe(run):
