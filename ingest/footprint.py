@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-import ingest.formulas.everything  # noqa: F401  registers the formulas
 from ingest.answer import Known
 from ingest.catalog.data_records import Format
 from ingest.catalog.records import Value

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import ingest
-import ingest.formulas.everything
 from ingest.catalog.store import Catalog
 from ingest.reports.books import site_book
 

@@ -1,6 +1,5 @@
 """What the tools of acceptance tests print, in base units, and how it stands to what was required."""
 
-import ingest.formulas.acceptance  # noqa: F401  declares the rules of the tests
 from ingest.expression import Num
 from ingest.formula import formula, leaf
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import ingest.formulas.acceptance_results  # noqa: F401  registers the formulas
 from ingest.formula import solve
 from ingest.requirement import least_accepted
 from ingest.tender.answers import Answer
