@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import ingest.formulas.everything  # noqa: F401  registers the formulas
 from ingest.catalog.records import Entry, Value
 from ingest.catalog.store import Catalog
 from ingest.units import display, physical

@@ -13,6 +13,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ingest.version import __version__
+
 if TYPE_CHECKING:
     from ingest import catalog
     from ingest.acceptance.generation import accept
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from ingest.tender.reporting import report
     from ingest.tender.response import response
 
-__version__ = "0.1.0"
 __all__ = [
     "__version__",
     "accept",

@@ -7,9 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import ingest.formulas.checkpoint
-import ingest.formulas.interval
-import ingest.formulas.memory  # noqa: F401  registers the formulas
 from ingest.answer import Answer
 from ingest.catalog.store import Catalog, opened
 from ingest.checkpoint_given import of_machine, of_policy

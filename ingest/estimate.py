@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ingest import ladder
 from ingest.catalog.records import Gpu, Model, Node, Storage
 from ingest.catalog.store import Catalog
+from ingest.engine.ranges import Tree, given_steps
 from ingest.engine.result import assumptions_of, cited_by, envelope, inputs_of, places_of, sources_of, values
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError
@@ -248,50 +249,43 @@ def estimate(question: Question, catalog: Catalog) -> Estimate:
 
 def _results(known: Mapping[str, Input], catalog: Catalog) -> tuple[dict[str, Quantity], dict[str, str]]:
     """Every result that can be computed, with its range; and for the others what is missing."""
-    ends = _Ends(known)
-    results: dict[str, Quantity] = {}
+    typical = {name: item.value for name, item in known.items()}
+    steps: dict[str, Step] = {}
+    found: dict[str, Step] = {}
     unknown: dict[str, str] = {}
     for name in RESULTS:
         try:
-            results[name] = ends.quantity(name)
+            found[name] = _derived(name, typical, steps)
         except MissingQuantity as error:
             unknown[name] = _option_hint(error)
-    if "ingest_bandwidth_per_node" in results:
+    given = given_steps(steps, known)
+    if "ingest_bandwidth_per_node" in found:
         for name, storage in CLIENTS.items():
             client = catalog.get(Storage, storage).client_read_bandwidth
             if client is not None:
-                shared = {key: item for key, item in known.items() if key != "client_share"}
-                results[name] = _Ends({**shared, "client_bandwidth_per_node": from_catalog(client)}).quantity("client_share")
+                one = {"client_bandwidth_per_node": from_catalog(client)}
+                below = {"ingest_bandwidth_per_node": found["ingest_bandwidth_per_node"]}
+                found[name] = _derived("client_share", {key: item.value for key, item in one.items()}, below)
+                given |= given_steps(below, one)
     if all(known[name].value == 1 for name in ("accelerator_utilization", "scaling_efficiency")):
-        results.pop("unstalled_bandwidth_per_gpu", None)
+        found.pop("unstalled_bandwidth_per_gpu", None)
         unknown.pop("unstalled_bandwidth_per_gpu", None)
     if "client_bandwidth_per_node" not in known:
         unknown.pop("client_share", None)
-    return results, unknown
+    tree = Tree(found, given)
+    return {
+        name: Quantity(step.value, FORMULAS[step.name].unit, *(tree.range_of(name) or ())) for name, step in found.items()
+    }, unknown
 
 
-class _Ends:
-    """The known quantities three times: typical, all at their low end, all at their high end.
-
-    Every formula of `bw` is monotone in the quantities that carry a range, so the ends of a result lie at these ends.
-    """
-
-    def __init__(self, known: Mapping[str, Input]) -> None:
-        typical = {name: item.value for name, item in known.items()}
-        low = {name: item.value if item.low is None else item.low for name, item in known.items()}
-        high = {name: item.value if item.high is None else item.high for name, item in known.items()}
-        self.sides: list[tuple[dict[str, float], dict[str, Step]]] = [(typical, {}), (low, {}), (high, {})]
-
-    def quantity(self, name: str) -> Quantity:
-        """A result and its range."""
-        try:
-            value, *ends = (derive(name, given, steps).value for given, steps in self.sides)
-        except OverflowError:
-            value = float("inf")
-        if not math.isfinite(value):
-            raise UsageError(f"{name} is beyond what a number can hold: expected smaller inputs")
-        unit = FORMULAS[name].unit
-        return Quantity(value, unit) if ends[0] == ends[1] else Quantity(value, unit, min(value, *ends), max(value, *ends))
+def _derived(name: str, known: Mapping[str, float], steps: dict[str, Step]) -> Step:
+    try:
+        step = derive(name, known, steps)
+    except OverflowError:
+        step = Step(name, math.inf, None)
+    if not math.isfinite(step.value):
+        raise UsageError(f"{name} is beyond what a number can hold: expected smaller inputs")
+    return step
 
 
 def _option_hint(error: MissingQuantity) -> str:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-import ingest.formulas.everything  # noqa: F401  registers the formulas
 from ingest.catalog.data_records import Format
 from ingest.catalog.records import Value
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Quantity
+from ingest.engine.value import Input
 from ingest.errors import CatalogError, MissingQuantity, UsageError, nearest
-from ingest.formula import unit_of
 from ingest.ladder import from_catalog
 
 #: what a format may keep apart
@@ -58,7 +56,6 @@ class Footprint:
         holds: tokens, text or samples.
         form: the format.
         sizes: whether members vary in size or are all equal.
-        variants: what follows at the ends of ranges, as far as somebody asked.
     """
 
     known: Quantities
@@ -66,38 +63,6 @@ class Footprint:
     holds: str
     form: Format
     sizes: str
-    variants: dict[tuple[tuple[str, float], ...], Quantities] = field(default_factory=dict)
-
-    def varied(self, changed: Mapping[str, float]) -> Quantities:
-        """What follows with other values for some of the quantities given."""
-        key = tuple(sorted(changed.items()))
-        if key not in self.variants:
-            given = {name: item._replace(value=changed.get(name, item.value)) for name, item in self.known.given.items()}
-            self.variants[key] = footprint(given, self.form, self.holds, self.sizes).known
-        return self.variants[key]
-
-    def quantity(self, name: str) -> Quantity:
-        """A quantity with the ends that the ranges of its inputs give it.
-
-        Raises:
-            MissingQuantity: it cannot be computed from what is known.
-        """
-        value = self.known.step(name).value
-        ends = self._ends(name, float(value))
-        return Quantity(value, unit_of(name), *ends)
-
-    def _ends(self, name: str, value: float) -> tuple[float, float] | tuple[()]:
-        """Both ends: every quantity rises or falls with each of its inputs, so that an end lies where all are at theirs."""
-        below, above = {}, {}
-        for leaf in {step.name for step in self.known.step(name).leaves()} & self.known.given.keys():
-            item = self.known.given[leaf]
-            if item.low is not None and item.high is not None and item.low < item.high:
-                rises = self.varied({leaf: item.high}).value(name) >= self.varied({leaf: item.low}).value(name)
-                below[leaf], above[leaf] = (item.low, item.high) if rises else (item.high, item.low)
-        if not below:
-            return ()
-        low, high = self.varied(below).value(name), self.varied(above).value(name)
-        return (low, high) if low <= value <= high and low < high else ()
 
 
 def footprint(given: Mapping[str, Input], form: Format, holds: str, sizes: str = "varied") -> Footprint:
@@ -112,7 +77,7 @@ def footprint(given: Mapping[str, Input], form: Format, holds: str, sizes: str =
 
     >>> from ingest.catalog.store import Catalog
     >>> form = Catalog().get(Format, "megatron")
-    >>> given = {"tokens": Given(15e12), "bytes_per_token": Given(4), "vocabulary": Given(128256), "documents": Given(25e9)}
+    >>> given = {"tokens": Input(15e12), "bytes_per_token": Input(4), "vocabulary": Input(128256), "documents": Input(25e9)}
     >>> footprint(given, form, "tokens").known.value("dataset_bytes")
     60500000050820.0
 

@@ -10,7 +10,6 @@ from ingest.catalog.data_records import Corpus, Format, Pipeline
 from ingest.catalog.store import Catalog
 from ingest.corpora import from_corpus, from_measurement, from_pipeline
 from ingest.engine.value import Input, Quantity
-from ingest.errors import CyclicQuantity, MissingQuantity
 from ingest.footprint import SIZES, Footprint, footprint
 from ingest.footprint_question import (
     SIZES_OF_TEXT,
@@ -162,12 +161,6 @@ def dataset(
 
 def _results(made: Footprint) -> tuple[dict[str, Quantity], dict[str, str]]:
     """Every result that can be computed, and for the others what is missing."""
-    found: dict[str, Quantity] = {}
-    unknown: dict[str, str] = {}
-    for name in (*OPTIONAL, *RESULTS):
-        try:
-            found[name] = made.quantity(name)
-        except (MissingQuantity, CyclicQuantity) as error:
-            if name in RESULTS and not (made.holds == "samples" and name in TEXT_ALONE):
-                unknown[name] = NOT_KNOWN.get(name, str(error))
-    return found, unknown
+    found, missing = made.known.results((*OPTIONAL, *RESULTS), ranged=True)
+    left_out = {*OPTIONAL, *(TEXT_ALONE if made.holds == "samples" else ())}
+    return found, {name: NOT_KNOWN.get(name, why) for name, why in missing.items() if name not in left_out}

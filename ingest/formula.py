@@ -6,7 +6,9 @@ needs. Quantities that no formula yields (the leaves) are declared with their un
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import NamedTuple, TypeVar
 
 from ingest.errors import CyclicQuantity, MissingQuantity, UsageError, nearest
@@ -75,8 +77,55 @@ class Leaf(NamedTuple):
     source: str = ""
 
 
-FORMULAS: dict[str, Formula] = {}
-LEAVES: dict[str, Leaf] = {}
+#: Fields of `bw`, which starts often: a name that they declare costs no import of the others.
+FIRST = ("quantities", "throughput", "bandwidth")
+_declared: dict[str, Formula | Leaf] = {}
+_loaded: list[bool] = []
+Kind = TypeVar("Kind", Formula, Leaf)
+
+
+def load_formulas() -> None:
+    """Import every module of formulas, which registers them; once."""
+    if not _loaded:
+        import ingest.formulas
+
+        for module in pkgutil.iter_modules(ingest.formulas.__path__):
+            import_module(f"ingest.formulas.{module.name}")
+        _loaded.append(True)
+
+
+def _declaration(name: str) -> Formula | Leaf | None:
+    """The formula or the input of a name, whatever has been imported so far; None where no field declares it."""
+    if name not in _declared:
+        for module in FIRST:
+            import_module(f"ingest.formulas.{module}")
+        if name not in _declared:
+            load_formulas()
+    return _declared.get(name)
+
+
+class Declared(Mapping[str, Kind]):
+    """All formulas, or all inputs, by name; the modules that declare them are imported as names ask for it."""
+
+    def __init__(self, kind: type[Kind]) -> None:
+        self._kind: type[Kind] = kind
+
+    def __getitem__(self, name: str) -> Kind:
+        found = _declaration(name)
+        if found is None or not isinstance(found, self._kind):
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        load_formulas()
+        return (name for name, one in _declared.items() if isinstance(one, self._kind))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+FORMULAS = Declared(Formula)
+LEAVES = Declared(Leaf)
 
 
 def formula(unit: str, source: str, where: str = "") -> Callable[[Function], Function]:
@@ -90,11 +139,11 @@ def formula(unit: str, source: str, where: str = "") -> Callable[[Function], Fun
 
     def register(function: Function) -> Function:
         name = function.__name__
-        if name in FORMULAS or name in LEAVES:
+        if name in _declared:
             raise ValueError(f"two definitions of the quantity '{name}'")
         code = function.__code__
         needs = code.co_varnames[: code.co_argcount]
-        FORMULAS[name] = Formula(name, function, needs, unit, source, where)
+        _declared[name] = Formula(name, function, needs, unit, source, where)
         return function
 
     return register
@@ -102,37 +151,37 @@ def formula(unit: str, source: str, where: str = "") -> Callable[[Function], Fun
 
 def leaf(name: str, unit: str, meaning: str, **limits: object) -> None:
     """Declare a quantity that is given, with its unit and allowed range."""
-    if name in FORMULAS or name in LEAVES:
+    if name in _declared:
         raise ValueError(f"two definitions of the quantity '{name}'")
-    LEAVES[name] = Leaf(name, unit, meaning, **limits)  # type: ignore[arg-type]
+    _declared[name] = Leaf(name, unit, meaning, **limits)  # type: ignore[arg-type]
 
 
 def is_quantity(name: str) -> bool:
-    """Whether a name is a quantity of the fields that are loaded; `unit_of` looks through all of them.
+    """Whether a name is a quantity.
 
-    >>> import ingest.formulas.quantities
-    >>> is_quantity("nodes"), is_quantity("note")
+    >>> is_quantity("checkpoint_bytes"), is_quantity("note")
     (True, False)
     """
-    return name in FORMULAS or name in LEAVES
+    return _declaration(name) is not None
 
 
 def unit_of(name: str) -> str:
     """Return the base unit of a quantity.
 
-    >>> import ingest.formulas
     >>> unit_of("ingest_bandwidth_per_gpu"), unit_of("nodes")
     ('B/s/GPU', 'node')
 
     Raises:
         UsageError: no such quantity, with the nearest one.
     """
-    if not is_quantity(name):
-        # Nobody has needed its field yet.
-        import ingest.formulas.everything  # noqa: F401
-    if is_quantity(name):
-        return FORMULAS[name].unit if name in FORMULAS else LEAVES[name].unit
-    raise UsageError(f"no quantity is called '{name}'{nearest(name, [*FORMULAS, *LEAVES])}")
+    return _required(name).unit
+
+
+def _required(name: str) -> Formula | Leaf:
+    found = _declaration(name)
+    if found is None:
+        raise UsageError(f"no quantity is called '{name}'{nearest(name, [*FORMULAS, *LEAVES])}")
+    return found
 
 
 def check_value(name: str, value: Num, what: str = "") -> Num:
@@ -213,18 +262,50 @@ def _derive(name: str, given: Mapping[str, Num], known: dict[str, Step], path: t
         raise CyclicQuantity(f"cyclic quantity: {circle}; give one of them with --set")
     if name in given:
         step = Step(name, given[name], None)
-    elif unit_of(name) and name in FORMULAS:
-        found = FORMULAS[name]
+    elif isinstance(found := _required(name), Formula):
         inputs = tuple(_derive(need, given, known, (*path, name)) for need in found.needs)
         step = Step(name, found.function(*(part.value for part in inputs)), found, inputs)
-    elif LEAVES[name].default is not None:
-        step = Step(name, LEAVES[name].default, None)
+    elif found.default is not None:
+        step = Step(name, found.default, None)
     else:
         asked = f" (needed for {path[0]})" if path else ""
         hint = f"; supply it with --set {name}=VALUE"
-        raise MissingQuantity(name, f"{name} is not known{asked}, expected in {LEAVES[name].unit}{hint}")
+        raise MissingQuantity(name, f"{name} is not known{asked}, expected in {found.unit}{hint}")
     known[name] = step
     return step
+
+
+def in_order(roots: Iterable[Step]) -> list[Step]:
+    """The roots and all that they rest on, each once, inputs first."""
+    done: dict[int, Step] = {}
+    stack = [(root, False) for root in roots]
+    while stack:
+        step, ready = stack.pop()
+        if id(step) in done:
+            continue
+        if ready or not step.inputs:
+            done[id(step)] = step
+        else:
+            stack.append((step, True))
+            stack.extend((part, False) for part in step.inputs)
+    return list(done.values())
+
+
+def marks_of(roots: Sequence[Step], order: Sequence[Step]) -> dict[int, int]:
+    """Which roots rest on each step, by its identity: bit n for the root n; one walk for all, however much they share.
+
+    Args:
+        roots: the steps on top.
+        order: they and all that they rest on, inputs first.
+    """
+    marks = {id(step): 0 for step in order}
+    for place, root in enumerate(roots):
+        marks[id(root)] |= 1 << place
+    for step in reversed(order):
+        mark = marks[id(step)]
+        for part in step.inputs:
+            marks[id(part)] |= mark
+    return marks
 
 
 def solve(name: str, given: Mapping[str, Num]) -> Num:

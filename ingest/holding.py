@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import ingest.formulas.memory  # noqa: F401  registers the formulas
 from ingest.answer import Answer
 from ingest.catalog.records import Node, Recipe
 from ingest.catalog.store import Catalog

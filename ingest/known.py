@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from ingest import ladder
 from ingest.catalog.records import SIZES, Gpu, Model, Node, Value
 from ingest.catalog.store import Catalog
+from ingest.engine.ranges import range_of
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, nearest
 from ingest.formula import solve
@@ -121,13 +122,10 @@ def _of_text(asked: Question, model: Model | None) -> dict[str, Input]:
     if length is None:
         what = f"a sample of {model.id} is '{model.sample}'" if model is not None else "a sample is no token"
         raise UsageError(f"--bytes-per-token: {what}, expected how many tokens that is: --set tokens_per_sample=8192")
-    known = {"bytes_per_token": ratio.value, "tokens_per_sample": length}
-    low, high = (
-        None if end is None else solve("text_sample_bytes", {**known, "bytes_per_token": end})
-        for end in (ratio.low, ratio.high)
-    )
+    value = solve("text_sample_bytes", {"bytes_per_token": ratio.value, "tokens_per_sample": length})
+    low, high = range_of("text_sample_bytes", {"bytes_per_token": ratio, "tokens_per_sample": Input(length)}) or (None, None)
     note = ratio.note or "text is read, as the user said"
-    return {"sample_bytes": Input(solve("text_sample_bytes", known), low, high, "user", note=note)}
+    return {"sample_bytes": Input(value, low, high, "user", note=note)}
 
 
 def _tokens_of(model: Model | None) -> float | None:

@@ -7,9 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-import ingest.formulas.bandwidth
-import ingest.formulas.quantities
-import ingest.formulas.throughput  # noqa: F401  registers the formulas
 from ingest import ladder
 from ingest.engine.value import Input
 from ingest.errors import UsageError, nearest

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 import ingest
-import ingest.formulas.everything
 from ingest.catalog.store import Catalog
 from ingest.cli.main import main
 from ingest.reports.books import site_book

@@ -388,6 +388,16 @@ def test_version_is_that_of_the_package(run):
     assert run("--version").out == f"ingest, version {ingest.__version__}\n"
 
 
+def test_the_package_runs_as_a_module(run):
+    done = subprocess.run(
+        [sys.executable, "-m", "ingest", *JOB, "--format", "json"], env=clean_environment(), capture_output=True,
+        encoding="utf-8", timeout=60, check=True,
+    )  # fmt: skip
+    assert json.loads(done.stdout) == json.loads(run(*JOB, "--format", "json").out)
+    refused = [sys.executable, "-m", "ingest", "bw", "--model", "none"]
+    assert subprocess.run(refused, env=clean_environment(), capture_output=True, timeout=60, check=False).returncode == 2
+
+
 def test_nothing_is_cut_or_coloured_in_a_pipe(run, run_process):
     wide = run_process(*JOB, COLUMNS="40")
     assert wide.out == run(*JOB).out

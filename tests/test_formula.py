@@ -1,19 +1,22 @@
 """Formulas by name: the registry and the solver."""
 
+import subprocess
+import sys
+
 import pytest
 
 from ingest import formula as registry
 from ingest.errors import CyclicQuantity, IngestError, MissingQuantity, UsageError
-from ingest.formula import FORMULAS, LEAVES, Formula, Leaf, check_value, derive, formula, leaf, solve, unit_of
+from ingest.formula import FORMULAS, LEAVES, Formula, Leaf, check_value, derive, formula, is_quantity, leaf, solve, unit_of
 
 
 @pytest.fixture
 def own_registry(monkeypatch):
     """An empty registry, so that a test can define quantities of its own."""
-    formulas, leaves = {}, {}
-    monkeypatch.setattr(registry, "FORMULAS", formulas)
-    monkeypatch.setattr(registry, "LEAVES", leaves)
-    return formulas, leaves
+    registry.load_formulas()
+    declared = {}
+    monkeypatch.setattr(registry, "_declared", declared)
+    return declared, declared
 
 
 def test_a_given_value_wins_over_its_formula():
@@ -177,3 +180,19 @@ def test_defaults_lie_within_their_own_range():
 
 def test_refusals_are_one_kind_of_error():
     assert all(issubclass(kind, IngestError) for kind in (UsageError, MissingQuantity, CyclicQuantity))
+
+
+@pytest.mark.parametrize("declared", [FORMULAS, LEAVES])
+def test_every_meaning_stands_alone(declared):
+    """No definition leans on the one before it ("The same for …") or begins as a question."""
+    leaning = [f"{name}: {one.meaning}" for name, one in declared.items() if one.meaning.startswith(("The same", "What "))]
+    assert leaning == []
+
+
+@pytest.mark.parametrize("name", ["checkpoint_bytes", "nodes", "keep_last", "note"])
+def test_the_registry_does_not_depend_on_what_was_imported(name):
+    """A process that has imported no field answers like one that has imported all."""
+    asked = f"is_quantity({name!r}), {name!r} in FORMULAS, len(LEAVES)"
+    words = f"from ingest.formula import FORMULAS, LEAVES, is_quantity; print({asked})"
+    done = subprocess.run([sys.executable, "-c", words], capture_output=True, encoding="utf-8", check=True, timeout=60)
+    assert done.stdout.split() == [str(is_quantity(name)), str(name in FORMULAS), str(len(LEAVES))]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import ingest.formulas.everything
 from conftest import EXAMPLES
 
 import ingest
-import ingest.formulas.everything
 from ingest.formula import is_quantity
 from ingest.formulas.labels import LABELS
 from ingest.known import CLIENTS

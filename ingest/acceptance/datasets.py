@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import ingest.formulas.acceptance  # noqa: F401  registers the formulas
 from ingest.acceptance.loads import Data, Setting, given_for, kind_of
 from ingest.catalog.records import Node
 from ingest.catalog.store import opened

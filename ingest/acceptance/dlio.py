@@ -7,7 +7,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import ingest.formulas.benchmark_data  # noqa: F401  registers the formulas
 from ingest.acceptance.harmless import comment
 from ingest.acceptance.loads import Setting, given_for
 from ingest.acceptance.records import Load

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import ingest.formulas.acceptance_results  # noqa: F401  registers the formulas
 from ingest.api import bw
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError

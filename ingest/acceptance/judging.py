@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import ingest.formulas.acceptance_results  # noqa: F401  registers the formulas
 from ingest.acceptance.folder import sha256
 from ingest.acceptance.manifest import Line, Manifest, manifest_of
 from ingest.acceptance.matching import differences

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import ingest.formulas.acceptance  # noqa: F401  registers the formulas
 from ingest.acceptance.records import DATA, METADATA, Load
 from ingest.expression import Num
 from ingest.formula import LEAVES, solve

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import ingest.formulas.acceptance  # noqa: F401  registers the formulas
 from ingest.acceptance.feeding import Fed, fed_by
 from ingest.acceptance.records import Observed
 from ingest.acceptance.trying import Trial, in_memory, try_path

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import ingest.formulas.benchmark_data  # noqa: F401  registers the formulas
 from ingest.acceptance.harmless import comment
 from ingest.acceptance.loads import Setting, given_for
 from ingest.acceptance.records import Load

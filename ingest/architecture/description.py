@@ -8,8 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import ingest.formulas.quantities
-import ingest.formulas.transformer  # noqa: F401  registers the formulas
 from ingest.architecture.byhand import HOW, by_hand
 from ingest.architecture.config import Config, read_config
 from ingest.architecture.registry import KNOWN, ended, find

@@ -9,8 +9,8 @@ from importlib import import_module
 
 import click
 
-from ingest import __version__
 from ingest.errors import IngestError, nearest
+from ingest.version import __version__
 
 #: subcommand -> one line; the module of the same name is imported when the command runs
 COMMANDS = {

@@ -7,12 +7,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest import __version__
 from ingest.corpus.ledger import Ledger
 from ingest.corpus.progress import Progress
 from ingest.corpus.shards import Shards, Totals
 from ingest.corpus.spread import Runner, Task
 from ingest.units import display
+from ingest.version import __version__
 
 if TYPE_CHECKING:
     from ingest.corpus.listing import Listing

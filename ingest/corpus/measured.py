@@ -12,7 +12,7 @@ from ingest.corpus.shards import Sums, Totals
 from ingest.corpus.terms import Skipped, Tally
 from ingest.corpus.vocabulary import Vocabulary
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Quantity
+from ingest.engine.value import Input
 from ingest.formula import solve
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _answer(
         title,
         {},
         known,
-        {name: _ranged(name, item, known) for name, item in results.items()},
+        results,
         unknown,
         {name: rows for name, rows in tables.items() if rows},
         warnings,
@@ -166,17 +166,6 @@ def _given(name: str, figure: Estimated) -> Input:
 def _ends(name: str, figure: Estimated) -> tuple[float, ...]:
     """A figure and the ends of its interval; what is counted is whole."""
     return tuple(end if name == "bytes_per_token" else round(end) for end in figure)
-
-
-def _ranged(name: str, item: Quantity, known: Quantities) -> Quantity:
-    """A result with its interval; the ids on storage are as uncertain as the tokens."""
-    source = known.given.get("tokens" if name == "tokenized_bytes" else name)
-    if source is None or source.low is None or source.high is None:
-        return item
-    ends = (source.low, source.high)
-    if name == "tokenized_bytes":
-        ends = tuple(solve(name, {"tokens": end, "vocabulary": known.value("vocabulary")}) for end in ends)
-    return item._replace(low=ends[0], high=ends[1])
 
 
 def _row(kind: str, row: Row) -> dict[str, Any]:

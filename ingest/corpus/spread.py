@@ -9,13 +9,13 @@ from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from ingest import __version__
 from ingest.corpus.cutting import Cuts, cuts_for
 from ingest.corpus.engines import engine_for
 from ingest.corpus.exact import Counter, Counting, Open, count, counts_in_threads
 from ingest.corpus.reading import Reading
 from ingest.corpus.shards import Counted, Shard, Shards
 from ingest.errors import IngestError
+from ingest.version import __version__
 
 if TYPE_CHECKING:
     from ingest.corpus.vocabulary import Vocabulary

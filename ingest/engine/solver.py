@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
+from ingest.engine.ranges import Tree, given_steps
 from ingest.engine.value import Input, Quantity
-from ingest.errors import MissingQuantity, UsageError
+from ingest.errors import CyclicQuantity, MissingQuantity, UsageError
 from ingest.formula import Formula, Step, derive, unchanged, unit_of
 
 
@@ -124,17 +125,18 @@ class Quantities:
         """The value of a quantity."""
         return float(self.step(name).value)
 
-    def results(self, names: Sequence[str]) -> tuple[dict[str, Quantity], dict[str, str]]:
-        """The quantities that can be computed, and for the others what is missing."""
-        found: dict[str, Quantity] = {}
+    def results(self, names: Iterable[str], *, ranged: bool = False) -> tuple[dict[str, Quantity], dict[str, str]]:
+        """The quantities that can be computed, with their ranges where asked for, and for the others what is missing."""
+        found: dict[str, Step] = {}
         unknown: dict[str, str] = {}
         for name in names:
             try:
-                step = self.step(name)
-                found[name] = Quantity(step.value, unit_of(name))
-            except MissingQuantity as error:
+                found[name] = self.step(name)
+            except (MissingQuantity, CyclicQuantity) as error:
                 unknown[name] = str(error)
-        return found, unknown
+        tree = Tree(found, given_steps(self._steps, self._given) if ranged else {})
+        quantities = {name: Quantity(step.value, unit_of(name), *(tree.range_of(name) or ())) for name, step in found.items()}
+        return quantities, unknown
 
     def _check_open(self, name: str) -> None:
         if self._frozen:

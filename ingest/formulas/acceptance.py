@@ -9,7 +9,7 @@ leaf("required_file_rate", "file/s", "Files that a requirement line asks of the 
 leaf("required_write_bandwidth", "B/s", "Rate of checkpoint writes that go on at the same time.")
 leaf("rate_per_client", "1/s/node", "Rate that a requirement line asks of every client.")
 leaf("clients_under_test", "node", "Nodes that take part in a test at once.", whole=True)
-leaf("threads_per_client", "1/node", "Processes or threads that issue requests on each of them.", whole=True)
+leaf("threads_per_client", "1/node", "Processes or threads that issue requests on each client.", whole=True)
 leaf("requests_in_flight_per_thread", "1", "Queue depth of one thread; a blocking thread has 1.", whole=True, default=1)
 leaf("requested_io_bytes", "B", "Bytes of one request, as the requirement says.")
 leaf("direct_io_alignment", "B", "Multiple that direct I/O asks for: one memory page.", default=4096, source="fio-docs")
@@ -31,14 +31,20 @@ leaf("most_metadata_files", "file", "Files that the system is to hold.", default
 leaf("metadata_pass_seconds", "s", "Time of one pass over the files at the required rate.", default=60)
 leaf("acceptance_usable_bytes", "B", "Capacity that a requirement line asks for.")
 leaf("fill_under_test", "1", "Share of the capacity that is in use during the tests.", high=1)
-leaf("dataset_bytes_at_most", "B", "What the user lets the data set of a tool take.", default=1e30)
+leaf("dataset_bytes_at_most", "B", "Largest data set of a tool that the user allows.", default=1e30)
 leaf("dataset_count", "1", "Data sets of one tool, for different numbers of threads.", whole=True)
 leaf("allowed_deviation", "1", "Share by which the worst repeat may stay below the requirement.", above=False, high=0.5)
 
 # The benchmarks of DLIO and MLPerf Storage
 leaf("accepted_utilization", "1", "AU at which DLIO calls a run a success.", high=1, default=0.9, source="mlperf-storage-v2")
 leaf("mlperf_batch", "sample/GPU", "Batch of the benchmark's UNet3D.", default=7, source="mlperf-storage-v2")
-leaf("mlperf_record_bytes", "B/sample", "Mean record of it.", default=146_600_628, source="mlperf-storage-v2")
+leaf(
+    "mlperf_record_bytes",
+    "B/sample",
+    "Mean bytes of one record of the benchmark's data set.",
+    default=146_600_628,
+    source="mlperf-storage-v2",
+)
 leaf("mlperf_step_seconds", "s", "Time that an emulated H100 computes on a batch.", default=0.323, source="mlperf-storage-v2")
 
 
@@ -114,7 +120,7 @@ def acceptance_dataset_bytes_per_client(client_memory_bytes: Num, dataset_memory
 
 @formula(unit="B", source="definition")
 def dataset_room(acceptance_usable_bytes: Num, fill_under_test: Num, dataset_bytes_at_most: Num) -> Num:
-    """What the data sets of a tool may take of the system under test.
+    """Storage of the system under test that the data sets of a tool may occupy.
 
     >>> dataset_room(167e12, 0.8, 1e30), dataset_room(167e12, 0.8, 50e12)
     (133600000000000.0, 50000000000000.0)
@@ -276,7 +282,7 @@ def metadata_files_per_thread(metadata_files: Num, threads_per_client: Num) -> N
 
 @formula(unit="B/s", source="definition")
 def mixed_bandwidth(required_bandwidth: Num, required_write_bandwidth: Num) -> Num:
-    """What storage moves while a job reads and a checkpoint is written.
+    """Aggregate storage throughput while a job reads and a checkpoint is written.
 
     >>> mixed_bandwidth(512e9, 100e9)
     612000000000.0
@@ -296,7 +302,7 @@ def rate_of_all_clients(rate_per_client: Num, clients_under_test: Num) -> Num:
 
 @formula(unit="B/s/GPU", source="mlperf-storage-v2", where="configs/dlio/workload/unet3d_h100.yaml")
 def emulated_accelerator_bandwidth(mlperf_batch: Num, mlperf_record_bytes: Num, mlperf_step_seconds: Num) -> Num:
-    """What one emulated H100 reads in the benchmark's UNet3D at full utilization.
+    """Read bandwidth of one emulated H100 in the benchmark's UNet3D at full utilization.
 
     >>> round(emulated_accelerator_bandwidth(7, 146_600_628, 0.323) / 1e6, 1)
     3177.1

@@ -1,17 +1,16 @@
 """What the tools of acceptance tests print, in base units, and how it stands to what was required."""
 
-import ingest.formulas.acceptance  # noqa: F401  declares the rules of the tests
 from ingest.expression import Num
 from ingest.formula import formula, leaf
 
 # What was measured
-leaf("measured_rate", "1", "What a test measured, in the requirement's own unit.", above=False)
-leaf("required_rate", "1", "What the requirement asks, in its own unit.")
+leaf("measured_rate", "1", "Rate that a test measured, in the requirement's own unit.", above=False)
+leaf("required_rate", "1", "Rate that the requirement asks for, in its own unit.")
 leaf("measured_read_bandwidth", "B/s", "Read bandwidth that a path gave in a test.")
 leaf("files_handled", "file", "Files that a metadata test created, opened or looked up.")
 leaf("measured_seconds", "s", "Time that a measurement took.")
 leaf("transferred_bytes", "B", "Bytes that a run moved.")
-leaf("transferred_requests", "1", "Requests that it took.")
+leaf("transferred_requests", "1", "Requests that the transfer took.")
 leaf("measured_samples_per_second", "sample/s", "Samples of a whole run, as DLIO reports them.", above=False)
 leaf("reported_mebibytes_per_second", "1/s", "A rate as a benchmark prints it: MiB/s, also where it says MB/s.", above=False)
 leaf("bytes_per_mebibyte", "B", "A MiB.", default=1_048_576)
@@ -41,7 +40,7 @@ def acceptance_margin(measured_rate: Num, required_rate: Num) -> Num:
 
 @formula(unit="1", source="definition")
 def worst_rate_allowed(required_rate: Num, allowed_deviation: Num) -> Num:
-    """What the worst of several runs must reach.
+    """Lowest rate that the worst of several runs may have.
 
     >>> worst_rate_allowed(4.0, 0.05)
     3.8

@@ -38,7 +38,7 @@ def ingest_bandwidth_per_gpu(samples_per_second_per_gpu: Num, bytes_read_per_sam
 
 @formula(unit="B/s/GPU", source="ibrahim2021", where="sec. III")
 def unstalled_bandwidth_per_gpu(unstalled_samples_per_second_per_gpu: Num, bytes_read_per_sample: Num) -> Num:
-    """The same for a GPU that never waits: accelerator utilization 1, linear scaling.
+    """Read bandwidth of one GPU that never waits: accelerator utilization 1, linear scaling.
 
     >>> unstalled_bandwidth_per_gpu(285.7, 2_828_486)
     808098450.2

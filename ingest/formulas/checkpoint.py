@@ -63,7 +63,7 @@ def checkpoint_optimizer_bytes(trainable_parameters: Num, optimizer_bytes_per_pa
 
 @formula(unit="B", source="definition")
 def checkpoint_extra_bytes(extra_bytes_per_rank: Num, gpus: Num) -> Num:
-    """What every rank adds: buffers, random-number and data-loader state, padding.
+    """Bytes that all ranks add: buffers, random-number and data-loader state, padding.
 
     >>> checkpoint_extra_bytes(245_760, 8)
     1966080
@@ -126,7 +126,7 @@ def checkpoint_files(file_counts: Num) -> Num:
 
 @formula(unit="file", source="definition")
 def files_of_ranks(files_per_rank: Num, gpus: Num, files_beside: Num) -> Num:
-    """Files of one checkpoint of which every rank writes its share, and the indexes beside them.
+    """Files of one checkpoint of which every rank writes its share, and their indexes.
 
     >>> files_of_ranks(2, 1024, 3)
     2051
@@ -188,7 +188,7 @@ def restart_bytes_all(checkpoint_bytes: Num, data_parallel: Num) -> Num:
 
 @formula(unit="B/s", source="definition")
 def restart_read_bandwidth(restart_read_bytes: Num, restart_seconds: Num) -> Num:
-    """Read bandwidth that brings a restart home in time.
+    """Read bandwidth that restores a checkpoint within the time allowed.
 
     >>> restart_read_bandwidth(5.682e12, 600)
     9470000000.0
@@ -264,7 +264,7 @@ def drive_writes_per_day(checkpoint_bytes_written_per_day: Num, checkpoint_tier_
 
 @formula(unit="B/node", source="definition")
 def checkpoint_bytes_per_node_max(checkpoint_bytes_per_rank_max: Num, gpus: Num, nodes_in_job: Num) -> Num:
-    """What one checkpoint takes in a node's memory or on its NVMe, by the busiest rank.
+    """Bytes of one checkpoint in the memory or on the NVMe of a node, by the busiest rank.
 
     >>> checkpoint_bytes_per_node_max(377.4e6, 16_384, 2_048)
     3019200000.0

@@ -12,13 +12,13 @@ leaf("bits_per_byte", "1/B", "A byte.", default=8)
 # What a format adds
 leaf("encoding_factor", "1", "Bytes that the format writes for one byte of payload, before compression.", default=1)
 leaf("compressed_share", "1", "Stored over written bytes; 1 where the format does not compress.", default=1)
-leaf("container_bytes_per_record", "B/sample", "What the format puts around each record.", above=False, default=0)
-leaf("index_bytes_per_record", "B/sample", "What an index holds for each record.", above=False, default=0)
+leaf("container_bytes_per_record", "B/sample", "Bytes that the format puts around each record.", above=False, default=0)
+leaf("index_bytes_per_record", "B/sample", "Bytes that an index holds for each record.", above=False, default=0)
 leaf("members_per_record", "1/sample", "Files or archive members that make up one record.", default=1)
 leaf("member_header_bytes", "B", "Header of each member.", above=False, default=0)
 leaf("member_quantum", "B", "Members are padded to a multiple of this.", default=1)
 leaf("member_padding_bytes", "B", "Mean padding of one member.", above=False)
-leaf("group_bytes", "B", "What the format adds to each batch of records.", above=False, default=0)
+leaf("group_bytes", "B", "Bytes that the format adds to each batch of records.", above=False, default=0)
 leaf("records_per_group", "sample", "Records in such a batch.", default=1)
 leaf("shard_fixed_bytes", "B/file", "Headers and footers of each shard.", above=False, default=0)
 leaf("index_bytes_per_shard", "B/file", "Index of each shard, beside its records.", above=False, default=0)
@@ -120,7 +120,7 @@ def record_overhead_bytes(
     group_bytes: Num,
     records_per_group: Num,
 ) -> Num:
-    """What a format adds to one record, its share of the batch included.
+    """Bytes that a format adds to one record, its share of the batch included.
 
     >>> record_overhead_bytes(0, 20, 0, 0, 1)
     20.0
@@ -130,7 +130,7 @@ def record_overhead_bytes(
 
 @formula(unit="B", source="definition")
 def content_bytes(encoded_bytes: Num, records: Num, record_overhead_bytes: Num, compressed_share: Num) -> Num:
-    """All records with what surrounds them, compressed where the format does so.
+    """Bytes of all records with their framing, compressed where the format compresses.
 
     >>> content_bytes(1_000_000, 100, 20, 1)
     1002000
@@ -182,7 +182,7 @@ def dataset_bytes(content_bytes: Num, shards: Num, shard_overhead_bytes: Num) ->
 
 @formula(unit="1", source="definition")
 def dataset_overhead_share(dataset_bytes: Num, payload_bytes: Num) -> Num:
-    """What the format adds, over the payload; below 0 where it compresses more than it adds.
+    """Bytes that the format adds, over the payload; below 0 where it compresses more than it adds.
 
     >>> dataset_overhead_share(1_020_000, 1_000_000)
     0.02

@@ -7,11 +7,11 @@ leaf("corpus_bytes", "B", "Text of the corpus, as UTF-8.", above=False, whole=Tr
 leaf(
     "stored_bytes",
     "B",
-    "What storage holds of the files that were counted, what was left out of them included; compressed where they are.",
+    "Bytes on storage of the files that were counted, parts left out included; compressed where the files are.",
     above=False,
     whole=True,
 )
-leaf("bytes_read", "B", "What was moved from storage for the measurement.", above=False, whole=True)
+leaf("bytes_read", "B", "Bytes moved from storage for the measurement.", above=False, whole=True)
 leaf("tokens", "token", "Tokens of the text.", above=False)
 leaf("files", "file", "Files that were counted.", above=False, whole=True)
 leaf("files_skipped", "file", "Files that were left out, each named with the reason.", above=False, whole=True)
@@ -39,7 +39,7 @@ def bytes_per_token(corpus_bytes: Num, tokens: Num) -> Num:
 
 @formula(unit="B", source="definition")
 def tokenized_bytes(tokens: Num, token_id_bytes: Num) -> Num:
-    """The same corpus as ids in an array, as training reads it.
+    """Bytes of the corpus as token ids in an array, as training reads it.
 
     >>> tokenized_bytes(168_282_945, 4)
     673131780

@@ -4,21 +4,21 @@ from ingest.expression import Num, ceil
 from ingest.formula import formula, leaf
 
 # What the data set is
-leaf("payload_bytes", "B", "What the data set holds before any format adds to it: token ids, text or samples.")
+leaf("payload_bytes", "B", "Bytes of the data set before any format adds to it: token ids, text or samples.")
 leaf("records", "sample", "Documents, packed sequences or samples that the format keeps apart.")
 leaf("one_sequence", "sample", "A packed sequence is one record.", default=1)
 leaf("records_per_document", "sample/document", "A document is one record.", default=1)
 
 # The stages before it
 leaf("pipeline_input_bytes", "B", "Published input of a pipeline, as it was stored.")
-leaf("pipeline_output_bytes", "B", "Published output of it, as it was stored.")
+leaf("pipeline_output_bytes", "B", "Published output of a pipeline, as it was stored.")
 leaf("pipeline_input_documents", "document", "Published documents that went in.")
 leaf("pipeline_output_documents", "document", "Published documents that came out.")
 leaf("pipeline_input_tokens", "token", "Published tokens that went in.")
 leaf("pipeline_output_tokens", "token", "Published tokens that came out.")
 leaf("extracted_share", "1", "Bytes of extracted text over bytes of the raw input, each as stored.")
-leaf("pipeline_output_share", "1", "What one byte of clean text takes where the pipeline's ratio counts it.", default=1)
-leaf("clean_stored_share", "1", "What one byte of clean text takes where it is kept.", default=1)
+leaf("pipeline_output_share", "1", "Stored bytes of one byte of clean text where the pipeline's ratio counts it.", default=1)
+leaf("clean_stored_share", "1", "Stored bytes of one byte of clean text where it is kept.", default=1)
 leaf(
     "dedup_hashes", "1/document", "Hash values that deduplication keeps for each document.", above=False, whole=True, default=0
 )

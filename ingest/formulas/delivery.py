@@ -4,17 +4,17 @@ from ingest.expression import Num, ceil, maximum, minimum
 from ingest.formula import formula, leaf
 
 # The layers between GPU and storage
-leaf("host_link_bandwidth_per_gpu", "B/s/GPU", "What the link between host and one GPU carries.")
-leaf("decoded_sample_bytes", "B/sample", "What the host hands to the GPU for one sample.")
-leaf("node_read_bandwidth_needed", "B/s/node", "What the hungriest single node reads.", above=False)
-leaf("client_write_bandwidth_per_node", "B/s/node", "What one storage client writes.")
-leaf("client_bandwidth_per_gpu", "B/s/GPU", "What one GPU reads where each has a path of its own.")
+leaf("host_link_bandwidth_per_gpu", "B/s/GPU", "Bandwidth of the link between host and one GPU.")
+leaf("decoded_sample_bytes", "B/sample", "Bytes of one sample that the host hands to the GPU.")
+leaf("node_read_bandwidth_needed", "B/s/node", "Read bandwidth that the most demanding single node needs.", above=False)
+leaf("client_write_bandwidth_per_node", "B/s/node", "Write bandwidth of one storage client.")
+leaf("client_bandwidth_per_gpu", "B/s/GPU", "Read bandwidth of one GPU where each has a path of its own.")
 leaf("nic_efficiency", "1", "Share of a NIC’s line rate that a protocol reaches.", high=1)
 leaf("units", "1", "Units of the system that are at hand or bought.", whole=True)
 leaf("nvme_drives_per_node", "1/node", "Local drives in one node.", whole=True)
-leaf("nvme_drive_read_bandwidth", "B/s", "What one local drive reads.")
-leaf("nvme_drive_write_bandwidth", "B/s", "What one local drive writes.")
-leaf("nvme_read_bandwidth_per_node", "B/s/node", "What the local drives of one node read together.")
+leaf("nvme_drive_read_bandwidth", "B/s", "Read bandwidth of one local drive.")
+leaf("nvme_drive_write_bandwidth", "B/s", "Write bandwidth of one local drive.")
+leaf("nvme_read_bandwidth_per_node", "B/s/node", "Aggregate read bandwidth of the local drives of one node.")
 leaf("nvme_bytes_per_node", "B/node", "Capacity of the local drives of one node.")
 leaf("host_memory_per_node", "B/node", "Host memory of one node.")
 
@@ -27,8 +27,8 @@ leaf("readers_per_gpu", "1/GPU", "Threads that read for one GPU.", whole=True)
 leaf("request_bytes_max", "B/file", "Largest read request that a client sends for one open file.")
 
 # What comes out of it
-leaf("read_bandwidth_available", "B/s", "What the narrowest known layer reads.")
-leaf("write_bandwidth_available", "B/s", "What the narrowest known layer writes.")
+leaf("read_bandwidth_available", "B/s", "Read bandwidth of the narrowest known layer.")
+leaf("write_bandwidth_available", "B/s", "Write bandwidth of the narrowest known layer.")
 
 
 @formula(unit="1", source="definition")
@@ -53,7 +53,7 @@ def host_links_read_ceiling(host_link_bandwidth_per_gpu: Num, gpus: Num, decoded
 
 @formula(unit="B/s", source="definition")
 def nics_read_ceiling(storage_nic_bandwidth_per_node: Num, nodes: Num) -> Num:
-    """What the storage NICs of all nodes carry.
+    """Bandwidth of the storage NICs of all nodes.
 
     >>> nics_read_ceiling(80e9, 128)
     10240000000000.0
@@ -63,7 +63,7 @@ def nics_read_ceiling(storage_nic_bandwidth_per_node: Num, nodes: Num) -> Num:
 
 @formula(unit="B/s/node", source="definition")
 def client_bandwidth_of_gpus(client_bandwidth_per_gpu: Num, gpus_per_node: Num) -> Num:
-    """What a node reads where each GPU has a path of its own.
+    """Read bandwidth of a node where each GPU has a path of its own.
 
     >>> client_bandwidth_of_gpus(28.36e9, 8)
     226880000000.0
@@ -73,7 +73,7 @@ def client_bandwidth_of_gpus(client_bandwidth_per_gpu: Num, gpus_per_node: Num) 
 
 @formula(unit="B/s/node", source="definition")
 def client_bandwidth_of_nics(nic_efficiency: Num, storage_nic_bandwidth_per_node: Num) -> Num:
-    """What a node reads over a protocol that fills its storage NICs to a known share.
+    """Read bandwidth of a node over a protocol that fills its storage NICs to a known share.
 
     >>> client_bandwidth_of_nics(0.93, 80e9)
     74400000000.0
@@ -83,7 +83,7 @@ def client_bandwidth_of_nics(nic_efficiency: Num, storage_nic_bandwidth_per_node
 
 @formula(unit="B/s", source="definition")
 def clients_read_ceiling(client_bandwidth_per_node: Num, nodes: Num, small_read_factor: Num) -> Num:
-    """What the storage clients of all nodes read, at the size of the requests.
+    """Read bandwidth of the storage clients of all nodes, at the size of the requests.
 
     >>> clients_read_ceiling(3e9, 4, 1)
     12000000000.0
@@ -93,7 +93,7 @@ def clients_read_ceiling(client_bandwidth_per_node: Num, nodes: Num, small_read_
 
 @formula(unit="B/s/node", source="definition")
 def client_read_ceiling(client_bandwidth_per_node: Num, small_read_factor: Num) -> Num:
-    """What the storage client of one node reads, at the size of the requests.
+    """Read bandwidth of the storage client of one node, at the size of the requests.
 
     >>> client_read_ceiling(10e9, 0.5)
     5000000000.0
@@ -103,7 +103,7 @@ def client_read_ceiling(client_bandwidth_per_node: Num, small_read_factor: Num) 
 
 @formula(unit="B/s", source="definition")
 def clients_write_ceiling(client_write_bandwidth_per_node: Num, nodes: Num) -> Num:
-    """What the storage clients of all nodes write.
+    """Write bandwidth of the storage clients of all nodes.
 
     >>> clients_write_ceiling(2e9, 4)
     8000000000.0
@@ -113,7 +113,7 @@ def clients_write_ceiling(client_write_bandwidth_per_node: Num, nodes: Num) -> N
 
 @formula(unit="B/s", source="definition")
 def units_read_ceiling(unit_read_bandwidth: Num, units: Num) -> Num:
-    """What the units of a system read together.
+    """Aggregate read bandwidth of the units of a system.
 
     >>> units_read_ceiling(90e9, 6)
     540000000000.0
@@ -123,7 +123,7 @@ def units_read_ceiling(unit_read_bandwidth: Num, units: Num) -> Num:
 
 @formula(unit="B/s", source="definition")
 def units_write_ceiling(unit_write_bandwidth: Num, units: Num) -> Num:
-    """What the units of a system write together.
+    """Aggregate write bandwidth of the units of a system.
 
     >>> units_write_ceiling(65e9, 5)
     325000000000.0
@@ -163,7 +163,7 @@ def units_requests_ceiling(unit_io_per_second: Num, units: Num) -> Num:
 
 @formula(unit="B/s/node", source="definition")
 def nvme_bandwidth_of_drives(nvme_drive_read_bandwidth: Num, nvme_drives_per_node: Num) -> Num:
-    """What the local drives of one node read together.
+    """Aggregate read bandwidth of the local drives of one node.
 
     >>> nvme_bandwidth_of_drives(7e9, 8)
     56000000000.0
@@ -173,7 +173,7 @@ def nvme_bandwidth_of_drives(nvme_drive_read_bandwidth: Num, nvme_drives_per_nod
 
 @formula(unit="B/s", source="definition")
 def nvme_read_ceiling(nvme_read_bandwidth_per_node: Num, nodes: Num, small_read_factor: Num) -> Num:
-    """What the local drives of all nodes read, at the size of the requests.
+    """Read bandwidth of the local drives of all nodes, at the size of the requests.
 
     >>> nvme_read_ceiling(56e9, 128, 1)
     7168000000000.0
@@ -183,7 +183,7 @@ def nvme_read_ceiling(nvme_read_bandwidth_per_node: Num, nodes: Num, small_read_
 
 @formula(unit="B/s", source="definition")
 def nvme_write_ceiling(nvme_drive_write_bandwidth: Num, nvme_drives_per_node: Num, nodes: Num) -> Num:
-    """What the local drives of all nodes write.
+    """Write bandwidth of the local drives of all nodes.
 
     >>> nvme_write_ceiling(4e9, 8, 128)
     4096000000000.0
@@ -193,7 +193,7 @@ def nvme_write_ceiling(nvme_drive_write_bandwidth: Num, nvme_drives_per_node: Nu
 
 @formula(unit="B", source="definition")
 def nvme_capacity(nvme_bytes_per_node: Num, nodes: Num, fill_limit: Num) -> Num:
-    """What the local drives of all nodes hold up to the fill limit, each byte once.
+    """Capacity of the local drives of all nodes up to the fill limit, each byte once.
 
     >>> nvme_capacity(30e12, 4, 0.85)
     102000000000000.0
@@ -223,7 +223,7 @@ def read_efficiency_at_io_size(io_bytes: Num, waiting_bytes: Num) -> Num:
 
 @formula(unit="1", source="definition")
 def read_efficiency_at_reference(reference_io_bytes: Num, waiting_bytes: Num) -> Num:
-    """The same at the size at which the ceiling was measured.
+    """Share of its bandwidth that a stream reaches at the request size at which the ceiling was measured.
 
     >>> read_efficiency_at_reference(1_048_576, 131_072)
     0.8888888888888888
@@ -233,7 +233,7 @@ def read_efficiency_at_reference(reference_io_bytes: Num, waiting_bytes: Num) ->
 
 @formula(unit="1", source="definition")
 def small_read_factor(read_efficiency_at_io_size: Num, read_efficiency_at_reference: Num) -> Num:
-    """What smaller requests leave of a ceiling; larger ones than at its measurement gain nothing.
+    """Share of a ceiling that smaller requests reach; requests larger than at its measurement gain nothing.
 
     >>> small_read_factor(0.5, 0.8), small_read_factor(0.9, 0.8)
     (0.625, 1)

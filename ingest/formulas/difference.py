@@ -3,13 +3,13 @@
 from ingest.expression import Num
 from ingest.formula import formula, leaf
 
-leaf("value_before", "1", "A number in one plan.", above=False)
-leaf("value_after", "1", "The same in another plan.", above=False)
+leaf("value_before", "1", "Value of a quantity in the first of two plans.", above=False)
+leaf("value_after", "1", "Value of a quantity in the second of two plans.", above=False)
 
 
 @formula(unit="1", source="definition")
 def change_ratio(value_before: Num, value_after: Num) -> Num:
-    """What a number of one plan is in another one, over what it was.
+    """Value of a quantity in the second of two plans, over its value in the first.
 
     >>> change_ratio(10, 15)
     1.5

@@ -3,8 +3,8 @@
 from ingest.expression import Num
 from ingest.formula import formula, leaf
 
-leaf("amount_needed", "1", "What a layer is asked for, in the unit of what it carries.", above=False)
-leaf("amount_available", "1", "What the layer carries, in the same unit.")
+leaf("amount_needed", "1", "Load on a layer, in the unit of its ceiling.", above=False)
+leaf("amount_available", "1", "Ceiling of a layer, in the unit of its load.")
 
 
 @formula(unit="1", source="definition")

@@ -190,7 +190,7 @@ def bandwidth_for_waste(checkpoint_bytes: Num, waste_allowed: Num, job_mean_time
 
 @formula(unit="1", source=MODEL, where="w − τ/2M")
 def waste_left_for_dumps(waste_allowed: Num, checkpoint_interval: Num, job_mean_time_to_interrupt: Num) -> Num:
-    """What the allowed waste leaves for dumps at a fixed interval; not above zero: no bandwidth suffices.
+    """Allowed waste that remains for dumps at a fixed interval; not above zero: no bandwidth suffices.
 
     >>> round(waste_left_for_dumps(0.05, 900, 3.093 * 3600), 4)
     0.0096
@@ -250,7 +250,7 @@ def waste_per_second_of_interval(drain_fraction: Num, persistent_every: Num, job
 
 @formula(unit="1", source=MODEL, where="w² − 4·a·δs; below zero no interval is that cheap")
 def waste_margin(waste_allowed: Num, waste_per_second_of_interval: Num, device_copy_seconds: Num) -> Num:
-    """What the allowed waste leaves beyond the copies into host memory; below zero it cannot be met.
+    """Allowed waste beyond the copies into host memory; below zero it cannot be met.
 
     >>> waste_margin(0.05, 0.0001, 0.0)
     0.0025
@@ -306,7 +306,7 @@ def waste_at_interval(checkpoint_interval: Num, job_mean_time_to_interrupt: Num)
 
 @formula(unit="1", source=MODEL, where="farthest from the chord of w ↦ w⁻² over the range shown")
 def knee_waste_synchronous(waste_from: Num, waste_to: Num) -> Num:
-    """Where the curve of waste and bandwidth bends: below it bandwidth soars, above it waste buys little.
+    """Waste at the bend of the curve of waste and bandwidth: below the bend bandwidth soars, above it waste buys little.
 
     >>> round(knee_waste_synchronous(0.01, 0.2), 4)
     0.0336
@@ -316,7 +316,7 @@ def knee_waste_synchronous(waste_from: Num, waste_to: Num) -> Num:
 
 @formula(unit="1", source=MODEL, where="farthest from the chord of w ↦ w⁻¹ over the range shown")
 def knee_waste_asynchronous(waste_from: Num, waste_to: Num) -> Num:
-    """The same where bandwidth falls with the waste itself.
+    """Waste at the bend of the curve of waste and bandwidth where the bandwidth falls with the waste itself.
 
     >>> round(knee_waste_asynchronous(0.01, 0.2), 4)
     0.0447

@@ -5,9 +5,9 @@ from ingest.formula import formula, leaf
 
 # A striped file
 leaf("file_stripes", "1", "Storage targets that one file is spread over.", whole=True)
-leaf("target_bandwidth", "B/s", "What one storage target delivers.")
+leaf("target_bandwidth", "B/s", "Bandwidth of one storage target.")
 leaf("file_clients", "1", "Clients that read one file at once.", whole=True)
-leaf("file_client_bandwidth", "B/s", "What one client reads.")
+leaf("file_client_bandwidth", "B/s", "Read bandwidth of one client.")
 
 # Metadata servers
 leaf("files_per_metadata_server", "file", "Files that one metadata server can hold.")
@@ -60,7 +60,7 @@ def metadata_servers_required(
 
 @formula(unit="B/s", source="definition")
 def file_bandwidth(file_stripes: Num, target_bandwidth: Num, file_clients: Num, file_client_bandwidth: Num) -> Num:
-    """What one striped file can deliver: its targets or its clients, whichever is less.
+    """Bandwidth of one striped file: that of its targets or of its clients, whichever is less.
 
     >>> file_bandwidth(1, 2e9, 4, 5e9), file_bandwidth(16, 2e9, 4, 5e9)
     (2000000000.0, 20000000000.0)

@@ -7,7 +7,7 @@ leaf("nodes", "node", "Nodes of the job.", whole=True)
 leaf("gpus_per_node", "GPU/node", "GPUs in one node.", whole=True)
 leaf("peak_flops_per_gpu", "FLOP/s/GPU", "Dense peak rate at the precision asked for; never a sparse figure.")
 leaf("memory_bandwidth_per_gpu", "B/s/GPU", "Bandwidth of the GPU's own memory.")
-leaf("storage_nic_bandwidth_per_node", "B/s/node", "What the NICs on the storage path carry into one node.")
+leaf("storage_nic_bandwidth_per_node", "B/s/node", "Bandwidth of the NICs on the storage path of one node.")
 
 # The model and its data
 leaf("flops_per_sample", "FLOP/sample", "Forward and backward pass of one sample.")
@@ -31,7 +31,7 @@ leaf("scaling_efficiency", "1", "Rate per GPU at the asked size, over the rate o
 leaf("cache_hit_fraction", "1", "Share of reads served by a cache on the node.", above=False, high=1, default=0)
 
 # What one client reaches
-leaf("client_bandwidth_per_node", "B/s/node", "What one storage client moves into a node.")
+leaf("client_bandwidth_per_node", "B/s/node", "Bandwidth of one storage client into a node.")
 
 # Another GPU, from which a rate is transferred
 leaf("source_samples_per_second_per_gpu", "sample/s/GPU", "Rate measured on the other GPU.")
@@ -54,7 +54,7 @@ leaf("active_weight_parameters", "parameter", "Parameters of each row that one t
 leaf("embedding_weight_parameters", "parameter", "Parameters of each token embedding table.")
 leaf("multiply_adds_per_token", "1/token", "Products of one token with each row of weights.")
 leaf("multiply_adds_per_token_pair", "1/token/token", "Products for one query and one key token, per kind of attention.")
-leaf("pair_multiply_adds", "1/token/token", "The same for one kind of attention.")
+leaf("pair_multiply_adds", "1/token/token", "Multiply-adds of one kind of attention for one pair of tokens.")
 leaf("causal_attention_flops", "FLOP/token", "Attention over the tokens in sight, per kind of attention.")
 leaf("cached_elements_per_token", "1/token", "Numbers kept per token while generating, per kind of attention.", above=False)
 leaf("sequence_length", "token", "Tokens of one sequence.", high=1e10, whole=True)
@@ -81,7 +81,13 @@ leaf("second_moment_share", "1", "Numbers of second moment per parameter; few wh
 leaf(
     "tensor_replicated_parameters", "parameter", "Norms and other vectors that tensor ranks replicate.", above=False, default=0
 )
-leaf("tensor_replicas_saved", "1", "Copies of them that are saved beyond the first.", above=False, default=0)
+leaf(
+    "tensor_replicas_saved",
+    "1",
+    "Copies, beyond the first, of the tensors that tensor parallelism replicates.",
+    above=False,
+    default=0,
+)
 leaf("extra_bytes_per_rank", "B/GPU", "Buffers, random-number and data-loader state of each rank.", above=False, default=0)
 
 # How the job is laid out, and who writes
@@ -92,7 +98,7 @@ leaf("ranks_writing_optimizer", "GPU", "Ranks that share in writing the optimize
 leaf("largest_stage_factor", "1", "Largest pipeline stage over the mean one.", low=1, above=False, default=1)
 leaf("shard_bytes_max", "B/file", "Largest shard of a release.", default=5_000_000_000, source="huggingface-hub")
 leaf("files_per_rank", "file/GPU", "Files that each rank writes of one checkpoint.", whole=True)
-leaf("files_beside", "file", "Indexes and the like beside them.", above=False, whole=True)
+leaf("files_beside", "file", "Indexes and similar files next to those of the ranks.", above=False, whole=True)
 leaf("file_counts", "file", "Files of each kind in one checkpoint.", above=False)
 
 # Failures, intervals and rates
@@ -113,7 +119,7 @@ leaf("dump_seconds_allowed", "s", "Time that one dump may take.")
 leaf("drain_fraction", "1", "Share of the interval in which a checkpoint drains to storage.", high=1, default=1)
 leaf("persistent_every", "1", "Every k-th checkpoint goes to shared storage.", whole=True, default=1)
 leaf("device_to_host_bandwidth", "B/s/GPU", "Rate at which one GPU copies into host memory.")
-leaf("restart_read_bytes", "B", "What a restart reads.")
+leaf("restart_read_bytes", "B", "Bytes that a restore reads.")
 leaf("restart_seconds", "s", "Time in which a restart must have read its checkpoint.")
 leaf("keep_last", "1", "Newest checkpoints that are kept.", whole=True)
 leaf("keep_every", "1", "Every m-th checkpoint is kept for good.", whole=True)

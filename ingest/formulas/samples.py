@@ -5,12 +5,12 @@ from ingest.formula import formula, leaf
 
 leaf("samples", "sample", "Samples that were counted: images, records, rows, or files.", above=False, whole=True)
 leaf("sample_files", "file", "Files that hold these samples.", above=False, whole=True)
-leaf("sample_files_bytes", "B", "What storage holds of these files, framing included.", above=False, whole=True)
+leaf("sample_files_bytes", "B", "Stored bytes of the files of samples, framing included.", above=False, whole=True)
 
 
 @formula(unit="B/sample", source="definition")
 def mean_sample_bytes(sample_files_bytes: Num, samples: Num) -> Num:
-    """Mean stored bytes of one sample, its share of the framing included: what reading all of them once moves, over them.
+    """Mean stored bytes of one sample with its share of the framing: bytes that one epoch reads, over the samples.
 
     >>> mean_sample_bytes(146_600_628_224, 1_281_167)
     114427.4...

@@ -7,21 +7,21 @@ a drawn block or shard holds per stored byte: of tokens, of text bytes, of docum
 from ingest.expression import Num, maximum, minimum, total
 from ingest.formula import formula, leaf
 
-leaf("drawn_densities", "1/B", "What each drawn block or shard holds per stored byte.", above=False)
+leaf("drawn_densities", "1/B", "Amount per stored byte of each drawn block or shard.", above=False)
 leaf("pair_differences", "1/B", "Difference of the two draws of each stratum.", low=-float("inf"))
 leaf("draws", "1", "Blocks or shards drawn, one that is drawn twice counted twice.")
 leaf("frame_bytes", "B", "Stored bytes that could have been drawn.")
-leaf("base_densities", "1/B", "What each draw holds per stored byte of the quantity that a ratio divides by.", above=False)
-leaf("ratio_guess", "1", "The ratio as the sample has it.")
+leaf("base_densities", "1/B", "Amount per stored byte, for each draw, of the quantity that a ratio divides by.", above=False)
+leaf("ratio_guess", "1", "Ratio in the sample.")
 leaf("ratio_base", "1", "Total of the quantity that a ratio divides by.")
-leaf("variances_of_pairs", "1", "What each stratum adds to the variance of an estimate.", above=False)
-leaf("sampled_value", "1", "What the sample estimates.")
+leaf("variances_of_pairs", "1", "Contribution of each stratum to the variance of an estimate.", above=False)
+leaf("sampled_value", "1", "Estimate of the sample.")
 leaf("risk", "1", "Share of repeated samples whose interval would miss the true value: 1 − confidence.", high=1)
 leaf("confidence_quantile", "1", "Student's t, two-sided, at the confidence asked for.")
 leaf("sampling_tolerance", "1", "Half the width of an interval, over the estimate, that is asked for.", high=1)
 leaf("reading_margin", "1", "Draws on top of those that the variance of the pilot asks for.", low=1, above=False)
 leaf("rooted_costs_of_groups", "1", "Root of variance times cost, for each group of files.", above=False)
-leaf("cost_per_draw", "1", "What one draw costs in relation to draws of other groups: bytes read.")
+leaf("cost_per_draw", "1", "Cost of one draw in relation to draws of other groups: bytes read.")
 leaf("variance_per_draw", "1", "Variance of an estimate times the draws it rests on.", above=False)
 
 
@@ -47,7 +47,7 @@ def sampled_total(frame_bytes: Num, sampled_density: Num) -> Num:
 
 @formula(unit="1", source="cochran1977", where="ch. 5, strata of equal weight with two draws: W²·s²/2, where s² = d²/2")
 def pair_variances(frame_bytes: Num, pair_differences: Num, draws: Num) -> Num:
-    """What each stratum adds to the variance of the total; unbiased, because its two draws are independent.
+    """Contribution of each stratum to the variance of the total; unbiased, because its two draws are independent.
 
     >>> pair_variances(1_000, 0.1, 2)
     2500.0

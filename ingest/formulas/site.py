@@ -20,14 +20,14 @@ leaf("writing_nodes", "node", "Nodes of a job that has checkpoints, all its runs
 leaf("one_sample", "sample", "A single sample.", low=1, high=1, above=False, default=1)
 leaf("node_nvme_bytes", "B/node", "NVMe of one node.", above=False)
 leaf("staging_seconds_allowed", "s", "Time in which a data set must be on the nodes.")
-leaf("node_local_bytes", "B/node", "What a job keeps on the NVMe of a node.", above=False)
+leaf("node_local_bytes", "B/node", "Bytes that a job keeps on the NVMe of a node.", above=False)
 leaf("node_cache_hit", "1", "Share of later reads that the nodes' NVMe serves.", above=False, high=1)
 leaf("job_dataset_bytes", "B", "Bytes of the data set that the job reads.")
 
 # Growth
 leaf("elapsed_seconds", "s", "Time since the start of the plan.", above=False, default=0)
 leaf("capacity_growth_factor", "1", "Bytes after one period, over those before.", low=1, above=False, high=1000, default=1)
-leaf("bandwidth_growth_factor", "1", "The same for bandwidth.", low=1, above=False, high=1000, default=1)
+leaf("bandwidth_growth_factor", "1", "Bandwidth after one period, over that before.", low=1, above=False, high=1000, default=1)
 leaf("growth_period_seconds", "s", "The period of growth.", default=63_115_200)
 
 # One cluster
@@ -211,7 +211,7 @@ def job_write_bandwidth(checkpoint_write_bandwidth: Num, concurrent_runs: Num) -
 
 @formula(unit="B", source="definition")
 def job_checkpoint_bytes_per_day(checkpoint_bytes_written_per_day: Num, concurrent_runs: Num, share_of_time: Num) -> Num:
-    """What a job's checkpoints write in a day.
+    """Bytes per day that a job's checkpoints write.
 
     >>> job_checkpoint_bytes_per_day(500e12, 1, 0.5)
     250000000000000.0
@@ -281,7 +281,7 @@ def job_checkpoint_files_held(checkpoint_files: Num, checkpoints_retained: Num, 
 
 @formula(unit="B", source="definition")
 def staged_bytes_each(node_bytes_whole: Num, nodes: Num) -> Num:
-    """What storage is read for to stage a data set of which every node keeps the whole.
+    """Bytes read from storage to stage a data set of which every node keeps the whole.
 
     >>> staged_bytes_each(1.5e12, 8)
     12000000000000.0
@@ -289,7 +289,7 @@ def staged_bytes_each(node_bytes_whole: Num, nodes: Num) -> Num:
     return node_bytes_whole * nodes
 
 
-leaf("staged_bytes", "B", "What storage is read for to stage the data set of one run.")
+leaf("staged_bytes", "B", "Bytes read from storage to stage the data set of one run.")
 leaf("single_node", "node", "One node.", low=1, high=1, above=False, default=1)
 
 
@@ -345,7 +345,7 @@ def cache_hit_possible(node_nvme_bytes: Num, nodes: Num, job_dataset_bytes: Num)
 
 @formula(unit="1", source="definition")
 def share_not_cached(node_cache_hit: Num) -> Num:
-    """What is left for storage.
+    """Share of later reads that storage serves: those that the nodes' caches do not.
 
     >>> share_not_cached(0.75)
     0.25
@@ -355,7 +355,7 @@ def share_not_cached(node_cache_hit: Num) -> Num:
 
 @formula(unit="B/node", source="definition")
 def node_cache_bytes(node_bytes_shared: Num, node_cache_hit: Num) -> Num:
-    """NVMe of a node that holds what it serves from its cache.
+    """NVMe capacity of a node that its read cache fills.
 
     >>> node_cache_bytes(200e9, 0.5)
     100000000000.0

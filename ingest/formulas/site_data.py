@@ -5,11 +5,11 @@ from ingest.formula import formula, leaf
 
 # One data set
 leaf("data_samples", "sample", "Samples of a data set.")
-leaf("data_sample_bytes", "B/sample", "Bytes of one of them, as it lies on storage.")
+leaf("data_sample_bytes", "B/sample", "Stored bytes of one sample.")
 leaf("data_tokens", "token", "Tokens of a data set.")
-leaf("data_bytes_per_token", "B/token", "Bytes of one token, as it lies on storage.")
+leaf("data_bytes_per_token", "B/token", "Stored bytes of one token.")
 leaf("origin_bytes", "B", "Bytes of the data set that this one is made from.")
-leaf("kept_share", "1", "What is left of them; above 1 where the data grow.", high=1000)
+leaf("kept_share", "1", "Share of the bytes of its origin that a data set keeps; above 1 where the data grow.", high=1000)
 leaf("samples_in_file", "sample/file", "Samples in one file of a data set.")
 leaf("file_bytes", "B/file", "Bytes in one file of a data set.")
 leaf("data_bytes", "B", "Bytes of one copy of one version of a data set at the start of the plan.")
@@ -47,7 +47,7 @@ def bytes_of_tokens(data_tokens: Num, data_bytes_per_token: Num) -> Num:
 
 @formula(unit="B", source="definition")
 def bytes_of_origin(origin_bytes: Num, kept_share: Num) -> Num:
-    """A data set by what it is made from.
+    """Bytes of a data set, by the data that it is made from.
 
     >>> bytes_of_origin(200e12, 0.055)
     11000000000000.0
@@ -109,7 +109,7 @@ def dataset_files_held(data_files: Num, data_copies: Num, versions_held: Num, pr
 def dataset_bytes_written_per_day(
     data_bytes: Num, data_copies: Num, present: Num, capacity_growth: Num, seconds_per_day: Num, refresh_seconds: Num
 ) -> Num:
-    """What new versions of a data set write in a day.
+    """Bytes per day that new versions of a data set write.
 
     >>> dataset_bytes_written_per_day(9e12, 1, 1, 1, 86_400, 90 * 86_400)
     100000000000.0
@@ -121,7 +121,7 @@ def dataset_bytes_written_per_day(
 def dataset_bytes_added_per_day(
     dataset_bytes_held: Num, dataset_bytes_held_before: Num, seconds_per_day: Num, seconds_per_year: Num
 ) -> Num:
-    """What the first load of a data set and its growth write in a day, spread evenly over the year.
+    """Bytes per day of the first load of a data set and of its growth, spread evenly over the year.
 
     >>> dataset_bytes_added_per_day(1_461e9, 0, 86_400, 31_557_600)
     4000000000.0

@@ -317,7 +317,7 @@ def site_files(year_files_of_years: Num) -> Num:
 
 @formula(unit="1", source="definition")
 def further_copies(replicas: Num) -> Num:
-    """What whole copies add to the first one.
+    """Bytes that whole copies add to the first one.
 
     >>> further_copies(3)
     2
@@ -347,7 +347,7 @@ def year_raw_bytes(year_usable_bytes: Num, usable_share: Num) -> Num:
 
 @formula(unit="B", source="definition")
 def site_raw_bytes(site_usable_bytes: Num, usable_share: Num) -> Num:
-    """The same for the year that needs most.
+    """Raw capacity for the year that needs most.
 
     >>> round(site_raw_bytes(10e15, 0.85 / 3) / 1e15, 2)
     35.29
@@ -361,7 +361,7 @@ def year_bytes_written_per_day(
     dataset_bytes_written_per_day_of_datasets: Num,
     dataset_bytes_added_per_day_of_datasets: Num,
 ) -> Num:
-    """What clients write in a day of one year: checkpoints, new versions of data sets, first loads and growth.
+    """Bytes per day that clients write in one year: checkpoints, new versions of data sets, first loads and growth.
 
     >>> year_bytes_written_per_day([500e12], [1e12], [2e12])
     503000000000000.0
@@ -375,7 +375,7 @@ def year_bytes_written_per_day(
 
 @formula(unit="B", source="definition")
 def site_bytes_written_per_day(year_bytes_written_per_day_of_years: Num) -> Num:
-    """What clients write in a day of the year that writes most.
+    """Bytes per day that clients write in the year that writes most.
 
     >>> site_bytes_written_per_day([500e12, 600e12])
     600000000000000.0
@@ -385,7 +385,7 @@ def site_bytes_written_per_day(year_bytes_written_per_day_of_years: Num) -> Num:
 
 @formula(unit="B", source=MODEL, where="written bytes ÷ η: replicas and parity are written too")
 def site_media_bytes_per_day(site_bytes_written_per_day: Num, protection_efficiency: Num) -> Num:
-    """What the media take in a day, replicas and parity included; amplification inside the drives is left out.
+    """Bytes per day written to the media, replicas and parity included; amplification inside the drives is left out.
 
     >>> site_media_bytes_per_day(400e12, 0.8)
     500000000000000.0

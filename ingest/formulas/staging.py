@@ -16,7 +16,7 @@ leaf("decode_samples_per_second_per_core", "sample/s", "Samples that one CPU cor
 
 @formula(unit="B/s", source="definition")
 def degraded_read_bandwidth(unit_read_bandwidth: Num, units: Num, rebuild_share: Num) -> Num:
-    """What is left with one unit down while the others rebuild.
+    """Read bandwidth with one unit down while the others rebuild.
 
     >>> round(degraded_read_bandwidth(90e9, 6, 0.3) / 1e9)
     315
@@ -66,7 +66,7 @@ def cache_hit_reachable(cache_bytes_per_node: Num, nodes: Num, dataset_bytes: Nu
 
 @formula(unit="B", source="definition")
 def stage_bytes(dataset_bytes: Num, copies_staged: Num) -> Num:
-    """What is copied to local drives: the data set once where the nodes share it, else once for each node.
+    """Bytes copied to local drives: the data set once where the nodes share it, else once for each node.
 
     >>> stage_bytes(1.7e12, 4)
     6800000000000.0
@@ -86,7 +86,7 @@ def stage_seconds(stage_bytes: Num, read_bandwidth_available: Num) -> Num:
 
 @formula(unit="B/node", source="definition")
 def dataset_share_per_node(dataset_bytes: Num, nodes: Num) -> Num:
-    """What one node holds where the nodes share the data set.
+    """Bytes of the data set on one node where the nodes share it.
 
     >>> dataset_share_per_node(1.7e12, 4)
     425000000000.0

@@ -4,8 +4,8 @@ from ingest.expression import Num, ceil, maximum
 from ingest.formula import formula, leaf
 
 # The need
-leaf("read_bandwidth_needed", "B/s", "What the GPUs read from storage.", above=False)
-leaf("write_bandwidth_needed", "B/s", "What is written to storage.", above=False)
+leaf("read_bandwidth_needed", "B/s", "Read bandwidth that the GPUs need from storage.", above=False)
+leaf("write_bandwidth_needed", "B/s", "Write bandwidth that is needed from storage.", above=False)
 leaf("required_usable_bytes", "B", "Bytes that the system must hold, as its users count them.", above=False)
 leaf("opens_per_second_needed", "file/s", "Files that are opened each second.", above=False)
 leaf("creates_per_second_needed", "file/s", "Files that are created each second.", above=False)
@@ -21,16 +21,16 @@ leaf("failed_servers", "1", "Further servers, which may be down while the data s
 
 # Drives
 leaf("drive_bytes", "B", "Raw capacity of one drive.")
-leaf("drive_read_bandwidth", "B/s", "What one drive reads.")
-leaf("drive_write_bandwidth", "B/s", "What one drive writes.")
+leaf("drive_read_bandwidth", "B/s", "Read bandwidth of one drive.")
+leaf("drive_write_bandwidth", "B/s", "Write bandwidth of one drive.")
 leaf("drive_efficiency", "1", "Share of its drives’ bandwidth that a system delivers.", high=1, default=1)
 leaf("spare_drives", "1", "Drives that stand by.", above=False, whole=True, default=0)
 
 # One unit of a system that is bought in units: an appliance, a server, a volume
-leaf("unit_read_bandwidth", "B/s", "What one unit reads.")
-leaf("unit_write_bandwidth", "B/s", "What one unit writes for its users; it writes the redundancy besides.")
-leaf("unit_usable_bytes", "B", "What one unit holds after protection.")
-leaf("unit_raw_bytes", "B", "What the drives of one unit hold.")
+leaf("unit_read_bandwidth", "B/s", "Read bandwidth of one unit.")
+leaf("unit_write_bandwidth", "B/s", "Write bandwidth of one unit for its users; writes of redundancy come on top.")
+leaf("unit_usable_bytes", "B", "Capacity of one unit after protection.")
+leaf("unit_raw_bytes", "B", "Raw capacity of the drives of one unit.")
 leaf("unit_opens_per_second", "file/s", "Files that one unit opens each second.")
 leaf("unit_creates_per_second", "file/s", "Files that one unit creates each second.")
 leaf("unit_io_per_second", "1/s", "Requests that one unit serves each second.")
@@ -234,7 +234,7 @@ def units_raw_bytes(unit_raw_bytes: Num, units: Num) -> Num:
 
 @formula(unit="B", source="definition")
 def units_usable_bytes(unit_usable_bytes: Num, units: Num, fill_limit: Num) -> Num:
-    """What the units hold up to the fill limit.
+    """Capacity of the units up to the fill limit.
 
     >>> units_usable_bytes(250e12, 6, 0.85)
     1275000000000000.0
@@ -244,7 +244,7 @@ def units_usable_bytes(unit_usable_bytes: Num, units: Num, fill_limit: Num) -> N
 
 @formula(unit="B/s", source="definition")
 def media_write_bandwidth(write_bandwidth_needed: Num, write_amplification: Num) -> Num:
-    """What reaches the drives when data are written together with their redundancy.
+    """Write bandwidth at the drives when data are written together with their redundancy.
 
     >>> media_write_bandwidth(300e9, 1.375)
     412500000000.0

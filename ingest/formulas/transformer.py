@@ -150,7 +150,7 @@ def flops_per_token_full_attention(forward_flops_per_token_full_attention: Num, 
 
 @formula(unit="FLOP/token", source="kaplan2020", where="sec. 2.1, C = 6·N·D")
 def flops_per_token_6n(flops_per_parameter_and_token: Num, parameters_active: Num) -> Num:
-    """The rule of thumb, attention left out and the embedding table counted as if it were multiplied.
+    """FLOPs per token by the rule of thumb 6 N: attention left out, the embedding table counted as if it were multiplied.
 
     >>> flops_per_token_6n(6, 6_738_415_616)
     40430493696

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import ingest.formulas.everything  # noqa: F401  registers the formulas
 from ingest.engine.result import SCHEMA, envelope
 from ingest.errors import IngestError, UsageError, brief
 from ingest.formula import solve

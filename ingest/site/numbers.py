@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import ingest.formulas.everything  # noqa: F401  registers the quantities
 from ingest.formula import LEAVES, Leaf, check_value, unit_of
 from ingest.units import parse, physical
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog, opened
+from ingest.engine.ranges import Tree
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError, MissingQuantity
@@ -25,7 +26,7 @@ from ingest.site.growing import Growth, growth_of
 from ingest.site.jobs import Desk
 from ingest.site.leaving import left_out
 from ingest.site.lines import LINES, Line
-from ingest.site.montecarlo import Tree, samples_for, spread
+from ingest.site.montecarlo import samples_for, spread
 from ingest.site.plans import Plan, Plans
 from ingest.site.reading import Site, read_site
 from ingest.site.requirements import FLOORS, Found, Writer

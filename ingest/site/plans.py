@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.store import Catalog
+from ingest.engine.ranges import Tree
 from ingest.engine.result import assumption, envelope, places_of, scenarios, sources_of, why_assumed
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
@@ -20,7 +21,7 @@ from ingest.requirement import Requirement
 from ingest.site.decisions import Decision
 from ingest.site.derivation import Teller, owners
 from ingest.site.expecting import Expectation
-from ingest.site.montecarlo import Effect, Tree, effects
+from ingest.site.montecarlo import Effect, effects
 from ingest.site.reading import Site
 from ingest.site.requirements import FLOORS, THREADS, THREADS_ASSUMED, Wording
 from ingest.site.sheet import Row, is_column, steps_below

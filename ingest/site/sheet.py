@@ -10,7 +10,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import MissingQuantity
 from ingest.expression import Num
-from ingest.formula import LEAVES, Formula, Step, unchanged, unit_of
+from ingest.formula import LEAVES, Formula, Step, in_order, marks_of, unchanged, unit_of
 
 #: where a step says that it gathers a column
 COLUMN = "column"
@@ -102,39 +102,6 @@ def origins(all_known: Iterable[Quantities]) -> dict[int, Input]:
             if step.formula is None and name in known.given:
                 found.setdefault(id(step), known.given[name])
     return found
-
-
-def in_order(roots: Iterable[Step]) -> list[Step]:
-    """The roots and all that they rest on, each once, inputs first."""
-    done: dict[int, Step] = {}
-    stack = [(root, False) for root in roots]
-    while stack:
-        step, ready = stack.pop()
-        if id(step) in done:
-            continue
-        if ready or not step.inputs:
-            done[id(step)] = step
-        else:
-            stack.append((step, True))
-            stack.extend((part, False) for part in step.inputs)
-    return list(done.values())
-
-
-def marks_of(roots: Sequence[Step], order: Sequence[Step]) -> dict[int, int]:
-    """Which roots rest on each step, by its identity: bit n for the root n; one walk for all, however much they share.
-
-    Args:
-        roots: the steps on top.
-        order: they and all that they rest on, inputs first.
-    """
-    marks = {id(step): 0 for step in order}
-    for place, root in enumerate(roots):
-        marks[id(root)] |= 1 << place
-    for step in reversed(order):
-        mark = marks[id(step)]
-        for part in step.inputs:
-            marks[id(part)] |= mark
-    return marks
 
 
 def all_below(roots: Mapping[str, Step], wanted: Callable[[Step], bool]) -> dict[str, list[Step]]:

@@ -168,7 +168,7 @@ def test_a_restart_and_a_staging_say_in_what_time():
 def test_what_is_nothing_is_no_line():
     plan = planned(site(a=SLOW) | {"storage": {"protection": {"replicas": 2}}})
     assert "R-END-01" not in plan.results
-    assert plan.missing["R-END-01"] == "nothing here asks for media bytes per day"
+    assert plan.missing["R-END-01"] == "nothing here asks for media writes per day"
 
 
 def test_growth_has_the_conditions_of_the_reads_that_grow():

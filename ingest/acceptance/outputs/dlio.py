@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import ingest.formulas.acceptance_results  # noqa: F401  registers the formulas
 from ingest.acceptance.outputs.numbers import number, parsed, table
 from ingest.acceptance.records import Observed, Run
 from ingest.errors import IngestError

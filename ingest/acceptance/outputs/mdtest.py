@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import ingest.formulas.acceptance_results  # noqa: F401  registers the formulas
 from ingest.acceptance.outputs.numbers import number
 from ingest.acceptance.records import Observed, Run
 from ingest.errors import IngestError

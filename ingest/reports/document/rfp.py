@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ingest import __version__
 from ingest.acceptance.loads import Setting
 from ingest.acceptance.table import shown_by
 from ingest.reports.charts.chart import Chart
@@ -18,6 +17,7 @@ from ingest.reports.document.speech import derivation_line, for_readers, place_o
 from ingest.reports.document.tables import quantity_text, tables_for, with_numbers
 from ingest.reports.labels import capitalised, label, plain, span
 from ingest.units import display
+from ingest.version import __version__
 
 if TYPE_CHECKING:
     from ingest.requirement import Requirement

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest import __version__
 from ingest.reports.labels import plain, unit_word
 from ingest.reports.workbook.calculation import Calculation, FormulaCell, InputCell, meaning_of
 from ingest.reports.workbook.grid import Entry, Formula, Grid, Item, listed
@@ -14,6 +13,7 @@ from ingest.reports.workbook.read_me import WIDTH, Sections, read_me
 from ingest.reports.workbook.readable import Readable, assumed_rows, readable, style_of
 from ingest.reports.workbook.rules import number_check, range_check, range_short, validation
 from ingest.reports.workbook.style import open_book
+from ingest.version import __version__
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
@@ -121,13 +121,13 @@ class AnswerBook:
             ends = self.cells.ends[item.name]
             style, unit = style_of(item.quantity, item.unit), unit_word(item.quantity, item.unit)
             live = [Formula(item.written(), float(ends[0]), style)]
-            live += [Formula(item.written(self._at(side)), float(ends[side]), style) for side in (1, 2)]
+            live += [Formula(self.cells.end_written(item, side, self._at), float(ends[side]), style) for side in (1, 2)]
             grid.row(item.name, self._meaning(item), *live, unit, item.words, item.cited)
         grid.close()
 
-    def _at(self, side: int) -> Callable[[str], str]:
-        """Where a quantity's low or high end stands."""
-        return lambda name: self.places[name][side]
+    def _at(self, name: str, side: int) -> str:
+        """Where the value (0), the low end (1) or the high end (2) of a quantity is."""
+        return self.places[name][side] if side else name
 
     def _results(self, grid: Grid) -> None:
         for name, quantity in self.answer.results.items():

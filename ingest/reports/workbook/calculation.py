@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
+from ingest.engine.ranges import Corner, Tree, Uncertain, uncertain
 from ingest.engine.value import Input
 from ingest.expression import cell, prose
 from ingest.formula import FORMULAS, LEAVES, Leaf, Step, unit_of
@@ -68,39 +70,93 @@ class FormulaCell(NamedTuple):
 
 
 class Calculation:
-    """The cells of one workbook, each quantity once; the same name with another value gets a number behind it."""
+    """The cells of one workbook, each quantity once; a second value of a quantity gets a number behind its name.
+
+    Place all derivations first: ranges are those of all of them.
+    """
 
     def __init__(self) -> None:
         self.inputs: list[InputCell] = []
         self.formulas: list[FormulaCell] = []
-        #: value, low and high end of each cell
-        self.ends: dict[str, tuple[Any, Any, Any]] = {}
+        self._cells: dict[str, InputCell | FormulaCell] = {}
+        self._inputs_of: dict[int, InputCell] = {}
         self._names: dict[tuple[str, Hashable], str] = {}
         self._taken: dict[str, int] = {}
 
     def add(self, step: Step, given: Mapping[str, Input]) -> str:
         """Place a derivation and everything below it, and return the name of its cell."""
         if step.formula is None:
-            return self._placed(step.name, _key(step.value), lambda name: self._add_input(name, step, given))
+            name = self._placed(step.name, _key(step.value), lambda name: self._add_input(name, step, given))
+            self._inputs_of[id(step)] = self._input(name)
+            return name
         inputs = {part.name: self.add(part, given) for part in step.inputs}
         key = (step.formula.name, step.formula.needs, tuple(inputs.values()))
         return self._placed(step.name, key, lambda name: self._add_formula(name, step, inputs))
 
     def names(self) -> list[str]:
         """The names of all cells, in the order in which they were placed."""
-        return list(self.ends)
+        return list(self._cells)
+
+    @cached_property
+    def ends(self) -> dict[str, tuple[Any, Any, Any]]:
+        """Value, low and high end of each cell."""
+        return {name: (one.value, *self._ends(one)) for name, one in self._cells.items()}
+
+    def end_written(self, one: FormulaCell, side: int, place: Callable[[str, int], str]) -> str:
+        """The formula of the low (1) or high (2) end of a cell: its own, with each input at the end that leads there.
+
+        An input that no cell holds at that end is written out down to cells that do.
+
+        Args:
+            one: the cell.
+            side: 1 or 2.
+            place: where the value (0), the low end (1) or the high end (2) of a cell stands.
+        """
+        return one.written(lambda part: self._written(part, self._corners[one.name][side - 1], place))
+
+    def _written(self, name: str, corner: Corner, place: Callable[[str, int], str]) -> str:
+        one = self._cells[name]
+        if isinstance(one, InputCell):
+            known = _uncertain(one)
+            end = None if known is None else corner.get(known)
+            return place(name, 0 if known is None or end is None else 1 if end == known.low else 2)
+        reaching = {key: end for key, end in corner.items() if id(one.step) in self._tree.ends[key][0]}
+        if not reaching:
+            return place(name, 0)
+        if reaching in self._corners[name]:
+            return place(name, 1 + self._corners[name].index(reaching))
+        return f"({one.written(lambda part: self._written(part, corner, place)).removeprefix('=')})"
+
+    @cached_property
+    def _tree(self) -> Tree:
+        given = {step: one.given for step, one in self._inputs_of.items() if one.given is not None}
+        return Tree({one.name: one.step for one in self.formulas}, given)
+
+    @cached_property
+    def _corners(self) -> dict[str, tuple[Corner, Corner]]:
+        nowhere: tuple[Corner, Corner] = ({}, {})
+        return {one.name: self._tree.corners(one.name) if self._tree.range_of(one.name) else nowhere for one in self.formulas}
+
+    def _ends(self, one: InputCell | FormulaCell) -> tuple[Any, Any]:
+        if isinstance(one, FormulaCell):
+            return self._tree.range_of(one.name) or (one.value, one.value)
+        known = _uncertain(one)
+        return (one.value, one.value) if known is None else (known.low, known.high)
+
+    def _input(self, name: str) -> InputCell:
+        found = self._cells[name]
+        assert isinstance(found, InputCell)
+        return found
 
     def _add_input(self, name: str, step: Step, given: Mapping[str, Input]) -> None:
-        known = given.get(step.name)
-        low, high = (None, None) if known is None else (known.low, known.high)
-        self.inputs.append(InputCell(name, step.name, step.value, known))
-        self.ends[name] = (step.value, step.value if low is None else low, step.value if high is None else high)
+        one = InputCell(name, step.name, step.value, given.get(step.name))
+        self.inputs.append(one)
+        self._cells[name] = one
 
     def _add_formula(self, name: str, step: Step, inputs: Mapping[str, str]) -> None:
-        assert step.formula is not None
-        low, high = (step.formula.function(*(self.ends[part][side] for part in inputs.values())) for side in (1, 2))
-        self.formulas.append(FormulaCell(name, step.name, step.value, step, inputs))
-        self.ends[name] = (step.value, low, high)
+        one = FormulaCell(name, step.name, step.value, step, inputs)
+        self.formulas.append(one)
+        self._cells[name] = one
 
     def _placed(self, quantity: str, key: Hashable, make: Callable[[str], None]) -> str:
         found = self._names.get((quantity, key))
@@ -109,6 +165,10 @@ class Calculation:
             found = self._names[quantity, key] = quantity if count == 1 else f"{quantity}_{count}"
             make(found)
         return found
+
+
+def _uncertain(one: InputCell) -> Uncertain | None:
+    return uncertain(one.quantity, one.given)
 
 
 def _key(value: Any) -> Hashable:

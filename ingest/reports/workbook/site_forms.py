@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import ingest.formulas.acceptance_results  # noqa: F401  registers the formulas
 from ingest.acceptance.loads import Setting
 from ingest.acceptance.table import TOOL, TOOL_VERSION, job_file_of, rows_of, shown_by
 from ingest.expression import cell

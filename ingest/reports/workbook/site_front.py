@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ingest import __version__
 from ingest.reports.workbook.grid import Grid, Item
 from ingest.reports.workbook.read_me import WIDTH, Sections, read_me, write_sections
 from ingest.reports.workbook.site_words import stale_rows
 from ingest.tender.response_form import BUYER_SHEET
+from ingest.version import __version__
 
 if TYPE_CHECKING:
     from ingest.site.plans import Plan

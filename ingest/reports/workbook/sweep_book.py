@@ -6,13 +6,13 @@ import io
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from ingest import __version__
 from ingest.errors import UsageError
 from ingest.reports.labels import label
 from ingest.reports.workbook.grid import LINE, WITH_DECIMALS, Grid, lines_of, width_of
 from ingest.reports.workbook.readable import style_of
 from ingest.reports.workbook.style import Styles, lay_out, open_book, style_for
 from ingest.units import display
+from ingest.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
