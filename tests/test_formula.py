@@ -9,7 +9,19 @@ from hypothesis import strategies as st
 
 from ingest import formula as registry
 from ingest.errors import CyclicQuantity, IngestError, MissingQuantity, UsageError
-from ingest.formula import FORMULAS, LEAVES, Formula, Leaf, check_value, derive, formula, is_quantity, leaf, solve, unit_of
+from ingest.formula import (
+    FORMULAS,
+    LEAVES,
+    Formula,
+    Leaf,
+    check_value,
+    derive,
+    formula,
+    input_quantity,
+    is_quantity,
+    solve,
+    unit_of,
+)
 
 positive = st.floats(1e-3, 1e12)
 
@@ -118,7 +130,7 @@ def test_the_decorator_returns_the_function_unchanged(own_registry):
     assert own_registry[0]["area"].meaning == "Width times height."
 
 
-@pytest.mark.parametrize("again", [lambda: leaf("twice", "1", ""), lambda: formula("1", "definition")(twice)])
+@pytest.mark.parametrize("again", [lambda: input_quantity("twice", "1", ""), lambda: formula("1", "definition")(twice)])
 @pytest.mark.usefixtures("own_registry")
 def test_two_definitions_of_one_quantity_are_refused(again):
     formula("1", "definition")(twice)
