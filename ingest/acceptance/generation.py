@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from ingest.acceptance.bounds import check_bounds
 from ingest.acceptance.datasets import Memory, cautions, files_held, memory_of, with_data
 from ingest.acceptance.folder import sha256, write_folder
-from ingest.acceptance.harmless import checked_host
 from ingest.acceptance.helpers import helpers
 from ingest.acceptance.loads import NotTestable, Setting, assumed_for, implied_by, kind_of, loads_of
 from ingest.acceptance.merging import also_shown, notes_of, too_large
@@ -23,6 +22,7 @@ from ingest.errors import IngestError, UsageError, check_among
 from ingest.formula import check_value
 from ingest.planned import lines_of, plan_data, site_name
 from ingest.requirement import Requirement
+from ingest.text import checked_host
 from ingest.units import display, parse
 from ingest.version import __version__
 

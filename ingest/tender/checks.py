@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Iterator
 from typing import Any
 
-from ingest.visible import visible
+from ingest.text import visible
 
 #: The sheet, and what it says of a line that holds.
 CHECKS_SHEET, HOLDS = "Checks", "ok"

@@ -10,7 +10,7 @@ from ingest.tender.asked import BUYER_SHEET, REQUIREMENTS_SHEET, RESPONSE_SHEET
 from ingest.tender.comparing import apart, plain, same
 from ingest.tender.found import Found
 from ingest.tender.whole import Cells, Whole
-from ingest.visible import visible
+from ingest.text import visible
 
 #: Relative difference up to which two numbers are the same after a spreadsheet has stored them.
 SAME_NUMBER = 1e-12

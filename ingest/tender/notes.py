@@ -9,7 +9,7 @@ from ingest.tender.asked import Terms
 from ingest.tender.book import Book, Sheet
 from ingest.tender.differing import BY_LINE
 from ingest.tender.found import Found
-from ingest.visible import visible
+from ingest.text import visible
 
 #: Notes that are shown, and characters of each.
 MOST_NOTES, MOST_TEXT = 20, 200

@@ -8,7 +8,7 @@ from ingest.tender.answers import Answer
 from ingest.tender.asked import ID, Asked
 from ingest.tender.book import Sheet
 from ingest.tender.fields import BASIS, COMPLY, NODES, PARTIAL, PROJECTED, REMARKS
-from ingest.visible import visible
+from ingest.text import visible
 
 #: Characters of a remark that are shown.
 MOST_REMARK = 200

@@ -26,8 +26,8 @@ from ingest.tender.differing import differences
 from ingest.tender.judged import MET, Judged, judge
 from ingest.tender.notes import notes_of
 from ingest.tender.reserved import clients_of
+from ingest.text import visible
 from ingest.version import __version__
-from ingest.visible import visible
 
 if TYPE_CHECKING:
     import pandas

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest.tender.beside import FOOTER
-from ingest.visible import visible
+from ingest.text import visible
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
