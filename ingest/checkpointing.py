@@ -12,7 +12,7 @@ from ingest.catalog.store import Catalog, opened
 from ingest.checkpoint_given import of_machine, of_policy
 from ingest.checkpoint_layout import LAYOUTS, Content, Files, Job, check_division, expert_spread, largest_stage_factor
 from ingest.checkpoint_plan import interval_table, plan_interval, tier_table
-from ingest.errors import MissingQuantity, UsageError, check_among
+from ingest.errors import MissingQuantity, UsageError, one_of
 from ingest.formula import check_value, solve, unit_of
 from ingest.ladder import Given, from_catalog
 from ingest.question import settings_of
@@ -132,7 +132,7 @@ def checkpoint(
     catalog = opened(catalogs)
     settings = settings_of(set)
     for option, choices in (("mode", MODES), ("readers", READERS)):
-        check_among(f"--{option}", asked[option], choices)
+        one_of(f"--{option}", asked[option], choices)
     options = _quantities(asked)
     for name, value in settings.items():
         check_value(name, value, f"--set {name}")
@@ -144,7 +144,7 @@ def checkpoint(
     given |= {name: Given(value, origin="user") for name, value in {**options, **settings}.items()}
     job = _job(given, sized, expert_parallel, zero_stage)
     chosen = layout or ("megatron" if job is not None and job.shards > 1 else "dcp")
-    check_among("--layout", chosen, LAYOUTS)
+    one_of("--layout", chosen, LAYOUTS)
     known = Known(given)
     rows = _lay_out(known, chosen, job, sized)
     unmet, warnings = plan_interval(known, mode, options)

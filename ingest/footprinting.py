@@ -9,12 +9,12 @@ from ingest.answer import Answer
 from ingest.catalog.data_records import Corpus, Format, Pipeline
 from ingest.catalog.store import Catalog
 from ingest.corpora import from_corpus, from_measurement, from_pipeline
+from ingest.errors import one_of
 from ingest.estimate import Quantity
 from ingest.footprint import SIZES, Footprint, footprint
 from ingest.footprint_question import (
     SIZES_OF_TEXT,
     Written,
-    among,
     check_size,
     complete,
     content_of,
@@ -107,7 +107,7 @@ def dataset(
     """
     asked = dict(locals())
     catalog = Catalog(catalogs)
-    among("sizes", sizes, SIZES)
+    one_of("--sizes", sizes, SIZES)
     own = quantities_of(asked, settings_of(set))
     known = catalog.get(Corpus, corpus) if corpus is not None else None
     held = held_by(catalog.get(Format, format) if format is not None else None, holds, content_of(asked, known))

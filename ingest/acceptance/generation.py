@@ -18,7 +18,7 @@ from ingest.acceptance.merging import also_shown, notes_of, too_large
 from ingest.acceptance.readme import readme
 from ingest.acceptance.records import DATA, METADATA, SCALES, TOOLS, AcceptanceTest
 from ingest.acceptance.table import id_of_test
-from ingest.errors import IngestError, UsageError, check_among
+from ingest.errors import IngestError, UsageError, one_of
 from ingest.formula import check_value
 from ingest.planned import lines_of, plan_data, site_name
 from ingest.requirement import Requirement
@@ -145,10 +145,10 @@ def accept(
         UsageError: an unknown tool or scale, or a folder that holds something.
         IngestError: a plan that cannot be understood, a missing hosts file, a folder that cannot be written.
     """
-    check_among("--scale", scale, SCALES)
+    one_of("--scale", scale, SCALES)
     tools = [tool] if isinstance(tool, str) else list(tool or TOOLS)
     for name in tools:
-        check_among("--tool", name, TOOLS)
+        one_of("--tool", name, TOOLS)
     data = plan_data(plan, catalogs)
     lines = lines_of(Path(plan), data)
     for line in lines:
