@@ -14,7 +14,7 @@ from ingest.checkpoint_layout import LAYOUTS, Content, Files, Job, check_divisio
 from ingest.checkpoint_plan import interval_table, plan_interval, tier_table
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
-from ingest.errors import MissingQuantity, UsageError, check_among
+from ingest.errors import MissingQuantity, UsageError, one_of
 from ingest.formula import check_value, solve, unit_of
 from ingest.ladder import from_catalog
 from ingest.question import settings_of
@@ -132,8 +132,8 @@ def checkpoint(
     """
     catalog = opened(catalogs)
     settings = settings_of(set)
-    check_among("--mode", mode, MODES)
-    check_among("--readers", readers, READERS)
+    one_of("--mode", mode, MODES)
+    one_of("--readers", readers, READERS)
     options = _quantities(
         gpus=gpus,
         tensor_parallel=tensor_parallel,
@@ -158,7 +158,7 @@ def checkpoint(
     given |= {name: Input(value, origin="user") for name, value in {**options, **settings}.items()}
     job = _job(given, sized, expert_parallel, zero_stage)
     chosen = layout or ("megatron" if job is not None and job.shards > 1 else "dcp")
-    check_among("--layout", chosen, LAYOUTS)
+    one_of("--layout", chosen, LAYOUTS)
     known = Quantities(given)
     rows = _lay_out(known, chosen, job, sized)
     unmet, warnings = plan_interval(known, mode, options)

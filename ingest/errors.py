@@ -79,14 +79,14 @@ def nearest(found: str, known: Iterable[str]) -> str:
     return f"; did you mean '{by_lower[matches[0]]}'?" if matches else ""
 
 
-def check_among(option: str, found: object, known: Iterable[str]) -> None:
-    """Refuse a word that is none of those known.
+def one_of(option: str, found: object, choices: Iterable[str]) -> None:
+    """Refuse a word that is none of the choices.
 
-    >>> check_among("--mode", "sync", ("sync", "async"))
+    >>> one_of("--mode", "sync", ("sync", "async"))
 
     Raises:
         UsageError: another word, with the nearest one.
     """
-    words = list(known)
+    words = list(choices)
     if found not in words:
         raise UsageError(f"{option}: found '{found}', expected one of {', '.join(words)}{nearest(str(found), words)}")

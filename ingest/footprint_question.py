@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ingest.catalog.data_records import HOLDINGS, Corpus, Format
 from ingest.engine.value import Input
-from ingest.errors import CatalogError, IngestError, UsageError, nearest
+from ingest.errors import CatalogError, IngestError, UsageError, nearest, one_of
 from ingest.footprint import CONTENTS, STAGES
 from ingest.formula import check_value, unit_of
 from ingest.units import parse
@@ -142,7 +142,7 @@ def held_by(form: Format | None, holds: str | None, content: str) -> str:
     if holds is None:
         possible = form.holds if form is not None else HOLDINGS
         return next((item for item in ("tokens", "text") if item in possible), content) if content == "tokens" else content
-    among("holds", holds, HOLDINGS)
+    one_of("--holds", holds, HOLDINGS)
     if (holds == "samples") != (content == "samples"):
         raise UsageError(f"--holds: found '{holds}' of a data set of {'samples' if content == 'samples' else 'text'}")
     return holds
@@ -180,13 +180,3 @@ def check_size(given: Mapping[str, Input], held: str, corpus: Corpus | None) -> 
             "--raw-bytes: found raw input alone, expected a --pipeline that publishes its share of bytes, or --set bytes_kept=…"
         )
     raise UsageError("found no size of the data set, expected --tokens, --samples, --raw-bytes or --corpus")
-
-
-def among(option: str, found: str, choices: Sequence[str] | Mapping[str, Any]) -> None:
-    """Refuse a word that is none of the choices, with the nearest one.
-
-    Raises:
-        UsageError: it is none.
-    """
-    if found not in choices:
-        raise UsageError(f"--{option}: found '{found}', expected one of {', '.join(choices)}{nearest(str(found), choices)}")

@@ -10,11 +10,11 @@ from ingest.catalog.data_records import Corpus, Format, Pipeline
 from ingest.catalog.store import Catalog
 from ingest.corpora import from_corpus, from_measurement, from_pipeline
 from ingest.engine.value import Input, Quantity
+from ingest.errors import one_of
 from ingest.footprint import SIZES, Footprint, footprint
 from ingest.footprint_question import (
     SIZES_OF_TEXT,
     Written,
-    among,
     check_size,
     complete,
     content_of,
@@ -105,7 +105,7 @@ def dataset(
         IngestError: a missing fact, and what to supply.
     """
     catalog = Catalog(catalogs)
-    among("sizes", sizes, SIZES)
+    one_of("--sizes", sizes, SIZES)
     own = quantities_of(
         settings_of(set),
         copies,

@@ -149,7 +149,7 @@ def formula(unit: str, source: str, where: str = "") -> Callable[[Function], Fun
     return register
 
 
-def leaf(name: str, unit: str, meaning: str, **limits: object) -> None:
+def input_quantity(name: str, unit: str, meaning: str, **limits: object) -> None:
     """Declare a quantity that is given, with its unit and allowed range."""
     if name in _declared:
         raise ValueError(f"two definitions of the quantity '{name}'")

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ingest.acceptance.harmless import checked_id, one_line
 from ingest.catalog.store import Catalog
 from ingest.engine.result import SCHEMA
 from ingest.errors import IngestError, brief, nearest
 from ingest.requirement import PRIORITIES, Conditions, Requirement
+from ingest.text import checked_id, one_line
 
 #: Folders with entries of the user's own, or a catalog that is open already.
 Folders = Catalog | str | Path | Sequence[str | Path]

@@ -7,7 +7,19 @@ import pytest
 
 from ingest import formula as registry
 from ingest.errors import CyclicQuantity, IngestError, MissingQuantity, UsageError
-from ingest.formula import FORMULAS, LEAVES, Formula, Leaf, check_value, derive, formula, is_quantity, leaf, solve, unit_of
+from ingest.formula import (
+    FORMULAS,
+    LEAVES,
+    Formula,
+    Leaf,
+    check_value,
+    derive,
+    formula,
+    input_quantity,
+    is_quantity,
+    solve,
+    unit_of,
+)
 
 
 @pytest.fixture
@@ -109,7 +121,7 @@ def test_the_decorator_returns_the_function_unchanged(own_registry):
     assert own_registry[0]["area"].meaning == "Width times height."
 
 
-@pytest.mark.parametrize("again", [lambda: leaf("twice", "1", ""), lambda: formula("1", "definition")(twice)])
+@pytest.mark.parametrize("again", [lambda: input_quantity("twice", "1", ""), lambda: formula("1", "definition")(twice)])
 @pytest.mark.usefixtures("own_registry")
 def test_two_definitions_of_one_quantity_are_refused(again):
     formula("1", "definition")(twice)

@@ -7,7 +7,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from ingest.acceptance.harmless import comment
 from ingest.acceptance.loads import Setting, given_for
 from ingest.acceptance.records import Load
 from ingest.acceptance.script import launch, repeated, script
@@ -16,6 +15,7 @@ from ingest.errors import IngestError, nearest
 from ingest.expression import Num
 from ingest.formula import solve
 from ingest.requirement import Requirement
+from ingest.text import comment
 
 #: PyPI's 2.0.0 is older and knows other keys; this is the state of the repository that the keys were read from.
 VERSION = "2.0.0+e1919d7"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ingest.acceptance.harmless import comment
 from ingest.acceptance.loads import FILES_PER_THREAD, SHARED_FILES, SMALL_FILE, Setting, ended_by_files, given_for
 from ingest.acceptance.records import METADATA, Load
 from ingest.acceptance.script import repeated, script
@@ -24,6 +23,7 @@ from ingest.acceptance.sizes import (
 )
 from ingest.expression import Num
 from ingest.requirement import Requirement
+from ingest.text import comment
 
 VERSION = "3.27"
 RAMP = {"full": 60, "1node": 1}

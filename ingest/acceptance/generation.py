@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from ingest.acceptance.bounds import check_bounds
 from ingest.acceptance.datasets import Memory, cautions, files_held, memory_of, with_data
 from ingest.acceptance.folder import sha256, write_folder
-from ingest.acceptance.harmless import checked_host
 from ingest.acceptance.helpers import helpers
 from ingest.acceptance.loads import NotTestable, Setting, assumed_for, implied_by, kind_of, loads_of
 from ingest.acceptance.merging import also_shown, notes_of, too_large
@@ -20,10 +19,11 @@ from ingest.acceptance.readme import readme
 from ingest.acceptance.records import DATA, METADATA, SCALES, TOOLS, AcceptanceTest
 from ingest.acceptance.table import id_of_test
 from ingest.engine.result import envelope
-from ingest.errors import IngestError, UsageError, check_among
+from ingest.errors import IngestError, UsageError, one_of
 from ingest.formula import check_value
 from ingest.planned import lines_of, plan_data, site_name
 from ingest.requirement import Requirement
+from ingest.text import checked_host
 from ingest.units import display, parse
 
 if TYPE_CHECKING:
@@ -142,10 +142,10 @@ def accept(
         UsageError: an unknown tool or scale, or a folder that holds something.
         IngestError: a plan that cannot be understood, a missing hosts file, a folder that cannot be written.
     """
-    check_among("--scale", scale, SCALES)
+    one_of("--scale", scale, SCALES)
     tools = [tool] if isinstance(tool, str) else list(tool or TOOLS)
     for name in tools:
-        check_among("--tool", name, TOOLS)
+        one_of("--tool", name, TOOLS)
     data = plan_data(plan, catalogs)
     lines = lines_of(Path(plan), data)
     for line in lines:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ingest.acceptance.harmless import checked_id, one_line
 from ingest.acceptance.outputs.numbers import number, rows, table
 from ingest.acceptance.records import DATA, METADATA, SCALES, TOOLS, AcceptanceTest, Load
 from ingest.errors import IngestError, brief
 from ingest.requirement import PRIORITIES
+from ingest.text import checked_id, one_line
 
 NAMES = tuple(part.name for part in fields(AcceptanceTest))
 LOAD_NAMES = tuple(part.name for part in fields(Load))

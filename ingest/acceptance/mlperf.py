@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ingest.acceptance.harmless import comment
 from ingest.acceptance.loads import Setting, given_for
 from ingest.acceptance.records import Load
 from ingest.acceptance.script import repeated, script
 from ingest.expression import Num
 from ingest.formula import solve
 from ingest.requirement import Requirement
+from ingest.text import comment
 
 VERSION = "2.0"
 EPOCHS = 5

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from ingest.acceptance.datasets import cautions
-from ingest.acceptance.harmless import markdown
 from ingest.acceptance.loads import Setting
 from ingest.acceptance.records import AcceptanceTest, Load
 from ingest.requirement import Requirement
+from ingest.text import markdown
 from ingest.units import display
 
 REHEARSAL = """These are the scaled-down twins of the acceptance tests: a few seconds and megabytes on one machine. They show

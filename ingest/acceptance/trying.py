@@ -16,10 +16,10 @@ from types import FrameType
 from typing import Any
 
 from ingest.acceptance.fio import trial_job
-from ingest.acceptance.harmless import one_line
 from ingest.acceptance.outputs import fio
 from ingest.acceptance.records import Observed
 from ingest.errors import IngestError
+from ingest.text import one_line
 from ingest.units import display
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -1,51 +1,65 @@
 """What an acceptance test runs and must reach, and what a measured path could feed."""
 
 from ingest.expression import Num, ceil, maximum, minimum
-from ingest.formula import formula, leaf
+from ingest.formula import formula, input_quantity
 
 # The requirement under test
-leaf("required_bandwidth", "B/s", "Rate that a requirement line asks of the whole system.")
-leaf("required_file_rate", "file/s", "Files that a requirement line asks of the whole system each second.")
-leaf("required_write_bandwidth", "B/s", "Rate of checkpoint writes that go on at the same time.")
-leaf("rate_per_client", "1/s/node", "Rate that a requirement line asks of every client.")
-leaf("clients_under_test", "node", "Nodes that take part in a test at once.", whole=True)
-leaf("threads_per_client", "1/node", "Processes or threads that issue requests on each client.", whole=True)
-leaf("requests_in_flight_per_thread", "1", "Queue depth of one thread; a blocking thread has 1.", whole=True, default=1)
-leaf("requested_io_bytes", "B", "Bytes of one request, as the requirement says.")
-leaf("direct_io_alignment", "B", "Multiple that direct I/O asks for: one memory page.", default=4096, source="fio-docs")
-leaf("acceptance_seconds", "s", "Time over which a rate is measured.")
+input_quantity("required_bandwidth", "B/s", "Rate that a requirement line asks of the whole system.")
+input_quantity("required_file_rate", "file/s", "Files that a requirement line asks of the whole system each second.")
+input_quantity("required_write_bandwidth", "B/s", "Rate of checkpoint writes that go on at the same time.")
+input_quantity("rate_per_client", "1/s/node", "Rate that a requirement line asks of every client.")
+input_quantity("clients_under_test", "node", "Nodes that take part in a test at once.", whole=True)
+input_quantity("threads_per_client", "1/node", "Processes or threads that issue requests on each client.", whole=True)
+input_quantity(
+    "requests_in_flight_per_thread", "1", "Queue depth of one thread; a blocking thread has 1.", whole=True, default=1
+)
+input_quantity("requested_io_bytes", "B", "Bytes of one request, as the requirement says.")
+input_quantity(
+    "direct_io_alignment", "B", "Multiple that direct I/O asks for: one memory page.", default=4096, source="fio-docs"
+)
+input_quantity("acceptance_seconds", "s", "Time over which a rate is measured.")
 
 # Rules of an acceptance test
-leaf("client_memory_bytes", "B/node", "Main memory of one client, which could cache what it reads.")
-leaf(
+input_quantity("client_memory_bytes", "B/node", "Main memory of one client, which could cache what it reads.")
+input_quantity(
     "dataset_memory_multiple",
     "1",
     "Data set over the clients' memory, so that no cache serves a read.",
     default=5,
     source="mlperf-storage-v2",
 )
-leaf("smallest_fill_request", "B", "Requests in which test files are filled are at least this large.", default=1_048_576)
-leaf("acceptance_files_per_client", "file/node", "Files that the threads of one client read.", whole=True)
-leaf("fewest_metadata_files", "file/node", "Files of a client in a metadata test, or it is over at once.", default=1000)
-leaf("most_metadata_files", "file", "Files that the system is to hold.", default=1e12)
-leaf("metadata_pass_seconds", "s", "Time of one pass over the files at the required rate.", default=60)
-leaf("acceptance_usable_bytes", "B", "Capacity that a requirement line asks for.")
-leaf("fill_under_test", "1", "Share of the capacity that is in use during the tests.", high=1)
-leaf("dataset_bytes_at_most", "B", "Largest data set of a tool that the user allows.", default=1e30)
-leaf("dataset_count", "1", "Data sets of one tool, for different numbers of threads.", whole=True)
-leaf("allowed_deviation", "1", "Share by which the worst repeat may stay below the requirement.", above=False, high=0.5)
+input_quantity(
+    "smallest_fill_request", "B", "Requests in which test files are filled are at least this large.", default=1_048_576
+)
+input_quantity("acceptance_files_per_client", "file/node", "Files that the threads of one client read.", whole=True)
+input_quantity(
+    "fewest_metadata_files", "file/node", "Files of a client in a metadata test, or it is over at once.", default=1000
+)
+input_quantity("most_metadata_files", "file", "Files that the system is to hold.", default=1e12)
+input_quantity("metadata_pass_seconds", "s", "Time of one pass over the files at the required rate.", default=60)
+input_quantity("acceptance_usable_bytes", "B", "Capacity that a requirement line asks for.")
+input_quantity("fill_under_test", "1", "Share of the capacity that is in use during the tests.", high=1)
+input_quantity("dataset_bytes_at_most", "B", "Largest data set of a tool that the user allows.", default=1e30)
+input_quantity("dataset_count", "1", "Data sets of one tool, for different numbers of threads.", whole=True)
+input_quantity(
+    "allowed_deviation", "1", "Share by which the worst repeat may stay below the requirement.", above=False, high=0.5
+)
 
 # The benchmarks of DLIO and MLPerf Storage
-leaf("accepted_utilization", "1", "AU at which DLIO calls a run a success.", high=1, default=0.9, source="mlperf-storage-v2")
-leaf("mlperf_batch", "sample/GPU", "Batch of the benchmark's UNet3D.", default=7, source="mlperf-storage-v2")
-leaf(
+input_quantity(
+    "accepted_utilization", "1", "AU at which DLIO calls a run a success.", high=1, default=0.9, source="mlperf-storage-v2"
+)
+input_quantity("mlperf_batch", "sample/GPU", "Batch of the benchmark's UNet3D.", default=7, source="mlperf-storage-v2")
+input_quantity(
     "mlperf_record_bytes",
     "B/sample",
     "Mean bytes of one record of the benchmark's data set.",
     default=146_600_628,
     source="mlperf-storage-v2",
 )
-leaf("mlperf_step_seconds", "s", "Time that an emulated H100 computes on a batch.", default=0.323, source="mlperf-storage-v2")
+input_quantity(
+    "mlperf_step_seconds", "s", "Time that an emulated H100 computes on a batch.", default=0.323, source="mlperf-storage-v2"
+)
 
 
 @formula(unit="B", source="fio-docs", where="direct: size and position of a request must suit the block size")

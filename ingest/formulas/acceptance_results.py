@@ -1,31 +1,33 @@
 """What the tools of acceptance tests print, in base units, and how it stands to what was required."""
 
 from ingest.expression import Num
-from ingest.formula import formula, leaf
+from ingest.formula import formula, input_quantity
 
 # What was measured
-leaf("measured_rate", "1", "Rate that a test measured, in the requirement's own unit.", above=False)
-leaf("required_rate", "1", "Rate that the requirement asks for, in its own unit.")
-leaf("measured_read_bandwidth", "B/s", "Read bandwidth that a path gave in a test.")
-leaf("files_handled", "file", "Files that a metadata test created, opened or looked up.")
-leaf("measured_seconds", "s", "Time that a measurement took.")
-leaf("transferred_bytes", "B", "Bytes that a run moved.")
-leaf("transferred_requests", "1", "Requests that the transfer took.")
-leaf("measured_samples_per_second", "sample/s", "Samples of a whole run, as DLIO reports them.", above=False)
-leaf("reported_mebibytes_per_second", "1/s", "A rate as a benchmark prints it: MiB/s, also where it says MB/s.", above=False)
-leaf("bytes_per_mebibyte", "B", "A MiB.", default=1_048_576)
-leaf("reported_kibibytes_per_second", "1/s", "A rate in KiB/s, as fio prints it beside bytes.", above=False)
-leaf("reported_kibibytes", "1", "A size in KiB, as a benchmark prints it.", above=False)
-leaf("block_kibibytes", "1", "Contiguous KiB of a task in a file, as IOR prints them.")
-leaf("segments_of_a_task", "1", "Blocks of a task, one behind those of the others.", whole=True, default=1)
-leaf("tasks", "1", "Processes of a parallel test.", whole=True)
-leaf("files_of_a_task", "file", "Files of one process in one pass of a metadata test.", whole=True)
-leaf("passes", "1", "Passes of a metadata test over its files.", whole=True, default=1)
-leaf("reported_megabytes_per_second", "1/s", "A rate in MB/s that really means 10^6 bytes.", above=False)
-leaf("bytes_per_megabyte", "B", "A MB.", default=1_000_000)
-leaf("reported_gibibytes", "1", "A size in GiB, as a benchmark prints it, also where it says GB.", above=False)
-leaf("bytes_per_gibibyte", "B", "A GiB.", default=1_073_741_824)
-leaf("bytes_per_kibibyte", "B", "A KiB.", default=1024)
+input_quantity("measured_rate", "1", "Rate that a test measured, in the requirement's own unit.", above=False)
+input_quantity("required_rate", "1", "Rate that the requirement asks for, in its own unit.")
+input_quantity("measured_read_bandwidth", "B/s", "Read bandwidth that a path gave in a test.")
+input_quantity("files_handled", "file", "Files that a metadata test created, opened or looked up.")
+input_quantity("measured_seconds", "s", "Time that a measurement took.")
+input_quantity("transferred_bytes", "B", "Bytes that a run moved.")
+input_quantity("transferred_requests", "1", "Requests that the transfer took.")
+input_quantity("measured_samples_per_second", "sample/s", "Samples of a whole run, as DLIO reports them.", above=False)
+input_quantity(
+    "reported_mebibytes_per_second", "1/s", "A rate as a benchmark prints it: MiB/s, also where it says MB/s.", above=False
+)
+input_quantity("bytes_per_mebibyte", "B", "A MiB.", default=1_048_576)
+input_quantity("reported_kibibytes_per_second", "1/s", "A rate in KiB/s, as fio prints it beside bytes.", above=False)
+input_quantity("reported_kibibytes", "1", "A size in KiB, as a benchmark prints it.", above=False)
+input_quantity("block_kibibytes", "1", "Contiguous KiB of a task in a file, as IOR prints them.")
+input_quantity("segments_of_a_task", "1", "Blocks of a task, one behind those of the others.", whole=True, default=1)
+input_quantity("tasks", "1", "Processes of a parallel test.", whole=True)
+input_quantity("files_of_a_task", "file", "Files of one process in one pass of a metadata test.", whole=True)
+input_quantity("passes", "1", "Passes of a metadata test over its files.", whole=True, default=1)
+input_quantity("reported_megabytes_per_second", "1/s", "A rate in MB/s that really means 10^6 bytes.", above=False)
+input_quantity("bytes_per_megabyte", "B", "A MB.", default=1_000_000)
+input_quantity("reported_gibibytes", "1", "A size in GiB, as a benchmark prints it, also where it says GB.", above=False)
+input_quantity("bytes_per_gibibyte", "B", "A GiB.", default=1_073_741_824)
+input_quantity("bytes_per_kibibyte", "B", "A KiB.", default=1024)
 
 
 @formula(unit="1", source="definition")

@@ -5,23 +5,23 @@ later form rounds up. What the benchmark calls GB of memory is GiB.
 """
 
 from ingest.expression import Num, ceil, maximum
-from ingest.formula import formula, leaf
+from ingest.formula import formula, input_quantity
 
-leaf("benchmark_host_memory", "B/node", "Memory of one client; the benchmark's GB are GiB.")
-leaf("benchmark_hosts", "node", "Clients of the benchmark.", whole=True)
-leaf("benchmark_accelerators", "GPU", "Emulated accelerators of all clients.", whole=True)
-leaf("benchmark_batch", "sample/GPU", "Batch size of one emulated accelerator.", whole=True)
-leaf("benchmark_record_bytes", "B/sample", "Mean bytes of one record.")
-leaf("benchmark_samples_per_file", "sample/file", "Records in one file.", whole=True)
-leaf(
+input_quantity("benchmark_host_memory", "B/node", "Memory of one client; the benchmark's GB are GiB.")
+input_quantity("benchmark_hosts", "node", "Clients of the benchmark.", whole=True)
+input_quantity("benchmark_accelerators", "GPU", "Emulated accelerators of all clients.", whole=True)
+input_quantity("benchmark_batch", "sample/GPU", "Batch size of one emulated accelerator.", whole=True)
+input_quantity("benchmark_record_bytes", "B/sample", "Mean bytes of one record.")
+input_quantity("benchmark_samples_per_file", "sample/file", "Records in one file.", whole=True)
+input_quantity(
     "benchmark_memory_multiple",
     "1",
     "The data set must be so many times the memory of all clients.",
     default=5,
     source="mlperf-storage-v2",
 )
-leaf("benchmark_files", "file", "Files of the data set, in one of the two forms.", whole=True)
-leaf("benchmark_steps", "1", "Steps that an epoch must have.", default=500, source="mlperf-storage-v2")
+input_quantity("benchmark_files", "file", "Files of the data set, in one of the two forms.", whole=True)
+input_quantity("benchmark_steps", "1", "Steps that an epoch must have.", default=500, source="mlperf-storage-v2")
 
 
 @formula(unit="B", source="mlperf-storage-v2", where="mlpstorage/rules.py, calculate_training_data_size")

@@ -1,35 +1,37 @@
 """What a file format adds to a data set: ids of another width, headers, indexes, padding, shards."""
 
 from ingest.expression import Num, ceil, maximum, where
-from ingest.formula import formula, leaf
+from ingest.formula import formula, input_quantity
 
 # Token ids
-leaf("id_bits", "1/token", "Bits that tell the ids of a vocabulary apart.", whole=True)
-leaf("stored_id_bytes", "B/token", "Width of a token id in the format.")
-leaf("format_narrow_vocabulary", "1", "Ids that the format stores in two bytes.", whole=True)
-leaf("bits_per_byte", "1/B", "A byte.", default=8)
+input_quantity("id_bits", "1/token", "Bits that tell the ids of a vocabulary apart.", whole=True)
+input_quantity("stored_id_bytes", "B/token", "Width of a token id in the format.")
+input_quantity("format_narrow_vocabulary", "1", "Ids that the format stores in two bytes.", whole=True)
+input_quantity("bits_per_byte", "1/B", "A byte.", default=8)
 
 # What a format adds
-leaf("encoding_factor", "1", "Bytes that the format writes for one byte of payload, before compression.", default=1)
-leaf("compressed_share", "1", "Stored over written bytes; 1 where the format does not compress.", default=1)
-leaf("container_bytes_per_record", "B/sample", "Bytes that the format puts around each record.", above=False, default=0)
-leaf("index_bytes_per_record", "B/sample", "Bytes that an index holds for each record.", above=False, default=0)
-leaf("members_per_record", "1/sample", "Files or archive members that make up one record.", default=1)
-leaf("member_header_bytes", "B", "Header of each member.", above=False, default=0)
-leaf("member_quantum", "B", "Members are padded to a multiple of this.", default=1)
-leaf("member_padding_bytes", "B", "Mean padding of one member.", above=False)
-leaf("group_bytes", "B", "Bytes that the format adds to each batch of records.", above=False, default=0)
-leaf("records_per_group", "sample", "Records in such a batch.", default=1)
-leaf("shard_fixed_bytes", "B/file", "Headers and footers of each shard.", above=False, default=0)
-leaf("index_bytes_per_shard", "B/file", "Index of each shard, beside its records.", above=False, default=0)
-leaf("shard_quantum", "B/file", "Shards are padded to a multiple of this.", default=1)
-leaf("smallest_quantum", "B", "Padding to single bytes is none.", default=1)
-leaf("smallest_file_quantum", "B/file", "Padding of files to single bytes is none.", default=1)
-leaf("shard_bytes", "B/file", "Size at which a shard is closed.")
-leaf("one_shard", "file", "There is at least one shard.", default=1)
-leaf("shards", "file", "Shards of one copy of the data set.")
-leaf("records_per_shard", "sample/file", "Records in one shard.")
-leaf("files_per_shard", "1", "Files that make up one shard.", whole=True, default=1)
+input_quantity("encoding_factor", "1", "Bytes that the format writes for one byte of payload, before compression.", default=1)
+input_quantity("compressed_share", "1", "Stored over written bytes; 1 where the format does not compress.", default=1)
+input_quantity(
+    "container_bytes_per_record", "B/sample", "Bytes that the format puts around each record.", above=False, default=0
+)
+input_quantity("index_bytes_per_record", "B/sample", "Bytes that an index holds for each record.", above=False, default=0)
+input_quantity("members_per_record", "1/sample", "Files or archive members that make up one record.", default=1)
+input_quantity("member_header_bytes", "B", "Header of each member.", above=False, default=0)
+input_quantity("member_quantum", "B", "Members are padded to a multiple of this.", default=1)
+input_quantity("member_padding_bytes", "B", "Mean padding of one member.", above=False)
+input_quantity("group_bytes", "B", "Bytes that the format adds to each batch of records.", above=False, default=0)
+input_quantity("records_per_group", "sample", "Records in such a batch.", default=1)
+input_quantity("shard_fixed_bytes", "B/file", "Headers and footers of each shard.", above=False, default=0)
+input_quantity("index_bytes_per_shard", "B/file", "Index of each shard, beside its records.", above=False, default=0)
+input_quantity("shard_quantum", "B/file", "Shards are padded to a multiple of this.", default=1)
+input_quantity("smallest_quantum", "B", "Padding to single bytes is none.", default=1)
+input_quantity("smallest_file_quantum", "B/file", "Padding of files to single bytes is none.", default=1)
+input_quantity("shard_bytes", "B/file", "Size at which a shard is closed.")
+input_quantity("one_shard", "file", "There is at least one shard.", default=1)
+input_quantity("shards", "file", "Shards of one copy of the data set.")
+input_quantity("records_per_shard", "sample/file", "Records in one shard.")
+input_quantity("files_per_shard", "1", "Files that make up one shard.", whole=True, default=1)
 
 
 @formula(unit="B/token", source="apache-parquet", where="encodings, RLE_DICTIONARY: indices take as many bits as the largest")

@@ -1,30 +1,30 @@
 """A corpus of text: its size on storage, as text and as tokens."""
 
 from ingest.expression import Num
-from ingest.formula import formula, leaf
+from ingest.formula import formula, input_quantity
 
-leaf("corpus_bytes", "B", "Text of the corpus, as UTF-8.", above=False, whole=True)
-leaf(
+input_quantity("corpus_bytes", "B", "Text of the corpus, as UTF-8.", above=False, whole=True)
+input_quantity(
     "stored_bytes",
     "B",
     "Bytes on storage of the files that were counted, parts left out included; compressed where the files are.",
     above=False,
     whole=True,
 )
-leaf("bytes_read", "B", "Bytes moved from storage for the measurement.", above=False, whole=True)
-leaf("tokens", "token", "Tokens of the text.", above=False)
-leaf("files", "file", "Files that were counted.", above=False, whole=True)
-leaf("files_skipped", "file", "Files that were left out, each named with the reason.", above=False, whole=True)
-leaf(
+input_quantity("bytes_read", "B", "Bytes moved from storage for the measurement.", above=False, whole=True)
+input_quantity("tokens", "token", "Tokens of the text.", above=False)
+input_quantity("files", "file", "Files that were counted.", above=False, whole=True)
+input_quantity("files_skipped", "file", "Files that were left out, each named with the reason.", above=False, whole=True)
+input_quantity(
     "documents_skipped",
     "document",
     "Lines, rows, records and members that were left out of files that count.",
     above=False,
     whole=True,
 )
-leaf("tokens_per_sample", "token/sample", "Tokens of one training sample.", whole=True)
-leaf("unreadable_bytes", "B", "Stored bytes that hold no readable text, as a sample shows them.", above=False)
-leaf("documents", "document", "Documents: lines, rows, members or files, by format.", above=False, whole=True)
+input_quantity("tokens_per_sample", "token/sample", "Tokens of one training sample.", whole=True)
+input_quantity("unreadable_bytes", "B", "Stored bytes that hold no readable text, as a sample shows them.", above=False)
+input_quantity("documents", "document", "Documents: lines, rows, members or files, by format.", above=False, whole=True)
 
 
 @formula(unit="B/token", source="definition")

@@ -1,44 +1,54 @@
 """A data set on storage: its stages, its copies, and the inodes and metadata that come of its files."""
 
 from ingest.expression import Num, ceil
-from ingest.formula import formula, leaf
+from ingest.formula import formula, input_quantity
 
 # What the data set is
-leaf("payload_bytes", "B", "Bytes of the data set before any format adds to it: token ids, text or samples.")
-leaf("records", "sample", "Documents, packed sequences or samples that the format keeps apart.")
-leaf("one_sequence", "sample", "A packed sequence is one record.", default=1)
-leaf("records_per_document", "sample/document", "A document is one record.", default=1)
+input_quantity("payload_bytes", "B", "Bytes of the data set before any format adds to it: token ids, text or samples.")
+input_quantity("records", "sample", "Documents, packed sequences or samples that the format keeps apart.")
+input_quantity("one_sequence", "sample", "A packed sequence is one record.", default=1)
+input_quantity("records_per_document", "sample/document", "A document is one record.", default=1)
 
 # The stages before it
-leaf("pipeline_input_bytes", "B", "Published input of a pipeline, as it was stored.")
-leaf("pipeline_output_bytes", "B", "Published output of a pipeline, as it was stored.")
-leaf("pipeline_input_documents", "document", "Published documents that went in.")
-leaf("pipeline_output_documents", "document", "Published documents that came out.")
-leaf("pipeline_input_tokens", "token", "Published tokens that went in.")
-leaf("pipeline_output_tokens", "token", "Published tokens that came out.")
-leaf("extracted_share", "1", "Bytes of extracted text over bytes of the raw input, each as stored.")
-leaf("pipeline_output_share", "1", "Stored bytes of one byte of clean text where the pipeline's ratio counts it.", default=1)
-leaf("clean_stored_share", "1", "Stored bytes of one byte of clean text where it is kept.", default=1)
-leaf(
+input_quantity("pipeline_input_bytes", "B", "Published input of a pipeline, as it was stored.")
+input_quantity("pipeline_output_bytes", "B", "Published output of a pipeline, as it was stored.")
+input_quantity("pipeline_input_documents", "document", "Published documents that went in.")
+input_quantity("pipeline_output_documents", "document", "Published documents that came out.")
+input_quantity("pipeline_input_tokens", "token", "Published tokens that went in.")
+input_quantity("pipeline_output_tokens", "token", "Published tokens that came out.")
+input_quantity("extracted_share", "1", "Bytes of extracted text over bytes of the raw input, each as stored.")
+input_quantity(
+    "pipeline_output_share", "1", "Stored bytes of one byte of clean text where the pipeline's ratio counts it.", default=1
+)
+input_quantity("clean_stored_share", "1", "Stored bytes of one byte of clean text where it is kept.", default=1)
+input_quantity(
     "dedup_hashes", "1/document", "Hash values that deduplication keeps for each document.", above=False, whole=True, default=0
 )
-leaf("documents_before_dedup", "1", "Documents that reach deduplication for each one that leaves it.", low=1, above=False)
-leaf("dedup_hash_bytes", "B", "Width of such a hash value.", default=8)
+input_quantity(
+    "documents_before_dedup", "1", "Documents that reach deduplication for each one that leaves it.", low=1, above=False
+)
+input_quantity("dedup_hash_bytes", "B", "Width of such a hash value.", default=8)
 
 # What is kept of it
-leaf("raw_copies", "1", "Copies of the raw input that are kept.", above=False, whole=True)
-leaf("extracted_copies", "1", "Copies of the extracted text that are kept.", above=False, whole=True)
-leaf("clean_copies", "1", "Copies of the clean data that are kept.", above=False, whole=True)
-leaf("tokenized_copies", "1", "Copies of plain token ids, beside the data set that is trained on.", above=False, whole=True)
-leaf("dataset_copies", "1", "Copies of the data set that is trained on, shuffled and packed ones included.", whole=True)
-leaf("metadata_share", "1", "Share that a file system's own data add to what it holds.", above=False, high=1)
+input_quantity("raw_copies", "1", "Copies of the raw input that are kept.", above=False, whole=True)
+input_quantity("extracted_copies", "1", "Copies of the extracted text that are kept.", above=False, whole=True)
+input_quantity("clean_copies", "1", "Copies of the clean data that are kept.", above=False, whole=True)
+input_quantity(
+    "tokenized_copies", "1", "Copies of plain token ids, beside the data set that is trained on.", above=False, whole=True
+)
+input_quantity(
+    "dataset_copies", "1", "Copies of the data set that is trained on, shuffled and packed ones included.", whole=True
+)
+input_quantity("metadata_share", "1", "Share that a file system's own data add to what it holds.", above=False, high=1)
 
 # Files and their metadata
-leaf("files_per_directory", "1", "Files that one directory holds.", whole=True, default=10_000)
-leaf("mdt_bytes_per_inode", "B/file", "Space of a metadata target for one inode.", default=2560, source="lustre-manual")
-leaf("mdt_inodes", "file", "Inodes that one metadata target can hold.", default=4_000_000_000, source="lustre-manual")
-leaf("epochs", "1", "Passes over the data set.", default=1)
-leaf("opens_per_file", "1", "Times that one pass opens each file.", default=1)
+input_quantity("files_per_directory", "1", "Files that one directory holds.", whole=True, default=10_000)
+input_quantity(
+    "mdt_bytes_per_inode", "B/file", "Space of a metadata target for one inode.", default=2560, source="lustre-manual"
+)
+input_quantity("mdt_inodes", "file", "Inodes that one metadata target can hold.", default=4_000_000_000, source="lustre-manual")
+input_quantity("epochs", "1", "Passes over the data set.", default=1)
+input_quantity("opens_per_file", "1", "Times that one pass opens each file.", default=1)
 
 
 @formula(unit="B", source="definition")

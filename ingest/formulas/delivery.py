@@ -1,34 +1,36 @@
 """What reaches the GPUs: the ceiling of each layer between drives and GPU, small reads, requests and their latency."""
 
 from ingest.expression import Num, ceil, maximum, minimum
-from ingest.formula import formula, leaf
+from ingest.formula import formula, input_quantity
 
 # The layers between GPU and storage
-leaf("host_link_bandwidth_per_gpu", "B/s/GPU", "Bandwidth of the link between host and one GPU.")
-leaf("decoded_sample_bytes", "B/sample", "Bytes of one sample that the host hands to the GPU.")
-leaf("node_read_bandwidth_needed", "B/s/node", "Read bandwidth that the most demanding single node needs.", above=False)
-leaf("client_write_bandwidth_per_node", "B/s/node", "Write bandwidth of one storage client.")
-leaf("client_bandwidth_per_gpu", "B/s/GPU", "Read bandwidth of one GPU where each has a path of its own.")
-leaf("nic_efficiency", "1", "Share of a NIC’s line rate that a protocol reaches.", high=1)
-leaf("units", "1", "Units of the system that are at hand or bought.", whole=True)
-leaf("nvme_drives_per_node", "1/node", "Local drives in one node.", whole=True)
-leaf("nvme_drive_read_bandwidth", "B/s", "Read bandwidth of one local drive.")
-leaf("nvme_drive_write_bandwidth", "B/s", "Write bandwidth of one local drive.")
-leaf("nvme_read_bandwidth_per_node", "B/s/node", "Aggregate read bandwidth of the local drives of one node.")
-leaf("nvme_bytes_per_node", "B/node", "Capacity of the local drives of one node.")
-leaf("host_memory_per_node", "B/node", "Host memory of one node.")
+input_quantity("host_link_bandwidth_per_gpu", "B/s/GPU", "Bandwidth of the link between host and one GPU.")
+input_quantity("decoded_sample_bytes", "B/sample", "Bytes of one sample that the host hands to the GPU.")
+input_quantity(
+    "node_read_bandwidth_needed", "B/s/node", "Read bandwidth that the most demanding single node needs.", above=False
+)
+input_quantity("client_write_bandwidth_per_node", "B/s/node", "Write bandwidth of one storage client.")
+input_quantity("client_bandwidth_per_gpu", "B/s/GPU", "Read bandwidth of one GPU where each has a path of its own.")
+input_quantity("nic_efficiency", "1", "Share of a NIC’s line rate that a protocol reaches.", high=1)
+input_quantity("units", "1", "Units of the system that are at hand or bought.", whole=True)
+input_quantity("nvme_drives_per_node", "1/node", "Local drives in one node.", whole=True)
+input_quantity("nvme_drive_read_bandwidth", "B/s", "Read bandwidth of one local drive.")
+input_quantity("nvme_drive_write_bandwidth", "B/s", "Write bandwidth of one local drive.")
+input_quantity("nvme_read_bandwidth_per_node", "B/s/node", "Aggregate read bandwidth of the local drives of one node.")
+input_quantity("nvme_bytes_per_node", "B/node", "Capacity of the local drives of one node.")
+input_quantity("host_memory_per_node", "B/node", "Host memory of one node.")
 
 # Requests
-leaf("io_bytes", "B", "Bytes of one read request.")
-leaf("reference_io_bytes", "B", "Size of the requests at which a ceiling was measured.")
-leaf("request_seconds", "s", "Time until a single small request is answered.")
-leaf("requests_in_flight_per_node", "1/node", "Requests that one node has under way at once.", whole=True)
-leaf("readers_per_gpu", "1/GPU", "Threads that read for one GPU.", whole=True)
-leaf("request_bytes_max", "B/file", "Largest read request that a client sends for one open file.")
+input_quantity("io_bytes", "B", "Bytes of one read request.")
+input_quantity("reference_io_bytes", "B", "Size of the requests at which a ceiling was measured.")
+input_quantity("request_seconds", "s", "Time until a single small request is answered.")
+input_quantity("requests_in_flight_per_node", "1/node", "Requests that one node has under way at once.", whole=True)
+input_quantity("readers_per_gpu", "1/GPU", "Threads that read for one GPU.", whole=True)
+input_quantity("request_bytes_max", "B/file", "Largest read request that a client sends for one open file.")
 
 # What comes out of it
-leaf("read_bandwidth_available", "B/s", "Read bandwidth of the narrowest known layer.")
-leaf("write_bandwidth_available", "B/s", "Write bandwidth of the narrowest known layer.")
+input_quantity("read_bandwidth_available", "B/s", "Read bandwidth of the narrowest known layer.")
+input_quantity("write_bandwidth_available", "B/s", "Write bandwidth of the narrowest known layer.")
 
 
 @formula(unit="1", source="definition")

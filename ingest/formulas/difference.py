@@ -1,10 +1,10 @@
 """What changed between two plans."""
 
 from ingest.expression import Num
-from ingest.formula import formula, leaf
+from ingest.formula import formula, input_quantity
 
-leaf("value_before", "1", "Value of a quantity in the first of two plans.", above=False)
-leaf("value_after", "1", "Value of a quantity in the second of two plans.", above=False)
+input_quantity("value_before", "1", "Value of a quantity in the first of two plans.", above=False)
+input_quantity("value_after", "1", "Value of a quantity in the second of two plans.", above=False)
 
 
 @formula(unit="1", source="definition")

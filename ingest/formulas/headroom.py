@@ -1,10 +1,10 @@
 """Head-room: the share of a ceiling that stays free; below 0 the layer is too narrow."""
 
 from ingest.expression import Num
-from ingest.formula import formula, leaf
+from ingest.formula import formula, input_quantity
 
-leaf("amount_needed", "1", "Load on a layer, in the unit of its ceiling.", above=False)
-leaf("amount_available", "1", "Ceiling of a layer, in the unit of its load.")
+input_quantity("amount_needed", "1", "Load on a layer, in the unit of its ceiling.", above=False)
+input_quantity("amount_available", "1", "Ceiling of a layer, in the unit of its load.")
 
 
 @formula(unit="1", source="definition")

@@ -1,19 +1,19 @@
 """Names and stripes: metadata servers for files, opens and creates; what one striped file delivers."""
 
 from ingest.expression import Num, ceil, maximum, minimum
-from ingest.formula import formula, leaf
+from ingest.formula import formula, input_quantity
 
 # A striped file
-leaf("file_stripes", "1", "Storage targets that one file is spread over.", whole=True)
-leaf("target_bandwidth", "B/s", "Bandwidth of one storage target.")
-leaf("file_clients", "1", "Clients that read one file at once.", whole=True)
-leaf("file_client_bandwidth", "B/s", "Read bandwidth of one client.")
+input_quantity("file_stripes", "1", "Storage targets that one file is spread over.", whole=True)
+input_quantity("target_bandwidth", "B/s", "Bandwidth of one storage target.")
+input_quantity("file_clients", "1", "Clients that read one file at once.", whole=True)
+input_quantity("file_client_bandwidth", "B/s", "Read bandwidth of one client.")
 
 # Metadata servers
-leaf("files_per_metadata_server", "file", "Files that one metadata server can hold.")
-leaf("creates_per_metadata_server", "file/s", "Files that one metadata server creates each second.")
-leaf("opens_per_metadata_server", "file/s", "Files that one metadata server opens each second.")
-leaf("metadata_servers_max", "1", "Metadata servers that one file system can have.", whole=True)
+input_quantity("files_per_metadata_server", "file", "Files that one metadata server can hold.")
+input_quantity("creates_per_metadata_server", "file/s", "Files that one metadata server creates each second.")
+input_quantity("opens_per_metadata_server", "file/s", "Files that one metadata server opens each second.")
+input_quantity("metadata_servers_max", "1", "Metadata servers that one file system can have.", whole=True)
 
 
 @formula(unit="1", source="definition")

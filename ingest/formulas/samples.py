@@ -1,11 +1,11 @@
 """Samples of a data set as they lie on storage: how many, how large."""
 
 from ingest.expression import Num
-from ingest.formula import formula, leaf
+from ingest.formula import formula, input_quantity
 
-leaf("samples", "sample", "Samples that were counted: images, records, rows, or files.", above=False, whole=True)
-leaf("sample_files", "file", "Files that hold these samples.", above=False, whole=True)
-leaf("sample_files_bytes", "B", "Stored bytes of the files of samples, framing included.", above=False, whole=True)
+input_quantity("samples", "sample", "Samples that were counted: images, records, rows, or files.", above=False, whole=True)
+input_quantity("sample_files", "file", "Files that hold these samples.", above=False, whole=True)
+input_quantity("sample_files_bytes", "B", "Stored bytes of the files of samples, framing included.", above=False, whole=True)
 
 
 @formula(unit="B/sample", source="definition")

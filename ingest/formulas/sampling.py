@@ -5,24 +5,26 @@ a drawn block or shard holds per stored byte: of tokens, of text bytes, of docum
 """
 
 from ingest.expression import Num, maximum, minimum, total
-from ingest.formula import formula, leaf
+from ingest.formula import formula, input_quantity
 
-leaf("drawn_densities", "1/B", "Amount per stored byte of each drawn block or shard.", above=False)
-leaf("pair_differences", "1/B", "Difference of the two draws of each stratum.", low=-float("inf"))
-leaf("draws", "1", "Blocks or shards drawn, one that is drawn twice counted twice.")
-leaf("frame_bytes", "B", "Stored bytes that could have been drawn.")
-leaf("base_densities", "1/B", "Amount per stored byte, for each draw, of the quantity that a ratio divides by.", above=False)
-leaf("ratio_guess", "1", "Ratio in the sample.")
-leaf("ratio_base", "1", "Total of the quantity that a ratio divides by.")
-leaf("variances_of_pairs", "1", "Contribution of each stratum to the variance of an estimate.", above=False)
-leaf("sampled_value", "1", "Estimate of the sample.")
-leaf("risk", "1", "Share of repeated samples whose interval would miss the true value: 1 − confidence.", high=1)
-leaf("confidence_quantile", "1", "Student's t, two-sided, at the confidence asked for.")
-leaf("sampling_tolerance", "1", "Half the width of an interval, over the estimate, that is asked for.", high=1)
-leaf("reading_margin", "1", "Draws on top of those that the variance of the pilot asks for.", low=1, above=False)
-leaf("rooted_costs_of_groups", "1", "Root of variance times cost, for each group of files.", above=False)
-leaf("cost_per_draw", "1", "Cost of one draw in relation to draws of other groups: bytes read.")
-leaf("variance_per_draw", "1", "Variance of an estimate times the draws it rests on.", above=False)
+input_quantity("drawn_densities", "1/B", "Amount per stored byte of each drawn block or shard.", above=False)
+input_quantity("pair_differences", "1/B", "Difference of the two draws of each stratum.", low=-float("inf"))
+input_quantity("draws", "1", "Blocks or shards drawn, one that is drawn twice counted twice.")
+input_quantity("frame_bytes", "B", "Stored bytes that could have been drawn.")
+input_quantity(
+    "base_densities", "1/B", "Amount per stored byte, for each draw, of the quantity that a ratio divides by.", above=False
+)
+input_quantity("ratio_guess", "1", "Ratio in the sample.")
+input_quantity("ratio_base", "1", "Total of the quantity that a ratio divides by.")
+input_quantity("variances_of_pairs", "1", "Contribution of each stratum to the variance of an estimate.", above=False)
+input_quantity("sampled_value", "1", "Estimate of the sample.")
+input_quantity("risk", "1", "Share of repeated samples whose interval would miss the true value: 1 − confidence.", high=1)
+input_quantity("confidence_quantile", "1", "Student's t, two-sided, at the confidence asked for.")
+input_quantity("sampling_tolerance", "1", "Half the width of an interval, over the estimate, that is asked for.", high=1)
+input_quantity("reading_margin", "1", "Draws on top of those that the variance of the pilot asks for.", low=1, above=False)
+input_quantity("rooted_costs_of_groups", "1", "Root of variance times cost, for each group of files.", above=False)
+input_quantity("cost_per_draw", "1", "Cost of one draw in relation to draws of other groups: bytes read.")
+input_quantity("variance_per_draw", "1", "Variance of an estimate times the draws it rests on.", above=False)
 
 
 @formula(unit="1/B", source="hansen1943", where="draws with probability proportional to size, with replacement")

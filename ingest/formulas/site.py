@@ -1,37 +1,45 @@
 """One job and one cluster of a site: a row each. Data sets stand in `site_data`, sums in `site_totals`."""
 
 from ingest.expression import Num, maximum, minimum
-from ingest.formula import formula, leaf
+from ingest.formula import formula, input_quantity
 
 #: No growth on record lasted longer; beyond it a factor outgrows every number.
 MOST_PERIODS = 25
 
 # One job
-leaf("concurrent_runs", "1", "Runs of the job at the same time.", whole=True, default=1)
-leaf("share_of_time", "1", "Share of the time in which the job runs.", high=1, default=1)
-leaf("cold_share", "1", "Share of the first pass that storage serves: 0 where data are staged.", above=False, high=1, default=1)
-leaf("warm_share", "1", "Share of later passes that storage serves: less where nodes cache.", above=False, high=1, default=1)
-leaf("training_epochs", "1", "Passes over the data set.")
-leaf("training_samples", "sample", "Samples of the whole training.")
-leaf("request_bytes", "B", "Most that a reader asks for at once.")
-leaf("packed_read_bytes", "B", "Least that is read at once from a file of many samples.", default=131_072)
-leaf("staging_nodes", "node", "Nodes of a job that stages its data, all its runs at once.", above=False)
-leaf("writing_nodes", "node", "Nodes of a job that has checkpoints, all its runs at once.", above=False)
-leaf("one_sample", "sample", "A single sample.", low=1, high=1, above=False, default=1)
-leaf("node_nvme_bytes", "B/node", "NVMe of one node.", above=False)
-leaf("staging_seconds_allowed", "s", "Time in which a data set must be on the nodes.")
-leaf("node_local_bytes", "B/node", "Bytes that a job keeps on the NVMe of a node.", above=False)
-leaf("node_cache_hit", "1", "Share of later reads that the nodes' NVMe serves.", above=False, high=1)
-leaf("job_dataset_bytes", "B", "Bytes of the data set that the job reads.")
+input_quantity("concurrent_runs", "1", "Runs of the job at the same time.", whole=True, default=1)
+input_quantity("share_of_time", "1", "Share of the time in which the job runs.", high=1, default=1)
+input_quantity(
+    "cold_share", "1", "Share of the first pass that storage serves: 0 where data are staged.", above=False, high=1, default=1
+)
+input_quantity(
+    "warm_share", "1", "Share of later passes that storage serves: less where nodes cache.", above=False, high=1, default=1
+)
+input_quantity("training_epochs", "1", "Passes over the data set.")
+input_quantity("training_samples", "sample", "Samples of the whole training.")
+input_quantity("request_bytes", "B", "Most that a reader asks for at once.")
+input_quantity("packed_read_bytes", "B", "Least that is read at once from a file of many samples.", default=131_072)
+input_quantity("staging_nodes", "node", "Nodes of a job that stages its data, all its runs at once.", above=False)
+input_quantity("writing_nodes", "node", "Nodes of a job that has checkpoints, all its runs at once.", above=False)
+input_quantity("one_sample", "sample", "A single sample.", low=1, high=1, above=False, default=1)
+input_quantity("node_nvme_bytes", "B/node", "NVMe of one node.", above=False)
+input_quantity("staging_seconds_allowed", "s", "Time in which a data set must be on the nodes.")
+input_quantity("node_local_bytes", "B/node", "Bytes that a job keeps on the NVMe of a node.", above=False)
+input_quantity("node_cache_hit", "1", "Share of later reads that the nodes' NVMe serves.", above=False, high=1)
+input_quantity("job_dataset_bytes", "B", "Bytes of the data set that the job reads.")
 
 # Growth
-leaf("elapsed_seconds", "s", "Time since the start of the plan.", above=False, default=0)
-leaf("capacity_growth_factor", "1", "Bytes after one period, over those before.", low=1, above=False, high=1000, default=1)
-leaf("bandwidth_growth_factor", "1", "Bandwidth after one period, over that before.", low=1, above=False, high=1000, default=1)
-leaf("growth_period_seconds", "s", "The period of growth.", default=63_115_200)
+input_quantity("elapsed_seconds", "s", "Time since the start of the plan.", above=False, default=0)
+input_quantity(
+    "capacity_growth_factor", "1", "Bytes after one period, over those before.", low=1, above=False, high=1000, default=1
+)
+input_quantity(
+    "bandwidth_growth_factor", "1", "Bandwidth after one period, over that before.", low=1, above=False, high=1000, default=1
+)
+input_quantity("growth_period_seconds", "s", "The period of growth.", default=63_115_200)
 
 # One cluster
-leaf("cluster_nodes", "node", "Nodes of a cluster.", whole=True)
+input_quantity("cluster_nodes", "node", "Nodes of a cluster.", whole=True)
 
 
 @formula(unit="1", source="zhao2022", where="growth over two years, compounded: g^(N/2)")
@@ -126,7 +134,7 @@ def nodes_on_average(nodes_at_once: Num, share_of_time: Num) -> Num:
     return nodes_at_once * share_of_time
 
 
-leaf("read_request_bytes", "B", "Size of one read.")
+input_quantity("read_request_bytes", "B", "Size of one read.")
 
 
 @formula(unit="B", source="definition")
@@ -289,8 +297,8 @@ def staged_bytes_each(node_bytes_whole: Num, nodes: Num) -> Num:
     return node_bytes_whole * nodes
 
 
-leaf("staged_bytes", "B", "Bytes read from storage to stage the data set of one run.")
-leaf("single_node", "node", "One node.", low=1, high=1, above=False, default=1)
+input_quantity("staged_bytes", "B", "Bytes read from storage to stage the data set of one run.")
+input_quantity("single_node", "node", "One node.", low=1, high=1, above=False, default=1)
 
 
 @formula(unit="B/node", source="definition")

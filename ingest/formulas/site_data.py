@@ -1,28 +1,32 @@
 """One data set of a site, year by year: a row each."""
 
 from ingest.expression import Num, ceil, maximum
-from ingest.formula import formula, leaf
+from ingest.formula import formula, input_quantity
 
 # One data set
-leaf("data_samples", "sample", "Samples of a data set.")
-leaf("data_sample_bytes", "B/sample", "Stored bytes of one sample.")
-leaf("data_tokens", "token", "Tokens of a data set.")
-leaf("data_bytes_per_token", "B/token", "Stored bytes of one token.")
-leaf("origin_bytes", "B", "Bytes of the data set that this one is made from.")
-leaf("kept_share", "1", "Share of the bytes of its origin that a data set keeps; above 1 where the data grow.", high=1000)
-leaf("samples_in_file", "sample/file", "Samples in one file of a data set.")
-leaf("file_bytes", "B/file", "Bytes in one file of a data set.")
-leaf("data_bytes", "B", "Bytes of one copy of one version of a data set at the start of the plan.")
-leaf("data_files", "file", "Files of one copy of one version of a data set at the start of the plan.", above=False)
-leaf("data_copies", "1", "Copies of a data set on this storage.", whole=True, default=1)
-leaf("retention_seconds", "s", "How long a superseded version is kept.", above=False, default=0)
-leaf("refresh_seconds", "s", "How often a new version supersedes the old one.")
-leaf("versions_held", "1", "Versions of a data set that are on storage.", default=1)
-leaf("present", "1", "1 in the years in which a data set is on storage, else 0.",
+input_quantity("data_samples", "sample", "Samples of a data set.")
+input_quantity("data_sample_bytes", "B/sample", "Stored bytes of one sample.")
+input_quantity("data_tokens", "token", "Tokens of a data set.")
+input_quantity("data_bytes_per_token", "B/token", "Stored bytes of one token.")
+input_quantity("origin_bytes", "B", "Bytes of the data set that this one is made from.")
+input_quantity(
+    "kept_share", "1", "Share of the bytes of its origin that a data set keeps; above 1 where the data grow.", high=1000
+)
+input_quantity("samples_in_file", "sample/file", "Samples in one file of a data set.")
+input_quantity("file_bytes", "B/file", "Bytes in one file of a data set.")
+input_quantity("data_bytes", "B", "Bytes of one copy of one version of a data set at the start of the plan.")
+input_quantity("data_files", "file", "Files of one copy of one version of a data set at the start of the plan.", above=False)
+input_quantity("data_copies", "1", "Copies of a data set on this storage.", whole=True, default=1)
+input_quantity("retention_seconds", "s", "How long a superseded version is kept.", above=False, default=0)
+input_quantity("refresh_seconds", "s", "How often a new version supersedes the old one.")
+input_quantity("versions_held", "1", "Versions of a data set that are on storage.", default=1)
+input_quantity("present", "1", "1 in the years in which a data set is on storage, else 0.",
      above=False, whole=True, high=1, default=1)  # fmt: skip
 
-leaf("dataset_bytes_held_before", "B", "A data set on storage in the year before.", above=False)
-leaf("seconds_per_year", "s", "A year of 365.25 days.", low=31_557_600, high=31_557_600, above=False, default=31_557_600)
+input_quantity("dataset_bytes_held_before", "B", "A data set on storage in the year before.", above=False)
+input_quantity(
+    "seconds_per_year", "s", "A year of 365.25 days.", low=31_557_600, high=31_557_600, above=False, default=31_557_600
+)
 
 
 @formula(unit="B", source="definition")

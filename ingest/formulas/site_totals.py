@@ -4,55 +4,65 @@ A leaf `…_of_jobs`, `…_of_clusters`, `…_of_datasets` or `…_of_years` is 
 """
 
 from ingest.expression import Num, largest, maximum, minimum, total
-from ingest.formula import formula, leaf
+from ingest.formula import formula, input_quantity
 
 MODEL = "ingest-site-model"
 
 # The storage to be bought
-leaf("performance_headroom", "1", "Share by which rates exceed the need.", above=False, high=10, default=0)
-leaf("replicas", "1", "Whole copies that protect each byte.", whole=True)
-leaf("storage_units", "1", "Servers or enclosures that share the data.", whole=True, default=1)
+input_quantity("performance_headroom", "1", "Share by which rates exceed the need.", above=False, high=10, default=0)
+input_quantity("replicas", "1", "Whole copies that protect each byte.", whole=True)
+input_quantity("storage_units", "1", "Servers or enclosures that share the data.", whole=True, default=1)
 
 # How a requirement is tested
-leaf("test_seconds", "s", "Time for which a rate must hold.", default=1800)
-leaf("write_request_bytes", "B", "Size of one checkpoint write.", default=1_048_576)
+input_quantity("test_seconds", "s", "Time for which a rate must hold.", default=1800)
+input_quantity("write_request_bytes", "B", "Size of one checkpoint write.", default=1_048_576)
 
-leaf("smallest_bandwidth_asked", "B/s", "Rates below it are not asked for: one drive gives them.", above=False, default=1e8)
-leaf("smallest_file_rate_asked", "file/s", "File rates below it are not asked for.", above=False, default=100)
+input_quantity(
+    "smallest_bandwidth_asked", "B/s", "Rates below it are not asked for: one drive gives them.", above=False, default=1e8
+)
+input_quantity("smallest_file_rate_asked", "file/s", "File rates below it are not asked for.", above=False, default=100)
 
-leaf("writes_at_once", "B/s", "Checkpoint writes that fall into one moment: of all jobs, or of one.", above=False)
-leaf("site_grown_read_bandwidth", "B/s", "Reads of the site at once, in the last year of the plan.", above=False)
+input_quantity("writes_at_once", "B/s", "Checkpoint writes that fall into one moment: of all jobs, or of one.", above=False)
+input_quantity("site_grown_read_bandwidth", "B/s", "Reads of the site at once, in the last year of the plan.", above=False)
 
 # Columns
-leaf("job_read_bandwidth_of_jobs", "B/s", "Column of each job's reads, all its runs at once.", above=False)
-leaf("node_read_bandwidth_of_jobs", "B/s/node", "Column of each job's reads into one node.", above=False)
-leaf("run_read_bandwidth_of_jobs", "B/s", "Column of the reads of one run.", above=False)
-leaf("job_sustained_read_bandwidth_of_jobs", "B/s", "Column of each job's reads, averaged over time.", above=False)
-leaf("cluster_read_bandwidth_of_clusters", "B/s", "Column of each cluster's reads at once.", above=False)
-leaf("job_write_bandwidth_of_jobs", "B/s", "Column of each job's checkpoint writes, all its runs at once.", above=False)
-leaf("checkpoint_write_bandwidth_of_jobs", "B/s", "Column of the checkpoint writes of one run.", above=False)
-leaf("job_sustained_write_bandwidth_of_jobs", "B/s", "Column of each job's writes, averaged over time.", above=False)
-leaf("restart_read_bandwidth_of_jobs", "B/s", "Column of the restart reads of one run.", above=False)
-leaf("job_restart_bandwidth_of_jobs", "B/s", "Column of each job's restart reads, all its runs at once.", above=False)
-leaf("job_file_opens_of_jobs", "file/s", "Column of each job's opens.", above=False)
-leaf("job_file_creates_of_jobs", "file/s", "Column of each job's creates while it writes a checkpoint.", above=False)
-leaf("job_staging_bandwidth_of_jobs", "B/s", "Column of each job's staging.", above=False)
-leaf("node_local_bytes_of_jobs", "B/node", "Column of what each job keeps on a node's NVMe.", above=False)
-leaf("job_checkpoint_bytes_held_of_jobs", "B", "Column of each job's retained checkpoints.", above=False)
-leaf("job_checkpoint_files_held_of_jobs", "file", "Column of the files of each job's retained checkpoints.", above=False)
-leaf("job_checkpoint_bytes_per_day_of_jobs", "B", "Column of what each job's checkpoints write in a day.", above=False)
-leaf("dataset_bytes_held_of_datasets", "B", "Column of each data set with copies and versions.", above=False)
-leaf("dataset_files_held_of_datasets", "file", "Column of the files of each data set.", above=False)
-leaf("dataset_bytes_written_per_day_of_datasets", "B", "Column of what new versions write in a day.", above=False)
-leaf("dataset_bytes_added_per_day_of_datasets", "B", "Column of what first loads and growth write in a day.", above=False)
-leaf("nodes_at_once_of_jobs", "node", "Column of the nodes of each job, all its runs at once.", above=False)
-leaf("nodes_on_average_of_jobs", "node", "Column of the nodes that each job takes on average.", above=False)
-leaf("staging_nodes_of_jobs", "node", "Column of the nodes of each job that stages its data.", above=False)
-leaf("writing_nodes_of_jobs", "node", "Column of the nodes of each job that has checkpoints.", above=False)
-leaf("cluster_clients_of_clusters", "node", "Column of the nodes of each cluster that read at once.", above=False)
-leaf("year_bytes_written_per_day_of_years", "B", "Column of what clients write in a day, by year.", above=False)
-leaf("year_usable_bytes_of_years", "B", "Column of the capacity in use, by year.", above=False)
-leaf("year_files_of_years", "file", "Column of the files, by year.", above=False)
+input_quantity("job_read_bandwidth_of_jobs", "B/s", "Column of each job's reads, all its runs at once.", above=False)
+input_quantity("node_read_bandwidth_of_jobs", "B/s/node", "Column of each job's reads into one node.", above=False)
+input_quantity("run_read_bandwidth_of_jobs", "B/s", "Column of the reads of one run.", above=False)
+input_quantity("job_sustained_read_bandwidth_of_jobs", "B/s", "Column of each job's reads, averaged over time.", above=False)
+input_quantity("cluster_read_bandwidth_of_clusters", "B/s", "Column of each cluster's reads at once.", above=False)
+input_quantity(
+    "job_write_bandwidth_of_jobs", "B/s", "Column of each job's checkpoint writes, all its runs at once.", above=False
+)
+input_quantity("checkpoint_write_bandwidth_of_jobs", "B/s", "Column of the checkpoint writes of one run.", above=False)
+input_quantity("job_sustained_write_bandwidth_of_jobs", "B/s", "Column of each job's writes, averaged over time.", above=False)
+input_quantity("restart_read_bandwidth_of_jobs", "B/s", "Column of the restart reads of one run.", above=False)
+input_quantity("job_restart_bandwidth_of_jobs", "B/s", "Column of each job's restart reads, all its runs at once.", above=False)
+input_quantity("job_file_opens_of_jobs", "file/s", "Column of each job's opens.", above=False)
+input_quantity("job_file_creates_of_jobs", "file/s", "Column of each job's creates while it writes a checkpoint.", above=False)
+input_quantity("job_staging_bandwidth_of_jobs", "B/s", "Column of each job's staging.", above=False)
+input_quantity("node_local_bytes_of_jobs", "B/node", "Column of what each job keeps on a node's NVMe.", above=False)
+input_quantity("job_checkpoint_bytes_held_of_jobs", "B", "Column of each job's retained checkpoints.", above=False)
+input_quantity(
+    "job_checkpoint_files_held_of_jobs", "file", "Column of the files of each job's retained checkpoints.", above=False
+)
+input_quantity(
+    "job_checkpoint_bytes_per_day_of_jobs", "B", "Column of what each job's checkpoints write in a day.", above=False
+)
+input_quantity("dataset_bytes_held_of_datasets", "B", "Column of each data set with copies and versions.", above=False)
+input_quantity("dataset_files_held_of_datasets", "file", "Column of the files of each data set.", above=False)
+input_quantity("dataset_bytes_written_per_day_of_datasets", "B", "Column of what new versions write in a day.", above=False)
+input_quantity(
+    "dataset_bytes_added_per_day_of_datasets", "B", "Column of what first loads and growth write in a day.", above=False
+)
+input_quantity("nodes_at_once_of_jobs", "node", "Column of the nodes of each job, all its runs at once.", above=False)
+input_quantity("nodes_on_average_of_jobs", "node", "Column of the nodes that each job takes on average.", above=False)
+input_quantity("staging_nodes_of_jobs", "node", "Column of the nodes of each job that stages its data.", above=False)
+input_quantity("writing_nodes_of_jobs", "node", "Column of the nodes of each job that has checkpoints.", above=False)
+input_quantity("cluster_clients_of_clusters", "node", "Column of the nodes of each cluster that read at once.", above=False)
+input_quantity("year_bytes_written_per_day_of_years", "B", "Column of what clients write in a day, by year.", above=False)
+input_quantity("year_usable_bytes_of_years", "B", "Column of the capacity in use, by year.", above=False)
+input_quantity("year_files_of_years", "file", "Column of the files, by year.", above=False)
 
 
 @formula(unit="B/s", source=MODEL, where="no more than all jobs at once, no more than all nodes with the hungriest job")

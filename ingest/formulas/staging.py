@@ -1,17 +1,19 @@
 """What else can be done: staging on local drives, caching, prefetching, decoding; and what a failure leaves."""
 
 from ingest.expression import Num, ceil, maximum, minimum
-from ingest.formula import formula, leaf
+from ingest.formula import formula, input_quantity
 
 # Failure
-leaf("rebuild_share", "1", "Share of the bandwidth that a rebuild takes.", above=False, high=0.99)
+input_quantity("rebuild_share", "1", "Share of the bandwidth that a rebuild takes.", above=False, high=0.99)
 
 # Staging, caching and prefetching
-leaf("copies_cached", "1", "Nodes that cache the same sample: all where every node reads the whole data set.", whole=True)
-leaf("copies_staged", "1", "Copies of the data set on local drives.", whole=True)
-leaf("cache_memory_share", "1", "Share of the host memory that is left to cache the data set.", high=1)
-leaf("stall_bridged_seconds", "s", "Pause of the storage that prefetched samples are to bridge.")
-leaf("decode_samples_per_second_per_core", "sample/s", "Samples that one CPU core decodes each second.")
+input_quantity(
+    "copies_cached", "1", "Nodes that cache the same sample: all where every node reads the whole data set.", whole=True
+)
+input_quantity("copies_staged", "1", "Copies of the data set on local drives.", whole=True)
+input_quantity("cache_memory_share", "1", "Share of the host memory that is left to cache the data set.", high=1)
+input_quantity("stall_bridged_seconds", "s", "Pause of the storage that prefetched samples are to bridge.")
+input_quantity("decode_samples_per_second_per_core", "sample/s", "Samples that one CPU core decodes each second.")
 
 
 @formula(unit="B/s", source="definition")

@@ -1,40 +1,46 @@
 """What a storage system must be to hold and serve a need: protection, raw capacity, drives, units."""
 
 from ingest.expression import Num, ceil, maximum
-from ingest.formula import formula, leaf
+from ingest.formula import formula, input_quantity
 
 # The need
-leaf("read_bandwidth_needed", "B/s", "Read bandwidth that the GPUs need from storage.", above=False)
-leaf("write_bandwidth_needed", "B/s", "Write bandwidth that is needed from storage.", above=False)
-leaf("required_usable_bytes", "B", "Bytes that the system must hold, as its users count them.", above=False)
-leaf("opens_per_second_needed", "file/s", "Files that are opened each second.", above=False)
-leaf("creates_per_second_needed", "file/s", "Files that are created each second.", above=False)
-leaf("files_needed", "file", "Files that the system must hold.", above=False)
+input_quantity("read_bandwidth_needed", "B/s", "Read bandwidth that the GPUs need from storage.", above=False)
+input_quantity("write_bandwidth_needed", "B/s", "Write bandwidth that is needed from storage.", above=False)
+input_quantity("required_usable_bytes", "B", "Bytes that the system must hold, as its users count them.", above=False)
+input_quantity("opens_per_second_needed", "file/s", "Files that are opened each second.", above=False)
+input_quantity("creates_per_second_needed", "file/s", "Files that are created each second.", above=False)
+input_quantity("files_needed", "file", "Files that the system must hold.", above=False)
 
 # How data are protected, and how full a system may be
-leaf("data_units", "1", "Parts that carry data: the k of k+m; 1 for copies.", whole=True)
-leaf("redundancy_units", "1", "Parts that carry redundancy: the m of k+m; the further copies.", above=False, whole=True)
-leaf("filesystem_efficiency", "1", "Share of the protected capacity that the file system leaves to data.", high=1, default=1)
-leaf("fill_limit", "1", "Share of the capacity that may be filled.", high=1)
-leaf("servers_left", "1", "Servers that must hold the data after the failures to be survived.", whole=True, default=1)
-leaf("failed_servers", "1", "Further servers, which may be down while the data still fit.", above=False, whole=True, default=0)
+input_quantity("data_units", "1", "Parts that carry data: the k of k+m; 1 for copies.", whole=True)
+input_quantity(
+    "redundancy_units", "1", "Parts that carry redundancy: the m of k+m; the further copies.", above=False, whole=True
+)
+input_quantity(
+    "filesystem_efficiency", "1", "Share of the protected capacity that the file system leaves to data.", high=1, default=1
+)
+input_quantity("fill_limit", "1", "Share of the capacity that may be filled.", high=1)
+input_quantity("servers_left", "1", "Servers that must hold the data after the failures to be survived.", whole=True, default=1)
+input_quantity(
+    "failed_servers", "1", "Further servers, which may be down while the data still fit.", above=False, whole=True, default=0
+)
 
 # Drives
-leaf("drive_bytes", "B", "Raw capacity of one drive.")
-leaf("drive_read_bandwidth", "B/s", "Read bandwidth of one drive.")
-leaf("drive_write_bandwidth", "B/s", "Write bandwidth of one drive.")
-leaf("drive_efficiency", "1", "Share of its drives’ bandwidth that a system delivers.", high=1, default=1)
-leaf("spare_drives", "1", "Drives that stand by.", above=False, whole=True, default=0)
+input_quantity("drive_bytes", "B", "Raw capacity of one drive.")
+input_quantity("drive_read_bandwidth", "B/s", "Read bandwidth of one drive.")
+input_quantity("drive_write_bandwidth", "B/s", "Write bandwidth of one drive.")
+input_quantity("drive_efficiency", "1", "Share of its drives’ bandwidth that a system delivers.", high=1, default=1)
+input_quantity("spare_drives", "1", "Drives that stand by.", above=False, whole=True, default=0)
 
 # One unit of a system that is bought in units: an appliance, a server, a volume
-leaf("unit_read_bandwidth", "B/s", "Read bandwidth of one unit.")
-leaf("unit_write_bandwidth", "B/s", "Write bandwidth of one unit for its users; writes of redundancy come on top.")
-leaf("unit_usable_bytes", "B", "Capacity of one unit after protection.")
-leaf("unit_raw_bytes", "B", "Raw capacity of the drives of one unit.")
-leaf("unit_opens_per_second", "file/s", "Files that one unit opens each second.")
-leaf("unit_creates_per_second", "file/s", "Files that one unit creates each second.")
-leaf("unit_io_per_second", "1/s", "Requests that one unit serves each second.")
-leaf("spare_units", "1", "Units beyond the need, such as the 1 of N+1.", above=False, whole=True, default=0)
+input_quantity("unit_read_bandwidth", "B/s", "Read bandwidth of one unit.")
+input_quantity("unit_write_bandwidth", "B/s", "Write bandwidth of one unit for its users; writes of redundancy come on top.")
+input_quantity("unit_usable_bytes", "B", "Capacity of one unit after protection.")
+input_quantity("unit_raw_bytes", "B", "Raw capacity of the drives of one unit.")
+input_quantity("unit_opens_per_second", "file/s", "Files that one unit opens each second.")
+input_quantity("unit_creates_per_second", "file/s", "Files that one unit creates each second.")
+input_quantity("unit_io_per_second", "1/s", "Requests that one unit serves each second.")
+input_quantity("spare_units", "1", "Units beyond the need, such as the 1 of N+1.", above=False, whole=True, default=0)
 
 
 @formula(unit="1", source="definition")

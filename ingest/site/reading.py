@@ -13,7 +13,7 @@ from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, brief, nearest
 from ingest.site import schema
 from ingest.site.numbers import number
-from ingest.visible import visible
+from ingest.text import visible
 
 Keys = tuple[str, ...]
 SITE_FILE = Kind("a site file", "ingest plan --new")

@@ -33,8 +33,8 @@ from ingest.tender.response_form import (
     Field,
 )
 from ingest.tender.workbook_reader import SAME, Line, Sheet, is_formula
+from ingest.text import visible
 from ingest.units import parse
-from ingest.visible import visible
 
 #: Cells that one refusal names, characters of one text, and characters of a remark that are shown.
 MOST_NAMED, MOST_TEXT, MOST_REMARK = 20, 4_000, 200

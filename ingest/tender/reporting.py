@@ -13,7 +13,7 @@ from ingest.files import check_target, write_all
 from ingest.garbage import nothing_collected
 from ingest.site.planning import plan
 from ingest.site.plans import Plan
-from ingest.visible import all_visible
+from ingest.text import all_visible
 
 if TYPE_CHECKING:
     import pandas

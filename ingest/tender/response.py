@@ -12,7 +12,7 @@ from ingest.errors import UsageError, brief, listed
 from ingest.tender.compliance import MET, LineVerdict, judge, offer_lines, requirement_lines
 from ingest.tender.response_form import ID, REPEATED, REQUIREMENTS_SHEET, RESPONSE_SHEET
 from ingest.tender.workbook_reader import Sheet, read_sheets, same
-from ingest.visible import visible
+from ingest.text import visible
 
 if TYPE_CHECKING:
     import pandas

@@ -25,8 +25,8 @@ from ingest.acceptance.table import shown_by
 from ingest.errors import IngestError, UsageError
 from ingest.files import write_all, write_whole
 from ingest.tender.reporting import report
+from ingest.text import visible
 from ingest.units import display
-from ingest.visible import visible
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

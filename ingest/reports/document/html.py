@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 
 from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Table
-from ingest.visible import all_visible
+from ingest.text import all_visible
 
 STYLE = """
 body { font: 16px/1.5 system-ui, "DejaVu Sans", "Noto Sans", sans-serif; color: #1f2933 }

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Table
-from ingest.visible import all_visible
+from ingest.text import all_visible
 
 #: What Markdown or the HTML inside it would take for markup.
 _MARKUP = re.compile(r"([\\`*_\[\]<>|~$])")

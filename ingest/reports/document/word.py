@@ -12,7 +12,7 @@ from ingest.errors import IngestError
 from ingest.reports.document.model import Document
 from ingest.reports.document.word_blocks import PAGE, Writer
 from ingest.reports.document.word_template import fill
-from ingest.visible import all_visible
+from ingest.text import all_visible
 
 #: Characters that the title in a file's properties may have.
 LONGEST_TITLE = 255

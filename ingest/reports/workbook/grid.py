@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.reports.workbook.style import Styles, lay_out, style_for
-from ingest.visible import visible
+from ingest.text import visible
 
 if TYPE_CHECKING:
     from xlsxwriter.worksheet import Worksheet

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest.visible import visible
+from ingest.text import visible
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook

@@ -1,14 +1,50 @@
-"""Names and texts from outside, made harmless where they enter job files, shell lines and Markdown."""
+"""Escaping of user-supplied names and texts: on pages, in documents, job files, shell lines and Markdown."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 from ingest.errors import IngestError, brief
 
+Thing = TypeVar("Thing")
+#: What ends a line or a column.
+_BREAKS = re.compile("[\t\n\r\x0b\x0c\x85\u2028\u2029]")
+#: Other control characters, what reorders the letters after it, and what is no character.
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 _ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,253}(,[0-9]{1,5})?")
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~$&-])")
+
+
+def visible(text: str) -> str:
+    r"""A text on one line in which every character is seen where it stands.
+
+    Right-to-left letters keep their direction; what would turn the letters after it around is marked instead.
+
+    >>> visible("a\tb\x07 \u202egnp.exe")
+    'a b� �gnp.exe'
+    """
+    return _UNSEEN.sub("\ufffd", _BREAKS.sub(" ", text))
+
+
+def all_visible(thing: Thing) -> Thing:
+    """A mapping, sequence or named tuple with every text in it visible.
+
+    >>> all_visible({"a": ["b\\u202e", 1]})
+    {'a': ['b�', 1]}
+    """
+    changed: Any = thing
+    if isinstance(thing, str):
+        changed = visible(thing)
+    elif isinstance(thing, Mapping):
+        changed = {all_visible(key): all_visible(value) for key, value in thing.items()}
+    elif isinstance(thing, tuple) and hasattr(thing, "_fields"):
+        changed = type(thing)(*(all_visible(part) for part in thing))
+    elif isinstance(thing, (list, tuple)):
+        changed = type(thing)(all_visible(part) for part in thing)
+    return changed  # type: ignore[no-any-return]
 
 
 def checked_id(found: object, where: str) -> str:
@@ -51,7 +87,7 @@ def one_line(text: object) -> str:
 
 
 def comment(text: object) -> str:
-    """The same for a comment line of a job file or a script, which ends at the line's end."""
+    """A text as a comment line of a job file or a script, which ends at the line's end."""
     return "# " + one_line(text)
 
 
