@@ -10,7 +10,10 @@ import pytest
 from office import changed, heading, recalculated, values
 
 import ingest
+from ingest.formula import FORMULAS, LEAVES
+from ingest.known import CLIENTS
 from ingest.reports.books import answer_book, fit_book
+from ingest.reports.labels import plain
 
 CASES = {
     "bw": (
@@ -54,9 +57,11 @@ def formulas(path: Path) -> list[tuple[str, str]]:
 
 
 def results(sheets: dict[str, dict[str, object]]) -> dict[str, object]:
+    """The results by the name of the quantity that each label stands for."""
     cells = sheets["Results"]
     base = heading(cells, "Base value")
-    return {str(cells[f"A{row}"]).replace(" ", "_"): cells[f"{base}{row}"] for row in range(2, 200) if f"A{row}" in cells}
+    named = {plain(name): name for name in [*CLIENTS, *LEAVES, *FORMULAS]}
+    return {named[str(cells[f"A{row}"])]: cells[f"{base}{row}"] for row in range(2, 200) if f"A{row}" in cells}
 
 
 def test_every_formula_is_recalculated_to_the_stored_value(case, tmp_path):
