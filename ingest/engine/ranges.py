@@ -150,14 +150,7 @@ class Tree:
         return self.at(corner).get(id(step), step.value) if corner else step.value
 
     def range_of(self, name: str) -> tuple[float, float] | None:
-        """The low and the high end of a result; None where no range reaches it, or where no number holds an end.
-
-        >>> import ingest.formulas
-        >>> from ingest.engine.value import Input
-        >>> given = {"sample_bytes": Input(4, 2, 8), "samples_per_second_per_gpu": Input(10, 5, 10)}
-        >>> range_of("ingest_bandwidth_per_gpu", given)
-        (10, 80)
-        """
+        """The low and the high end of a result; None where no range reaches it, or where no number holds an end."""
         step = self.steps[name]
         if not any(id(step) in low for low, _ in self.ends.values()):
             return None
@@ -191,6 +184,11 @@ class Tree:
 
 def range_of(name: str, given: Mapping[str, Input]) -> tuple[float, float] | None:
     """The low and the high end of a quantity that follows from what is given; None where no range reaches it.
+
+    >>> from ingest.engine.value import Input
+    >>> given = {"sample_bytes": Input(4, 2, 8), "samples_per_second_per_gpu": Input(10, 5, 10)}
+    >>> range_of("ingest_bandwidth_per_gpu", given)
+    (10.0, 80.0)
 
     Raises:
         MissingQuantity: the quantity cannot be computed from what is given.
