@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ingest.corpus.compression import unfolded
+from ingest.corpus.compression import unfolded, unfolded_to_disk
 from ingest.corpus.formats.json_values import first_row_has, read_json
 from ingest.corpus.formats.jsonl import read_jsonl
 from ingest.corpus.formats.lines import Span
@@ -17,7 +17,6 @@ from ingest.corpus.formats.text import PIECE_BYTES, read_text, whole_characters,
 from ingest.corpus.formats.warc import read_warc
 from ingest.corpus.names import kind_by_magic
 from ingest.corpus.opening import Meter, Source, StandardInput, Unreadable, open_found, whole_small
-from ingest.corpus.spooling import unfolded_to_disk
 from ingest.corpus.terms import Found, Note, Piece
 
 __all__ = [

@@ -14,6 +14,7 @@ import pyarrow.parquet
 import pytest
 import zstandard
 
+from ingest.corpus import compression
 from ingest.corpus.formats.rows import LIMIT_BYTES
 from ingest.corpus.formats.text import PIECE_BYTES
 from ingest.corpus.listing import list_inputs
@@ -137,6 +138,23 @@ def test_a_text_file_is_one_document(name, suffix, documents):
 def test_compressed_data_may_have_several_members(suffix, documents):
     compress = COMPRESSIONS[suffix]
     assert documents("a.txt" + suffix, compress(b"one ") + compress(b"") + compress(b"two"))[0] == ["one two"]
+
+
+@pytest.mark.parametrize("suffix", [suffix for suffix in COMPRESSIONS if suffix])
+def test_members_that_end_within_a_step_are_read_whole(suffix, documents, monkeypatch):
+    compress = COMPRESSIONS[suffix]
+    texts = [f"text {number}" * number for number in range(20)]
+    monkeypatch.setattr(compression, "INPUT_BYTES", 5)
+    assert documents("a.txt" + suffix, b"".join(compress(text.encode()) for text in texts))[0] == ["".join(texts)]
+
+
+def test_zeros_after_compressed_data_are_padding_of_gzip_and_refused_elsewhere(documents):
+    assert documents("a.txt.gz", gzip.compress(b"one ") + bytes(1000) + gzip.compress(b"two"))[0] == ["one two"]
+    for suffix in (".bz2", ".xz"):
+        compress = COMPRESSIONS[suffix]
+        for rest in (bytes(4), bytes(4) + compress(b"two")):
+            with pytest.raises(Unreadable, match=r"other bytes after the end of its|truncated"):
+                documents("a.txt" + suffix, compress(b"one ") + rest)
 
 
 @pytest.mark.parametrize("suffix", [suffix for suffix in COMPRESSIONS if suffix])
