@@ -456,8 +456,30 @@ def test_a_tar_that_is_cut_short_or_none_is_unreadable(documents):
     for cut in (600, 2900, 3100):
         with pytest.raises(Unreadable, match="truncated"):
             documents("a.tar", whole[:cut])
-    with pytest.raises(Unreadable, match="no tar archive"):
+    with pytest.raises(Unreadable, match="broken or truncated tar: invalid header"):
         documents("a.tar", b"rubbish " * 200)
+
+
+def test_a_tar_that_breaks_within_is_not_taken_for_one_that_ends(documents):
+    """Of its own accord `tarfile` stops in silence at a broken header behind the first."""
+    first, second = as_tar([("a.txt", b"a" * 2000)])[:2560], as_tar([("b.txt", b"b")])
+    assert documents("a.tar", first) == (["a" * 2000], [])
+    assert documents("a.tar", first + second) == (["a" * 2000, "b"], [])
+    for rest in (second[:100], b"\1" * 512, second[:148] + b"0000000\0" + second[156:]):
+        with pytest.raises(Unreadable, match="broken or truncated tar"):
+            documents("a.tar", first + rest)
+
+
+def test_a_tar_of_negative_sizes_is_refused(documents):
+    def negative(member):
+        member.size = -1024
+        return member.tobuf(tarfile.GNU_FORMAT)
+
+    extended = tarfile.TarInfo("a.txt")
+    extended.pax_headers = {"size": "-1024"}
+    for header in (negative(tarfile.TarInfo("a.txt")), extended.tobuf(tarfile.PAX_FORMAT)):
+        with pytest.raises(Unreadable, match="broken or truncated tar"):
+            documents("a.tar", header + bytes(5120))
 
 
 HTTP = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
