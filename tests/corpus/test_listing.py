@@ -93,10 +93,37 @@ def test_a_file_whose_name_is_a_glob_is_that_file(tree):
         ({"exclude": ["a*", "empty"]}, ["b.txt"]),
         ({"include": ["a/*.md", "b.*"]}, ["a/y.md", "b.txt"]),
         ({"include": ["*.nothing"]}, []),
+        ({"include": ["deep/.git"]}, ["a/deep/.git/w.txt"]),
+        ({"include": ["/deep/.git"]}, []),
+        ({"exclude": ["a/"]}, ["a-b/z.jsonl.gz", "a.txt", "b.txt", "empty"]),
+        ({"include": ["a/**/w.txt", "[!a].txt"]}, ["a/deep/.git/w.txt", "a/x.txt", "b.txt"]),
     ],
 )
 def test_include_and_exclude(how, found, tree):
     assert names(tree, **how) == found
+
+
+def test_folders_and_files_with_line_feeds_are_included_and_excluded(tmp_path):
+    (tmp_path / "a\nb").mkdir()
+    (tmp_path / "a\nb/c\nd.txt").write_text("x")
+    assert names(tmp_path, include=["*.txt"]) == ["a\\nb/c\\nd.txt"]
+    assert names(tmp_path, exclude=["c?d.txt"]) == []
+
+
+@pytest.mark.parametrize("glob", ["[z-a]", "", "/", "a\\"])
+def test_a_glob_that_matches_nothing_is_refused(glob, tree):
+    with pytest.raises(UsageError, match="is not a glob") as refused:
+        list_inputs([str(tree)], exclude=[glob])
+    assert "\n" not in str(refused.value)
+
+
+def test_folders_that_hold_no_match_are_not_entered(tmp_path):
+    (tmp_path / "a/x").mkdir(parents=True)
+    (tmp_path / "b/x").mkdir(parents=True)
+    (tmp_path / "a/x/1.txt").write_text("x")
+    (tmp_path / "b/loop").symlink_to("..")
+    listing = list_inputs([f"{tmp_path}/a*/**/*.txt"])
+    assert ([found.location for found in listing], listing.skipped) == ([str(tmp_path / "a/x/1.txt")], [])
 
 
 def test_lists_of_paths(tree, tmp_path, monkeypatch):
