@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
+from typing import Any
 
 from ingest.errors import UsageError
 
@@ -86,7 +87,7 @@ def anywhere(globs: Sequence[str]) -> Wanted | None:
         return None
     from pathspec import GitIgnoreSpec
 
-    patterns = []
+    patterns: list[Any] = []
     for glob in globs:
         inner = glob.rstrip("/")
         try:
