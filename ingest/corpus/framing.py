@@ -13,6 +13,7 @@ from ingest.corpus.formats.tar import BLOCK, Archive
 from ingest.corpus.formats.window import Window
 from ingest.corpus.names import suffix_of
 from ingest.corpus.opening import Lent, Meter, Source, Unreadable, is_remote, open_found
+from ingest.corpus.saved import FORMAT as DATASETS
 from ingest.corpus.terms import Found
 from ingest.errors import IngestError
 
@@ -49,6 +50,8 @@ def samples_of(found: Found, meter: Meter) -> Sizes:
         IngestError: a package is missing that reads such files.
     """
     form = form_of(found)
+    if found.format == DATASETS:
+        raise Unreadable(found.path, "sizes of samples are those of files: name the folder itself")
     if form == FILE:
         yield found.stored_bytes, 1
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ingest.corpus import saved
 from ingest.corpus.compression import unfolded, unfolded_to_disk
 from ingest.corpus.formats.json_values import first_row_has, read_json
 from ingest.corpus.formats.jsonl import read_jsonl
@@ -88,6 +89,9 @@ def read_pieces(
     Raises:
         Unreadable: the file cannot be counted; what was yielded of it must be dropped.
     """
+    if found.format == saved.FORMAT:
+        yield from saved.read_split(found, reading.field, note, meter)
+        return
     source = open_found(found, meter)
     try:
         yield from _documents(source, found.format, found.compression, reading, note, parts)
