@@ -38,8 +38,9 @@ OPTIONS = [
 def command(form: str | None, output: str | None, paths: tuple[str, ...], quiet: bool, **options: Any) -> None:
     """Bytes per token, tokens and sizes of your own text, exactly or with an honest interval.
 
-    PATH is a folder, file, glob, URL (s3://…), @list.txt, or - for standard input; plain text, JSONL, CSV, Parquet, Arrow,
-    tar, WARC, also compressed. What cannot be read is named in files_skipped. Ctrl-C shows what is known so far.
+    PATH is a folder, file, glob, URL (s3://…), datasets://FOLDER, @list.txt, or - for standard input; plain text, JSONL,
+    CSV, Parquet, Arrow, tar, WARC, also compressed. What cannot be read is named in files_skipped. Ctrl-C shows what is
+    known so far.
 
     \b
     ingest measure books/

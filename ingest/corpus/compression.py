@@ -1,22 +1,29 @@
-"""Streams out of compressed streams, in bounded memory, and never cut short in silence."""
+"""Decompression of gzip, bz2, xz and zstd files in bounded memory; a truncated file is an error."""
 
 from __future__ import annotations
 
 import bz2
+import gzip
+import io
 import lzma
+import shutil
+import tempfile
 import zlib
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
 
-from ingest.corpus.opening import Lent, Source, Unreadable
+from ingest.corpus.opening import FileSource, Lent, Source, Unreadable
 
 #: read from storage at a time
 INPUT_BYTES = 2**20
-#: asked of a decompressor at a time, so that a bomb unfolds in slices of this size
+#: asked of a decompressor at a time, which bounds what a decompression bomb may take
 OUTPUT_BYTES = 2**22
 MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd", "xz": b"\xfd7zXZ\x00", "bz2": b"BZh"}
-#: a zstd stream may begin with frames to be skipped, which carry one of sixteen magic numbers
+#: a zstd file may begin with skippable frames, which carry one of sixteen magic numbers
 ZSTD_SKIPPABLE = b"\x2a\x4d\x18"
+#: the share of the free space for temporary files that one of them may take
+MOST_OF_ROOM = 0.5
 
 
 class Stream(Protocol):
@@ -26,129 +33,90 @@ class Stream(Protocol):
         """Return at least one byte and at most so many; none at the end."""
 
 
-class _Decompressor(Protocol):
-    @property
-    def eof(self) -> bool: ...
+class _Input:
+    """A source as the decompressors of the standard library read it: in small steps, which cost no request each."""
 
-    @property
-    def unused_data(self) -> bytes: ...
+    def __init__(self, source: Source, head: bytes) -> None:
+        self._source = source
+        self._held = io.BytesIO(head)
+        self.at_end = False
 
-    def decompress(self, data: bytes, max_length: int) -> bytes: ...
-
-
-class _Gzip:
-    """`zlib` with the manner of `bz2` and `lzma`: input that does not fit into the output is kept."""
-
-    def __init__(self) -> None:
-        self._inner = zlib.decompressobj(wbits=31)
-
-    @property
-    def eof(self) -> bool:
-        return self._inner.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._inner.unused_data
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        return self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
+    def read(self, size: int) -> bytes:
+        """Return so many bytes, or fewer at the end."""
+        data = self._held.read(size)
+        while len(data) < size and (more := self._source.read(max(size, INPUT_BYTES))):
+            self._held = io.BytesIO(more)
+            data += self._held.read(size - len(data))
+        self.at_end = not data
+        return data
 
 
-_DECOMPRESSORS: dict[str, Callable[[], _Decompressor]] = {
-    "gzip": _Gzip,
-    "xz": lzma.LZMADecompressor,
-    "bz2": bz2.BZ2Decompressor,
+_FILES: dict[str, Callable[[Any], Stream]] = {
+    "gzip": lambda file: gzip.GzipFile(fileobj=file, mode="rb"),
+    "xz": lambda file: lzma.LZMAFile(file, format=lzma.FORMAT_XZ),  # noqa: SIM115
+    "bz2": bz2.BZ2File,
 }
 
 
-class Unfolded:
-    """The text of a gzip, xz or bz2 stream of any number of members."""
+class Decompressed:
+    """The contents of a compressed file of any number of members, or frames."""
 
     def __init__(self, source: Source, compression: str) -> None:
-        self._source = source
-        self._compression = compression
-        self._member: _Decompressor | None = None
-        self._waiting = b""
-
-    def read(self, size: int, /) -> bytes:
-        """Return at most so many bytes; none at the end."""
-        while member := self._open_member():
-            data = self._slice(member, size)
-            if data:
-                return data
-        return b""
-
-    def _slice(self, member: _Decompressor, size: int) -> bytes:
-        """Return what the member has left of the last input, or of the next."""
-        compressed, self._waiting = self._waiting, b""
-        data = self._decompress(member, compressed, size)
-        while not data and not member.eof:
-            compressed = self._source.read(INPUT_BYTES)
-            if not compressed:
-                raise Unreadable(self._source.path, f"truncated: its {self._compression} data has no end")
-            data = self._decompress(member, compressed, size)
-        return data
-
-    def _decompress(self, member: _Decompressor, compressed: bytes, size: int) -> bytes:
-        try:
-            return member.decompress(compressed, size)
-        except (zlib.error, lzma.LZMAError, OSError, ValueError) as error:
-            raise Unreadable(self._source.path, f"broken {self._compression} data: {error}") from None
-
-    def _open_member(self) -> _Decompressor | None:
-        """Return the member that is being read, the next one where it has ended, or nothing after the last."""
-        if self._member is not None and not self._member.eof:
-            return self._member
-        rest = self._member.unused_data if self._member else b""
-        # members may be padded with zeros: to a tape's block (gzip), to four bytes (xz)
-        while not (rest := rest.lstrip(b"\0")):
-            rest = self._source.read(INPUT_BYTES)
-            if not rest:
-                return None
-        if not MAGIC[self._compression].startswith(rest[: len(MAGIC[self._compression])]):
-            where = "after the end of" if self._member else "instead of"
-            raise Unreadable(self._source.path, f"other bytes {where} its {self._compression} data")
-        self._member = _DECOMPRESSORS[self._compression]()
-        self._waiting = rest
-        return self._member
-
-
-class UnfoldedZstd:
-    """The text of a zstd stream of any number of frames.
-
-    Arrow reads it, because `zstandard` does not notice that a stream was cut short.
-    """
-
-    def __init__(self, source: Source) -> None:
-        import pyarrow
-
         self._path = source.path
-        head = source.read(len(MAGIC["zstd"]))
-        if head and head != MAGIC["zstd"] and head[1:] != ZSTD_SKIPPABLE:
-            raise Unreadable(source.path, "other bytes instead of its zstd data")
-        # Arrow closes what it reads
-        self._stream = pyarrow.CompressedInputStream(pyarrow.PythonFile(Lent(source, head), mode="r"), "zstd") if head else None
+        self._compression = compression
+        head = source.read(len(MAGIC[compression]))
+        if head and not (head == MAGIC[compression] or (compression == "zstd" and head[1:] == ZSTD_SKIPPABLE)):
+            raise Unreadable(source.path, f"other bytes instead of its {compression} data")
+        self._input = _Input(source, head)
+        self._file: Any = None
+        if head and compression == "zstd":
+            import pyarrow
+
+            # Arrow closes what it reads; `zstandard` does not notice that a file is truncated
+            self._file = pyarrow.CompressedInputStream(pyarrow.PythonFile(Lent(source, head), mode="r"), "zstd")
+        elif head:
+            self._file = _FILES[compression](self._input)
 
     def read(self, size: int, /) -> bytes:
         """Return at most so many bytes; none at the end."""
-        if self._stream is None:
+        if self._file is None:
             return b""
         try:
-            return bytes(self._stream.read(size))
-        except Unreadable:
-            raise
-        except OSError as error:
-            truncated = "Truncated" in str(error)
-            reason = "truncated: its zstd data has no end" if truncated else f"broken zstd data: {error}"
-            raise Unreadable(self._path, reason) from None
+            data: bytes = self._file.read(size)
+        except (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError) as error:
+            if isinstance(error, EOFError) or "Truncated" in str(error):
+                raise Unreadable(self._path, f"truncated: its {self._compression} data has no end") from None
+            raise Unreadable(self._path, f"broken {self._compression} data: {error}") from None
+        # bz2 and lzma stop without a word at what is not their format, before they have seen the file's end
+        if not data and self._compression in ("bz2", "xz") and not self._input.at_end:
+            raise Unreadable(self._path, f"other bytes after the end of its {self._compression} data")
+        return data
 
 
 def unfolded(source: Source, compression: str) -> Stream:
-    """Return the stream that a source holds.
+    """Return the decompressed contents of a source, or the source itself where it is not compressed.
 
     Raises:
-        Unreadable: while it is read, if the data is broken, truncated or of another kind.
+        Unreadable: at once or while it is read, if the data is broken, truncated or of another kind.
     """
-    if not compression:
-        return source
-    return UnfoldedZstd(source) if compression == "zstd" else Unfolded(source, compression)
+    return Decompressed(source, compression) if compression else source
+
+
+@contextmanager
+def unfolded_to_disk(source: Source, compression: str) -> Iterator[Source]:
+    """Decompress a file whose format needs seeking into a temporary file, which is deleted when the block ends.
+
+    Raises:
+        Unreadable: it is broken, or needs more than half of the free space for temporary files.
+    """
+    with tempfile.TemporaryFile() as file:
+        room = int(shutil.disk_usage(tempfile.gettempdir()).free * MOST_OF_ROOM)
+        stream = unfolded(source, compression)
+        try:
+            while data := stream.read(OUTPUT_BYTES):
+                file.write(data)
+                if file.tell() > room:
+                    raise Unreadable(source.path, f"unfolds to more than {room} B, half of the room for temporary files")
+        except OSError as error:
+            raise Unreadable(source.path, f"cannot be unfolded into a temporary file: {error.strerror}") from None
+        yield FileSource(source.path, file)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tarfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -10,9 +9,11 @@ from itertools import groupby
 from typing import Any, Protocol
 
 from ingest.corpus.compression import MAGIC, unfolded
+from ingest.corpus.formats.tar import BLOCK, Archive
 from ingest.corpus.formats.window import Window
 from ingest.corpus.names import suffix_of
 from ingest.corpus.opening import Lent, Meter, Source, Unreadable, is_remote, open_found
+from ingest.corpus.saved import FORMAT as DATASETS
 from ingest.corpus.terms import Found
 from ingest.errors import IngestError
 
@@ -22,7 +23,6 @@ Sizes = Iterator[tuple[int, int]]
 HDF5 = (".h5", ".hdf5", ".hdf", ".he5")
 #: length, checksum of the length; after the content a checksum of it
 RECORD_HEAD, RECORD_TAIL = 12, 4
-BLOCK = 512
 #: CRC-32C, as TFRecord writes it: reversed polynomial, then rotated and shifted by this
 _POLYNOMIAL, _MASK = 0x82F63B78, 0xA282EAD8
 FILE = "file"
@@ -50,6 +50,8 @@ def samples_of(found: Found, meter: Meter) -> Sizes:
         IngestError: a package is missing that reads such files.
     """
     form = form_of(found)
+    if found.format == DATASETS:
+        raise Unreadable(found.path, "sizes of samples are those of files: name the folder itself")
     if form == FILE:
         yield found.stored_bytes, 1
         return
@@ -165,18 +167,11 @@ def walk_tar(source: Source, found: Found) -> Sizes:
 
 def tar_members(source: Source, found: Found) -> Iterator[tuple[str, int]]:
     """Key and stored bytes of each file in an archive, its header and padding included."""
-    how: dict[str, Any] = {"fileobj": unfolded(source, found.compression), "mode": "r|"}
-    if not found.compression:
-        how = {"fileobj": Lent(source), "mode": "r:"}
-    try:
-        with tarfile.open(**how) as archive:
-            for member in archive:
-                if member.isfile():
-                    padded = -(-member.size // BLOCK) * BLOCK
-                    yield key_of(member.name), member.offset_data - member.offset + padded
-                archive.members = []  # type: ignore[attr-defined]
-    except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
-        raise Unreadable(found.path, f"broken or truncated tar: {str(error)[:200]}") from None
+    archive = Archive(found.path, unfolded(source, found.compression) if found.compression else Lent(source))
+    for member in archive.members():
+        if member.isfile():
+            padded = -(-member.size // BLOCK) * BLOCK
+            yield key_of(member.name), member.offset_data - member.offset + padded
 
 
 def key_of(name: str) -> str:

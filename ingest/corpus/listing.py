@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
-from ingest.corpus import patterns
+from ingest.corpus import patterns, saved
 from ingest.corpus.names import FORMAT_NAMES, kind_of, shown
 from ingest.corpus.opening import STANDARD_INPUT, is_remote
 from ingest.corpus.roots import Root, common_folder, local_roots, named_paths
@@ -80,6 +80,8 @@ class Listing(Sequence[Found]):
         raw, nul, version = self._raw(place).partition(b"\0")
         name = os.fsdecode(raw)
         form, compression = kind_of(name)
+        if nul and name.startswith(saved.SCHEME):
+            return Found(shown(name), name, self.sizes[place], version.decode(), saved.FORMAT, "")
         location, stamp = (name, version.decode()) if nul else (self._root + name, str(self._stamps[place]))
         return Found(shown(name), location, self.sizes[place], stamp, self._form or form, compression)
 
@@ -116,11 +118,15 @@ class Listing(Sequence[Found]):
         return os.fsdecode(path[len(self._base) :]).lstrip("/")
 
     def add_remote(self, url: str) -> None:
-        """Add an object, or the objects below a prefix.
+        """Add an object, the objects below a prefix, or the splits of a data set.
 
         Raises:
             UsageError: nothing is there.
         """
+        if url.startswith(saved.SCHEME):
+            for name, size, version in saved.list_splits(url):
+                self._add(f"{name}\0{version}".encode("utf-8", "surrogateescape"), size, 0)
+            return
         from ingest.corpus.remote import list_remote
 
         for name, size, version in list_remote(url, self.skipped):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from typing import Protocol
+from typing import IO, Protocol
 
 from ingest.corpus.names import shown
 from ingest.corpus.terms import Found
@@ -147,6 +147,26 @@ class LocalSource(Positioned):
         if not self.closed:
             self.closed = True
             os.close(self._descriptor)
+
+
+class FileSource(Positioned):
+    """A file object in memory or in a temporary file, positioned at its end; reading it moves nothing from storage."""
+
+    def __init__(self, path: str, file: IO[bytes]) -> None:
+        super().__init__(path, file.tell(), Meter())
+        self._file = file
+
+    def fetch(self, offset: int, size: int) -> bytes:
+        """Return exactly these bytes."""
+        self._file.seek(offset)
+        return self._file.read(size)
+
+    def finish(self) -> None:
+        """Nothing can have changed."""
+
+    def close(self) -> None:
+        """Leave the file object to its owner."""
+        self.closed = True
 
 
 class StandardInput:

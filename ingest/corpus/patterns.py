@@ -1,9 +1,11 @@
-"""Globs: `*` and `?` stay within a name, `**` crosses folders, and what matches a folder takes all below it."""
+"""Globs of paths: those of arguments as in a shell, those of `--include` and `--exclude` as in a .gitignore file."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
 
 from ingest.errors import UsageError
 
@@ -27,51 +29,35 @@ def fixed_part(glob: str) -> tuple[str, str]:
     >>> fixed_part("/data/2024-*/x.txt"), fixed_part("*.txt")
     (('/data', '2024-*/x.txt'), ('', '*.txt'))
     """
-    head = glob[: _MAGIC.search(glob).start()] if has_magic(glob) else glob  # type: ignore[union-attr]
-    folder, slash, _ = head.rpartition("/")
+    folder, slash, _ = _MAGIC.split(glob, maxsplit=1)[0].rpartition("/")
     return folder or slash, glob[len(folder) + len(slash) :]
 
 
-def expression(glob: str) -> str:
-    r"""Return a glob as a regular expression without anchors.
-
-    >>> expression("a?/*.[ch]"), expression("**/x")
-    ('a[^/]/[^/]*\\.[ch]', '(?:[^/]+/)*x')
-    """
-    return "".join(_part(part) for part in re.findall(r"\*\*/?|\[!?\]?[^\]/]*\]|.", glob, re.DOTALL))
-
-
-def _part(part: str) -> str:
-    if part.startswith("**"):
-        return "(?:[^/]+/)*" if part.endswith("/") else ".*"
-    if len(part) > 1:
-        inside = part[1:-1].replace("\\", r"\\").replace("[", r"\[")
-        return f"[^/{inside[1:]}]" if inside.startswith("!") else f"[{inside}]"
-    return {"*": "[^/]*", "?": "[^/]"}.get(part) or re.escape(part)
-
-
-def _compiled(pattern: str, glob: str) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern, re.DOTALL)
-    except re.error as error:
-        raise UsageError(f"'{glob}' is no glob: {error}") from None
-
-
 def below(glob: str) -> Wanted:
-    """Return what matches a glob, or lies in a folder that does.
+    """Return what matches a glob, or lies in a folder that does; `**` crosses folders.
 
     As in a shell, a wildcard at the start of a name does not match a leading dot.
 
     >>> wanted = below("2024-*/*.txt")
     >>> wanted("2024-01/a.txt"), wanted("2024-01/b/a.txt"), wanted("2024-01/.a.txt")
     (True, False, False)
-    >>> below("2024-*")("2024-01/b/a.txt")
-    True
+    >>> below("2024-*")("2024-01/b/a.txt"), below("**/b/*.txt")("2024-01/.git/b/a.txt")
+    (True, True)
     """
-    visible = re.sub(r"(^|/)(?=[*?\[])(?!\*\*)", "\\1\0", glob)
-    pattern = expression(visible).replace(re.escape("\0"), r"(?!\.)")
-    match = _compiled(f"(?:{pattern})(?:/.*)?", glob).fullmatch
-    return lambda path: match(path) is not None
+    globs = glob.split("/")
+    return lambda path: _matches(path.split("/"), globs)
+
+
+def _matches(names: list[str], globs: list[str]) -> bool:
+    if not globs:
+        return True
+    if globs[0] == "**":
+        return _matches(names, globs[1:]) or (bool(names) and _matches(names[1:], globs))
+    return bool(names) and _name_matches(names[0], globs[0]) and _matches(names[1:], globs[1:])
+
+
+def _name_matches(name: str, glob: str) -> bool:
+    return fnmatchcase(name, glob) and not (name.startswith(".") and glob[:1] in ("*", "?", "["))
 
 
 def may_hold(glob: str) -> Wanted:
@@ -81,26 +67,35 @@ def may_hold(glob: str) -> Wanted:
     >>> [holds(folder) for folder in ("2024-01", "2023-01", "2024-01/de", "2024-01/en", "2024-01/en/a.txt")]
     [True, False, False, True, True]
     """
-    pattern = ".*"
-    for name in reversed(glob.split("/")):
-        pattern = ".*" if "**" in name else f"{expression(name)}(?:/{pattern})?"
-    match = _compiled(pattern, glob).fullmatch
-    return lambda path: match(path) is not None
+    fixed_depth = glob.split("/**")[0].split("/") if not glob.startswith("**") else []
+    return lambda folder: all(map(_name_matches, folder.split("/"), fixed_depth))
 
 
 def anywhere(globs: Sequence[str]) -> Wanted | None:
     """Return what matches any of some globs at any depth, or lies in a folder that does; nothing without globs.
 
-    A glob that begins with `/` is tied to the top.
+    A glob that begins with `/` matches from the top only.
 
     >>> wanted = anywhere(["*.txt", "docs", "/build/*.log"])
     >>> [wanted(path) for path in ("a/b.txt", "x/docs/y.c", "build/a.log", "x/build/a.log")]
     [True, True, True, False]
+
+    Raises:
+        UsageError: a glob that nothing can match.
     """
     if not globs:
         return None
-    parts = [
-        expression(glob.strip("/")) if glob.startswith("/") else f"(?:.*/)?{expression(glob.rstrip('/'))}" for glob in globs
-    ]
-    match = _compiled(f"(?:{'|'.join(parts)})(?:/.*)?", ", ".join(globs)).fullmatch
-    return lambda path: match(path) is not None
+    from pathspec import GitIgnoreSpec
+
+    patterns: list[Any] = []
+    for glob in globs:
+        inner = glob.rstrip("/")
+        try:
+            patterns += GitIgnoreSpec.from_lines([inner if inner.startswith("/") else f"**/{inner}"]).patterns
+        except (ValueError, re.error) as error:
+            raise UsageError(f"'{glob}' is not a glob: {str(error).splitlines()[0]}") from None
+        if not inner:
+            raise UsageError(f"'{glob}' is not a glob: it matches no name")
+    matches = GitIgnoreSpec(patterns).match_file
+    # a folder may have a line feed in its name, at which `**/` would stop
+    return lambda path: matches(path.replace("\n", "\r"))

@@ -1,34 +1,29 @@
-"""How far counting is: a line that is redrawn on a terminal, a line now and then elsewhere."""
+"""Progress of counting: a bar on a terminal, and single lines on standard error."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Callable
-from typing import TextIO
-
-from ingest.units import display
+from typing import Any, TextIO
 
 REDRAW_SECONDS = 0.2
-LINE_SECONDS = 10.0
-BAR = 20
 
 
 class Progress:
-    """Tells on a stream how much of the corpus has been dealt with.
+    """Shows on a terminal how much of the corpus has been read.
 
     Args:
-        stream: where it is told, standard error by default; None tells nothing.
+        stream: where it is shown; None shows nothing. Off a terminal, only single lines are written.
         clock: seconds that only grow.
     """
 
     def __init__(self, stream: TextIO | None, clock: Callable[[], float] = time.monotonic) -> None:
         self.stream = stream
         self.clock = clock
-        self.redraws = stream is not None and stream.isatty()
         self.total = self.moved_bytes = self.taken_up = 0
-        self.started = self.told = clock()
-        self.shown = 0
+        self.started = clock()
+        self._bar: Any = None
 
     @classmethod
     def on_standard_error(cls) -> Progress:
@@ -38,16 +33,15 @@ class Progress:
     def begin(self, total: int, taken_up: int) -> None:
         """Start the clock: so many stored bytes, of which some are known from an earlier run."""
         self.total, self.moved_bytes, self.taken_up = total, taken_up, taken_up
-        self.started = self.told = self.clock()
+        self.started = self.clock()
 
     def moved(self, size: int) -> None:
-        """So many stored bytes more have been dealt with."""
+        """So many stored bytes more have been read."""
+        if self._bar is None and self.stream is not None and self.stream.isatty():
+            self._bar = _bar(self.stream, self.total, self.moved_bytes)
         self.moved_bytes += size
-        now = self.clock()
-        if self.stream is None or now - self.told < (REDRAW_SECONDS if self.redraws else LINE_SECONDS):
-            return
-        self.told = now
-        self._show(self.line())
+        if self._bar is not None:
+            self._bar.update(size)
 
     @property
     def seconds(self) -> float:
@@ -55,43 +49,37 @@ class Progress:
         return self.clock() - self.started
 
     @property
-    def rate(self) -> float:
-        """Stored bytes per second so far."""
-        return (self.moved_bytes - self.taken_up) / max(self.seconds, 1e-6)
-
-    @property
     def seconds_left(self) -> float:
-        """Time that the rest takes at this rate."""
-        return (self.total - self.moved_bytes) / max(self.rate, 1e-6)
-
-    def line(self) -> str:
-        """What is told."""
-        share = min(self.moved_bytes / self.total, 1.0) if self.total else 0.0
-        size, rate = display(self.moved_bytes, "B", binary=False), display(self.rate, "B/s", binary=False)
-        of_all = f" of {display(self.total, 'B', binary=False)}, {share:.0%}" if self.total else ""
-        left = f", {display(self.seconds_left, 's')} left" if self.total and self.rate else ""
-        bar = f"[{'#' * round(BAR * share):{BAR}}] " if self.redraws and self.total else ""
-        return f"{bar}{size}{of_all}, {rate}{left}"
-
-    def _show(self, line: str) -> None:
-        assert self.stream is not None
-        if self.redraws:
-            self.stream.write(f"\r{line:{self.shown}}")
-            self.shown = len(line)
-        else:
-            self.stream.write(f"ingest: {line}\n")
-        self.stream.flush()
+        """Time that the rest takes at the rate so far."""
+        rate = (self.moved_bytes - self.taken_up) / max(self.seconds, 1e-6)
+        return (self.total - self.moved_bytes) / max(rate, 1e-6)
 
     def say(self, line: str) -> None:
-        """One line of its own."""
+        """Write one line."""
         if self.stream is not None:
-            self.clear()
+            if self._bar is not None:
+                self._bar.clear()
             self.stream.write(f"ingest: {line}\n")
             self.stream.flush()
 
     def clear(self) -> None:
-        """Wipe the redrawn line off, so that the result stands alone."""
-        if self.stream is not None and self.shown:
-            self.stream.write(f"\r{'':{self.shown}}\r")
-            self.stream.flush()
-            self.shown = 0
+        """Remove the bar, so that the result stands alone."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+
+def _bar(stream: TextIO, total: int, initial: int) -> Any:
+    from threading import RLock
+
+    from tqdm import tqdm
+
+    class Bar(tqdm):  # type: ignore[misc]  # it has no types
+        # neither a thread nor a lock between processes: the process forks while the bar is shown
+        monitor_interval = 0
+
+    Bar.set_lock(RLock())
+    return Bar(
+        total=total or None, initial=initial, file=stream, unit="B", unit_scale=True, leave=False, dynamic_ncols=True,
+        mininterval=REDRAW_SECONDS,
+    )  # fmt: skip

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ingest.corpus.compression import unfolded
+from ingest.corpus import saved
+from ingest.corpus.compression import unfolded, unfolded_to_disk
 from ingest.corpus.formats.json_values import first_row_has, read_json
 from ingest.corpus.formats.jsonl import read_jsonl
 from ingest.corpus.formats.lines import Span
-from ingest.corpus.formats.members import Held, read_members
 from ingest.corpus.formats.rows import DEFAULT_FIELD
 from ingest.corpus.formats.separated import DELIMITERS, read_separated
 from ingest.corpus.formats.tables import read_arrow, read_parquet, record_batches, row_group_bytes
+from ingest.corpus.formats.tar import read_members
 from ingest.corpus.formats.text import PIECE_BYTES, read_text, whole_characters, why_no_text
 from ingest.corpus.formats.warc import read_warc
 from ingest.corpus.names import kind_by_magic
 from ingest.corpus.opening import Meter, Source, StandardInput, Unreadable, open_found, whole_small
-from ingest.corpus.spooling import unfolded_to_disk
 from ingest.corpus.terms import Found, Note, Piece
 
 __all__ = [
@@ -89,6 +89,9 @@ def read_pieces(
     Raises:
         Unreadable: the file cannot be counted; what was yielded of it must be dropped.
     """
+    if found.format == saved.FORMAT:
+        yield from saved.read_split(found, reading.field, note, meter)
+        return
     source = open_found(found, meter)
     try:
         yield from _documents(source, found.format, found.compression, reading, note, parts)
@@ -158,7 +161,7 @@ class _Members:
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
 
-    def __call__(self, held: Held, form: str, compression: str, note: Note) -> Iterator[Piece]:
+    def __call__(self, held: Source, form: str, compression: str, note: Note) -> Iterator[Piece]:
         return _documents(held, form, compression, self._reading, note)
 
 

@@ -105,7 +105,7 @@ def _open_level(path: bytes, linked: bool, complain: Complain) -> _Level | None:
     except OSError as error:
         complain(path, why(error))
         return None
-    names = without_bookkeeping(path, names)
+    names = without_bookkeeping(path, names, complain)
     names.sort(reverse=True)
     return _Level(os.path.join(path, b""), names, frozenset(links), (status.st_dev, status.st_ino), linked)
 

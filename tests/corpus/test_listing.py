@@ -1,7 +1,10 @@
 """Every file once, in path order, with a reason for whatever is none."""
 
+import gc
 import io
+import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -11,9 +14,18 @@ import pytest
 from memory import MOST_HELD
 
 from ingest.corpus.listing import list_inputs
-from ingest.corpus.reading import Reading, read
+from ingest.corpus.reading import Reading, Unreadable, read
 from ingest.corpus.terms import Found, Skipped
-from ingest.errors import UsageError
+from ingest.errors import IngestError, UsageError
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """A cache of `datasets` for one test."""
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    datasets.disable_progress_bars()
+    yield tmp_path / "cache"
+    gc.collect()
 
 
 @pytest.fixture
@@ -93,10 +105,37 @@ def test_a_file_whose_name_is_a_glob_is_that_file(tree):
         ({"exclude": ["a*", "empty"]}, ["b.txt"]),
         ({"include": ["a/*.md", "b.*"]}, ["a/y.md", "b.txt"]),
         ({"include": ["*.nothing"]}, []),
+        ({"include": ["deep/.git"]}, ["a/deep/.git/w.txt"]),
+        ({"include": ["/deep/.git"]}, []),
+        ({"exclude": ["a/"]}, ["a-b/z.jsonl.gz", "a.txt", "b.txt", "empty"]),
+        ({"include": ["a/**/w.txt", "[!a].txt"]}, ["a/deep/.git/w.txt", "a/x.txt", "b.txt"]),
     ],
 )
 def test_include_and_exclude(how, found, tree):
     assert names(tree, **how) == found
+
+
+def test_folders_and_files_with_line_feeds_are_included_and_excluded(tmp_path):
+    (tmp_path / "a\nb").mkdir()
+    (tmp_path / "a\nb/c\nd.txt").write_text("x")
+    assert names(tmp_path, include=["*.txt"]) == ["a\\nb/c\\nd.txt"]
+    assert names(tmp_path, exclude=["c?d.txt"]) == []
+
+
+@pytest.mark.parametrize("glob", ["[z-a]", "", "/", "a\\"])
+def test_a_glob_that_matches_nothing_is_refused(glob, tree):
+    with pytest.raises(UsageError, match="is not a glob") as refused:
+        list_inputs([str(tree)], exclude=[glob])
+    assert "\n" not in str(refused.value)
+
+
+def test_folders_that_hold_no_match_are_not_entered(tmp_path):
+    (tmp_path / "a/x").mkdir(parents=True)
+    (tmp_path / "b/x").mkdir(parents=True)
+    (tmp_path / "a/x/1.txt").write_text("x")
+    (tmp_path / "b/loop").symlink_to("..")
+    listing = list_inputs([f"{tmp_path}/a*/**/*.txt"])
+    assert ([found.location for found in listing], listing.skipped) == ([str(tmp_path / "a/x/1.txt")], [])
 
 
 def test_lists_of_paths(tree, tmp_path, monkeypatch):
@@ -240,6 +279,104 @@ def test_a_dataset_saved_to_disk_is_its_rows(tmp_path):
     assert [found.path for found in listing] == ["test/data-00000-of-00001.arrow", "train/data-00000-of-00001.arrow"]
     texts = [piece.text.decode() for found in listing for piece in read(found, Reading(), print)]
     assert texts == ["zwei", "one", "zwei", "三"]
+
+
+def rows_of(*paths, **reading):
+    """The shown names of the files, their documents, and what was left out."""
+    listing, notes = list_inputs([str(path) for path in paths]), []
+    texts = {found.path: [piece.text.decode() for piece in read(found, Reading(**reading), notes.append)] for found in listing}
+    return texts, [(one.path, one.reason) for one in (*listing.skipped, *notes)]
+
+
+def test_a_cache_of_a_builder_is_its_rows(tmp_path, cache):
+    (tmp_path / "texts").mkdir()
+    for split, texts in (("train", ["one", "zwei"]), ("test", ["三"])):
+        (tmp_path / f"texts/{split}.jsonl").write_text("".join(json.dumps({"body": text}) + "\n" for text in texts))
+    built = datasets.load_dataset(str(tmp_path / "texts"))
+    built["train"].map(lambda row: {"body": row["body"] * 2})
+    folder = next(cache.rglob("dataset_info.json")).parent
+    texts, left_out = rows_of(folder, text_field="body")
+    assert (texts, left_out) == ({"texts-test.arrow": ["三"], "texts-train.arrow": ["one", "zwei"]}, [])
+    del built
+    (folder / "texts-test.arrow").unlink()
+    assert rows_of(folder)[1] == [("texts-test", "missing: listed in dataset_info.json")]
+
+
+def test_a_broken_saved_data_set_is_one_line(tmp_path):
+    folder = tmp_path / "saved"
+    data = datasets.Dataset.from_dict({"text": ["one", "two"]})
+    datasets.DatasetDict({"train": data, "test": data}).save_to_disk(str(folder), num_shards={"train": 2, "test": 1})
+    (folder / "train/data-00001-of-00002.arrow").unlink()
+    (folder / "test/state.json").write_text("{")
+    broken = "broken: it does not list the files of the data set that `datasets` saved here"
+    missing = ("train/data-00001-of-00002.arrow", "missing: listed in state.json")
+    assert rows_of(folder) == ({"train/data-00000-of-00002.arrow": ["one"]}, [("test/state.json", broken), missing])
+    shutil.rmtree(folder / "test")
+    assert rows_of(folder)[1] == [("test", "missing: listed in dataset_dict.json"), missing]
+
+
+def test_a_saved_data_set_reads_the_named_column(tmp_path):
+    datasets.Dataset.from_dict({"id": [1], "body": ["one"]}).save_to_disk(str(tmp_path / "saved"))
+    assert rows_of(tmp_path / "saved", text_field="body") == ({"data-00000-of-00001.arrow": ["one"]}, [])
+
+
+#: of `datasets`, whose readers of CSV close nothing
+LEAVES_FILES_OPEN = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+BUILDERS = {
+    "data.jsonl": '{"text": "one"}\n{"text": "zwei"}\n',
+    "data.csv": "id,text\n1,one\n2,zwei\n",
+    "data.txt": "one\nzwei\n",
+}
+
+
+@LEAVES_FILES_OPEN
+@pytest.mark.parametrize("name", BUILDERS)
+def test_a_local_builder_is_the_rows_of_its_splits(name, tmp_path, cache):
+    for split in ("train", "test"):
+        (tmp_path / "set" / split).mkdir(parents=True)
+        (tmp_path / "set" / split / name).write_text(BUILDERS[name])
+    url = f"datasets://{tmp_path}/set"
+    assert rows_of(url) == ({f"{url}#test": ["one", "zwei"], f"{url}#train": ["one", "zwei"]}, [])
+    (found,) = list_inputs([f"{url}#test"])
+    assert found.stored_bytes == len(BUILDERS[name])
+    assert not list(cache.rglob("*.arrow"))
+
+
+@LEAVES_FILES_OPEN
+@pytest.mark.usefixtures("cache")
+def test_a_folder_of_images_is_the_texts_beside_them(tmp_path):
+    """No image is decoded: these are none."""
+    (tmp_path / "set/train").mkdir(parents=True)
+    (tmp_path / "set/train/metadata.csv").write_text("file_name,caption\na.png,one\nb.png,zwei\n")
+    for name in ("a.png", "b.png"):
+        (tmp_path / "set/train" / name).write_bytes(b"\x89PNG\0")
+    url = f"datasets://{tmp_path}/set"
+    assert rows_of(url, text_field="caption") == ({f"{url}#train": ["one", "zwei"]}, [])
+
+
+@LEAVES_FILES_OPEN
+@pytest.mark.usefixtures("cache")
+def test_what_datasets_cannot_load_is_one_line(tmp_path):
+    (tmp_path / "set").mkdir()
+    url = f"datasets://{tmp_path}/set"
+    with pytest.raises(IngestError, match="cannot be loaded by `datasets`") as refused:
+        list_inputs([url])
+    assert "\n" not in str(refused.value)
+    (tmp_path / "set/a.jsonl").write_text('{"text": "one"}\n')
+    with pytest.raises(UsageError, match="no split 'tran', it has train; did you mean 'train'"):
+        list_inputs([f"{url}#tran"])
+    with pytest.raises(UsageError, match="no such folder"):
+        list_inputs(["datasets://nowhere"])
+    with pytest.raises(Unreadable, match="no column 'txt', it has text; did you mean 'text'"):
+        rows_of(url, text_field="txt")
+    (found,) = list_inputs([url])
+    (tmp_path / "set/a.jsonl").write_text('{"text": "other"}\n')
+    with pytest.raises(Unreadable, match="changed while it was read"):
+        list(read(found, Reading(), print))
+    (tmp_path / "set/a.jsonl").write_text("{")
+    with pytest.raises(Unreadable, match="cannot read it") as broken:
+        rows_of(url)
+    assert "\n" not in str(broken.value)
 
 
 def test_standard_input_is_a_file_of_unknown_size(monkeypatch):

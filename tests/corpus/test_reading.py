@@ -14,6 +14,7 @@ import pyarrow.parquet
 import pytest
 import zstandard
 
+from ingest.corpus import compression
 from ingest.corpus.formats.rows import LIMIT_BYTES
 from ingest.corpus.formats.text import PIECE_BYTES
 from ingest.corpus.listing import list_inputs
@@ -137,6 +138,23 @@ def test_a_text_file_is_one_document(name, suffix, documents):
 def test_compressed_data_may_have_several_members(suffix, documents):
     compress = COMPRESSIONS[suffix]
     assert documents("a.txt" + suffix, compress(b"one ") + compress(b"") + compress(b"two"))[0] == ["one two"]
+
+
+@pytest.mark.parametrize("suffix", [suffix for suffix in COMPRESSIONS if suffix])
+def test_members_that_end_within_a_step_are_read_whole(suffix, documents, monkeypatch):
+    compress = COMPRESSIONS[suffix]
+    texts = [f"text {number}" * number for number in range(20)]
+    monkeypatch.setattr(compression, "INPUT_BYTES", 5)
+    assert documents("a.txt" + suffix, b"".join(compress(text.encode()) for text in texts))[0] == ["".join(texts)]
+
+
+def test_zeros_after_compressed_data_are_padding_of_gzip_and_refused_elsewhere(documents):
+    assert documents("a.txt.gz", gzip.compress(b"one ") + bytes(1000) + gzip.compress(b"two"))[0] == ["one two"]
+    for suffix in (".bz2", ".xz"):
+        compress = COMPRESSIONS[suffix]
+        for rest in (bytes(4), bytes(4) + compress(b"two")):
+            with pytest.raises(Unreadable, match=r"other bytes after the end of its|truncated"):
+                documents("a.txt" + suffix, compress(b"one ") + rest)
 
 
 @pytest.mark.parametrize("suffix", [suffix for suffix in COMPRESSIONS if suffix])
@@ -438,8 +456,30 @@ def test_a_tar_that_is_cut_short_or_none_is_unreadable(documents):
     for cut in (600, 2900, 3100):
         with pytest.raises(Unreadable, match="truncated"):
             documents("a.tar", whole[:cut])
-    with pytest.raises(Unreadable, match="no tar archive"):
+    with pytest.raises(Unreadable, match="broken or truncated tar: invalid header"):
         documents("a.tar", b"rubbish " * 200)
+
+
+def test_a_tar_that_breaks_within_is_not_taken_for_one_that_ends(documents):
+    """Of its own accord `tarfile` stops in silence at a broken header behind the first."""
+    first, second = as_tar([("a.txt", b"a" * 2000)])[:2560], as_tar([("b.txt", b"b")])
+    assert documents("a.tar", first) == (["a" * 2000], [])
+    assert documents("a.tar", first + second) == (["a" * 2000, "b"], [])
+    for rest in (second[:100], b"\1" * 512, second[:148] + b"0000000\0" + second[156:]):
+        with pytest.raises(Unreadable, match="broken or truncated tar"):
+            documents("a.tar", first + rest)
+
+
+def test_a_tar_of_negative_sizes_is_refused(documents):
+    def negative(member):
+        member.size = -1024
+        return member.tobuf(tarfile.GNU_FORMAT)
+
+    extended = tarfile.TarInfo("a.txt")
+    extended.pax_headers = {"size": "-1024"}
+    for header in (negative(tarfile.TarInfo("a.txt")), extended.tobuf(tarfile.PAX_FORMAT)):
+        with pytest.raises(Unreadable, match="broken or truncated tar"):
+            documents("a.tar", header + bytes(5120))
 
 
 HTTP = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"

@@ -1,157 +1,210 @@
-"""Tar archives, WebDataset's among them: members that are text, read in sequence and never written anywhere."""
+"""Tar archives, WebDataset's among them, read in sequence by `tarfile`; nothing is extracted to disk."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+import io
+import tarfile
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Self
 
 from ingest.corpus.compression import Stream
+from ingest.corpus.formats.rows import LIMIT_BYTES, TOO_LONG
 from ingest.corpus.formats.window import Window
-from ingest.corpus.opening import Unreadable
+from ingest.corpus.names import kind_of, shown, suffix_of
+from ingest.corpus.opening import FileSource, Lent, Source, Unreadable
+from ingest.corpus.terms import Note, Piece, Skipped
 
 BLOCK = 512
 #: longer names and extended headers belong to no archive that was made in earnest
 MOST_HEADER_BYTES = 2**20
-NO_TAR = "no tar archive, or a broken one"
-CUT_SHORT = "truncated: the archive ends within a member"
-_REGULAR = (b"0", b"\0", b"7")
-_FOLDER = b"5"
-_KINDS = {
-    b"1": "a link",
-    b"2": "a link",
-    b"3": "a device",
-    b"4": "a device",
-    b"6": "a pipe",
-    b"S": "a sparse file",
-    b"M": "a part of a file",
+_EXTENSIONS: tuple[Any, ...] = (
+    *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
+    *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
+)
+#: what `tarfile` raises at broken archives
+_ERRORS = (tarfile.TarError, EOFError, ValueError, OverflowError)
+_KINDS: dict[Any, str] = {
+    tarfile.LNKTYPE: "a link",
+    tarfile.SYMTYPE: "a link",
+    tarfile.CHRTYPE: "a device",
+    tarfile.BLKTYPE: "a device",
+    tarfile.FIFOTYPE: "a pipe",
 }
+#: formats that need seeking, and archives in archives
+_NOT_WITHIN = ("parquet", "arrow", "tar")
+#: enough of a member to see that it is an image
+HEAD_BYTES = 2**16
+#: yields the documents of a member, which is held in memory, given its format and compression
+DocumentsOf = Callable[[Source, str, str, Note], Iterable[Piece]]
 
 
-class Member(NamedTuple):
-    """A member of an archive; `odd` says what it is if it is no file."""
+class _Header(tarfile.TarInfo):
+    """A member's header. Of its own accord `tarfile` ends an archive in silence at a broken one, and reads one of any size."""
 
-    name: bytes
-    size: int
-    odd: str
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        """Return the header that a block holds."""
+        try:
+            header = super().frombuf(buf, encoding, errors)
+        except tarfile.HeaderError as error:
+            if not buf.strip(b"\0"):
+                raise  # the end of the archive
+            raise tarfile.ReadError(str(error)) from None
+        if header.size < 0 or (header.type in _EXTENSIONS and header.size > MOST_HEADER_BYTES):
+            raise tarfile.ReadError(f"a tar header of {header.size} bytes")
+        return header
+
+
+class _Forward:
+    """A stream as `tarfile` reads one: much faster than its own stream mode."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._window = Window(stream)
+        self._position = 0
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, position: int) -> None:
+        if position < self._position:
+            raise tarfile.StreamError("a member within another one")
+        self._window.skip(position - self._position)
+        self._position = position
+
+    def read(self, size: int) -> bytes:
+        data = self._window.exactly(size)
+        self._position += len(data)
+        return data
 
 
 class Archive:
-    """A tar stream: ask for the next member, then read it or not."""
+    """A tar archive that is read in sequence.
 
-    def __init__(self, stream: Stream, path: str) -> None:
-        self._window = Window(stream)
+    Args:
+        path: what errors call it.
+        file: the archive: a stream, or a file object that seeks over what is not read.
+
+    Raises:
+        Unreadable: the archive is broken or truncated; every method may raise it.
+    """
+
+    def __init__(self, path: str, file: Stream | Lent) -> None:
         self._path = path
-        self._left = 0
-        self._padding = 0
-
-    def members(self) -> Iterator[Member]:
-        """Yield the members that are no folders.
-
-        Raises:
-            Unreadable: the archive is broken or truncated.
-        """
-        long_name: bytes | None = None
-        extended: dict[bytes, bytes] = {}
-        while header := self._header():
-            size, kind = self._number(header[124:136]), header[156:157]
-            if kind in (b"L", b"K", b"x", b"g", b"X"):
-                content = self._extension(size)
-                if kind == b"L":
-                    long_name = content.rstrip(b"\0")
-                elif kind in (b"x", b"X"):
-                    extended = _records(content)
-                continue
-            size = self._number_of(extended.get(b"size"), size)
-            self._expect(size)
-            if kind != _FOLDER:
-                name = extended.get(b"path") or long_name or _name(header)
-                yield Member(name, size, "a sparse file" if _sparse(extended) else _odd(kind))
-            self.skip()
-            long_name, extended = None, {}
-
-    def read(self, size: int, /) -> bytes:
-        """Return the next bytes of the member; none at its end."""
-        data = self._window.read(min(size, self._left)) if self._left else b""
-        if self._left and not data:
-            raise Unreadable(self._path, CUT_SHORT)
-        self._left -= len(data)
-        return data
-
-    def rest(self) -> bytes:
-        """Return what is left of the member."""
-        data = self._window.exactly(self._left) if self._left else b""
-        if len(data) < self._left:
-            raise Unreadable(self._path, CUT_SHORT)
-        self._left = 0
-        return data
-
-    def skip(self) -> None:
-        """Go behind the member."""
-        if not self._window.skip(self._left + self._padding):
-            raise Unreadable(self._path, CUT_SHORT)
-        self._left = self._padding = 0
-
-    def _expect(self, size: int) -> None:
-        self._left = size
-        self._padding = -size % BLOCK
-
-    def _extension(self, size: int) -> bytes:
-        if size > MOST_HEADER_BYTES:
-            raise Unreadable(self._path, f"a tar header of {size} bytes")
-        self._expect(size)
-        content = self.rest()
-        self.skip()
-        return content
-
-    def _header(self) -> bytes:
-        """Return the next header; nothing at the archive's end, which is a block of zeros or the stream's end."""
-        header = self._window.exactly(BLOCK)
-        if not header or not header.strip(b"\0"):
-            return b""
-        if len(header) < BLOCK:
-            raise Unreadable(self._path, "truncated: the archive ends within a header")
-        total = sum(header) - sum(header[148:156]) + 8 * ord(" ")
-        if total != self._number(header[148:156]):
-            raise Unreadable(self._path, NO_TAR)
-        return header
-
-    def _number(self, field: bytes) -> int:
-        if field[0] & 0x80:
-            return self._number_of(b"%d" % int.from_bytes(bytes([field[0] & 0x7F]) + field[1:], "big"), 0)
+        archive: Any = file if isinstance(file, Lent) else _Forward(file)
+        self._file = archive
         try:
-            return int(field.strip(b" \0") or b"0", 8)
-        except ValueError:
-            raise Unreadable(self._path, NO_TAR) from None
+            self._tar = tarfile.TarFile(fileobj=archive, tarinfo=_Header, encoding="utf-8", errors="surrogateescape")
+        except _ERRORS as error:
+            raise self._broken(error) from None
 
-    def _number_of(self, written: bytes | None, otherwise: int) -> int:
-        if written is None:
-            return otherwise
-        if not written.isdigit() or len(written) > len(str(2**63)):
-            raise Unreadable(self._path, NO_TAR)
-        return int(written)
+    def _broken(self, error: Exception) -> Unreadable:
+        return Unreadable(self._path, f"broken or truncated tar: {str(error)[:200]}")
+
+    def members(self) -> Iterator[tarfile.TarInfo]:
+        """Yield the members that are not folders."""
+        while (member := self._next()) is not None:
+            if not member.isdir():
+                yield member
+
+    def _next(self) -> tarfile.TarInfo | None:
+        try:
+            member: tarfile.TarInfo | None = self._tar.next()
+        except _ERRORS as error:
+            raise self._broken(error) from None
+        if member is not None and member.size < 0:
+            raise self._broken(ValueError(f"a member of {member.size} bytes"))
+        self._tar.members = []  # type: ignore[attr-defined]  # a million headers are not kept
+        return member
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes of the member that was yielded last; it must hold so many."""
+        data: bytes = self._file.read(size)
+        if len(data) < size:
+            raise Unreadable(self._path, "truncated: the archive ends within a member")
+        return data
 
 
-def _odd(kind: bytes) -> str:
-    return "" if kind in _REGULAR else _KINDS.get(kind, "of an unknown kind")
+class _LeftOut(Exception):
+    """A member that does not count, with the reason."""
 
 
-def _sparse(extended: dict[bytes, bytes]) -> bool:
-    return any(key.startswith(b"GNU.sparse.") for key in extended)
+class _NoText:
+    """Members that are no text, by suffix and reason: the first is named, the others are counted."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._first: dict[tuple[str, str], str] = {}
+        self._others: dict[tuple[str, str], int] = {}
+
+    def add(self, name: str, reason: str) -> None:
+        key = (suffix_of(name), reason)
+        if key in self._first:
+            self._others[key] = self._others.get(key, 0) + 1
+        else:
+            self._first[key] = name
+
+    def tell(self, note: Note) -> None:
+        for (suffix, reason), first in self._first.items():
+            others = self._others.get((suffix, reason), 0)
+            more = f" and {others} more {suffix or 'without a suffix'}" if others else ""
+            note(Skipped(self._path, f"member {first}{more}: {reason}", 1 + others))
 
 
-def _name(header: bytes) -> bytes:
-    name, prefix = header[:100].partition(b"\0")[0], header[345:500].partition(b"\0")[0]
-    return prefix + b"/" + name if prefix and header[257:263] == b"ustar\0" else name
+def read_members(stream: Stream, path: str, note: Note, documents_of: DocumentsOf) -> Iterator[Piece]:
+    """Yield the documents of the members that are text, each read as a file of its name; the others are noted by suffix.
+
+    Args:
+        stream: the archive.
+        path: what it is called.
+        note: called with what is left out.
+        documents_of: yields the documents of a member of a format and a compression.
+
+    Raises:
+        Unreadable: the archive is broken or truncated.
+    """
+    left_out = _NoText(path)
+    archive = Archive(path, stream)
+    for member in archive.members():
+        name = shown(member.name)
+        try:
+            yield from _documents(archive, member, name, note, documents_of)
+        except _LeftOut as reason:
+            left_out.add(name, str(reason))
+    left_out.tell(note)
 
 
-def _records(content: bytes) -> dict[bytes, bytes]:
-    """Return the records `length key=value` of an extended header."""
-    records = {}
-    while content.strip(b"\0"):
-        length = content.partition(b" ")[0]
-        if not length.isdigit() or not 0 < int(length[:9]) <= len(content):
-            break
-        key, _, value = content[len(length) + 1 : int(length) - 1].partition(b"=")
-        records[key] = value
-        content = content[int(length) :]
-    return records
+def _documents(archive: Archive, member: tarfile.TarInfo, name: str, note: Note, documents_of: DocumentsOf) -> list[Piece]:
+    """Return a member's documents; it counts whole or not at all, so all of it is read before any of it is passed on."""
+    form, compression = kind_of(name)
+    if odd := _odd(member):
+        raise _LeftOut(odd)
+    if form in _NOT_WITHIN:
+        raise _LeftOut(f"{form} within tar is not read")
+    if member.size > LIMIT_BYTES:
+        raise _LeftOut(TOO_LONG)
+    head = archive.read(min(member.size, HEAD_BYTES))
+    if form == "text" and not compression and b"\0" in head:
+        raise _LeftOut("binary")
+    held = io.BytesIO(head if len(head) == member.size else head + archive.read(member.size - len(head)))
+    held.seek(0, io.SEEK_END)
+    try:
+        return _within_limit(documents_of(FileSource(name, held), form, compression, note))
+    except Unreadable as error:
+        raise _LeftOut(error.reason.partition(" at byte ")[0]) from None
+
+
+def _odd(member: tarfile.TarInfo) -> str:
+    """Return what a member is that is not a file."""
+    if member.issparse():
+        return "a sparse file"
+    return "" if member.isreg() else _KINDS.get(member.type, "of an unknown kind")
+
+
+def _within_limit(pieces: Iterable[Piece]) -> list[Piece]:
+    kept, size = [], 0
+    for piece in pieces:
+        kept.append(piece)
+        size += len(piece.text)
+        if size > LIMIT_BYTES:
+            raise _LeftOut(f"unfolded {TOO_LONG}")
+    return kept
