@@ -64,6 +64,7 @@ FORMATS: dict[str, dict[str, Any]] = {
     "input share": {**_EDITABLE, "num_format": SHARE},
     "entry": {**_EDITABLE, "text_wrap": True},
     "good": {"bg_color": "#E2F0D9", "bold": True, "valign": "top"},
+    "warning": {"font_color": "#C00000", "bold": True},
     "stale": {"font_color": "#7F7F7F", "font_strikeout": True},
     "bad": {"bg_color": "#C00000", "font_color": "#FFFFFF", "bold": True},
 }
