@@ -18,7 +18,7 @@ from ingest.reports.workbook.site_cells import CALCULATED, SITE, SiteCells, in_w
 from ingest.reports.workbook.site_checks import checks_of
 from ingest.reports.workbook.site_forms import acceptance, requirements, response, results
 from ingest.reports.workbook.site_front import for_buyer, front
-from ingest.reports.workbook.style import add_sheet, open_book
+from ingest.reports.workbook.style import open_book
 from ingest.site.tables import NEEDED, TABLES
 from ingest.site.wording import in_site_words
 from ingest.tender.asked import BUYER_SHEET, KEY_SHEET, REQUIREMENTS_SHEET, RESPONSE_SHEET, Cells, key_of
@@ -78,7 +78,7 @@ class SiteBook:
         """The workbook as bytes."""
         buffer = io.BytesIO()
         book, styles = open_book(buffer, self.title)
-        sheets = {name: add_sheet(book, name) for name in ORDER if self.tables.get(name) != []}
+        sheets = {name: book.add_worksheet(name) for name in ORDER if self.tables.get(name) != []}
         recorded: dict[str, Recorded] = {}
 
         def grid(name: str, heads: Sequence[str], widths: Sequence[float], unprinted: int = 0, kept: int = 1) -> Grid:

@@ -124,13 +124,6 @@ def open_book(buffer: Any, title: str, by_row: bool = False) -> tuple[Workbook, 
     return book, Styles(book)
 
 
-def add_sheet(book: Workbook, name: str) -> Worksheet:
-    """A sheet for many cells."""
-    from ingest.reports.workbook.plain_sheet import PlainSheet
-
-    return book.add_worksheet(name, PlainSheet)
-
-
 def lay_out(
     sheet: Worksheet, widths: Sequence[float], heading_row: int | None, rows: int, unprinted: int = 0, kept: int = 1
 ) -> None:
