@@ -242,7 +242,9 @@ def display(number: float, unit: str, binary: bool = True) -> str:
     """
     if unit == "parameter" and number == round(number):
         return f"{round(number):,} parameter{'' if number == 1 else 's'}"
-    return "".join(figure.text(number) for figure in figures(number, unit, binary))
+    shown = _read(number, unit)
+    beside = binary and unit.split("/")[0] == "B" and abs(number) >= BINARY_FROM
+    return f"{shown} ({_read(number, unit, binary=True)})" if beside else shown
 
 
 def as_printed(number: float, unit: str) -> float:
@@ -253,106 +255,34 @@ def as_printed(number: float, unit: str) -> float:
     """
     if unit == "parameter" and number == round(number):
         return number
-    figure = figures(number, unit, binary=False)[0]
-    shown = _significant(number / figure.factor).replace(",", "")
-    return _whole(float(shown) * figure.factor)
+    factor, _ = _reading(number, unit)
+    return _whole(float(_significant(number / factor).replace(",", "")) * factor)
 
 
-#: the unit of what benchmarks are told in binary units alone: B, where it is a whole number of KiB
-REQUEST = "request"
-#: bytes in binary units alone
-KIB = "KiB"
-#: from which number of bytes on a binary number stands behind the decimal one
-BESIDE = 1000
-#: a time that is nothing is told in seconds, any other below a hundredth of one in milliseconds
-LEAST = 1e-300
+#: From which number of bytes on the binary number follows in brackets.
+BINARY_FROM = 1000
 
 
-class Figured(NamedTuple):
-    """A number within a displayed quantity.
-
-    Attributes:
-        factor: of how many base units it counts.
-        behind: the words behind it.
-        of_one: the words behind a one.
-    """
-
-    factor: float
-    behind: str
-    of_one: str
-
-    def text(self, number: float) -> str:
-        """The number, given in base units, with the words behind it."""
-        shown = number / self.factor
-        return _significant(shown) + (self.of_one if shown == 1 else self.behind)
-
-
-def figures(number: float, unit: str, binary: bool = True) -> tuple[Figured, ...]:
-    """Return the numbers of which a displayed quantity is made, in the units that suit its value.
-
-    >>> [(one.factor, one.behind) for one in figures(808_098_450.2, "B/s")]
-    [(1000000, ' MB/s ('), (1048576, ' MiB/s)')]
-    >>> figures(0.8, "%"), figures(12, "client")
-    ((Figured(factor=0.01, behind=' %', of_one=' %'),), (Figured(factor=1, behind=' clients', of_one=' client'),))
-    >>> figures(131072, REQUEST)
-    (Figured(factor=1024, behind=' KiB', of_one=' KiB'),)
-    """
-    if unit == REQUEST:
-        return figures(number, KIB if number and number % 1024 == 0 else "B")
-    found = ([figure for start, figure in ladder if abs(number) >= start] for ladder in ladders(unit, binary))
-    return tuple(fitting[-1] for fitting in found if fitting)
-
-
-#: From which number on a quantity is read in which unit.
-Ladder = tuple[tuple[float, Figured], ...]
-
-
-@cache
-def ladders(unit: str, binary: bool = True) -> tuple[Ladder, ...]:
-    """Return the units of each number of which a displayed quantity is made, from the smallest on.
-
-    >>> [[start for start, _ in ladder][:4] for ladder in ladders("B")]
-    [[0, 999.5, 1000, 999500.0], [1000, 1023.488, 1048051.712, 1073204953.088]]
-    >>> [(start, figure.behind) for start, figure in ladders("s")[0]]
-    [(0, ' s'), (1e-300, ' ms'), (0.01, ' s'), (90.0, ' min'), (5400.0, ' h'), (129600.0, ' days')]
-    """
-    if unit == KIB:
-        return (tuple((scale.start, _figured(scale.factor, f" {scale.name}")) for scale in scales_of("B", True)),)
+def _reading(number: float, unit: str, binary: bool = False) -> tuple[float, str]:
+    """The factor and the name of the unit in which people read a quantity, in the plural where it counts things."""
+    factor, name = scale_of(number, unit, binary)
+    if factor:
+        return factor, name
     short = _readable(unit)
     base, *per = short.split("/")
-    scales = tuple((scale.start, _figured(scale.factor, f" {scale.name}")) for scale in scales_of(unit, False))
-    if base == "B" and binary:
-        return _decimal_beside(unit), _binary_beside(unit)
     if short == "s":
-        below = ((0, _figured(1, " s")), (LEAST, _figured(1e-3, " ms")), (0.01, _figured(1, " s")))
-        return ((*below, *scales),)
-    if scales:
-        return (scales,)
+        return (1e-3, "ms") if 0 < abs(number) < 0.01 else (1, "s")
     if unit == "%":
-        return (((0, _figured(0.01, " %")),),)
-    if short == "1":
-        return (((0, _figured(1, "")),),)
-    if base in COUNTED or base in PEOPLE:
-        return (((0, Figured(1, f" {'/'.join([base + 's', *per])}", f" {short}")),),)
-    return (((0, _figured(1, f" {short}")),),)
+        return 0.01, "%"
+    if short != "1" and number != 1 and (base in COUNTED or base in PEOPLE):
+        return 1, "/".join([base + "s", *per])
+    return 1, "" if short == "1" else short
 
 
-def _decimal_beside(unit: str) -> Ladder:
-    """Bytes in decimal units; from `BESIDE` on a binary number stands behind."""
-    scales = scales_of(unit, binary=False)
-    alone = ((scale.start, _figured(scale.factor, f" {scale.name}")) for scale in scales if scale.start < BESIDE)
-    opened = (scale for scale in scales if scale.factor >= BESIDE)
-    return *alone, *((max(scale.start, BESIDE), _figured(scale.factor, f" {scale.name} (")) for scale in opened)
-
-
-def _binary_beside(unit: str) -> Ladder:
-    """The binary number behind a decimal one."""
-    scales = scales_of(unit, binary=True)
-    return tuple((max(scale.start, BESIDE), _figured(scale.factor, f" {scale.name})")) for scale in scales)
-
-
-def _figured(factor: float, behind: str) -> Figured:
-    return Figured(factor, behind, behind)
+def _read(number: float, unit: str, binary: bool = False) -> str:
+    """A quantity in the unit in which people read it."""
+    factor, name = _reading(number, unit, binary)
+    return f"{_significant(number / factor)} {name}".rstrip()
 
 
 def request_size(size: float) -> str:
@@ -361,7 +291,7 @@ def request_size(size: float) -> str:
     >>> request_size(131072), request_size(1048576), request_size(2.5e6), request_size(512)
     ('128 KiB', '1 MiB', '2.5 MB (2.384 MiB)', '512 B')
     """
-    return display(size, REQUEST)
+    return _read(size, "B", binary=True) if size and size % 1024 == 0 else display(size, "B")
 
 
 def _readable(unit: str) -> str:

@@ -169,7 +169,6 @@ def plan_once(
     ends = spread(tree, samples_for(tree, samples), seed)
     writer = Writer(site, known, {row.name: row for row in jobs}, owned, given, teller, ends)
     lines = tuple(writer.write(line, found[line.id]) for line in LINES if line.id in found)
-    wordings = {line.id: writer.wording(line, found[line.id]) for line in LINES if line.id in found}
     decided = [
         *of_clusters(clusters, jobs),
         *of_jobs(jobs, desk.divisors),
@@ -196,8 +195,7 @@ def plan_once(
         conditions=tested,
         questions=desk.questions,
         kept=tuple(everything),
-        wordings=wordings,
-        decisions=(*decided, *(one for wording in wordings.values() for one in wording.decisions)),
+        decisions=(*decided, *(one for line in LINES if line.id in found for one in writer.decisions(line, found[line.id]))),
     )
 
 

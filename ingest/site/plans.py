@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from ingest.site.derivation import Teller, owners
 from ingest.site.expecting import Expectation
 from ingest.site.montecarlo import Effect, effects
 from ingest.site.reading import Site
-from ingest.site.requirements import FLOORS, THREADS, THREADS_ASSUMED, Wording
+from ingest.site.requirements import FLOORS, THREADS, THREADS_ASSUMED
 from ingest.site.sheet import Row, is_column, steps_below
 from ingest.site.tables import tables_of
 from ingest.site.wording import in_site_words
@@ -53,7 +53,6 @@ class Plan:
         expectations: the assertions of the file, held against the requirements.
         questions: what was asked of `bw` for each job, by its name.
         kept: holds every step alive: `given` knows them by identity, which a step that is gone would pass on to a new one.
-        wordings: what the words of each requirement follow, by id.
         decisions: what planning decided from numbers: where one no longer holds, the site is to be planned again.
     """
 
@@ -73,7 +72,6 @@ class Plan:
     conditions: Mapping[str, tuple[Step, ...]]
     questions: Mapping[str, Question]
     kept: tuple[Quantities, ...] = ()
-    wordings: Mapping[str, Wording] = field(default_factory=dict)
     decisions: tuple[Decision, ...] = ()
 
     command = "plan"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,10 +15,9 @@ from ingest.requirement import PRIORITIES, Conditions, Requirement
 from ingest.site.decisions import Decision, compared, of_line
 from ingest.site.derivation import Teller
 from ingest.site.lines import CLIENTS, Line
-from ingest.site.phrases import Amount, Phrase, phrase_of, text_of, times_of
 from ingest.site.reading import Site
 from ingest.site.sheet import Row, steps_below
-from ingest.units import REQUEST
+from ingest.units import display, request_size
 
 THREADS = 8
 #: what an assumption of the tests is called, so that a requirement can name it
@@ -38,20 +38,6 @@ VERBS = {
 }
 #: why a line is for information only
 TOO_SMALL = " It is not asked for: a single drive gives {floor}."
-
-
-class Wording(NamedTuple):
-    """What the words of a line follow.
-
-    Attributes:
-        phrase: its statement, in pieces.
-        conditions: the quantity behind a condition, by the name of the condition.
-        decisions: what must stay true for the words to hold.
-    """
-
-    phrase: Phrase
-    conditions: Mapping[str, Step]
-    decisions: tuple[Decision, ...]
 
 
 class Found(NamedTuple):
@@ -109,7 +95,7 @@ class Writer:
         return Requirement(
             line.id,
             self._priority(line, found),
-            text_of(self._phrase(line, found)),
+            self._statement(line, found, conditions),
             line.metric,
             float(step.value),
             unit_of(line.metric),
@@ -120,8 +106,8 @@ class Writer:
             high,
         )
 
-    def wording(self, line: Line, found: Found) -> Wording:
-        """What the words of a line follow."""
+    def decisions(self, line: Line, found: Found) -> list[Decision]:
+        """What must stay true for the words of a line to hold."""
         decides = _decides(line, found, self.owners)
         column = _column(line, found) if line.clients and decides else None
         if column is not None and len({self._taken(line, self.owners.get(id(entry), "")) for entry in column.inputs}) == 1:
@@ -131,7 +117,7 @@ class Writer:
         if "{writes}" in line.says and not self.site.section("overlap").get("checkpoints"):
             average, largest = (self.known.step(f"site_{word}_write_bandwidth") for word in ("sustained", "largest"))
             decisions.append(compared(f"{line.id}: the writes that it names", average, largest, "<="))
-        return Wording(self._phrase(line, found), self._steps(line, decides), tuple(decisions))
+        return decisions
 
     def _taken(self, line: Line, name: str) -> tuple[object, ...]:
         """What a line would take from a job if its entry were the largest: where all jobs agree, none is chosen."""
@@ -140,28 +126,27 @@ class Writer:
         threads = job.get("threads", THREADS) if "{threads}" in line.says else None
         return name if own else "", threads
 
-    def _phrase(self, line: Line, found: Found) -> Phrase:
-        """The statement in pieces."""
-        decides = _decides(line, found, self.owners)
-        conditions, steps = self._conditions(line, decides), self._steps(line, decides)
+    def _statement(self, line: Line, found: Found, conditions: Conditions) -> str:
+        """The sentence of a line, with its numbers as people read them."""
+        size, threads = conditions.io_size, conditions.threads or 0
         several = len(self._behind(found)) > 1
         floor, wanted = self._floor(line, found.step), self._wanted(line, found)
-        threads = conditions.threads or 0
-        fields: dict[str, str | Phrase | Amount] = {
-            "value": Amount(found.step, unit_of(line.metric)),
+        units = {"clients": "client", "duration": "s", "fill": "%"}
+        known = {name: getattr(conditions, name) for name in units}
+        fields = {
+            "value": display(float(found.step.value), unit_of(line.metric)),
             "pattern": conditions.pattern,
             "threads": f"{threads} thread{'' if threads == 1 else 's'}",
-            "io": Amount(steps["io_size"], REQUEST, whole=True) if "io_size" in steps else "sequential",
-            "whose": f"; with the requests of {decides}" if several else "",
+            "io": "sequential" if size is None else request_size(size),
+            "whose": f"; with the requests of {_decides(line, found, self.owners)}" if several else "",
             "writes": self._writes(line),
             "within": self._within(line, found),
+            **{name: display(value, units[name]) for name, value in known.items() if value is not None},
+            **({} if floor is None else {"floor": display(float(floor.value), unit_of(floor.name))}),
         }
-        units = {"clients": "client", "duration": "s", "fill": "%"}
-        fields |= {name: Amount(steps[name], unit, whole=name == "clients") for name, unit in units.items() if name in steps}
-        if floor is not None:
-            fields["floor"] = Amount(floor, unit_of(floor.name))
         template = VERBS[self._priority(line, found)].format(line.says)
-        return phrase_of(template + (TOO_SMALL if floor is not None and wanted != "information" else ""), fields)
+        written = template + (TOO_SMALL if floor is not None and wanted != "information" else "")
+        return re.sub(r"\s+", " ", written.format(**fields)).strip()
 
     def tested(self, line: Line, found: Found) -> tuple[Step, ...]:
         """The quantities that the conditions of a line name."""
@@ -187,31 +172,22 @@ class Writer:
         floor = self._limit(line)
         return floor if floor is not None and float(step.value) < float(floor.value) else None
 
-    def _within(self, line: Line, found: Found) -> str | Phrase:
+    def _within(self, line: Line, found: Found) -> str:
         """The time that the jobs behind a line allow: the one that decides, or all where all take part."""
         if not line.within:
             return ""
         entries = _entries(line, found)
         counted = [_largest(entries)] if line.clients == "run" and entries else entries
         told: set[int] = set()
-        times = {id(part): part for entry in counted for part in steps_below(entry, told) if part.name == line.within}
-        return times_of([*times.values()], f"{line.within} of {line.id}")
+        times = [float(part.value) for entry in counted for part in steps_below(entry, told) if part.name == line.within]
+        if not times:
+            return "in time"
+        least, most = (display(end(times), "s") for end in (min, max))
+        return f"within {least}" if min(times) == max(times) else f"each within its own time, from {least} to {most}"
 
     def _job(self, name: str) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self.site.section("jobs").get(name, {})
         return found
-
-    def _steps(self, line: Line, decides: str) -> dict[str, Step]:
-        """The quantity behind each condition that follows one."""
-        fill = self.known.step("fill_limit")
-        if not line.clients or not decides:
-            return {"fill": fill} if line.operation == "hold" else {}
-        row = self.jobs[decides]
-        asked = row.known if line.clients == "run" else self.known
-        found = {"clients": asked.step(CLIENTS[line.clients]), "duration": self.known.step("test_seconds"), "fill": fill}
-        request = row.step("read_request_bytes") if line.operation == "read" and not line.streams else None
-        size = self.known.step("write_request_bytes") if line.operation == "write" else request
-        return {**found, "io_size": size} if size is not None else found
 
     def _conditions(self, line: Line, decides: str) -> Conditions:
         fill = self.known.value("fill_limit")

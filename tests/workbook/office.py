@@ -1,11 +1,11 @@
-"""LibreOffice, headless: opens a workbook, recalculates every formula, and gives the values back."""
+"""LibreOffice, headless: opens workbooks, recalculates every formula, and gives the values back."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -22,15 +22,21 @@ def office() -> str:
 
 
 def converted(path: Path, suffix: str, folder: Path) -> Path:
-    """Convert a file; a profile of its own lets several run at once."""
+    """Convert one file."""
+    return all_converted([path], suffix, folder)[0]
+
+
+def all_converted(paths: Sequence[Path], suffix: str, folder: Path) -> list[Path]:
+    """Convert files, each with a name of its own, in one process; a profile of its own lets several run concurrently."""
+    assert len({path.stem for path in paths}) == len(paths)
     folder.mkdir(exist_ok=True)
     profile = f"-env:UserInstallation=file://{folder / 'profile'}"
-    command = [office(), profile, "--headless", "--convert-to", suffix, "--outdir", str(folder), str(path)]
+    command = [office(), profile, "--headless", "--convert-to", suffix, "--outdir", str(folder), *map(str, paths)]
     subprocess.run(command, check=True, capture_output=True, timeout=300)
-    return folder / f"{path.stem}.{suffix}"
+    return [folder / f"{path.stem}.{suffix}" for path in paths]
 
 
-def changed(path: Path, folder: Path, inputs: Mapping[str, float]) -> Path:
+def changed(path: Path, target: Path, inputs: Mapping[str, float]) -> Path:
     """A copy without stored values, with other inputs by defined name: whoever opens it has to calculate."""
     import openpyxl
 
@@ -40,17 +46,20 @@ def changed(path: Path, folder: Path, inputs: Mapping[str, float]) -> Path:
         cell = book[sheet][place]
         assert not hasattr(cell, "__len__"), f"{name} is a column"
         cell.value = value
-    target = folder / f"changed-{path.name}"
     book.save(target)
     return target
 
 
-def recalculated(path: Path, folder: Path) -> dict[str, dict[str, object]]:
-    """Every cell's value after recalculation, by sheet and place."""
-    return values(converted(path, "xlsx", folder))
+Values = dict[str, dict[str, object]]
 
 
-def values(path: Path) -> dict[str, dict[str, object]]:
+def recalculated(books: Mapping[str, tuple[Path, Mapping[str, float]]], folder: Path) -> dict[str, Values]:
+    """Every cell's value after recalculation of each workbook with its other inputs: by name, then by sheet and place."""
+    paths = [changed(path, folder / f"{name}.xlsx", inputs) for name, (path, inputs) in books.items()]
+    return dict(zip(books, map(values, all_converted(paths, "xlsx", folder / "office")), strict=True))
+
+
+def values(path: Path) -> Values:
     """The stored values of a workbook, by sheet and place."""
     import openpyxl
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from office import changed, heading, recalculated, values
+from office import Values, heading, recalculated, values
 
 import ingest
 from ingest.formula import FORMULAS, LEAVES
@@ -36,13 +36,27 @@ def same(ours: object, theirs: object) -> bool:
     return ours == theirs
 
 
-@pytest.fixture(params=CASES)
-def case(request: pytest.FixtureRequest, tmp_path: Path):
-    ask, other = CASES[request.param]
-    answer = ask()
-    path = tmp_path / f"{request.param}.xlsx"
-    path.write_bytes(answer_book(answer, "A title"))
-    return answer, ask, other, path
+SYSTEMS = ingest.fit(read_bandwidth="500GB/s", write_bandwidth="300GB/s", capacity="1PB", storage="all")
+
+
+@pytest.fixture(scope="module")
+def books(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The workbook of each case, and of a comparison of systems."""
+    folder = tmp_path_factory.mktemp("books")
+    made = {name: answer_book(ask(), "A title") for name, (ask, _) in CASES.items()} | {"fit": fit_book(SYSTEMS)}
+    for name, content in made.items():
+        (folder / f"{name}.xlsx").write_bytes(content)
+    return {name: folder / f"{name}.xlsx" for name in made}
+
+
+@pytest.fixture(scope="module")
+def fresh(books, tmp_path_factory) -> dict[str, Values]:
+    """What LibreOffice calculates: each as delivered, each with other inputs, one with a value out of its range."""
+    asked = {name: (path, {}) for name, path in books.items()}
+    asked |= {f"{name} moved": (books[name], other) for name, (_, other) in CASES.items()}
+    asked["bw out of range"] = books["bw"], {"accelerator_utilization": 1.5}
+    asked["fit moved"] = books["fit"], {"read_bandwidth_needed": 5e15}
+    return recalculated(asked, tmp_path_factory.mktemp("fresh"))
 
 
 def formulas(path: Path) -> list[tuple[str, str]]:
@@ -64,49 +78,36 @@ def results(sheets: dict[str, dict[str, object]]) -> dict[str, object]:
     return {named[str(cells[f"A{row}"])]: cells[f"{base}{row}"] for row in range(2, 200) if f"A{row}" in cells}
 
 
-def test_every_formula_is_recalculated_to_the_stored_value(case, tmp_path):
-    _, _, _, path = case
-    stored, fresh = values(path), recalculated(changed(path, tmp_path, {}), tmp_path / "office")
-    places = formulas(path)
+@pytest.mark.parametrize("name", [*CASES, "fit"])
+def test_every_formula_is_recalculated_to_the_stored_value(books, fresh, name):
+    stored, places = values(books[name]), formulas(books[name])
     assert len(places) > 20
-    wrong = {
-        (sheet, place): (stored[sheet].get(place), fresh[sheet].get(place))
-        for sheet, place in places
-        if not same(stored[sheet].get(place), fresh[sheet].get(place))
-    }
-    assert not wrong
+    pairs = {at: (stored[at[0]].get(at[1]), fresh[name][at[0]].get(at[1])) for at in places}
+    assert not {at: pair for at, pair in pairs.items() if not same(*pair)}
+    assert "fails" not in fresh[name]["Checks"].values()
 
 
-def test_changed_inputs_give_what_the_command_gives(case, tmp_path):
-    _, ask, other, path = case
-    fresh = recalculated(changed(path, tmp_path, other), tmp_path / "office")
-    expected = ask(**other)
-    found = results(fresh)
+@pytest.mark.parametrize("name", CASES)
+def test_changed_inputs_give_what_the_command_gives(fresh, name):
+    ask, other = CASES[name]
+    expected, found = ask(**other), results(fresh[f"{name} moved"])
     assert found.keys() == expected.results.keys()
     wrong = {name: (found[name], item.value) for name, item in expected.results.items() if not same(found[name], item.value)}
     assert not wrong
-    assert "fails" not in fresh["Checks"].values()
+    assert "fails" not in fresh[f"{name} moved"]["Checks"].values()
 
 
-def test_a_value_out_of_range_turns_a_check_red(tmp_path):
-    path = tmp_path / "bw.xlsx"
-    path.write_bytes(answer_book(ingest.bw(model="cosmoflow", gpu="h100", nodes=2), "A title"))
-    fresh = recalculated(changed(path, tmp_path, {"accelerator_utilization": 1.5}), tmp_path / "office")
-    assert "fails" in fresh["Checks"].values()
-    assert any(str(value).startswith("A check fails") for value in fresh["Read-me"].values())
+def test_a_value_out_of_range_turns_a_check_red(fresh):
+    sheets = fresh["bw out of range"]
+    assert "fails" in sheets["Checks"].values()
+    assert any(str(value).startswith("A check fails") for value in sheets["Read-me"].values())
 
 
-def test_a_comparison_of_systems_is_recalculated_and_follows_its_need(tmp_path):
-    found = ingest.fit(read_bandwidth="500GB/s", write_bandwidth="300GB/s", capacity="1PB", storage="all")
-    path = tmp_path / "fit.xlsx"
-    path.write_bytes(fit_book(found))
-    stored, fresh = values(path), recalculated(changed(path, tmp_path, {}), tmp_path / "office")
-    wrong = {at: (stored[at[0]].get(at[1]), fresh[at[0]].get(at[1])) for at in formulas(path)}
-    assert not {at: pair for at, pair in wrong.items() if not same(*pair)}
-    assert "fails" not in fresh["Checks"].values()
-    judged = [layer.holds for one in found.systems for layer in one.layers]
-    holds = heading(stored["Results"], "Holds")
-    shown = [fresh["Results"][f"{holds}{row}"] for row in range(2, len(judged) + 2)]
+def test_a_comparison_of_systems_follows_its_need(books, fresh):
+    judged = [layer.holds for one in SYSTEMS.systems for layer in one.layers]
+    holds = heading(values(books["fit"])["Results"], "Holds")
+    shown, more = (
+        [fresh[name]["Results"][f"{holds}{row}"] for row in range(2, len(judged) + 2)] for name in ("fit", "fit moved")
+    )
     assert shown == [{True: "yes", False: "NO", None: "not known"}[one] for one in judged]
-    more = recalculated(changed(path, tmp_path, {"read_bandwidth_needed": 5e15}), tmp_path / "office")
-    assert sum(more["Results"][f"{holds}{row}"] == "NO" for row in range(2, len(judged) + 2)) > shown.count("NO")
+    assert more.count("NO") > shown.count("NO")

@@ -55,11 +55,11 @@ def capacity(rows: Sequence[Held], unit: str = "B") -> Chart:
             "color": {"field": "stage", "type": "nominal", "title": None, "scale": {"range": list(COLOURS)}},
         },
     }
-    title = _course(sums, unit)
+    title = course(sums, unit)
     return made("capacity", title, "", f"Stacked bars of data held by year. {title}.", body)
 
 
-def _course(sums: Mapping[str, float], unit: str) -> str:
+def course(sums: Mapping[str, float], unit: str) -> str:
     """How capacity goes on over the years: it grows, stays, or has its peak before the end."""
     years = list(sums)
     first, last, peak = years[0], years[-1], max(years, key=lambda year: sums[year])

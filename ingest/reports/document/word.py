@@ -127,4 +127,4 @@ def _page_number(paragraph: Any) -> None:
             part.set(qn("w:fldCharType"), kind)
         else:
             part.text = text
-        run._r.append(part)
+        run.element.append(part)

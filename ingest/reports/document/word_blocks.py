@@ -120,11 +120,13 @@ class Writer:
         self._place.add_paragraph().paragraph_format.space_after = Pt(2)
 
     def _figure(self, block: Figure) -> None:
+        from docx.oxml.ns import qn
         from docx.shared import Cm
 
         paragraph = self._place.add_paragraph()
-        picture = paragraph.add_run().add_picture(io.BytesIO(block.chart.png()), width=Cm(min(self.width, PAGE)))
-        picture._inline.docPr.set("descr", block.chart.alt)
+        run = paragraph.add_run()
+        run.add_picture(io.BytesIO(block.chart.png()), width=Cm(min(self.width, PAGE)))
+        next(run.element.iter(qn("wp:docPr"))).set("descr", block.chart.alt)
         paragraph.paragraph_format.keep_with_next = True
         self._line(block.caption or block.chart.title, "Caption")
 

@@ -1,4 +1,4 @@
-"""How a quantity stands in a cell for people: in a unit that they read, live; shares in percent."""
+"""Quantities in the unit in which people read them; shares in percent."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ingest.reports.labels import is_share, unit_word
-from ingest.reports.workbook.fitting import looked_up
 from ingest.reports.workbook.grid import Figure, Formula
-from ingest.units import Scale, scale_of, scales_of
+from ingest.units import scale_of
 
 
 class Readable(NamedTuple):
@@ -18,27 +17,17 @@ class Readable(NamedTuple):
         factor: base units in one of it.
         unit: its name.
         style: how numbers in it are shown.
-        scales: the units in which other values are read, from the smallest on; none where all are read in the same.
     """
 
     factor: int
     unit: str
     style: str
-    scales: tuple[Scale, ...] = ()
 
-    def cell(self, base: str, value: float, strong: bool = False, by: str = "") -> Formula:
-        """A cell that follows the cell or formula `base`, which is in base units; its unit suits the value of the cell `by`."""
-        fitting = looked_up(by, *self._choice("factor")) if by and self.scales else f"{self.factor}"
-        written = f"={base}" if fitting == "1" else f"={base} / {fitting}"
+    def cell(self, base: str, value: float, strong: bool = False) -> Formula:
+        """A cell that follows the cell or formula `base`, which is in base units."""
+        written = f"={base}" if self.factor == 1 else f"={base} / {self.factor}"
         style = f"strong {self.style}" if strong and self.style != "number" else "strong" if strong else self.style
         return Formula(written, float(value) / self.factor, style)
-
-    def named(self, by: str) -> Formula | str:
-        """The name of the unit that suits the value of a cell."""
-        return Formula(f"={looked_up(by, *self._choice('name'))}", self.unit, "text") if self.scales else self.unit
-
-    def _choice(self, what: str) -> tuple[list[float], list[Any]]:
-        return [scale.start for scale in self.scales], [getattr(scale, what) for scale in self.scales]
 
 
 def readable(name: str, value: float, unit: str, binary: bool = False) -> Readable | None:
@@ -47,7 +36,7 @@ def readable(name: str, value: float, unit: str, binary: bool = False) -> Readab
         return None if binary else Readable(1, "share", "share")
     factor, shown = scale_of(value, unit, binary)
     if factor:
-        return Readable(factor, shown, "scaled", scales_of(unit, binary))
+        return Readable(factor, shown, "scaled")
     return None if binary else Readable(1, unit_word(name, unit), "number")
 
 

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 from ingest.formula import Step, unit_of
 from ingest.reports.labels import label, unit_word
 from ingest.reports.workbook.calculation import meaning_of
+from ingest.reports.workbook.changed_inputs import CHANGED, count, strike_columns
 from ingest.reports.workbook.grid import Entry, Figure, Formula, Grid, Item, listed, width_of, width_of_words
 from ingest.reports.workbook.readable import assumed_rows, style_of
 from ingest.reports.workbook.rules import range_short, validation
-from ingest.reports.workbook.site_cells import SiteCells, in_words, limits_of, values_of
+from ingest.reports.workbook.site_cells import CALCULATED, SITE, SiteCells, in_words, limits_of, size_of, values_of
 from ingest.reports.workbook.site_checks import checks_of
 from ingest.reports.workbook.site_forms import acceptance, requirements, response, results
 from ingest.reports.workbook.site_front import for_buyer, front
-from ingest.reports.workbook.site_words import CHANGED, Words, stale
-from ingest.reports.workbook.style import add_sheet, open_book
-from ingest.site.phrases import amounts_of
+from ingest.reports.workbook.style import open_book
 from ingest.site.tables import NEEDED, TABLES
 from ingest.site.wording import in_site_words
 from ingest.tender.response_form import BUYER_SHEET
@@ -56,7 +55,7 @@ MOST_PARTS = 6
 MOST_EFFECTS = 6
 ORDER = (
     "Read-me", BUYER_SHEET, "Inputs", "Workloads", "Clusters", "Data sets", "Capacity by year", "Checkpoints", "Metadata",
-    "Placement", "Calculation", "Columns", "Results", "Requirements", "Wording", "Sensitivity", "Vendor response", "Acceptance",
+    "Placement", "Calculation", "Columns", "Results", "Requirements", "Sensitivity", "Vendor response", "Acceptance",
     "Assumptions", "Sources", "Checks",
 )  # fmt: skip
 
@@ -68,26 +67,24 @@ class SiteBook:
         self.plan = plan
         self.tables = {sheet: shown_rows(plan, table) for sheet, table in TABLE_SHEETS.items()}
         shown = [step for rows in self.tables.values() for _, steps in rows for step in steps if step is not None]
-        self.cells = SiteCells.of(plan, [*shown, *behind_words(plan), *plan.floors.values()])
+        self.cells = SiteCells.of(plan, [*shown, *behind_decisions(plan), *plan.floors.values()])
 
     def content(self) -> bytes:
         """The workbook as bytes."""
         buffer = io.BytesIO()
         book, styles = open_book(buffer, self.title)
-        sheets = {name: add_sheet(book, name) for name in ORDER if self.tables.get(name) != []}
+        sheets = {name: book.add_worksheet(name) for name in ORDER if self.tables.get(name) != []}
 
         def grid(name: str, heads: Sequence[str], widths: Sequence[float], unprinted: int = 0, kept: int = 1) -> Grid:
             return Grid(sheets[name], styles, heads, widths, unprinted, kept)
 
         self._inputs(book, grid)
-        self._calculation(grid)
+        self._calculation(book, grid)
         self._columns(grid)
         for name, rows in self.tables.items():
             if rows:
                 self._table(name, grid)
-        words = Words(self, grid, sum(len(values_of(step)) for step in self.cells.inputs))
-        book.define_name(CHANGED, f"={words.changed}")
-        lines = requirements(self, grid, words)
+        lines = requirements(self, grid)
         results(self, book, grid, lines)
         self._sensitivity(grid)
         response(self, grid, lines)
@@ -96,7 +93,7 @@ class SiteBook:
         cited = [(one["id"], one["title"], one["where"], one.get("url", "")) for one in self.plan.sources]
         listed(grid("Sources", ("Id", "Title", "Place", "Address"), (22, 47, 50, 48)), cited)
         checks = self._checks(grid, lines)
-        front(self.plan, self.title, grid, checks, words.note)
+        front(self.plan, self.title, grid, checks)
         for_buyer(self.plan, grid)
         for shown in sheets.values():
             shown.protect("", FREE)
@@ -139,7 +136,7 @@ class SiteBook:
         ends = (Figure(item.low, style), Figure(item.high, style))
         return [*head, *ends, allowed, item.grade or item.origin, source, note, key, name]
 
-    def _calculation(self, grid: Callable[..., Grid]) -> None:
+    def _calculation(self, book: Workbook, grid: Callable[..., Grid]) -> None:
         heads = ("Belongs to", "Quantity", "Meaning", "Value", "Unit", "Formula in words", "Source")
         sheet = grid("Calculation", heads, (15, 34, 76, 21, 15, 78, 42), kept=2)
         for step in self.cells.formulas:
@@ -150,6 +147,10 @@ class SiteBook:
             live = Formula(self.cells.formula(step), float(step.value), style_of(step.name, unit))
             shown = (live, unit_word(step.name, unit), in_words(made), cited)
             sheet.row(self.cells.owner(step), step.name, meaning_of(step.name), *shown)
+        live = count(sum(map(size_of, self.cells.inputs)) + 1)
+        words = "number of inputs whose value is not the one as delivered"
+        row = sheet.row(SITE, CHANGED, "Inputs that differ from those of the plan.", live, "number", words)
+        book.define_name(CHANGED, f"=Calculation!${CALCULATED}${row}")
         sheet.close()
 
     def _columns(self, grid: Callable[..., Grid]) -> None:
@@ -195,7 +196,7 @@ class SiteBook:
                 value = Figure(effect.value, style_of(effect.name, unit_of(effect.name)))
                 shown = (effect.name, ", ".join(effect.rows), value, effect.at_low, effect.at_high)
                 sheet.row(one.id, *shown, one.unit, swing)
-        stale(sheet, "Value", "Swing")
+        strike_columns(sheet, "Value", "Swing")
         sheet.close()
 
     def _checks(self, grid: Callable[..., Grid], lines: Mapping[str, int]) -> int:
@@ -218,11 +219,8 @@ class SiteBook:
         return 1 + len(self._words(sheet)) + TABLES[TABLE_SHEETS[sheet]][1].index(quantity)
 
 
-def behind_words(plan: Plan) -> Iterator[Step]:
-    """The quantities that sentences, conditions and decisions follow."""
-    for wording in plan.wordings.values():
-        yield from (one.step for one in amounts_of(wording.phrase))
-        yield from wording.conditions.values()
+def behind_decisions(plan: Plan) -> Iterator[Step]:
+    """The quantities that decisions follow."""
     for one in plan.decisions:
         yield from (part for part in (one.step, one.other) if isinstance(part, Step))
 

@@ -1,4 +1,4 @@
-"""Charts of a site's workbook: native ones, which follow its cells, and so do their titles."""
+"""Charts of a site's workbook: native ones, whose bars follow its cells; titles are those of the plan."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ingest.formula import unit_of
+from ingest.reports.charts.planning import course
 from ingest.reports.labels import label
-from ingest.reports.workbook.chart_titles import Column, most_of, over_years
-from ingest.reports.workbook.grid import LINE, Formula, Grid
+from ingest.reports.workbook.grid import Grid, seen
+from ingest.site.tables import TABLES
+from ingest.units import display, scale_of
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
 
     from ingest.reports.workbook.site_book import SiteBook
 
+#: Decimals of a number beside its bar.
+DECIMALS = "#,##0.0"
+#: Prefixes of a unit, a thousand times each; the first is none.
+PREFIXES = " kMGTPE"
 #: Bars of a chart; more are no longer read.
 MOST_BARS = 30
 #: Columns of a chart that have their values written above them.
@@ -35,17 +42,60 @@ TITLE = {"name_font": {"size": 12}, "overlay": False}
 READS, USABLE, RAW = "job_read_bandwidth", "year_usable_bytes", "year_raw_bytes"
 
 
+class Column:
+    """A column of a sheet that a chart shows.
+
+    Attributes:
+        sheet, quantity, index: where it stands, its index counted from nought.
+        names, values: of its rows, as delivered; what is not known of a row is nought.
+        factor, unit: in which its numbers are read.
+    """
+
+    def __init__(self, book: SiteBook, sheet: str, quantity: str) -> None:
+        place, rows = TABLES[book.table(sheet)][1].index(quantity), book.tables[sheet]
+        self.sheet, self.quantity, self.index = sheet, quantity, book.column(sheet, quantity)
+        self.names = [seen(row.name) for row, _ in rows]
+        self.values = [0.0 if step is None else float(step.value) for step in (steps[place] for _, steps in rows)]
+        factor, unit = scale_of(self.largest, unit_of(quantity), False)
+        self.factor = factor or 1
+        self.unit = unit if factor else unit_of(quantity)
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return len(self.values)
+
+    @property
+    def largest(self) -> float:
+        """Of its values."""
+        return max(self.values, default=0.0)
+
+    @property
+    def _groups(self) -> str:
+        return "," * (round(math.log10(self.factor)) // 3)
+
+    @property
+    def axis_format(self) -> str:
+        """How the axis shows base units in the unit of the column."""
+        return ("#,##0.0" if self.largest / self.factor < 10 else "#,##0") + self._groups
+
+    @property
+    def number_format(self) -> str:
+        """How a value beside its bar is shown: with the prefix that it takes itself."""
+        return number_format(self.largest, unit_of(self.quantity))
+
+
 class Drawn(NamedTuple):
-    """A chart that is not yet on a sheet: its title as a live formula, its words for who does not see it, its height."""
+    """A chart that is not yet on a sheet, its title, its text for readers who do not see it, and its height in pixels."""
 
     chart: Any
-    title: Formula
+    title: str
     alt: str
     height: int
 
 
 def add_charts(book: SiteBook, workbook: Workbook, grid: Grid) -> int:
-    """Put the charts below what a sheet has, beside each other; the first one covers the cells of all titles.
+    """Put the charts below what a sheet has, next to each other.
 
     Args:
         book: the plan and where its cells are.
@@ -56,17 +106,14 @@ def add_charts(book: SiteBook, workbook: Workbook, grid: Grid) -> int:
         the rows that the charts take below the last line.
     """
     last, charts = grid.next, list(charts_of(book, workbook))
-    top = grid.next = last + 1
+    top = last + 1
     for place, drawn in enumerate(charts):
-        row = grid.row(drawn.title)
-        grid.sheet.set_row(row - 1, LINE)
-        drawn.chart.set_title({"name": f"={grid.sheet.get_name()}!$A${row}", "data": [drawn.title.value], **TITLE})
+        drawn.chart.set_title({"name": drawn.title, **TITLE})
         drawn.chart.set_size({"width": WIDTH, "height": drawn.height})
         grid.sheet.insert_chart(top, 0, drawn.chart, {"description": drawn.alt, "x_offset": NEXT * place})
     further = 2 + math.ceil(max((drawn.height for drawn in charts), default=0) / ROW)
     if last + further > ROWS_OF_PAGE:
         grid.sheet.set_h_pagebreaks([top])
-    grid.next = last
     return further
 
 
@@ -84,8 +131,11 @@ def _demand(book: SiteBook, workbook: Workbook) -> Drawn:
     chart.set_y_axis({"reverse": True, "name": "Job", "name_font": PLAIN})
     chart.set_x_axis({**_axis("Read bandwidth", [column]), "label_position": "high"})
     chart.set_legend({"none": True})
-    title = most_of(column, "reads most", MOST_BARS)
-    alt = f"Bars of the read bandwidth of each job, all of its runs at once. As delivered: {title.value}."
+    first = column.names[column.values.index(column.largest)]
+    drawn = f"; {MOST_BARS} of {column.rows:,} jobs shown" if column.rows > MOST_BARS else ""
+    # A title that begins with a name might begin with "=", and be taken for a formula.
+    title = f"Read bandwidth by job: {first} reads most, {display(column.largest, unit_of(READS), binary=False)}{drawn}"
+    alt = f"Bar chart of the read bandwidth of each job, all of its concurrent runs. As planned: {title}."
     return Drawn(chart, title, alt, FRAME + BAR * max(min(column.rows, MOST_BARS), 2))
 
 
@@ -97,8 +147,8 @@ def _capacity(book: SiteBook, workbook: Workbook) -> Drawn:
     chart.set_x_axis({"name": "Year", "name_font": PLAIN})
     chart.set_y_axis(_axis("Capacity", columns))
     chart.set_legend({"position": "bottom"})
-    title = over_years(columns[0])
-    alt = f"Columns of usable and of raw capacity by year. As delivered: {title.value}."
+    title = course(dict(zip(columns[0].names, columns[0].values, strict=True)), unit_of(USABLE))
+    alt = f"Column chart of usable and raw capacity by year. As planned: {title}."
     return Drawn(chart, title, alt, COLUMNS)
 
 
@@ -129,3 +179,16 @@ def _axis(name: str, columns: Sequence[Column]) -> Mapping[str, Any]:
         "num_format": largest.axis_format,
         "major_gridlines": grid,
     }
+
+
+def number_format(largest: float, unit: str) -> str:
+    """The format of values up to the largest one, which tells three prefixes apart, as many as a format can.
+
+    >>> number_format(3e9, "B")
+    '[>=1000000000]#,##0.0,,," GB";[>=1000000]#,##0.0,," MB";#,##0.0," kB"'
+    >>> number_format(7, "B")
+    '#,##0.0" B"'
+    """
+    most = min(math.floor(math.log10(max(largest, 1)) / 3), len(PREFIXES) - 1)
+    shown = [(n, f'{DECIMALS}{"," * n}" {(PREFIXES[n] + unit).strip()}"') for n in range(most, max(most - 3, -1), -1)]
+    return ";".join(f"[>={1000**n}]{how}" if n > shown[-1][0] else how for n, how in shown)

@@ -10,10 +10,10 @@ from ingest.acceptance.table import TOOL, TOOL_VERSION, job_file_of, rows_of, sh
 from ingest.expression import cell
 from ingest.formula import FORMULAS
 from ingest.reports.labels import label, plain
+from ingest.reports.workbook.changed_inputs import add_banner, strike_columns
 from ingest.reports.workbook.grid import Entry, Figure, Formula, Grid, Item
 from ingest.reports.workbook.readable import readable
 from ingest.reports.workbook.site_charts import add_charts
-from ingest.reports.workbook.site_words import Words, stale
 from ingest.tender.response_form import AS_IS, CHOICE, COUNT, FIELDS, NUMBER, OPTIMIZED, TEXT, Field
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ingest.reports.workbook.site_book import SiteBook
     from ingest.requirement import Requirement
 
-#: Where the id, the statement, the value and the unit of a requirement stand on the sheet Requirements.
-ID, STATEMENT, VALUE, UNIT, LOW, HIGH = "A", "C", "D", "E", "F", "G"
+#: Where the value of a requirement and its ends stand on the sheet Requirements.
+VALUE, LOW, HIGH = "D", "F", "G"
 #: Where the base value of a requirement stands on the sheet Results.
 BASE_VALUE = "I"
 #: Where the clients of a test stand on the sheet Acceptance.
@@ -42,8 +42,8 @@ CONDITIONS = {
 }
 #: Headings of the sheet Requirements.
 HEADS = ("Id", "Priority", "Statement", "Value", "Unit", "Low (P10)", "High (P90)", "Test", "Assumptions", *CONDITIONS)
-#: Conditions that count, and how others are shown.
-WHOLE_CONDITIONS, SHARES = ("clients", "io_size"), {"fill": "share"}
+#: The place of the fill among the conditions: a share.
+FILL = list(CONDITIONS.values()).index("fill")
 IN_UNIT, WHOLE = "a number in the unit of this line", "a whole number"
 #: What a vendor's cell accepts, by the kind of its field.
 RULES: Mapping[str, Mapping[str, Any] | None] = {
@@ -61,7 +61,7 @@ MARGINS = {
 }
 
 
-def requirements(book: SiteBook, grid: Callable[..., Grid], words: Words) -> dict[str, int]:
+def requirements(book: SiteBook, grid: Callable[..., Grid]) -> dict[str, int]:
     """The sheet Requirements; returns the row of each id."""
     sheet = grid("Requirements", HEADS, (15, 12, 53, 21, 10, 19, 19, 14, 26, 12, 8, 9, 12, 12, 12, 11, 8, 40))
     rows: dict[str, int] = {}
@@ -69,25 +69,19 @@ def requirements(book: SiteBook, grid: Callable[..., Grid], words: Words) -> dic
     for one in book.plan.requirements:
         place = book.cells.place(book.plan.steps[one.id])
         value = Formula(f"={place}", one.value, "strong")
-        conditions = conditions_of(book, one)
-        said = words.sentence(book.plan.wordings[one.id].phrase)
+        conditions = [getattr(one.conditions, name) for name in CONDITIONS.values()]
+        conditions[FILL] = Figure(one.conditions.fill, "share")
         assumed = ", ".join(plain(name) for name in one.assumptions)
         ends = (one.low, one.high)
-        shown = (tests.get(one.id, ""), assumed, *conditions.values())
-        items: tuple[Item, ...] = (one.id, one.priority, said, value, one.unit, *ends, *shown)
+        shown = (tests.get(one.id, ""), assumed, *conditions)
+        items: tuple[Item, ...] = (one.id, one.priority, one.statement, value, one.unit, *ends, *shown)
         rows[one.id] = sheet.row(*items)
-    stale(sheet, "Low (P10)", "High (P90)")
+    strike_columns(sheet, "Priority", "Statement")
+    strike_columns(sheet, "Low (P10)", "High (P90)")
+    strike_columns(sheet, *(next(iter(ends)) for ends in (CONDITIONS, reversed(CONDITIONS))))
+    add_banner(sheet)
     sheet.close()
     return rows
-
-
-def conditions_of(book: SiteBook, one: Requirement) -> dict[str, Item]:
-    """The conditions of a line, each by the name of its heading: live where a quantity is behind it."""
-    found: dict[str, Item] = {name: getattr(one.conditions, name) for name in CONDITIONS.values()}
-    for name, step in book.plan.wordings[one.id].conditions.items():
-        place, value = book.cells.place(step), getattr(one.conditions, name)
-        found[name] = Formula(f"=INT({place})" if name in WHOLE_CONDITIONS else f"={place}", value, SHARES.get(name, "number"))
-    return found
 
 
 def results(book: SiteBook, workbook: Workbook, grid: Callable[..., Grid], lines: Mapping[str, int]) -> None:
@@ -99,13 +93,14 @@ def results(book: SiteBook, workbook: Workbook, grid: Callable[..., Grid], lines
         shown, binary = (readable(one.metric, one.value, one.unit, binary) for binary in (False, True))
         assert shown is not None
         ends = ((LOW, one.low), (HIGH, one.high))
-        spread = (None if end is None else shown.cell(f"Requirements!${letter}${line}", end, by=base) for letter, end in ends)
-        doubled = ("", "") if binary is None else (binary.cell(base, one.value, by=base), binary.named(base))
+        spread = (None if end is None else shown.cell(f"Requirements!${letter}${line}", end) for letter, end in ends)
+        doubled = ("", "") if binary is None else (binary.cell(base, one.value), binary.unit)
         live = Formula(f"=Requirements!${VALUE}${line}", one.value, "base")
-        strong = shown.cell(base, one.value, strong=True, by=base)
-        sheet.row(one.id, label(one.metric), strong, shown.named(base), *spread, *doubled, live, one.unit)
-    stale(sheet, "Low (P10)", "High (P90)")
+        strong = shown.cell(base, one.value, strong=True)
+        sheet.row(one.id, label(one.metric), strong, shown.unit, *spread, *doubled, live, one.unit)
+    strike_columns(sheet, "Low (P10)", "High (P90)")
     workbook.define_name("results", f"=Results!${BASE_VALUE}$2:${BASE_VALUE}${sheet.next}")
+    add_banner(sheet)
     sheet.close(further=add_charts(book, workbook, sheet))
 
 
@@ -118,15 +113,13 @@ def response(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, int]
     sheet = grid("Vendor response", heads, (15, 12, 46, 21, 11, 9, 19, 19, 12, 9, 13, 27, 27, 34, 21, 21))
     for one in book.plan.requirements:
         row, line = sheet.next + 1, lines[one.id]
-        linked = [
-            Formula(f"=Requirements!${STATEMENT}${line}", one.statement, "text"),
-            Formula(f"=Requirements!${VALUE}${line}", one.value),
-        ]
+        required_value = Formula(f"=Requirements!${VALUE}${line}", one.value)
         fields = [Entry(None, rule_of(field), "input" if field.kind in (NUMBER, COUNT) else "entry") for field in FIELDS]
         required = f"{xl_col_to_name(asked.index('Required'))}{row}"
         margins = [margin(f"{xl_col_to_name(heads.index(head))}{row}", required) for head in MARGINS]
-        items: tuple[Item, ...] = (one.id, one.priority, *linked, one.unit, *fields, *margins)
+        items: tuple[Item, ...] = (one.id, one.priority, one.statement, required_value, one.unit, *fields, *margins)
         sheet.row(*items)
+    strike_columns(sheet, "Requirement")
     sheet.close()
 
 
@@ -149,20 +142,17 @@ def acceptance(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, in
     sheet = grid("Acceptance", heads, (15, 15, 12, 13, 10, 10, 13, 21, 10, 13, 11, 28, 8, 12, 26, 50))
     usual = Setting()
     runs = (usual.repeats, Figure(usual.allowed_deviation, "share"))
-    by_id = {one.id: one for one in book.plan.requirements}
     for one in rows_of(book.plan.requirements):
         load, row = one.load, sheet.next + 1
         threshold = Formula(
             _threshold(one.line, f"Requirements!${VALUE}${lines[one.line.id]}", f"{CLIENTS}{row}"), load.threshold
         )
-        # A mixed test takes who and how long from its own line, and the requests from those that it names.
-        whole = by_id.get(one.requirement, one.line)
-        clients = asked(whole, "clients", load.clients, lines)
-        seconds = asked(whole, "duration", load.seconds, lines)
-        size = asked(one.line, "io_size", load.io_bytes, lines)
-        how = (load.operation, load.pattern, clients, load.threads, size, threshold, load.unit, seconds)
+        request = (load.clients, load.threads, load.io_bytes)
+        how = (load.operation, load.pattern, *request, threshold, load.unit, load.seconds)
         job = (f"{TOOL} {TOOL_VERSION}", job_file_of(one.test))
         sheet.row(one.test, one.requirement, *how, *job, *runs, Entry(None), Entry(None))
+    strike_columns(sheet, "Clients", "I/O size (B)")
+    strike_columns(sheet, "Duration (s)")
     sheet.close()
 
 
@@ -170,13 +160,3 @@ def _threshold(line: Requirement, value: str, clients: str) -> str:
     """The formula of what all clients of a test must reach, of a line that may ask it of each."""
     places = {"rate_per_client": value, "clients_under_test": clients}
     return cell(FORMULAS[OF_ALL].tree(), places.__getitem__) if line.unit.endswith("/node") else f"={value}"
-
-
-def asked(one: Requirement, name: str, value: float | None, lines: Mapping[str, int]) -> Item:
-    """A condition of a test: that of its requirement, live, where it is the same."""
-    from xlsxwriter.utility import xl_col_to_name
-
-    if value is None or value != getattr(one.conditions, name):
-        return value
-    column = xl_col_to_name(HEADS.index(next(head for head, known in CONDITIONS.items() if known == name)))
-    return Formula(f"=Requirements!${column}${lines[one.id]}", value)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ingest.reports.workbook.grid import Grid, Item
+from ingest.reports.workbook.changed_inputs import banner, strike_rows
+from ingest.reports.workbook.grid import Grid
 from ingest.reports.workbook.read_me import WIDTH, Sections, read_me, write_sections
-from ingest.reports.workbook.site_words import stale_rows
 from ingest.tender.response_form import BUYER_SHEET
 from ingest.version import __version__
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TO_SETTLE = "To be settled before publication"
 
 
-def front(plan: Plan, title: str, grid: Callable[..., Grid], checks: int, note: Item) -> None:
+def front(plan: Plan, title: str, grid: Callable[..., Grid], checks: int) -> None:
     """Write the first sheet.
 
     Args:
@@ -25,7 +25,6 @@ def front(plan: Plan, title: str, grid: Callable[..., Grid], checks: int, note: 
         title: of the workbook.
         grid: makes a sheet.
         checks: how many there are.
-        note: what every reader has to know after a change.
     """
     sections: Sections = {
         "For the offeror": (
@@ -43,9 +42,8 @@ def front(plan: Plan, title: str, grid: Callable[..., Grid], checks: int, note: 
             " id of their test, with the name of the tool behind it.",
             "Values are in base units (B, s, and things counted), shares in percent; Results shows the units that people"
             " read, with the base value beside them.",
-            "Statements and conditions follow the inputs; the sheet Wording shows each of their numbers. Where an input changes"
-            " what planning decided (a priority, the job whose I/O is asked for, a layout), a check says: plan again.",
-            "Low, high and the sheet Sensitivity are those of the inputs as delivered: they are struck out after a change.",
+            "Numbers follow the inputs. Statements, priorities, conditions, titles of charts, low and high ends and the sheet"
+            " Sensitivity are those of the plan: a change of Inputs strikes them out, and a banner counts it.",
             "All sheets are protected without a password, so that nothing is changed by mistake: only yellow cells are open.",
         ),
         "How it was made": (
@@ -53,7 +51,7 @@ def front(plan: Plan, title: str, grid: Callable[..., Grid], checks: int, note: 
             f"{len(plan.assumptions)} values are assumed: see the sheet Assumptions.",
         ),
     }
-    read_me(grid("Read-me", (title,), (WIDTH,)), sections, checks, note)
+    read_me(grid("Read-me", (title,), (WIDTH,)), sections, checks, banner())
 
 
 def for_buyer(plan: Plan, grid: Callable[..., Grid]) -> None:
@@ -63,8 +61,9 @@ def for_buyer(plan: Plan, grid: Callable[..., Grid]) -> None:
         sheet,
         {
             "Change, send, judge": (
-                "After a change of Inputs, save the workbook in a spreadsheet program, keep a copy of what you send, and judge"
-                " each answer against it: ingest response FILLED.xlsx --sent SENT.xlsx.",
+                "After a change of Inputs, change the site file alike and run ingest report again: statements and conditions"
+                " follow the site file only. Keep a copy of the workbook that you send, and judge each answer against it:"
+                " ingest response FILLED.xlsx --sent SENT.xlsx.",
                 "Without --sent, the requirements are read from the returned workbook, with a warning; with --optimized, tuned"
                 " values count too.",
             ),
@@ -73,5 +72,5 @@ def for_buyer(plan: Plan, grid: Callable[..., Grid]) -> None:
         },
     )
     if TO_SETTLE in rows:
-        stale_rows(sheet, *rows[TO_SETTLE])
+        strike_rows(sheet, *rows[TO_SETTLE])
     sheet.close()

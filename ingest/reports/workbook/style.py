@@ -65,6 +65,7 @@ FORMATS: dict[str, dict[str, Any]] = {
     "input share": {**_EDITABLE, "num_format": SHARE},
     "entry": {**_EDITABLE, "text_wrap": True},
     "good": {"bg_color": "#E2F0D9", "bold": True, "valign": "top"},
+    "warning": {"font_color": "#C00000", "bold": True},
     "stale": {"font_color": "#7F7F7F", "font_strikeout": True},
     "bad": {"bg_color": "#C00000", "font_color": "#FFFFFF", "bold": True},
 }
@@ -122,13 +123,6 @@ def open_book(buffer: Any, title: str, by_row: bool = False) -> tuple[Workbook, 
     )
     book.set_calc_mode("auto")
     return book, Styles(book)
-
-
-def add_sheet(book: Workbook, name: str) -> Worksheet:
-    """A sheet for many cells."""
-    from ingest.reports.workbook.plain_sheet import PlainSheet
-
-    return book.add_worksheet(name, PlainSheet)
 
 
 def lay_out(
