@@ -6,24 +6,23 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from ingest.errors import IngestError
 
 if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
     from multiprocessing.connection import Connection
 
-Asked = TypeVar("Asked")
-Result = TypeVar("Result")
 #: the threads of engines are not copied, and to wait for one would be to wait for ever
 ONE_THREAD = {"RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 #: of `prctl`: the signal that a process gets when the one that made it is gone
 _SIGNAL_WHEN_ORPHANED = 1
 
 
-def can_copy() -> bool:
+def can_fork() -> bool:
     """Whether this process may be copied: on Linux, while it has no other thread, whose locks a copy would hold for ever."""
     if sys.platform != "linux" or threading.active_count() > 1:
         return False
@@ -120,50 +119,59 @@ def _end_with(parent: int) -> None:
         os._exit(1)
 
 
-class Beside(Generic[Asked, Result]):
-    """A call that a copy of this process makes while this one goes on; made in this one where it cannot be copied.
+def worker_pool(processes: int, prepare: Callable[..., object] | None = None, *given: object) -> ProcessPoolExecutor | None:
+    """Worker processes, forked now; None where this process cannot be forked or the system allows no more processes.
 
     Args:
-        call: what is called with what is asked; what it returns or raises comes back.
-        prepare: what the copy does until it is asked.
-        apart: False makes the call in this process in any case.
+        processes: how many.
+        prepare: what each worker calls before its first task, with `given`; neither is pickled.
+        given: arguments of `prepare`.
     """
+    if not can_fork():
+        return None
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import active_children, get_context
 
-    def __init__(
-        self, call: Callable[[Asked], Result], prepare: Callable[[], object] = lambda: None, apart: bool = True
-    ) -> None:
-        self._call, self._prepare = call, prepare
-        self._copy: Copy | None = None
-        if apart and can_copy():
-            with suppress(OSError):  # the system allows no further process: then the call is made here
-                self._copy = Copy(self._answer)
+    others = set(active_children())
+    pool = ProcessPoolExecutor(processes, get_context("fork"), initializer=_begin, initargs=(prepare, given))
+    try:
+        pool.submit(os.getpid)
+    except OSError:
+        for worker in set(active_children()) - others:
+            worker.kill()
+        return None
+    return pool
 
-    def _answer(self, pipe: Connection) -> None:
-        self._prepare()
-        pipe.send(self._call(pipe.recv()))
 
-    def ask(self, asked: Asked) -> None:
-        """Have it called."""
-        if self._copy is not None:
-            self._copy.send(asked)
-        else:
-            self._result = self._call(asked)
+@contextmanager
+def one_line_failure() -> Iterator[None]:
+    """Report a worker that died in one line.
 
-    def result(self) -> Result:
-        """What the call returned; an exception of it is raised here.
+    Raises:
+        IngestError: a worker process of the pool ended before its task.
+    """
+    from concurrent.futures.process import BrokenProcessPool
 
-        Raises:
-            IngestError: the copy died.
-        """
-        if self._copy is not None:
-            try:
-                self._result = self._copy.receive()
-            finally:
-                self.close()
-        return self._result
+    try:
+        yield
+    except BrokenProcessPool:
+        raise IngestError("a worker process was killed, perhaps for lack of memory; fewer --threads need less") from None
 
-    def close(self) -> None:
-        """The result is not wanted any more."""
-        if self._copy is not None:
-            self._copy.end()
-            self._copy = None
+
+def _begin(prepare: Callable[..., object] | None, given: tuple[object, ...]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process handles Ctrl-C
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.environ.update(ONE_THREAD)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    if prepare is not None:
+        prepare(*given)
+
+
+def _end_with_parent() -> None:
+    """End this worker when the main process has ended, even by SIGKILL: a worker holds the lock of the ledger open."""
+    from multiprocessing import parent_process
+
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

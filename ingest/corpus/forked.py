@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from ingest.corpus.apart import Copy, can_copy
+from ingest.corpus.apart import Copy, can_fork
 from ingest.corpus.exact import Batch, Counter, Counting, Open, count, counts_by
 from ingest.corpus.resident import Growth, let_grow
 from ingest.corpus.shards import Counted, Shards
@@ -44,7 +44,7 @@ def local_runner(
         with_standard_input: this process has to read.
     """
     processes = min(threads, cores()) if with_standard_input else min(threads, cores(), shards.total_bytes // TEXT_EACH)
-    if processes < 2 or not can_copy():
+    if processes < 2 or not can_fork():
         return Local(task, shards, engine, cuts)
     kind = OfTexts if with_standard_input or len(shards) < SHARDS_EACH * processes else OfShards
     try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ingest import __version__
 from ingest.corpus.cutting import Cuts, cuts_for
-from ingest.corpus.engines import engine_for
+from ingest.corpus.engines import select_engine
 from ingest.corpus.exact import Counter, Counting, Open, count, counts_in_threads
 from ingest.corpus.reading import Reading
 from ingest.corpus.shards import Counted, Shard, Shards
@@ -150,7 +150,7 @@ class Loaded:
     """An engine that the threads of a worker share, one after the other; it has threads of its own."""
 
     def __init__(self, task: Task) -> None:
-        self.engine, _ = engine_for(task.vocabulary, task.proof, cores())
+        self.engine, _ = select_engine(task.vocabulary, task.proof, cores())
         self.cuts = cuts_for(task.vocabulary, self.engine, task.proof)
         self.free = threading.Lock()
 

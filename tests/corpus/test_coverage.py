@@ -10,7 +10,7 @@ from counted import as_row_group, blocks_group, gzipped, shards_group, texts_of
 from interval_study import redrawn
 
 from ingest.corpus import survey
-from ingest.corpus.engines import engine_for
+from ingest.corpus.engines import select_engine
 from ingest.corpus.vocabulary import vocabulary_of
 
 KIBI = 2**10
@@ -33,7 +33,7 @@ def shared_out(texts, shards):
 @pytest.fixture(scope="module")
 def engine():
     """What counts."""
-    return engine_for(vocabulary_of(None), [b"def f(): pass"], 2)[0]
+    return select_engine(vocabulary_of(None), [b"def f(): pass"], 2)[0]
 
 
 @pytest.fixture(scope="module")

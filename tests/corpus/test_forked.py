@@ -13,7 +13,7 @@ import pytest
 from corpus.made import small_files
 
 from ingest.corpus import apart, exact, forked
-from ingest.corpus.apart import Beside, Copy, can_copy
+from ingest.corpus.apart import Copy, can_fork
 from ingest.corpus.cutting import BEFORE_STOP
 from ingest.corpus.forked import Copies, OfShards, OfTexts, local_runner
 from ingest.corpus.listing import list_inputs
@@ -51,8 +51,8 @@ class Refusing(Words):
 @pytest.fixture(autouse=True)
 def _as_without_threads(monkeypatch):
     """Other tests leave threads in this process, which do no harm to what is copied here."""
-    monkeypatch.setattr(apart, "can_copy", lambda: True)
-    monkeypatch.setattr(forked, "can_copy", lambda: True)
+    monkeypatch.setattr(apart, "can_fork", lambda: True)
+    monkeypatch.setattr(forked, "can_fork", lambda: True)
     monkeypatch.setattr(forked, "cores", lambda: 8)
     monkeypatch.setattr(forked, "TEXT_EACH", 1)
 
@@ -157,7 +157,7 @@ def test_a_process_with_threads_is_not_copied():
     done = threading.Event()
     thread = threading.Thread(target=done.wait)
     thread.start()
-    assert not can_copy()
+    assert not can_fork()
     done.set()
     thread.join()
 
@@ -171,20 +171,6 @@ def test_copies_are_made_where_they_are_of_use(corpus, monkeypatch):
     assert len(local_runner(task, shards, Words(), None, 1000).copies.all) == 8
     monkeypatch.setattr(forked, "TEXT_EACH", shards.total_bytes)
     assert type(local_runner(task, shards, Words(), None, 2)) is Local
-
-
-def test_a_call_beside_gives_its_result_or_its_error():
-    doubled = Beside(lambda number: (number * 2, os.getpid()))
-    doubled.ask(21)
-    assert doubled.result()[0] == 42
-    assert doubled.result()[1] != os.getpid()
-    here = Beside(lambda _: os.getpid(), apart=False)
-    here.ask(0)
-    assert here.result() == os.getpid()
-    failing = Beside(int)
-    failing.ask("x")
-    with pytest.raises(ValueError, match="invalid literal"):
-        failing.result()
 
 
 def test_a_copy_does_not_take_ctrl_c():

@@ -14,7 +14,7 @@ from corpus.texts import real_texts
 
 from ingest.corpus import converted, packaged, vocabulary_files
 from ingest.corpus.engine_kinds import SentencePiece, Tokenizers
-from ingest.corpus.engines import engine_for
+from ingest.corpus.engines import select_engine
 from ingest.corpus.packaged import PACKAGED, unpacked
 from ingest.corpus.vocabulary import DEFAULT, save, vocabularies, vocabulary_of
 from ingest.errors import IngestError, UsageError
@@ -260,7 +260,7 @@ def test_a_vocabulary_trained_on_the_corpus_is_the_same_each_time(tmp_path):
     kept = vocabulary_of(str(tmp_path / "trained.json"))
     assert kept.sha256 == first.sha256
     texts = real_texts(60_000)
-    engine, notes = engine_for(first, texts, threads=1)
+    engine, notes = select_engine(first, texts, threads=1)
     assert engine.count(texts) == Tokenizers(kept, 1).count(texts)
     assert len(notes) < 3
     assert sum(engine.count(texts)) < sum(map(len, texts)) / 2
@@ -322,7 +322,7 @@ def test_sentencepiece_models_count_as_sentencepiece(asked, converts, tmp_path):
     assert bool(found.tokenizer_json) is converts
     if converts:
         assert Tokenizers(found, 1).count(texts) == original.count(texts)
-    engine, _ = engine_for(found, texts[:5], threads=2)
+    engine, _ = select_engine(found, texts[:5], threads=2)
     assert engine.count(texts) == original.count(texts)
 
 
@@ -331,10 +331,10 @@ def test_without_sentencepiece_a_converted_model_is_noted_and_another_refused(tm
     normalizing = vocabulary_of(sentencepiece_file(tmp_path, model_type="unigram"))
     expected = SentencePiece(plain, 1).count(real_texts(60_000))
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    engine, notes = engine_for(plain, real_texts(60_000)[:5], threads=1)
+    engine, notes = select_engine(plain, real_texts(60_000)[:5], threads=1)
     assert notes[0] == "the model was converted, and not compared with sentencepiece: pip install 'ingest-sizing[vocabularies]'"
     assert engine.count(real_texts(60_000)) == expected
     with pytest.raises(IngestError, match="can only be counted by sentencepiece: pip install"):
-        engine_for(normalizing, [b"text"], threads=1)
+        select_engine(normalizing, [b"text"], threads=1)
     with pytest.raises(IngestError, match="cannot be written as a tokenizer"):
         save(normalizing, tmp_path / "t.json")
