@@ -51,11 +51,6 @@ class Growth:
         """Add the bytes of text that the engine has counted."""
         self._text += size
 
-    def more_than(self, most: int) -> bool:
-        """Whether more than so many bytes have been added; not so where the system does not say."""
-        now = resident_bytes()
-        return now is not None and self._start is not None and now - self._start > most
-
     def over_limit(self) -> bool:
         """Whether the engine should restart."""
         now = resident_bytes()

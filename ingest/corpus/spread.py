@@ -1,4 +1,4 @@
-"""Who counts the shards: this process, or the workers of a Dask cluster; `forked` has copies of this process count."""
+"""Runners, which count the shards: this process, or the workers of a Dask cluster; `forked` has worker processes."""
 
 from __future__ import annotations
 
