@@ -117,12 +117,12 @@ class SentencePiece:
     name = "sentencepiece"
 
     def __init__(self, vocabulary: Vocabulary, threads: int) -> None:
-        from sentencepiece import SentencePieceProcessor
+        from ingest.corpus.sentencepiece_models import loaded
 
         self.version = metadata.version("sentencepiece")
         use_threads(threads)
         self._threads = threads
-        self._model = guarded(lambda: SentencePieceProcessor(model_proto=vocabulary.sentencepiece))
+        self._model = loaded(vocabulary.sentencepiece, vocabulary.source)
 
     def count(self, texts: Sequence[bytes]) -> list[int]:
         """Tokens of each text."""
