@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -118,9 +117,10 @@ class OnCluster:
 
 def _distributed() -> Any:
     try:
-        return import_module("distributed")
+        import distributed
     except ImportError:
         raise IngestError("--scheduler: needs the package distributed; pip install 'ingest-sizing[cluster]'") from None
+    return distributed
 
 
 def _connected(address: str) -> Any:
