@@ -55,6 +55,7 @@ def small_first_look(monkeypatch):
     monkeypatch.setattr(survey, "FIRST_FILES", (30, 100))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.usefixtures("small_first_look")
 def test_the_interval_holds_the_truth_as_often_as_it_says(kind, texts, engine):
