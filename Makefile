@@ -1,7 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS := fast,vocabularies,s3,cluster,report,charts,test,lint,docs
+EXTRAS := corpus,vocabularies,formats,s3,cluster,charts,test,lint,docs
 
 .PHONY: demo setup test test-slow lint docs bench bench-exact corpus clean
 
@@ -16,10 +16,11 @@ test: $(VENV)/.all                  ## all tests but the slow ones, on all cores
 test-slow: $(VENV)/.all             ## the slow tests: before an issue is closed
 	$(BIN)/python -m pytest -n auto --dist loadscope -m slow --hypothesis-profile=many
 
-lint: $(VENV)/.all                  ## style, types, catalogs
+lint: $(VENV)/.all                  ## style, types, dependencies, catalogs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/deptry ingest
 	$(BIN)/ingest catalog check
 
 docs: $(VENV)/.all                  ## the handbook, as HTML
@@ -40,7 +41,7 @@ corpus: .bench/corpus               ## 590 MB of Debian documentation and kernel
 
 $(VENV)/.core: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[corpus]'
 	$(BIN)/python -m compileall -q ingest
 	touch $@
 

@@ -150,6 +150,8 @@ class Sweep:
 
         if str(path).lower().endswith(".parquet"):
             buffer = io.BytesIO()
+            import pyarrow  # noqa: F401  pandas would name all engines that it knows where this one is missing
+
             self.to_frame().to_parquet(buffer, index=False)
             write_whole(path, buffer.getvalue())
         else:

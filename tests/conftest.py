@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -61,6 +62,12 @@ def clean_environment(**extra):
     dropped = {"INGEST_CATALOGS", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "PYTHONPATH", "PYTHONUNBUFFERED"}
     kept = {name: value for name, value in os.environ.items() if name not in dropped}
     return {**kept, "PYTHONIOENCODING": "utf-8", **extra}
+
+
+def default_signals():
+    """In a child process, before it runs: the default actions, where a shell has started the tests with signals ignored."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)

@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from conftest import default_signals
 
 from ingest.errors import IngestError
 from ingest.files import check_target, write_all, write_whole
@@ -105,7 +106,8 @@ def test_a_program_that_is_asked_to_end_leaves_no_half_file(tmp_path, number):
     )
     target = tmp_path / "answer.json"
     target.write_text("old")
-    with subprocess.Popen([sys.executable, "-c", script, str(target)], stdout=subprocess.PIPE, text=True) as running:
+    words = [sys.executable, "-c", script, str(target)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, preexec_fn=default_signals) as running:  # noqa: PLW1509
         assert running.stdout is not None
         assert running.stdout.readline() == "written\n"
         assert len(os.listdir(tmp_path)) == 2

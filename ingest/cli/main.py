@@ -35,6 +35,10 @@ COMMANDS = {
 }
 
 
+#: package -> the extra that installs it
+EXTRA_OF = dict.fromkeys(("tokenizers", "datasets", "pyarrow", "fsspec", "pathspec", "tqdm"), "corpus")
+
+
 class Commands(click.Group):
     """Subcommands that are imported only when they run, so that `--help` stays fast."""
 
@@ -83,6 +87,11 @@ def main() -> None:
         code = _refuse(error.format_message(), error.exit_code)
     except IngestError as error:
         code = _refuse(str(error), error.exit_code)
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRA_OF:
+            raise
+        code = _refuse(f"this needs the package {package}: pip install 'ingest-sizing[{EXTRA_OF[package]}]'", 1)
     except SystemExit:
         # click exits by itself where the reader of a pipe has seen enough, and only then; that is no failure.
         code = 0

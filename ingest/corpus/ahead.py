@@ -1,4 +1,4 @@
-"""Reading ahead: what an iterator yields is made in a thread of its own while the last of it is used."""
+"""Reading ahead: a thread makes the next items of an iterator while the last one is used."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ class _End:
 
 
 def read_ahead(items: Iterator[Item], depth: int) -> Iterator[Item]:
-    """Yield what an iterator yields, made up to `depth` items ahead.
+    """The items of an iterator, made up to `depth` items ahead.
 
     The thread ends with the last item, with the first error, which is raised here, or soon after this generator is closed. It
-    closes the iterator itself, because nobody else may while it runs.
+    closes the iterator itself, because no other thread may while it runs. It is a daemon: a read that never returns does not
+    keep the process from ending.
 
     >>> list(read_ahead(iter("abc"), 2))
     ['a', 'b', 'c']

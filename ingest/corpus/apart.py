@@ -1,4 +1,4 @@
-"""Copies of this process: they share what it holds in memory, and no lock keeps one waiting for another."""
+"""Worker processes: forked from this one, so that they share the engine that it has loaded."""
 
 from __future__ import annotations
 
@@ -6,25 +6,21 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from ingest.errors import IngestError
 
 if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
+    from concurrent.futures import ProcessPoolExecutor
 
-Asked = TypeVar("Asked")
-Result = TypeVar("Result")
-#: the threads of engines are not copied, and to wait for one would be to wait for ever
+#: a fork does not copy the threads of an engine, and waiting for one of them would never end
 ONE_THREAD = {"RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-#: of `prctl`: the signal that a process gets when the one that made it is gone
-_SIGNAL_WHEN_ORPHANED = 1
 
 
-def can_copy() -> bool:
-    """Whether this process may be copied: on Linux, while it has no other thread, whose locks a copy would hold for ever."""
+def can_fork() -> bool:
+    """Whether workers can be forked: on Linux, while no other thread runs, whose locks a worker would hold for ever."""
     if sys.platform != "linux" or threading.active_count() > 1:
         return False
     from multiprocessing import current_process
@@ -32,138 +28,59 @@ def can_copy() -> bool:
     return not current_process().daemon
 
 
-class Copy:
-    """A copy of this process that works with one end of a pipe and then ends; it ends with this process at the latest.
+def worker_pool(processes: int, prepare: Callable[..., object] | None = None, *given: object) -> ProcessPoolExecutor | None:
+    """Worker processes, forked now; None where this process cannot be forked or the system allows no more processes.
 
     Args:
-        work: what it does; an exception of it is sent through the pipe.
-        pipes: this process's ends of the pipes of other copies, which a copy must not keep open.
+        processes: how many.
+        prepare: what each worker calls before its first task, with `given`; neither is pickled.
+        given: arguments of `prepare`.
+    """
+    if not can_fork():
+        return None
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import active_children, get_context
+
+    others = set(active_children())
+    pool = ProcessPoolExecutor(processes, get_context("fork"), initializer=_begin, initargs=(prepare, given))
+    try:
+        pool.submit(os.getpid)
+    except OSError:
+        for worker in set(active_children()) - others:
+            worker.kill()
+        return None
+    return pool
+
+
+@contextmanager
+def one_line_failure() -> Iterator[None]:
+    """Report a worker that died in one line.
 
     Raises:
-        OSError: the system allows no further process.
+        IngestError: a worker process of the pool ended before its task.
     """
+    from concurrent.futures.process import BrokenProcessPool
 
-    def __init__(self, work: Callable[[Connection], None], pipes: Sequence[Connection] = ()) -> None:
-        from multiprocessing import get_context
-
-        context = get_context("fork")
-        self.pipe, theirs = context.Pipe()
-        parent = os.getpid()
-        self._process = context.Process(target=_run, args=(work, theirs, [self.pipe, *pipes], parent), daemon=True)
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            self._process.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            theirs.close()
-
-    def receive(self) -> Any:
-        """What it sends next.
-
-        Raises:
-            IngestError: it failed, or is dead.
-        """
-        try:
-            received = self.pipe.recv()
-        except (EOFError, OSError):
-            self._process.join()
-            raise IngestError(f"a process of this run {_end(self._process.exitcode)}") from None
-        if isinstance(received, BaseException):
-            raise received
-        return received
-
-    def send(self, message: Any) -> None:
-        """Send it something; that it is dead is noticed when something is received."""
-        try:
-            self.pipe.send(message)
-        except OSError:
-            return
-
-    def end(self) -> None:
-        """End it now, whatever it does."""
-        self.pipe.close()
-        self._process.kill()
-        self._process.join()
+    try:
+        yield
+    except BrokenProcessPool:
+        raise IngestError("a worker process was killed, perhaps for lack of memory; fewer --threads need less") from None
 
 
-def _end(code: int | None) -> str:
-    """How a process ended.
-
-    >>> _end(-9), _end(1)
-    ('was killed by SIGKILL', 'ended with 1')
-    """
-    return f"was killed by {signal.Signals(-code).name}" if code and code < 0 else f"ended with {code}"
-
-
-def _run(work: Callable[[Connection], None], pipe: Connection, of_others: Sequence[Connection], parent: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the first process's to handle
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+def _begin(prepare: Callable[..., object] | None, given: tuple[object, ...]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process handles Ctrl-C
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.environ.update(ONE_THREAD)
-    _end_with(parent)
-    for other in of_others:
-        other.close()
-    try:
-        work(pipe)
-    except (EOFError, BrokenPipeError):
-        return  # nobody wants more
-    except Exception as error:
-        pipe.send(error)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    if prepare is not None:
+        prepare(*given)
 
 
-def _end_with(parent: int) -> None:
-    """End when the process that made this one does, however that ends."""
-    import ctypes
+def _end_with_parent() -> None:
+    """End this worker when the main process has ended, even by SIGKILL: a worker holds the lock of the ledger open."""
+    from multiprocessing import parent_process
 
-    ctypes.CDLL(None).prctl(_SIGNAL_WHEN_ORPHANED, signal.SIGKILL)
-    if os.getppid() != parent:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
         os._exit(1)
-
-
-class Beside(Generic[Asked, Result]):
-    """A call that a copy of this process makes while this one goes on; made in this one where it cannot be copied.
-
-    Args:
-        call: what is called with what is asked; what it returns or raises comes back.
-        prepare: what the copy does until it is asked.
-        apart: False makes the call in this process in any case.
-    """
-
-    def __init__(
-        self, call: Callable[[Asked], Result], prepare: Callable[[], object] = lambda: None, apart: bool = True
-    ) -> None:
-        self._call, self._prepare = call, prepare
-        self._copy: Copy | None = None
-        if apart and can_copy():
-            with suppress(OSError):  # the system allows no further process: then the call is made here
-                self._copy = Copy(self._answer)
-
-    def _answer(self, pipe: Connection) -> None:
-        self._prepare()
-        pipe.send(self._call(pipe.recv()))
-
-    def ask(self, asked: Asked) -> None:
-        """Have it called."""
-        if self._copy is not None:
-            self._copy.send(asked)
-        else:
-            self._result = self._call(asked)
-
-    def result(self) -> Result:
-        """What the call returned; an exception of it is raised here.
-
-        Raises:
-            IngestError: the copy died.
-        """
-        if self._copy is not None:
-            try:
-                self._result = self._copy.receive()
-            finally:
-                self.close()
-        return self._result
-
-    def close(self) -> None:
-        """The result is not wanted any more."""
-        if self._copy is not None:
-            self._copy.end()
-            self._copy = None

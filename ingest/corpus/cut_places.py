@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ingest.corpus.cutting import BEFORE_BLANK, BEFORE_SPACE, BEFORE_STOP, INSTEAD_OF_SPACE, Cuts, within_words
 from ingest.corpus.described import kind, members
 from ingest.corpus.rank_files import PATTERNS
-from ingest.corpus.sentencepiece_models import SPACE, Model, read_model
+from ingest.corpus.sentencepiece_models import SPACE, loaded, pieces
 from ingest.corpus.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from sentencepiece import SentencePieceProcessor
 
 #: patterns that published vocabularies cut by, each read from left to right and none looking back
 KNOWN_PATTERNS = frozenset(
@@ -44,7 +47,7 @@ _LOCAL_NORMALIZERS = frozenset(
 def places_of(vocabulary: Vocabulary) -> Cuts | None:
     """Where texts may be cut, or nothing where that is not known."""
     if vocabulary.sentencepiece:
-        return places_of_model(read_model(vocabulary.sentencepiece, vocabulary.source))
+        return places_of_model(loaded(vocabulary.sentencepiece, vocabulary.source))
     described = json.loads(vocabulary.outline)
     tokens = described.get("added_tokens") or []
     if any(reaches_over_a_space(token) for token in tokens):
@@ -76,17 +79,19 @@ def tells_numbers(word: dict[str, Any]) -> bool:
 
 
 def looks_around(token: dict[str, Any]) -> bool:
-    """Whether it depends on what stands beside it that a token is found."""
+    """Whether a token is found depending on the text around it (`single_word`, `lstrip`, `rstrip`)."""
     return any(token.get(flag) for flag in ("single_word", "lstrip", "rstrip"))
 
 
-def places_of_model(model: Model) -> Cuts | None:
+def places_of_model(model: SentencePieceProcessor) -> Cuts | None:
     """Where a SentencePiece model's texts may be cut: at a space, which it may put back by itself before the right part."""
-    if not model.plain or not no_token_reaches_over_a_space([token.text for token in model.tokens]):
+    spelled = model.normalize("a b")
+    if spelled not in (f"{SPACE}a{SPACE}b", f"a{SPACE}b") or not no_token_reaches_over_a_space(pieces(model)):
         return None
-    if model.dummy_prefix:
+    if spelled.startswith(SPACE):
         return INSTEAD_OF_SPACE
-    return None if model.no_extra_spaces else BEFORE_SPACE
+    drops_spaces = model.normalize("a  b") == spelled
+    return None if drops_spaces else BEFORE_SPACE
 
 
 def places_between_words(words: list[dict[str, Any]]) -> Cuts | None:

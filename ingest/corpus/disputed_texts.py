@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
-#: first and last of each range, found by counting every code point with every engine
+#: first and last code point of each range; `tests/corpus/test_engines.py` counts every code point with both engines
 DISPUTED = (
     (0x088F, 0x088F), (0x0C5C, 0x0C5C), (0x0CDC, 0x0CDC), (0x180E, 0x180E), (0x1ACF, 0x1ADD), (0x1AE0, 0x1AEB),
     (0x20C1, 0x20C1), (0x2B96, 0x2B96), (0xA7CE, 0xA7CF), (0xA7D2, 0xA7D2), (0xA7D4, 0xA7D4), (0xA7F1, 0xA7F1),
@@ -43,7 +43,7 @@ _OLD_TABLE = frozenset(("Punctuation", "BertPreTokenizer", "UnicodeScripts"))
 
 
 def doubt_about(vocabulary: Vocabulary) -> Callable[[bytes], bool]:
-    """What tells whether a text is in doubt for engines that count with this vocabulary."""
+    """A function that tells whether engines may disagree on a text with this vocabulary."""
     described = json.loads(vocabulary.outline)
     normalizers = {kind(step) for step in members(described.get("normalizer"), "normalizers")}
     words = {kind(step) for step in members(described.get("pre_tokenizer"), "pretokenizers")}

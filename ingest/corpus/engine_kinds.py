@@ -1,35 +1,34 @@
-"""The packages that count tokens, each behind the same two names and one call."""
+"""The packages that count tokens, behind one interface."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
 from importlib import metadata
-from itertools import pairwise
 from typing import Any
 
 from ingest.corpus.native_calls import guarded
 from ingest.corpus.resident import Growth, give_back
 from ingest.corpus.vocabulary import Vocabulary
 
-#: text that is handed to an engine at once, a whole batch: more would only hold more tokens in memory
+#: text per call of an engine, a whole batch: more would only hold more tokens in memory
 PART_BYTES = 16 << 20
 
 #: gigatoken uses one thread alone for less text
 LEAST_PARALLEL_BYTES = 3_000_000
 
-#: the same for the reference, whose tokens take a hundred bytes each
+#: text per call of the reference, whose tokens take a hundred bytes each
 REFERENCE_PART_BYTES = 1 << 20
 
 
 def use_threads(threads: int) -> None:
-    """Say how many threads the engines may start; what the user has set stays."""
+    """Set how many threads the engines may start, unless the user has set it."""
     os.environ.setdefault("RAYON_NUM_THREADS", str(threads))
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true" if threads > 1 else "false")
 
 
 def uses_one_thread() -> bool:
-    """Whether engines count in the thread that calls them, as in every copy of a process."""
+    """Whether engines count in the thread that calls them, as in every worker process."""
     return os.environ.get("RAYON_NUM_THREADS") == "1"
 
 
@@ -52,7 +51,7 @@ def parts_of(texts: Sequence[bytes], most: int) -> Iterator[Sequence[bytes]]:
 
 
 class Tokenizers:
-    """`tokenizers`, which every faster engine must equal."""
+    """`tokenizers`, the reference of every vocabulary but SentencePiece models."""
 
     name = "tokenizers"
 
@@ -64,7 +63,7 @@ class Tokenizers:
         self._tokenizer = load_reference(vocabulary.tokenizer_json, vocabulary.source)
 
     def count(self, texts: Sequence[bytes]) -> list[int]:
-        """Tokens of each text; little at once, because an encoding takes a hundred bytes per token."""
+        """Tokens of each text, in small parts, because an encoding takes a hundred bytes per token."""
         return [tokens for part in parts_of(texts, REFERENCE_PART_BYTES) for tokens in self._count_part(part)]
 
     def _count_part(self, texts: Sequence[bytes]) -> list[int]:
@@ -74,7 +73,7 @@ class Tokenizers:
 
 
 class Gigatoken:
-    """`gigatoken`; its memory of words it has met grows without end, so it is begun anew where the process grows too large."""
+    """`gigatoken`; its cache of words grows without end, so the engine is restarted at the memory limit of the process."""
 
     name = "gigatoken"
 
@@ -82,16 +81,16 @@ class Gigatoken:
         use_threads(threads)
         self.version = metadata.version("gigatoken")
         self._json = vocabulary.tokenizer_json
-        self._begin_anew()
+        self._restart()
 
     def count(self, texts: Sequence[bytes]) -> list[int]:
-        """Tokens of each text; of the tokens only the lengths are looked at."""
+        """Tokens of each text."""
         counts: list[int] = []
         for part in parts_of(texts, PART_BYTES):
-            if self._words.too_many():
-                self._begin_anew()
+            if self._growth.over_limit():
+                self._restart()
             counts.extend(self._count_part(list(part)))
-            self._words.fed(sum(map(len, part)))
+            self._growth.fed(sum(map(len, part)))
         return counts
 
     def _count_part(self, texts: list[bytes]) -> list[int]:
@@ -103,52 +102,27 @@ class Gigatoken:
         lengths: list[int] = (offsets[1:] - offsets[:-1]).tolist()
         return lengths
 
-    def _begin_anew(self) -> None:
+    def _restart(self) -> None:
         from gigatoken import Tokenizer
 
         self._tokenizer: Any = None  # before the new one, so that the two are never held together
         give_back()
         self._tokenizer = guarded(lambda: Tokenizer.from_json(self._json))
-        self._words = Growth()
-
-
-class Fastokens:
-    """`fastokens`."""
-
-    name = "fastokens"
-
-    def __init__(self, vocabulary: Vocabulary, threads: int) -> None:
-        from fastokens import Tokenizer  # type: ignore[import-untyped]
-
-        use_threads(threads)
-        self.version = metadata.version("fastokens")
-        self._tokenizer = guarded(lambda: Tokenizer.from_json_str(vocabulary.tokenizer_json.decode()))
-
-    def count(self, texts: Sequence[bytes]) -> list[int]:
-        """Tokens of each text."""
-        return [tokens for part in parts_of(texts, PART_BYTES) for tokens in self._count_part(part)]
-
-    def _count_part(self, texts: Sequence[bytes]) -> list[int]:
-        from array import array
-
-        decoded = [text.decode() for text in texts]
-        _, packed = guarded(lambda: self._tokenizer.encode_batch_flat(decoded))
-        offsets = array("Q", packed)
-        return [end - start for start, end in pairwise(offsets)]
+        self._growth = Growth()
 
 
 class SentencePiece:
-    """`sentencepiece` itself, which every other engine must equal on its models."""
+    """`sentencepiece`, the reference of its models."""
 
     name = "sentencepiece"
 
     def __init__(self, vocabulary: Vocabulary, threads: int) -> None:
-        from sentencepiece import SentencePieceProcessor
+        from ingest.corpus.sentencepiece_models import loaded
 
         self.version = metadata.version("sentencepiece")
         use_threads(threads)
         self._threads = threads
-        self._model = guarded(lambda: SentencePieceProcessor(model_proto=vocabulary.sentencepiece))
+        self._model = loaded(vocabulary.sentencepiece, vocabulary.source)
 
     def count(self, texts: Sequence[bytes]) -> list[int]:
         """Tokens of each text."""

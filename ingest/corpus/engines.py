@@ -1,4 +1,4 @@
-"""Counting tokens: the fastest engine that is installed and that counts as the reference does.
+"""Counting tokens: with a fast engine where it counts as the reference does, otherwise with the reference.
 
 The reference is what the vocabulary's user would call: `tokenizers.Tokenizer.encode(text, add_special_tokens=False)`, or
 SentencePiece for its models. Added tokens that a `tokenizer.json` names are found in the text, as there; rank files name none,
@@ -7,15 +7,13 @@ so that `<|endoftext|>` in a document is plain text, as in `tiktoken.Encoding.en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
 from importlib import metadata, util
-from itertools import chain, islice
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from ingest.corpus.apart import Beside
+from ingest.corpus.apart import one_line_failure, worker_pool
 from ingest.corpus.disputed_texts import doubt_about
-from ingest.corpus.engine_kinds import Fastokens, Gigatoken, SentencePiece, Tokenizers
+from ingest.corpus.engine_kinds import Gigatoken, SentencePiece, Tokenizers
 from ingest.corpus.native_calls import NativeFailure, guarded, no_panic_message
 from ingest.corpus.proof import difference, hard_texts
 from ingest.corpus.resident import give_back
@@ -24,7 +22,7 @@ from ingest.errors import IngestError
 
 
 class Engine(Protocol):
-    """What counts tokens.
+    """A package that counts tokens.
 
     Attributes:
         name: the package.
@@ -39,8 +37,8 @@ class Engine(Protocol):
         ...
 
 
-class Candidate(Protocol):
-    """What makes an engine, or raises where it is not installed or cannot load the vocabulary."""
+class EngineKind(Protocol):
+    """Loads an engine; raises where its package is not installed or refuses the vocabulary."""
 
     name: str
 
@@ -49,22 +47,26 @@ class Candidate(Protocol):
         ...
 
 
-class Guarded:
-    """A fast engine, with the reference for the texts on which their tables of characters may disagree."""
+class CheckedEngine:
+    """A fast engine; the reference counts the texts on which their tables of characters may disagree."""
 
     def __init__(self, fast: Engine, reference: Engine, in_doubt: Callable[[bytes], bool]) -> None:
         self.name, self.version = fast.name, fast.version
         self._fast, self._reference, self._in_doubt = fast, reference, in_doubt
 
     def count(self, texts: Sequence[bytes]) -> list[int]:
-        """Tokens of each text; texts on which the fast engine fails are counted by the reference."""
+        """Tokens of each text; the reference counts texts on which the fast engine fails."""
         try:
             return self.fast_count(texts)
         except NativeFailure:
             return self._reference.count(texts)
 
     def fast_count(self, texts: Sequence[bytes]) -> list[int]:
-        """Tokens of each text, or the failure of an engine."""
+        """Tokens of each text.
+
+        Raises:
+            NativeFailure: an engine fails.
+        """
         doubts = [self._in_doubt(text) for text in texts]
         if not any(doubts):
             return self._fast.count(texts)
@@ -74,9 +76,9 @@ class Guarded:
 
 
 class Reference:
-    """What every engine has to equal; made when it is needed, because some take 200 MB that most corpora never need again."""
+    """The engine that every other must equal; loaded when it is needed, because most corpora never need its 200 MB."""
 
-    def __init__(self, kind: Candidate, vocabulary: Vocabulary, threads: int) -> None:
+    def __init__(self, kind: EngineKind, vocabulary: Vocabulary, threads: int) -> None:
         self._make: Callable[[], Engine] = lambda: kind(vocabulary, threads)
         self._engine: Engine | None = None
         self._source = vocabulary.source
@@ -88,7 +90,7 @@ class Reference:
 
         Raises:
             IngestError: the vocabulary cannot be loaded.
-            NativeFailure: there is a text that nothing can count.
+            NativeFailure: nothing can count one of the texts.
         """
         engine = self.load()
         try:
@@ -111,124 +113,77 @@ class Reference:
         return self._engine
 
     def rest(self) -> None:
-        """Hold no memory until the next text."""
+        """Free the memory until the next text."""
         self._engine = None
         give_back()
 
 
-#: from the fastest down; each has to prove itself
-CANDIDATES: tuple[Candidate, ...] = (Gigatoken, Fastokens)
+class EngineSelection(NamedTuple):
+    """The engine of a run.
+
+    Attributes:
+        engine: counts the tokens.
+        notes: why the fast engine is not used, where it is not.
+    """
+
+    engine: Engine
+    notes: list[str]
 
 
-class Trial:
-    """The search for the first engine that counts as the reference does on the beginning of the real input.
-
-    The reference and the first engine are loaded at once, in two processes, before the input is known.
+def select_engine(
+    vocabulary: Vocabulary, first_texts: Sequence[bytes], threads: int, fast: EngineKind = Gigatoken
+) -> EngineSelection:
+    """The fast engine, if it counts the first part of the real input and hard texts as the reference does; else the reference.
 
     Args:
         vocabulary: what to count with.
+        first_texts: the first texts of the corpus, about 1 MB.
         threads: cores to use.
-        candidates: engines to try, the fastest first.
+        fast: the engine to check.
 
     Raises:
-        IngestError: only SentencePiece can count with the model, and it is not installed.
+        IngestError: the reference is not installed, or cannot count with this vocabulary.
     """
-
-    def __init__(self, vocabulary: Vocabulary, threads: int, candidates: Sequence[Candidate] = CANDIDATES) -> None:
-        self._vocabulary, self._threads = vocabulary, threads
-        self._reference, self._notes = reference_for(vocabulary, threads)
-        self._expected: Beside[list[bytes], list[int]] = Beside(self._counts_of_reference, self._reference.load)
-        self._loaded = self._each_loaded(candidates)
-        self._first = list(islice(self._loaded, 1))
-
-    def _counts_of_reference(self, texts: list[bytes]) -> list[int]:
-        return expected_counts(self._reference, texts, self._vocabulary)
-
-    def _each_loaded(self, candidates: Sequence[Candidate]) -> Iterator[Guarded]:
-        doubt = doubt_about(self._vocabulary)
-        for candidate in candidates if self._vocabulary.tokenizer_json else ():
-            try:
-                yield Guarded(made(candidate, self._vocabulary, self._threads), self._reference, doubt)
-            except NativeFailure as failure:
-                self._notes.append(f"{candidate.name} is not used: {failure}")
-
-    def engine(self, proof: Sequence[bytes]) -> tuple[Engine, list[str]]:
-        """The engine, and a note per engine that was passed over and why.
-
-        Args:
-            proof: the first texts of the corpus, about 1 MB.
-
-        Raises:
-            IngestError: the reference cannot count with this vocabulary.
-        """
-        texts = [*proof, *hard_texts(self._vocabulary)]
-        self._expected.ask(texts)
-        for engine in chain(self._first, self._loaded):
-            reason = self._why_not(engine, texts)
-            if not reason:
-                self._reference.rest()
-                return engine, self._notes
-            self._notes.append(f"{engine.name} is not used: {reason}")
-        self._expected.result()  # a vocabulary that the reference cannot count with is refused here
-        self._notes.append(f"tokens are counted by {self._reference.name} itself, slower than by an engine made for speed")
-        return self._reference, self._notes
-
-    def close(self) -> None:
-        """Nothing is tried any more."""
-        self._expected.close()
-
-    def _why_not(self, engine: Guarded, texts: Sequence[bytes]) -> str:
-        """Where an engine differs from the reference; nothing if nowhere."""
-        try:
-            found = engine.fast_count(texts)
-        except NativeFailure as failure:
-            return str(failure)
-        expected = self._expected.result()
-        return "" if found == expected else difference(texts, found, expected, self._reference.name)
-
-
-def engine_for(
-    vocabulary: Vocabulary, proof: Sequence[bytes], threads: int, candidates: Sequence[Candidate] = CANDIDATES
-) -> tuple[Engine, list[str]]:
-    """The engine that `Trial` finds, where the beginning of the input is known.
-
-    Raises:
-        IngestError: as `Trial` and its `engine`.
-    """
-    with closing(Trial(vocabulary, threads, candidates)) as trial:
-        return trial.engine(proof)
-
-
-def reference_for(vocabulary: Vocabulary, threads: int) -> tuple[Reference, list[str]]:
-    """What every engine has to equal, and a note where it is not the vocabulary's own package.
-
-    Raises:
-        IngestError: only SentencePiece can count with the model, and it is not installed.
-    """
-    if not vocabulary.sentencepiece:
-        return Reference(Tokenizers, vocabulary, threads), []
-    if util.find_spec("sentencepiece"):
-        return Reference(SentencePiece, vocabulary, threads), []
-    install = "pip install 'ingest-sizing[vocabularies]'"
+    reference = Reference(SentencePiece if vocabulary.sentencepiece else Tokenizers, vocabulary, threads)
+    texts = [*first_texts, *hard_texts(vocabulary)]
+    slower = f"tokens are counted by {reference.name} itself, slower than by an engine made for speed"
     if not vocabulary.tokenizer_json:
-        raise IngestError(f"--tokenizer: '{vocabulary.source}' can only be counted by sentencepiece: {install}")
-    return Reference(Tokenizers, vocabulary, threads), [
-        f"the model was converted, and not compared with sentencepiece: {install}"
-    ]
+        expected_counts(reference, texts, vocabulary)
+        return EngineSelection(reference, [slower])
+    pool = worker_pool(1)
+    if pool is None:
+        counts = expected_counts(reference, texts, vocabulary)
+        engine, found = _counted(fast, reference, vocabulary, texts, threads)
+    else:
+        with pool, one_line_failure():  # the reference loads and counts while this process does the same with the fast engine
+            expected = pool.submit(_expected_in_worker, vocabulary, texts, threads)
+            engine, found = _counted(fast, reference, vocabulary, texts, threads)
+            counts = expected.result()
+    reason = found if isinstance(found, str) else difference(texts, found, counts, reference.name)
+    reference.rest()
+    if engine is not None and not reason:
+        return EngineSelection(engine, [])
+    return EngineSelection(reference, [f"{fast.name} is not used: {reason}", slower])
 
 
-def made(candidate: Candidate, vocabulary: Vocabulary, threads: int) -> Engine:
-    """The candidate's engine.
+def _counted(
+    fast: EngineKind, reference: Reference, vocabulary: Vocabulary, texts: Sequence[bytes], threads: int
+) -> tuple[CheckedEngine | None, list[int] | str]:
+    """The fast engine and its counts, or why there are none."""
+    try:
+        with no_panic_message():
+            engine = CheckedEngine(guarded(lambda: fast(vocabulary, threads)), reference, doubt_about(vocabulary))
+            return engine, engine.fast_count(texts)
+    except NativeFailure as failure:
+        return None, str(failure)
 
-    Raises:
-        NativeFailure: it is not installed, or refuses the vocabulary.
-    """
-    with no_panic_message():
-        return guarded(lambda: candidate(vocabulary, threads))
+
+def _expected_in_worker(vocabulary: Vocabulary, texts: Sequence[bytes], threads: int) -> list[int]:
+    return expected_counts(Reference(Tokenizers, vocabulary, threads), texts, vocabulary)
 
 
 def expected_counts(reference: Engine, texts: Sequence[bytes], vocabulary: Vocabulary) -> list[int]:
-    """What the reference counts.
+    """The counts of the reference.
 
     Raises:
         IngestError: it cannot count with this vocabulary.

@@ -65,7 +65,7 @@ class Batch(NamedTuple):
         return self.portions[-1].size if self.portions and self.portions[-1].read is None else 0
 
 
-#: what yields each batch without its texts, and the tokens of each text, in order
+#: yields each batch without its texts, and the tokens of each text, in order
 Counting = Callable[[Iterator[Batch]], Iterator[tuple[Batch, list[int]]]]
 
 

@@ -1,207 +1,185 @@
-"""All cores of one machine: copies of this process count, with an engine that all of them share."""
+"""All cores of one machine: worker processes count, and share the engine that this process has loaded."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
-from ingest.corpus.apart import Copy, can_copy
-from ingest.corpus.exact import Batch, Counter, Counting, Open, count, counts_by
-from ingest.corpus.resident import Growth, let_grow
+from ingest.corpus.apart import one_line_failure, worker_pool
+from ingest.corpus.exact import Batch, Counter, Open, count, counts_by
+from ingest.corpus.resident import let_grow
 from ingest.corpus.shards import Counted, Shards
 from ingest.corpus.spread import Local, Runner, Task, cores
 
 if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-
     from ingest.corpus.cutting import Cuts
 
 #: stored bytes that make one more process worth while
 TEXT_EACH = 2**20
 #: shards per process that make it worth while that each reads its own: with fewer, one waits for another's large file
 SHARDS_EACH = 4
-#: what all copies may add to the memory of the machine, for the words that their engines have met; and the least of use
-GROWTH, LEAST_GROWTH = 224 << 20, 16 << 20
+#: memory that all workers may add for the words that their engines have met, and the least for one of them
+GROWTH, LEAST_GROWTH = 224 << 20, 64 << 20
+#: tasks per worker that are handed out ahead, so that none waits for the next
+AHEAD = 2
+#: seconds between two looks at what the workers have read
+LOOK_SECONDS = 0.2
 
-#: told of what is done before the whole is
-Tell = Callable[[Any], None]
+
+class Stopped(Exception):
+    """The run has ended before this shard."""
 
 
 def local_runner(
     task: Task, shards: Shards, engine: Counter, cuts: Cuts | None, threads: int, with_standard_input: bool = False
 ) -> Runner:
-    """Who counts on this machine: copies of this process, or the threads of this one where it cannot be copied.
+    """The runner of this machine: worker processes, or the threads of this process where it cannot be forked.
 
     Args:
         task: how documents are found in files.
         shards: what there is to count.
         engine: counts tokens.
         cuts: where the vocabulary's texts may be cut.
-        threads: as asked for; there are no more copies than cores, and than there is text for.
+        threads: as asked for; there are no more workers than cores, and than there is text for.
         with_standard_input: this process has to read.
     """
     processes = min(threads, cores()) if with_standard_input else min(threads, cores(), shards.total_bytes // TEXT_EACH)
-    if processes < 2 or not can_copy():
-        return Local(task, shards, engine, cuts)
+    alone = Local(task, shards, engine, cuts)
+    if processes < 2:
+        return alone
+    state = Work(alone)
+    pool = worker_pool(processes, _prepare, state, max(GROWTH // processes, LEAST_GROWTH))
+    if pool is None:
+        return alone
     kind = OfTexts if with_standard_input or len(shards) < SHARDS_EACH * processes else OfShards
-    try:
-        return kind(task, shards, engine, cuts, processes)
-    except OSError:  # the system allows no further process, or has no memory for one
-        return Local(task, shards, engine, cuts)
+    return kind(state, pool, processes)
 
 
-class Done(NamedTuple):
-    """What a copy has done, and whether it has grown too large to go on."""
+class Work:
+    """What the workers share with this process.
 
-    result: Any
-    grown: bool
-
-
-class Copies:
-    """Copies of this process that do the same work again and again; fewer where the system allows no more.
-
-    They begin before this process reads anything: each keeps all that it held by then.
-
-    Args:
-        most: how many there are at a time.
-        work: what a copy does with whatever it is sent.
-
-    Raises:
-        OSError: the system does not allow even one.
+    Attributes:
+        local: counts in the worker.
+        moved: stored bytes that all workers have dealt with.
+        stop: set when the run ends, so that no worker goes on with a large shard.
+        mine: what this worker was given when it began.
     """
 
-    def __init__(self, most: int, work: Callable[[Any, Tell], Any]) -> None:
-        self._work = work
-        self._growth = max(GROWTH // most, LEAST_GROWTH)
-        self.all: dict[Connection, Copy] = {}
-        self._begin()
-        with suppress(OSError):
-            while len(self.all) < most:
-                self._begin()
+    mine: ClassVar[Work]
 
-    def _begin(self) -> Copy:
-        copy = Copy(self._serve, list(self.all))
-        self.all[copy.pipe] = copy
-        return copy
+    def __init__(self, local: Local) -> None:
+        from multiprocessing import get_context
 
-    def _serve(self, pipe: Connection) -> None:
-        let_grow(2 * self._growth)
-        growth = Growth()
-        while True:
-            pipe.send(Done(self._work(pipe.recv(), pipe.send), growth.more_than(self._growth)))
+        context = get_context("fork")
+        self.local = local
+        self.moved = context.Value("q", 0)
+        self.stop = context.Event()
 
-    def going_on(self, copy: Copy, done: Done) -> Copy:
-        """The copy, or a new one in its place if it has grown: that costs less than an engine that begins anew."""
-        if done.grown:
-            with suppress(OSError):
-                new = self._begin()
-                self.end(copy)
-                return new
-        return copy
+    def add_moved(self, size: int) -> None:
+        """Add stored bytes that have been dealt with.
 
-    def received(self) -> Iterator[tuple[Copy, Any]]:
-        """Wait until copies have sent something, and yield it."""
-        from multiprocessing.connection import wait
-
-        for pipe in wait(list(self.all)):
-            copy = self.all[cast("Connection", pipe)]
-            yield copy, copy.receive()
-
-    def end(self, copy: Copy) -> None:
-        """One less."""
-        del self.all[copy.pipe]
-        copy.end()
-
-    def close(self) -> None:
-        """No more."""
-        for copy in list(self.all.values()):
-            self.end(copy)
+        Raises:
+            Stopped: the run has ended.
+        """
+        if self.stop.is_set():
+            raise Stopped
+        with self.moved.get_lock():
+            self.moved.value += size
 
 
-class Forked(Local, ABC):
-    """Copies of this process count.
+def _prepare(work: Work, growth: int) -> None:
+    Work.mine = work
+    let_grow(growth)
+
+
+def _count_shard(number: int) -> Counted:
+    local = Work.mine.local
+    counts = counts_by(local.engine)
+    shards = [local.shards[number]]
+    return next(count(shards, local.task.reading, local.cuts, counts, Open(local.task.root), Work.mine.add_moved))
+
+
+def _count_texts(texts: list[bytes]) -> list[int]:
+    return Work.mine.local.engine.count(texts)
+
+
+class OfShards:
+    """Each worker reads and counts one shard at a time.
 
     Args:
-        task: how documents are found in files.
-        shards: what there is to count.
-        engine: counts tokens.
-        cuts: where the vocabulary's texts may be cut.
-        processes: how many count at a time.
+        work: what the workers share.
+        pool: the workers.
+        processes: how many they are.
     """
 
-    def __init__(self, task: Task, shards: Shards, engine: Counter, cuts: Cuts | None, processes: int) -> None:
-        super().__init__(task, shards, engine, cuts)
-        self.copies = Copies(processes, self.work)
-
-    @abstractmethod
-    def work(self, asked: Any, tell: Tell) -> Any:
-        """What a copy does with what it is sent."""
-
-
-class OfShards(Forked):
-    """Each copy reads and counts a shard at a time."""
-
-    def work(self, asked: int, tell: Tell) -> Counted:
-        """Count the shard of this number."""
-        shards = [self.shards[asked]]
-        return next(count(shards, self.task.reading, self.cuts, counts_by(self.engine), Open(self.task.root), tell))
+    def __init__(self, work: Work, pool: ProcessPoolExecutor, processes: int) -> None:
+        self.work, self.pool, self.most = work, pool, processes * AHEAD
+        self.told = 0
 
     def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[Counted]:
-        """Yield what was counted, in the order in which copies are done."""
-        with closing(self.copies):
-            for copy in list(self.copies.all.values()):
-                self._next(copy, numbers)
-            while self.copies.all:
-                for copy, received in self.copies.received():
-                    if not isinstance(received, Done):
-                        moved(received)
-                        continue
-                    self._next(self.copies.going_on(copy, received), numbers)
-                    yield received.result
+        """Yield the counts of each shard, in the order in which they are done."""
+        open_shards: set[Future[Counted]] = set()
+        try:
+            with one_line_failure():
+                while True:
+                    while len(open_shards) < self.most and (number := next(numbers, None)) is not None:
+                        open_shards.add(self.pool.submit(_count_shard, number))
+                    if not open_shards:
+                        break
+                    done, open_shards = wait(open_shards, LOOK_SECONDS, FIRST_COMPLETED)
+                    self._tell(moved)
+                    for future in done:
+                        yield future.result()
+        finally:
+            self.work.stop.set()
+            self.pool.shutdown(cancel_futures=True)
 
-    def _next(self, copy: Copy, numbers: Iterator[int]) -> None:
-        """Have a copy count the next shard; without one it is done."""
-        number = next(numbers, None)
-        if number is None:
-            self.copies.end(copy)
-        else:
-            copy.send(number)
+    def _tell(self, moved: Callable[[int], object]) -> None:
+        now = self.work.moved.value
+        moved(now - self.told)
+        self.told = now
 
     def unfinished(self) -> Counted | None:
-        """Copies tell no tokens before a shard is done."""
+        """Nothing: a worker reports tokens when its shard is done."""
         return None
 
 
-class OfTexts(Forked):
-    """This process reads, in order, and copies count the texts: for few large files, and what cannot be read twice."""
+@dataclass
+class OfTexts:
+    """This process reads, in order, and the workers count: for few large files and for what cannot be read twice."""
 
-    def work(self, asked: list[bytes], _: Tell) -> list[int]:
-        """Count these texts."""
-        return self.engine.count(asked)
+    work: Work
+    pool: ProcessPoolExecutor
+    processes: int
 
-    def counts(self) -> Counting:
-        """Each copy counts a batch at a time; their answers are taken in the order of the batches."""
-        return self._counts
+    def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[Counted]:
+        """Yield the counts of each shard, in order."""
+        local = self.work.local
+        shards = map(local.shards.__getitem__, numbers)
+        return count(shards, local.task.reading, local.cuts, self._counts, local.under_way, moved)
 
     def _counts(self, read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
-        busy: deque[tuple[Batch, Copy]] = deque()
-        idle = list(self.copies.all.values())
+        waiting: deque[tuple[Batch, Future[list[int]]]] = deque()
+        try:
+            with closing(read), one_line_failure():  # type: ignore[type-var]
+                for batch in read:
+                    waiting.append((batch._replace(texts=[]), self.pool.submit(_count_texts, batch.texts)))
+                    if len(waiting) >= self.processes * AHEAD:
+                        yield _first_of(waiting)
+                while waiting:
+                    yield _first_of(waiting)
+        finally:
+            self.pool.shutdown(cancel_futures=True)
 
-        def first_done() -> tuple[Batch, list[int]]:
-            batch, copy = busy.popleft()
-            done = copy.receive()
-            idle.append(self.copies.going_on(copy, done))
-            return batch, done.result
+    def unfinished(self) -> Counted | None:
+        """The counts so far of the shard that is open."""
+        return self.work.local.unfinished()
 
-        with closing(read), closing(self.copies):  # type: ignore[type-var]
-            for batch in read:
-                if not idle:
-                    yield first_done()
-                copy = idle.pop()
-                copy.send(batch.texts)
-                busy.append((batch._replace(texts=[]), copy))
-            while busy:
-                yield first_done()
+
+def _first_of(waiting: deque[tuple[Batch, Future[list[int]]]]) -> tuple[Batch, list[int]]:
+    batch, future = waiting.popleft()
+    return batch, future.result()

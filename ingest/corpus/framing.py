@@ -222,7 +222,7 @@ def walk_hdf5(source: Source, found: Found) -> Sizes:  # noqa: ARG001  the libra
     try:
         import h5py
     except ImportError:
-        raise IngestError(f"'{found.path}': reading HDF5 needs h5py, which is not installed; `pip install h5py`") from None
+        raise IngestError(f"'{found.path}': HDF5 needs the package h5py: pip install 'ingest-sizing[formats]'") from None
     largest = [0, 1]
 
     def see(_: str, item: Any) -> None:

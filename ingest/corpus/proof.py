@@ -1,4 +1,4 @@
-"""What an engine has to count as the reference does, apart from the beginning of the real input."""
+"""Hard texts, on which an engine is checked against the reference besides the first part of the real input."""
 
 from __future__ import annotations
 
@@ -38,11 +38,13 @@ def hard_texts(vocabulary: Vocabulary) -> list[bytes]:
 
 
 def difference(texts: Sequence[bytes], found: Sequence[int], expected: Sequence[int], reference: str) -> str:
-    """Where two counts differ first.
+    """Where two counts differ first; empty where they are equal.
 
     >>> difference([b"a", b"be"], [1, 3], [1, 2], "tokenizers")
     "it counts 3 tokens where tokenizers counts 2, in the text that begins b'be'"
     """
+    if found == expected:
+        return ""
     if len(found) != len(expected):
         return f"it counted {len(found)} texts of {len(expected)}"
     place = next(at for at, (one, other) in enumerate(zip(found, expected, strict=True)) if one != other)

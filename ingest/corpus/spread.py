@@ -1,16 +1,15 @@
-"""Who counts the shards: this process, or the workers of a Dask cluster; `forked` has copies of this process count."""
+"""Runners, which count the shards: this process, or the workers of a Dask cluster; `forked` has worker processes."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ingest.corpus.cutting import Cuts, cuts_for
-from ingest.corpus.engines import engine_for
+from ingest.corpus.engines import select_engine
 from ingest.corpus.exact import Counter, Counting, Open, count, counts_in_threads
 from ingest.corpus.reading import Reading
 from ingest.corpus.shards import Counted, Shard, Shards
@@ -118,9 +117,10 @@ class OnCluster:
 
 def _distributed() -> Any:
     try:
-        return import_module("distributed")
+        import distributed
     except ImportError:
         raise IngestError("--scheduler: needs the package distributed; pip install 'ingest-sizing[cluster]'") from None
+    return distributed
 
 
 def _connected(address: str) -> Any:
@@ -150,7 +150,7 @@ class Loaded:
     """An engine that the threads of a worker share, one after the other; it has threads of its own."""
 
     def __init__(self, task: Task) -> None:
-        self.engine, _ = engine_for(task.vocabulary, task.proof, cores())
+        self.engine, _ = select_engine(task.vocabulary, task.proof, cores())
         self.cuts = cuts_for(task.vocabulary, self.engine, task.proof)
         self.free = threading.Lock()
 

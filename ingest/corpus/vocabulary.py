@@ -1,7 +1,7 @@
 """Which vocabulary the tokens are counted with: found, proven by its hash, and in the one form that every engine loads.
 
-That form is the text of a `tokenizer.json`. Rank files and SentencePiece models are turned into it; nothing is downloaded and
-no code that comes with a vocabulary is run.
+That form is the text of a `tokenizer.json`. Rank files are turned into it; SentencePiece models stay as they are, because their
+own package counts them. Nothing is downloaded and no code that comes with a vocabulary is run.
 """
 
 from __future__ import annotations
@@ -31,10 +31,9 @@ class Vocabulary:
         sha256: of the file that holds it, as it was found; of the trained `tokenizer.json` for a trained one.
         source: the package with its version, or the path.
         license: what the package says of itself; empty for the user's own files.
-        tokenizer_json: what every engine loads; truncation, padding and dropout are taken out. Empty for the few SentencePiece
-            models that have no such form.
+        tokenizer_json: what every engine loads; truncation, padding and dropout are taken out. Empty for SentencePiece models.
         outline: the `tokenizer.json` without its model, as JSON: how it normalizes and cuts, and its added tokens.
-        sentencepiece: the SentencePiece model itself, which then is the reference.
+        sentencepiece: the SentencePiece model, which its own package counts.
     """
 
     name: str
@@ -95,7 +94,7 @@ def save(vocabulary: Vocabulary, path: str | Path) -> None:
     """Write the vocabulary as a `tokenizer.json`, as for one that was trained and is to be used again.
 
     Raises:
-        IngestError: the file cannot be written, or a SentencePiece model has no such form.
+        IngestError: the file cannot be written, or the vocabulary is a SentencePiece model.
     """
     if not vocabulary.tokenizer_json:
         raise IngestError(f"--tokenizer: '{vocabulary.source}' cannot be written as a tokenizer.json")

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 DOCUMENTS = {".docx", ".md", ".html"}
 
 
+#: said of a document that is written without the extra `charts`
+NO_CHARTS = "the document has no charts, which need the package vl-convert-python: pip install 'ingest-sizing[charts]'"
+
+
 @dataclass(frozen=True)
 class Report:
     """What was written, and from what.
@@ -146,12 +150,15 @@ class _Makers:
         return self.FORMATS[suffix](self)
 
     def notes(self) -> tuple[str, ...]:
-        """What the template leaves out or repeats."""
+        """What the template leaves out or repeats, and that charts are missing."""
+        from ingest.reports.charts.chart import can_render
+
+        charts = () if self._document is None or can_render() else (NO_CHARTS,)
         if self.template is None:
-            return ()
+            return charts
         from ingest.reports.document.word_gaps import template_warnings
 
-        return template_warnings(self.document, self.template)
+        return (*template_warnings(self.document, self.template), *charts)
 
     def _workbook(self) -> bytes:
         from ingest.reports.books import site_book
@@ -186,10 +193,11 @@ class _Makers:
     def document(self) -> Document:
         """The document of the plan, charts included."""
         if self._document is None:
+            from ingest.reports.charts.chart import can_render
             from ingest.reports.document.rfp import Tender
             from ingest.tender.figures import charts_of
 
-            self._document = Tender(self.plan, charts_of(self.plan, self.storage)).document()
+            self._document = Tender(self.plan, charts_of(self.plan, self.storage) if can_render() else ()).document()
         return self._document
 
     #: suffix -> how the file is made

@@ -68,12 +68,6 @@ def read_sheets(path: Path) -> dict[str, Sheet]:
             values, or more than a response can hold; in one line.
     """
     try:
-        import openpyxl  # noqa: F401
-    except ImportError:
-        raise IngestError(
-            "a workbook is read by openpyxl, expected it installed: pip install 'ingest-sizing[report]'"
-        ) from None
-    try:
         _check_parts(path)
         with zipfile.ZipFile(path) as package:
             with _loaded(path, data_only=True) as book:

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import COMMAND, clean_environment
+from conftest import COMMAND, clean_environment, default_signals
 
 import ingest
 from ingest.acceptance.feeding import fed_by
@@ -96,7 +96,13 @@ def _measuring(storage):
     """A process that writes for a minute, in a process group of its own."""
     words = [COMMAND, "measure-storage", str(storage), "--size", "16MiB", "--runtime", "60s"]
     return subprocess.Popen(
-        words, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", start_new_session=True
+        words,
+        env=clean_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        start_new_session=True,
+        preexec_fn=default_signals,  # noqa: PLW1509  no thread runs here that could hold a lock
     )
 
 

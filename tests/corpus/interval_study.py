@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy
 from counted import as_row_group, blocks_group, gzipped, redraw, shards_group, texts_of
 
-from ingest.corpus.engines import engine_for
+from ingest.corpus.engines import select_engine
 from ingest.corpus.vocabulary import vocabulary_of
 
 MEBI = 2**20
@@ -108,7 +108,7 @@ def designs(densities, sizes, draws, repeats, generator):
 
 def main(corpus, draws, tokenizer):
     """Print the tables."""
-    engine, _ = engine_for(vocabulary_of(tokenizer), [b"def f(): pass"], 2)
+    engine, _ = select_engine(vocabulary_of(tokenizer), [b"def f(): pass"], 2)
     started = time.monotonic()
     paths = sorted(path for path in Path(corpus).rglob("*") if path.is_file() and not path.is_symlink())
     texts = list(texts_of(paths))

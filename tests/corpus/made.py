@@ -1,5 +1,6 @@
 """Corpora that tests make: real text of the Python installation, and many small files."""
 
+import random
 import sysconfig
 from itertools import islice
 from pathlib import Path
@@ -24,6 +25,26 @@ def python_sources(folder, most=150):
         place.write_text(text, encoding="utf-8")
         most -= 1
     return folder
+
+
+def written_sources(number=1200):
+    """Files of source code, always the same: their lengths and their words vary as in a real library.
+
+    Sizes are lognormal (median 4 kB), and each file has a vocabulary and a line length of its own.
+    """
+    chance = random.Random(11)
+    words = ["".join(chance.choices("etaoinshrdlucmfwypvbgk_", k=chance.randint(2, 12))) for _ in range(4000)]
+    texts = []
+    for _ in range(number):
+        size = min(int(chance.lognormvariate(8.3, 1.2)) + 40, 120_000)
+        known = chance.sample(words, chance.randint(15, 200))
+        indents, width = ["", "    ", "        "], chance.randint(3, 14)
+        lines, held = [], 0
+        while held < size:
+            lines.append(chance.choice(indents) + " ".join(chance.choices(known, k=width)) + chance.choice(":,.)\n"))
+            held += len(lines[-1]) + 1
+        texts.append("\n".join(lines).encode())
+    return texts
 
 
 def small_files(folder, number, lines=3):

@@ -14,7 +14,7 @@ from ingest.errors import IngestError
 distributed = pytest.importorskip("distributed")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cluster():
     """Two real worker processes."""
     with distributed.LocalCluster(

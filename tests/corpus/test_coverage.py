@@ -10,7 +10,7 @@ from counted import as_row_group, blocks_group, gzipped, shards_group, texts_of
 from interval_study import redrawn
 
 from ingest.corpus import survey
-from ingest.corpus.engines import engine_for
+from ingest.corpus.engines import select_engine
 from ingest.corpus.vocabulary import vocabulary_of
 
 KIBI = 2**10
@@ -33,7 +33,7 @@ def shared_out(texts, shards):
 @pytest.fixture(scope="module")
 def engine():
     """What counts."""
-    return engine_for(vocabulary_of(None), [b"def f(): pass"], 2)[0]
+    return select_engine(vocabulary_of(None), [b"def f(): pass"], 2)[0]
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +55,7 @@ def small_first_look(monkeypatch):
     monkeypatch.setattr(survey, "FIRST_FILES", (30, 100))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.usefixtures("small_first_look")
 def test_the_interval_holds_the_truth_as_often_as_it_says(kind, texts, engine):

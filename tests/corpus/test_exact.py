@@ -62,7 +62,7 @@ def test_the_totals_are_those_of_tokenizers(corpus, texts):
     assert answer.results["files"].value == answer.results["documents"].value == len(texts)
 
 
-@pytest.mark.parametrize(("name", "width"), [("cl100k", 4), ("r50k", 2)])
+@pytest.mark.parametrize(("name", "width"), [pytest.param("cl100k", 4, marks=pytest.mark.slow), ("r50k", 2)])
 def test_the_totals_are_those_of_tiktoken(corpus, texts, name, width):
     reference = tiktoken_encoding(name)
     expected = sum(len(reference.encode_ordinary(text)) for text in texts.values())

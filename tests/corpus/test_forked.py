@@ -1,4 +1,4 @@
-"""Copies of a process count as it does, and end with it, however one of them ends."""
+"""Worker processes count as one process does, and end with it, however one of them ends."""
 
 import json
 import os
@@ -13,9 +13,9 @@ import pytest
 from corpus.made import small_files
 
 from ingest.corpus import apart, exact, forked
-from ingest.corpus.apart import Beside, Copy, can_copy
+from ingest.corpus.apart import can_fork, worker_pool
 from ingest.corpus.cutting import BEFORE_STOP
-from ingest.corpus.forked import Copies, OfShards, OfTexts, local_runner
+from ingest.corpus.forked import OfShards, OfTexts, Work, local_runner
 from ingest.corpus.listing import list_inputs
 from ingest.corpus.reading import Reading
 from ingest.corpus.shards import Shards
@@ -24,7 +24,7 @@ from ingest.corpus.vocabulary import vocabulary_of
 from ingest.errors import IngestError
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a process is copied on Linux alone")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a process is forked on Linux alone")
 
 
 class Words:
@@ -51,8 +51,7 @@ class Refusing(Words):
 @pytest.fixture(autouse=True)
 def _as_without_threads(monkeypatch):
     """Other tests leave threads in this process, which do no harm to what is copied here."""
-    monkeypatch.setattr(apart, "can_copy", lambda: True)
-    monkeypatch.setattr(forked, "can_copy", lambda: True)
+    monkeypatch.setattr(apart, "can_fork", lambda: True)
     monkeypatch.setattr(forked, "cores", lambda: 8)
     monkeypatch.setattr(forked, "TEXT_EACH", 1)
 
@@ -71,10 +70,11 @@ def parts(corpus):
     return Task(vocabulary_of(None), Reading(), "", ()), Shards(listing, listing.sizes)
 
 
-def copies(corpus, kind, engine=None, processes=2):
+def workers(corpus, kind, engine=None, processes=2):
     """A runner, and the numbers of the shards that it is to count."""
     task, shards = parts(corpus)
-    return kind(task, shards, engine or Words(), BEFORE_STOP, processes), iter(range(len(shards)))
+    work = Work(Local(task, shards, engine or Words(), BEFORE_STOP))
+    return kind(work, worker_pool(processes, forked._prepare, work, 64 << 20), processes), iter(range(len(shards)))
 
 
 def counted(runner, numbers):
@@ -100,99 +100,100 @@ KINDS = pytest.mark.parametrize("kind", [OfShards, OfTexts])
 
 
 @KINDS
-def test_copies_count_what_one_process_counts(corpus, kind, monkeypatch):
+def test_workers_count_what_one_process_counts(corpus, kind, monkeypatch):
     monkeypatch.setattr(exact, "BATCH_BYTES", 20_000)
     task, shards = parts(corpus)
     alone = counted(Local(task, shards, Words(), BEFORE_STOP), iter(range(len(shards))))
     assert len(alone[0]) == 10
     assert sum(len(one.skipped) for one in alone[0]) == 2
     for processes in (1, 2, 5, 20):
-        assert counted(*copies(corpus, kind, processes=processes)) == alone
+        assert counted(*workers(corpus, kind, processes=processes)) == alone
 
 
 @KINDS
-def test_a_copy_that_has_grown_is_replaced(corpus, kind, monkeypatch):
-    begun = []
-    begin = Copies._begin
-    monkeypatch.setattr(Copies, "_begin", lambda self: (begun.append(1), begin(self))[1])
-    expected = counted(*copies(corpus, kind))
-    assert len(begun) == 2
-    for limit in ("GROWTH", "LEAST_GROWTH"):
-        monkeypatch.setattr(forked, limit, -1)
-    assert counted(*copies(corpus, kind)) == expected
-    assert len(begun) >= 2 + 10
-
-
-@KINDS
-@pytest.mark.parametrize(("engine", "reason"), [(Dying(), "was killed by SIGKILL"), (Refusing(), "no more words")])
-def test_a_copy_that_ends_is_one_line_and_the_others_end_too(corpus, kind, engine, reason):
-    runner, numbers = copies(corpus, kind, engine)
-    begun = [copy._process.pid for copy in runner.copies.all.values()]
+@pytest.mark.parametrize(("engine", "reason"), [(Dying(), "a worker process was killed"), (Refusing(), "no more words")])
+def test_a_worker_that_ends_is_one_line_and_the_others_end_too(corpus, kind, engine, reason):
+    runner, numbers = workers(corpus, kind, engine)
+    begun = list(runner.pool._processes)
     assert all(map(runs, begun))
-    with pytest.raises(IngestError, match=reason):
+    with pytest.raises(IngestError, match=reason) as failed:
         counted(runner, numbers)
-    assert not runner.copies.all
+    assert "\n" not in str(failed.value)
     assert not any(map(runs, begun))
 
 
-def test_as_many_copies_as_the_system_allows(corpus, monkeypatch):
+class Endless(Words):
+    """One that has always more to count."""
+
+    def count(self, texts):
+        time.sleep(0.05)
+        return super().count(texts)
+
+
+def test_an_interrupted_run_does_not_wait_for_a_large_shard(tmp_path, monkeypatch):
+    monkeypatch.setattr(exact, "BATCH_BYTES", 1000)
+    for name in "ab":
+        (tmp_path / name).write_text("one two three\n" * 100_000)
+    task, shards = parts(tmp_path)
+    monkeypatch.setattr(shards, "_spans", [range(0, 1), range(1, 2)])
+    work = Work(Local(task, shards, Endless(), BEFORE_STOP))
+    runner = OfShards(work, worker_pool(2, forked._prepare, work, 64 << 20), 2)
+
+    def interrupt(moved):
+        if moved:
+            raise KeyboardInterrupt
+
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        list(runner.run(iter(range(2)), interrupt))
+    assert time.monotonic() - start < 20  # the two shards take 70 s
+
+
+def test_where_the_system_allows_no_process_threads_count(corpus, monkeypatch):
     task, shards = parts(corpus)
-    made = []
 
-    def limited(work, pipes=()):
-        if len(made) == 1:
-            raise BlockingIOError("no more processes")
-        made.append(Copy(work, pipes))
-        return made[-1]
+    def refused(_):
+        raise BlockingIOError("no more processes")
 
-    expected = counted(*copies(corpus, OfShards))
-    monkeypatch.setattr(forked, "Copy", limited)
-    monkeypatch.setattr(forked, "GROWTH", -1)
-    monkeypatch.setattr(forked, "LEAST_GROWTH", -1)
-    assert counted(*copies(corpus, OfShards)) == expected
+    monkeypatch.setattr("multiprocessing.context.ForkProcess.start", refused)
     assert type(local_runner(task, shards, Words(), None, 2)) is Local
 
 
-def test_a_process_with_threads_is_not_copied():
+def test_a_process_with_threads_is_not_forked():
     done = threading.Event()
     thread = threading.Thread(target=done.wait)
     thread.start()
-    assert not can_copy()
+    assert not can_fork()
     done.set()
     thread.join()
 
 
-def test_copies_are_made_where_they_are_of_use(corpus, monkeypatch):
+def test_workers_are_forked_where_they_are_of_use(corpus, monkeypatch):
     task, shards = parts(corpus)
-    assert isinstance(local_runner(task, shards, Words(), None, 2), OfShards)
-    assert isinstance(local_runner(task, shards, Words(), None, 3), OfTexts)
-    assert type(local_runner(task, shards, Words(), None, 1)) is Local
-    assert isinstance(local_runner(task, shards, Words(), None, 2, with_standard_input=True), OfTexts)
-    assert len(local_runner(task, shards, Words(), None, 1000).copies.all) == 8
+    made = []
+
+    def kind_of(*given, **options):
+        runner = local_runner(task, shards, Words(), None, *given, **options)
+        if isinstance(runner, OfShards | OfTexts):
+            made.append(len(runner.pool._processes))
+            runner.pool.shutdown()
+        return type(runner)
+
+    assert kind_of(2) is OfShards
+    assert kind_of(3) is OfTexts
+    assert kind_of(1) is Local
+    assert kind_of(2, with_standard_input=True) is OfTexts
+    assert kind_of(1000) is OfTexts
+    assert made == [2, 3, 2, 8]
     monkeypatch.setattr(forked, "TEXT_EACH", shards.total_bytes)
-    assert type(local_runner(task, shards, Words(), None, 2)) is Local
+    assert kind_of(2) is Local
 
 
-def test_a_call_beside_gives_its_result_or_its_error():
-    doubled = Beside(lambda number: (number * 2, os.getpid()))
-    doubled.ask(21)
-    assert doubled.result()[0] == 42
-    assert doubled.result()[1] != os.getpid()
-    here = Beside(lambda _: os.getpid(), apart=False)
-    here.ask(0)
-    assert here.result() == os.getpid()
-    failing = Beside(int)
-    failing.ask("x")
-    with pytest.raises(ValueError, match="invalid literal"):
-        failing.result()
-
-
-def test_a_copy_does_not_take_ctrl_c():
-    copy = Copy(lambda pipe: pipe.send(pipe.recv()))
-    os.kill(copy._process.pid, signal.SIGINT)
-    copy.send("still here")
-    assert copy.receive() == "still here"
-    copy.end()
+def test_a_worker_does_not_take_ctrl_c():
+    with worker_pool(1) as pool:
+        worker = pool.submit(os.getpid).result()
+        os.kill(worker, signal.SIGINT)
+        assert pool.submit(os.getpid).result() == worker
 
 
 def test_standard_input_beside_many_shards_is_read_by_the_process_that_has_it(corpus):
@@ -221,7 +222,7 @@ def test_closed_streams_are_no_traceback(corpus, tmp_path):
     assert json.loads((tmp_path / "x.json").read_text())["command"] == "measure"
 
 
-def test_copies_end_when_their_process_is_killed(tmp_path):
+def test_workers_end_when_their_process_is_killed(tmp_path):
     corpus = small_files(tmp_path / "corpus", 10_000, lines=40)
     ledger = tmp_path / "ledger"
     words = ["measure", str(corpus), "--resume", str(ledger), "--quiet", "--threads", "2"]
@@ -243,20 +244,24 @@ def test_copies_end_when_their_process_is_killed(tmp_path):
 
 ORPHAN = """
 import time
-from ingest.corpus.apart import Copy
-print(Copy(lambda pipe: time.sleep(600))._process.pid, flush=True)
+from ingest.corpus.apart import worker_pool
+pool = worker_pool(2)
+print(*pool._processes, flush=True)
+for _ in range(2):
+    pool.submit(time.sleep, 600)
 time.sleep(600)
 """
 
 
-def test_a_copy_that_is_busy_ends_with_its_process():
+def test_workers_that_are_busy_end_with_their_process():
     started = subprocess.Popen([sys.executable, "-c", ORPHAN], stdout=subprocess.PIPE, text=True, cwd=ROOT)
     with started.stdout:
-        copy = int(started.stdout.readline())
-    assert runs(copy)
+        busy = [int(word) for word in started.stdout.readline().split()]
+    assert len(busy) == 2
+    assert all(map(runs, busy))
     started.kill()
     started.wait()
     end = time.monotonic() + 20
-    while runs(copy) and time.monotonic() < end:
+    while any(map(runs, busy)) and time.monotonic() < end:
         time.sleep(0.01)
-    assert not runs(copy)
+    assert not any(map(runs, busy))

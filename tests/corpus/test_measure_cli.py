@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import clean_environment
+from conftest import clean_environment, default_signals
 from corpus.made import python_sources, small_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -40,7 +40,14 @@ def process(*words, **options):
     """A running `ingest`."""
     command = [sys.executable, str(ROOT / "cli.py"), *map(str, words)]
     return subprocess.Popen(
-        command, cwd=ROOT, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", **options
+        command,
+        cwd=ROOT,
+        env=clean_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        preexec_fn=default_signals,  # noqa: PLW1509  no thread runs here that could hold a lock
+        **options,
     )
 
 

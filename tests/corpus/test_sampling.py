@@ -4,14 +4,13 @@ import gzip
 import json
 import os
 import random
-import sysconfig
-from pathlib import Path
 
 import numpy
 import pyarrow
 import pyarrow.parquet
 import pytest
-from counted import texts_of
+from corpus.made import written_sources
+from counted import NoReader, Redrawn, maker
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,8 +60,8 @@ class Interrupting(Letters):
 
 @pytest.fixture(scope="module")
 def library():
-    """Python's own sources."""
-    return list(texts_of(sorted(Path(sysconfig.get_paths()["stdlib"]).rglob("*.py"))[:1200]))
+    """Files of source code, the same on every machine."""
+    return written_sources()
 
 
 @pytest.fixture
@@ -396,7 +395,7 @@ def test_files_in_which_nothing_counts_are_lost(tmp_path, library, parted):
             path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
         lost += void * path.stat().st_size
         stored += path.stat().st_size
-    found = sampled(tmp_path, tolerance=0.1 if parted else 0.3)
+    found = sampled(tmp_path, tolerance=0.2 if parted else 0.3)
     assert {row["unit"] for row in found.design} == {"part" if parted else "file"}
     unreadable, left = found.figures["unreadable_bytes"], found.figures["stored_bytes"]
     assert unreadable.low <= lost <= unreadable.high
@@ -413,3 +412,26 @@ def test_many_tiny_files_are_sampled_by_what_they_hold_not_by_whole_blocks(tmp_p
     assert [row["unit"] for row in found.design] == ["block"]
     assert found.bytes_read < sum(map(len, texts)) / 2
     assert found.figures["tokens"].low <= sum(text.count(b"e") for text in texts) <= found.figures["tokens"].high
+
+
+@pytest.mark.usefixtures("small_first_look")
+@pytest.mark.parametrize("forgotten", [True, False])
+def test_the_first_look_is_forgotten_unless_it_was_dear(forgotten, monkeypatch):
+    """Keeping it biases totals: a look that misses the large values seems sure, and would be kept as it is."""
+    sizes = [20 * BLOCK] * 500
+    counts = numpy.array([(number * 7919 % 1000) + 100 for number in range(20 * 500)])
+    make = maker("plain text", True, numpy.array(sizes), numpy.arange(500) * 20, counts, numpy.full(20 * 500, BLOCK))
+    group, looks = make(), []
+    extend = group.extend
+
+    def recorded(*given):
+        extend(*given)
+        looks.append(list(group.drawn))
+
+    group.extend = recorded
+    monkeypatch.setattr(survey, "FIRST_BYTES", group.bytes_for(60) - (not forgotten))
+    found = Redrawn(NoReader(), "1", 0.05, 0.95)
+    found.run([group])
+    assert found.met
+    assert len(looks[0]) == 60
+    assert (group.drawn[:60] != looks[0]) is forgotten

@@ -24,7 +24,7 @@ import ingest
 from ingest.acceptance.table import shown_by
 from ingest.errors import IngestError, UsageError
 from ingest.files import write_all, write_whole
-from ingest.tender.reporting import report
+from ingest.tender.reporting import NO_CHARTS, report
 from ingest.text import visible
 from ingest.units import display
 
@@ -376,24 +376,14 @@ def test_a_folder_of_somebody_else_is_left_alone():
         assert os.listdir(folder) == ["rfp.md"]
 
 
-@pytest.mark.parametrize(
-    ("module", "suffix", "message"),
-    [
-        ("xlsxwriter", "xlsx", "a workbook needs XlsxWriter, expected it installed: pip install 'ingest-sizing[report]'"),
-        ("docx", "docx", "a .docx needs python-docx, expected it installed: pip install 'ingest-sizing[report]'"),
-        ("vl_convert", "html", "a chart needs vl-convert-python, expected it installed: pip install 'ingest-sizing[charts]'"),
-    ],
-)
-def test_a_missing_library_is_one_line(module, suffix, message, tmp_path, monkeypatch):
-    import importlib.util
-
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == module else find(name, *more))
-    monkeypatch.setitem(sys.modules, module, None)
-    done = told("report", EXAMPLES / "hpc-128-nodes.yaml", "-o", tmp_path / f"rfp.{suffix}")
-    assert done.code == 1
-    assert done.refusal == message
-    assert os.listdir(tmp_path) == []
+def test_without_the_extra_charts_a_document_has_none_and_a_note_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("ingest.reports.charts.chart.find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    site = EXAMPLES / "hpc-128-nodes.yaml"
+    found = report(site, output=[tmp_path / "rfp.html", tmp_path / "rfp.docx"])
+    assert found.notes == (NO_CHARTS,)
+    assert "<svg" not in (tmp_path / "rfp.html").read_text(encoding="utf-8")
+    assert report(site, output=tmp_path / "rfp.csv").notes == ()
 
 
 def test_a_large_site_makes_a_workbook_of_every_job(tmp_path):

