@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ingest.checkpointing import SMALL_JOB
 from ingest.formula import Step
+from ingest.rules import SMALL_JOB
 from ingest.site.decisions import Decision, compared
 from ingest.site.doubting import MOST_READS, MOST_UTILIZATION, close
 from ingest.site.policies import SIZED, Policy

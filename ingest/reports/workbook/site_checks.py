@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from ingest.checkpoint_plan import APPROXIMATE, ROUNDED
 from ingest.formula import Step
 from ingest.reports.workbook.rules import number_check, range_check
 from ingest.reports.workbook.sharing import MOST_ALONE
 from ingest.reports.workbook.site_cells import FIRST, INPUT, QUANTITY, limits_of, size_of
 from ingest.reports.workbook.site_forms import BASE_VALUE
+from ingest.rules import APPROXIMATE, ROUNDED
 from ingest.site.doubting import SAME_TIME
 from ingest.site.tables import TABLES
 
