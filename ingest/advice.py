@@ -10,7 +10,7 @@ from ingest.known import CLIENTS
 from ingest.ladder import RATE, family_of
 from ingest.measurement import protocol_rates
 from ingest.messages import Message, Option
-from ingest.rules import Finding, applying, finding, unused
+from ingest.rules import Finding, Valued, applying, finding, unused
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _precision(answer: Estimate) -> Iterator[Finding | None]:
     for precision in dict.fromkeys(family_of(rate.precision)[0] for rate in rates):
         measured = [rate.value for rate in protocol_rates(model, rates, precision)]
         if measured and precision not in family_of(answer.precision):
-            known = {**answer.results, "rate_at_precision": max(measured)}
+            known: dict[str, Valued | float | None] = {**answer.results, "rate_at_precision": max(measured)}
             yield finding("W06", known, precision=precision)
 
 

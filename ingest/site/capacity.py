@@ -15,7 +15,6 @@ from ingest.footprinting import dataset
 from ingest.formula import Step
 from ingest.known import encoding_of
 from ingest.ladder import Given, from_catalog
-from ingest.site.doubting import there
 from ingest.site.growing import Growth
 from ingest.site.reading import Keys, Site
 from ingest.site.sheet import Row, columns_of, link
@@ -248,3 +247,9 @@ def _present(site: Site, described: Mapping[str, Any], year: int) -> bool:
     if start is None:
         return True
     return there(described, start.year + year)
+
+
+def there(described: Mapping[str, Any], year: int) -> bool:
+    """Whether a data set is on storage in a year."""
+    first, last = (described.get(word) for word in ("from", "until"))
+    return (first is None or first.year <= year) and (last is None or year <= last.year)

@@ -15,13 +15,11 @@ from ingest.garbage import nothing_collected
 from ingest.ladder import Given, from_catalog
 from ingest.site.capacity import dataset_rows, holdings_of, year_rows, years_of
 from ingest.site.checking import check
-from ingest.site.decisions import of_clusters, of_jobs, of_storage
+from ingest.site.checks import of_choices, of_clusters, of_drains, of_each, of_policies, of_storage, warnings_of
 from ingest.site.derivation import Teller, owners
-from ingest.site.doubting import absent_data, doubts
 from ingest.site.expecting import expectations
 from ingest.site.growing import Growth, growth_of
 from ingest.site.jobs import Desk
-from ingest.site.leaving import left_out
 from ingest.site.lines import LINES, Line
 from ingest.site.montecarlo import Tree, samples_for, spread
 from ingest.site.plans import Plan, Plans
@@ -30,7 +28,6 @@ from ingest.site.requirements import FLOORS, Found, Writer
 from ingest.site.scenarios import scenarios_of
 from ingest.site.sheet import Row, all_below, columns_of, is_column, link, origins
 from ingest.site.tables import TABLES
-from ingest.site.watching import of_doubts, of_policies
 from ingest.site.wording import in_site_words
 from ingest.units import parse
 
@@ -126,7 +123,6 @@ def plan_once(
     jobs = desk.rows()
     clusters = _clusters(site, jobs)
     horizon = years_of(site, years)
-    absent = absent_data(site, horizon)
     storage = _storage(site, catalog)
     holdings = holdings_of(site, data, horizon, growth)
     by_year = year_rows(site, jobs, holdings)
@@ -165,15 +161,17 @@ def plan_once(
     writer = Writer(site, known, {row.name: row for row in jobs}, owned, given, teller, ends)
     lines = tuple(writer.write(line, found[line.id]) for line in LINES if line.id in found)
     wordings = {line.id: writer.wording(line, found[line.id]) for line in LINES if line.id in found}
-    decided = [
+    held = [
         *of_clusters(clusters, jobs),
-        *of_jobs(jobs, desk.divisors),
+        *of_choices(jobs, desk.divisors),
         *of_policies(desk.policies),
-        *of_doubts(site, jobs, desk.policies),
+        *of_each(jobs, desk.policies, site, catalog),
+        *of_drains(site, jobs),
         *of_storage(*(known.steps.get(name) for name in ("storage_units", "failed_servers"))),
     ]
+    findings = [one for one in held if one is not None]
     tested = {line.id: writer.tested(line, found[line.id]) for line in LINES if line.id in found}
-    warnings = (*desk.warnings, *growth.warnings, *absent, *doubts(site, jobs), *left_out(jobs, data))
+    warnings = (*desk.warnings, *growth.warnings, *warnings_of(site, findings, jobs, data, horizon))
     return Plan(
         site=site,
         catalog=catalog,
@@ -192,7 +190,7 @@ def plan_once(
         questions=desk.questions,
         kept=tuple(everything),
         wordings=wordings,
-        decisions=(*decided, *(one for wording in wordings.values() for one in wording.decisions)),
+        findings=(*findings, *(one for wording in wordings.values() for one in wording.findings)),
     )
 
 

@@ -17,7 +17,7 @@ from ingest.formula import LEAVES, Step, unit_of
 from ingest.ladder import Given
 from ingest.question import Question
 from ingest.requirement import Requirement
-from ingest.site.decisions import Decision
+from ingest.rules import Finding
 from ingest.site.derivation import Teller, owners
 from ingest.site.expecting import Expectation
 from ingest.site.montecarlo import Effect, Tree, effects
@@ -53,7 +53,7 @@ class Plan:
         questions: what was asked of `bw` for each job, by its name.
         kept: holds every step alive: `given` knows them by identity, which a step that is gone would pass on to a new one.
         wordings: what the words of each requirement follow, by id.
-        decisions: what planning decided from numbers: where one no longer holds, the site is to be planned again.
+        findings: the rules held against the site; where an outcome turns, the site is to be planned again.
     """
 
     site: Site
@@ -73,7 +73,7 @@ class Plan:
     questions: Mapping[str, Question]
     kept: tuple[Known, ...] = ()
     wordings: Mapping[str, Wording] = field(default_factory=dict)
-    decisions: tuple[Decision, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     command = "plan"
 

@@ -11,7 +11,8 @@ from ingest.answer import Known
 from ingest.formula import Step, unit_of
 from ingest.ladder import Given
 from ingest.requirement import PRIORITIES, Conditions, Requirement
-from ingest.site.decisions import Decision, compared, of_line
+from ingest.rules import Finding, finding
+from ingest.site.checks import of_line
 from ingest.site.derivation import Teller
 from ingest.site.lines import CLIENTS, Line
 from ingest.site.phrases import Amount, Phrase, phrase_of, text_of, times_of
@@ -46,12 +47,12 @@ class Wording(NamedTuple):
     Attributes:
         phrase: its statement, in pieces.
         conditions: the quantity behind a condition, by the name of the condition.
-        decisions: what must stay true for the words to hold.
+        findings: the choices that the words follow.
     """
 
     phrase: Phrase
     conditions: Mapping[str, Step]
-    decisions: tuple[Decision, ...]
+    findings: tuple[Finding, ...]
 
 
 class Found(NamedTuple):
@@ -127,11 +128,10 @@ class Writer:
         if column is not None and len({self._taken(line, self.owners.get(id(entry), "")) for entry in column.inputs}) == 1:
             column = None
         limit = self._limit(line)
-        decisions = [*of_line(line.id, found, limit, column)]
+        choices = [*of_line(line.id, found.step, limit, column)]
         if "{writes}" in line.says and not self.site.section("overlap").get("checkpoints"):
-            average, largest = (self.known.step(f"site_{word}_write_bandwidth") for word in ("sustained", "largest"))
-            decisions.append(compared(f"{line.id}: the writes that it names", average, largest, "<="))
-        return Wording(self._phrase(line, found), self._steps(line, decides), tuple(decisions))
+            choices.append(finding("C10", self.known.step, owner=line.id))
+        return Wording(self._phrase(line, found), self._steps(line, decides), tuple(one for one in choices if one is not None))
 
     def _taken(self, line: Line, name: str) -> tuple[object, ...]:
         """What a line would take from a job if its entry were the largest: where all jobs agree, none is chosen."""
@@ -259,8 +259,8 @@ class Writer:
             return ""
         if self.site.section("overlap").get("checkpoints"):
             return "R-WRITE-01"
-        average, largest = (self.known.value(f"site_{word}_write_bandwidth") for word in ("sustained", "largest"))
-        return "R-WRITE-03" if average > largest else "R-WRITE-02"
+        within = finding("C10", self.known.step)
+        return "R-WRITE-02" if within is not None and within.true else "R-WRITE-03"
 
 
 def _decides(line: Line, found: Found, owners: Mapping[int, str]) -> str:

@@ -200,8 +200,8 @@ MODEL = {"model": "llama3-405b", "nodes": 100, "tokens": "1T", "tokens_per_sampl
 
 
 def test_a_rate_near_the_peak_is_doubted():
-    assert any("published trainings reach up to" in line for line in planned(site(a={**MODEL, "efficiency": 0.7})).warnings)
-    assert not any("published trainings" in line for line in planned(site(a={**MODEL, "efficiency": 0.4})).warnings)
+    assert any("published training runs reach up to" in line for line in planned(site(a={**MODEL, "efficiency": 0.7})).warnings)
+    assert not any("published training runs" in line for line in planned(site(a={**MODEL, "efficiency": 0.4})).warnings)
 
 
 @pytest.mark.parametrize(("days", "doubted"), [(100, True), (880, False)])

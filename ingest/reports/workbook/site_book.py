@@ -238,12 +238,13 @@ class SiteBook:
 
 
 def behind_words(plan: Plan) -> Iterator[Step]:
-    """The quantities that sentences, conditions and decisions follow."""
+    """The quantities that sentences, conditions and checks follow."""
     for wording in plan.wordings.values():
         yield from (one.step for one in amounts_of(wording.phrase))
         yield from wording.conditions.values()
-    for one in plan.decisions:
-        yield from (part for part in (one.step, one.other) if isinstance(part, Step))
+    for one in plan.findings:
+        if one.is_checked:
+            yield from (part for part in (one.value, one.limit) if isinstance(part, Step))
 
 
 def evidence(item: Given) -> list[str]:
