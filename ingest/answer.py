@@ -13,6 +13,7 @@ from ingest.errors import MissingQuantity, UsageError
 from ingest.estimate import Quantity
 from ingest.formula import Formula, Step, derive, unchanged, unit_of
 from ingest.ladder import Given
+from ingest.messages import message_of
 
 if TYPE_CHECKING:
     import pandas
@@ -67,7 +68,7 @@ class Known:
                 step = self.step(name)
                 found[name] = Quantity(step.value, unit_of(name))
             except MissingQuantity as error:
-                unknown[name] = str(error)
+                unknown[name] = message_of(error)
         return found, unknown
 
 

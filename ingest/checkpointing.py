@@ -210,9 +210,9 @@ def _job(given: dict[str, Given], sized: Sized, expert_parallel: int | str, zero
     """
     stage, expert = parse(zero_stage, "1", "--zero-stage"), parse(expert_parallel, "1", "--expert-parallel")
     if stage not in (0, 1, 2, 3):
-        raise UsageError(f"--zero-stage: found {zero_stage}, expected 0, 1, 2 or 3")
+        raise UsageError(Message(Option("zero_stage"), f": found {zero_stage}, expected 0, 1, 2 or 3"))
     if expert < 1 or expert % 1:
-        raise UsageError(f"--expert-parallel: found {expert_parallel}, expected a whole number above 0")
+        raise UsageError(Message(Option("expert_parallel"), f": found {expert_parallel}, expected a whole number above 0"))
     gpus = int(given["gpus"].value) if "gpus" in given else None
     if sized.entry is not None and gpus is not None:
         given |= _as_published(given, sized, gpus)
@@ -220,12 +220,14 @@ def _job(given: dict[str, Given], sized: Sized, expert_parallel: int | str, zero
     if gpus is None:
         return None
     if gpus % (tensor * pipeline):
-        raise UsageError(f"--gpus: found {gpus:,}, expected a multiple of tensor × pipeline = {tensor} × {pipeline}")
+        raise UsageError(
+            Message(Option("gpus"), f": found {gpus:,}, expected a multiple of tensor × pipeline = {tensor} × {pipeline}")
+        )
     if sized.architecture is not None:
         check_division(sized.architecture, tensor, pipeline, int(expert))
     data = gpus // (tensor * pipeline)
     if data % expert:
-        raise UsageError(f"--expert-parallel: found {expert:g}, expected a divisor of the {data} replicas")
+        raise UsageError(Message(Option("expert_parallel"), f": found {expert:g}, expected a divisor of the {data} replicas"))
     return Job(tensor, pipeline, data, int(expert), int(stage))
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar
 
 from ingest.errors import CyclicQuantity, MissingQuantity, UsageError, nearest
 from ingest.expression import Expression, Num, record
+from ingest.messages import Message
 
 Function = TypeVar("Function", bound=Callable[..., Num])
 
@@ -221,8 +222,8 @@ def _derive(name: str, given: Mapping[str, Num], known: dict[str, Step], path: t
         step = Step(name, LEAVES[name].default, None)
     else:
         asked = f" (needed for {path[0]})" if path else ""
-        hint = f"; supply it with --set {name}=VALUE"
-        raise MissingQuantity(name, f"{name} is not known{asked}, expected in {LEAVES[name].unit}{hint}")
+        told = Message(f"{name} is not known{asked}, expected in {LEAVES[name].unit}", supply=(f"set.{name}",))
+        raise MissingQuantity(name, told)
     known[name] = step
     return step
 

@@ -75,6 +75,12 @@ class Message(str):
         return self.parts, {"supply": self.supply}
 
 
+def message_of(error: Exception) -> str:
+    """What an error says, with the options that it names."""
+    told: str = error.args[0]
+    return told
+
+
 def in_site_words(text: str) -> str:
     """A line with the keys of a site file; text that names no option as it is."""
     return _worded(text.parts, text.supply, lambda option: option.in_site_file) if isinstance(text, Message) else text

@@ -12,6 +12,7 @@ from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
 from ingest.formula import check_value
 from ingest.ladder import Given
+from ingest.messages import Message
 from ingest.question import settings_of
 from ingest.states import width_of
 from ingest.units import parse
@@ -79,7 +80,7 @@ def _tokens(written: Written | None, settings: Mapping[str, float]) -> Given:
     if written is None:
         if "sequence_length" in settings:
             return Given(settings["sequence_length"], origin="user")
-        note = f"sequences of {USUAL_SEQUENCE:,} tokens; say --sequence-length for yours"
+        note = Message(f"sequences of {USUAL_SEQUENCE:,} tokens", supply=("sequence_length",))
         return Given(USUAL_SEQUENCE, origin="default", note=note)
     tokens = parse(written, "token", "--sequence-length")
     return Given(check_value("sequence_length", tokens, "--sequence-length"), origin="user")

@@ -14,6 +14,7 @@ from ingest import ladder
 from ingest.errors import UsageError, nearest
 from ingest.formula import check_value, unit_of
 from ingest.ladder import BASES, RATE, Given
+from ingest.messages import Message, Option
 from ingest.units import parse
 
 Written = str | float
@@ -145,6 +146,6 @@ def parse_setting(text: str) -> tuple[str, float]:
     """
     name, equals, written = text.partition("=")
     if not equals:
-        raise UsageError(f"--set: found '{text}', expected NAME=VALUE")
+        raise UsageError(Message(Option("set"), f": found '{text}', expected NAME=VALUE"))
     name = name.strip()
     return name, parse(written, unit_of(name), f"--set {name}")

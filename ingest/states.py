@@ -11,6 +11,7 @@ from ingest.catalog.records import Gpu, Model, Node, Optimizer
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError, UsageError, nearest
 from ingest.ladder import Given, from_catalog
+from ingest.messages import Message, Option
 
 if TYPE_CHECKING:
     from ingest.architecture import Architecture, Weight
@@ -67,7 +68,11 @@ def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float])
         return _described(source, catalog)
     entry = catalog.get(Model, source)
     if entry.parameters is None and "parameters" not in settings:
-        raise IngestError(f"the parameters of {entry.id} are not known; supply its config.json, or --set parameters=N")
+        raise IngestError(
+            Message(
+                f"the parameters of {entry.id} are not known: name its config.json", supply=(Option("set.parameters", "N"),)
+            )
+        )
     given = {"parameters": from_catalog(entry.parameters)} if entry.parameters is not None else {}
     return Sized(entry.name, given, None, entry)
 
@@ -98,7 +103,9 @@ def optimizer_of(name: str, catalog: Catalog) -> Optimizer:
     written = name.lower()
     known = catalog.ids(Optimizer.kind)
     if written not in known and not name.endswith((".yaml", ".yml")) and written not in catalog.aliases.get("optimizers", {}):
-        raise UsageError(f"--optimizer: found '{name}', expected one of {', '.join(known)}{nearest(written, known)}")
+        raise UsageError(
+            Message(Option("optimizer"), f": found '{name}', expected one of {', '.join(known)}{nearest(written, known)}")
+        )
     return catalog.get(Optimizer, name if name.endswith((".yaml", ".yml")) else written)
 
 
@@ -109,7 +116,11 @@ def width_of(precision: str) -> float:
         UsageError: no such precision, with the nearest one.
     """
     if precision not in WIDTHS:
-        raise UsageError(f"--precision: found '{precision}', expected one of {', '.join(WIDTHS)}{nearest(precision, WIDTHS)}")
+        raise UsageError(
+            Message(
+                Option("precision"), f": found '{precision}', expected one of {', '.join(WIDTHS)}{nearest(precision, WIDTHS)}"
+            )
+        )
     return WIDTHS[precision]
 
 
@@ -152,13 +163,17 @@ def _second_moments(row: Weight, factored: str) -> float:
 def _adapters(optimizer: Optimizer, sized: Sized) -> Given:
     if sized.architecture is None or optimizer.rank is None:
         raise UsageError(
-            f"--optimizer: {optimizer.id} trains adapters of unknown size, expected a config.json to count them, "
-            "or --set trainable_parameters=N"
+            Message(
+                Option("optimizer"),
+                f": {optimizer.id} trains adapters of unknown size, expected a config.json to count them, "
+                "or --set trainable_parameters=N",
+            )
         )
     rank = optimizer.rank.value
     rows = [row for row in sized.architecture.weights if row.kind in ADAPTED and len(row.shape) == 2]
     count = sum(rank * sum(row.shape) * row.count for row in rows)
-    note = f"rank {rank:g} beside {sum(row.count for row in rows):,} linear layers; say --set trainable_parameters=N for yours"
+    counted = f"rank {rank:g} beside {sum(row.count for row in rows):,} linear layers"
+    note = Message(counted, supply=(Option("checkpoint.set.trainable_parameters", "N"),))
     return Given(count, source=optimizer.rank.source, where=optimizer.rank.where, grade="assumed", note=note)
 
 
@@ -174,7 +189,10 @@ def machine_of(gpu: str | None, node: str | None, catalog: Catalog) -> tuple[Gpu
         found = catalog.referred(Gpu, inside.gpu, by=inside.path)
     if inside is not None and found is not None and inside.gpu != found.id:
         raise UsageError(
-            f"--node: {inside.id} carries {inside.gpu}, not {found.id}; expected a node with that GPU, or no --gpu"
+            Message(
+                Option("node"),
+                f": {inside.id} carries {inside.gpu}, not {found.id}; expected a node with that GPU, or no --gpu",
+            )
         )
     if inside is None and found is not None and found.usual_node:
         inside = catalog.referred(Node, found.usual_node, by=found.path)

@@ -15,10 +15,10 @@ from ingest.footprinting import dataset
 from ingest.formula import Step
 from ingest.known import encoding_of
 from ingest.ladder import Given, from_catalog
+from ingest.messages import in_site_words, message_of
 from ingest.site.growing import Growth
 from ingest.site.reading import Keys, Site
 from ingest.site.sheet import Row, columns_of, link
-from ingest.site.wording import in_site_words
 from ingest.units import parse
 
 #: keys of a data set and the quantity that each is
@@ -120,7 +120,7 @@ def _footprint(keys: Keys, described: Mapping[str, Any], known: Known, site: Sit
         known.steps["data_bytes"] = link("data_bytes", made.step("usable_bytes" if stages else "dataset_bytes"))
         known.steps |= {name: link(name, made.step(source)) for name, source in TAKEN.items() if name not in known.given}
     except IngestError as error:
-        site.refuse(keys, in_site_words(str(error)))
+        site.refuse(keys, in_site_words(message_of(error)))
     known.given |= {name: item for name, item in made.given.items() if name not in known.given}
     known.steps |= {name: step for name, step in made.steps.items() if step.formula is None and name in made.given}
 
@@ -133,7 +133,7 @@ def _of_model(
         model = catalog.get(Model, described["model"])
         encoding = encoding_of(model, described.get("encoding"))
     except IngestError as error:
-        site.refuse((*keys, "model"), in_site_words(str(error)))
+        site.refuse((*keys, "model"), in_site_words(message_of(error)))
     named = {
         "data_samples": model.dataset_samples,
         "data_sample_bytes": encoding.get("sample_bytes"),

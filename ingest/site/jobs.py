@@ -16,10 +16,10 @@ from ingest.errors import IngestError, MissingQuantity
 from ingest.estimate import Grounds, estimate, grounds_of
 from ingest.formula import Step, unit_of
 from ingest.ladder import Given, from_catalog
+from ingest.messages import Message, in_site_words, message_of
 from ingest.question import Question
 from ingest.site.reading import Keys, Site
 from ingest.site.sheet import Row, link, replaced
-from ingest.site.wording import in_site_words
 from ingest.units import parse
 
 #: keys of a job that are words of a question
@@ -67,9 +67,9 @@ SAVED = (
 SIZED = {"parameters": "parameters", "bytes": "checkpoint_bytes"}
 #: what rules compare, beside what the row of a job takes
 DECIDING = ("waste_left_for_dumps", "synchronous_waste", "asynchronous_waste", "drain_bandwidth")
-REQUEST = Given(131_072, origin="default", note="readers ask for 128 KiB at once; say io_size", grade="assumed")
+REQUEST = Given(131_072, origin="default", note=Message("readers ask for 128 KiB", supply=("io_size",)), grade="assumed")
 PACKED = Given(131_072, origin="default", grade="assumed",
-               note="files of many samples are read ahead, 128 KiB at a time; say io_size for smaller reads")  # fmt: skip
+               note=Message("files of many samples are read ahead, 128 KiB at a time", supply=("io_size",)))  # fmt: skip
 START = Given(1, note="at the start of the plan")
 STREAMED: Mapping[str, Any] = {"mode": "stream"}
 Answered = TypeVar("Answered")
@@ -164,7 +164,7 @@ class Desk:
         try:
             return question()
         except IngestError as error:
-            self.site.refuse(keys, in_site_words(str(error)))
+            self.site.refuse(keys, in_site_words(message_of(error)))
 
     def _read(self, job: Mapping[str, Any]) -> tuple[Grounds, Known]:
         """What the reads of a job rest on: the answer of `bw` without its tables."""
@@ -230,7 +230,7 @@ class Desk:
             if found.unmet:
                 raise IngestError(found.unmet)
             self._saving[key] = found
-            self.warnings |= dict.fromkeys(f"{model or 'job'}: {in_site_words(line, 'checkpoint.')}" for line in found.warnings)
+            self.warnings |= dict.fromkeys(f"{model or 'job'}: {in_site_words(line)}" for line in found.warnings)
         return self._saving[key]
 
     def _divisors(self, job: Mapping[str, Any], given: Mapping[str, Given]) -> list[int]:

@@ -15,6 +15,7 @@ from ingest.errors import UsageError, nearest
 from ingest.estimate import Quantity
 from ingest.formula import LEAVES, Step, unit_of
 from ingest.ladder import Given
+from ingest.messages import Message, in_site_words
 from ingest.question import Question
 from ingest.requirement import Requirement
 from ingest.rules import Finding
@@ -25,7 +26,6 @@ from ingest.site.reading import Site
 from ingest.site.requirements import FLOORS, THREADS, THREADS_ASSUMED, Wording
 from ingest.site.sheet import Row, is_column, steps_below
 from ingest.site.tables import tables_of
-from ingest.site.wording import in_site_words
 
 if TYPE_CHECKING:
     import pandas
@@ -44,7 +44,7 @@ class Plan:
         steps: how each requirement's value came about, by id: one tree down to what was given.
         given: what each given step was given as, by the identity of the step.
         requirements: the requirement lines.
-        missing: why a line is not there, by id.
+        absent: why a line is not there, by id, with the keys that supply it as data.
         warnings: plain words.
         chosen: what `set` said of this scenario, by path.
         tree: all steps in order, to run them again with other values.
@@ -64,7 +64,7 @@ class Plan:
     steps: Mapping[str, Step]
     given: Mapping[int, Given]
     requirements: tuple[Requirement, ...]
-    missing: Mapping[str, str]
+    absent: Mapping[str, str]
     warnings: tuple[str, ...]
     chosen: Mapping[str, Any]
     tree: Tree
@@ -81,6 +81,11 @@ class Plan:
     def results(self) -> dict[str, Quantity]:
         """The requirements' values by id."""
         return {one.id: Quantity(one.value, one.unit, one.low, one.high) for one in self.requirements}
+
+    @cached_property
+    def missing(self) -> dict[str, str]:
+        """Why a line is not there, by id, in the words of a site file."""
+        return {name: in_site_words(why) for name, why in self.absent.items()}
 
     def requirement(self, name: str) -> Requirement:
         """A requirement by id, or by the name of its quantity.
@@ -157,7 +162,12 @@ class Plan:
 
     @cached_property
     def assumptions(self) -> list[dict[str, Any]]:
-        """What nobody measured and the user did not say, each once."""
+        """What nobody measured and the user did not say, each once; `why` names the key of the site file that sets it."""
+        return [{**one, "why": in_site_words(one["why"])} for one in self.assumed]
+
+    @cached_property
+    def assumed(self) -> list[dict[str, Any]]:
+        """The assumptions, whose `why` holds the keys of the site file as data."""
         found: dict[tuple[str, float], dict[str, Any]] = {}
         for step in self.used:
             item = self.given.get(id(step))
@@ -165,11 +175,11 @@ class Plan:
                 continue
             parts = [f"{part.what}: {part.where}" for part in item.parts if part.grade == "assumed"]
             if item.origin == "default" or item.grade == "assumed" or parts:
-                why = in_site_words(item.note or item.where or "; ".join(parts) or self._recalled(item), "checkpoint.")
+                why = item.note or item.where or "; ".join(parts) or self._recalled(item)
                 entry = {"name": step.name, "value": item.value, "unit": unit_of(step.name), "grade": "assumed", "why": why}
                 found.setdefault((step.name, item.value), entry)
         if any(THREADS_ASSUMED in one.assumptions for one in self.requirements):
-            why = f"{THREADS} reading threads on each client; say threads of a job"
+            why = Message(f"{THREADS} reading threads on each client", supply=("threads",))
             entry = {"name": THREADS_ASSUMED, "value": THREADS, "unit": "1", "grade": "assumed", "why": why}
             found[THREADS_ASSUMED, THREADS] = entry
         return list(found.values())

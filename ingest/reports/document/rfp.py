@@ -220,9 +220,9 @@ class Tender:
             (
                 capitalised(spoken(one["name"])),
                 quantity_text(one["name"], one["value"], one["unit"]),
-                capitalised(for_readers(str(one["why"]))),
+                capitalised(for_readers(one["why"])),
             )
-            for one in plan.assumptions
+            for one in plan.assumed
         )
         cited = tuple((one["id"], source_title(one["title"]), place_of(one["where"])) for one in plan.sources)
         found: list[Block] = [
@@ -233,7 +233,7 @@ class Tender:
             Table("Sources", ("Id", "Title", "Place"), cited, (1, 2, 2)),
         ]
         if plan.missing:
-            absent = tuple(f"{name}: {for_readers(why)}" for name, why in plan.missing.items())
+            absent = tuple(f"{name}: {for_readers(why)}" for name, why in plan.absent.items())
             found += [Paragraph("", "Identifiers that this site does not use."), Bullets(absent)]
         full = f"ingest {__version__}; catalogs {plan.catalog.content_hash()}; site description {plan.input_hash}"
         return [*found, Paragraph(full, "Made with.")]

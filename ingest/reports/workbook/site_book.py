@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ingest.formula import Step, unit_of
+from ingest.messages import in_site_words
 from ingest.reports.labels import label, unit_word
 from ingest.reports.workbook.calculation import meaning_of
 from ingest.reports.workbook.grid import Entry, Figure, Formula, Grid, Item, listed, width_of, width_of_words
@@ -21,7 +22,6 @@ from ingest.reports.workbook.site_words import CHANGED, Words, stale
 from ingest.reports.workbook.style import add_sheet, open_book
 from ingest.site.phrases import amounts_of
 from ingest.site.tables import NEEDED, TABLES
-from ingest.site.wording import in_site_words
 from ingest.tender.asked import BUYER_SHEET, KEY_SHEET, REQUIREMENTS_SHEET, RESPONSE_SHEET, Cells, key_of
 from ingest.tender.whole import Whole
 from ingest.units import exact
@@ -153,7 +153,7 @@ class SiteBook:
         head: list[Item] = [self.cells.owner(step), step.name, meaning_of(step.name), value, unit_word(step.name, unit)]
         if item is None:
             return [*head, None, None, allowed, "definition", "", "", "", name]
-        note = "; ".join(filter(None, ("" if key else item.where, in_site_words(item.note, "checkpoint."), *evidence(item))))
+        note = "; ".join(filter(None, ("" if key else item.where, in_site_words(item.note), *evidence(item))))
         source = item.source or ", ".join(dict.fromkeys(part.source for part in item.parts))
         ends = (Figure(item.low, style), Figure(item.high, style))
         return [*head, *ends, allowed, item.grade or item.origin, source, note, key, name]
