@@ -21,6 +21,16 @@ class Option(NamedTuple):
     path: str
     value: str = ""
 
+    @classmethod
+    def of(cls, written: str) -> Option:
+        """As a catalog writes it.
+
+        >>> Option.of("shard_size"), Option.of("set.block_bytes=N")
+        (Option(path='shard_size', value=''), Option(path='set.block_bytes', value='N'))
+        """
+        path, _, value = written.partition("=")
+        return cls(path, value)
+
     @property
     def on_command_line(self) -> str:
         """As an option of a command.
@@ -94,4 +104,5 @@ def fact_of(text: str) -> str:
 def _worded(parts: tuple[str | Option, ...], ways: tuple[Option, ...], words: Callable[[Option], str]) -> str:
     told = "".join(words(part) if isinstance(part, Option) else part for part in parts)
     advice = " or ".join(map(words, ways))
-    return "; ".join(filter(None, (told, f"set {advice}" if advice else "")))
+    verb = "use" if advice.startswith("--set ") else "set"
+    return "; ".join(filter(None, (told, f"{verb} {advice}" if advice else "")))

@@ -186,7 +186,7 @@ class Plan:
 
     def _recalled(self, item: Given) -> str:
         """Why a catalog value without a note of its own is an assumption."""
-        return f"graded assumed: {self.catalog.source(item.source).title}" if item.source else "a default of this program"
+        return self.catalog.source(item.source).title if item.source else "usual practice, to be confirmed"
 
     @cached_property
     def sources(self) -> list[dict[str, str]]:
