@@ -12,11 +12,11 @@ import yaml
 
 import ingest
 import ingest.formulas.everything
+from ingest.formula import FORMULAS
+from ingest.messages import fact_of
 from ingest.reports.document.fields import SECTIONS, VALUES
 from ingest.reports.document.model import Bullets, Document, Listing, Paragraph, Table
 from ingest.reports.document.rfp import Tender
-from ingest.formula import FORMULAS
-from ingest.messages import fact_of
 from ingest.reports.document.speech import place_of
 
 ROOT = Path(__file__).parents[2]
@@ -48,7 +48,9 @@ def tables(document: Document) -> dict[str, Table]:
 
 def test_nothing_is_said_to_who_sits_at_the_keyboard(tender):
     for text in texts(tender[1]):
-        assert not re.search(r"--[a-z]|\bsay [a-z]|\bsupply\b|\bset [a-z]+[._][a-z]|\bsite file\b|\bhandbook\b|\bgraded\b", text), text
+        assert not re.search(
+            r"--[a-z]|\bsay [a-z]|\bsupply\b|\bset [a-z]+[._][a-z]|\bsite file\b|\bhandbook\b|\bgraded\b", text
+        ), text
 
 
 def test_nothing_that_only_the_buyer_has_to_settle_stands_in_the_document(tender):
