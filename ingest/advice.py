@@ -1,4 +1,4 @@
-"""Plain words where a number alone would mislead."""
+"""The rules of `ingest.rules` held against an answer of `bw`."""
 
 from __future__ import annotations
 
@@ -9,113 +9,91 @@ from ingest.catalog.records import Storage
 from ingest.known import CLIENTS
 from ingest.ladder import RATE, family_of
 from ingest.measurement import protocol_rates
+from ingest.messages import Message, Option
+from ingest.rules import Finding, Valued, applying, finding, unused
 from ingest.units import display
 
 if TYPE_CHECKING:
     from ingest.estimate import Estimate
 
-#: Below this share of the storage NIC, reading tokens does not size the storage of a language model.
-NEGLIGIBLE_SHARE = 0.01
+
+def warnings_for(answer: Estimate) -> list[Message]:
+    """What the reader of an answer should know, the most severe first."""
+    found = [*_compared(answer), *_of_sample(answer), *_precision(answer), *_clients(answer), *_without_effect(answer)]
+    return [one.message() for one in applying(found)] + [unused(option) for option in _unused_options(answer)]
 
 
-def warnings_for(answer: Estimate) -> list[str]:
-    """Return what a buyer should know before using the answer."""
-    return [
-        line
-        for rule in (_basis, _above_peak, _bytes, _partial, _precision, _faster, _tokens, _clients, _nic, _unused)
-        for line in rule(answer)
-    ]
+def _compared(answer: Estimate) -> Iterator[Finding | None]:
+    """What results exceed, or stay below."""
+    words = {"basis": answer.basis, "family": answer.model.family if answer.model is not None else ""}
+    yield finding("W01", words=words)
+    yield finding("W02", answer.results.get, words)
+    job = answer.results.get("ingest_bandwidth_per_job")
+    if job is not None:
+        yield finding("W07", answer.results.get, words, read=display(job.value, job.unit, binary=False))
+    if answer.node is not None:
+        node = f"{answer.node.name} ({answer.node.storage_nics})"
+        compute = answer.node.compute_nic_bandwidth
+        if compute is not None and not answer.node.storage_nics.startswith("shared"):
+            rate = display(compute.value, compute.unit, binary=False)
+            node += f"; its compute NICs ({rate}) are not the storage path"
+        yield finding("W09", answer.results.get, words, node=node)
 
 
-def _basis(answer: Estimate) -> Iterator[str]:
-    if answer.basis == "peak":
-        yield "the peak rung is an upper bound: measured trainings stay 2 to 80 times below it; do not buy for it"
-
-
-def _above_peak(answer: Estimate) -> Iterator[str]:
-    share = answer.results.get("implied_flops_utilization")
-    if answer.basis in ("measured", "given", "efficiency") and share is not None and (share.high or share.value) > 1:
-        yield (
-            "the rate exceeds the dense peak by its FLOPs per sample: either these overcount (padding, sequences shorter than "
-            "the maximum), or the run used a lower precision than its log states"
-        )
-
-
-def _bytes(answer: Estimate) -> Iterator[str]:
-    encoding = answer.question.encoding or ""
-    if encoding.endswith("decoded") and answer.question.sample_bytes is None:
-        yield "decoded bytes are what the host hands to the GPU, not what storage moves: drop --encoding decoded for storage"
-
-
-def _partial(answer: Estimate) -> Iterator[str]:
-    ratio = answer.question.bytes_per_token
-    if ratio is not None:
+def _of_sample(answer: Estimate) -> Iterator[Finding | None]:
+    """What the bytes of a sample stand for."""
+    asked = answer.question
+    if (asked.encoding or "").endswith("decoded") and asked.sample_bytes is None:
+        yield finding("W03", words={"sample": "decoded"})
+    if asked.bytes_per_token is not None:
         from ingest.corpus.result import PART
 
-        if PART in ratio.note:
-            yield f"--bytes-per-token was measured on {PART}: files come in the order of their paths, so others may differ"
+        if PART in asked.bytes_per_token.note:
+            yield finding("W04", words={"text": "part"}, part=PART)
 
 
-def _precision(answer: Estimate) -> Iterator[str]:
-    if answer.question.precision is None and answer.precision != "bf16" and answer.model is not None:
-        yield f"{answer.model.id} has only been measured at {answer.precision}: answered at that precision"
-
-
-def _faster(answer: Estimate) -> Iterator[str]:
+def _precision(answer: Estimate) -> Iterator[Finding | None]:
     """A lower precision may have been measured faster, and then asks more of the storage."""
-    if answer.basis != "measured" or answer.model is None or answer.gpu is None or answer.question.protocol:
+    asked, model = answer.question, answer.model
+    if asked.precision is None and answer.precision != "bf16" and model is not None:
+        yield finding("W05", words={"precision": "the only one"}, model=model.id, precision=answer.precision)
+    if answer.basis != "measured" or model is None or answer.gpu is None or asked.protocol:
         return
-    rates = [rate for rate in answer.catalog.rates(answer.model) if rate.gpu == answer.gpu.id]
+    rates = [rate for rate in answer.catalog.rates(model) if rate.gpu == answer.gpu.id]
     for precision in dict.fromkeys(family_of(rate.precision)[0] for rate in rates):
-        if precision in family_of(answer.precision):
-            continue
-        found = [rate.value for rate in protocol_rates(answer.model, rates, precision)]
-        if found and max(found) > 1.1 * answer.results["samples_per_second_per_gpu"].value:
-            rate = f"up to {max(found):,.4g} samples/s per GPU"
-            yield f"measured at {precision} too, {rate}: --precision {precision} asks more of the storage"
+        measured = [rate.value for rate in protocol_rates(model, rates, precision)]
+        if measured and precision not in family_of(answer.precision):
+            known: dict[str, Valued | float | None] = {**answer.results, "rate_at_precision": max(measured)}
+            yield finding("W06", known, precision=precision)
 
 
-def _tokens(answer: Estimate) -> Iterator[str]:
-    share, job = answer.results.get("storage_nic_share"), answer.results.get("ingest_bandwidth_per_job")
-    if answer.model is None or answer.model.family != "llm" or job is None:
-        return
-    if share is None or share.value < NEGLIGIBLE_SHARE:
-        read = display(job.value, job.unit, binary=False)
-        yield f"reading tokens is negligible here ({read} for the whole job): checkpoints size this storage"
-
-
-def _clients(answer: Estimate) -> Iterator[str]:
-    one, many = (answer.results.get(name) for name in CLIENTS)
-    if one is None or many is None or one.value <= 1:
+def _clients(answer: Estimate) -> Iterator[Finding | None]:
+    """Whether a storage client of a node carries what it reads."""
+    many = answer.results.get("nfs_nconnect_client_share")
+    if many is None:
         return
     clients = (answer.catalog.get(Storage, name).client_read_bandwidth for name in CLIENTS.values())
     reach = [display(client.value, client.unit, binary=False) for client in clients if client is not None]
-    beyond = f"and nconnect ({reach[1]}) does not either" if many.value > 1 else f"nconnect ({reach[1]}) does"
-    yield f"one NFS/TCP mount per node ({reach[0]}) does not carry this, {beyond}"
+    other = f"and nconnect ({reach[1]}) does not either" if many.value > 1 else f"nconnect ({reach[1]}) does"
+    yield finding("W08", answer.results.get, one=reach[0], other=other)
 
 
-def _nic(answer: Estimate) -> Iterator[str]:
-    share, node = answer.results.get("storage_nic_share"), answer.node
-    if share is None or node is None or share.value <= 1:
-        return
-    text = f"the reads need {share.value:.1f} times the storage NICs of {node.name} ({node.storage_nics})"
-    compute = node.compute_nic_bandwidth
-    if compute is not None and not node.storage_nics.startswith("shared"):
-        text += f"; its compute NICs ({display(compute.value, compute.unit, binary=False)}) are not the storage path"
-    yield text
-
-
-def _unused(answer: Estimate) -> Iterator[str]:
+def _without_effect(answer: Estimate) -> Iterator[Finding | None]:
+    """Options of words that change nothing."""
     asked = answer.question
     if asked.protocol and answer.rungs[0][0].given.keys() != {RATE}:
-        yield "--protocol changes nothing here: the rate does not come from a measurement"
+        yield finding("W10", words={"protocol": "not measured"})
     if asked.protocol and asked.samples_per_second is not None:
-        yield "--protocol changes nothing here: the rate is yours"
+        yield finding("W11", words={"protocol": "rate given"})
     if asked.encoding and asked.sample_bytes is not None:
-        yield "--encoding changes no bytes here: --sample-bytes is given"
+        yield finding("W12", words={"encoding": "bytes given"})
+
+
+def _unused_options(answer: Estimate) -> Iterator[Option]:
+    """Options that are quantities, and settings, on which no result rests."""
+    asked = answer.question
     options = {name: option for option, name in asked.QUANTITIES.items() if getattr(asked, option) is not None}
     of_text = {"tokens_per_sample"} if asked.bytes_per_token is not None else set()
     for name in [*asked.settings, *options]:
         if name not in answer.used and name not in of_text:
-            shown = f"--set {name}" if name in asked.settings else "--" + options[name].replace("_", "-")
-            yield f"{shown} changes nothing here: the results do not depend on it"
+            yield Option(f"set.{name}" if name in asked.settings else options[name])

@@ -11,6 +11,7 @@ from ingest.errors import UsageError, nearest
 from ingest.formula import check_value
 from ingest.known import machine_of
 from ingest.ladder import from_catalog
+from ingest.messages import Message, Option
 from ingest.units import parse
 
 #: A GPU's host link, where nobody said which GPU.
@@ -26,7 +27,7 @@ def of_machine(gpu: str | None, failures: str | None, catalog: Catalog) -> dict[
     elif card is None:
         usual = catalog.get(Gpu, USUAL_GPU)
         if usual.host_link_bandwidth is not None:
-            note = f"the host link of {usual.name}; say --gpu for yours"
+            note = Message(f"the host link of {usual.name}", supply=("gpu",))
             given["device_to_host_bandwidth"] = from_catalog(usual.host_link_bandwidth)._replace(origin="default", note=note)
     if node is not None:
         given["gpus_per_node"] = from_catalog(node.gpus_per_node)
@@ -36,7 +37,7 @@ def of_machine(gpu: str | None, failures: str | None, catalog: Catalog) -> dict[
 
 
 def _failure_rate(entry: Failures) -> dict[str, Input]:
-    note = f"failure rate of {entry.name}; say --mtti or --failures for yours"
+    note = Message(f"failure rate of {entry.name}", supply=("checkpoint.mtti", "checkpoint.failures"))
     counted = {"observed_interrupts": entry.interrupts, "observed_seconds": entry.period, "observed_nodes": entry.nodes}
     named = {"failures_per_node_second": entry.rate} if entry.rate is not None else counted
     given = {
@@ -49,11 +50,21 @@ def _failure_rate(entry: Failures) -> dict[str, Input]:
 def of_policy(options: Mapping[str, float], keep: str | float | None) -> dict[str, Input]:
     """What a user may contest: the waste allowed, the drain window, the restart, how many are kept."""
     default = {
-        "waste_allowed": Input(0.05, origin="default", note="5 % of the time for dumps and lost work; say --waste"),
-        "drain_fraction": Input(1, origin="default", note="the whole interval drains; say --drain-fraction"),
-        "persistent_every": Input(1, origin="default", note="every checkpoint reaches shared storage; say --persistent-every"),
-        "restart_seconds": Input(600, origin="default", note="a restart reads its checkpoint in 10 min; say --restart-time"),
-        "keep_last": Input(3, origin="default", note="the newest three are kept; say --keep"),
+        "waste_allowed": Input(
+            0.05, origin="default", note=Message("5 % of the time for dumps and lost work", supply=("checkpoint.waste",))
+        ),
+        "drain_fraction": Input(
+            1, origin="default", note=Message("the whole interval drains", supply=("checkpoint.drain_fraction",))
+        ),
+        "persistent_every": Input(
+            1,
+            origin="default",
+            note=Message("every checkpoint reaches shared storage", supply=("checkpoint.persistent_every",)),
+        ),
+        "restart_seconds": Input(
+            600, origin="default", note=Message("a restart reads its checkpoint in 10 min", supply=("checkpoint.restart_time",))
+        ),
+        "keep_last": Input(3, origin="default", note=Message("the newest three are kept", supply=("checkpoint.keep",))),
         "checkpoints_kept_forever": Input(0, note="none is kept for good"),
     }
     if "checkpoint_interval" in options and "write_bandwidth" in options:
@@ -61,7 +72,9 @@ def of_policy(options: Mapping[str, float], keep: str | float | None) -> dict[st
     kept = kept_by_policy(keep)
     if "keep_every" in kept:
         if not {"training_seconds", "checkpoints_written"} & options.keys():
-            raise UsageError("--keep: to keep every m-th the training must have an end; expected --duration, such as 60d")
+            raise UsageError(
+                Message(Option("keep"), ": to keep every m-th the training must have an end; expected --duration, such as 60d")
+            )
         del default["checkpoints_kept_forever"]
     return {**default, **kept}
 
@@ -80,7 +93,9 @@ def kept_by_policy(keep: str | float | None) -> dict[str, Input]:
         word, equals, written = part.partition("=")
         word = word.strip() if equals else "last"
         if word not in names:
-            raise UsageError(f"--keep: found '{part}', expected N, or last=N,every=M,final=1{nearest(word, names)}")
+            raise UsageError(
+                Message(Option("keep"), f": found '{part}', expected N, or last=N,every=M,final=1{nearest(word, names)}")
+            )
         value = parse(written if equals else part, "1", "--keep")
         found[names[word]] = Input(float(check_value(names[word], value, "--keep")), origin="user")
     return found

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from ingest.errors import UsageError
+from ingest.messages import Message, Option
 
 if TYPE_CHECKING:
     from ingest.architecture import Architecture
@@ -163,11 +164,14 @@ def _experts(job: Job, model: Architecture | None) -> int:
         return 0
     if model is None:
         raise UsageError(
-            "--expert-parallel: experts have files of their own in this layout, expected a config.json to count them"
+            Message(
+                Option("expert_parallel"),
+                ": experts have files of their own in this layout, expected a config.json to count them",
+            )
         )
     found = sum(row.count * row.shape[0] for row in model.weights if row.kind == "router" and len(row.shape) == 2)
     if not found:
-        raise UsageError(f"--expert-parallel: found {job.expert}, expected 1: {model.id} has no experts")
+        raise UsageError(Message(Option("expert_parallel"), f": found {job.expert}, expected 1: {model.id} has no experts"))
     return found
 
 
@@ -190,14 +194,24 @@ def check_division(model: Architecture, tensor: int, pipeline: int, expert: int 
         UsageError: more stages than layers, heads or experts that do not divide.
     """
     if model.heads and model.heads % tensor:
-        raise UsageError(f"--tensor-parallel: found {tensor}, expected a divisor of the {model.heads} heads of {model.id}")
+        raise UsageError(
+            Message(Option("tensor_parallel"), f": found {tensor}, expected a divisor of the {model.heads} heads of {model.id}")
+        )
     if model.layers and pipeline > model.layers:
-        raise UsageError(f"--pipeline-parallel: found {pipeline}, expected at most the {model.layers} layers of {model.id}")
+        raise UsageError(
+            Message(
+                Option("pipeline_parallel"), f": found {pipeline}, expected at most the {model.layers} layers of {model.id}"
+            )
+        )
     experts = {row.shape[0] for row in model.weights if row.kind == "router" and len(row.shape) == 2}
     if expert > 1 and not experts:
-        raise UsageError(f"--expert-parallel: found {expert}, expected 1: {model.id} has no experts")
+        raise UsageError(Message(Option("expert_parallel"), f": found {expert}, expected 1: {model.id} has no experts"))
     if any(count % expert for count in experts):
-        raise UsageError(f"--expert-parallel: found {expert}, expected a divisor of the {max(experts)} experts of {model.id}")
+        raise UsageError(
+            Message(
+                Option("expert_parallel"), f": found {expert}, expected a divisor of the {max(experts)} experts of {model.id}"
+            )
+        )
 
 
 def expert_spread(model: Architecture, experts_shared_by: int) -> float:

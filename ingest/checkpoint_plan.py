@@ -9,14 +9,15 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError, MissingQuantity
 from ingest.formula import solve
+from ingest.messages import Message
+from ingest.rules import applying, finding, refusal
 from ingest.units import display
 
-#: How far a rate may exceed what is there by rounding, and a waste what is allowed by the approximations.
-ROUNDED, APPROXIMATE = 1.000001, 1.005
 #: The wastes of the table; the knee is set among them.
 WASTES = (0.01, 0.02, 0.03, 0.05, 0.07, 0.10, 0.15, 0.20)
 #: Intervals around the chosen one, as multiples of it.
 AROUND = tuple(2 ** (step / 4) for step in range(-12, 13))
+SYNCHRONOUS, ASYNCHRONOUS = {"mode": "sync"}, {"mode": "async"}
 #: Interval, share of the time lost, write bandwidth.
 Point = tuple[float, float, float]
 
@@ -41,21 +42,16 @@ def _synchronous(known: Quantities, options: Mapping[str, float]) -> tuple[str, 
     if "write_bandwidth" in known.given:
         known.give_default("checkpoint_write_bandwidth", known.given["write_bandwidth"])
     elif "checkpoint_interval" in known.given:
-        left = known.value("waste_left_for_dumps")
-        if left <= 0:
-            lost = known.value("waste_at_interval") / 2
-            raise IngestError(
-                f"--interval: half an interval lost per interrupt is already {lost * 100:.3g} % of the time, "
-                f"expected less than the {known.given['waste_allowed'].value * 100:.3g} % allowed (--waste)"
-            )
+        for refused in applying([finding("E01", known.step, SYNCHRONOUS)]):
+            lost, allowed = known.value("waste_at_interval") / 2, known.given["waste_allowed"].value
+            raise IngestError(refused.message(lost=lost * 100, allowed=allowed * 100))
         known.choose("checkpoint_write_bandwidth", "bandwidth_for_interval")
     else:
         known.choose("checkpoint_write_bandwidth", "bandwidth_for_waste")
     known.choose("checkpoint_stall_seconds", "checkpoint_dump_seconds")
     known.choose("checkpoint_interval", "daly_interval")
-    unmet = _too_wasteful("synchronous_waste", known, options)
-    slow = known.value("checkpoint_dump_seconds") >= known.value("job_mean_time_to_interrupt") / 2
-    return unmet, ["a dump takes half the mean time to interrupt or longer: the job hardly advances"] if slow else []
+    slow = applying([finding("W20", known.step, SYNCHRONOUS)])
+    return _too_wasteful("E02", known, SYNCHRONOUS, options), [one.message() for one in slow]
 
 
 def _asynchronous(known: Quantities, options: Mapping[str, float]) -> tuple[str, list[str]]:
@@ -65,14 +61,9 @@ def _asynchronous(known: Quantities, options: Mapping[str, float]) -> tuple[str,
         by_waste = "waste_allowed" in options or "write_bandwidth" not in given
         known.choose("checkpoint_interval", "interval_for_waste" if by_waste else "drain_limited_interval")
     known.choose("checkpoint_write_bandwidth", "drain_bandwidth")
-    unmet = ""
-    if "write_bandwidth" in given:
-        need, have = known.value("drain_bandwidth"), given["write_bandwidth"].value
-        if need > have * ROUNDED:
-            shown = (display(value, "B/s", binary=False) for value in (need, have))
-            unmet = "--write-bandwidth: draining in time needs {}, found {}".format(*shown)
+    slow = refusal(finding("E04", known.step, ASYNCHRONOUS)) if "write_bandwidth" in given else ""
     known.choose("checkpoint_stall_seconds", "device_copy_seconds")
-    return unmet or _too_wasteful("asynchronous_waste", known, options), []
+    return slow or _too_wasteful("E03", known, ASYNCHRONOUS, options), []
 
 
 def _copy(known: Quantities) -> None:
@@ -80,16 +71,16 @@ def _copy(known: Quantities) -> None:
     try:
         known.value("device_copy_seconds")
     except MissingQuantity:
-        note = "the copy into host memory is not known without --gpus, and left out"
+        note = Message("the copy into host memory is not known without the number of GPUs, and left out", supply=("gpus",))
         known.give({"device_copy_seconds": Input(0, origin="default", note=note)})
 
 
-def _too_wasteful(name: str, known: Quantities, options: Mapping[str, float]) -> str:
-    """Say so where the waste exceeds what the user stated; the approximations agree to half a percent of it."""
-    wasted, allowed = known.value(name), options.get("waste_allowed")
-    if allowed is None or wasted <= allowed * APPROXIMATE:
+def _too_wasteful(rule: str, known: Quantities, words: Mapping[str, str], options: Mapping[str, float]) -> str:
+    """Say so where the time lost exceeds the share that the user stated."""
+    if "waste_allowed" not in options:
         return ""
-    return f"--waste: {wasted * 100:.3g} % of the time is lost, expected at most {allowed * 100:.3g} %"
+    lost = "synchronous_waste" if words == SYNCHRONOUS else "asynchronous_waste"
+    return refusal(finding(rule, {lost: known.step(lost), "waste_allowed": options["waste_allowed"]}, words))
 
 
 def interval_table(known: Quantities, mode: str) -> dict[str, list[dict[str, Any]]]:

@@ -17,15 +17,15 @@ from ingest.engine.value import Input
 from ingest.errors import MissingQuantity, UsageError, one_of
 from ingest.formula import check_value, solve, unit_of
 from ingest.ladder import from_catalog
+from ingest.messages import Message, Option
 from ingest.question import settings_of
+from ingest.rules import applying, finding, unused
 from ingest.states import MOST, Sized, kept_by, optimizer_of, size_of, width_of
 from ingest.units import parse
 
 Written = str | float
 MODES = ("sync", "async")
 READERS = ("unique", "replicated", "all")
-#: Up to here a job is interrupted by more than its nodes (RSC-1, 1,024 GPUs: see `ingest validate failures`).
-SMALL_JOB = 1024
 #: options that are quantities, and which
 QUANTITIES = {
     "gpus": "gpus",
@@ -165,7 +165,7 @@ def checkpoint(
     _restart(known, readers)
     results, unknown = known.results(RESULTS)
     if job is None:
-        unknown = dict.fromkeys(unknown, "say --gpus: it decides files, ranks and failures")
+        unknown = dict.fromkeys(unknown, Message("files, ranks and failures follow from the number of GPUs", supply=("gpus",)))
     further, _ = known.results(OPTIONAL[mode])
     waste_name = "synchronous_waste" if mode == "sync" else "asynchronous_waste"
     results |= known.results([waste_name])[0] | {name: item for name, item in further.items() if item.value}
@@ -226,9 +226,9 @@ def _job(given: dict[str, Input], sized: Sized, expert_parallel: int | str, zero
     """
     stage, expert = parse(zero_stage, "1", "--zero-stage"), parse(expert_parallel, "1", "--expert-parallel")
     if stage not in (0, 1, 2, 3):
-        raise UsageError(f"--zero-stage: found {zero_stage}, expected 0, 1, 2 or 3")
+        raise UsageError(Message(Option("zero_stage"), f": found {zero_stage}, expected 0, 1, 2 or 3"))
     if expert < 1 or expert % 1:
-        raise UsageError(f"--expert-parallel: found {expert_parallel}, expected a whole number above 0")
+        raise UsageError(Message(Option("expert_parallel"), f": found {expert_parallel}, expected a whole number above 0"))
     gpus = int(given["gpus"].value) if "gpus" in given else None
     if sized.entry is not None and gpus is not None:
         given |= _as_published(given, sized, gpus)
@@ -236,12 +236,14 @@ def _job(given: dict[str, Input], sized: Sized, expert_parallel: int | str, zero
     if gpus is None:
         return None
     if gpus % (tensor * pipeline):
-        raise UsageError(f"--gpus: found {gpus:,}, expected a multiple of tensor × pipeline = {tensor} × {pipeline}")
+        raise UsageError(
+            Message(Option("gpus"), f": found {gpus:,}, expected a multiple of tensor × pipeline = {tensor} × {pipeline}")
+        )
     if sized.architecture is not None:
         check_division(sized.architecture, tensor, pipeline, int(expert))
     data = gpus // (tensor * pipeline)
     if data % expert:
-        raise UsageError(f"--expert-parallel: found {expert:g}, expected a divisor of the {data} replicas")
+        raise UsageError(Message(Option("expert_parallel"), f": found {expert:g}, expected a divisor of the {data} replicas"))
     return Job(tensor, pipeline, data, int(expert), int(stage))
 
 
@@ -256,7 +258,8 @@ def _as_published(given: Mapping[str, Input], sized: Sized, gpus: int) -> dict[s
         or gpus % (entry.tensor_parallel.value * entry.pipeline_parallel.value)
     ):
         return {}
-    note = "as in the published training; say --tensor-parallel and --pipeline-parallel for yours"
+    ways = ("checkpoint.tensor_parallel", "checkpoint.pipeline_parallel")
+    note = Message("as in the published training run", supply=ways)
     named = {"tensor_parallel": entry.tensor_parallel, "pipeline_parallel": entry.pipeline_parallel}
     return {name: from_catalog(value)._replace(origin="default", note=note) for name, value in named.items()}
 
@@ -323,29 +326,17 @@ def _readers(known: Quantities) -> list[dict[str, Any]]:
     return rows
 
 
-def _unused(answer: Answer, options: Mapping[str, float], settings: Mapping[str, float]) -> list[str]:
+def _unused(answer: Answer, options: Mapping[str, float], settings: Mapping[str, float]) -> list[Message]:
     """Options that change nothing here, so that nobody believes they did."""
-    shown = {name: f"--{option.replace('_', '-')}" for option, name in QUANTITIES.items() if name in options}
-    shown |= {name: f"--set {name}" for name in settings}
+    shown = {name: Option(f"checkpoint.{option}") for option, name in QUANTITIES.items() if name in options}
+    shown |= {name: Option(f"checkpoint.set.{name}") for name in settings}
     # A stated waste and a stated bandwidth are held against the results, even where none rests on them.
     told = {*answer.used, "waste_allowed", "write_bandwidth"}
-    return [
-        f"{option} changes nothing here: the results do not depend on it" for name, option in shown.items() if name not in told
-    ]
+    return [unused(option) for name, option in shown.items() if name not in told]
 
 
-def _warnings(layout: str, job: Job | None, by_rate: bool) -> list[str]:
-    lines = []
-    if by_rate and job is not None and job.ranks <= SMALL_JOB:
-        lines.append(
-            "a failure rate of nodes overstates how long small jobs run: at 1,024 GPUs Meta measured 7.9 h where its rate "
-            "gives 28.8 h; say --mtti if you have measured yours"
-        )
-    if layout == "deepspeed" and job is not None and job.zero_stage == 3:
-        lines.append(
-            "DeepSpeed at ZeRO-3 restores 16-bit weights from the master copy and does not save them; with "
-            "stage3_gather_16bit_weights_on_model_save, and in MLPerf Storage, 2 B per parameter more are written"
-        )
-    if layout == "safetensors":
-        lines.append("safetensors holds weights alone: a training cannot be resumed from it")
-    return lines
+def _warnings(layout: str, job: Job | None, by_rate: bool) -> list[Message]:
+    words = {"layout": layout, "zero_stage": str(job.zero_stage) if job is not None else ""}
+    words |= {"interrupts": "by the failure rate of nodes"} if by_rate else {}
+    ranks = {"gpus": job.ranks if job is not None else None}
+    return [one.message() for one in applying(finding(rule, ranks, words) for rule in ("W21", "W22", "W23"))]

@@ -18,6 +18,7 @@ from ingest.errors import MissingQuantity, UsageError
 from ingest.formula import FORMULAS, Step, derive, unit_of
 from ingest.known import CLIENTS, known_quantities, machine_of, set_by_user
 from ingest.ladder import Rung, from_catalog
+from ingest.messages import Message, message_of
 from ingest.question import Question
 from ingest.rungs import OUTCOMES, choose
 
@@ -239,7 +240,8 @@ def estimate(question: Question, catalog: Catalog) -> Estimate:
     )
     results, unknown = _results(known, catalog)
     if model is not None and "sample_bytes" in model.missing and "sample_bytes" not in known:
-        reason = f"the bytes of one sample of {model.id} are not known: {model.missing['sample_bytes']}"
+        told = f"the bytes of one sample of {model.id} are not known: {model.missing['sample_bytes']}"
+        reason = Message(told, supply=("sample_bytes",))
         unknown = {name: reason if "sample_bytes" in why else why for name, why in unknown.items()}
     answer = Estimate(asked, catalog, model, gpu, grounds.node, precision, best.basis, results, solved, known, unknown, ())
     from ingest.advice import warnings_for
@@ -290,7 +292,5 @@ def _derived(name: str, known: Mapping[str, float], steps: dict[str, Step]) -> S
 
 def _option_hint(error: MissingQuantity) -> str:
     """The message of a missing quantity, with the option that supplies it."""
-    options = {name: option for option, name in Question.QUANTITIES.items()}
-    option = options.get(error.name)
-    hint = f"; supply --{option.replace('_', '-')}" if option else ""
-    return str(error) if not option else f"{error.name} is not known{hint} (or --set {error.name}=VALUE)"
+    option = {name: option for option, name in Question.QUANTITIES.items()}.get(error.name)
+    return Message(f"{error.name} is not known", supply=(option, f"set.{error.name}")) if option else message_of(error)

@@ -13,6 +13,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import CatalogError, MissingQuantity, UsageError, nearest
 from ingest.ladder import from_catalog
+from ingest.messages import Message, Option
 
 #: what a format may keep apart
 RECORDS = ("document", "sequence", "sample")
@@ -35,14 +36,20 @@ STAGES = {
 }
 #: copies where nobody said how many
 USUAL_COPIES = {
-    "raw": Input(0, origin="default", note="raw input is not kept; say --copies raw=1"),
-    "extracted": Input(0, origin="default", note="extracted text is not kept; say --copies extracted=1"),
-    "clean": Input(1, origin="default", note="clean text is kept once, to tokenize it again; say --copies clean=0"),
+    "raw": Input(0, origin="default", note=Message("raw input is not kept", supply=(Option("copies", "raw=1"),))),
+    "extracted": Input(
+        0, origin="default", note=Message("extracted text is not kept", supply=(Option("copies", "extracted=1"),))
+    ),
+    "clean": Input(
+        1,
+        origin="default",
+        note=Message("clean text is kept once, to tokenize it again", supply=(Option("copies", "clean=0"),)),
+    ),
     "tokenized": Input(0, origin="rule", note="the data set that is trained on holds the token ids"),
-    "dataset": Input(1, origin="default", note="one copy is trained on; say --copies"),
+    "dataset": Input(1, origin="default", note=Message("one copy is trained on", supply=("copies",))),
 }
 USUAL_BEFORE_DEDUP = Input(2, 1.5, 4, "default", grade="assumed", note="deduplication drops half of what reaches it")
-USUAL_SHARD = Input(1_000_000_000, origin="default", note="shards of 1 GB; say --shard-size")
+USUAL_SHARD = Input(1_000_000_000, origin="default", note=Message("shards of 1 GB", supply=("shard_size",)))
 SIZES = {"varied": "padding_of_varied_sizes", "equal": "padding_of_equal_sizes"}
 
 
@@ -91,7 +98,7 @@ def footprint(given: Mapping[str, Input], form: Format, holds: str, sizes: str =
         raise CatalogError(f"{form.path}: record: found '{form.record}', {known_words}")
     if holds not in form.holds:
         wanted = f"a format that holds {holds}; this one holds {', '.join(form.holds)}"
-        raise UsageError(f"--format: found '{form.id}', expected {wanted}")
+        raise UsageError(Message(Option("format"), f": found '{form.id}', expected {wanted}"))
     known = Quantities({**of_format(form, holds), **given})
     given = known.given
     known.give_default("shard_bytes", USUAL_SHARD)
@@ -172,8 +179,9 @@ def _stage(known: Quantities, stage: str, holds: str) -> dict[str, Any]:
         one = known.value(name) if exists else None
     except MissingQuantity:
         if count.value:
-            how = f"supply them with --set {name}=SIZE, or name a --pipeline that publishes its share of them"
-            raise MissingQuantity(name, f"--copies {stage}: its bytes ({name}) are not known; {how}") from None
+            ways = (Option(f"set.{name}", "SIZE"), "pipeline")
+            told = Message(Option("copies", stage), f": its bytes ({name}) are not known", supply=ways)
+            raise MissingQuantity(name, told) from None
         one = None
     if one is None:
         return {}

@@ -10,6 +10,7 @@ from ingest.engine.value import Input
 from ingest.errors import CatalogError, IngestError, UsageError, nearest, one_of
 from ingest.footprint import CONTENTS, STAGES
 from ingest.formula import check_value, unit_of
+from ingest.messages import Message, Option
 from ingest.units import parse
 
 Written = str | float
@@ -38,7 +39,7 @@ USUAL_BYTES_PER_TOKEN = Input(
     "limelead-quartz",
     "LLM training.md, capacity",
     "assumed",
-    "4 B of English per token; measured corpora lie between 3.4 and 4.7 B; say --bytes-per-token",
+    Message("4 B of English per token; measured corpora lie between 3.4 and 4.7 B", supply=("bytes_per_token",)),
 )
 USUAL_VOCABULARY = Input(
     128_256,
@@ -46,7 +47,7 @@ USUAL_VOCABULARY = Input(
     source="meta-llama3",
     where="vocabulary size",
     grade="published",
-    note="ids take 4 B, as in a vocabulary of 128,256; say --vocabulary",
+    note=Message("ids take 4 B, as in a vocabulary of 128,256", supply=("vocabulary",)),
 )
 USUAL_TOKENS_PER_DOCUMENT = Input(
     600,
@@ -56,9 +57,9 @@ USUAL_TOKENS_PER_DOCUMENT = Input(
     "ingest-corpora",
     "tokens ÷ documents of C4, RefinedWeb, FineWeb, Dolma and DCLM",
     "derived",
-    "tokens of a web document; say --documents",
+    Message("tokens of a web document", supply=("documents",)),
 )
-USUAL_SEQUENCE = Input(4096, origin="default", note="packed sequences of 4,096 tokens; say --sequence-length")
+USUAL_SEQUENCE = Input(4096, origin="default", note=Message("packed sequences of 4,096 tokens", supply=("sequence_length",)))
 
 
 def quantities_of(settings: Mapping[str, float], copies: Written | None, **options: Written | None) -> dict[str, float]:
@@ -97,7 +98,11 @@ def _copies(written: Written | None) -> dict[str, float]:
         stage, equals, number = part.partition("=")
         stage = stage.strip() if equals else "dataset"
         if stage not in STAGES:
-            raise UsageError(f"--copies: found '{part}', expected N, or by stage {', '.join(STAGES)}{nearest(stage, STAGES)}")
+            raise UsageError(
+                Message(
+                    Option("copies"), f": found '{part}', expected N, or by stage {', '.join(STAGES)}{nearest(stage, STAGES)}"
+                )
+            )
         name = STAGES[stage][2]
         found[name] = float(check_value(name, parse(number if equals else part, "1", "--copies"), "--copies"))
     return found
@@ -144,7 +149,9 @@ def held_by(form: Format | None, holds: str | None, content: str) -> str:
         return next((item for item in ("tokens", "text") if item in possible), content) if content == "tokens" else content
     one_of("--holds", holds, HOLDINGS)
     if (holds == "samples") != (content == "samples"):
-        raise UsageError(f"--holds: found '{holds}' of a data set of {'samples' if content == 'samples' else 'text'}")
+        raise UsageError(
+            Message(Option("holds"), f": found '{holds}' of a data set of {'samples' if content == 'samples' else 'text'}")
+        )
     return holds
 
 
@@ -173,10 +180,14 @@ def check_size(given: Mapping[str, Input], held: str, corpus: Corpus | None) -> 
         return
     if corpus is not None:
         amount = "samples" if held == "samples" else "tokens"
-        why = corpus.missing.get(amount, "not published").partition("; say")[0]
-        raise IngestError(f"--corpus {corpus.id}: {amount} are not known ({why}); say --{amount}")
+        why = corpus.missing.get(amount, "not published")
+        told = Message(Option("corpus", corpus.id), f": {amount} are not known ({why})", supply=(amount,))
+        raise IngestError(told)
     if "raw_bytes" in given:
         raise UsageError(
-            "--raw-bytes: found raw input alone, expected a --pipeline that publishes its share of bytes, or --set bytes_kept=…"
+            Message(
+                Option("raw_bytes"),
+                ": found raw input alone, expected a --pipeline that publishes its share of bytes, or --set bytes_kept=…",
+            )
         )
     raise UsageError("found no size of the data set, expected --tokens, --samples, --raw-bytes or --corpus")

@@ -21,6 +21,7 @@ from ingest.footprint_question import (
     held_by,
     quantities_of,
 )
+from ingest.messages import Message, Option
 from ingest.question import settings_of
 
 RESULTS = (
@@ -47,8 +48,10 @@ OPTIONAL = ("tokens", "documents", "bytes_per_token", "raw_tokens", "raw_documen
 TEXT_ALONE = ("extracted_bytes", "tokenized_bytes", "raw_bytes")
 #: why a stage before the clean data is not known, in the words of the options
 NOT_KNOWN = {
-    "raw_bytes": "no pipeline with a published share of bytes; say --pipeline, --raw-bytes or --set bytes_kept=…",
-    "extracted_bytes": "no pipeline with a published share of text; say --pipeline or --set extracted_share=…",
+    "raw_bytes": Message(
+        "no pipeline with a published share of bytes", supply=("pipeline", "raw_bytes", Option("set.bytes_kept"))
+    ),
+    "extracted_bytes": Message("no pipeline with a published share of text", supply=("pipeline", "set.extracted_share")),
 }
 USUAL_FORMATS = {"tokens": "megatron", "text": "jsonl", "samples": "file-per-sample"}
 

@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from ingest.errors import CyclicQuantity, MissingQuantity, UsageError, nearest
 from ingest.expression import Expression, Num, record
+from ingest.messages import Message
 
 Function = TypeVar("Function", bound=Callable[..., Num])
 
@@ -269,8 +270,8 @@ def _derive(name: str, given: Mapping[str, Num], known: dict[str, Step], path: t
         step = Step(name, found.default, None)
     else:
         asked = f" (needed for {path[0]})" if path else ""
-        hint = f"; supply it with --set {name}=VALUE"
-        raise MissingQuantity(name, f"{name} is not known{asked}, expected in {found.unit}{hint}")
+        told = Message(f"{name} is not known{asked}, expected in {found.unit}", supply=(f"set.{name}",))
+        raise MissingQuantity(name, told)
     known[name] = step
     return step
 

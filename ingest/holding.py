@@ -16,6 +16,7 @@ from ingest.errors import UsageError, nearest
 from ingest.formula import check_value, unit_of
 from ingest.known import machine_of
 from ingest.ladder import from_catalog
+from ingest.messages import Message
 from ingest.question import settings_of
 from ingest.states import MOST, Sized, kept_by, optimizer_of, size_of
 from ingest.units import display, parse
@@ -127,8 +128,12 @@ def memory(
     sized = size_of(model, catalog, settings)
     given = {**sized.given, **_kept(chosen, optimizer, catalog, sized, settings), **_machine(gpu, node, catalog)}
     given |= _flags(places)
-    given["memory_utilization"] = Input(0.9, origin="default", note="90 % of the memory for states; say --utilization")
-    given.setdefault("residual_bytes_per_gpu", Input(0, origin="default", note="no activations nor buffers; say --residual"))
+    given["memory_utilization"] = Input(
+        0.9, origin="default", note=Message("90 % of the memory for states", supply=("utilization",))
+    )
+    given.setdefault(
+        "residual_bytes_per_gpu", Input(0, origin="default", note=Message("no activations nor buffers", supply=("residual",)))
+    )
     given |= {name: Input(value, origin="user") for name, value in {**options, **settings}.items()}
     known = Quantities(given)
     unknown = _fill(known, gpus is not None)
@@ -239,12 +244,12 @@ def _machine(gpu: str | None, node: str | None, catalog: Catalog) -> dict[str, I
     if card is not None and card.memory_bytes is not None:
         given["memory_bytes_per_gpu"] = from_catalog(card.memory_bytes)
         if gpu is None and node is None:
-            note = f"of {card.name}; say --gpu for yours"
+            note = Message(f"of {card.name}", supply=("gpu",))
             given["memory_bytes_per_gpu"] = given["memory_bytes_per_gpu"]._replace(origin="default", note=note)
     if inside is not None:
         given["gpus_per_node"] = from_catalog(inside.gpus_per_node)
         if node is None:
-            note = f"as in {inside.name}; say --node for yours"
+            note = Message(f"as in {inside.name}", supply=("node",))
             given["gpus_per_node"] = given["gpus_per_node"]._replace(origin="default", note=note)
     elif card is not None and card.gpus_per_node is not None:
         given["gpus_per_node"] = from_catalog(card.gpus_per_node)
@@ -275,7 +280,11 @@ def _fill(known: Quantities, asked: bool) -> dict[str, str]:
             "--pipeline-parallel, or --offload"
         )
         unknown = dict.fromkeys(("gpus_to_hold", "nodes_to_hold"), why)
-        return unknown if asked else {**unknown, "model_state_bytes_per_gpu": "say --gpus for the states on each GPU"}
+        return (
+            unknown
+            if asked
+            else {**unknown, "model_state_bytes_per_gpu": Message("it follows from the number of GPUs", supply=("gpus",))}
+        )
     if not asked:
         known.choose("gpus", "gpus_to_hold")
     return {}

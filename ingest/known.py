@@ -13,6 +13,7 @@ from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, nearest
 from ingest.formula import solve
 from ingest.ladder import from_catalog
+from ingest.messages import Message, Option
 from ingest.question import RATE_OPTIONS, Question
 
 #: A model whose sample is a token.
@@ -33,7 +34,11 @@ def machine_of(gpu: str | None, node: str | None, catalog: Catalog) -> tuple[Gpu
     if inside is not None and card is None:
         card = catalog.referred(Gpu, inside.gpu, by=inside.path)
     elif inside is not None and card is not None and inside.gpu != card.id:
-        raise UsageError(f"--node: {inside.id} carries {inside.gpu}, not {card.id}; expected a node with that GPU, or no --gpu")
+        raise UsageError(
+            Message(
+                Option("node"), f": {inside.id} carries {inside.gpu}, not {card.id}; expected a node with that GPU, or no --gpu"
+            )
+        )
     elif inside is None and card is not None and card.usual_node:
         inside = catalog.referred(Node, card.usual_node, by=card.path)
     return card, inside
@@ -71,10 +76,10 @@ def known_quantities(
 
 
 def _defaults() -> dict[str, Input]:
-    linear = "linear scaling: a requirement assumes that the job scales; say --scaling strong for the published loss"
+    linear = Message("linear scaling: a requirement assumes that the job scales", supply=(Option("scaling", "strong"),))
     busy = "the GPU never waits; MLPerf Storage accepts 0.9 (UNet3D, ResNet-50) and 0.7 (CosmoFlow)"
     return {
-        "nodes": Input(1, origin="default", note="one node; say --nodes for yours"),
+        "nodes": Input(1, origin="default", note=Message("one node", supply=("nodes",))),
         "scaling_efficiency": Input(1, origin="default", note=linear),
         "accelerator_utilization": Input(1, origin="default", note=busy),
     }
@@ -85,7 +90,7 @@ def _of_machine(asked: Question, gpu: Gpu | None, node: Node | None, precision: 
     if node is not None:
         known["gpus_per_node"] = from_catalog(node.gpus_per_node)
         if asked.node is None:
-            note = f"as in {node.name}; say --node or --gpus-per-node for yours"
+            note = Message(f"as in {node.name}", supply=("node", "gpus_per_node"))
             known["gpus_per_node"] = known["gpus_per_node"]._replace(origin="default", note=note)
         if node.storage_nic_bandwidth is not None:
             known["storage_nic_bandwidth_per_node"] = from_catalog(node.storage_nic_bandwidth)
@@ -117,11 +122,17 @@ def _of_text(asked: Question, model: Model | None) -> dict[str, Input]:
         return {}
     if asked.sample_bytes is not None or asked.encoding is not None:
         other = "--encoding" if asked.sample_bytes is None else "--sample-bytes"
-        raise UsageError(f"--bytes-per-token: found it with {other}, expected one of them: both give the bytes of a sample")
+        raise UsageError(
+            Message(
+                Option("bytes_per_token"), f": found it with {other}, expected one of them: both give the bytes of a sample"
+            )
+        )
     length = asked.settings.get("tokens_per_sample", _tokens_of(model))
     if length is None:
         what = f"a sample of {model.id} is '{model.sample}'" if model is not None else "a sample is no token"
-        raise UsageError(f"--bytes-per-token: {what}, expected how many tokens that is: --set tokens_per_sample=8192")
+        raise UsageError(
+            Message(Option("bytes_per_token"), f": {what}, expected how many tokens that is: --set tokens_per_sample=8192")
+        )
     value = solve("text_sample_bytes", {"bytes_per_token": ratio.value, "tokens_per_sample": length})
     low, high = range_of("text_sample_bytes", {"bytes_per_token": ratio, "tokens_per_sample": Input(length)}) or (None, None)
     note = ratio.note or "text is read, as the user said"
@@ -149,12 +160,19 @@ def encoding_of(model: Model, asked: str | None) -> dict[str, Value | None]:
         if asked is None:
             return {}
         known = ", ".join([*model.encodings, *SIZES])
-        raise UsageError(f"--encoding: found '{asked}', expected one of {known}{nearest(name, [*model.encodings, *SIZES])}")
+        raise UsageError(
+            Message(
+                Option("encoding"), f": found '{asked}', expected one of {known}{nearest(name, [*model.encodings, *SIZES])}"
+            )
+        )
     if size not in SIZES:
-        raise UsageError(f"--encoding: found '{size}', expected one of {', '.join(SIZES)}{nearest(size, SIZES)}")
+        raise UsageError(
+            Message(Option("encoding"), f": found '{size}', expected one of {', '.join(SIZES)}{nearest(size, SIZES)}")
+        )
     encoding = model.encodings[name]
     value = getattr(encoding, size)
     if value is None and asked is not None:
         there = ", ".join(item for item in SIZES if getattr(encoding, item) is not None)
-        raise IngestError(f"--encoding: {model.id} has no {size} bytes for {name} (known: {there}); supply --sample-bytes")
+        told = f": {model.id} has no {size} bytes for {name} (known: {there})"
+        raise IngestError(Message(Option("encoding"), told, supply=("sample_bytes",)))
     return {"sample_bytes": value, "samples_per_file": encoding.samples_per_file}

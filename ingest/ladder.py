@@ -16,6 +16,7 @@ from ingest.catalog.records import Family, Gpu, Model, Rate, Scaling, Value
 from ingest.catalog.store import Catalog
 from ingest.engine.value import Evidence, Input
 from ingest.errors import IngestError, UsageError, nearest
+from ingest.messages import Message, Option
 
 #: The quantity that the measured and transferred rungs give.
 RATE = "unstalled_samples_per_second_per_gpu"
@@ -51,7 +52,9 @@ def family_of(precision: str) -> tuple[str, ...]:
         if precision in members:
             return members
     known = sum(FAMILIES, ())
-    raise UsageError(f"--precision: found '{precision}', expected one of {', '.join(known)}{nearest(precision, known)}")
+    raise UsageError(
+        Message(Option("precision"), f": found '{precision}', expected one of {', '.join(known)}{nearest(precision, known)}")
+    )
 
 
 def peak_of(gpu: Gpu, precision: str) -> Input | None:
@@ -142,15 +145,20 @@ def peak(gpu: Gpu, precision: str, flops: Input | None) -> Rung | None:
 def absence(model: Model, gpu: Gpu, basis: str, precision: str, flops: Input | None, protocol: str | None) -> IngestError:
     """Why a rung does not exist, and what to supply."""
     if basis in ("efficiency", "peak") and flops is None:
-        reason = model.missing.get("flops_per_sample", "supply --flops-per-sample")
-        return IngestError(f"no {basis} estimate: the FLOPs per sample of {model.id} are not known ({reason})")
+        told = f"no {basis} estimate: the FLOPs per sample of {model.id} are not known"
+        why = model.missing.get("flops_per_sample")
+        return IngestError(Message(told + (f" ({why})" if why else ""), supply=("flops_per_sample",)))
     if peak_of(gpu, precision) is None and basis != "measured":
         known = ", ".join(gpu.peak_flops) or "none"
         return IngestError(f"no {basis} estimate: {gpu.id} has no dense {precision} peak in the catalog (known: {known})")
     if basis == "transferred" and gpu.memory_bandwidth is None:
         return IngestError(f"no transferred estimate: {gpu.missing.get('memory_bandwidth', 'memory bandwidth not known')}")
     if basis == "efficiency":
-        return IngestError(f"no efficiency estimate: no utilization of {model.id} at {precision} is known; supply --efficiency")
+        return IngestError(
+            Message(f"no efficiency estimate: no utilization of {model.id} at {precision} is known", supply=("efficiency",))
+        )
     what = {"measured": f"on {gpu.id} at {precision}", "transferred": f"on another GPU at {precision}"}.get(basis, "")
     under = f" under {protocol}" if protocol else ""
-    return IngestError(f"no {basis} estimate: no rate of {model.id} {what}{under} is published; supply --samples-per-second")
+    return IngestError(
+        Message(f"no {basis} estimate: no rate of {model.id} {what}{under} is published", supply=("samples_per_second",))
+    )

@@ -13,6 +13,7 @@ from ingest.catalog.store import Catalog
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.formula import check_value
+from ingest.messages import Message
 from ingest.question import settings_of
 from ingest.states import width_of
 from ingest.units import parse
@@ -80,7 +81,7 @@ def _tokens(written: Written | None, settings: Mapping[str, float]) -> Input:
     if written is None:
         if "sequence_length" in settings:
             return Input(settings["sequence_length"], origin="user")
-        note = f"sequences of {USUAL_SEQUENCE:,} tokens; say --sequence-length for yours"
+        note = Message(f"sequences of {USUAL_SEQUENCE:,} tokens", supply=("sequence_length",))
         return Input(USUAL_SEQUENCE, origin="default", note=note)
     tokens = parse(written, "token", "--sequence-length")
     return Input(check_value("sequence_length", tokens, "--sequence-length"), origin="user")

@@ -12,6 +12,7 @@ from ingest.engine.value import Input
 from ingest.errors import UsageError, nearest
 from ingest.formula import check_value, unit_of
 from ingest.ladder import BASES, RATE
+from ingest.messages import Message, Option
 from ingest.units import parse
 
 Written = str | float
@@ -195,6 +196,6 @@ def parse_setting(text: str) -> tuple[str, float]:
     """
     name, equals, written = text.partition("=")
     if not equals:
-        raise UsageError(f"--set: found '{text}', expected NAME=VALUE")
+        raise UsageError(Message(Option("set"), f": found '{text}', expected NAME=VALUE"))
     name = name.strip()
     return name, parse(written, unit_of(name), f"--set {name}")

@@ -13,6 +13,7 @@ from ingest.formula import solve
 from ingest.known import set_by_user
 from ingest.ladder import RATE, Rung
 from ingest.measurement import measured
+from ingest.messages import Message, Option
 from ingest.question import Question
 from ingest.transfer import transferred
 
@@ -123,5 +124,7 @@ def _nothing(
     if asked.protocol and asked.basis in ("auto", "measured"):
         seen = sorted({rate.protocol for rate in catalog.rates(model)})
         hint = f"; {model.id} has been measured under {', '.join(seen)}" if seen else ""
-        return IngestError(f"--protocol: no rate of {model.id} on {gpu.id} under '{asked.protocol}' at {precision}{hint}")
+        return IngestError(
+            Message(Option("protocol"), f": no rate of {model.id} on {gpu.id} under '{asked.protocol}' at {precision}{hint}")
+        )
     return ladder.absence(model, gpu, "measured" if asked.basis == "auto" else asked.basis, precision, flops, asked.protocol)

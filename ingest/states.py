@@ -12,6 +12,7 @@ from ingest.catalog.store import Catalog
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, nearest
 from ingest.ladder import from_catalog
+from ingest.messages import Message, Option
 
 if TYPE_CHECKING:
     from ingest.architecture import Architecture, Weight
@@ -68,7 +69,11 @@ def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float])
         return _described(source, catalog)
     entry = catalog.get(Model, source)
     if entry.parameters is None and "parameters" not in settings:
-        raise IngestError(f"the parameters of {entry.id} are not known; supply its config.json, or --set parameters=N")
+        raise IngestError(
+            Message(
+                f"the parameters of {entry.id} are not known: name its config.json", supply=(Option("set.parameters", "N"),)
+            )
+        )
     given = {"parameters": from_catalog(entry.parameters)} if entry.parameters is not None else {}
     return Sized(entry.name, given, None, entry)
 
@@ -99,7 +104,9 @@ def optimizer_of(name: str, catalog: Catalog) -> Optimizer:
     written = name.lower()
     known = catalog.ids(Optimizer.kind)
     if written not in known and not name.endswith((".yaml", ".yml")) and written not in catalog.aliases.get("optimizers", {}):
-        raise UsageError(f"--optimizer: found '{name}', expected one of {', '.join(known)}{nearest(written, known)}")
+        raise UsageError(
+            Message(Option("optimizer"), f": found '{name}', expected one of {', '.join(known)}{nearest(written, known)}")
+        )
     return catalog.get(Optimizer, name if name.endswith((".yaml", ".yml")) else written)
 
 
@@ -110,7 +117,11 @@ def width_of(precision: str) -> float:
         UsageError: no such precision, with the nearest one.
     """
     if precision not in WIDTHS:
-        raise UsageError(f"--precision: found '{precision}', expected one of {', '.join(WIDTHS)}{nearest(precision, WIDTHS)}")
+        raise UsageError(
+            Message(
+                Option("precision"), f": found '{precision}', expected one of {', '.join(WIDTHS)}{nearest(precision, WIDTHS)}"
+            )
+        )
     return WIDTHS[precision]
 
 
@@ -153,11 +164,15 @@ def _second_moments(row: Weight, factored: str) -> float:
 def _adapters(optimizer: Optimizer, sized: Sized) -> Input:
     if sized.architecture is None or optimizer.rank is None:
         raise UsageError(
-            f"--optimizer: {optimizer.id} trains adapters of unknown size, expected a config.json to count them, "
-            "or --set trainable_parameters=N"
+            Message(
+                Option("optimizer"),
+                f": {optimizer.id} trains adapters of unknown size, expected a config.json to count them, "
+                "or --set trainable_parameters=N",
+            )
         )
     rank = optimizer.rank.value
     rows = [row for row in sized.architecture.weights if row.kind in ADAPTED and len(row.shape) == 2]
     count = sum(rank * sum(row.shape) * row.count for row in rows)
-    note = f"rank {rank:g} beside {sum(row.count for row in rows):,} linear layers; say --set trainable_parameters=N for yours"
+    counted = f"rank {rank:g} beside {sum(row.count for row in rows):,} linear layers"
+    note = Message(counted, supply=(Option("checkpoint.set.trainable_parameters", "N"),))
     return Input(count, source=optimizer.rank.source, where=optimizer.rank.where, grade="assumed", note=note)

@@ -11,6 +11,7 @@ from ingest.catalog.records import Node
 from ingest.catalog.store import opened
 from ingest.expression import Num
 from ingest.formula import solve
+from ingest.messages import Message
 from ingest.planned import Folders
 from ingest.requirement import Requirement
 from ingest.units import display, physical
@@ -36,7 +37,7 @@ def memory_of(plan: Mapping[str, Any], catalogs: Folders) -> Memory:
     found = [(node.host_memory_bytes, node.id) for node in (opened(catalogs).get(Node, name) for name in sorted(names))]
     known = [(value, ident) for value, ident in found if value is not None]
     if not known:
-        why = "the plan names no node type, and this is what large GPU nodes have; say --client-memory"
+        why = Message("the plan names no node type, and this is what large GPU nodes have", supply=("client_memory",))
         return Memory(USUAL_MEMORY, "assumed", why)
     value, ident = max(known, key=lambda pair: pair[0].value)
     return Memory(value.value, value.grade, f"main memory of a {ident} ({value.source}), the plan's largest node type")

@@ -58,7 +58,7 @@ def _made(source: str, catalog: Catalog) -> Model:
         parameters=Value(made.parameters, "parameter", "arithmetic", "derived", f"rows of {made.id}"),
         encodings=encodings,
         missing={
-            "sample_bytes": "bytes per token are not known; supply --sample-bytes",
-            "dataset_samples": "tokens of the data set are not known; supply --set dataset_samples=N",
+            "sample_bytes": "bytes per token are not known",
+            "dataset_samples": "tokens of the data set are not known",
         },
     )

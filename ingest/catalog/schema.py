@@ -10,6 +10,7 @@ from typing import Any
 from ingest.catalog.reading import line_of, read_text
 from ingest.catalog.records import GRADES, PRECISIONS, Encoding, Entry, Rate, Record, Shape, Source, Value
 from ingest.errors import CatalogError, UsageError, brief, nearest
+from ingest.messages import Message, Option
 from ingest.units import parse
 
 Keys = tuple[str, ...]
@@ -88,7 +89,7 @@ class Reader:
         """A sourced value in base units."""
         unit = shape.unit
         parts = self.mapping(item, keys)
-        allowed = Value._fields
+        allowed = (*Value._fields, "supply")
         for key in parts:
             if key not in allowed:
                 raise self.fail((*keys, key), f"unknown key '{key}', expected one of {_some(allowed, key)}")
@@ -110,6 +111,9 @@ class Reader:
         if not low <= numbers["value"] <= high:
             raise self.fail(keys, f"low {low:g}, value {numbers['value']:g}, high {high:g}: expected them in this order")
         where, note = (str(parts.get(name) or "") for name in ("where", "note"))
+        ways = parts.get("supply") or ()
+        supply = tuple(Option.of(str(way)) for way in (ways if isinstance(ways, list) else [ways]))
+        note = Message(note, supply=supply) if supply else note
         return Value(**numbers, unit=unit, source=parts["source"], grade=parts["grade"], where=where, note=note)
 
     def number(self, item: Any, written: Any, shape: Shape, keys: Keys) -> float:

@@ -10,6 +10,7 @@ from ingest.engine.ranges import Tree, given_steps
 from ingest.engine.value import Input, Quantity
 from ingest.errors import CyclicQuantity, MissingQuantity, UsageError
 from ingest.formula import Formula, Step, derive, unchanged, unit_of
+from ingest.messages import message_of
 
 
 class Quantities:
@@ -133,7 +134,7 @@ class Quantities:
             try:
                 found[name] = self.step(name)
             except (MissingQuantity, CyclicQuantity) as error:
-                unknown[name] = str(error)
+                unknown[name] = message_of(error)
         tree = Tree(found, given_steps(self._steps, self._given) if ranged else {})
         quantities = {name: Quantity(step.value, unit_of(name), *(tree.range_of(name) or ())) for name, step in found.items()}
         return quantities, unknown

@@ -16,11 +16,10 @@ from ingest.footprinting import dataset
 from ingest.formula import Step
 from ingest.known import encoding_of
 from ingest.ladder import from_catalog
-from ingest.site.doubting import there
+from ingest.messages import in_site_words, message_of
 from ingest.site.growing import Growth
 from ingest.site.reading import Keys, Site
 from ingest.site.sheet import Row, columns_of, link
-from ingest.site.wording import in_site_words
 from ingest.units import parse
 
 #: keys of a data set and the quantity that each is
@@ -124,7 +123,7 @@ def _footprint(keys: Keys, described: Mapping[str, Any], known: Quantities, site
         taken = {"data_bytes": link("data_bytes", made.step("usable_bytes" if stages else "dataset_bytes"))}
         taken |= {name: link(name, made.step(source)) for name, source in TAKEN.items() if name not in known.given}
     except IngestError as error:
-        site.refuse(keys, in_site_words(str(error)))
+        site.refuse(keys, in_site_words(message_of(error)))
     known.give({name: item for name, item in made.given.items() if name not in known.given})
     known.adopt(taken)
     known.adopt({name: step for name, step in made.steps.items() if step.formula is None and name in made.given})
@@ -138,7 +137,7 @@ def _of_model(
         model = catalog.get(Model, described["model"])
         encoding = encoding_of(model, described.get("encoding"))
     except IngestError as error:
-        site.refuse((*keys, "model"), in_site_words(str(error)))
+        site.refuse((*keys, "model"), in_site_words(message_of(error)))
     named = {
         "data_samples": model.dataset_samples,
         "data_sample_bytes": encoding.get("sample_bytes"),
@@ -252,3 +251,9 @@ def _present(site: Site, described: Mapping[str, Any], year: int) -> bool:
     if start is None:
         return True
     return there(described, start.year + year)
+
+
+def there(described: Mapping[str, Any], year: int) -> bool:
+    """Whether a data set is on storage in a year."""
+    first, last = (described.get(word) for word in ("from", "until"))
+    return (first is None or first.year <= year) and (last is None or year <= last.year)

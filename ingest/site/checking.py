@@ -7,12 +7,10 @@ from typing import Any
 
 from ingest.errors import nearest
 from ingest.formula import solve
+from ingest.rules import finding, listed, refusal
 from ingest.site.capacity import SIZES
 from ingest.site.jobs import RATES
 from ingest.site.reading import Keys, Site
-
-#: A rounding error of shares such as 1/3 is no overlap.
-ROUNDING = 1e-9
 
 
 def check(site: Site) -> None:
@@ -31,8 +29,11 @@ def check(site: Site) -> None:
         if site.section("overlap").get(word) and not any("checkpoint" in job for job in site.section("jobs").values()):
             site.refuse(("overlap", word), "found true, but no job has checkpoints")
     storage = site.section("storage")
-    if "failed" in storage and not storage["failed"].value < (storage["units"].value if "units" in storage else 1):
-        site.refuse(("storage", "failed"), f"found {storage['failed'].value:g}, expected fewer than `units`")
+    if "failed" in storage:
+        units = storage["units"].value if "units" in storage else 1
+        told = refusal(finding("E07", {"failed_servers": storage["failed"].value, "storage_units": units}))
+        if told:
+            site.refuse(("storage", "failed"), told)
     protection = storage.get("protection")
     if isinstance(protection, Mapping) and set(protection) not in ({"replicas"}, {"data", "parity"}):
         site.refuse(("storage", "protection"), f"found {', '.join(protection)}, expected `replicas`, or `data` and `parity`")
@@ -52,9 +53,10 @@ def _job(site: Site, keys: Keys, job: Mapping[str, Any]) -> None:
     if not any(key in job for key in (*RATES, "checkpoint")):
         site.refuse(keys, "nothing says how fast it reads, expected `model` or `samples_per_second` with `sample_bytes`")
     have = site.section("clusters")[job["cluster"]]["count"].value
-    if job["nodes"].value > have:
-        need = job["nodes"].value
-        site.refuse((*keys, "nodes"), f"found {need:,.0f}, expected at most the {have:,.0f} nodes of {job['cluster']}")
+    sizes = {"nodes": job["nodes"].value, "cluster_nodes": have}
+    told = refusal(finding("E06", sizes, cluster=job["cluster"]))
+    if told:
+        site.refuse((*keys, "nodes"), told)
     if "tokens" in job and "tokens_per_sample" not in job:
         site.refuse((*keys, "tokens"), "expected `tokens_per_sample` beside it: the sequence length")
     if "tokens" in job and "epochs" in job:
@@ -79,12 +81,9 @@ def _allocation(site: Site, cluster: str) -> None:
         taken.append(solve("nodes_on_average", given))
     have = site.section("clusters")[cluster]["count"].value
     share = solve("cluster_allocation", {"nodes_on_average_of_jobs": taken, "cluster_nodes": have})
-    if share > 1 + ROUNDING:
-        names = ", ".join([*jobs][:5]) + (" …" if len(jobs) > 5 else "")
-        last = ("jobs", [*jobs][-1])
-        site.refuse(
-            last, f"{names} together take {share * 100:.4g} % of {cluster}, expected at most 100 % (nodes × runs × share)"
-        )
+    told = refusal(finding("E05", {"cluster_allocation": float(share)}, jobs=listed(jobs), cluster=cluster))
+    if told:
+        site.refuse(("jobs", [*jobs][-1]), told)
 
 
 def _dataset(site: Site, keys: Keys, described: Mapping[str, Any]) -> None:

@@ -9,8 +9,8 @@ from ingest.catalog.store import Catalog
 from ingest.engine.value import Input
 from ingest.expression import prose
 from ingest.formula import LEAVES, Step, unit_of
+from ingest.messages import fact_of
 from ingest.site.sheet import Row, is_column
-from ingest.site.wording import in_site_words
 from ingest.units import display, exact
 
 #: Rows of a column that a requirement lists; `--explain` lists all.
@@ -83,7 +83,7 @@ class Teller:
             declared = LEAVES[step.name]
             return f"by definition: {declared.meaning}"
         words = {"user": "given by the site file", "default": "assumed", "catalog": item.grade or "by definition"}
-        why = in_site_words(item.note, "checkpoint.") or (item.where if item.origin == "user" else "")
+        why = fact_of(item.note) or (item.where if item.origin == "user" else "")
         note = f": {why}" if why else ""
         source = f"; {self._cited(item.source, item.where)}" if item.source else ""
         return words.get(item.origin, f"by {item.origin}") + note + source

@@ -8,6 +8,7 @@ from typing import Any
 
 from ingest.catalog.store import Catalog
 from ingest.engine.value import Input
+from ingest.rules import applying, finding, listed
 from ingest.site.jobs import family_of
 from ingest.site.reading import Keys, Site
 
@@ -62,9 +63,8 @@ def growth_of(site: Site, catalog: Catalog) -> Growth:
         },
     }
     left = sorted(jobs.keys() - recommenders)
-    named = ", ".join(left[:5]) + (" …" if len(left) > 5 else "")
-    line = f"growth: the published factors hold for recommenders; without growth are planned {named}"
-    return Growth(found["jobs"], found["datasets"], (line,) if shared == "published" and left else ())
+    without = finding("W38", words={"growth": str(shared)}, jobs=listed(left)) if left else None
+    return Growth(found["jobs"], found["datasets"], tuple(one.message() for one in applying([without])))
 
 
 def _of(site: Site, keys: Keys, described: Mapping[str, Any], shared: Any, recommender: bool) -> dict[str, Input]:

@@ -5,23 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ingest.answer import Answer
 from ingest.catalog.records import Model, Node
 from ingest.catalog.store import Catalog
-from ingest.checkpointing import checkpoint
+from ingest.checkpoint_given import kept_by_policy
+from ingest.checkpointing import QUANTITIES, checkpoint
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError, MissingQuantity
 from ingest.estimate import Grounds, estimate, grounds_of
 from ingest.formula import Step, unit_of
 from ingest.ladder import from_catalog
+from ingest.messages import Message, in_site_words, message_of
 from ingest.question import Question
-from ingest.site.policies import DECIDING, SIZED, Policy, in_place_of, said_in
 from ingest.site.reading import Keys, Site
 from ingest.site.sheet import Row, link, replaced
-from ingest.site.wording import in_site_words
 from ingest.units import parse
 
 #: keys of a job that are words of a question
@@ -65,12 +65,30 @@ SAVED = (
     "restart_read_bandwidth",
     "job_mean_time_to_interrupt",
 )
-REQUEST = Input(131_072, origin="default", note="readers ask for 128 KiB at once; say io_size", grade="assumed")
+#: keys of a checkpoint policy that say how large a checkpoint is, and the quantity that each is
+SIZED = {"parameters": "parameters", "bytes": "checkpoint_bytes"}
+#: what rules compare, beside what the row of a job takes
+DECIDING = ("waste_left_for_dumps", "synchronous_waste", "asynchronous_waste", "drain_bandwidth")
+REQUEST = Input(131_072, origin="default", note=Message("readers ask for 128 KiB", supply=("io_size",)), grade="assumed")
 PACKED = Input(131_072, origin="default", grade="assumed",
-               note="files of many samples are read ahead, 128 KiB at a time; say io_size for smaller reads")  # fmt: skip
+               note=Message("files of many samples are read ahead, 128 KiB at a time", supply=("io_size",)))  # fmt: skip
 START = Input(1, note="at the start of the plan")
 STREAMED: Mapping[str, Any] = {"mode": "stream"}
 Answered = TypeVar("Answered")
+
+
+class Policy(NamedTuple):
+    """The checkpoints of a job.
+
+    Attributes:
+        mode: `sync` or `async`.
+        said: what the site file says, by quantity.
+        steps: what follows, by quantity.
+    """
+
+    mode: str
+    said: Mapping[str, Step]
+    steps: Mapping[str, Step]
 
 
 @dataclass
@@ -148,7 +166,7 @@ class Desk:
         try:
             return question()
         except IngestError as error:
-            self.site.refuse(keys, in_site_words(str(error)))
+            self.site.refuse(keys, in_site_words(message_of(error)))
 
     def _read(self, job: Mapping[str, Any]) -> tuple[Grounds, Quantities]:
         """What the reads of a job rest on: the answer of `bw` without its tables."""
@@ -214,7 +232,7 @@ class Desk:
             if found.unmet:
                 raise IngestError(found.unmet)
             self._saving[key] = found
-            self.warnings |= dict.fromkeys(f"{model or 'job'}: {in_site_words(line, 'checkpoint.')}" for line in found.warnings)
+            self.warnings |= dict.fromkeys(f"{model or 'job'}: {in_site_words(line)}" for line in found.warnings)
         return self._saving[key]
 
     def _divisors(self, job: Mapping[str, Any], given: Mapping[str, Input]) -> list[int]:
@@ -342,3 +360,36 @@ def _computable(known: Quantities, name: str) -> bool:
     except MissingQuantity:
         return False
     return True
+
+
+def said_in(policy: Mapping[str, Any], keys: Keys) -> Quantities:
+    """The numbers that a checkpoint policy states, each with its key in the site file.
+
+    Args:
+        policy: as it was read.
+        keys: where it stands.
+    """
+    named = {**QUANTITIES, **SIZED}
+    found = {named[key]: item for key, item in policy.items() if isinstance(item, Input)}
+    for name, written in policy.get("set", {}).items():
+        found[name] = _said(parse(written, unit_of(name), f"set {name}"), (*keys, "set", name))
+    kept = kept_by_policy(policy.get("keep"))
+    if isinstance(policy.get("keep"), str):
+        # Several numbers stand in one text: none of them has a key of its own.
+        found |= {name: item._replace(note=f"of {'.'.join((*keys, 'keep'))}") for name, item in kept.items()}
+    else:
+        found |= {name: item._replace(where=".".join((*keys, "keep"))) for name, item in kept.items()}
+    known = Quantities(found)
+    for name in found:
+        known.step(name)
+    return known
+
+
+def _said(value: float, keys: Keys) -> Input:
+    return Input(value, origin="user", where=".".join(keys))
+
+
+def in_place_of(said: Mapping[str, Step]) -> dict[str, Step]:
+    """The given quantities of an answer that are what a policy says: a rate that it states is the rate of the dumps."""
+    rate = said.get("write_bandwidth")
+    return {**said, **({"checkpoint_write_bandwidth": link("checkpoint_write_bandwidth", rate)} if rate is not None else {})}

@@ -16,15 +16,14 @@ from ingest.formula import Step
 from ingest.formulas.labels import LABELS
 from ingest.garbage import nothing_collected
 from ingest.ladder import from_catalog
+from ingest.messages import Message, message_of
 from ingest.site.capacity import dataset_rows, holdings_of, year_rows, years_of
 from ingest.site.checking import check
-from ingest.site.decisions import of_clusters, of_jobs, of_storage
+from ingest.site.checks import of_choices, of_clusters, of_drains, of_each, of_policies, of_storage, warnings_of
 from ingest.site.derivation import Teller, owners
-from ingest.site.doubting import absent_data, doubts
 from ingest.site.expecting import expectations
 from ingest.site.growing import Growth, growth_of
 from ingest.site.jobs import Desk
-from ingest.site.leaving import left_out
 from ingest.site.lines import LINES, Line
 from ingest.site.montecarlo import samples_for, spread
 from ingest.site.plans import Plan, Plans
@@ -33,8 +32,6 @@ from ingest.site.requirements import FLOORS, Found, Writer
 from ingest.site.scenarios import scenarios_of
 from ingest.site.sheet import Row, all_below, columns_of, is_column, link, origins
 from ingest.site.tables import TABLES
-from ingest.site.watching import of_doubts, of_policies
-from ingest.site.wording import in_site_words
 from ingest.units import parse
 
 #: keys of `storage` and `test`, and the quantity that each is
@@ -52,24 +49,29 @@ TEST = {
     "smallest_file_rate": "smallest_file_rate_asked",
 }
 FILL = Input(0.85, origin="default", source="ceph-docs", where="nearfull ratio", grade="assumed",
-             note="85 % may be in use; say storage.fill_limit")  # fmt: skip
-DURATION = Input(1800, origin="default", grade="assumed", note="rates hold for 30 min; say test.duration")
+             note=Message("85 % may be in use", supply=("storage.fill_limit",)))  # fmt: skip
+DURATION = Input(1800, origin="default", grade="assumed", note=Message("rates hold for 30 min", supply=("test.duration",)))
 WRITES = Input(
-    1_048_576, origin="default", grade="assumed", note="checkpoints are written 1 MiB at a time; say test.write_size"
+    1_048_576,
+    origin="default",
+    grade="assumed",
+    note=Message("checkpoints are written 1 MiB at a time", supply=("test.write_size",)),
 )
-UNPROTECTED = "how storage protects data is not known; say storage.protection"
+UNPROTECTED = Message("how storage protects data is not known", supply=("storage.protection",))
 SMALLEST = {
     "smallest_bandwidth_asked": Input(1e8, origin="default", grade="assumed",
-        note="rates below 100 MB/s are for information: a single solid-state drive gives them; say test.smallest_bandwidth"),
+        note=Message("rates below 100 MB/s are for information: a single solid-state drive gives them",
+                     supply=("test.smallest_bandwidth",))),
     "smallest_file_rate_asked": Input(100, origin="default", grade="assumed",
-        note="rates below 100 files/s are for information: a single drive gives them; say test.smallest_file_rate"),
+        note=Message("rates below 100 files/s are for information: a single drive gives them",
+                     supply=("test.smallest_file_rate",))),
 }  # fmt: skip
 #: how a site file says what is missing
 MISSING = {
     "protection_efficiency": UNPROTECTED,
     "data_units": UNPROTECTED,
     "redundancy_units": UNPROTECTED,
-    "site_grown_read_bandwidth": "no growth of bandwidth is planned; say growth",
+    "site_grown_read_bandwidth": Message("no growth of bandwidth is planned", supply=("growth",)),
 }
 #: who takes part in tests of the whole site
 SITE_CLIENTS = ("site_clients", "staging_clients", "writing_clients", "single_node")
@@ -129,7 +131,6 @@ def plan_once(
     jobs = desk.rows()
     clusters = _clusters(site, jobs)
     horizon = years_of(site, years)
-    absent = absent_data(site, horizon)
     storage = _storage(site, catalog)
     holdings = holdings_of(site, data, horizon, growth)
     by_year = year_rows(site, jobs, holdings)
@@ -147,7 +148,7 @@ def plan_once(
         known.adopt({"site_grown_read_bandwidth": link("site_grown_read_bandwidth", grown[0])})
     tables = {"jobs": jobs, "clusters": clusters, "datasets": list(data.values()), "years": by_year}
     tables["holdings"] = [row for rows in holdings for row in rows]
-    found, missing = _found(known)
+    found, absent = _found(known)
     steps = {name: one.step for name, one in found.items()}
     for row in jobs:
         row.step("read_request_bytes")
@@ -169,15 +170,17 @@ def plan_once(
     ends = spread(tree, samples_for(tree, samples), seed)
     writer = Writer(site, known, {row.name: row for row in jobs}, owned, given, teller, ends)
     lines = tuple(writer.write(line, found[line.id]) for line in LINES if line.id in found)
-    decided = [
+    held = [
         *of_clusters(clusters, jobs),
-        *of_jobs(jobs, desk.divisors),
+        *of_choices(jobs, desk.divisors),
         *of_policies(desk.policies),
-        *of_doubts(site, jobs, desk.policies),
+        *of_each(jobs, desk.policies, site, catalog),
+        *of_drains(site, jobs),
         *of_storage(*(known.steps.get(name) for name in ("storage_units", "failed_servers"))),
     ]
+    findings = [one for one in held if one is not None]
     tested = {line.id: writer.tested(line, found[line.id]) for line in LINES if line.id in found}
-    warnings = (*desk.warnings, *growth.warnings, *absent, *doubts(site, jobs), *left_out(jobs, data))
+    warnings = (*desk.warnings, *growth.warnings, *warnings_of(site, findings, jobs, data, horizon))
     return Plan(
         site=site,
         catalog=catalog,
@@ -187,7 +190,7 @@ def plan_once(
         steps=steps,
         given=given,
         requirements=lines,
-        missing=missing,
+        absent=absent,
         warnings=warnings,
         chosen=chosen,
         tree=tree,
@@ -195,7 +198,7 @@ def plan_once(
         conditions=tested,
         questions=desk.questions,
         kept=tuple(everything),
-        decisions=(*decided, *(one for line in LINES if line.id in found for one in writer.decisions(line, found[line.id]))),
+        findings=(*findings, *(one for line in LINES if line.id in found for one in writer.findings(line, found[line.id]))),
     )
 
 
@@ -272,7 +275,7 @@ def _found(known: Quantities) -> tuple[dict[str, Found], dict[str, str]]:
         try:
             steps[line.id] = known.step(line.metric)
         except MissingQuantity as error:
-            absent[line.id] = MISSING.get(error.name, in_site_words(str(error)))
+            absent[line.id] = MISSING.get(error.name, message_of(error))
     found = {
         name: Found(steps[name], [one for one in below if one.formula is None], [one for one in below if is_column(one)])
         for name, below in all_below(steps, lambda step: step.formula is None or is_column(step)).items()

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.store import Catalog
 from ingest.engine.ranges import Tree
-from ingest.engine.result import assumption, envelope, places_of, scenarios, sources_of, why_assumed
+from ingest.engine.result import envelope, places_of, scenarios, sources_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import UsageError, nearest
 from ingest.formula import LEAVES, Step, unit_of
+from ingest.messages import Message, in_site_words
 from ingest.question import Question
 from ingest.requirement import Requirement
-from ingest.site.decisions import Decision
+from ingest.rules import Finding
 from ingest.site.derivation import Teller, owners
 from ingest.site.expecting import Expectation
 from ingest.site.montecarlo import Effect, effects
@@ -26,7 +27,6 @@ from ingest.site.reading import Site
 from ingest.site.requirements import FLOORS, THREADS, THREADS_ASSUMED
 from ingest.site.sheet import Row, is_column, steps_below
 from ingest.site.tables import tables_of
-from ingest.site.wording import in_site_words
 
 if TYPE_CHECKING:
     import pandas
@@ -45,7 +45,7 @@ class Plan:
         steps: how each requirement's value came about, by id: one tree down to what was given.
         given: what each given step was given as, by the identity of the step.
         requirements: the requirement lines.
-        missing: why a line is not there, by id.
+        absent: why a line is not there, by id, with the keys that supply it as data.
         warnings: plain words.
         chosen: what `set` said of this scenario, by path.
         tree: all steps in order, to run them again with other values.
@@ -53,7 +53,7 @@ class Plan:
         expectations: the assertions of the file, held against the requirements.
         questions: what was asked of `bw` for each job, by its name.
         kept: holds every step alive: `given` knows them by identity, which a step that is gone would pass on to a new one.
-        decisions: what planning decided from numbers: where one no longer holds, the site is to be planned again.
+        findings: the rules held against the site; where an outcome turns, the site is to be planned again.
     """
 
     site: Site
@@ -64,7 +64,7 @@ class Plan:
     steps: Mapping[str, Step]
     given: Mapping[int, Input]
     requirements: tuple[Requirement, ...]
-    missing: Mapping[str, str]
+    absent: Mapping[str, str]
     warnings: tuple[str, ...]
     chosen: Mapping[str, Any]
     tree: Tree
@@ -72,7 +72,7 @@ class Plan:
     conditions: Mapping[str, tuple[Step, ...]]
     questions: Mapping[str, Question]
     kept: tuple[Quantities, ...] = ()
-    decisions: tuple[Decision, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     command = "plan"
 
@@ -80,6 +80,11 @@ class Plan:
     def results(self) -> dict[str, Quantity]:
         """The requirements' values by id."""
         return {one.id: Quantity(one.value, one.unit, one.low, one.high) for one in self.requirements}
+
+    @cached_property
+    def missing(self) -> dict[str, str]:
+        """Why a line is not there, by id, in the words of a site file."""
+        return {name: in_site_words(why) for name, why in self.absent.items()}
 
     def requirement(self, name: str) -> Requirement:
         """A requirement by id, or by the name of its quantity.
@@ -156,22 +161,31 @@ class Plan:
 
     @cached_property
     def assumptions(self) -> list[dict[str, Any]]:
-        """What nobody measured and the user did not say, each once."""
+        """What nobody measured and the user did not say, each once; `why` names the key of the site file that sets it."""
+        return [{**one, "why": in_site_words(one["why"])} for one in self.assumed]
+
+    @cached_property
+    def assumed(self) -> list[dict[str, Any]]:
+        """The assumptions, whose `why` holds the keys of the site file as data."""
         found: dict[tuple[str, float], dict[str, Any]] = {}
         for step in self.used:
             item = self.given.get(id(step))
-            why = None if item is None else why_assumed(item, self._recalled(item))
-            if item is not None and why is not None:
-                why = in_site_words(why, "checkpoint.")
-                found.setdefault((step.name, item.value), assumption(step.name, item.value, unit_of(step.name), why))
+            if item is None or item.origin == "user":
+                continue
+            parts = [f"{part.what}: {part.where}" for part in item.parts if part.grade == "assumed"]
+            if item.origin == "default" or item.grade == "assumed" or parts:
+                why = item.note or item.where or "; ".join(parts) or self._recalled(item)
+                entry = {"name": step.name, "value": item.value, "unit": unit_of(step.name), "grade": "assumed", "why": why}
+                found.setdefault((step.name, item.value), entry)
         if any(THREADS_ASSUMED in one.assumptions for one in self.requirements):
-            why = f"{THREADS} reading threads on each client; say threads of a job"
-            found[THREADS_ASSUMED, THREADS] = assumption(THREADS_ASSUMED, THREADS, "1", why)
+            why = Message(f"{THREADS} reading threads on each client", supply=("threads",))
+            entry = {"name": THREADS_ASSUMED, "value": THREADS, "unit": "1", "grade": "assumed", "why": why}
+            found[THREADS_ASSUMED, THREADS] = entry
         return list(found.values())
 
     def _recalled(self, item: Input) -> str:
         """Why a catalog value without a note of its own is an assumption."""
-        return f"graded assumed: {self.catalog.source(item.source).title}" if item.source else "a default of this program"
+        return self.catalog.source(item.source).title if item.source else "usual practice, to be confirmed"
 
     @cached_property
     def sources(self) -> list[dict[str, str]]:

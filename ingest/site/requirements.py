@@ -12,7 +12,8 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.formula import Step, unit_of
 from ingest.requirement import PRIORITIES, Conditions, Requirement
-from ingest.site.decisions import Decision, compared, of_line
+from ingest.rules import Finding, finding
+from ingest.site.checks import of_line
 from ingest.site.derivation import Teller
 from ingest.site.lines import CLIENTS, Line
 from ingest.site.reading import Site
@@ -106,18 +107,17 @@ class Writer:
             high,
         )
 
-    def decisions(self, line: Line, found: Found) -> list[Decision]:
-        """What must stay true for the words of a line to hold."""
+    def findings(self, line: Line, found: Found) -> list[Finding]:
+        """The choices that the words of a line follow."""
         decides = _decides(line, found, self.owners)
         column = _column(line, found) if line.clients and decides else None
         if column is not None and len({self._taken(line, self.owners.get(id(entry), "")) for entry in column.inputs}) == 1:
             column = None
         limit = self._limit(line)
-        decisions = [*of_line(line.id, found, limit, column)]
+        choices = [*of_line(line.id, found.step, limit, column)]
         if "{writes}" in line.says and not self.site.section("overlap").get("checkpoints"):
-            average, largest = (self.known.step(f"site_{word}_write_bandwidth") for word in ("sustained", "largest"))
-            decisions.append(compared(f"{line.id}: the writes that it names", average, largest, "<="))
-        return decisions
+            choices.append(finding("C10", self.known.step, owner=line.id))
+        return [one for one in choices if one is not None]
 
     def _taken(self, line: Line, name: str) -> tuple[object, ...]:
         """What a line would take from a job if its entry were the largest: where all jobs agree, none is chosen."""
@@ -235,8 +235,8 @@ class Writer:
             return ""
         if self.site.section("overlap").get("checkpoints"):
             return "R-WRITE-01"
-        average, largest = (self.known.value(f"site_{word}_write_bandwidth") for word in ("sustained", "largest"))
-        return "R-WRITE-03" if average > largest else "R-WRITE-02"
+        within = finding("C10", self.known.step)
+        return "R-WRITE-02" if within is not None and within.true else "R-WRITE-03"
 
 
 def _decides(line: Line, found: Found, owners: Mapping[int, str]) -> str:

@@ -8,6 +8,7 @@ from ingest.catalog.records import Storage
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import MissingQuantity
+from ingest.messages import Message
 from ingest.storage.need import Need
 from ingest.storage.supply import is_known
 
@@ -42,7 +43,7 @@ def count_units(known: Quantities, need: Need, entry: Storage, units: float | No
         return _size_units(known, need, entry, units)
     if entry.family == "client":
         # What the user says of the system behind a client is of so many units of it.
-        one = Input(1, origin="default", note="one unit behind the client; say --units")
+        one = Input(1, origin="default", note=Message("one unit behind the client", supply=("units",)))
         known.give({"units": one if units is None else Input(units, origin="user")})
     for part, name in (("clients_for_read", "read_bandwidth_needed"), ("clients_for_write", "write_bandwidth_needed")):
         if not need.asks(name):

@@ -13,6 +13,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Quantity
 from ingest.errors import CatalogError, UsageError, brief
 from ingest.formula import check_value, unit_of
+from ingest.messages import Message
 from ingest.question import question_of
 from ingest.storage import layers
 from ingest.storage.alternatives import DEGRADED, further, ways
@@ -124,7 +125,7 @@ def _fit(
     results, unknown = _results(known, need, judged)
     fits = layers.verdict(judged)
     if entry.family == "drive" and fits and layers.NVME_CAPACITY not in [one.layer for one in judged]:
-        fits, left_out = None, "what must lie on the local drives is not known: say --capacity"
+        fits, left_out = None, Message("what must lie on the local drives is not known", supply=("capacity",))
     carried = known.results([one.layer.ceiling for one in judged if one.ceiling is not None])[0]
     at_hand = (units is not None and entry.family != "client") or bool(entry.fixed) or entry.family == "drive"
     beside = further(known, [*(DEGRADED if loses and known.value("units") > 1 else ()), *(["units"] if at_hand else [])])

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 from ingest.catalog.records import Storage
 from ingest.engine.value import Input
+from ingest.messages import Message, Option
 
 
 def _assumed(name: str, value: float, why: str) -> Input:
-    return Input(value, origin="default", grade="assumed", note=f"{why}; say --set {name}=VALUE")
+    return Input(value, origin="default", grade="assumed", note=Message(why, supply=(f"set.{name}",)))
 
 
 WHY = {
@@ -25,7 +26,7 @@ USUAL: Mapping[str, Input] = {
     **{name: _assumed(name, value, why) for name, (value, why) in WHY.items()},
     "readers_per_gpu": Input(
         4, origin="default", source="mlperf-storage-v2", where="configs/dlio/workload/unet3d_h100.yaml, read_threads",
-        note="four readers for each GPU; say --set readers_per_gpu=N",
+        note=Message("four readers for each GPU", supply=(Option("set.readers_per_gpu", "N"),)),
     ),
 }  # fmt: skip
 #: A local drive is not reached over a network.

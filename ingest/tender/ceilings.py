@@ -8,7 +8,6 @@ from ingest.errors import IngestError, MissingQuantity, UsageError
 from ingest.formula import solve
 from ingest.question import Question
 from ingest.reports.charts.demand import Ceiling
-from ingest.reports.document.speech import source_title
 from ingest.site.plans import Plan
 from ingest.storage.asking import need_of
 from ingest.storage.fitting import ALL, fit_need
@@ -70,7 +69,7 @@ def _told(plan: Plan, one: Fit) -> str:
     """Where a ceiling comes from."""
     formula_inputs = BY_NODES.get(one.entry.family)
     item = one.answer.given.get(formula_inputs[1][0] if formula_inputs else OF_UNIT)
-    title = f": {source_title(plan.catalog.source(item.source).title)}" if item is not None and item.source else ""
+    title = f": {plan.catalog.source(item.source).title}" if item is not None and item.source else ""
     how = f"{item.grade}{title}" if item is not None and item.grade else "derived"
     units = "" if formula_inputs or one.entry.fixed else ", as many units as the mandatory requirements take"
     return f"{one.entry.name}{units} ({how})"

@@ -200,8 +200,8 @@ MODEL = {"model": "llama3-405b", "nodes": 100, "tokens": "1T", "tokens_per_sampl
 
 
 def test_a_rate_near_the_peak_is_doubted():
-    assert any("published trainings reach up to" in line for line in planned(site(a={**MODEL, "efficiency": 0.7})).warnings)
-    assert not any("published trainings" in line for line in planned(site(a={**MODEL, "efficiency": 0.4})).warnings)
+    assert any("published training runs reach up to" in line for line in planned(site(a={**MODEL, "efficiency": 0.7})).warnings)
+    assert not any("published training runs" in line for line in planned(site(a={**MODEL, "efficiency": 0.4})).warnings)
 
 
 @pytest.mark.parametrize(("days", "doubted"), [(100, True), (880, False)])
@@ -228,12 +228,12 @@ def test_advice_is_in_the_words_of_a_site_file():
     assert (
         plan.missing["R-CAP-02"]
         == plan.missing["R-END-01"]
-        == ("how storage protects data is not known; say storage.protection")
+        == ("how storage protects data is not known; set storage.protection")
     )
     why = {one["name"]: one["why"] for one in plan.assumptions}
-    assert why["persistent_every"].endswith("say checkpoint.persistent_every")
-    assert why["drain_fraction"].endswith("say checkpoint.drain_fraction")
-    assert why["restart_seconds"].endswith("say checkpoint.restart_time")
+    assert why["persistent_every"].endswith("set checkpoint.persistent_every")
+    assert why["drain_fraction"].endswith("set checkpoint.drain_fraction")
+    assert why["restart_seconds"].endswith("set checkpoint.restart_time")
     assert "scaling: strong" in why["scaling_efficiency"]
     assert all(why.values())
     assert not any("--" in line for line in [*why.values(), *plan.warnings, *plan.explain("R-WRITE-02")])

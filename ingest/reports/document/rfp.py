@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from ingest.acceptance.loads import Setting
 from ingest.acceptance.table import shown_by
+from ingest.messages import fact_of
 from ingest.reports.charts.chart import Chart
 from ingest.reports.document import wording
 from ingest.reports.document.derivations import shortened
 from ingest.reports.document.fields import SECTIONS
 from ingest.reports.document.forms import acceptance_table, growth_table, inspection_table, response_tables
 from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Section, Table
-from ingest.reports.document.speech import derivation_line, for_readers, place_of, source_title
+from ingest.reports.document.speech import derivation_line, place_of
 from ingest.reports.document.tables import quantity_text, tables_for, with_numbers
 from ingest.reports.labels import capitalised, label, plain, span
 from ingest.units import display
@@ -220,11 +221,11 @@ class Tender:
             (
                 capitalised(plain(one["name"])),
                 quantity_text(one["name"], one["value"], one["unit"]),
-                capitalised(for_readers(str(one["why"]))),
+                capitalised(fact_of(one["why"])),
             )
-            for one in plan.assumptions
+            for one in plan.assumed
         )
-        cited = tuple((one["id"], source_title(one["title"]), place_of(one["where"])) for one in plan.sources)
+        cited = tuple((one["id"], one["title"], place_of(one["where"])) for one in plan.sources)
         found: list[Block] = [
             Paragraph(wording.ASSUMED.format(count=len(assumed))),
             Table("Assumptions", ("Quantity", "Value", "Why"), assumed, (1.5, 1, 3)),
@@ -233,7 +234,7 @@ class Tender:
             Table("Sources", ("Id", "Title", "Place"), cited, (1, 2, 2)),
         ]
         if plan.missing:
-            absent = tuple(f"{name}: {for_readers(why)}" for name, why in plan.missing.items())
+            absent = tuple(f"{name}: {fact_of(why)}" for name, why in plan.absent.items())
             found += [Paragraph("", "Identifiers that this site does not use."), Bullets(absent)]
         full = f"ingest {__version__}; catalogs {plan.catalog.content_hash()}; site description {plan.input_hash}"
         return [*found, Paragraph(full, "Made with.")]

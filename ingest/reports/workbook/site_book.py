@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ingest.formula import Step, unit_of
+from ingest.messages import in_site_words
 from ingest.reports.labels import label, unit_word
 from ingest.reports.workbook.calculation import meaning_of
 from ingest.reports.workbook.changed_inputs import CHANGED, count, strike_columns
@@ -19,7 +20,6 @@ from ingest.reports.workbook.site_forms import acceptance, requirements, respons
 from ingest.reports.workbook.site_front import for_buyer, front
 from ingest.reports.workbook.style import open_book
 from ingest.site.tables import NEEDED, TABLES
-from ingest.site.wording import in_site_words
 from ingest.tender.response_form import BUYER_SHEET
 from ingest.units import exact
 
@@ -67,7 +67,7 @@ class SiteBook:
         self.plan = plan
         self.tables = {sheet: shown_rows(plan, table) for sheet, table in TABLE_SHEETS.items()}
         shown = [step for rows in self.tables.values() for _, steps in rows for step in steps if step is not None]
-        self.cells = SiteCells.of(plan, [*shown, *behind_decisions(plan), *plan.floors.values()])
+        self.cells = SiteCells.of(plan, [*shown, *behind_findings(plan), *plan.floors.values()])
 
     def content(self) -> bytes:
         """The workbook as bytes."""
@@ -131,7 +131,7 @@ class SiteBook:
         head: list[Item] = [self.cells.owner(step), step.name, meaning_of(step.name), value, unit_word(step.name, unit)]
         if item is None:
             return [*head, None, None, allowed, "definition", "", "", "", name]
-        note = "; ".join(filter(None, ("" if key else item.where, in_site_words(item.note, "checkpoint."), *evidence(item))))
+        note = "; ".join(filter(None, ("" if key else item.where, in_site_words(item.note), *evidence(item))))
         source = item.source or ", ".join(dict.fromkeys(part.source for part in item.parts))
         ends = (Figure(item.low, style), Figure(item.high, style))
         return [*head, *ends, allowed, item.grade or item.origin, source, note, key, name]
@@ -219,10 +219,11 @@ class SiteBook:
         return 1 + len(self._words(sheet)) + TABLES[TABLE_SHEETS[sheet]][1].index(quantity)
 
 
-def behind_decisions(plan: Plan) -> Iterator[Step]:
-    """The quantities that decisions follow."""
-    for one in plan.decisions:
-        yield from (part for part in (one.step, one.other) if isinstance(part, Step))
+def behind_findings(plan: Plan) -> Iterator[Step]:
+    """The quantities that checks follow."""
+    for one in plan.findings:
+        if one.is_checked:
+            yield from (part for part in (one.value, one.limit) if isinstance(part, Step))
 
 
 def evidence(item: Input) -> list[str]:

@@ -5,45 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from ingest.checkpoint_plan import APPROXIMATE, ROUNDED
 from ingest.formula import Step
 from ingest.reports.workbook.rules import number_check, range_check
 from ingest.reports.workbook.sharing import MOST_ALONE
 from ingest.reports.workbook.site_cells import FIRST, INPUT, QUANTITY, limits_of, size_of
 from ingest.reports.workbook.site_forms import BASE_VALUE
-from ingest.site.doubting import SAME_TIME
 from ingest.site.tables import TABLES
 
 if TYPE_CHECKING:
     from ingest.reports.workbook.site_book import SiteBook
-    from ingest.site.decisions import Decision
+    from ingest.rules import Finding
 
 #: name, what is expected, formula
 Check = tuple[str, str, str]
 #: Relative difference of two sums of the same numbers in another order.
 SAME = "1E-9"
-#: Decisions of one kind that are tested in one formula, which holds 8,192 characters.
+#: Findings of one rule that are tested in one formula, which holds 8,192 characters.
 TOGETHER = 50
 DECIDED = "as when the workbook was made; where an input changes it, plan again"
-#: how a decision is tested, where it is no plain comparison
-HOLDS = {
-    "largest": "MATCH(MAX({place}), {place}, 0) = {other}",
-    "multiple": "ROUND({place} / {other}, 0) * {other} = {place}",
-    "no multiple": "ROUND({place} / {other}, 0) * {other} <> {place}",
-    "within": f"{{place}} <= {{other}} * {ROUNDED}",
-    "about within": f"{{place}} <= {{other}} * {APPROXIMATE}",
-    "shorter than half": "{place} < {other} / 2",
-    "as long as half": "{place} >= {other} / 2",
-    "close": f"ABS({{place}} - {{other}}) <= {SAME_TIME} * MAX({{place}}, {{other}})",
-    "apart": f"ABS({{place}} - {{other}}) > {SAME_TIME} * MAX({{place}}, {{other}})",
-}
 
 
 def checks_of(book: SiteBook, lines: Mapping[str, int]) -> Iterator[Check]:
     """All checks; `lines` are the rows of the requirements."""
     yield from _ranges(book)
     yield from _sums(book)
-    yield from _decisions(book)
+    yield from _findings(book)
     for one in book.plan.requirements:
         row = lines[one.id]
         yield (one.id, *number_check(f"Requirements!$D${row}"))
@@ -73,30 +59,26 @@ def _ranges(book: SiteBook) -> Iterator[Check]:
             yield (name, *range_check(book.cells.place(step), limits_of(step), size_of(step)))
 
 
-def _decisions(book: SiteBook) -> Iterator[Check]:
-    """What planning decided from numbers still holds, so that words, conditions and priorities do.
+def _findings(book: SiteBook) -> Iterator[Check]:
+    """Each rule that was held against the site still has the same outcome, so that words, conditions and warnings hold.
 
-    One line per decision; one per `TOGETHER` of a kind where a site has so many rows that nobody would read as many.
+    One line per finding; one per `TOGETHER` of a rule where a site has so many rows that nobody would read as many.
     """
-    by_kind: dict[str, list[Decision]] = {}
-    for one in book.plan.decisions:
-        by_kind.setdefault(one.what.partition(": ")[2], []).append(one)
-    for kind, decisions in by_kind.items():
-        if len(decisions) <= MOST_ALONE:
-            yield from ((one.what, DECIDED, f'=IF({_holds(book, one)}, "ok", "plan again")') for one in decisions)
+    by_rule: dict[str, list[Finding]] = {}
+    for one in book.plan.findings:
+        if one.is_checked:
+            by_rule.setdefault(one.what.partition(": ")[2], []).append(one)
+    for kind, found in by_rule.items():
+        expected = f"{found[0].rule.id}: {DECIDED}"
+        if len(found) <= MOST_ALONE:
+            for one in found:
+                yield one.what, expected, f'=IF({one.condition(book.cells.place)}, "ok", "plan again")'
             continue
-        for start in range(0, len(decisions), TOGETHER):
-            some = decisions[start : start + TOGETHER]
-            names = " to ".join(one.what.partition(": ")[0] for one in (some[0], some[-1]))
-            written = ", ".join(_holds(book, one) for one in some)
-            yield f"{names}: {kind}", DECIDED, f'=IF(AND({written}), "ok", "plan again")'
-
-
-def _holds(book: SiteBook, one: Decision) -> str:
-    """The condition under which a decision stays as it is."""
-    place = book.cells.place(one.step)
-    other = book.cells.place(one.other) if isinstance(one.other, Step) else f"{one.other!r}"
-    return HOLDS.get(one.sign, "{place} {sign} {other}").format(place=place, sign=one.sign, other=other)
+        for start in range(0, len(found), TOGETHER):
+            some = found[start : start + TOGETHER]
+            names = " to ".join(one.owner for one in (some[0], some[-1]))
+            written = ", ".join(one.condition(book.cells.place) for one in some)
+            yield f"{names}: {kind}", expected, f'=IF(AND({written}), "ok", "plan again")'
 
 
 def _sums(book: SiteBook) -> Iterator[Check]:

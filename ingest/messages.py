@@ -1,0 +1,108 @@
+"""Lines for the user that hold the options they name as data: each front end words these itself.
+
+The command line writes `--keep`, a site file `checkpoint.keep`, and a tender leaves the advice out. A `Message` is the text
+of the command line, so that it prints, compares and serializes as any other text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+
+class Option(NamedTuple):
+    """Where the user sets a value.
+
+    Attributes:
+        path: the key of a site file below the job or data set, such as `checkpoint.keep`; below `set` stands any quantity.
+        value: what to set there, where one value is meant.
+    """
+
+    path: str
+    value: str = ""
+
+    @classmethod
+    def of(cls, written: str) -> Option:
+        """As a catalog writes it.
+
+        >>> Option.of("shard_size"), Option.of("set.block_bytes=N")
+        (Option(path='shard_size', value=''), Option(path='set.block_bytes', value='N'))
+        """
+        path, _, value = written.partition("=")
+        return cls(path, value)
+
+    @property
+    def on_command_line(self) -> str:
+        """As an option of a command.
+
+        >>> Option("checkpoint.drain_fraction").on_command_line, Option("scaling", "strong").on_command_line
+        ('--drain-fraction', '--scaling strong')
+        >>> Option("set.shard_bytes").on_command_line, Option("set.parameters", "N").on_command_line
+        ('--set shard_bytes=VALUE', '--set parameters=N')
+        """
+        *above, name = self.path.split(".")
+        if above[-1:] == ["set"]:
+            return f"--set {name}={self.value or 'VALUE'}"
+        return f"--{name.replace('_', '-')}" + (f" {self.value}" if self.value else "")
+
+    @property
+    def in_site_file(self) -> str:
+        """As a key of a site file.
+
+        >>> Option("checkpoint.keep").in_site_file, Option("scaling", "strong").in_site_file
+        ('checkpoint.keep', 'scaling: strong')
+        """
+        return self.path + (f": {self.value}" if self.value else "")
+
+
+class Message(str):
+    """A line of text and the options that it names.
+
+    Attributes:
+        parts: text and options, in order.
+        supply: the ways to set what the line is about; advice that follows the text.
+
+    >>> kept = Message("the newest three are kept", supply=("checkpoint.keep",))
+    >>> str(kept), in_site_words(kept), fact_of(kept)
+    ('the newest three are kept; set --keep', 'the newest three are kept; set checkpoint.keep', 'the newest three are kept')
+    >>> Message(Option("protocol"), " has no effect", supply=(Option("basis", "measured"), "protocol"))
+    '--protocol has no effect; set --basis measured or --protocol'
+    """
+
+    parts: tuple[str | Option, ...]
+    supply: tuple[Option, ...]
+
+    def __new__(cls, *parts: str | Option, supply: tuple[str | Option, ...] = ()) -> Self:
+        flat = tuple(one for part in parts for one in (part.parts if isinstance(part, Message) else (part,)))
+        inner = tuple(way for part in parts if isinstance(part, Message) for way in part.supply)
+        ways = (*inner, *(way if isinstance(way, Option) else Option(way) for way in supply))
+        made = super().__new__(cls, _worded(flat, ways, lambda option: option.on_command_line))
+        made.parts, made.supply = flat, ways
+        return made
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str | Option, ...], dict[str, Any]]:
+        """For copies and other processes."""
+        return self.parts, {"supply": self.supply}
+
+
+def message_of(error: Exception) -> str:
+    """What an error says, with the options that it names."""
+    told: str = error.args[0]
+    return told
+
+
+def in_site_words(text: str) -> str:
+    """A line with the keys of a site file; text that names no option as it is."""
+    return _worded(text.parts, text.supply, lambda option: option.in_site_file) if isinstance(text, Message) else text
+
+
+def fact_of(text: str) -> str:
+    """A line without the advice how to set its value."""
+    return _worded(text.parts, (), lambda option: option.path) if isinstance(text, Message) else text
+
+
+def _worded(parts: tuple[str | Option, ...], ways: tuple[Option, ...], words: Callable[[Option], str]) -> str:
+    told = "".join(words(part) if isinstance(part, Option) else part for part in parts)
+    advice = " or ".join(map(words, ways))
+    verb = "use" if advice.startswith("--set ") else "set"
+    return "; ".join(filter(None, (told, f"{verb} {advice}" if advice else "")))

@@ -1,0 +1,180 @@
+"""The rules of `ingest.rules` held against a site: its warnings, and the findings that a workbook tests again."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+
+from ingest.catalog.store import Catalog
+from ingest.formula import Step
+from ingest.messages import Message, in_site_words
+from ingest.rules import Finding, Valued, applying, finding, listed, of_each_job, place_of_largest
+from ingest.site.capacity import there
+from ingest.site.jobs import SIZED, Policy, family_of
+from ingest.site.reading import Keys, Site
+from ingest.site.sheet import Row
+from ingest.units import display
+
+#: Rules of a job that `plan` prints, each with its place below the job; `bw` and `checkpoint` print the others.
+PRINTED: Mapping[str, Keys] = {"W32": (), "W33": (), "W34": ("checkpoint", "duration")}
+#: How a checkpoint is laid out over the GPUs: its ranks and files are counted for these, and follow no formula.
+LAID_OUT = {"tensor_parallel": "C04", "pipeline_parallel": "C05"}
+#: The size of a checkpoint, as a policy states it.
+STATED_SIZE = {"parameters": "C06", "checkpoint_bytes": "C07"}
+assert {*STATED_SIZE} == {*SIZED.values()}
+
+
+def of_clusters(clusters: Sequence[Row], jobs: Sequence[Row]) -> Iterator[Finding | None]:
+    """No job is larger than its cluster, and all jobs together take no more than the whole of it."""
+    counts = {row.name: row.step("cluster_nodes") for row in clusters}
+    for row in clusters:
+        yield finding("E05", row.step, owner=row.name)
+    for row in jobs:
+        cluster = str(row.words["cluster"])
+        sizes = {"nodes": row.step("nodes"), "cluster_nodes": counts[cluster]}
+        yield finding("E06", sizes, owner=row.name, cluster=cluster)
+
+
+def of_storage(units: Step | None, failed: Step | None) -> Iterator[Finding | None]:
+    """Fewer units fail than there are."""
+    if units is not None and failed is not None and units.formula is None and failed.formula is None:
+        yield finding("E07", {"failed_servers": failed, "storage_units": units}, owner="storage")
+
+
+def of_choices(jobs: Sequence[Row], divisors: Mapping[str, Sequence[int]]) -> Iterator[Finding | None]:
+    """How each job reads, and how its checkpoint is laid out over its GPUs.
+
+    Args:
+        jobs: their rows.
+        divisors: into how many equal parts the GPUs of a job are shared out by its checkpoint, by name.
+    """
+    for row in jobs:
+        gpus, files = row.step("gpus"), row.step("checkpoint_files")
+        if row.step("read_request_bytes") is not None:
+            yield finding("C01", row.step, owner=row.name)
+        if gpus is None or files is None:
+            continue
+        for parts in divisors.get(row.name, ()):
+            yield finding("C02", {"gpus": gpus, "equal_parts": float(parts)}, owner=row.name)
+        if files.formula is None:
+            yield finding("C03", {"gpus": gpus, "gpus_counted": float(gpus.value)}, owner=row.name)
+
+
+def of_policies(policies: Mapping[str, Policy]) -> Iterator[Finding | None]:
+    """Interval, overhead and rate of each job's checkpoints fit together, and its files are counted as stated."""
+    for name, policy in policies.items():
+        said, words = policy.said, {"mode": policy.mode}
+        known = {**policy.steps, **said}
+        by_rate, sync = "write_bandwidth" in said, policy.mode == "sync"
+        if "checkpoint_interval" in said and not by_rate:
+            yield finding("E01", known, words, name)
+        # Where the rate of a dump follows from interval and overhead, the overhead is kept as long as any is left for dumps.
+        if "waste_allowed" in said and (not sync or by_rate or "checkpoint_interval" not in said):
+            yield finding("E02", known, words, name)
+            yield finding("E03", known, words, name)
+        if by_rate:
+            yield finding("E04", known, words, name)
+        files = policy.steps.get("checkpoint_files")
+        for quantity, rule in {**LAID_OUT, **(STATED_SIZE if files is not None and files.formula is None else {})}.items():
+            if quantity in said:
+                yield finding(rule, {quantity: said[quantity], "as_counted": float(said[quantity].value)}, owner=name)
+
+
+def of_each(jobs: Sequence[Row], policies: Mapping[str, Policy], site: Site, catalog: Catalog) -> Iterator[Finding | None]:
+    """The rules about a job, held against each."""
+    for row in jobs:
+        policy = policies.get(row.name)
+        words = {**row.words, "family": family_of(site.section("jobs")[row.name], catalog)}
+        if policy is not None and "job_mean_time_to_interrupt" not in policy.said:
+            words["interrupts"] = "by the failure rate of nodes"
+        size = row.step("read_request_bytes")
+        known = _known(row, policy)
+        for rule in of_each_job():
+            if rule.id != "W32" or size is not None:
+                shown = display(size.value, "B") if size is not None else ""
+                yield finding(rule.id, known, words, row.name, size=shown)
+
+
+def _known(row: Row, policy: Policy | None) -> Mapping[str, Valued | None]:
+    """The quantities that rules compare: of the row, and of its checkpoints."""
+    of_row = {part for rule in of_each_job() for part in (rule.quantity, rule.limit) if isinstance(part, str)}
+    of_policy = {"training_seconds", "checkpoint_dump_seconds", "job_mean_time_to_interrupt", "gpus"}
+    saved = {**policy.steps, **({"training_seconds": policy.said.get("training_seconds")})} if policy is not None else {}
+    return {name: saved.get(name) if name in of_policy else row.step(name) for name in of_row}
+
+
+def of_drains(site: Site, jobs: Sequence[Row]) -> Iterator[Finding | None]:
+    """Asynchronous checkpoints drain while others write, whatever `overlap` says."""
+    draining = [row.name for row in jobs if row.words.get("mode") == "async"]
+    writers = [row for row in jobs if row.step("job_write_bandwidth") is not None]
+    if not draining:
+        return
+    words = {"mode": "async", "overlap": "yes" if site.section("overlap").get("checkpoints") else "no"}
+    # A job that saves itself alone, in one run, drains next to nothing.
+    runs = writers[0].known.step("concurrent_runs") if len(writers) == 1 else float(len(writers))
+    yield finding("W35", {"writing_runs": runs}, words, draining[0], jobs=listed(draining))
+
+
+def of_line(name: str, value: Step, floor: Step | None, column: Step | None) -> Iterator[Finding | None]:
+    """What decides the priority and the conditions of a line.
+
+    Args:
+        name: its id.
+        value: its value.
+        floor: the rate below which nothing is asked for, where it is a rate.
+        column: its largest entry names the job whose conditions are those of the line.
+    """
+    yield finding("C08", {"required_rate": value, "smallest_rate": floor}, owner=name)
+    if column is not None and len(column.inputs) > 1:
+        chosen = float(place_of_largest([float(entry.value) for entry in column.inputs]))
+        yield finding("C09", {"entries_of_jobs": column, "deciding_entry": chosen}, owner=name)
+
+
+def warnings_of(site: Site, found: Sequence[Finding], jobs: Sequence[Row], data: Mapping[str, Row], years: int) -> list[str]:
+    """The warnings of a site beside those of `bw` and `checkpoint`, the most severe first.
+
+    Raises:
+        IngestError: a job on data that are on storage in no year; with its line.
+    """
+    lines = [(one, _placed(site, one)) for one in applying(found) if one.rule.id in {*PRINTED, "W35"}]
+    lines += [(one, one.message()) for one in applying([*_left_out(jobs, data), _too_large(found)])]
+    lines += _absent_data(site, years)
+    return [in_site_words(line) for one, line in sorted(lines, key=lambda pair: pair[0].rule.rank)]
+
+
+def _placed(site: Site, one: Finding) -> Message:
+    """The line of a finding, with its place in the file."""
+    keys: Keys = ("jobs", one.owner, *PRINTED.get(one.rule.id, ("checkpoint",)))
+    if one.rule.id == "W35" and "checkpoints" in site.section("overlap"):
+        keys = ("overlap", "checkpoints")
+    return Message(f"{site.place(keys)}: ", one.message())
+
+
+def _too_large(found: Sequence[Finding]) -> Finding | None:
+    """One line for all jobs that keep more on the NVMe of a node than it holds."""
+    large = [one for one in applying(found) if one.rule.id == "W30"]
+    return large[0]._replace(facts={"jobs": listed(one.owner for one in large)}) if large else None
+
+
+def _left_out(jobs: Sequence[Row], data: Mapping[str, Row]) -> Iterator[Finding | None]:
+    """What a sum leaves out, so that no partial total looks whole."""
+    opens = [row.name for row in jobs if row.step("job_read_bandwidth") is not None and row.step("job_file_opens") is None]
+    files = [row.name for row in data.values() if row.step("data_files") is None]
+    if opens:
+        yield finding("W36", words={"opens": "unknown"}, jobs=listed(opens))
+    if files:
+        yield finding("W37", words={"files": "unknown"}, datasets=listed(files))
+
+
+def _absent_data(site: Site, years: int) -> Iterator[tuple[Finding, Message]]:
+    """Jobs on data sets that are not on storage in some year of the plan."""
+    start: datetime.date | None = site.data.get("start")
+    for name, job in site.section("jobs").items():
+        described = site.section("datasets").get(job.get("data", ""), {})
+        missing = [year for year in range(start.year, start.year + years + 1) if not there(described, year)] if start else []
+        facts = {"data": job.get("data"), "years": listed(map(str, missing))}
+        if len(missing) > years:
+            said = "{data} is not on storage in {years}, expected years of the plan between its `from` and `until`"
+            site.refuse(("jobs", name, "data"), said.format(**facts))
+        for one in applying([finding("W31", words={"data": "absent"}, **facts)] if missing else []):
+            yield one, Message(f"{site.place(('jobs', name, 'data'))}: ", one.message())
