@@ -8,15 +8,14 @@ from typing import NamedTuple
 
 from common import CATALOG, ROOT, limits, table
 
-from ingest import ladder
 from ingest.architecture.registry import KNOWN
 from ingest.catalog.records import Failures, Gpu, Model, Node, Optimizer, Protocol, Recipe, Scaling, Storage
+from ingest.engine.expression import prose
+from ingest.engine.registry import FORMULAS
 from ingest.engine.value import Input
-from ingest.expression import prose
-from ingest.formula import FORMULAS
-from ingest.measurement import protocol_rates
-from ingest.transfer import transferred
-from ingest.validation import Validation
+from ingest.sizing import evidence_ladder
+from ingest.sizing.published_rates import protocol_rates, transferred
+from ingest.sizing.validation import Validation
 
 
 def percent(share: float) -> str:
@@ -43,7 +42,7 @@ def carried() -> Iterator[Carried]:
     """Every measured rate that other GPUs can predict under the same protocol."""
     for model in CATALOG.all(Model):
         rates = CATALOG.rates(model)
-        for precision in dict.fromkeys(ladder.family_of(rate.precision)[0] for rate in rates):
+        for precision in dict.fromkeys(evidence_ladder.family_of(rate.precision)[0] for rate in rates):
             for rate in protocol_rates(model, rates, precision):
                 gpu, form = CATALOG.get(Gpu, rate.gpu), CATALOG.get(Protocol, rate.protocol).form
                 rung = None
@@ -51,7 +50,7 @@ def carried() -> Iterator[Carried]:
                     rung = transferred(CATALOG, model, gpu, precision, rate.protocol)
                 if rung is None:
                     continue
-                given = rung.given[ladder.RATE]
+                given = rung.given[evidence_ladder.RATE]
                 yield Carried(model.family, _relation(rung.warnings), rate.value, given)
 
 
@@ -109,7 +108,7 @@ def protocol_spread() -> str:
         spreads = []
         for model in CATALOG.all(Model):
             rates = [rate for rate in CATALOG.rates(model) if CATALOG.get(Protocol, rate.protocol).form not in forms]
-            for precision in dict.fromkeys(ladder.family_of(rate.precision)[0] for rate in rates):
+            for precision in dict.fromkeys(evidence_ladder.family_of(rate.precision)[0] for rate in rates):
                 found: dict[str, list[float]] = {}
                 for rate in protocol_rates(model, rates, precision):
                     found.setdefault(rate.gpu, []).append(rate.value)

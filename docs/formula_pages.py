@@ -10,8 +10,8 @@ from functools import partial
 
 from common import UNBROKEN, page, table
 
-from ingest.expression import prose
-from ingest.formula import FORMULAS, LEAVES, Formula
+from ingest.engine.expression import prose
+from ingest.engine.registry import FORMULAS, LEAVES, Formula
 
 
 def module_of(name: str) -> str:

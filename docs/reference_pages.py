@@ -25,7 +25,7 @@ from ingest.catalog.records import (
     Recipe,
     Value,
 )
-from ingest.catalog.template import template
+from ingest.catalog.templates import template
 from ingest.cli.main import command
 
 # Commands

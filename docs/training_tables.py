@@ -16,11 +16,11 @@ from formula_pages import formula_link
 
 from ingest.architecture import Architecture, describe
 from ingest.catalog.records import Failures, Optimizer, Recipe
-from ingest.expression import prose
-from ingest.formula import FORMULAS
-from ingest.holding import PLACES
+from ingest.engine.expression import prose
+from ingest.engine.registry import FORMULAS
+from ingest.sizing.memory import PLACES
+from ingest.sizing.validation import Case, Validation
 from ingest.units import display
-from ingest.validation import Case, Validation
 
 GROUPS = {
     "parameters": "parameters parameters_active parameters_embedding weights_bytes",

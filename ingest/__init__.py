@@ -16,21 +16,20 @@ from typing import TYPE_CHECKING, Any
 from ingest.version import __version__
 
 if TYPE_CHECKING:
-    from ingest import catalog
-    from ingest.acceptance.generation import accept
-    from ingest.acceptance.judging import verdict
-    from ingest.acceptance.measuring import measure_storage
-    from ingest.api import bw, explain, sweep, validate
-    from ingest.checkpointing import checkpoint
-    from ingest.corpus.measuring import measure
-    from ingest.footprinting import dataset
-    from ingest.holding import memory
-    from ingest.modelling import model
-    from ingest.site.difference import diff
-    from ingest.site.planning import plan
-    from ingest.storage.fitting import fit
-    from ingest.tender.reporting import report
-    from ingest.tender.response import response
+    from ingest.acceptance.accept import accept
+    from ingest.acceptance.path_benchmark import measure_storage
+    from ingest.acceptance.verdict import verdict
+    from ingest.corpus.measure import measure
+    from ingest.reports.plan_report import report
+    from ingest.rfp.response import response
+    from ingest.site.plan_diff import diff
+    from ingest.site.planner import plan
+    from ingest.sizing.bandwidth import bw, explain, sweep, validate
+    from ingest.sizing.checkpoint import checkpoint
+    from ingest.sizing.dataset import dataset
+    from ingest.sizing.memory import memory
+    from ingest.sizing.model import model
+    from ingest.storage.fit import fit
 
 __all__ = [
     "__version__",
@@ -53,21 +52,21 @@ __all__ = [
     "validate",
     "verdict",
 ]
-#: functions that live outside `ingest.api`, so that each command imports only what it needs
+#: functions that live outside `ingest.sizing.bandwidth`, so that each command imports only what it needs
 _PLACES = {
-    "accept": "ingest.acceptance.generation",
-    "checkpoint": "ingest.checkpointing",
-    "fit": "ingest.storage.fitting",
-    "measure": "ingest.corpus.measuring",
-    "measure_storage": "ingest.acceptance.measuring",
-    "memory": "ingest.holding",
-    "model": "ingest.modelling",
-    "verdict": "ingest.acceptance.judging",
-    "dataset": "ingest.footprinting",
-    "diff": "ingest.site.difference",
-    "plan": "ingest.site.planning",
-    "report": "ingest.tender.reporting",
-    "response": "ingest.tender.response",
+    "accept": "ingest.acceptance.accept",
+    "checkpoint": "ingest.sizing.checkpoint",
+    "fit": "ingest.storage.fit",
+    "measure": "ingest.corpus.measure",
+    "measure_storage": "ingest.acceptance.path_benchmark",
+    "memory": "ingest.sizing.memory",
+    "model": "ingest.sizing.model",
+    "verdict": "ingest.acceptance.verdict",
+    "dataset": "ingest.sizing.dataset",
+    "diff": "ingest.site.plan_diff",
+    "plan": "ingest.site.planner",
+    "report": "ingest.reports.plan_report",
+    "response": "ingest.rfp.response",
 }
 
 
@@ -75,5 +74,5 @@ def __getattr__(name: str) -> Any:
     if name == "catalog":
         return import_module("ingest.catalog")
     if name in __all__:
-        return getattr(import_module(_PLACES.get(name, "ingest.api")), name)
+        return getattr(import_module(_PLACES.get(name, "ingest.sizing.bandwidth")), name)
     raise AttributeError(f"module 'ingest' has no attribute '{name}'")

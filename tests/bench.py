@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy
 from bench_corpus import CORPUS, corpus_rows
 
-from ingest.api import sweep
-from ingest.formula import solve
-from ingest.reports.books import site_book, sweep_book
-from ingest.site.planning import plan
+from ingest.engine.registry import solve
+from ingest.reports.workbook.workbooks import site_book, sweep_book
+from ingest.site.planner import plan
+from ingest.sizing.bandwidth import sweep
 
 RUNS = 21
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"

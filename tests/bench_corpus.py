@@ -30,7 +30,7 @@ BY_HAND = """
 import sys
 from pathlib import Path
 from gigatoken import Tokenizer
-from ingest.corpus.vocabulary import vocabulary_of
+from ingest.corpus.tokenizers.vocabulary import vocabulary_of
 
 def batches():
     held, size = [], 0
@@ -149,7 +149,7 @@ def by_tokenizers(texts: list[str]) -> float:
     """Bytes per second of the loop that everybody writes."""
     from tokenizers import Tokenizer
 
-    from ingest.corpus.vocabulary import vocabulary_of
+    from ingest.corpus.tokenizers.vocabulary import vocabulary_of
 
     tokenizer = Tokenizer.from_str(vocabulary_of(None).tokenizer_json.decode())
     start = time.perf_counter()

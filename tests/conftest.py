@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 import ingest
 from ingest.catalog.store import Catalog
 from ingest.cli.main import main
-from ingest.reports.books import site_book
+from ingest.reports.workbook.workbooks import site_book
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 #: The console script of the environment that runs the tests.

@@ -3,7 +3,7 @@
 import math
 import operator
 
-from ingest.expression import Call, Number, Operation, Symbol
+from ingest.engine.expression import Call, Number, Operation, Symbol
 
 OPERATORS = {
     "+": operator.add,

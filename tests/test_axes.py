@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.axes import parse_axis
 from ingest.errors import UsageError
+from ingest.sizing.sweep import parse_axis
 
 
 @pytest.mark.parametrize(

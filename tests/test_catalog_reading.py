@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest import catalog
-from ingest.catalog.reading import MAX_BYTES, line_of, read_yaml
 from ingest.catalog.records import Gpu, Model
 from ingest.catalog.store import Catalog
+from ingest.catalog.yaml_reader import MAX_BYTES, line_of, read_yaml
 from ingest.errors import CatalogError, IngestError
 
 BROKEN = Path(__file__).parent / "broken"

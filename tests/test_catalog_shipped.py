@@ -3,10 +3,10 @@
 import pytest
 
 from ingest import catalog as commands
-from ingest import ladder
 from ingest.catalog.commands import Shown
 from ingest.catalog.records import GRADES, KINDS, Family, Gpu, Model, Node, Protocol
 from ingest.catalog.store import Catalog
+from ingest.sizing import evidence_ladder
 from ingest.units import physical
 
 SIXTEEN_BIT = ("bf16", "fp16")
@@ -75,7 +75,7 @@ def test_no_file_lies_where_nobody_looks(shipped):
     [("h100-sxm", 989.4e12), ("a100-80-sxm", 312e12), ("a100-40-sxm", 312e12), ("v100-sxm2", 125e12), ("mi300x", 1307.4e12)],
 )
 def test_sixteen_bit_peaks_are_dense(shipped, gpu, dense):
-    found = ladder.peak_of(shipped.get(Gpu, gpu), "bf16")
+    found = evidence_ladder.peak_of(shipped.get(Gpu, gpu), "bf16")
     assert found.value == pytest.approx(dense, rel=1e-3)
 
 
@@ -97,7 +97,7 @@ def test_lower_precision_is_never_slower(shipped, name):
 
 def shares(shipped, model, gpu):
     """Utilization of the dense 16-bit peak that each published rate implies."""
-    peak = ladder.peak_of(shipped.get(Gpu, gpu), "bf16")
+    peak = evidence_ladder.peak_of(shipped.get(Gpu, gpu), "bf16")
     counted = []
     for rate in shipped.rates(model):
         emulated = shipped.get(Protocol, rate.protocol).form == "emulation"
@@ -116,7 +116,7 @@ def test_the_efficiencies_of_a_model_follow_from_its_rates(shipped, name):
     for gpu, value in model.efficiencies.items():
         implied = shares(shipped, model, gpu)
         assert f"median of {len(implied)} rate" in value.where, gpu
-        assert value.value == pytest.approx(ladder.median(implied), rel=1e-3), gpu
+        assert value.value == pytest.approx(evidence_ladder.median(implied), rel=1e-3), gpu
         if value.low is not None:
             assert (value.low, value.high) == pytest.approx((implied[0], implied[-1]), rel=1e-3), gpu
 
@@ -132,7 +132,7 @@ def test_the_efficiency_of_a_class_is_the_median_over_its_members(shipped, name)
         assert "too few" in shipped.get(Family, name).missing["efficiency"]
         return
     assert f"over {len(own)} pairs" in shared.where
-    assert shared.value == pytest.approx(ladder.median(own), rel=5e-3)
+    assert shared.value == pytest.approx(evidence_ladder.median(own), rel=5e-3)
 
 
 def test_units_are_base_units_once_loaded(shipped):

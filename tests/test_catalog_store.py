@@ -8,8 +8,8 @@ from ingest.catalog import store
 from ingest.catalog.records import KINDS, Gpu, Model, Node
 from ingest.catalog.store import Catalog
 from ingest.errors import UsageError
-from ingest.estimate import estimate
-from ingest.question import Question
+from ingest.sizing.bandwidth import estimate
+from ingest.sizing.job import Question
 
 OWN_GPU = (
     "name: {name}\nvendor: NVIDIA\n"

@@ -9,8 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import ingest
+from ingest.engine.registry import solve
 from ingest.errors import IngestError, UsageError
-from ingest.formula import solve
 
 GIB = 2**30
 LLAMA = {

@@ -7,8 +7,8 @@ import pytest
 import ingest
 from ingest.architecture import describe
 from ingest.catalog.store import Catalog
-from ingest.checkpoint_layout import LAYOUTS, Content, Job, largest_stage_factor
 from ingest.errors import UsageError
+from ingest.sizing.checkpoint_files import LAYOUTS, Content, Job, largest_stage_factor
 
 BIG = {
     "model_type": "llama",

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError, UsageError
-from ingest.estimate import NEEDED, estimate
-from ingest.ladder import BASES
-from ingest.question import Question
+from ingest.sizing.bandwidth import NEEDED, estimate
+from ingest.sizing.evidence_ladder import BASES
+from ingest.sizing.job import Question
 
 MODELS, GPUS = Catalog().ids("models"), Catalog().ids("gpus")
 

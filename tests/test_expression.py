@@ -10,7 +10,7 @@ from evaluation import FUNCTIONS, OPERATORS, evaluate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.expression import (
+from ingest.engine.expression import (
     PROSE,
     Call,
     Notation,

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from ingest.cli import main
-from ingest.corpus.packaged import PACKAGED
+from ingest.corpus.tokenizers.vocabulary import PACKAGED
 
 
 @pytest.mark.parametrize(

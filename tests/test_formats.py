@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy
 import pytest
 
-from ingest.catalog.data_records import Format
+from ingest.catalog.dataset_records import Format
 from ingest.catalog.store import Catalog
 from ingest.engine.value import Input
-from ingest.footprint import footprint
+from ingest.sizing.footprint import footprint
 
 TOLERANCE = 0.02
 CATALOG = Catalog()

@@ -5,9 +5,8 @@ import sys
 
 import pytest
 
-from ingest import formula as registry
-from ingest.errors import CyclicQuantity, IngestError, MissingQuantity, UsageError
-from ingest.formula import (
+from ingest.engine import registry
+from ingest.engine.registry import (
     FORMULAS,
     LEAVES,
     Formula,
@@ -20,6 +19,7 @@ from ingest.formula import (
     solve,
     unit_of,
 )
+from ingest.errors import CyclicQuantity, IngestError, MissingQuantity, UsageError
 
 
 @pytest.fixture
@@ -205,6 +205,6 @@ def test_every_meaning_stands_alone(declared):
 def test_the_registry_does_not_depend_on_what_was_imported(name):
     """A process that has imported no field answers like one that has imported all."""
     asked = f"is_quantity({name!r}), {name!r} in FORMULAS, len(LEAVES)"
-    words = f"from ingest.formula import FORMULAS, LEAVES, is_quantity; print({asked})"
+    words = f"from ingest.engine.registry import FORMULAS, LEAVES, is_quantity; print({asked})"
     done = subprocess.run([sys.executable, "-c", words], capture_output=True, encoding="utf-8", check=True, timeout=60)
     assert done.stdout.split() == [str(is_quantity(name)), str(name in FORMULAS), str(len(LEAVES))]

@@ -10,7 +10,7 @@ from evaluation import evaluate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.formula import FORMULAS, LEAVES, unit_of
+from ingest.engine.registry import FORMULAS, LEAVES, unit_of
 from ingest.units import COUNTED
 
 BASE = ("B", "FLOP", "W", "J", "s", *COUNTED)

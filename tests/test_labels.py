@@ -6,12 +6,12 @@ import ingest.formulas.everything
 from conftest import EXAMPLES
 
 import ingest
-from ingest.formula import is_quantity
+from ingest.engine.registry import is_quantity
 from ingest.formulas.labels import LABELS
-from ingest.known import CLIENTS
 from ingest.reports.labels import label, plain
 from ingest.reports.page import as_text
-from ingest.reports.site_views import plan_page
+from ingest.reports.pages.plan import plan_page
+from ingest.sizing.job import CLIENTS
 
 
 def test_every_label_belongs_to_a_quantity():

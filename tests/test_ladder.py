@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest import ladder
 from ingest.catalog.store import Catalog
 from ingest.errors import UsageError
-from ingest.estimate import estimate
-from ingest.ladder import RATE
-from ingest.question import Question
+from ingest.sizing import evidence_ladder
+from ingest.sizing.bandwidth import estimate
+from ingest.sizing.evidence_ladder import RATE
+from ingest.sizing.job import Question
 
 HEADER = "gpu,precision,samples_per_second_per_gpu,achieved_flops_per_gpu,gpus,nodes,protocol,round,source,where,grade,note\n"
 MODEL = (
@@ -211,25 +211,25 @@ def test_a_sibling_precision_counts(toy):
 
 @pytest.mark.parametrize(("gpus", "left"), [(1, 1), (16, 1), (1024, 0.38)])
 def test_strong_scaling_keeps_what_was_published(shipped, gpus, left):
-    assert ladder.scaling_loss(shipped, gpus, measured_on=8) == left
+    assert evidence_ladder.scaling_loss(shipped, gpus, measured_on=8) == left
 
 
 @given(st.integers(1, 100_000), st.integers(1, 100_000), st.integers(1, 1024))
 def test_a_larger_job_never_keeps_more_of_the_rate(shipped, one, other, base):
     small, large = sorted((one, other))
-    assert 0 < ladder.scaling_loss(shipped, large, base) <= ladder.scaling_loss(shipped, small, base) <= 1
+    assert 0 < evidence_ladder.scaling_loss(shipped, large, base) <= evidence_ladder.scaling_loss(shipped, small, base) <= 1
 
 
 @given(st.lists(st.floats(0.1, 1e6), min_size=1))
 def test_the_median_is_that_of_statistics(numbers):
     import statistics
 
-    assert ladder.median(numbers) == pytest.approx(statistics.median(numbers))
+    assert evidence_ladder.median(numbers) == pytest.approx(statistics.median(numbers))
 
 
 def test_an_unknown_precision_is_refused():
     with pytest.raises(UsageError, match="found 'bf61', expected one of"):
-        ladder.family_of("bf61")
+        evidence_ladder.family_of("bf61")
 
 
 def test_a_class_that_no_ratio_predicts_has_the_wide_band(toy):

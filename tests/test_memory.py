@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ingest
-from ingest.formula import solve
+from ingest.engine.registry import solve
 
 CONTRACT = {"model_state_bytes", "model_state_bytes_per_gpu", "gpus_to_hold", "nodes_to_hold"}
 

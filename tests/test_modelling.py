@@ -5,7 +5,7 @@ import json
 import pytest
 
 import ingest
-from ingest.modelling import RESULTS
+from ingest.sizing.model import RESULTS
 
 CONTRACT = (
     "parameters",

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from ingest.errors import IngestError, UsageError
 from ingest.files import write_whole
-from ingest.reports.output import format_of, render
-from ingest.reports.page import Page, Section, as_csv, as_markdown, as_text
+from ingest.reports.page import Page, Section, as_csv, as_markdown, as_text, format_of, render
 
 PAGE = Page(
     "Read bandwidth",

@@ -10,7 +10,7 @@ import pytest
 import ingest
 from ingest.catalog.store import Catalog, shipped_folder
 from ingest.errors import CatalogError, UsageError
-from ingest.estimate import Estimate
+from ingest.sizing.bandwidth import Estimate
 from ingest.units import parse
 
 

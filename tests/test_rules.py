@@ -7,9 +7,9 @@ import re
 import pytest
 
 import ingest
+from ingest.engine.messages import fact_of, in_site_words
 from ingest.errors import IngestError
-from ingest.messages import fact_of, in_site_words
-from ingest.rules import NEAR, ROWS, RULES, SAME_TIME, Rule, finding
+from ingest.sizing.rules import NEAR, ROWS, RULES, SAME_TIME, Rule, finding
 
 #: A limit that is a quantity of its own.
 LIMIT = 1000.0

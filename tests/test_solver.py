@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-import ingest.formulas.quantities
-import ingest.formulas.throughput  # noqa: F401  registers the formulas
+from ingest.engine.registry import Step
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
-from ingest.formula import Step
 
 NODES = {"nodes": Input(2), "gpus_per_node": Input(8)}
 

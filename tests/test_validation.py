@@ -5,10 +5,10 @@ import shutil
 import pytest
 
 import ingest
-from ingest import validation
 from ingest.catalog.store import shipped_folder
 from ingest.cli.main import main
 from ingest.errors import CatalogError, UsageError
+from ingest.sizing import validation
 
 SETS = ("ibrahim", "kurth", "lockwood-calculator", "mlperf-storage", "superpod", "llm-compute", "transfer")
 SHIPPED = sorted(path.stem for path in (shipped_folder() / "published").glob("*.yaml"))

@@ -9,11 +9,11 @@ from typing import Any
 from ingest.acceptance.loads import Data, Setting, given_for, kind_of
 from ingest.catalog.records import Node
 from ingest.catalog.store import opened
-from ingest.expression import Num
-from ingest.formula import solve
-from ingest.messages import Message
-from ingest.planned import Folders
+from ingest.engine.expression import Num
+from ingest.engine.messages import Message
+from ingest.engine.registry import solve
 from ingest.requirement import Requirement
+from ingest.site.plan_file import Folders
 from ingest.units import display, physical
 
 USUAL_MEMORY = 2 * 2**40

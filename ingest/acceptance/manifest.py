@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ingest.acceptance.outputs.numbers import number, rows, table
-from ingest.acceptance.records import DATA, METADATA, SCALES, TOOLS, AcceptanceTest, Load
+from ingest.acceptance.test_spec import DATA, METADATA, SCALES, TOOLS, AcceptanceTest, Load
+from ingest.acceptance.tools.parsing import number, rows, table
 from ingest.errors import IngestError, brief
 from ingest.requirement import PRIORITIES
 from ingest.text import checked_id, one_line

@@ -3,7 +3,7 @@
 >>> from ingest.architecture import describe
 """
 
-from ingest.architecture.description import Architecture, describe
-from ingest.architecture.table import Attention, Weight
+from ingest.architecture.describe import Architecture, describe
+from ingest.architecture.weight_table import Attention, Weight
 
 __all__ = ["Architecture", "Attention", "Weight", "describe"]

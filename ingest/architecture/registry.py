@@ -8,10 +8,9 @@ from importlib import import_module
 from itertools import product
 from typing import TypeVar
 
-from ingest.architecture.byhand import HOW
-from ingest.architecture.config import Config
 from ingest.architecture.families import PLACES
-from ingest.architecture.table import Row, Weight
+from ingest.architecture.hf_config import Config
+from ingest.architecture.weight_table import HOW, Row, Weight
 
 Family = Callable[[Config], Iterable[Row]]
 AnyFamily = TypeVar("AnyFamily", bound=Family)

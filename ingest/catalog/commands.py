@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.catalog.data_records import Corpus, Pipeline
-from ingest.catalog.reading import read_yaml
+from ingest.architecture.catalog_entries import Structure, structure
+from ingest.catalog.dataset_records import Corpus, Pipeline
 from ingest.catalog.records import KINDS, STORAGE_CLASSES, Encoding, Entry, Gpu, Model, Node, Storage, Value
 from ingest.catalog.schema import read_sources
 from ingest.catalog.store import Catalog
-from ingest.catalog.structures import Structure, structure
-from ingest.catalog.template import template
+from ingest.catalog.templates import template
+from ingest.catalog.yaml_reader import read_yaml
 from ingest.engine.result import envelope
 from ingest.errors import IngestError, UsageError, nearest
 from ingest.files import write_whole

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ingest.catalog.reading import line_of, read_text
 from ingest.catalog.records import GRADES, PRECISIONS, Encoding, Entry, Rate, Record, Shape, Source, Value
+from ingest.catalog.yaml_reader import line_of, read_text
+from ingest.engine.messages import Message, Option
 from ingest.errors import CatalogError, UsageError, brief, nearest
-from ingest.messages import Message, Option
 from ingest.units import parse
 
 Keys = tuple[str, ...]

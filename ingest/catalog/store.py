@@ -9,10 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from ingest.catalog import data_records  # noqa: F401  registers the kinds of data
-from ingest.catalog.reading import line_of, read_text, read_yaml
 from ingest.catalog.records import KINDS, Entry, Rate, Source
 from ingest.catalog.schema import Reader, read_rates, read_sources
+from ingest.catalog.yaml_reader import line_of, read_text, read_yaml
 from ingest.errors import CatalogError, UsageError, brief, nearest
 
 AnyEntry = TypeVar("AnyEntry", bound=Entry)

@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from ingest.acceptance.generation import accept
-from ingest.acceptance.records import SCALES, TOOLS
+from ingest.acceptance.accept import accept
+from ingest.acceptance.test_spec import SCALES, TOOLS
 from ingest.cli.options import OneOf, catalog_option, hand_over, stacked, warn
-from ingest.reports.acceptance import acceptance_page
-from ingest.reports.output import FORMATS
+from ingest.reports.page import FORMATS
+from ingest.reports.pages.acceptance import acceptance_page
 
 OPTIONS = [
     click.option("-o", "--output", "folder", required=True, metavar="DIR", help="New or empty folder for the tests."),

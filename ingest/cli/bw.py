@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from ingest.api import Scenarios, bw
 from ingest.cli.options import hand_over, output_options, question_options, warn
 from ingest.errors import IngestError
-from ingest.reports.books import answer_book
-from ingest.reports.views import estimate_page, scenarios_page
+from ingest.reports.pages.sizing import estimate_page, scenarios_page
+from ingest.reports.workbook.workbooks import answer_book
+from ingest.sizing.bandwidth import Scenarios, bw
 
 #: What writes many scenarios as a workbook; it wants a range of a quantity among them.
 SWEEP = "ingest sweep with the same options, which writes a table of all of them"

@@ -7,7 +7,7 @@ import click
 from ingest import catalog
 from ingest.cli.options import catalog_option, hand_over, output_options
 from ingest.errors import IngestError
-from ingest.reports.catalog_views import entry_page, list_page
+from ingest.reports.pages.catalog import entry_page, list_page
 
 
 @click.group("catalog", context_settings={"help_option_names": ["-h", "--help"]})

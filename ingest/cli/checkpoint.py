@@ -6,10 +6,9 @@ from typing import Any
 
 import click
 
-from ingest.checkpointing import checkpoint
-from ingest.cli.answers import show_answer
-from ingest.cli.options import catalog_option, output_options, stacked
+from ingest.cli.options import catalog_option, output_options, show_answer, stacked
 from ingest.errors import RequirementNotMet
+from ingest.sizing.checkpoint import checkpoint
 
 OPTIONS = [
     click.option("--gpus", metavar="N", help="GPUs of the job."),

@@ -6,11 +6,10 @@ from typing import Any
 
 import click
 
-from ingest.cli.answers import show_answer
-from ingest.cli.options import catalog_option, stacked
+from ingest.cli.options import catalog_option, show_answer, stacked
 from ingest.errors import UsageError
-from ingest.footprinting import dataset
-from ingest.reports.output import FORMATS
+from ingest.reports.page import FORMATS
+from ingest.sizing.dataset import dataset
 
 OPTIONS = [
     click.option("--tokens", metavar="N", help="Tokens, each counted once, such as 15T."),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from ingest.cli.options import hand_over, output_options, warn
-from ingest.reports.site_views import diff_page
-from ingest.site.difference import diff
+from ingest.reports.pages.plan import diff_page
+from ingest.site.plan_diff import diff
 
 
 @click.command("diff")

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from ingest.api import explain
 from ingest.cli.options import hand_over, output_options, question_options, warn
-from ingest.reports.views import explanation_page
+from ingest.reports.pages.sizing import explanation_page
+from ingest.sizing.bandwidth import explain
 
 
 @click.command("explain")

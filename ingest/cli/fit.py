@@ -8,11 +8,11 @@ import click
 
 from ingest.cli.options import hand_over, output_options, question_options, stacked, warn
 from ingest.errors import RequirementNotMet, UsageError
-from ingest.explanation import Explanation
-from ingest.reports.books import fit_book
-from ingest.reports.fits import fits_page
-from ingest.reports.views import explanation_page
-from ingest.storage.fitting import fit
+from ingest.reports.pages.sizing import explanation_page
+from ingest.reports.pages.storage import fits_page
+from ingest.reports.workbook.workbooks import fit_book
+from ingest.sizing.explain import Explanation
+from ingest.storage.fit import fit
 
 OPTIONS = [
     click.option("--storage", default="all", metavar="ID…", help="Systems, with commas between; all of them by default."),

@@ -50,10 +50,9 @@ def command(form: str | None, output: str | None, paths: tuple[str, ...], quiet:
     ingest bw --model config.json --gpu h100 --bytes-per-token corpus.json
     ingest measure images/ --samples -o samples.json
     """
-    from ingest.corpus.measuring import Interrupted, measure
+    from ingest.corpus.measure import Interrupted, measure
     from ingest.corpus.progress import Progress
-    from ingest.reports.corpus import corpus_page
-    from ingest.reports.samples import samples_page
+    from ingest.reports.pages.corpus import corpus_page, samples_page
 
     try:
         answer = measure(*paths, **options, progress=None if quiet else Progress.on_standard_error())

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from ingest.acceptance.measuring import measure_storage
+from ingest.acceptance.path_benchmark import measure_storage
 from ingest.cli.options import catalog_option, hand_over, output_options, stacked, warn
-from ingest.reports.acceptance import measured_page
+from ingest.reports.pages.acceptance import measured_page
 
 OPTIONS = [
     click.option("--size", default="256 MiB", metavar="SIZE", help="Of all test files together. [default: 256 MiB]"),

@@ -6,10 +6,9 @@ from typing import Any
 
 import click
 
-from ingest.cli.answers import show_answer
-from ingest.cli.options import catalog_option, output_options, stacked
+from ingest.cli.options import catalog_option, output_options, show_answer, stacked
 from ingest.errors import IngestError
-from ingest.holding import memory
+from ingest.sizing.memory import memory
 
 OPTIONS = [
     click.option("--gpu", metavar="ID", help="GPU, or a YAML file. [default: h100]"),

@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from ingest.cli.answers import show_answer
-from ingest.cli.options import catalog_option, output_options, stacked
-from ingest.modelling import model
+from ingest.cli.options import catalog_option, output_options, show_answer, stacked
+from ingest.sizing.model import model
 
 OPTIONS = [
     click.option("--sequence-length", metavar="N", help="Tokens of one sequence, for attention. [default: 4096]"),

@@ -10,8 +10,11 @@ import click
 
 from ingest.errors import UsageError, nearest
 from ingest.files import write_whole
-from ingest.reports.output import FORMATS, format_of, render, suffixes, terminal_width
-from ingest.reports.page import Page, wrapped
+from ingest.reports.page import FORMATS, Page, format_of, render, suffixes, terminal_width, wrapped
+from ingest.reports.pages.sizing import answer_page, explanation_page
+from ingest.reports.workbook.workbooks import answer_book
+from ingest.sizing.answer import Answer
+from ingest.sizing.explain import Explanation
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -138,3 +141,13 @@ def warn(lines: tuple[str, ...] | list[str]) -> None:
     width = terminal_width(sys.stderr)
     for line in lines:
         click.echo("\n".join(wrapped(f"ingest: warning: {line}", "", width)), err=True)
+
+
+def show_answer(answer: Answer, explain: str | None, form: str | None, output: str | None) -> None:
+    """Print an answer, or how the quantity `explain` of it came about; warnings go to standard error."""
+    if explain is not None:
+        told = Explanation.of(answer, explain)
+        hand_over(lambda: explanation_page(told), told.to_dict, form, output)
+    else:
+        hand_over(lambda: answer_page(answer), answer.to_dict, form, output, lambda: answer_book(answer, answer.title))
+    warn(answer.warnings)

@@ -10,11 +10,11 @@ import click
 from ingest.cli.options import catalog_option, hand_over, output_options, stacked, warn
 from ingest.errors import RequirementNotMet, UsageError
 from ingest.files import write_whole
-from ingest.reports.books import site_book
-from ingest.reports.site_views import lines_page, plan_page, plans_page
-from ingest.site.planning import plan
-from ingest.site.plans import Plans
-from ingest.site.starting import schema_text, starter
+from ingest.reports.pages.plan import lines_page, plan_page, plans_page
+from ingest.reports.workbook.workbooks import site_book
+from ingest.site.plan import Plans
+from ingest.site.planner import plan
+from ingest.site.schema import schema_text, starter
 
 OPTIONS = [
     click.option("--years", type=click.IntRange(0, 30), metavar="N", help="Years to plan for. [default: as the file says]"),

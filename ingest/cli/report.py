@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ingest.cli.options import catalog_option, stacked, warn
-from ingest.tender.reporting import report
+from ingest.reports.plan_report import report
 
 OPTIONS = [
     click.option("-o", "--output", multiple=True, required=True, metavar="FILE", help="File to write; repeatable."),

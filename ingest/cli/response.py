@@ -6,8 +6,8 @@ import click
 
 from ingest.cli.options import hand_over, output_options, warn
 from ingest.errors import RequirementNotMet
-from ingest.reports.response_views import response_page
-from ingest.tender.response import response
+from ingest.reports.pages.acceptance import response_page
+from ingest.rfp.response import response
 
 
 @click.command("response")

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from ingest.api import sweep
 from ingest.cli.options import output_options, question_options, warn
 from ingest.files import write_whole
-from ingest.reports.books import sweep_book
-from ingest.reports.output import format_of, render, terminal_width
-from ingest.reports.views import sweep_page
+from ingest.reports.page import format_of, render, terminal_width
+from ingest.reports.pages.sizing import sweep_page
+from ingest.reports.workbook.workbooks import sweep_book
+from ingest.sizing.bandwidth import sweep
 
 
 @click.command("sweep")

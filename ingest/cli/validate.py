@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from ingest.api import validate
 from ingest.cli.options import catalog_option, hand_over, output_options
 from ingest.errors import RequirementNotMet
-from ingest.reports.views import validation_page
+from ingest.reports.pages.sizing import validation_page
+from ingest.sizing.bandwidth import validate
 
 
 @click.command("validate")

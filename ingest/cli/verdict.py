@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from ingest.acceptance.judging import verdict
+from ingest.acceptance.verdict import verdict
 from ingest.cli.options import hand_over, output_options, warn
 from ingest.errors import RequirementNotMet
-from ingest.reports.acceptance import verdict_page
+from ingest.reports.pages.acceptance import verdict_page
 
 
 @click.command("verdict")

@@ -20,8 +20,8 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from ingest.expression import Num
-from ingest.formula import Step, derive, in_order, marks_of
+from ingest.engine.expression import Num
+from ingest.engine.registry import Step, derive, in_order, marks_of
 
 if TYPE_CHECKING:
     from ingest.engine.value import Input

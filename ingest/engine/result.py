@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from ingest import __version__
+from ingest.engine.registry import unit_of
 from ingest.engine.value import Input, Quantity
-from ingest.formula import unit_of
 
 SCHEMA = "ingest/1"
 #: Citations that name no source: a value without one, and a formula that defines its quantity.

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
+from ingest.engine.messages import message_of
 from ingest.engine.ranges import Tree, given_steps
+from ingest.engine.registry import Formula, Step, derive, unchanged, unit_of
 from ingest.engine.value import Input, Quantity
 from ingest.errors import CyclicQuantity, MissingQuantity, UsageError
-from ingest.formula import Formula, Step, derive, unchanged, unit_of
-from ingest.messages import message_of
 
 
 class Quantities:

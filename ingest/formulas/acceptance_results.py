@@ -1,7 +1,9 @@
 """What the tools of acceptance tests print, in base units, and how it stands to what was required."""
 
-from ingest.expression import Num
-from ingest.formula import formula, input_quantity
+from __future__ import annotations
+
+from ingest.engine.expression import Num
+from ingest.engine.registry import formula, input_quantity
 
 # What was measured
 input_quantity("measured_rate", "1", "Rate that a test measured, in the requirement's own unit.", above=False)
@@ -168,3 +170,41 @@ def bytes_from_gibibytes(reported_gibibytes: Num, bytes_per_gibibyte: Num) -> Nu
     68719476736.0
     """
     return reported_gibibytes * bytes_per_gibibyte
+
+
+input_quantity("amount_needed", "1", "Load on a layer, in the unit of its ceiling.", above=False)
+input_quantity("amount_available", "1", "Ceiling of a layer, in the unit of its load.")
+
+
+@formula(unit="1", source="definition")
+def headroom_fraction(amount_needed: Num, amount_available: Num) -> Num:
+    """Share of a layer's ceiling that stays free.
+
+    >>> headroom_fraction(3, 4), headroom_fraction(8, 4)
+    (0.25, -1.0)
+    """
+    return 1 - amount_needed / amount_available
+
+
+@formula(unit="1", source="definition")
+def shortfall_factor(amount_needed: Num, amount_available: Num) -> Num:
+    """How many times a layer's ceiling would be needed.
+
+    >>> shortfall_factor(8, 4)
+    2.0
+    """
+    return amount_needed / amount_available
+
+
+input_quantity("value_before", "1", "Value of a quantity in the first of two plans.", above=False)
+input_quantity("value_after", "1", "Value of a quantity in the second of two plans.", above=False)
+
+
+@formula(unit="1", source="definition")
+def change_ratio(value_before: Num, value_after: Num) -> Num:
+    """Value of a quantity in the second of two plans, over its value in the first.
+
+    >>> change_ratio(10, 15)
+    1.5
+    """
+    return value_after / value_before

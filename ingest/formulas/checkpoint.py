@@ -1,7 +1,7 @@
 """What a checkpoint holds, how it lies in files, what a restart reads and what is kept."""
 
-from ingest.expression import Num, ceil, total
-from ingest.formula import formula
+from ingest.engine.expression import Num, ceil, total
+from ingest.engine.registry import formula
 
 
 @formula(unit="parameter", source="definition")

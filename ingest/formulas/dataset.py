@@ -1,7 +1,7 @@
 """A data set on storage: its stages, its copies, and the inodes and metadata that come of its files."""
 
-from ingest.expression import Num, ceil
-from ingest.formula import formula, input_quantity
+from ingest.engine.expression import Num, ceil
+from ingest.engine.registry import formula, input_quantity
 
 # What the data set is
 input_quantity("payload_bytes", "B", "Bytes of the data set before any format adds to it: token ids, text or samples.")

@@ -1,11 +1,12 @@
 """What training keeps in memory for each parameter, on which device, and how many GPUs hold it.
 
 ZeRO spreads parts of the states over the replicas; offload moves parts off the GPU. Both are tables of shares
-(`ingest.holding`): a part is replicated (on every GPU of its model shard), partitioned over the replicas, or not on the GPU.
+(`ingest.sizing.memory`): a part is replicated (on every GPU of its model shard), partitioned over the replicas, or not
+on the GPU.
 """
 
-from ingest.expression import Num, ceil, maximum
-from ingest.formula import formula
+from ingest.engine.expression import Num, ceil, maximum
+from ingest.engine.registry import formula
 
 ZERO = "zero2020"
 

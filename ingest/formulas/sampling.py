@@ -4,8 +4,8 @@ Draws are independent, each stored byte as likely as another, two in every strat
 a drawn block or shard holds per stored byte: of tokens, of text bytes, of documents.
 """
 
-from ingest.expression import Num, maximum, minimum, total
-from ingest.formula import formula, input_quantity
+from ingest.engine.expression import Num, maximum, minimum, total
+from ingest.engine.registry import formula, input_quantity
 
 input_quantity("drawn_densities", "1/B", "Amount per stored byte of each drawn block or shard.", above=False)
 input_quantity("pair_differences", "1/B", "Difference of the two draws of each stratum.", low=-float("inf"))

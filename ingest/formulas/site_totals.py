@@ -3,8 +3,8 @@
 A leaf `…_of_jobs`, `…_of_clusters`, `…_of_datasets` or `…_of_years` is the column of that quantity in that table.
 """
 
-from ingest.expression import Num, largest, maximum, minimum, total
-from ingest.formula import formula, input_quantity
+from ingest.engine.expression import Num, largest, maximum, minimum, total
+from ingest.engine.registry import formula, input_quantity
 
 MODEL = "ingest-site-model"
 

@@ -1,7 +1,7 @@
 """What else can be done: staging on local drives, caching, prefetching, decoding; and what a failure leaves."""
 
-from ingest.expression import Num, ceil, maximum, minimum
-from ingest.formula import formula, input_quantity
+from ingest.engine.expression import Num, ceil, maximum, minimum
+from ingest.engine.registry import formula, input_quantity
 
 # Failure
 input_quantity("rebuild_share", "1", "Share of the bandwidth that a rebuild takes.", above=False, high=0.99)

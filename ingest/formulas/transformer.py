@@ -1,7 +1,7 @@
 """Size and compute of a transformer: totals over the columns of its weights and attention, and the whole training."""
 
-from ingest.expression import Num, minimum, total, where
-from ingest.formula import formula
+from ingest.engine.expression import Num, minimum, total, where
+from ingest.engine.registry import formula
 
 
 @formula(unit="parameter", source="definition")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+from ingest.errors import UsageError, nearest
 
 
 class Section(NamedTuple):
@@ -165,3 +169,53 @@ def _harmless(cell: object) -> object:
     if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r"):
         return "'" + cell
     return "" if cell is None else cell
+
+
+FORMATS = ("table", "json", "csv", "markdown")
+SUFFIXES = {".json": "json", ".csv": "csv", ".md": "markdown", ".txt": "table", ".xlsx": "xlsx"}
+
+
+def suffixes(book: bool = True) -> list[str]:
+    """What a file may end in; `book` tells whether the answer has a workbook."""
+    return [suffix for suffix in SUFFIXES if book or SUFFIXES[suffix] != "xlsx"]
+
+
+def format_of(output: str | None, asked: str | None, book: bool = True) -> str:
+    """Return the format: the one asked for, or by the file's suffix.
+
+    Raises:
+        UsageError: a suffix that stands for no format.
+    """
+    if output is None:
+        return asked or "table"
+    suffix = Path(output).suffix.lower()
+    if asked is not None:
+        if SUFFIXES.get(suffix, asked) != asked:
+            raise UsageError(f"--format {asked} and --output '{output}' disagree, expected one of them to go")
+        return asked
+    if suffix not in SUFFIXES:
+        known = suffixes(book)
+        raise UsageError(f"--output: '{output}' ends in '{suffix}', expected {', '.join(known)}{nearest(suffix, known)}")
+    return SUFFIXES[suffix]
+
+
+def render(page: Callable[[], Page], data: Callable[[], Mapping[str, Any]], form: str, width: int | None = None) -> str:
+    """Return a result as text in one of the formats; only what the format needs is built."""
+    if form == "json":
+        import json
+
+        return json.dumps(data(), indent=1, ensure_ascii=False, allow_nan=False)
+    made = page()
+    if form == "csv":
+        return as_csv(made)
+    return as_markdown(made) if form == "markdown" else as_text(made, width)
+
+
+def terminal_width(stream: TextIO | None = None) -> int | None:
+    """The width of the terminal that a stream is, standard output by default; None for a pipe, where nothing is cut."""
+    shown = stream or sys.stdout
+    if shown is None or not shown.isatty():
+        return None
+    import shutil
+
+    return max(shutil.get_terminal_size().columns, 40)

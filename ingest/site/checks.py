@@ -1,4 +1,4 @@
-"""The rules of `ingest.rules` held against a site: its warnings, and the findings that a workbook tests again."""
+"""The rules of `ingest.sizing.rules` held against a site: its warnings, and the findings that a workbook tests again."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import datetime
 from collections.abc import Iterator, Mapping, Sequence
 
 from ingest.catalog.store import Catalog
-from ingest.formula import Step
-from ingest.messages import Message, in_site_words
-from ingest.rules import Finding, Valued, applying, finding, listed, of_each_job, place_of_largest
-from ingest.site.capacity import there
+from ingest.engine.derivation_graph import Row
+from ingest.engine.messages import Message, in_site_words
+from ingest.engine.registry import Step
+from ingest.site.datasets import there
 from ingest.site.jobs import SIZED, Policy, family_of
-from ingest.site.reading import Keys, Site
-from ingest.site.sheet import Row
+from ingest.site.site_file import Keys, Site
+from ingest.sizing.rules import Finding, Valued, applying, finding, listed, of_each_job, place_of_largest
 from ingest.units import display
 
 #: Rules of a job that `plan` prints, each with its place below the job; `bw` and `checkpoint` print the others.

@@ -7,21 +7,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
-from ingest.answer import Answer
 from ingest.catalog.records import Model, Node
 from ingest.catalog.store import Catalog
-from ingest.checkpoint_given import kept_by_policy
-from ingest.checkpointing import QUANTITIES, checkpoint
+from ingest.engine.derivation_graph import Row, link, replaced
+from ingest.engine.messages import Message, in_site_words, message_of
+from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError, MissingQuantity
-from ingest.estimate import Grounds, estimate, grounds_of
-from ingest.formula import Step, unit_of
-from ingest.ladder import from_catalog
-from ingest.messages import Message, in_site_words, message_of
-from ingest.question import Question
-from ingest.site.reading import Keys, Site
-from ingest.site.sheet import Row, link, replaced
+from ingest.site.site_file import Keys, Site
+from ingest.sizing.answer import Answer
+from ingest.sizing.bandwidth import Grounds, estimate, grounds_of
+from ingest.sizing.checkpoint import QUANTITIES, checkpoint, kept_by_policy
+from ingest.sizing.evidence_ladder import from_catalog
+from ingest.sizing.job import Question
 from ingest.units import parse
 
 #: keys of a job that are words of a question

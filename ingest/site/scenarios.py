@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import operator
+import re
 from collections.abc import Mapping, Sequence
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
-from ingest.axes import parse_axis
-from ingest.errors import UsageError, brief
-from ingest.formula import unit_of
+from ingest.engine.registry import unit_of
+from ingest.errors import UsageError, brief, nearest
+from ingest.requirement import Requirement
+from ingest.site.requirement_lines import LINES
 from ingest.site.schema import node_at
+from ingest.site.site_file import Site
+from ingest.sizing.sweep import parse_axis
+from ingest.units import display, parse
 
 #: Each is a whole plan.
 MOST_SCENARIOS = 1000
@@ -79,3 +85,61 @@ def _values(path: str, value: Any) -> list[Any]:
         return parse_axis(value, "1", f"--set {path}")
     # A policy such as last=3,every=10 is one value; a list of words is several.
     return [value] if "=" in value else value.split(",")
+
+
+_FORM = re.compile(r"\s*([A-Za-z][\w-]*)\s*(<=|>=|<|>)\s*(.+?)\s*")
+_HOLDS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
+
+
+class Expectation(NamedTuple):
+    """One assertion, held against the plan.
+
+    Attributes:
+        text: as the file says.
+        id: of the requirement that it speaks of.
+        met: whether it holds; False too where the plan has no such requirement.
+        found: the value, in words.
+    """
+
+    text: str
+    id: str
+    met: bool
+    found: str
+
+    @property
+    def message(self) -> str:
+        """Why it is not met, in one line."""
+        return f"expected {self.text}, found {self.found}"
+
+
+def expectations(site: Site, requirements: Sequence[Requirement]) -> tuple[Expectation, ...]:
+    """Hold every assertion of the file against the plan.
+
+    Raises:
+        IngestError: an assertion that is none, with its line.
+    """
+    by_id = {one.id: one for one in requirements}
+    found = []
+    for number, text in enumerate(site.data.get("expect") or ()):
+        try:
+            found.append(_held(text, by_id))
+        except UsageError as error:
+            site.refuse(("expect", str(number)), str(error))
+    return tuple(found)
+
+
+def _held(text: str, by_id: Mapping[str, Requirement]) -> Expectation:
+    match = _FORM.fullmatch(text)
+    if match is None:
+        raise UsageError(f"found '{text}', expected NAME <= VALUE, such as read_bandwidth <= 2 TB/s")
+    name, sign, written = match.groups()
+    lines = {name: line for line in LINES for name in (line.id, line.metric, line.metric.removeprefix("site_"))}
+    if name not in lines:
+        known = [line.metric.removeprefix("site_") for line in LINES]
+        raise UsageError(f"unknown quantity '{name}', expected one of {', '.join(known)}{nearest(name, lines)}")
+    line = lines[name]
+    limit = parse(written, unit_of(line.metric), name)
+    one = by_id.get(line.id)
+    if one is None:
+        return Expectation(text, line.id, False, "no such requirement")
+    return Expectation(text, line.id, _HOLDS[sign](one.value, limit), display(one.value, one.unit))

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from plans import GOOD, line, plan, times
 
 import ingest
-from ingest.acceptance.dlio import known_keys
-from ingest.acceptance.fio import trial_job
 from ingest.acceptance.loads import Setting, implied_by, loads_of
+from ingest.acceptance.tools.dlio import known_keys
+from ingest.acceptance.tools.fio import trial_job
 from ingest.errors import IngestError, UsageError
-from ingest.planned import requirements_of
+from ingest.site.plan_file import requirements_of
 
 
 def written(folder):

@@ -7,7 +7,7 @@ from outputs import ior_text
 from plans import line, plan
 
 import ingest
-from ingest.acceptance.bounds import check_bounds
+from ingest.acceptance.accept import check_bounds
 from ingest.errors import IngestError, UsageError
 from ingest.requirement import Conditions, Requirement
 

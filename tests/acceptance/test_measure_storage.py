@@ -10,8 +10,8 @@ import pytest
 from conftest import COMMAND, clean_environment, default_signals
 
 import ingest
-from ingest.acceptance.feeding import fed_by
-from ingest.acceptance.trying import SIGNALS, _own_folder, _takes_direct
+from ingest.acceptance.fio_runner import SIGNALS, _own_folder, _takes_direct
+from ingest.acceptance.path_benchmark import fed_by
 from ingest.errors import IngestError, UsageError
 
 needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")

@@ -10,8 +10,8 @@ import openpyxl
 import pytest
 
 import ingest
-from ingest.acceptance.table import id_of_test, rows_of, shown_by
-from ingest.tender.reporting import report
+from ingest.acceptance.test_table import id_of_test, rows_of, shown_by
+from ingest.reports.plan_report import report
 from ingest.units import display, request_size
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -9,9 +9,8 @@ import pytest
 from plans import line, plan, times
 
 import ingest
-from ingest.acceptance import fio as jobs
 from ingest.acceptance import loads
-from ingest.acceptance.outputs import fio
+from ingest.acceptance.tools import fio
 from ingest.errors import IngestError
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
@@ -24,7 +23,7 @@ def short_rehearsal():
     with pytest.MonkeyPatch.context() as patched:
         for name, value in {"REHEARSAL_SECONDS": 1, "REHEARSAL_BYTES": 8 * 2**20, "REHEARSAL_FILES": 200}.items():
             patched.setattr(loads, name, value)
-        patched.setattr(jobs, "RAMP", {**jobs.RAMP, "1node": 0})
+        patched.setattr(fio, "RAMP", {**fio.RAMP, "1node": 0})
         yield
 
 

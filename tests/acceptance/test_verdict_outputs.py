@@ -1,13 +1,13 @@
 """Results of IOR, mdtest, elbencho, DLIO and MLPerf Storage, in their real forms, in both directions."""
 
 import pytest
-from outputs import IOR_OLD, elbencho_csv, elbencho_json, elbencho_text, ior_json, ior_text, mdtest, summary
+from outputs import IOR_OLD, elbencho_csv, elbencho_json, elbencho_text, ior_json, ior_text, summary
+from outputs import mdtest as mdtest_text
 from plans import line, plan
 
 import ingest
-from ingest.acceptance.outputs import dlio, elbencho, ior
-from ingest.acceptance.outputs import mdtest as mdtest_output
-from ingest.reports.acceptance import verdict_page
+from ingest.acceptance.tools import dlio, elbencho, ior, mdtest
+from ingest.reports.pages.acceptance import verdict_page
 
 MIB = 2**20
 
@@ -110,17 +110,17 @@ def test_buffered_reads_count_only_from_another_node():
 @pytest.mark.parametrize("per_rank", [False, True])
 @pytest.mark.parametrize(("rate", "expected"), [(12799.0, "fail"), (12801.0, "pass")])
 def test_mdtest_opens_are_its_reads(judge, per_rank, rate, expected):
-    text = mdtest("T-META-01-mdtest", 128, 256, "-C -E -r -w 4096 -e 4096", open=rate, per_rank=per_rank)
+    text = mdtest_text("T-META-01-mdtest", 128, 256, "-C -E -r -w 4096 -e 4096", open=rate, per_rank=per_rank)
     assert result(judge(text), "R-META-01") == (expected, "")
 
 
 @pytest.mark.parametrize(("rate", "expected"), [(1279.0, "fail"), (1281.0, "pass")])
 def test_mdtest_creates(judge, rate, expected):
-    assert result(judge(mdtest("T-META-02-mdtest", 128, 256, "-C -r", create=rate)), "R-META-02") == (expected, "")
+    assert result(judge(mdtest_text("T-META-02-mdtest", 128, 256, "-C -r", create=rate)), "R-META-02") == (expected, "")
 
 
 def test_mdtest_look_ups(judge):
-    assert result(judge(mdtest("T-META-03-mdtest", 128, 256, "-C -T -r", stat=1281.0)), "R-META-03")[0] == "pass"
+    assert result(judge(mdtest_text("T-META-03-mdtest", 128, 256, "-C -T -r", stat=1281.0)), "R-META-03")[0] == "pass"
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_mdtest_look_ups(judge):
 )
 def test_another_mdtest_run_does_not_count(judge, options, why):
     asked = {"nodes": 128, "tasks": 256, "phases": "-C -E -r -w 4096 -e 4096", **options}
-    found = result(judge(mdtest("T-META-01-mdtest", **asked)), "R-META-01")
+    found = result(judge(mdtest_text("T-META-01-mdtest", **asked)), "R-META-01")
     assert found[0] == "not tested"
     assert why in found[1]
 
@@ -270,4 +270,4 @@ def test_one_failed_tool_fails_the_requirement(made, tmp_path):
 
 
 def test_mdtest_without_any_error_says_so():
-    assert mdtest_output.read(mdtest("T-META-01-mdtest", 1, 2, "-C"), "x")[0].loads[0].errors == ""
+    assert mdtest.read(mdtest_text("T-META-01-mdtest", 1, 2, "-C"), "x")[0].loads[0].errors == ""

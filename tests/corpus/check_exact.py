@@ -13,8 +13,8 @@ from pathlib import Path
 from corpus.test_engines import tiktoken_encoding
 from tokenizers import Tokenizer
 
-from ingest.corpus.measuring import measure
-from ingest.corpus.vocabulary import vocabulary_of
+from ingest.corpus.measure import measure
+from ingest.corpus.tokenizers.vocabulary import vocabulary_of
 
 BATCH_BYTES = 4 * 2**20
 VOCABULARIES = {"r50k": "tiktoken", "cl100k": "tiktoken", "deepseek-v3": "tokenizers"}

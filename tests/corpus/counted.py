@@ -11,9 +11,9 @@ import numpy
 import pyarrow
 import pyarrow.parquet
 
-from ingest.corpus.drawing import Group
-from ingest.corpus.sampling import BLOCK, Held, whole_characters
-from ingest.corpus.survey import Survey
+from ingest.corpus.sampling.adaptive import Survey
+from ingest.corpus.sampling.draws import BLOCK, Held, whole_characters
+from ingest.corpus.sampling.strata import Group
 
 BATCH = 8 * 2**20
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy
 from counted import as_row_group, blocks_group, gzipped, redraw, shards_group, texts_of
 
-from ingest.corpus.engines import select_engine
-from ingest.corpus.vocabulary import vocabulary_of
+from ingest.corpus.tokenizers.engine_choice import select_engine
+from ingest.corpus.tokenizers.vocabulary import vocabulary_of
 
 MEBI = 2**20
 

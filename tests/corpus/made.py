@@ -5,7 +5,7 @@ import sysconfig
 from itertools import islice
 from pathlib import Path
 
-from ingest.corpus.vocabulary import save, vocabulary_of
+from ingest.corpus.tokenizers.vocabulary import save, vocabulary_of
 
 STANDARD_LIBRARY = Path(sysconfig.get_paths()["stdlib"])
 

@@ -8,7 +8,7 @@ import time
 import pytest
 from corpus.made import small_files
 
-from ingest.corpus.measuring import measure
+from ingest.corpus.measure import measure
 from ingest.errors import IngestError
 
 distributed = pytest.importorskip("distributed")

@@ -12,9 +12,10 @@ from corpus.texts import real_texts, strings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.corpus import cutting
-from ingest.corpus.cut_places import places_of
-from ingest.corpus.cutting import (
+from ingest.corpus.tokenizers import splitter
+from ingest.corpus.tokenizers.engines import SentencePiece, Tokenizers
+from ingest.corpus.tokenizers.split_points import places_of
+from ingest.corpus.tokenizers.splitter import (
     BEFORE_BLANK,
     BEFORE_SPACE,
     BEFORE_STOP,
@@ -27,9 +28,8 @@ from ingest.corpus.cutting import (
     cuts_for,
     within_words,
 )
-from ingest.corpus.engine_kinds import SentencePiece, Tokenizers
-from ingest.corpus.terms import Piece
-from ingest.corpus.vocabulary import vocabulary_of
+from ingest.corpus.tokenizers.vocabulary import vocabulary_of
+from ingest.corpus.types import Piece
 
 NFC = {"type": "NFC"}
 SPELLED = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
@@ -84,7 +84,7 @@ def test_every_known_vocabulary_can_be_cut_before_stops_and_within_words(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_parts_of_real_text_count_as_the_whole_however_small_they_are(name, monkeypatch):
-    monkeypatch.setattr(cutting, "TRIED_BYTES", 0)
+    monkeypatch.setattr(splitter, "TRIED_BYTES", 0)
     engine, cuts = counter(name)
     assert adds_up(cuts, engine, real_texts(150_000))
 
@@ -247,8 +247,8 @@ def test_a_document_longer_than_memory_passes_through_in_little_of_it():
     for _ in range(40):
         texts = stitcher.feed(Piece(line, ends=False))
         longest, held = max(longest, *map(len, texts), 0), max(held, len(stitcher._held))
-    assert longest < cutting.TEXT_BYTES + 100
-    assert held <= 2 * cutting.TEXT_BYTES
+    assert longest < splitter.TEXT_BYTES + 100
+    assert held <= 2 * splitter.TEXT_BYTES
 
 
 @pytest.mark.parametrize(

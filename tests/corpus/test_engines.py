@@ -9,14 +9,14 @@ from corpus.texts import real_texts, strings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.corpus import apart, engine_kinds, resident
-from ingest.corpus.disputed_texts import doubt_about, has_disputed
-from ingest.corpus.engine_kinds import Gigatoken, Tokenizers
-from ingest.corpus.engines import CheckedEngine, Reference, select_engine
-from ingest.corpus.native_calls import NativeFailure, guarded
-from ingest.corpus.packaged import PACKAGED, unpacked
-from ingest.corpus.rank_files import read_ranks
-from ingest.corpus.vocabulary import vocabulary_of
+from ingest.corpus.counting import worker_process
+from ingest.corpus.tokenizers import engines
+from ingest.corpus.tokenizers.engine_choice import CheckedEngine, Reference, select_engine
+from ingest.corpus.tokenizers.engines import Gigatoken, Tokenizers
+from ingest.corpus.tokenizers.native_calls import NativeFailure, guarded
+from ingest.corpus.tokenizers.tiktoken_ranks import read_ranks
+from ingest.corpus.tokenizers.unicode_disputes import doubt_about, has_disputed
+from ingest.corpus.tokenizers.vocabulary import PACKAGED, unpacked, vocabulary_of
 from ingest.errors import IngestError
 
 
@@ -189,7 +189,7 @@ class FailingLater(Wrong):
     ],
 )
 def test_an_engine_that_counts_wrong_or_fails_is_replaced_by_the_reference_with_a_note(kind, reason, forks, monkeypatch):
-    monkeypatch.setattr(apart, "can_fork", lambda: forks)
+    monkeypatch.setattr(worker_process, "can_fork", lambda: forks)
     chosen, notes = select_engine(vocabulary("r50k"), [b"first", b"other text"], 1, fast=kind)
     assert chosen.name == "tokenizers"
     assert chosen.count([b"first"]) == reference("r50k").count([b"first"])
@@ -213,17 +213,17 @@ def test_an_engine_restarts_when_the_process_grows(monkeypatch):
     restarts = []
     restart = engine._restart
     monkeypatch.setattr(engine, "_restart", lambda: (restarts.append(1), restart()))
-    monkeypatch.setattr(engine_kinds, "PART_BYTES", 100_000)
-    monkeypatch.setattr(resident, "MOST_RESIDENT", 0)
-    monkeypatch.setattr(resident, "LEAST_GROWTH", -1 << 40)
+    monkeypatch.setattr(engines, "PART_BYTES", 100_000)
+    monkeypatch.setattr(worker_process, "MOST_RESIDENT", 0)
+    monkeypatch.setattr(worker_process, "LEAST_GROWTH", -1 << 40)
     assert engine.count(real_texts()) == reference("r50k").count(real_texts())
     assert len(restarts) > 2
 
 
 def test_where_memory_is_not_reported_an_engine_restarts_after_some_text(monkeypatch):
-    monkeypatch.setattr(resident, "resident_bytes", lambda: None)
-    growth = resident.Growth()
-    growth.fed(resident.TEXT_WITHOUT_MEASURE)
+    monkeypatch.setattr(worker_process, "resident_bytes", lambda: None)
+    growth = worker_process.Growth()
+    growth.fed(worker_process.TEXT_WITHOUT_MEASURE)
     assert not growth.over_limit()
     growth.fed(1)
     assert growth.over_limit()

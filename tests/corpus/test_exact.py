@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from ingest.corpus import exact, shards
-from ingest.corpus.ahead import read_ahead
-from ingest.corpus.listing import list_inputs
-from ingest.corpus.measuring import Interrupted, measure
+from ingest.corpus.counting import exact, ledger
+from ingest.corpus.counting.exact import read_ahead
+from ingest.corpus.counting.ledger import Counted, Sums, Totals, cuts
+from ingest.corpus.files.listing import list_inputs
+from ingest.corpus.formats.documents import Reading
+from ingest.corpus.measure import Interrupted, measure
 from ingest.corpus.progress import Progress
-from ingest.corpus.reading import Reading
-from ingest.corpus.shards import Counted, Sums, Totals, cuts
-from ingest.corpus.terms import Skipped, Tally
-from ingest.corpus.vocabulary import vocabulary_of
+from ingest.corpus.tokenizers.vocabulary import vocabulary_of
+from ingest.corpus.types import Skipped, Tally
 from ingest.errors import IngestError, UsageError
 
 
@@ -90,7 +90,7 @@ def test_the_breakdown_adds_up_and_is_right(corpus, texts):
 def test_batches_and_shards_change_nothing(corpus, small, monkeypatch, batch, files):
     expected = measure(corpus, tokenizer=small)
     monkeypatch.setattr(exact, "BATCH_BYTES", batch)
-    monkeypatch.setattr(shards, "SHARD_FILES", files)
+    monkeypatch.setattr(ledger, "SHARD_FILES", files)
     answer = measure(corpus, tokenizer=small)
     assert totals(answer) == totals(expected)
     assert answer.tables == expected.tables
@@ -160,13 +160,13 @@ def test_threads_are_a_whole_number(corpus, threads):
         measure(corpus, threads=threads)
 
 
-@given(st.lists(st.integers(0, 10 * shards.SHARD_BYTES), max_size=200))
+@given(st.lists(st.integers(0, 10 * ledger.SHARD_BYTES), max_size=200))
 def test_shards_hold_every_file_once(sizes):
     found = cuts(sizes)
     assert list(itertools.chain.from_iterable(found)) == list(range(len(sizes)))
     for span in found:
-        assert len(span) == 1 or sum(sizes[place] for place in span) <= shards.SHARD_BYTES
-        assert 0 < len(span) <= shards.SHARD_FILES
+        assert len(span) == 1 or sum(sizes[place] for place in span) <= ledger.SHARD_BYTES
+        assert 0 < len(span) <= ledger.SHARD_FILES
 
 
 @given(st.permutations(range(6)))
@@ -222,7 +222,7 @@ def test_reading_ahead_stops_when_nobody_wants_more():
 def test_a_batch_holds_the_texts_of_one_shard(corpus, monkeypatch):
     monkeypatch.setattr(exact, "BATCH_BYTES", 50_000)
     listing = list_inputs([str(corpus)])
-    found = list(exact.batches(shards.Shards(listing, listing.sizes), Reading(), None))
+    found = list(exact.batches(ledger.Shards(listing, listing.sizes), Reading(), None))
     assert all(sum(map(len, batch.texts)) == sum(portion.size for portion in batch.portions) for batch in found)
     assert sum(batch.ends is not None for batch in found) == 1
     assert len(found) > 3

@@ -12,15 +12,14 @@ from pathlib import Path
 import pytest
 from corpus.made import small_files
 
-from ingest.corpus import apart, exact, forked
-from ingest.corpus.apart import can_fork, worker_pool
-from ingest.corpus.cutting import BEFORE_STOP
-from ingest.corpus.forked import OfShards, OfTexts, Work, local_runner
-from ingest.corpus.listing import list_inputs
-from ingest.corpus.reading import Reading
-from ingest.corpus.shards import Shards
-from ingest.corpus.spread import Local, Task
-from ingest.corpus.vocabulary import vocabulary_of
+from ingest.corpus.counting import exact, runners, worker_process
+from ingest.corpus.counting.ledger import Shards
+from ingest.corpus.counting.runners import Local, OfShards, OfTexts, Task, Work, local_runner
+from ingest.corpus.counting.worker_process import can_fork, worker_pool
+from ingest.corpus.files.listing import list_inputs
+from ingest.corpus.formats.documents import Reading
+from ingest.corpus.tokenizers.splitter import BEFORE_STOP
+from ingest.corpus.tokenizers.vocabulary import vocabulary_of
 from ingest.errors import IngestError
 
 ROOT = Path(__file__).parents[2]
@@ -51,9 +50,9 @@ class Refusing(Words):
 @pytest.fixture(autouse=True)
 def _as_without_threads(monkeypatch):
     """Other tests leave threads in this process, which do no harm to what is copied here."""
-    monkeypatch.setattr(apart, "can_fork", lambda: True)
-    monkeypatch.setattr(forked, "cores", lambda: 8)
-    monkeypatch.setattr(forked, "TEXT_EACH", 1)
+    monkeypatch.setattr(worker_process, "can_fork", lambda: True)
+    monkeypatch.setattr(runners, "cores", lambda: 8)
+    monkeypatch.setattr(runners, "TEXT_EACH", 1)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +73,7 @@ def workers(corpus, kind, engine=None, processes=2):
     """A runner, and the numbers of the shards that it is to count."""
     task, shards = parts(corpus)
     work = Work(Local(task, shards, engine or Words(), BEFORE_STOP))
-    return kind(work, worker_pool(processes, forked._prepare, work, 64 << 20), processes), iter(range(len(shards)))
+    return kind(work, worker_pool(processes, runners._prepare, work, 64 << 20), processes), iter(range(len(shards)))
 
 
 def counted(runner, numbers):
@@ -137,7 +136,7 @@ def test_an_interrupted_run_does_not_wait_for_a_large_shard(tmp_path, monkeypatc
     task, shards = parts(tmp_path)
     monkeypatch.setattr(shards, "_spans", [range(0, 1), range(1, 2)])
     work = Work(Local(task, shards, Endless(), BEFORE_STOP))
-    runner = OfShards(work, worker_pool(2, forked._prepare, work, 64 << 20), 2)
+    runner = OfShards(work, worker_pool(2, runners._prepare, work, 64 << 20), 2)
 
     def interrupt(moved):
         if moved:
@@ -185,7 +184,7 @@ def test_workers_are_forked_where_they_are_of_use(corpus, monkeypatch):
     assert kind_of(2, with_standard_input=True) is OfTexts
     assert kind_of(1000) is OfTexts
     assert made == [2, 3, 2, 8]
-    monkeypatch.setattr(forked, "TEXT_EACH", shards.total_bytes)
+    monkeypatch.setattr(runners, "TEXT_EACH", shards.total_bytes)
     assert kind_of(2) is Local
 
 
@@ -244,7 +243,7 @@ def test_workers_end_when_their_process_is_killed(tmp_path):
 
 ORPHAN = """
 import time
-from ingest.corpus.apart import worker_pool
+from ingest.corpus.counting.worker_process import worker_pool
 pool = worker_pool(2)
 print(*pool._processes, flush=True)
 for _ in range(2):

@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 from corpus.made import small_files
 
-from ingest.corpus.ledger import Ledger
-from ingest.corpus.measuring import measure
-from ingest.corpus.shards import Counted
-from ingest.corpus.terms import Skipped, Tally
+from ingest.corpus.counting.ledger import Counted, Ledger
+from ingest.corpus.measure import measure
+from ingest.corpus.types import Skipped, Tally
 from ingest.errors import IngestError
 
 ROOT = Path(__file__).parents[2]

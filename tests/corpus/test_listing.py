@@ -13,9 +13,9 @@ import datasets
 import pytest
 from memory import MOST_HELD
 
-from ingest.corpus.listing import list_inputs
-from ingest.corpus.reading import Reading, Unreadable, read
-from ingest.corpus.terms import Found, Skipped
+from ingest.corpus.files.listing import list_inputs
+from ingest.corpus.formats.documents import Reading, Unreadable, read
+from ingest.corpus.types import Found, Skipped
 from ingest.errors import IngestError, UsageError
 
 
@@ -226,8 +226,8 @@ def test_what_is_no_file_is_skipped(tree):
 
 LIST_AS_NOBODY = """
 import os, sys
-from ingest.corpus.listing import list_inputs
-from ingest.corpus.reading import Reading, Unreadable, read
+from ingest.corpus.files.listing import list_inputs
+from ingest.corpus.formats.documents import Reading, Unreadable, read
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 listing = list_inputs([sys.argv[1]])
 print([(skipped.path, skipped.reason) for skipped in listing.skipped])
@@ -394,7 +394,7 @@ def test_standard_input_is_a_file_of_unknown_size(monkeypatch):
 
 MEMORY_OF_A_LISTING = f"""{MOST_HELD}
 import sys
-from ingest.corpus.listing import list_inputs
+from ingest.corpus.files.listing import list_inputs
 before = most_held()
 listing = list_inputs([sys.argv[1]])
 listing.manifest_hash()

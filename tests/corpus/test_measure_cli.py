@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ingest
+from ingest.corpus.measurement_file import bytes_per_token_of
 from ingest.corpus.progress import Progress
-from ingest.corpus.ratio import bytes_per_token_of
 from ingest.errors import IngestError, UsageError
 
 ROOT = Path(__file__).parents[2]

@@ -14,11 +14,21 @@ import pyarrow.parquet
 import pytest
 import zstandard
 
-from ingest.corpus import compression
+from ingest.corpus.files import decompress
+from ingest.corpus.files.listing import list_inputs
+from ingest.corpus.formats.documents import (
+    Meter,
+    Reading,
+    Unreadable,
+    can_seek,
+    can_split,
+    parts_of,
+    read,
+    read_block,
+    read_span,
+)
+from ingest.corpus.formats.plain_text import PIECE_BYTES
 from ingest.corpus.formats.rows import LIMIT_BYTES
-from ingest.corpus.formats.text import PIECE_BYTES
-from ingest.corpus.listing import list_inputs
-from ingest.corpus.reading import Meter, Reading, Unreadable, can_seek, can_split, parts_of, read, read_block, read_span
 
 DOCUMENTS = ["one line", 'schöne Grüße 🙂\nand a "second" line, with a comma\tand a tab', "", "数据" * 700, "x\u2028y\x85z"]
 COMPRESSIONS = {
@@ -144,7 +154,7 @@ def test_compressed_data_may_have_several_members(suffix, documents):
 def test_members_that_end_within_a_step_are_read_whole(suffix, documents, monkeypatch):
     compress = COMPRESSIONS[suffix]
     texts = [f"text {number}" * number for number in range(20)]
-    monkeypatch.setattr(compression, "INPUT_BYTES", 5)
+    monkeypatch.setattr(decompress, "INPUT_BYTES", 5)
     assert documents("a.txt" + suffix, b"".join(compress(text.encode()) for text in texts))[0] == ["".join(texts)]
 
 

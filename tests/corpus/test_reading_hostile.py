@@ -13,10 +13,10 @@ import pytest
 import zstandard
 from memory import MOST_HELD
 
+from ingest.corpus.files.listing import list_inputs
+from ingest.corpus.formats.documents import Meter, Reading, Unreadable, read
+from ingest.corpus.formats.plain_text import PIECE_BYTES
 from ingest.corpus.formats.rows import LIMIT_BYTES
-from ingest.corpus.formats.text import PIECE_BYTES
-from ingest.corpus.listing import list_inputs
-from ingest.corpus.reading import Meter, Reading, Unreadable, read
 
 #: what a reader may take beside the interpreter and the libraries it loads
 MOST_BYTES = 250e6
@@ -24,8 +24,8 @@ MOST_BYTES = 250e6
 READ = f"""{MOST_HELD}
 import sys
 import pyarrow.json, pyarrow.parquet
-from ingest.corpus.listing import list_inputs
-from ingest.corpus.reading import Reading, Unreadable, read
+from ingest.corpus.files.listing import list_inputs
+from ingest.corpus.formats.documents import Reading, Unreadable, read
 notes, texts, size = [], 0, 0
 before = most_held()
 (found,) = list_inputs(sys.argv[1:])
@@ -197,6 +197,7 @@ def test_a_stopped_reader_leaves_no_file_open(tmp_path):
 
 
 def test_starting_is_light():
-    code = "import sys, ingest.corpus.reading, ingest.corpus.listing; print({'pyarrow', 'fsspec', 'numpy'} & set(sys.modules))"
+    heavy = {"pyarrow", "fsspec", "numpy"}
+    code = f"import sys, ingest.corpus.formats.documents, ingest.corpus.files.listing; print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

@@ -13,9 +13,9 @@ import pytest
 import s3fs
 from moto.server import ThreadedMotoServer
 
-from ingest.corpus.formats.text import PIECE_BYTES
-from ingest.corpus.listing import list_inputs
-from ingest.corpus.reading import Meter, Reading, Unreadable, parts_of, read, read_block
+from ingest.corpus.files.listing import list_inputs
+from ingest.corpus.formats.documents import Meter, Reading, Unreadable, parts_of, read, read_block
+from ingest.corpus.formats.plain_text import PIECE_BYTES
 from ingest.errors import IngestError, UsageError
 
 
@@ -191,7 +191,7 @@ def test_other_file_systems_work_alike(tmp_path):
 )
 def test_a_package_that_is_missing_is_named(url, message):
     code = "import sys; sys.modules['s3fs'] = sys.modules['gcsfs'] = None\n"
-    code += "from ingest.corpus.listing import list_inputs\nfrom ingest.errors import IngestError\n"
+    code += "from ingest.corpus.files.listing import list_inputs\nfrom ingest.errors import IngestError\n"
     code += f"try: list_inputs([{url!r}])\nexcept IngestError as error: print(error)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == message

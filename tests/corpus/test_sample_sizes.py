@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 
 import ingest
 from ingest.cli.main import command
-from ingest.corpus.framing import key_of, masked_checksum
-from ingest.corpus.listing import list_inputs
-from ingest.corpus.sample_sizes import sizes_of
-from ingest.corpus.size_counts import SizeCounts
+from ingest.corpus.files.listing import list_inputs
+from ingest.corpus.record_framing import key_of, masked_checksum
+from ingest.corpus.sample_sizes import SizeCounts, sizes_of
 from ingest.errors import IngestError, UsageError
 
 

@@ -14,13 +14,12 @@ from counted import NoReader, Redrawn, maker
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.corpus import survey
-from ingest.corpus.estimating import Drawn, Part, Whole
-from ingest.corpus.listing import list_inputs
-from ingest.corpus.reading import Reading
-from ingest.corpus.sampled import sample_corpus
-from ingest.corpus.sampling import BLOCK, Frame, block_at, draw, whole_characters
-from ingest.corpus.student import student_quantile
+from ingest.corpus.files.listing import list_inputs
+from ingest.corpus.formats.documents import Reading
+from ingest.corpus.sampling import adaptive
+from ingest.corpus.sampling.draws import BLOCK, Frame, block_at, draw, whole_characters
+from ingest.corpus.sampling.estimators import Drawn, Part, Whole, student_quantile
+from ingest.corpus.sampling.sample import sample_corpus
 from ingest.errors import IngestError
 
 WORDS = 4
@@ -67,8 +66,8 @@ def library():
 @pytest.fixture
 def small_first_look(monkeypatch):
     """The corpora here are small; a first look of the usual size would read most of them."""
-    monkeypatch.setattr(survey, "FIRST_BLOCKS", 60)
-    monkeypatch.setattr(survey, "FIRST_FILES", (30, 60))
+    monkeypatch.setattr(adaptive, "FIRST_BLOCKS", 60)
+    monkeypatch.setattr(adaptive, "FIRST_FILES", (30, 60))
 
 
 def plain(folder, texts):
@@ -429,7 +428,7 @@ def test_the_first_look_is_forgotten_unless_it_was_dear(forgotten, monkeypatch):
         looks.append(list(group.drawn))
 
     group.extend = recorded
-    monkeypatch.setattr(survey, "FIRST_BYTES", group.bytes_for(60) - (not forgotten))
+    monkeypatch.setattr(adaptive, "FIRST_BYTES", group.bytes_for(60) - (not forgotten))
     found = Redrawn(NoReader(), "1", 0.05, 0.95)
     found.run([group])
     assert found.met

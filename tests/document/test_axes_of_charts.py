@@ -8,9 +8,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.reports.charts.beside import LEADING, Named, height_for, placed
-from ingest.reports.charts.demand import Ceiling, Point, scaling
-from ingest.reports.charts.logarithmic import HIGH, WIDE, doublings, sideways, upwards
+from ingest.reports.charts.bandwidth import LEADING, Ceiling, Named, Point, height_for, placed, scaling
+from ingest.reports.charts.chart import HIGH, WIDE, doublings, sideways, upwards
 
 rates = st.floats(1e-3, 1e15)
 

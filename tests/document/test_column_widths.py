@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.reports.document.column_widths import SIZES, columns_for
 from ingest.reports.document.model import Document, Section, Table
 from ingest.reports.document.tables import MOST_TURNED, tables_for
 from ingest.reports.document.word import as_docx
+from ingest.reports.document.word_blocks import SIZES, columns_for
 
 words = st.text("abMI1-. ", max_size=30)
 shares = st.lists(st.tuples(st.floats(0.1, 5), words), min_size=1, max_size=8)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from ingest.acceptance.generation import ABLE
-from ingest.acceptance.table import rows_of, shown_by
-from ingest.reports.document.forms import acceptance_table, growth_table, response_tables
+from ingest.acceptance.accept import ABLE
+from ingest.acceptance.test_table import rows_of, shown_by
 from ingest.reports.document.model import Paragraph, Table
-from ingest.reports.document.rfp import Tender, requirement
-from ingest.site.planning import plan
-from ingest.tender.response_form import FIELDS
+from ingest.reports.document.rfp_document import Tender, requirement
+from ingest.reports.document.tables import acceptance_table, growth_table, response_tables
+from ingest.rfp.response_form import FIELDS
+from ingest.site.planner import plan
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -10,7 +10,7 @@ import docx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.reports.charts.demand import Bar, demand
+from ingest.reports.charts.bandwidth import Bar, demand
 from ingest.reports.document.html import as_html
 from ingest.reports.document.markdown import as_markdown, plain
 from ingest.reports.document.model import Bullets, Document, Figure, Listing, Paragraph, Section, Table

@@ -12,12 +12,12 @@ import pytest
 import yaml
 
 import ingest
-from ingest.formula import FORMULAS
-from ingest.messages import fact_of
-from ingest.reports.document.fields import SECTIONS, VALUES
+from ingest.engine.messages import fact_of
+from ingest.engine.registry import FORMULAS
 from ingest.reports.document.model import Bullets, Document, Listing, Paragraph, Table
-from ingest.reports.document.rfp import Tender
-from ingest.reports.document.speech import place_of
+from ingest.reports.document.phrasing import place_of
+from ingest.reports.document.rfp_document import Tender
+from ingest.reports.document.template_fields import SECTIONS, VALUES
 
 ROOT = Path(__file__).parents[2]
 SITES = ("hpc-128-nodes", "llm-16384-gpus", "enterprise-64-nodes")

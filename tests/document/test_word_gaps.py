@@ -10,9 +10,9 @@ from click.testing import CliRunner
 
 import ingest
 from ingest.cli.report import command
-from ingest.reports.document.fields import SECTIONS
-from ingest.reports.document.rfp import Tender
-from ingest.reports.document.word_gaps import template_warnings
+from ingest.reports.document.rfp_document import Tender
+from ingest.reports.document.template_fields import SECTIONS
+from ingest.reports.document.word import template_warnings
 
 SITE = Path(__file__).parents[2] / "examples/enterprise-64-nodes.yaml"
 

@@ -21,11 +21,11 @@ from hypothesis import strategies as st
 
 from ingest.cli.report import command
 from ingest.errors import IngestError, UsageError
-from ingest.reports.charts.demand import Bar, demand
-from ingest.reports.document.fields import SECTIONS, VALUES, WHOLE
+from ingest.reports.charts.bandwidth import Bar, demand
 from ingest.reports.document.model import Bullets, Document, Figure, Listing, Paragraph, Section, Table
+from ingest.reports.document.template_fields import SECTIONS, VALUES, WHOLE
 from ingest.reports.document.word import as_docx
-from ingest.tender.reporting import report
+from ingest.reports.plan_report import report
 
 ROOT = Path(__file__).parents[2]
 BLOCKS = (

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ingest
+from ingest.engine.expression import ceil, maximum, minimum
 from ingest.engine.ranges import Tree, given_steps
-from ingest.expression import ceil, maximum, minimum
-from ingest.formula import Formula, Step
-from ingest.ladder import Input
-from ingest.reports.books import answer_book
+from ingest.engine.registry import Formula, Step
+from ingest.reports.workbook.workbooks import answer_book
+from ingest.sizing.evidence_ladder import Input
 
 RESNET50 = {"model": "resnet50", "gpu": "h100", "basis": "efficiency"}
 

@@ -9,12 +9,11 @@ import yaml
 from conftest import COMMAND, clean_environment
 
 import ingest
+from ingest.engine.registry import LEAVES, unit_of
 from ingest.errors import IngestError
-from ingest.formula import LEAVES, unit_of
 from ingest.requirement import PRIORITIES
-from ingest.site.lines import LINES
-from ingest.site.schema import node_at, schema
-from ingest.site.starting import starter
+from ingest.site.requirement_lines import LINES
+from ingest.site.schema import node_at, schema, starter
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 HPC = str(EXAMPLES / "hpc-128-nodes.yaml")

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.errors import IngestError
-from ingest.site.reading import read_site
 from ingest.site.schema import problems, resolved, schema
+from ingest.site.site_file import read_site
 
 VALIDATOR = jsonschema.Draft202012Validator(schema())
 

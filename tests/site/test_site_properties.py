@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ingest
+from ingest.engine.monte_carlo import samples_for
 from ingest.engine.ranges import Tree
-from ingest.site.montecarlo import samples_for
 from ingest.units import parse
 
 #: lines that are sums over jobs and data sets: they double where every job and data set stands twice

@@ -12,10 +12,10 @@ from ingest.catalog.records import STORAGE_CLASSES, Storage
 from ingest.catalog.store import Catalog
 from ingest.cli.main import main
 from ingest.errors import CatalogError, IngestError, UsageError
-from ingest.question import question_of
-from ingest.storage.asking import need_of
-from ingest.storage.fitting import COMPARED, fit_need
-from ingest.storage.outcome import RESULTS, VERDICTS
+from ingest.sizing.job import question_of
+from ingest.storage.fit import COMPARED, fit_need
+from ingest.storage.fit_options import need_of
+from ingest.storage.fit_result import RESULTS, VERDICTS
 
 CATALOG = Catalog()
 V100 = {"model": "cosmoflow", "gpu": "v100-sxm2", "nodes": 1, "gpus_per_node": 8, "sample_bytes": "16 MB"}

@@ -3,8 +3,8 @@
 import pytest
 
 import ingest
-from ingest.storage import layers
-from ingest.storage.layers import NIC, READS, WRITES, Judged, bottleneck, verdict
+from ingest.storage import data_path
+from ingest.storage.data_path import NIC, READS, WRITES, Judged, bottleneck, verdict
 
 
 def verdict_at(rate):
@@ -54,4 +54,4 @@ def test_a_layer_holds_what_is_exactly_its_ceiling(headroom, holds):
 
 
 def test_without_layers_nothing_is_known_to_hold():
-    assert layers.verdict([]) is None
+    assert data_path.verdict([]) is None

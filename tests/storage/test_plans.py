@@ -7,9 +7,9 @@ import pytest
 
 import ingest
 from ingest.errors import IngestError, UsageError
-from ingest.planned import requirements_of
 from ingest.requirement import Conditions, Requirement
-from ingest.storage.lines import from_requirements
+from ingest.site.plan_file import requirements_of
+from ingest.storage.need import from_requirements
 
 PLANS = Path(__file__).parent / "plans"
 REFUSED = {
@@ -77,7 +77,7 @@ def test_a_site_is_planned_first(tmp_path):
 
 
 def test_what_never_ends_or_is_too_large_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("ingest.planned.MOST_BYTES", 1000)
+    monkeypatch.setattr("ingest.site.plan_file.MOST_BYTES", 1000)
     large = tmp_path / "large.json"
     large.write_bytes(b" " * 1001)
     with pytest.raises(IngestError, match=r"larger than 1,000 bytes"):

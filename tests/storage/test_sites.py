@@ -12,7 +12,7 @@ from ingest.catalog.store import Catalog
 from ingest.cli.main import main
 from ingest.errors import IngestError, UsageError
 from ingest.requirement import Conditions, Requirement
-from ingest.storage.lines import asked_by, from_requirements
+from ingest.storage.need import asked_by, from_requirements
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SITES = sorted(EXAMPLES.glob("*.yaml"))

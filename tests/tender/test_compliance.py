@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ingest.errors import IngestError
-from ingest.tender.compliance import (
+from ingest.rfp.compliance import (
     MOST_REMARK,
     LineVerdict,
     OfferLine,
@@ -17,9 +17,9 @@ from ingest.tender.compliance import (
     offer_lines,
     requirement_lines,
 )
-from ingest.tender.response import Response
-from ingest.tender.response_form import CLIENTS, FIELDS, HEADS, REQUIREMENTS_SHEET, RESPONSE_SHEET
-from ingest.tender.workbook_reader import Line, Sheet
+from ingest.rfp.response import Response
+from ingest.rfp.response_form import CLIENTS, FIELDS, HEADS, REQUIREMENTS_SHEET, RESPONSE_SHEET
+from ingest.rfp.workbook_reader import Line, Sheet
 from ingest.units import as_printed
 
 #: Printed as 265.2 GB/s, which is less, and as 984.5 GB/s, which is more.

@@ -13,7 +13,7 @@ import pytest
 from memory import MOST_HELD
 from offers import told
 
-from ingest.tender.response_form import HEADS, RESPONSE_SHEET
+from ingest.rfp.response_form import HEADS, RESPONSE_SHEET
 
 ROOT = Path(__file__).parents[2]
 VALUES = {"Id": "R-READ-01", "Priority": "mandatory", "Value": 100, "Required": 100, "Unit": "B/s", "As-is value": 123456789}

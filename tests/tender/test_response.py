@@ -15,11 +15,11 @@ from offers import ONE_JOB, columns, edited, everything_met, filled, told, uncal
 
 import ingest
 from ingest.errors import UsageError
-from ingest.reports.books import site_book
-from ingest.tender.compliance import RequirementLine, judge
-from ingest.tender.response import Response, differences
-from ingest.tender.response_form import HEADS, REQUIREMENTS_SHEET, RESPONSE_SHEET
-from ingest.tender.workbook_reader import Line, Sheet
+from ingest.reports.workbook.workbooks import site_book
+from ingest.rfp.compliance import RequirementLine, judge
+from ingest.rfp.response import Response, differences
+from ingest.rfp.response_form import HEADS, REQUIREMENTS_SHEET, RESPONSE_SHEET
+from ingest.rfp.workbook_reader import Line, Sheet
 from ingest.units import as_printed
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workbook"))

@@ -21,10 +21,10 @@ import yaml
 from offers import ONE_JOB, told
 
 import ingest
-from ingest.acceptance.table import shown_by
+from ingest.acceptance.test_table import shown_by
 from ingest.errors import IngestError, UsageError
 from ingest.files import write_all, write_whole
-from ingest.tender.reporting import NO_CHARTS, report
+from ingest.reports.plan_report import NO_CHARTS, report
 from ingest.text import visible
 from ingest.units import display
 
@@ -336,7 +336,7 @@ def test_several_files_get_their_names_when_all_lie_whole(tmp_path):
 
 def limited(folder: Path, setting: str) -> subprocess.CompletedProcess[str]:
     """Write a report from a process of its own, under a restriction."""
-    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); {setting}; from ingest.tender.reporting import report; " \
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); {setting}; from ingest.reports.plan_report import report; " \
            f"report({str(EXAMPLES / 'hpc-128-nodes.yaml')!r}, output={str(folder / 'rfp.md')!r})"  # fmt: skip
     return subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=False, cwd=folder)
 

@@ -10,10 +10,10 @@ import pytest
 from office import Values, heading, recalculated, values
 
 import ingest
-from ingest.formula import FORMULAS, LEAVES
-from ingest.known import CLIENTS
-from ingest.reports.books import answer_book, fit_book
+from ingest.engine.registry import FORMULAS, LEAVES
 from ingest.reports.labels import plain
+from ingest.reports.workbook.workbooks import answer_book, fit_book
+from ingest.sizing.job import CLIENTS
 
 CASES = {
     "bw": (

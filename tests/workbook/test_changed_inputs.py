@@ -14,10 +14,10 @@ from office import Values, heading, recalculated
 
 import ingest
 from ingest.errors import IngestError
-from ingest.reports.books import site_book
 from ingest.reports.workbook.changed_inputs import BANNER
-from ingest.reports.workbook.site_front import TO_SETTLE
-from ingest.tender.response_form import BUYER_SHEET
+from ingest.reports.workbook.plan_workbook import TO_SETTLE
+from ingest.reports.workbook.workbooks import site_book
+from ingest.rfp.response_form import BUYER_SHEET
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 HPC = yaml.safe_load((EXAMPLES / "hpc-128-nodes.yaml").read_text(encoding="utf-8"))

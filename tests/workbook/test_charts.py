@@ -10,10 +10,10 @@ import pytest
 
 import ingest
 from ingest.errors import IngestError
+from ingest.reports.charts.bandwidth import Bar, Ceiling, Point, demand, ladder, scaling
 from ingest.reports.charts.chart import Chart
-from ingest.reports.charts.demand import Bar, Ceiling, Point, demand, ladder, scaling
 from ingest.reports.charts.planning import Held, Interval, Swing, capacity, intervals, tornado
-from ingest.tender.figures import charts_of
+from ingest.reports.plan_charts import charts_of
 from ingest.units import display
 
 HOSTILE = '=cmd|"/C calc"!A0 <script>alert(1)</script> & مرحبا 🚀'

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from office import all_converted, office
 
-from ingest.reports.document.fields import SECTIONS
-from ingest.tender.reporting import report
+from ingest.reports.document.template_fields import SECTIONS
+from ingest.reports.plan_report import report
 
 ROOT = Path(__file__).parents[2]
 #: One for each push, the others before an issue is closed.

@@ -10,8 +10,8 @@ import openpyxl
 import pytest
 
 import ingest
-from ingest.reports.books import site_book
-from ingest.reports.workbook.sharing import MOST_ALONE
+from ingest.reports.workbook.plan_cells import MOST_ALONE
+from ingest.reports.workbook.workbooks import site_book
 
 JOB = {"model": "cosmoflow", "cluster": "main", "nodes": 2, "utilization": 0.9}
 

@@ -20,9 +20,9 @@ import yaml
 from office import Values, heading, recalculated, values
 
 import ingest
-from ingest.acceptance.table import rows_of
-from ingest.reports.books import site_book
-from ingest.reports.workbook.style import A4, CHARACTER, FRAME, PAGE, pages_wide
+from ingest.acceptance.test_table import rows_of
+from ingest.reports.workbook.styles import A4, CHARACTER, FRAME, PAGE, pages_wide
+from ingest.reports.workbook.workbooks import site_book
 from ingest.units import display
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

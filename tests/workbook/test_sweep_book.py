@@ -9,8 +9,8 @@ import pytest
 
 import ingest
 from ingest.errors import UsageError
-from ingest.reports.books import sweep_book
-from ingest.reports.workbook.sweep_book import parted
+from ingest.reports.workbook.small_workbooks import parted
+from ingest.reports.workbook.workbooks import sweep_book
 
 
 def test_holds_every_scenario():

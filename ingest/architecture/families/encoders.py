@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ingest.architecture.blocks import attention, embedding, gated_mlp, head, linear, norm, plain_mlp, positions
-from ingest.architecture.config import MAX_LAYERS, Config
+from ingest.architecture.hf_config import MAX_LAYERS, Config
+from ingest.architecture.layers import attention, embedding, gated_mlp, head, head_width, linear, norm, plain_mlp, positions
 from ingest.architecture.registry import class_suffix, family, labels
-from ingest.architecture.sizes import head_width
-from ingest.architecture.table import Attention, Row, Weight, shared, times
+from ingest.architecture.weight_table import Attention, Row, Weight, shared, times
 
 
 @dataclass(frozen=True)

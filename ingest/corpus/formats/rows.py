@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ingest.corpus.terms import Note, Skipped
+from ingest.corpus.types import Note, Skipped
 
 #: A line, field or member of more bytes is left out and noted: it would have to be held in memory whole.
 LIMIT_BYTES = 32 * 2**20

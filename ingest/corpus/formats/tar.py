@@ -7,12 +7,12 @@ import tarfile
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
-from ingest.corpus.compression import Stream
+from ingest.corpus.files.decompress import Stream
+from ingest.corpus.files.file_kind import kind_of, shown, suffix_of
+from ingest.corpus.files.source import FileSource, Lent, Source, Unreadable
+from ingest.corpus.formats.buffered import Window
 from ingest.corpus.formats.rows import LIMIT_BYTES, TOO_LONG
-from ingest.corpus.formats.window import Window
-from ingest.corpus.names import kind_of, shown, suffix_of
-from ingest.corpus.opening import FileSource, Lent, Source, Unreadable
-from ingest.corpus.terms import Note, Piece, Skipped
+from ingest.corpus.types import Note, Piece, Skipped
 
 BLOCK = 512
 #: longer names and extended headers belong to no archive that was made in earnest

@@ -5,12 +5,12 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 
-from ingest.corpus.compression import Stream
+from ingest.corpus.files.decompress import Stream
+from ingest.corpus.files.source import Unreadable
+from ingest.corpus.formats.buffered import Window
+from ingest.corpus.formats.plain_text import documents, why_no_text
 from ingest.corpus.formats.rows import LIMIT_BYTES, TOO_LONG, LeftOut
-from ingest.corpus.formats.text import documents, why_no_text
-from ingest.corpus.formats.window import Window
-from ingest.corpus.opening import Unreadable
-from ingest.corpus.terms import Note, Piece
+from ingest.corpus.types import Note, Piece
 from ingest.errors import brief
 
 MOST_HEADER_BYTES = 2**20

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ingest.reports.charts.chart import COLOURS, DARK, HEIGHT, LIGHT, SIGNAL, WIDTH, Chart, made, scaled
-from ingest.reports.charts.logarithmic import sideways, upwards
+from ingest.reports.charts.chart import COLOURS, DARK, HEIGHT, LIGHT, SIGNAL, WIDTH, Chart, made, scaled, sideways, upwards
 from ingest.reports.labels import capitalised
 from ingest.units import display
 

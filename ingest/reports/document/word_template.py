@@ -13,10 +13,10 @@ from copy import deepcopy
 from typing import Any, NamedTuple
 
 from ingest.errors import IngestError, UsageError, brief
-from ingest.reports.document.fields import FIELD, WHOLE, check_field
 from ingest.reports.document.model import Document
+from ingest.reports.document.template_fields import FIELD, WHOLE, check_field
 from ingest.reports.document.word_blocks import Writer
-from ingest.reports.document.word_room import width_at
+from ingest.reports.document.word_styles import width_at
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _PRESERVE = "{http://www.w3.org/XML/1998/namespace}space"

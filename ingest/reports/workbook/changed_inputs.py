@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ingest.reports.workbook.grid import Formula, Grid
-from ingest.reports.workbook.site_cells import DELIVERED, FIRST, INPUT
+from ingest.reports.workbook.plan_cells import DELIVERED, FIRST, INPUT
+from ingest.reports.workbook.sheet import Formula, Grid
 
 #: The defined name of the cell that counts the inputs that differ from those of the plan.
 CHANGED = "inputs_changed"

@@ -1,0 +1,346 @@
+"""`ingest accept`: runnable acceptance tests from requirement lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ingest.acceptance.coverage import also_shown, notes_of, too_large
+from ingest.acceptance.datasets import Memory, cautions, files_held, memory_of, with_data
+from ingest.acceptance.loads import NotTestable, Setting, assumed_for, implied_by, kind_of, loads_of
+from ingest.acceptance.pack import helpers, readme
+from ingest.acceptance.test_spec import DATA, METADATA, SCALES, TOOLS, AcceptanceTest
+from ingest.acceptance.test_table import id_of_test
+from ingest.engine.registry import check_value
+from ingest.engine.result import envelope
+from ingest.errors import IngestError, UsageError, one_of
+from ingest.files import sha256, write_folder
+from ingest.requirement import Requirement
+from ingest.site.plan_file import lines_of, plan_data, site_name
+from ingest.text import checked_host
+from ingest.units import display, parse, physical
+
+if TYPE_CHECKING:
+    import pandas
+
+
+#: Beyond any system that is planned today, and small enough that no size in a job file overflows.
+MOST_RATE, MOST_AMOUNT = 1e18, 1e30
+MOST_CONDITION = {
+    "clients": (1e6, "node"),
+    "threads": (4096, "1/node"),
+    "io_size": (2**30, "B"),
+    "duration": (30 * 86_400, "s"),
+}
+
+
+def check_bounds(line: Requirement, where: str) -> None:
+    """Refuse a line whose test nobody could run.
+
+    Raises:
+        IngestError: the key, what was found, and the most that is taken.
+    """
+    most_value = MOST_AMOUNT if physical(line.unit) == "B" else MOST_RATE
+    if line.value > most_value:
+        raise IngestError(f"{where}: {line.id}: value: found {line.value:g}, expected at most {most_value:g}")
+    for name, (most, unit) in MOST_CONDITION.items():
+        found = getattr(line.conditions, name)
+        if found is not None and found > most:
+            raise IngestError(f"{where}: {line.id}: {name}: found {found:g}, expected at most {display(most, unit)}")
+    fill = line.conditions.fill
+    if fill is not None and fill > 1:
+        raise IngestError(f"{where}: {line.id}: fill: found {fill:g}, expected a share up to 1")
+
+
+#: which tool times what
+ABLE = {
+    "fio": (*DATA, "mixed", *METADATA),
+    "ior": DATA,
+    "mdtest": METADATA,
+    "elbencho": DATA,
+    "dlio": ("read",),
+}
+
+#: of one client: ten times what the largest nodes have
+MOST_MEMORY = 64 * 2**40
+#: the modules that write the tests of a tool
+WRITERS = {"dlio": ("dlio", "mlperf")}
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """The tests of one folder.
+
+    Attributes:
+        site: name of the site.
+        folder: where they were written.
+        setting: what they have in common.
+        tests: in the order of the requirements.
+        untested: requirement id -> why no performance test shows it.
+        requirements: the lines they came from.
+        memory: of one client.
+        manifest_hash: sha256 of `tests.json`, which `verdict` prints too.
+    """
+
+    site: str
+    folder: str
+    setting: Setting
+    tests: tuple[AcceptanceTest, ...]
+    untested: Mapping[str, str]
+    requirements: tuple[Requirement, ...]
+    memory: Memory
+    manifest_hash: str = ""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What filling costs, what tests do not show, and mandatory requirements that no performance test shows."""
+        mandatory = {line.id for line in self.requirements if line.priority == "mandatory"}
+        notes = tuple(dict.fromkeys(f"{test.requirement}: {note}" for test in self.tests for note in test.notes))
+        none = tuple(f"{ident}: no performance test: {why}" for ident, why in self.untested.items() if ident in mandatory)
+        return self.data_cautions + notes + none
+
+    @property
+    def data_cautions(self) -> tuple[str, ...]:
+        """What the data sets cost, and what they cannot rule out."""
+        return cautions(self.setting, self.requirements)
+
+    @property
+    def results(self) -> Mapping[str, AcceptanceTest]:
+        """The tests by id."""
+        return {test.id: test for test in self.tests}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The tests as JSON, and the manifest `tests.json`."""
+        body = {
+            "site": self.site,
+            "scale": self.setting.scale,
+            "tests": [_listed(test) for test in self.tests],
+            "untested": dict(self.untested),
+            "requirements": [line.to_dict() for line in self.requirements],
+            "data": None if self.setting.data is None else asdict(self.setting.data),
+        }
+        assumptions = [_memory_assumed(self.memory), *_conditions_assumed(self.tests)]
+        return envelope("accept", body, assumptions=assumptions, warnings=self.warnings)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per test and load."""
+        import pandas
+
+        rows = [{"test": test.id, "tool": test.tool, **asdict(load)} for test in self.tests for load in test.loads]
+        return pandas.DataFrame(rows)
+
+
+def accept(
+    plan: str | Path,
+    folder: str | Path,
+    *,
+    tool: str | Sequence[str] | None = None,
+    scale: str = "full",
+    hosts: str | Path | None = None,
+    client_memory: str | float | None = None,
+    most_data: str | float | None = None,
+    repeats: int | str | None = None,
+    allowed_deviation: str | float = 0.05,
+    force: bool = False,
+    catalogs: str | Path | Sequence[str | Path] = (),
+) -> Acceptance:
+    """Write acceptance tests for the requirement lines of a plan.
+
+    Args:
+        plan: a site file, or what `ingest plan SITE.yaml -o plan.json` writes.
+        folder: new or empty.
+        tool: one or several of `fio`, `ior`, `mdtest`, `elbencho`, `dlio`; all of them by default.
+        scale: `full`, or `1node` for a rehearsal on one machine.
+        hosts: file with one client per line, copied into the folder.
+        client_memory: main memory of one client; reads come from five times as much. That of the plan's largest node
+            type by default.
+        most_data: bytes that the data set of a tool may take at most; what the plan's capacity holds, filled as its
+            tests say, by default.
+        repeats: of each test; three, or one in a rehearsal.
+        allowed_deviation: share by which the worst repeat may stay below the requirement.
+        force: replace what an earlier call wrote into the folder.
+        catalogs: folders with entries of your own, for a site file.
+
+    Raises:
+        UsageError: an unknown tool or scale, or a folder that holds something.
+        IngestError: a plan that cannot be understood, a missing hosts file, a folder that cannot be written.
+    """
+    one_of("--scale", scale, SCALES)
+    tools = [tool] if isinstance(tool, str) else list(tool or TOOLS)
+    for name in tools:
+        one_of("--tool", name, TOOLS)
+    data = plan_data(plan, catalogs)
+    lines = lines_of(Path(plan), data)
+    for line in lines:
+        check_bounds(line, str(plan))
+    memory = memory_of(data, catalogs) if client_memory is None else _memory_said(client_memory)
+    setting = Setting(
+        scale=scale,
+        client_memory=memory.bytes,
+        most_files=files_held(lines),
+        repeats=_repeats(repeats, scale),
+        allowed_deviation=check_value(
+            "allowed_deviation", parse(allowed_deviation, "1", "--allowed-deviation"), "--allowed-deviation"
+        ),
+    )
+    at_most = None if most_data is None else _positive(parse(most_data, "B", "--most-data"), most_data)
+    setting = with_data(setting, lines, at_most)
+    tests, untested = _tests(lines, tools, setting)
+    made = Acceptance(site_name(plan, data), str(folder), setting, tuple(tests), untested, tuple(lines), memory)
+    files = _files(made, _hosts(hosts))
+    write_folder(Path(folder), files, force)
+    return replace(made, manifest_hash=sha256(files["tests.json"].encode()))
+
+
+def _memory_said(written: str | float) -> Memory:
+    found = check_value("client_memory_bytes", parse(written, "B", "--client-memory"), "--client-memory")
+    if found > MOST_MEMORY:
+        raise UsageError(f"--client-memory: found {written}, expected at most {display(MOST_MEMORY, 'B')}")
+    return Memory(float(found), "given", "--client-memory")
+
+
+def _positive(found: float, written: object) -> float:
+    if not 2**30 <= found <= 1e21:
+        raise UsageError(f"--most-data: found {written}, expected from 1 GiB to 1 ZB")
+    return found
+
+
+def _repeats(written: int | str | None, scale: str) -> int:
+    if written is None:
+        return 1 if scale == "1node" else 3
+    found = parse(written, "1", "--repeats")
+    if found != int(found) or not 1 <= found <= 100:
+        raise UsageError(f"--repeats: found {written}, expected a whole number from 1 to 100")
+    return int(found)
+
+
+def _tests(lines: Sequence[Requirement], tools: Sequence[str], setting: Setting) -> tuple[list[AcceptanceTest], dict[str, str]]:
+    tests: list[AcceptanceTest] = []
+    untested: dict[str, str] = {}
+    shown = also_shown(lines)
+    for line in lines:
+        if line.id in shown:
+            continue
+        able = [name for name in tools if kind_of(line) in ABLE[name]]
+        try:
+            writers = [(name, writer) for name in able for writer in _writers(name, line, lines, setting)]
+            made = [_test(line, lines, name, writer, setting) for name, writer in writers]
+        except NotTestable as why:
+            untested[line.id] = str(why)
+            continue
+        also = [other for other in lines if shown.get(other.id) == line.id]
+        tests += [replace(test, also=_thresholds(also, lines, setting)) for test in made]
+        if not made:
+            untested[line.id] = _no_tool(line, lines, tools, setting)
+    return tests, untested
+
+
+def _thresholds(also: Iterable[Requirement], lines: Sequence[Requirement], setting: Setting) -> dict[str, float]:
+    return {line.id: loads_of(line, lines, line.id, setting)[0].threshold for line in also}
+
+
+def _no_tool(line: Requirement, lines: Sequence[Requirement], tools: Sequence[str], setting: Setting) -> str:
+    try:
+        loads_of(line, lines, line.id, setting)
+    except NotTestable as why:
+        return str(why)
+    return f"{', '.join(tools)} cannot time it, another tool can"
+
+
+def _writers(tool: str, line: Requirement, lines: Sequence[Requirement], setting: Setting) -> tuple[str, ...]:
+    """Which modules write tests of a tool.
+
+    DLIO reads as a training does, not as a restart or a copy. MLPerf Storage has no small twin: its least data set is half
+    a terabyte for each accelerator; so it is made once, for the highest rate.
+    """
+    if tool == "dlio" and ("sequential" in line.conditions.pattern or too_large(line, setting)):
+        return ()
+    names = WRITERS.get(tool, (tool,))
+    fastest = max((one for one in lines if kind_of(one) == "read"), key=lambda one: one.value, default=line)
+    return names if line.id == fastest.id and not setting.rehearsal else tuple(name for name in names if name != "mlperf")
+
+
+def _test(line: Requirement, lines: Sequence[Requirement], tool: str, name: str, setting: Setting) -> AcceptanceTest:
+    ident = f"{id_of_test(line.id)}-{name}"
+    writer = import_module(f"ingest.acceptance.tools.{name}")
+    loads = loads_of(line, lines, ident, setting)
+    if hasattr(writer, "loads"):
+        loads = writer.loads(line, loads, setting)
+    made = AcceptanceTest(
+        id=ident,
+        requirement=line.id,
+        priority=line.priority,
+        statement=line.statement,
+        tool=tool,
+        version=writer.VERSION,
+        scale=setting.scale,
+        loads=loads,
+        repeats=setting.repeats,
+        allowed_deviation=setting.allowed_deviation,
+        assumed=assumed_for(line),
+        notes=notes_of(line, loads),
+        implied={name: value for load in loads for name, value in implied_by(load).items()},
+    )
+    parameters = writer.parameters(line, loads, setting) if hasattr(writer, "parameters") else {}
+    return replace(made, parameters=parameters, files=writer.job_files(ident, line, loads, setting))
+
+
+def _hosts(path: str | Path | None) -> str | None:
+    """The hosts file, checked line by line."""
+    if path is None:
+        return None
+    try:
+        lines = Path(path).read_text(encoding="utf-8").split()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise IngestError(f"--hosts: '{path}' cannot be read: {reason}, expected a file with one client per line") from None
+    if not lines:
+        raise IngestError(f"--hosts: '{path}' is empty, expected one client per line")
+    return "".join(checked_host(line, f"--hosts: {path}") + "\n" for line in lines)
+
+
+def _files(made: Acceptance, hosts: str | None) -> dict[str, str]:
+    files = {name: content for test in made.tests for name, content in test.files.items()}
+    if hosts is not None:
+        files["hosts.txt"] = hosts
+    if not made.setting.rehearsal:
+        files |= helpers(made.requirements)
+    files["README.md"] = readme(made.site, made.setting, made.tests, made.untested, made.requirements)
+    files["tests.json"] = json.dumps(made.to_dict(), indent=1, ensure_ascii=False) + "\n"
+    sums = "".join(f"{sha256(content.encode())}  {name}\n" for name, content in sorted(files.items()))
+    return {**files, "SHA256SUMS": sums}
+
+
+def _listed(test: AcceptanceTest) -> dict[str, Any]:
+    listed = {name: value for name, value in vars(test).items() if name not in ("loads", "files")}
+    hashes = {name: sha256(content.encode()) for name, content in test.files.items()}
+    return {**listed, "loads": [asdict(load) for load in test.loads], "files": hashes}
+
+
+def _memory_assumed(memory: Memory) -> dict[str, Any]:
+    return {
+        "name": "client_memory_bytes",
+        "value": memory.bytes,
+        "unit": "B/node",
+        "grade": memory.grade,
+        "why": f"it decides the size of the data set that reads come from: {memory.why}",
+    }
+
+
+def _conditions_assumed(tests: Sequence[AcceptanceTest]) -> list[dict[str, Any]]:
+    units = {"threads": "1/node", "io_size": "B", "duration": "s"}
+    open_ones = {(test.requirement, name): value for test in tests for name, value in test.assumed.items()}
+    return [
+        {
+            "name": f"{requirement}: {name}",
+            "value": value,
+            "unit": units[name],
+            "grade": "assumed",
+            "why": f"the conditions of {requirement} leave it open",
+        }
+        for (requirement, name), value in open_ones.items()
+    ]

@@ -1,0 +1,183 @@
+"""Running fio in a folder of its own below a path of the user's, which is gone afterwards whatever happens."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from ingest.acceptance.test_spec import Observed
+from ingest.acceptance.tools import fio
+from ingest.acceptance.tools.fio import trial_job
+from ingest.errors import IngestError
+from ingest.text import one_line
+from ingest.units import display
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How a path is measured.
+
+    Attributes:
+        bytes: of all files together.
+        seconds: of each measurement.
+        io_bytes: of one request.
+        threads: that issue requests.
+    """
+
+    bytes: int
+    seconds: float
+    io_bytes: int
+    threads: int
+
+
+def try_path(path: Path, trial: Trial) -> tuple[Observed, Observed, bool]:
+    """Reads, writes, and whether they went past the page cache.
+
+    Raises:
+        IngestError: no such folder, no fio, not enough space, or fio failed.
+    """
+    command = shutil.which("fio")
+    if command is None:
+        raise IngestError("fio: not found, expected version 3.27 or newer on the PATH (Debian: apt install fio)")
+    _room(path, trial)
+    with _own_folder(path) as folder:
+        direct = _takes_direct(folder)
+        for name in ("fill", "write", "read"):
+            job = trial_job(name, trial.bytes, trial.seconds, trial.io_bytes, trial.threads, direct)
+            (folder / f"{name}.fio").write_text(job, encoding="utf-8")
+        _fio(command, folder, "fill")
+        write = _fio(command, folder, "write")
+        return _fio(command, folder, "read"), write, direct
+
+
+def in_memory(path: Path) -> str:
+    """The type of the file system where it is one in main memory, such as `tmpfs`; else nothing.
+
+    >>> in_memory(Path("/nonexistent"))
+    ''
+    """
+    try:
+        real, mounts = path.resolve(), Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return ""
+    points = [(words[1].replace("\\040", " "), words[2]) for line in mounts if len(words := line.split()) > 2]
+    above = [(point, kind) for point, kind in points if real.is_relative_to(point)]
+    kind = max(above, key=lambda pair: len(pair[0]))[1] if above else ""
+    return kind if kind in ("tmpfs", "ramfs") else ""
+
+
+def _room(path: Path, trial: Trial) -> None:
+    if not path.is_dir():
+        found = "a file" if path.exists() else "nothing"
+        raise IngestError(f"{path}: found {found}, expected a folder on the storage to be measured")
+    try:
+        free = shutil.disk_usage(path).free
+    except OSError as error:
+        raise IngestError(f"{path}: cannot be read: {error.strerror}") from None
+    if free < trial.bytes:
+        raise IngestError(
+            f"{path}: found {display(free, 'B')} free, expected {display(trial.bytes, 'B')}; a smaller --size needs less"
+        )
+
+
+@contextmanager
+def _own_folder(path: Path) -> Iterator[Path]:
+    """A new folder below the path; signals that would end the process end the measurement instead, so that it goes."""
+    with _first_signal_interrupts():
+        folder: Path | None = None
+        try:
+            with _signals_held():
+                folder = Path(tempfile.mkdtemp(prefix=".ingest-measure-storage-", dir=path))
+            yield folder
+        except OSError as error:
+            raise IngestError(f"{path}: cannot be written: {error.strerror}") from None
+        finally:
+            _ignore_signals()
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _first_signal_interrupts() -> Iterator[None]:
+    """The first one ends the measurement; those behind it must not end the cleaning up."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  the signature is Python's
+        _ignore_signals()
+        raise KeyboardInterrupt
+
+    with _handled(interrupt):
+        yield
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """A folder that was made is known by its name before a signal is heard."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _ignore_signals() -> None:
+    if threading.current_thread() is threading.main_thread():
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+
+
+@contextmanager
+def _handled(handler: Any) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        # Only the main thread may set handlers; elsewhere the caller's own stay.
+        yield
+        return
+    before = {number: signal.signal(number, handler) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
+
+
+def _takes_direct(folder: Path) -> bool:
+    if not hasattr(os, "O_DIRECT"):
+        return False
+    try:
+        os.close(os.open(folder / "direct", os.O_CREAT | os.O_WRONLY | os.O_DIRECT, 0o600))
+    except OSError:
+        return False
+    return True
+
+
+def _fio(command: str, folder: Path, name: str) -> Observed:
+    """One run of fio, in a process group of its own so that it ends before its files are removed."""
+    words = [command, "--output-format=json", f"{name}.fio"]
+    process = subprocess.Popen(
+        words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", start_new_session=True
+    )
+    try:
+        out, err = process.communicate()
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    if process.returncode != 0:
+        said = one_line(err.replace(str(folder), "")) or one_line(out)
+        raise IngestError(f"{folder.parent}: fio failed: {said[:200] or f'exit code {process.returncode}'}")
+    found = fio.read(out, f"fio {name}")
+    if not found or found[0].loads[0].errors:
+        what = found[0].loads[0].errors if found else "no result"
+        raise IngestError(f"{folder.parent}: fio {name}: {what}, expected none")
+    return found[0].loads[0]

@@ -1,0 +1,113 @@
+"""Whether a run is the run that a test asked for; what a result does not say does not count as asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ingest.acceptance.test_spec import DATA, AcceptanceTest, Load, Observed, Run
+from ingest.units import display
+
+#: A clock, a ramp or a stonewall may cut this share off.
+SHORT = 0.05
+#: Whole requests in whole files may leave this share of the data out.
+ROUNDING = 0.001
+#: what every result of a tool says about reads and writes
+STATED = ("clients", "threads", "io_bytes", "seconds", "direct")
+TELLING = ("fio", "ior", "elbencho")
+#: DLIO's summary names no version; its record length is 1 in some.
+SILENT = {"dlio": ("record_length_bytes",)}
+
+
+def differences(test: AcceptanceTest, run: Run) -> list[str]:
+    """Why a run does not count for a test: what was found, and what was expected; empty where it counts."""
+    if run.tool != test.tool:
+        return [f"ran {run.tool}, expected {test.tool}"]
+    found = {load.name: load for load in run.loads}
+    reasons = list(_version(test, run))
+    for load in test.loads:
+        if load.name not in found:
+            reasons.append(f"job '{load.name}' did not run")
+            continue
+        reasons += _unstated(test, load, found[load.name])
+        reasons += _differences(load, found[load.name])
+        if test.scale == "full":
+            reasons += _memory(load, found[load.name])
+    reasons += [f"{job} ran too, expected {', '.join(load.name for load in test.loads)} alone" for job in _extra(test, run)]
+    reasons += list(_parameters(test, run))
+    return reasons
+
+
+def _version(test: AcceptanceTest, run: Run) -> Iterator[str]:
+    if test.tool == "dlio":
+        return
+    if not run.version:
+        yield f"version: found none, expected {test.version} or newer"
+    elif _numbers(run.version) < _numbers(test.version):
+        yield f"version: found {run.version}, expected {test.version} or newer"
+
+
+def _numbers(version: str) -> list[int]:
+    """`4.1.0+dev` as numbers, to be compared."""
+    return [int(part) for part in re.findall(r"\d{1,9}", version.partition("+")[0])]
+
+
+def _extra(test: AcceptanceTest, run: Run) -> list[str]:
+    return sorted({load.name for load in run.loads} - {load.name for load in test.loads})
+
+
+def _parameters(test: AcceptanceTest, run: Run) -> Iterator[str]:
+    for name, expected in test.parameters.items():
+        if name in run.shown and run.shown[name] != expected:
+            yield f"{name}: found {run.shown[name]}, expected {expected}"
+        elif name not in run.shown and name not in SILENT.get(test.tool, ()):
+            yield f"{name}: not in the result, expected {expected}"
+
+
+def _unstated(test: AcceptanceTest, load: Load, seen: Observed) -> Iterator[str]:
+    if load.handled and seen.handled is None:
+        yield "files: the result does not say how many, expected it to"
+    if test.tool not in TELLING or load.operation not in DATA:
+        return
+    # fio's driver drops the options of all jobs but the first, and reads come first.
+    reads = ("pattern", "dataset_bytes") if load.operation == "read" else ()
+    for name in (*STATED, *reads):
+        if getattr(seen, name) is None:
+            yield f"{name.replace('_', ' ')}: not in the result, expected it there"
+
+
+def _differences(load: Load, seen: Observed) -> Iterator[str]:
+    if seen.errors:
+        yield f"{seen.errors}, expected none"
+    yield from _unlike("operation", seen.operation, load.operation)
+    yield from _unlike("pattern", seen.pattern or load.pattern, load.pattern)
+    if seen.io_bytes is not None and load.io_bytes is not None and round(seen.io_bytes) != load.io_bytes:
+        yield f"block size: found {display(seen.io_bytes, 'B')}, expected {display(load.io_bytes, 'B')}"
+    yield from _unlike("clients", seen.clients, load.clients)
+    yield from _unlike("threads in all", seen.threads, load.clients * load.threads)
+    if seen.seconds is not None and load.seconds is not None and seen.seconds < load.seconds * (1 - SHORT):
+        yield f"duration: found {display(seen.seconds, 's')}, expected at least {display(load.seconds, 's')}"
+    if seen.handled is not None and load.handled is not None and seen.handled < load.handled:
+        yield f"files: found {seen.handled:,.0f}, expected at least {load.handled:,}"
+    yield from _caches(load, seen)
+
+
+def _caches(load: Load, seen: Observed) -> Iterator[str]:
+    if load.operation not in DATA:
+        return
+    if load.dataset_bytes and seen.dataset_bytes is not None and seen.dataset_bytes < load.dataset_bytes * (1 - ROUNDING):
+        found, expected = display(seen.dataset_bytes, "B"), display(load.dataset_bytes, "B")
+        yield f"caches: found {found} of data, expected at least {expected}, which no cache holds"
+    if seen.direct is False and not seen.cold:
+        yield "caches: found buffered I/O (direct=0), expected direct I/O"
+
+
+def _memory(load: Load, seen: Observed) -> Iterator[str]:
+    if load.dataset_bytes and seen.memory_bytes and load.dataset_bytes < seen.memory_bytes:
+        memory, data = display(seen.memory_bytes, "B"), display(load.dataset_bytes, "B")
+        yield f"caches: the clients have {memory} of memory, expected less than the {data} of data"
+
+
+def _unlike(what: str, found: object, expected: object) -> Iterator[str]:
+    if found is not None and expected and found != expected:
+        yield f"{what}: found {found}, expected {expected}"

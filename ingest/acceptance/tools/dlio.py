@@ -1,0 +1,198 @@
+"""DLIO: a workload of the plan's own, whose emulated accelerators need exactly the required rate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from ingest.acceptance.loads import Setting, data_clients, given_for
+from ingest.acceptance.pack import launch, repeated, script
+from ingest.acceptance.test_spec import Load, Observed, Run
+from ingest.acceptance.tools.parsing import number, parsed, table
+from ingest.engine.expression import Num
+from ingest.engine.registry import solve
+from ingest.errors import IngestError, nearest
+from ingest.requirement import Requirement
+from ingest.text import comment
+
+#: PyPI's 2.0.0 is older and knows other keys; this is the state of the repository that the keys were read from.
+VERSION = "2.0.0+e1919d7"
+BATCH = 8
+#: One sample in each file, large enough that opens do not decide.
+RECORD_BYTES = {"full": 128 * 2**20, "1node": 128 * 2**10}
+REHEARSAL_FILES, REHEARSAL_EPOCHS = 256, 2
+FOLDER = "dlio-data"
+
+
+def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, str]:
+    """The workload file and the scripts of a test."""
+    import yaml
+
+    load, given = loads[0], _given(requirement, loads[0], setting)
+    workload = _workload(load, given, setting)
+    check_keys(workload)
+    text = comment(f"{ident}: {requirement.statement}") + "\n" + yaml.safe_dump(workload, sort_keys=False)
+    run = f'$LAUNCH dlio_benchmark workload={ident} {{}} ++hydra.run.dir="{{}}" --config-dir="$here"'
+    making = "++workload.workflow.generate_data=True ++workload.workflow.train=False"
+    training = run.format("++workload.workflow.train=True", f"$RESULTS/{ident}.run$run")
+    start, make = launch(load.clients, 1, setting.rehearsal), run.format(making, "$TARGET/making")
+    runs = repeated(setting.repeats, "", [training], drops=not setting.rehearsal)
+    files = {f"dlio/workload/{ident}.yaml": text}
+    if setting.rehearsal:
+        return files | {f"dlio/{ident}.sh": script(ident, load.clients, True, [start, make, *runs])}
+    clients, enter = data_clients(load, setting), 'cd "$TARGET"'
+    make = f'$LAUNCH dlio_benchmark workload=data {making} ++hydra.run.dir="$TARGET/making" --config-dir="$here"'
+    filling = [enter, launch(clients, 1, False), make]
+    return files | {
+        "dlio/workload/data.yaml": yaml.safe_dump(_data(requirement, load, setting), sort_keys=False),
+        "dlio/fill-data.sh": script(FOLDER, clients, False, filling, folder=FOLDER),
+        f"dlio/{ident}.sh": script(ident, load.clients, False, [enter, start, *runs], folder=FOLDER, drops=True),
+    }
+
+
+def _data(requirement: Requirement, load: Load, setting: Setting) -> dict[str, Any]:
+    """The workload that makes the files of all tests: samples have one size, and each test reads as many as it needs."""
+    clients = data_clients(load, setting)
+    given = _given(requirement, load, setting) | {"benchmark_hosts": clients, "benchmark_accelerators": clients}
+    workload = _workload(load, given, setting)
+    return {name: workload[name] for name in ("model", "framework", "workflow", "dataset")}
+
+
+def parameters(requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, Any]:
+    """What a summary must show, and the bytes of a record, which DLIO's summary does not tell."""
+    load, given = loads[0], _given(requirement, loads[0], setting)
+    workload = _workload(load, given, setting)
+    return {
+        "num_accelerators": load.clients,
+        "num_files_train": workload["dataset"]["num_files_train"],
+        "num_samples_per_file": 1,
+        "epochs": workload["train"]["epochs"],
+        "record_length_bytes": RECORD_BYTES[setting.scale],
+    }
+
+
+def check_keys(workload: Mapping[str, Any]) -> None:
+    """Refuse a workload with a key that DLIO would ignore.
+
+    >>> check_keys({"dataset": {"record_length": 1}})
+    Traceback (most recent call last):
+    ...
+    ingest.errors.IngestError: DLIO does not read 'dataset.record_length'; did you mean 'dataset.record_length_bytes'?
+
+    Raises:
+        IngestError: such a key, and the nearest one that it reads.
+    """
+    known = known_keys()
+    for key in _keys(workload, ""):
+        if key not in known:
+            raise IngestError(f"DLIO does not read '{key}'{nearest(key, known)}")
+
+
+@cache
+def known_keys() -> tuple[str, ...]:
+    """Every key that DLIO reads from a workload file."""
+    import yaml
+
+    listed = yaml.safe_load((files("ingest.acceptance") / "dlio_keys.yaml").read_text(encoding="utf-8"))
+    return tuple(listed["keys"])
+
+
+def _keys(part: Mapping[str, Any], above: str) -> Iterator[str]:
+    for name, value in part.items():
+        if isinstance(value, dict):
+            yield from _keys(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}"
+
+
+def _given(requirement: Requirement, load: Load, setting: Setting) -> dict[str, Num]:
+    given = given_for(requirement, setting)
+    return given | {
+        "required_bandwidth": load.threshold,
+        "benchmark_host_memory": setting.client_memory,
+        "benchmark_hosts": load.clients,
+        "benchmark_accelerators": load.clients,
+        "benchmark_batch": BATCH,
+        "benchmark_record_bytes": RECORD_BYTES[setting.scale],
+        "benchmark_samples_per_file": 1,
+    }
+
+
+def _workload(load: Load, given: Mapping[str, Num], setting: Setting) -> dict[str, Any]:
+    count = REHEARSAL_FILES if setting.rehearsal else int(solve("benchmark_files_up", given))
+    epochs = REHEARSAL_EPOCHS if setting.rehearsal else int(solve("epochs_for_duration", {**given, "benchmark_files": count}))
+    return {
+        "model": {"name": "acceptance", "type": "cnn"},
+        "framework": "pytorch",
+        "workflow": {"generate_data": False, "train": True, "checkpoint": False},
+        "dataset": {
+            "data_folder": "data",
+            "format": "npz",
+            "num_files_train": count,
+            "num_samples_per_file": 1,
+            "record_length_bytes": RECORD_BYTES[setting.scale],
+        },
+        "reader": {
+            "data_loader": "pytorch",
+            "batch_size": BATCH,
+            "read_threads": load.threads,
+            "file_shuffle": "seed",
+            "sample_shuffle": "seed",
+        },
+        "train": {"epochs": epochs, "computation_time": float(solve("emulated_step_seconds", given))},
+        "metric": {"au": given["accepted_utilization"]},
+    }
+
+
+_TEST = re.compile(r"T-[A-Za-z0-9_-]+-(?:dlio|mlperf)\b")
+SHOWN = ("num_accelerators", "num_files_train", "num_samples_per_file", "epochs")
+RATE = "train_throughput_mean_samples_per_second"
+
+
+def read(text: str, path: str) -> list[Run] | None:
+    """The run in a summary; None where it is not DLIO's.
+
+    Raises:
+        IngestError: DLIO's, but cut off or without a training.
+    """
+    if '"train_au_percentage"' not in text and '"num_accelerators"' not in text:
+        return None
+    found = table(parsed(text.lstrip(), 0, path, "DLIO's summary")[0], path)
+    metric = table(found.get("metric", {}), f"{path}: metric")
+    if RATE not in metric:
+        raise IngestError(f"{path}: found no training in DLIO's summary, expected '{RATE}'")
+    named = _TEST.findall(path)
+    test = named[-1] if named else ""
+    memory = found.get("host_memory_GB")
+    load = Observed(
+        name=test,
+        operation="read",
+        rate=number(metric[RATE], f"{path}: {RATE}"),
+        unit="sample/s",
+        clients=int(number(found.get("num_hosts", 1), f"{path}: num_hosts")),
+        latency_seconds=None,
+        memory_bytes=_memory(memory, path) if isinstance(memory, list) else None,
+    )
+    shown = {name: int(number(found[name], f"{path}: {name}")) for name in SHOWN if name in found}
+    shown |= _record(metric, path)
+    judged = str(metric.get("train_au_meet_expectation", ""))
+    return [Run("dlio", path, test, (load,), shown=shown, judged=judged, began=str(found.get("start", "")))]
+
+
+def _record(metric: Mapping[str, Any], path: str) -> dict[str, int]:
+    """The record length behind the printed rate; nothing where the version is one that sets it to 1."""
+    printed = number(metric.get("train_io_mean_MB_per_second", 0), f"{path}: train_io_mean_MB_per_second")
+    samples = number(metric[RATE], f"{path}: {RATE}")
+    if not printed or not samples:
+        return {}
+    found = solve("record_bytes_reported", {"reported_mebibytes_per_second": printed, "measured_samples_per_second": samples})
+    return {"record_length_bytes": round(found)} if found > 2 else {}
+
+
+def _memory(listed: list[Any], path: str) -> float:
+    """Memory of all hosts; what it calls GB is GiB."""
+    gibibytes = sum(number(part, f"{path}: host_memory_GB") for part in listed)
+    return float(solve("bytes_from_gibibytes", {"reported_gibibytes": gibibytes}))

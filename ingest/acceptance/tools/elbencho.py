@@ -1,0 +1,205 @@
+"""elbencho: command lines for reads and writes; its services run on the clients."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ingest.acceptance.loads import (
+    SHARED_FILES,
+    USUAL_THREADS,
+    Setting,
+    bytes_per_client,
+    data_clients,
+    file_bytes,
+    fill_bytes,
+    given_for,
+    given_of,
+)
+from ingest.acceptance.pack import repeated, script
+from ingest.acceptance.test_spec import Load, Observed, Run
+from ingest.acceptance.tools.parsing import number, parsed, table
+from ingest.engine.registry import solve
+from ingest.errors import IngestError
+from ingest.requirement import Requirement
+
+#: The first whose JSON says what ran.
+VERSION = "3.0.37"
+
+
+#: Each client reads what the next one has written.
+ROTATED = """{ tail -n +2 "$HOSTS"; head -n 1 "$HOSTS"; } > "$HOSTS.rotated"
+HOSTS=$HOSTS.rotated"""
+FOLDER = "elbencho-data"
+
+
+def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, str]:
+    """The scripts of a test; all threads share the files, as elbencho does with files that it is given by name."""
+    load, given = loads[0], given_of(loads[0], given_for(requirement, setting))
+    clients = data_clients(load, setting) if load.operation == "read" else load.clients
+    each = file_bytes(given, SHARED_FILES, bytes_per_client(load, given) * clients)
+    paths = f'"$TARGET/file[0-{SHARED_FILES - 1}]"'
+    hosts = "" if setting.rehearsal else '--hostsfile "$HOSTS" '
+    common = f"elbencho {hosts}-t {load.threads} -s {each} --direct"
+    # Threads start their files again until the time is over.
+    order = "--rand --infloop " if load.pattern == "random" else "--infloop "
+    result = f'--label {ident} --lat --jsonfile "$RESULTS/{ident}.run$run.json"'
+    letter = {"read": "-r", "write": "-w"}[load.operation]
+    run = f"{common} {letter} -b {load.io_bytes} {order}--timelimit {load.seconds:.0f} {result} {paths}"
+    filling = f"elbencho {hosts}-t {USUAL_THREADS} -s {each} --direct"
+    fill = f"{filling} -w -b {fill_bytes(given)} --label fill.fill {paths}"
+    if load.operation == "write":
+        lines = [*repeated(setting.repeats, ".json", [run], drops=False), f"elbencho {hosts}-t 1 -F {paths}"]
+        return {f"elbencho/{ident}.sh": script(ident, load.clients, setting.rehearsal, lines, folder=ident)}
+    runs = repeated(setting.repeats, ".json", [run], drops=not setting.rehearsal)
+    if setting.rehearsal:
+        return {f"elbencho/{ident}.sh": script(ident, load.clients, True, [fill, *runs])}
+    return {
+        "elbencho/fill-data.sh": script(FOLDER, clients, False, [fill], folder=FOLDER),
+        f"elbencho/{ident}.sh": script(ident, load.clients, False, [ROTATED, *runs], folder=FOLDER, drops=True),
+    }
+
+
+DATA = {"READ": "read", "WRITE": "write"}
+_SWITCH = {"true": True, "1": True, "false": False, "0": False}
+
+
+def read(text: str, path: str) -> list[Run] | None:
+    """The runs of a result file, one per read or write phase; None where it is not elbencho's.
+
+    Raises:
+        IngestError: elbencho's, but cut off or without a read or write phase.
+    """
+    start = text.lstrip()
+    if start.startswith("{") and '"phase_type"' in text:
+        found = list(_from_json(text, path))
+    elif re.match(r'"?ISO date"?,', start):
+        found = list(_from_csv(text, path))
+    elif re.search(r"^COMMAND LINE: .*elbencho", text, re.MULTILINE):
+        found = list(_from_text(text, path))
+    else:
+        return None
+    runs = [run for run in found if not run.test.endswith(".fill")]
+    if not runs:
+        raise IngestError(f"{path}: found no read or write phase in elbencho's results, expected at least one")
+    return runs
+
+
+def _from_json(text: str, path: str) -> Iterator[Run]:
+    """Objects one behind the other: elbencho appends one for each phase."""
+    position = 0
+    while position < len(text.rstrip()):
+        while text[position].isspace():
+            position += 1
+        phase, position = parsed(text, position, path, "elbencho's JSON")
+        phase = table(phase, path)
+        if str(phase.get("phase_type")) not in DATA:
+            continue
+        config, last = (table(phase.get(name), f"{path}: {name}") for name in ("config", "last_done"))
+        latencies = table(last.get("latency", {}), f"{path}: latency")
+        facts = {
+            "operation": phase["phase_type"],
+            "label": phase.get("label", ""),
+            "rate": number(last.get("bytes/s"), f"{path}: bytes/s"),
+            "milliseconds": last.get("elapsed_time_ms"),
+            "hosts": config.get("hosts"),
+            "threads": config.get("threads"),
+            "file size": config.get("file_size"),
+            "paths": config.get("paths"),
+            "block size": config.get("block_size"),
+            "direct": config.get("direct_io"),
+            "random": config.get("random_offsets"),
+            "version": config.get("version", ""),
+            "ISO date": phase.get("iso_start_date", ""),
+            "latency": table(latencies.get("IO", {}), f"{path}: latency.IO").get("avg_us"),
+        }
+        yield _run(facts, path)
+
+
+def _from_csv(text: str, path: str) -> Iterator[Run]:
+    """A line for each phase; the commas of the command line were taken out."""
+    for row in csv.DictReader(io.StringIO(text)):
+        if row.get("operation") not in DATA:
+            continue
+        if None in row.values() or None in row:
+            raise IngestError(f"{path}: found a line of elbencho's CSV cut off, expected {len(row)} columns")
+        mebibytes = number(row.get("MiB/s [last]"), f"{path}: MiB/s [last]")
+        facts = {
+            **row,
+            "rate": solve("bandwidth_from_mebibytes", {"reported_mebibytes_per_second": mebibytes}),
+            "milliseconds": row.get("time ms [last]"),
+            "direct": row.get("direct IO"),
+            "latency": row.get("IO lat us [avg]") or None,
+        }
+        yield _run(facts, path)
+
+
+def _from_text(text: str, path: str) -> Iterator[Run]:
+    """The results file for people; what ran stands in its command line."""
+    for part in re.split(r"^ISO DATE: ", text, flags=re.MULTILINE)[1:]:
+        phase = re.search(r"^(READ|WRITE)\s+Elapsed time\s*:\s*\S+\s+(\S+)", part, re.MULTILINE)
+        rate = re.search(r"Throughput (MiB|MB)/s\s*:\s*\d+\s+(\d+)", part)
+        if phase is None or rate is None:
+            raise IngestError(f"{path}: found elbencho's output without a throughput, expected the whole of it")
+        words = re.findall(r'"([^"]*)"', (re.search(r"^COMMAND LINE: (.*)$", part, re.MULTILINE) or [""])[0])
+        label = re.search(r"^LABEL: (\S+)", part, re.MULTILINE)
+        formula = "bandwidth_from_mebibytes" if rate[1] == "MiB" else "bandwidth_from_megabytes"
+        reported = "reported_mebibytes_per_second" if rate[1] == "MiB" else "reported_megabytes_per_second"
+        yield _run(
+            {
+                "operation": phase[1],
+                "label": label[1] if label else "",
+                "rate": solve(formula, {reported: number(rate[2], f"{path}: throughput")}),
+                "milliseconds": _milliseconds(phase[2]),
+                "threads": _after(words, "-t", "--threads"),
+                "hosts": 1 if not {"--hosts", "--hostsfile"} & set(words) else None,
+                "block size": _after(words, "-b", "--block"),
+                "direct": "1" if "--direct" in words else "0",
+                "random": "1" if "--rand" in words else "0",
+            },
+            path,
+        )
+
+
+def _after(words: list[str], *options: str) -> str | None:
+    found = [words[place + 1] for place, word in enumerate(words[:-1]) if word in options]
+    return found[-1] if found and found[-1].isdigit() else None
+
+
+def _milliseconds(written: str) -> float | None:
+    """`1h:2m:3.4s`, `2m:3.4s`, `3.456s` or `789ms`."""
+    if written.endswith("ms"):
+        return number(written[:-2], "elapsed time")
+    parts = re.fullmatch(r"(?:(\d+)h:)?(?:(\d+)m:)?([\d.]+)s", written)
+    return (
+        1000 * sum(float(part or 0) * size for part, size in zip(parts.groups(), (3600, 60, 1), strict=True)) if parts else None
+    )
+
+
+def _run(facts: Mapping[str, Any], path: str) -> Run:
+    def count(name: str) -> int | None:
+        written = facts.get(name)
+        return None if written in (None, "") else int(number(written, f"{path}: {name}"))
+
+    clients, threads = count("hosts"), count("threads")
+    each, paths = count("file size"), count("paths")
+    elapsed = facts.get("milliseconds")
+    latency = facts.get("latency")
+    load = Observed(
+        name=str(facts.get("label", "")),
+        operation=DATA[str(facts["operation"])],
+        rate=float(facts["rate"]),
+        unit="B/s",
+        pattern="random" if _SWITCH.get(str(facts.get("random")).lower()) else "sequential",
+        io_bytes=count("block size"),
+        clients=clients,
+        threads=threads * clients if threads and clients else None,
+        seconds=None if elapsed is None else number(elapsed, f"{path}: elapsed time") / 1000,
+        dataset_bytes=each * paths if each and paths else None,
+        direct=_SWITCH.get(str(facts.get("direct")).lower()),
+        latency_seconds=None if latency is None else number(latency, f"{path}: latency") / 1e6,
+    )
+    return Run("elbencho", path, load.name, (load,), str(facts.get("version", "")), began=str(facts.get("ISO date", "")))

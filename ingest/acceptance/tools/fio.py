@@ -1,0 +1,307 @@
+"""fio: job files and start lines.
+
+Job files name no directory: fio would fill it in on the driver, and every server of a shared file system would then
+use the same files. Files lie where fio, or the server on a client, was started.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ingest.acceptance.loads import (
+    FILES_PER_THREAD,
+    SHARED_FILES,
+    SMALL_FILE,
+    Setting,
+    bytes_per_client,
+    data_clients,
+    data_name,
+    ended_by_files,
+    file_bytes,
+    files_per_thread,
+    fill_bytes,
+    given_for,
+    given_of,
+    seconds_of_files,
+)
+from ingest.acceptance.pack import repeated, script
+from ingest.acceptance.test_spec import METADATA, Load, Observed, Run
+from ingest.acceptance.tools.parsing import number, parsed, rows, table
+from ingest.engine.expression import Num, total
+from ingest.engine.registry import solve
+from ingest.errors import IngestError
+from ingest.requirement import Requirement
+from ingest.text import comment
+
+VERSION = "3.27"
+RAMP = {"full": 60, "1node": 1}
+#: filecreate and filestat look up names; an open is a read of a file of one page, opened for it alone.
+JOB_ENGINES = {"create": "filecreate", "stat": "filestat", "open": "psync"}
+
+
+def loads(requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> tuple[Load, ...]:
+    """The loads as fio runs them: opens go round and round until the time is over, other metadata ends with its files."""
+    load = loads[0]
+    if load.operation not in ("create", "stat"):
+        return loads
+    each = files_per_thread(load, seconds_of_files(given_for(requirement, setting)))
+    return (ended_by_files(load, each * load.threads * load.clients),)
+
+
+def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, str]:
+    """The job file of a test, the one that fills its files, and the scripts that run both.
+
+    Args:
+        ident: of the test; no text in these files comes from outside but ids and the statement, as a comment.
+        requirement: the line under test.
+        loads: what runs at once.
+        setting: scale, memory and data sets.
+    """
+    given = given_for(requirement, setting)
+    files = {f"fio/{ident}.fio": f"{comment(f'{ident}: {requirement.statement}')}\n{_job(loads, given, setting)}"}
+    name, fill = _filled(ident, loads[0], setting), _fill(loads[0], given, setting)
+    if fill:
+        files[f"fio/{name}.fill.fio"] = fill
+    if fill and not setting.rehearsal:
+        clients = data_clients(loads[0], setting) if loads[0].operation == "read" else loads[0].clients
+        files[f"fio/fill-{name}.sh"] = script(f"fill-{name}", clients, False, [_fill_line(name, loads[0], setting)])
+    files[f"fio/{ident}.sh"] = _script(ident, name if fill else "", loads, setting)
+    return files
+
+
+def _filled(ident: str, load: Load, setting: Setting) -> str:
+    return data_name(load, setting) if load.operation == "read" and not setting.rehearsal else ident
+
+
+def _job(loads: tuple[Load, ...], given: Mapping[str, Num], setting: Setting) -> str:
+    if loads[0].operation in METADATA:
+        return _section("global", _shared()) + _section(loads[0].name, _metadata(loads[0], given, timed=True))
+    common = {
+        **_shared(),
+        "ioengine": "psync",
+        "time_based": 1,
+        "ramp_time": RAMP[setting.scale],
+        "runtime": f"{loads[0].seconds:g}",
+        "norandommap": 1,
+        "randrepeat": 0,
+    }
+    return _section("global", common) + "".join(_section(load.name, _data(load, given, setting)) for load in loads)
+
+
+def _shared() -> dict[str, object]:
+    # fallocate would reserve files without writing them; threads of one process keep the memory of many jobs small.
+    return {"direct": 1, "thread": 1, "fallocate": "none", "unique_filename": 0}
+
+
+def _data(load: Load, given: Mapping[str, Num], setting: Setting) -> dict[str, object]:
+    rw = {"random": f"rand{load.operation}", "sequential": load.operation}[load.pattern]
+    options = {"rw": rw, "bs": load.io_bytes, "numjobs": load.threads, **_placed(load, given, setting)}
+    return options | ({"end_fsync": 1, "unlink": 1} if load.operation == "write" else {})
+
+
+def _placed(load: Load, given: Mapping[str, Num], setting: Setting) -> dict[str, object]:
+    """Names and sizes of the files; without `size` the threads of shared files end with EINVAL."""
+    own = given_of(load, given)
+    dataset = bytes_per_client(load, own)
+    if load.operation == "write":
+        return _files(load.name, load, "$jobnum.$filenum", 1, file_bytes(own, load.threads, dataset))
+    name = data_name(load, setting)
+    if load.files == "shared":
+        whole = dataset * data_clients(load, setting)
+        return _files(name, load, "$filenum", SHARED_FILES, file_bytes(own, SHARED_FILES, whole))
+    each = file_bytes(own, FILES_PER_THREAD * load.threads, dataset)
+    return _files(name, load, "$jobnum.$filenum", FILES_PER_THREAD, each)
+
+
+def _files(name: str, load: Load, numbers: str, count: int, each: int) -> dict[str, object]:
+    return {
+        "filename_format": f"{name}.{numbers}",
+        "nrfiles": count,
+        "filesize": each,
+        "size": each * count,
+        "file_service_type": "random" if load.pattern == "random" else "sequential",
+    }
+
+
+def _metadata(load: Load, given: Mapping[str, Num], *, timed: bool) -> dict[str, object]:
+    count = files_per_thread(load, given if load.operation == "open" else seconds_of_files(given))
+    options: dict[str, object] = {"ioengine": JOB_ENGINES[load.operation], "numjobs": load.threads}
+    options |= {"filename_format": f"{load.name}.$jobnum.$filenum", "nrfiles": count, "filesize": SMALL_FILE}
+    if load.operation != "open":
+        return options
+    options |= {"rw": "read", "bs": SMALL_FILE, "openfiles": 1, "size": SMALL_FILE * count}
+    return options | ({"time_based": 1, "runtime": f"{load.seconds:g}"} if timed else {})
+
+
+def trial_job(name: str, total: int, seconds: float, io_bytes: int, threads: int, direct: bool) -> str:
+    """The job of a short trial of a path: `fill` the files, `write` over them, or `read` them.
+
+    Args:
+        name: which of the three.
+        total: bytes of all files.
+        seconds: of a measurement; filling ends with the files.
+        io_bytes: of one request.
+        threads: with one file each.
+        direct: past the page cache.
+    """
+    given = {"aligned_io_bytes": io_bytes, "fill_request_bytes": io_bytes, "smallest_fill_request": io_bytes}
+    each = file_bytes(given, threads, total)
+    how: dict[str, object] = {**_shared(), "direct": int(direct), "ioengine": "psync", "numjobs": threads}
+    how |= {"filename_format": "file.$jobnum", "nrfiles": 1, "filesize": each, "size": each, "bs": io_bytes}
+    how |= {"rw": "randread", "norandommap": 1, "randrepeat": 0, "invalidate": 1} if name == "read" else {"rw": "write"}
+    how |= {"time_based": 1, "runtime": f"{seconds:g}"} if name != "fill" else {}
+    return _section("global", how | ({"end_fsync": 1} if name != "read" else {})) + _section(name, {})
+
+
+def _fill(load: Load, given: Mapping[str, Num], setting: Setting) -> str:
+    """The job that writes what a test reads, opens or looks up; nothing for other tests."""
+    if load.operation == "stat":
+        how: dict[str, object] = {**_metadata(load, given, timed=False), "ioengine": "filecreate"}
+    elif load.operation == "open":
+        how = {**_metadata(load, given, timed=False), "rw": "write"}
+    elif load.operation == "read":
+        jobs = 1 if load.files == "shared" else load.threads
+        how = {**_placed(load, given, setting), "ioengine": "psync", "rw": "write", "bs": fill_bytes(given), "numjobs": jobs}
+    else:
+        return ""
+    return _section("global", _shared()) + _section("fill", {**how, "file_service_type": "sequential"})
+
+
+def _section(name: str, options: Mapping[str, object]) -> str:
+    return f"[{name}]\n" + "".join(f"{key}={value}\n" for key, value in options.items()) + "\n"
+
+
+def _fill_line(name: str, load: Load, setting: Setting) -> str:
+    """Shared files are written once, by the first client; others by the client in whose folder they lie."""
+    once = load.operation == "read" and load.files == "shared"
+    client = "" if setting.rehearsal else ('--client="$(head -n 1 "$HOSTS")" ' if once else '--client="$HOSTS" ')
+    return f'fio {client}--output=/dev/null "$here/{name}.fill.fio"'
+
+
+def _script(ident: str, filled: str, loads: tuple[Load, ...], setting: Setting) -> str:
+    client = "" if setting.rehearsal else '--client="$HOSTS" '
+    drops = bool(filled) and not setting.rehearsal
+    run = f'fio {client}--output-format=json --output="$RESULTS/{ident}.run$run.json" "$here/{ident}.fio"'
+    filling = [_fill_line(filled, loads[0], setting)] if filled and setting.rehearsal else []
+    lines = [*filling, *repeated(setting.repeats, ".json", [run], drops=drops)]
+    return script(ident, loads[0].clients, setting.rehearsal, lines, drops=drops)
+
+
+#: The sum that a driver adds behind its clients; counting it would double every rate.
+SUM = "All clients"
+RESULT_ENGINES = {"filecreate": "create", "filestat": "stat"}
+_TEST = re.compile(r"T-[A-Za-z0-9_-]+-fio")
+_SIZES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
+
+
+def read(text: str, path: str) -> list[Run] | None:
+    """The run in a result file; None where it is not fio's.
+
+    Raises:
+        IngestError: fio's, but cut off or without a job.
+    """
+    # Warnings of the clients stand before the object, and behind it.
+    start = re.search(r"^\{\s*\"fio version\"", text, re.MULTILINE)
+    if start is None:
+        return None
+    found, _ = parsed(text, start.start(), path, "fio's JSON")
+    jobs = rows(found.get("jobs", found.get("client_stats")), f"{path}: jobs")
+    jobs = [job for job in jobs if job.get("jobname") != SUM]
+    if not jobs:
+        raise IngestError(f"{path}: found no job in fio's JSON, expected at least one (did the clients refuse the job file?)")
+    shared = table(found.get("global options", {}), f"{path}: global options")
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for job in jobs:
+        groups.setdefault(str(job.get("jobname")), []).append(job)
+    loads = tuple(_load(name, group, shared, f"{path}: {name}") for name, group in groups.items())
+    named = [match[0] for load in loads if (match := _TEST.match(load.name))]
+    version, began = str(found["fio version"]).removeprefix("fio-"), str(found.get("timestamp_ms", ""))
+    return [Run("fio", path, named[0] if named else "", loads, version, began=began)]
+
+
+def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any], where: str) -> Observed:
+    options = {**shared, **next((job["job options"] for job in jobs if isinstance(job.get("job options"), dict)), {})}
+    engine = RESULT_ENGINES.get(str(options.get("ioengine")), "")
+    direction = "write" if _sum(jobs, "write", "total_ios", where) else "read"
+    requests, moved = _sum(jobs, direction, "total_ios", where), _sum(jobs, direction, "io_bytes", where)
+    seconds = max((_of(job, direction, "runtime", where) for job in jobs), default=0) / 1000
+    metadata = engine or ("open" if str(options.get("openfiles")) == "1" else "")
+    files = {"files_handled": requests, "measured_seconds": seconds or 1e-3}
+    rate = solve("measured_file_rate", files) if metadata else total([_bandwidth(job, direction, where) for job in jobs])
+    mixed = direction == "write" and _sum(jobs, "read", "total_ios", where) > 0
+    rw = str(options.get("rw", options.get("readwrite", "")))
+    return Observed(
+        name=name,
+        operation="read and write" if mixed else metadata or direction,
+        rate=float(rate),
+        unit="file/s" if metadata else "B/s",
+        pattern=None if metadata or not rw else ("random" if rw.startswith("rand") else "sequential"),
+        io_bytes=_request_bytes(moved, requests) if metadata in ("", "open") else None,
+        clients=len(_clients(jobs)),
+        threads=_threads(jobs, options, where),
+        handled=requests if metadata else None,
+        seconds=seconds,
+        dataset_bytes=_dataset(jobs, options, where),
+        direct=str(options.get("direct", "0")) == "1",
+        errors=_errors(jobs, where),
+        latency_seconds=_latency(jobs, direction, where),
+    )
+
+
+def _bandwidth(job: Mapping[str, Any], direction: str, where: str) -> float:
+    """`bw_bytes` where there is one; older versions have `bw` alone, in KiB/s."""
+    part = table(job.get(direction), f"{where}: {direction}")
+    if "bw_bytes" in part:
+        return number(part["bw_bytes"], f"{where}: bw_bytes")
+    return float(solve("bandwidth_from_kibibytes", {"reported_kibibytes_per_second": number(part.get("bw"), f"{where}: bw")}))
+
+
+def _of(job: Mapping[str, Any], direction: str, key: str, where: str) -> float:
+    return number(table(job.get(direction), f"{where}: {direction}").get(key, 0), f"{where}: {direction}.{key}")
+
+
+def _sum(jobs: Sequence[Mapping[str, Any]], direction: str, key: str, where: str) -> float:
+    return sum(_of(job, direction, key, where) for job in jobs)
+
+
+def _request_bytes(moved: float, requests: float) -> float | None:
+    """What a request really moved: a driver drops the options of all jobs but the first."""
+    return (
+        float(solve("mean_request_bytes", {"transferred_bytes": moved, "transferred_requests": requests})) if requests else None
+    )
+
+
+def _threads(jobs: Sequence[Mapping[str, Any]], options: Mapping[str, Any], where: str) -> int:
+    """One entry per thread, unless group reporting has summed them up: what the options say did not run therefore."""
+    if "group_reporting" not in options:
+        return len(jobs)
+    return len(_clients(jobs)) * int(number(options.get("numjobs", 1), f"{where}: numjobs"))
+
+
+def _dataset(jobs: Sequence[Mapping[str, Any]], options: Mapping[str, Any], where: str) -> float | None:
+    size = re.fullmatch(r"(\d+)([kmgt]?)i?b?", str(options.get("size", "")).lower())
+    if size is None:
+        return None
+    each = int(size[1]) * _SIZES[size[2]]
+    shared = "$jobnum" not in str(options.get("filename_format", "$jobnum"))
+    return each if shared else each * _threads(jobs, options, where)
+
+
+def _errors(jobs: Sequence[Mapping[str, Any]], where: str) -> str:
+    kinds = sorted({str(job.get("error", 0)) for job in jobs} - {"0"})
+    counted = sum(int(number(job.get("total_err", 0), f"{where}: total_err")) for job in jobs)
+    found = [f"error {kind}" for kind in kinds] + ([f"{counted} errors"] if counted and not kinds else [])
+    return ", ".join(found)
+
+
+def _latency(jobs: Sequence[Mapping[str, Any]], direction: str, where: str) -> float | None:
+    parts = [table(job.get(direction), f"{where}: {direction}") for job in jobs]
+    means = [table(part.get("clat_ns", {}), f"{where}: clat_ns").get("mean") for part in parts]
+    known = [number(mean, f"{where}: clat_ns.mean") for mean in means if mean is not None]
+    return sum(known) / len(known) / 1e9 if known else None
+
+
+def _clients(jobs: Sequence[Mapping[str, Any]]) -> set[tuple[str, str]]:
+    return {(str(job.get("hostname")), str(job.get("port"))) for job in jobs}

@@ -1,0 +1,154 @@
+"""IOR: command lines for reads and writes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ingest.acceptance.loads import (
+    Setting,
+    bytes_per_client,
+    data_clients,
+    data_name,
+    file_bytes,
+    fill_bytes,
+    given_for,
+    given_of,
+)
+from ingest.acceptance.pack import launch, repeated, script
+from ingest.acceptance.test_spec import Load, Observed, Run
+from ingest.acceptance.tools.parsing import number, parsed, rows, table
+from ingest.engine.registry import solve
+from ingest.errors import IngestError
+from ingest.requirement import Requirement
+
+#: The first with minTimeDuration, which repeats a file until the time is over.
+VERSION = "4.0.0"
+
+
+def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, str]:
+    """The scripts of a test; errors go to the results too, because IOR prints a rate beside them."""
+    load, given = loads[0], given_of(loads[0], given_for(requirement, setting))
+    # A shared file has one segment per task, so that it needs no arithmetic beyond that of files of their own.
+    block = file_bytes(given, load.threads, bytes_per_client(load, given))
+    kept = "-F -g -b" if load.files != "shared" else "-g -b"
+    common = f"-a POSIX {kept} {block} -s 1 --posix.odirect"
+    timed = f"-D {load.seconds:g} -O minTimeDuration={load.seconds:g}"
+    output = f'>> "$RESULTS/{ident}.run$run.txt" 2>&1'
+    label = f'echo "# {ident}" > "$RESULTS/{ident}.run$run.txt"'
+    start = launch(load.clients, load.threads, setting.rehearsal)
+    if load.operation == "write":
+        run = f'$LAUNCH ior {common} -o "$TARGET/{ident}" -w -e -t {load.io_bytes} {timed} {output}'
+        lines = [start, *repeated(setting.repeats, ".txt", [label, run], drops=False)]
+        return {f"ior/{ident}.sh": script(ident, load.clients, setting.rehearsal, lines, folder=ident)}
+    name, order = data_name(load, setting), "-z " if load.pattern == "random" else ""
+    fill = f'$LAUNCH ior {common} -k -o "$TARGET/{name}" -w -e -t {fill_bytes(given)}'
+    run = f'$LAUNCH ior {common} -k -o "$TARGET/{name}" -r -C {order}-t {load.io_bytes} {timed} {output}'
+    runs = repeated(setting.repeats, ".txt", [label, run], drops=not setting.rehearsal)
+    if setting.rehearsal:
+        return {f"ior/{ident}.sh": script(ident, load.clients, True, [start, fill, *runs])}
+    clients = data_clients(load, setting)
+    filling = [launch(clients, load.threads, False), fill]
+    folder = f"ior-{name}"
+    return {
+        f"ior/fill-{name}.sh": script(folder, clients, False, filling, folder=folder),
+        f"ior/{ident}.sh": script(ident, load.clients, False, [start, *runs], folder=folder, drops=True),
+    }
+
+
+_TEST = re.compile(r"T-[A-Za-z0-9_-]+-ior\b")
+#: IOR prints these among its results, also into its JSON, and prints a rate all the same.
+_ERROR = re.compile(r"^\s*(ERROR|ior ERROR|Abort\()", re.MULTILINE)
+_CHATTER = re.compile(r"^(WARNING|ERROR|ior ERROR|ior WARNING|Abort).*$", re.MULTILINE)
+
+
+def read(text: str, path: str) -> list[Run] | None:
+    """The runs in a result file, one per repetition; None where it is not IOR's.
+
+    Raises:
+        IngestError: IOR's, but cut off.
+    """
+    if re.search(r"^IOR-\S+: MPI Coordinated Test", text, re.MULTILINE):
+        return _from_text(text, path)
+    if re.search(r"\"Command line\": \"", text) and '"tests"' in text:
+        return _from_json(text, path)
+    return None
+
+
+def _from_text(text: str, path: str) -> list[Run]:
+    options = {name.strip(): value.strip() for name, value in re.findall(r"^([A-Za-z ]{2,22}?)\s*: (.*)$", text, re.MULTILINE)}
+    header = re.search(r"^access\s+bw\(MiB/s\).*$", text, re.MULTILINE)
+    lines = re.findall(r"^(?:read|write)\s+[\d.].*$", text[header.start() :], re.MULTILINE) if header else []
+    if header is None or not lines:
+        raise IngestError(f"{path}: found IOR's output without a result, expected the whole of it")
+    columns = header[0].split()
+    cells = [dict(zip(columns, line.split(), strict=False)) for line in lines if len(line.split()) == len(columns)]
+    results = [
+        {
+            "access": cell["access"],
+            "bwMiB": cell["bw(MiB/s)"],
+            "blockKiB": cell["block(KiB)"],
+            "xferKiB": cell["xfer(KiB)"],
+            "wrRdTime": cell["wr/rd(s)"],
+        }
+        for cell in cells
+    ]
+    if not results:
+        raise IngestError(f"{path}: found IOR's table cut off, expected {len(columns)} columns")
+    version = re.search(r"^IOR-(\S+):", text, re.MULTILINE)
+    return _runs(results, options, options.get("Command line", ""), version[1] if version else "", text, path)
+
+
+def _from_json(text: str, path: str) -> list[Run]:
+    cleaned = _CHATTER.sub("", text)
+    start = cleaned.find("{")
+    found = table(parsed(cleaned, max(start, 0), path, "IOR's JSON")[0], path)
+    tests = rows(found.get("tests"), f"{path}: tests")
+    if len(tests) != 1:
+        raise IngestError(f"{path}: found {len(tests)} tests in IOR's JSON, expected one")
+    results = [part for part in rows(tests[0].get("Results"), f"{path}: Results") if part.get("access") in ("read", "write")]
+    options = table(tests[0].get("Options"), f"{path}: Options")
+    if not results:
+        raise IngestError(f"{path}: found no result in IOR's JSON, expected at least one")
+    return _runs(results, options, str(found.get("Command line", "")), str(found.get("Version", "")), text, path)
+
+
+def _runs(
+    results: Sequence[Mapping[str, Any]], options: Mapping[str, Any], command: str, version: str, text: str, path: str
+) -> list[Run]:
+    # The script names the test in front of the output: several tests read the same files.
+    named = _TEST.findall(command) or re.findall(r"^# (T-[A-Za-z0-9_-]+-ior)$", text, re.MULTILINE)
+    test = named[-1] if named else ""
+    began = re.search(r"^(?:Began\s*: |\s*\"Began\": )(.*)$", text, re.MULTILINE)
+    errors = len(_ERROR.findall(text))
+    words = f"{errors} errors" if errors else ""
+    loads = [_observed(result, options, command, test, words, f"{path}: IOR") for result in results]
+    return [Run("ior", path, test, (load,), version, began=began[1] if began else "") for load in loads]
+
+
+def _observed(
+    result: Mapping[str, Any], options: Mapping[str, Any], command: str, test: str, errors: str, where: str
+) -> Observed:
+    nodes = int(number(options.get("nodes", 1), f"{where}: nodes"))
+    tasks = int(number(options.get("tasks"), f"{where}: tasks"))
+    segments = number(options.get("segments", 1), f"{where}: segments")
+    sizes = {name: number(result.get(name), f"{where}: {name}") for name in ("blockKiB", "xferKiB")}
+    dataset = {"block_kibibytes": sizes["blockKiB"], "segments_of_a_task": segments, "tasks": tasks}
+    mebibytes = number(result.get("bwMiB"), f"{where}: bandwidth")
+    return Observed(
+        name=test,
+        operation=str(result["access"]),
+        rate=float(solve("bandwidth_from_mebibytes", {"reported_mebibytes_per_second": mebibytes})),
+        unit="B/s",
+        pattern="random" if options.get("ordering in a file") == "random" else "sequential",
+        io_bytes=float(solve("bytes_from_kibibytes", {"reported_kibibytes": sizes["xferKiB"]})),
+        clients=nodes,
+        threads=tasks,
+        seconds=number(result.get("wrRdTime"), f"{where}: wr/rd"),
+        dataset_bytes=float(solve("bytes_of_all_tasks", dataset)),
+        direct="--posix.odirect" in command or "useO_DIRECT=1" in command,
+        # Read back from another node, while each node has more than its memory.
+        cold=nodes > 1 and bool(re.search(r"(^| )-[A-Za-z]*[CZ]", command)),
+        errors=errors,
+    )

@@ -1,0 +1,105 @@
+"""mdtest: command lines for creates, opens and look-ups of files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from ingest.acceptance.loads import Setting, ended_by_files, files_per_thread, given_for
+from ingest.acceptance.pack import launch, repeated, script
+from ingest.acceptance.test_spec import Load, Observed, Run
+from ingest.acceptance.tools.parsing import number
+from ingest.engine.expression import Num
+from ingest.engine.registry import solve
+from ingest.errors import IngestError
+from ingest.requirement import Requirement
+
+VERSION = "4.0.0"
+#: The phase under test needs the one that creates before it; the last one removes.
+PHASES = {"create": "-C -r", "stat": "-C -T -r", "open": "-C -E -r -w {io_bytes} -e {io_bytes}"}
+
+
+def loads(requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> tuple[Load, ...]:
+    """The loads as mdtest runs them: as many passes over its files as the required rate takes the time for."""
+    load, given = loads[0], given_for(requirement, setting)
+    each, passes = files_per_thread(load, given), _passes(given, setting)
+    return (ended_by_files(load, each * passes * load.threads * load.clients),)
+
+
+def _passes(given: Mapping[str, Num], setting: Setting) -> int:
+    return 1 if setting.rehearsal else max(1, int(solve("metadata_passes", given)))
+
+
+def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, str]:
+    """The script of a test."""
+    load, given = loads[0], given_for(requirement, setting)
+    phases = PHASES[load.operation].format(io_bytes=load.io_bytes)
+    # Each rank works on the files of a rank of the next client, whose cache does not know them.
+    stride = f"-N {load.threads} " if load.clients > 1 else ""
+    folder = "" if load.files == "shared" else "-u "
+    size = f"-n {files_per_thread(load, given)} -i {_passes(given, setting)}"
+    run = f'$LAUNCH mdtest -F {phases} {size} {stride}{folder}-d "$TARGET/{ident}" > "$RESULTS/{ident}.run$run.txt" 2>&1'
+    lines = [
+        launch(load.clients, load.threads, setting.rehearsal),
+        *repeated(setting.repeats, ".txt", [run], drops=False),
+    ]
+    return {f"mdtest/{ident}.sh": script(ident, load.clients, setting.rehearsal, lines, folder=ident)}
+
+
+_TEST = re.compile(r"T-[A-Za-z0-9_-]+-mdtest\b")
+_LAUNCHED = re.compile(r"mdtest-(\S+) was launched with (\d+) total task\(s\) on (\d+) node\(s\)")
+_COMMAND = re.compile(r"^Command line used: (.*)$", re.MULTILINE)
+#: the last four columns are those of whole iterations: max, min, mean, deviation
+_RATE = re.compile(r"^\s*File (creation|stat|read)\s*:?\s+.*?([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s*$", re.MULTILINE)
+_ERROR = re.compile(r"^\s*(ERROR|Abort\(|MPI_Abort)|\bERROR:", re.MULTILINE)
+OPERATIONS = {"creation": "create", "stat": "stat", "read": "open"}
+#: the phase that a run was made for; creating is part of every run
+ASKED = (("-E", "open"), ("-T", "stat"), ("-C", "create"))
+
+
+def read(text: str, path: str) -> list[Run] | None:
+    """The run in a result file; None where it is not mdtest's.
+
+    Raises:
+        IngestError: mdtest's, but cut off before its summary.
+    """
+    launched = _LAUNCHED.search(text)
+    if launched is None:
+        return None
+    rates = {OPERATIONS[phase]: mean for phase, _, _, mean, _ in _RATE.findall(text)}
+    if "SUMMARY rate" not in text or not rates:
+        raise IngestError(f"{path}: found mdtest's output without a summary of rates, expected the whole of it")
+    command = (_COMMAND.search(text) or [""])[0].replace("'", "")
+    named = _TEST.findall(command)
+    test = named[-1] if named else ""
+    asked = next((operation for option, operation in ASKED if f" {option} " in f"{command} "), "create")
+    if asked not in rates:
+        raise IngestError(f"{path}: found no rate of '{asked}', which the command line asks for")
+    began = re.search(r"^-- started at (.*) --$", text, re.MULTILINE)
+    errors = len(_ERROR.findall(text))
+    load = Observed(
+        name=test,
+        operation=asked,
+        rate=number(rates[asked], f"{path}: rate"),
+        unit="file/s",
+        threads=int(launched[2]),
+        clients=int(launched[3]),
+        io_bytes=_size(command) if asked == "open" else None,
+        handled=_handled(command, int(launched[2])),
+        errors=f"{errors} errors" if errors else "",
+    )
+    return [Run("mdtest", path, test, (load,), launched[1], began=began[1] if began else "")]
+
+
+def _size(command: str) -> float | None:
+    size = re.search(r" -e (\d+)\b", command)
+    return float(size[1]) if size else None
+
+
+def _handled(command: str, tasks: int) -> float | None:
+    """Files of all tasks and iterations, as the command line asks for them."""
+    each, iterations = re.search(r" -n (\d+)\b", command), re.search(r" -i (\d+)\b", command)
+    if each is None:
+        return None
+    passes = int(iterations[1]) if iterations else 1
+    return float(solve("files_of_all_tasks", {"files_of_a_task": int(each[1]), "tasks": tasks, "passes": passes}))

@@ -1,0 +1,345 @@
+"""`ingest verdict`: results against the tests that asked for them."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ingest.acceptance.manifest import Line, Manifest, manifest_of
+from ingest.acceptance.run_validity import differences
+from ingest.acceptance.test_spec import AcceptanceTest, Load, Observed, Run
+from ingest.acceptance.tools.detect import is_companion, runs_in
+from ingest.engine.registry import solve
+from ingest.engine.result import envelope
+from ingest.errors import IngestError
+from ingest.files import sha256
+from ingest.requirement import least_accepted
+from ingest.site.plan_file import read_object
+from ingest.units import display
+
+if TYPE_CHECKING:
+    import pandas
+
+PASS, FAIL, NOT_TESTED = "pass", "fail", "not tested"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One test, or one requirement, and what its runs say.
+
+    Attributes:
+        id: of the test or the requirement.
+        requirement: id of the requirement.
+        priority: of the requirement.
+        result: `pass`, `fail` or `not tested`.
+        measured: median of the runs that count; of the load with the smallest margin where there are several.
+        required: the threshold it is held against.
+        unit: of both.
+        margin: share by which it is above.
+        why: what decided, or what is missing.
+        tests: which tests decided a requirement.
+    """
+
+    id: str
+    requirement: str
+    priority: str
+    result: str
+    measured: float | None
+    required: float | None
+    unit: str
+    margin: float | None
+    why: str
+    tests: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict as JSON."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The verdict on a folder of tests.
+
+    Attributes:
+        site: name of the site.
+        scale: `full` or `1node`.
+        requirements: one entry per requirement line.
+        tests: one entry per test.
+        refused: file -> why it does not count.
+        manifest_hash: sha256 of `tests.json`, to be compared with what `accept` printed.
+        cautions: what the tests cannot show, as `accept` said.
+        testable: ids of the requirements that a test can show.
+    """
+
+    site: str
+    scale: str
+    requirements: tuple[Judged, ...]
+    tests: tuple[Judged, ...]
+    refused: Mapping[str, str]
+    manifest_hash: str = ""
+    cautions: tuple[str, ...] = ()
+    testable: frozenset[str] = frozenset()
+
+    @property
+    def results(self) -> Mapping[str, Judged]:
+        """The requirements by id."""
+        return {one.id: one for one in self.requirements}
+
+    @property
+    def unmet(self) -> str:
+        """The mandatory requirements that failed; empty where none did."""
+        failed = self._mandatory(FAIL)
+        return f"verdict: mandatory requirements failed: {', '.join(failed)}" if failed else ""
+
+    @property
+    def unshown(self) -> tuple[str, ...]:
+        """The mandatory requirements that have a test, but no result that counts."""
+        return tuple(ident for ident in self._mandatory(NOT_TESTED) if ident in self.testable)
+
+    def _mandatory(self, result: str) -> list[str]:
+        return [one.id for one in self.requirements if one.result == result and one.priority == "mandatory"]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Results that do not count, and what a rehearsal does not prove."""
+        refused = tuple(f"{name} does not count: {why}" for name, why in self.refused.items())
+        names = ", ".join(self.unshown)
+        unshown = (f"NOT SHOWN, though mandatory: {names}: no test of them has a result that counts",) if names else ()
+        rehearsal = ("these are rehearsals on one machine: they prove no requirement of the whole system",)
+        return refused + self.cautions + (rehearsal if self.scale == "1node" else ()) + unshown
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdicts as JSON."""
+        body = {
+            "site": self.site,
+            "scale": self.scale,
+            "requirements": [one.to_dict() for one in self.requirements],
+            "tests": [one.to_dict() for one in self.tests],
+            "tests_sha256": self.manifest_hash,
+            "refused": dict(self.refused),
+            "not_shown": list(self.unshown),
+        }
+        return envelope("verdict", body, warnings=self.warnings)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per requirement."""
+        import pandas
+
+        return pandas.DataFrame([one.to_dict() for one in self.requirements])
+
+
+def verdict(folder: str | Path, results: str | Path | Sequence[str | Path]) -> Verdict:
+    """Judge results of acceptance tests.
+
+    Args:
+        folder: what `ingest accept` wrote.
+        results: result files, or folders of them.
+
+    Raises:
+        IngestError: a folder without tests, a list of tests or job files that were changed, a file that is no result
+            of a known tool, or is cut off.
+    """
+    folder = Path(folder)
+    path = _manifest(folder)
+    manifest = manifest_of(read_object(path), str(path))
+    manifest_hash = _unchanged(folder, manifest.tests)
+    paths = [results] if isinstance(results, (str, Path)) else list(results)
+    runs, refused = _gather(paths)
+    counting: dict[str, list[Run]] = {test.id: [] for test in manifest.tests}
+    for run in runs:
+        why = _refusal(run, manifest.tests) or _same_run(run, counting[run.test])
+        if why:
+            refused[run.file] = why
+        else:
+            counting[run.test].append(run)
+    judged = {test.id: _judge(test, counting[test.id], _reasons(test, runs, refused)) for test in manifest.tests}
+    requirements = tuple(_requirement(line, _shown(line, manifest, counting, judged), manifest) for line in manifest.lines)
+    return Verdict(
+        site=manifest.site,
+        scale=manifest.scale,
+        requirements=requirements,
+        tests=tuple(judged.values()),
+        refused=refused,
+        manifest_hash=manifest_hash,
+        cautions=manifest.warnings,
+        testable=frozenset(ident for test in manifest.tests for ident in (test.requirement, *test.also)),
+    )
+
+
+def _manifest(folder: Path) -> Path:
+    path = folder / "tests.json"
+    if not path.is_file():
+        raise IngestError(f"{folder}: found no tests.json, expected a folder that `ingest accept` wrote")
+    return path
+
+
+def _unchanged(folder: Path, tests: Sequence[AcceptanceTest]) -> str:
+    """The hash of the list of tests, which must be the one in SHA256SUMS, as the job files are those of the list."""
+    lines = (line.partition("  ") for line in _text(folder / "SHA256SUMS").splitlines())
+    sums = {name: found for found, _, name in lines}
+    manifest_hash = _same(folder / "tests.json", sums.get("tests.json", "none"))
+    for test in tests:
+        for name, expected in test.files.items():
+            _same(folder / name, expected)
+    return manifest_hash
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise IngestError(f"{path}: cannot be read: {error.strerror}, expected what `ingest accept` wrote") from None
+
+
+def _same(path: Path, expected: str) -> str:
+    try:
+        found = sha256(path.read_bytes())
+    except OSError as error:
+        raise IngestError(f"{path}: cannot be read: {error.strerror}, expected what `ingest accept` wrote") from None
+    if found != expected:
+        raise IngestError(f"{path}: was changed after `ingest accept` wrote it, expected sha256 {expected[:12]}…")
+    return found
+
+
+def _gather(paths: Iterable[str | Path]) -> tuple[list[Run], dict[str, str]]:
+    """All runs in files and folders; what a folder holds beside results is named, a named file must be one."""
+    runs: list[Run] = []
+    refused: dict[str, str] = {}
+    read: dict[str, Path] = {}
+    for path, named in _result_files(paths):
+        try:
+            found, content = runs_in(path), sha256(path.read_bytes())
+        except IngestError as error:
+            if named:
+                raise
+            refused[str(path)] = str(error).removeprefix(f"{path}: ")
+            continue
+        if content in read:
+            refused[f"{path} (again)" if path == read[content] else str(path)] = f"it is the same result as {read[content]}"
+            continue
+        read[content] = path
+        runs += found
+    return runs, refused
+
+
+def _result_files(paths: Iterable[str | Path]) -> Iterable[tuple[Path, bool]]:
+    """Every file, and whether it was named itself."""
+    for given in map(Path, paths):
+        if not given.is_dir():
+            yield given, True
+            continue
+        for path in sorted(item for item in given.rglob("*") if item.is_file()):
+            if not is_companion(path.relative_to(given)):
+                yield path, False
+
+
+def _same_run(run: Run, counted: Sequence[Run]) -> str:
+    """Why a run is one that counts already: a tool begins no two runs of a test at the same moment."""
+    twin = next((one.file for one in counted if run.began and one.began == run.began and one.file != run.file), "")
+    return f"it began when {twin} began: the same run" if twin else ""
+
+
+def _refusal(run: Run, tests: Sequence[AcceptanceTest]) -> str:
+    """Why a run counts for no test of this folder."""
+    by_id = {test.id: test for test in tests}
+    if run.test not in by_id:
+        named = f"of {run.test}" if run.test else "that names no test"
+        return f"it is a result {named}, expected one of {', '.join(by_id) or 'none: the folder has no tests'}"
+    return "; ".join(differences(by_id[run.test], run))
+
+
+def _reasons(test: AcceptanceTest, runs: Sequence[Run], refused: Mapping[str, str]) -> list[str]:
+    return [refused[run.file] for run in runs if run.test == test.id and run.file in refused]
+
+
+def _judge(test: AcceptanceTest, runs: Sequence[Run], refused: Sequence[str]) -> Judged:
+    if not runs:
+        why = f"its result does not count: {refused[0]}" if refused else "no result"
+        return _judged(test, NOT_TESTED, None, None, why)
+    loads = [(load, *_measured(test, load, runs)) for load in test.loads]
+    load, median, worst = min(loads, key=lambda item: _margin(item[1], _least(item[0])))
+    least = _least(load)
+    lowest = solve("worst_rate_allowed", {"required_rate": least, "allowed_deviation": test.allowed_deviation})
+    scored = [run.judged for run in runs if run.judged]
+    if median < least:
+        return _judged(test, FAIL, load, median, f"{_runs(len(runs))} below the requirement")
+    if worst < lowest:
+        return _judged(
+            test, FAIL, load, median, f"worst run {display(worst, load.unit)}, more than {test.allowed_deviation:.0%} below"
+        )
+    if "fail" in scored:
+        return _judged(test, FAIL, load, median, f"the tool itself calls {scored.count('fail')} of {len(runs)} runs failed")
+    if len(runs) < test.repeats:
+        return _judged(test, NOT_TESTED, load, median, f"{len(runs)} of {test.repeats} runs")
+    return _judged(test, PASS, load, median, _runs(len(runs)))
+
+
+def _least(load: Load) -> float:
+    """What the runs of a load must reach: its threshold as it is printed passes too."""
+    return least_accepted(load.threshold, load.unit)
+
+
+def _runs(count: int) -> str:
+    return "one run" if count == 1 else f"median of {count} runs"
+
+
+def _measured(test: AcceptanceTest, load: Load, runs: Sequence[Run]) -> tuple[float, float]:
+    rates = [_rate(test, seen) for run in runs for seen in run.loads if seen.name == load.name]
+    return statistics.median(rates), min(rates)
+
+
+def _rate(test: AcceptanceTest, seen: Observed) -> float:
+    """A rate in the unit of the requirement; DLIO counts samples."""
+    if seen.unit != "sample/s":
+        return seen.rate
+    given = {"measured_samples_per_second": seen.rate, "benchmark_record_bytes": test.parameters["record_length_bytes"]}
+    return float(solve("bandwidth_of_samples", given))
+
+
+def _margin(measured: float, required: float) -> float:
+    return float(solve("acceptance_margin", {"measured_rate": measured, "required_rate": required}))
+
+
+def _judged(test: AcceptanceTest, result: str, load: Load | None, measured: float | None, why: str) -> Judged:
+    shown = load or test.loads[0]
+    margin = None if measured is None else _margin(measured, shown.threshold)
+    return Judged(test.id, test.requirement, test.priority, result, measured, shown.threshold, shown.unit, margin, why)
+
+
+def _shown(line: Line, manifest: Manifest, runs: Mapping[str, list[Run]], judged: Mapping[str, Judged]) -> list[Judged]:
+    """What the tests of a line say, and the tests of lines that ask for more, held against its own threshold."""
+    own = [judged[test.id] for test in manifest.tests if test.requirement == line.id]
+    for test in manifest.tests:
+        if line.id in test.also:
+            load = replace(test.loads[0], threshold=test.also[line.id])
+            own.append(_judge(replace(test, loads=(load,)), runs[test.id], ()))
+    return own
+
+
+def _requirement(line: Line, tests: Sequence[Judged], manifest: Manifest) -> Judged:
+    """A requirement fails with any of its tests, and passes with one where no other fails."""
+    if not tests:
+        why = manifest.untested.get(line.id, "")
+        return Judged(line.id, line.id, line.priority, NOT_TESTED, None, line.value, line.unit, None, why)
+    decisive = min(tests, key=_weight)
+    ran = tuple(test.id for test in tests if test.measured is not None)
+    return Judged(
+        id=line.id,
+        requirement=line.id,
+        priority=line.priority,
+        result=decisive.result,
+        measured=decisive.measured,
+        required=decisive.required,
+        unit=decisive.unit,
+        margin=decisive.margin,
+        why=f"{decisive.id}: {decisive.why}",
+        tests=ran,
+    )
+
+
+def _weight(test: Judged) -> tuple[int, bool, float]:
+    """Failures first, then what passed, then what says why it was not tested; the smallest margin first."""
+    return (FAIL, PASS, NOT_TESTED).index(test.result), test.why == "no result", test.margin or 0

@@ -1,0 +1,304 @@
+"""What families are built from: linear layers, norms, attention, feed-forward networks, experts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from ingest.architecture.hf_config import MAX_LAYERS, Config
+from ingest.architecture.weight_table import Attention, Row, Weight, routed, times
+
+
+def linear(name: str, out: int, into: int, bias: bool = False, kind: str = "mlp") -> Iterator[Weight]:
+    """A matrix that every token is multiplied with, and its bias.
+
+    >>> [row.parameters for row in linear("q", 4, 3, bias=True)]
+    [12, 4]
+    """
+    yield Weight(name, (out, into), kind, passes=1)
+    if bias:
+        yield Weight(f"{name}.bias", (out,), kind)
+
+
+def norm(name: str, width: int, bias: bool = False, number: int = 1) -> Iterator[Weight]:
+    """Scale (RMSNorm), or scale and shift (LayerNorm with bias)."""
+    if number:
+        yield from (row for row in times(number, [Weight(name, (width,), "norm")]) if isinstance(row, Weight))
+    if bias and number:
+        yield from (row for row in times(number, [Weight(f"{name}.bias", (width,), "norm")]) if isinstance(row, Weight))
+
+
+def embedding(vocabulary: int, width: int) -> Weight:
+    """The table that is looked up by token id."""
+    return Weight("token_embedding", (vocabulary, width), "embedding")
+
+
+def positions(number: int, width: int, name: str = "position_embedding") -> Weight:
+    """A learned table that is looked up by position, or by segment."""
+    return Weight(name, (number, width), "position")
+
+
+def head(vocabulary: int, width: int, tied: bool, bias: bool = False) -> Iterator[Weight]:
+    """The product that yields a score for every word; tied: with the embedding table, stored once.
+
+    >>> [(row.parameters, row.multiply_adds) for row in head(10, 4, tied=True)]
+    [(0, 40)]
+    """
+    stored = 0 if tied else 1
+    yield Weight("head", (vocabulary, width), "head", count=stored, active=stored, passes=1)
+    if bias:
+        yield Weight("head.bias", (vocabulary,), "head")
+
+
+def attention(
+    hidden: int,
+    heads: int,
+    kv_heads: int,
+    key: int,
+    value: int | None = None,
+    *,
+    q_bias: bool = False,
+    kv_bias: bool = False,
+    o_bias: bool = False,
+    window: int = 0,
+    causal: bool = True,
+    cached: bool = True,
+    name: str = "self",
+    prefix: str = "attention",
+    into: int | None = None,
+    out: int | None = None,
+) -> Iterator[Row]:
+    """Multi-head, grouped-query or multi-query attention: Q, K, V, O and the look at other tokens.
+
+    >>> sum(row.parameters for row in attention(8, 4, 2, 2) if isinstance(row, Weight))
+    192
+    """
+    wide = key if value is None else value
+    source = into or hidden
+    yield from linear(f"{prefix}.q", heads * key, hidden, q_bias, "attention")
+    yield from linear(f"{prefix}.k", kv_heads * key, source, kv_bias, "attention")
+    yield from linear(f"{prefix}.v", kv_heads * wide, source, kv_bias, "attention")
+    yield from linear(f"{prefix}.o", out or hidden, heads * wide, o_bias, "attention")
+    yield Attention(name, heads, key, wide, 1, kv_heads * (key + wide) if cached else 0, window, causal)
+
+
+def gated_mlp(hidden: int, inner: int, bias: bool = False, kind: str = "mlp", prefix: str = "mlp") -> Iterator[Weight]:
+    """SwiGLU, GeGLU: gate and up side by side, then down.
+
+    >>> sum(row.parameters for row in gated_mlp(4, 8))
+    96
+    """
+    yield from linear(f"{prefix}.gate", inner, hidden, bias, kind)
+    yield from linear(f"{prefix}.up", inner, hidden, bias, kind)
+    yield from linear(f"{prefix}.down", hidden, inner, bias, kind)
+
+
+def plain_mlp(hidden: int, inner: int, bias: bool = True, kind: str = "mlp", prefix: str = "mlp") -> Iterator[Weight]:
+    """Up, an activation, down.
+
+    >>> sum(row.parameters for row in plain_mlp(4, 8))
+    76
+    """
+    yield from linear(f"{prefix}.up", inner, hidden, bias, kind)
+    yield from linear(f"{prefix}.down", hidden, inner, bias, kind)
+
+
+def experts(
+    hidden: int, number: int, chosen: int, rows: Iterable[Row], *, router_bias: bool = False, router: str = "router"
+) -> Iterator[Row]:
+    """A router and the experts behind it."""
+    yield from linear(router, number, hidden, router_bias, "router")
+    yield from routed(number, chosen, rows)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Width, depth and heads of a decoder, read once; its blocks know them.
+
+    Attributes:
+        hidden: width of the residual stream.
+        inner: width within the feed-forward network; 0 where the family reads its own.
+        layers: depth.
+        heads, kv_heads, width: query heads, key and value heads, width of one head.
+        vocabulary: words.
+    """
+
+    config: Config
+    hidden: int
+    inner: int
+    layers: int
+    heads: int
+    kv_heads: int
+    width: int
+    vocabulary: int
+
+    def attention(self, bias: bool = False, o_bias: bool | None = None, gate: bool = False) -> Iterator[Row]:
+        """Q, K, V and O; `bias` on all four unless `o_bias` says otherwise; `gate` doubles Q."""
+        last = bias if o_bias is None else o_bias
+        rows = attention(self.hidden, self.heads, self.kv_heads, self.width, q_bias=bias, kv_bias=bias, o_bias=last)
+        yield from rows
+        if gate:
+            yield Weight("attention.gate", (self.heads * self.width, self.hidden), "attention", passes=1)
+            if bias:
+                yield Weight("attention.gate.bias", (self.heads * self.width,), "attention")
+
+    def head_norms(self, bias: bool = False) -> Iterator[Weight]:
+        """A norm over each head of Q and of K, one scale for all heads."""
+        yield from norm("qk_norm", self.width, bias, 2)
+
+    def flat_norms(self) -> Iterator[Weight]:
+        """A norm over all heads of Q together, and of K."""
+        yield from norm("q_norm", self.heads * self.width)
+        yield from norm("k_norm", self.kv_heads * self.width)
+
+    def gated(self, inner: int | None = None, bias: bool = False) -> Iterator[Weight]:
+        """A gated feed-forward network."""
+        return gated_mlp(self.hidden, inner or self.inner, bias)
+
+    def plain(self, inner: int | None = None, bias: bool = True) -> Iterator[Weight]:
+        """A feed-forward network without gate."""
+        return plain_mlp(self.hidden, inner or self.inner, bias)
+
+    def norms(self, number: int, bias: bool = False) -> Iterator[Weight]:
+        """Norms over the residual stream."""
+        return norm("norm", self.hidden, bias, number)
+
+    def experts(
+        self, number: int, chosen: int, inner: int, *, shared: int = 0, router_bias: bool = False, bias: bool = False
+    ) -> Iterator[Row]:
+        """Routed experts with their router, and one shared network of width `shared` that every token visits."""
+        if chosen > number:
+            raise self.config.refuse("num_experts_per_tok", chosen, f"at most the number of experts, {number:,}")
+        rows = gated_mlp(self.hidden, inner, bias, prefix="expert")
+        yield from experts(self.hidden, number, chosen, rows, router_bias=router_bias)
+        if shared:
+            yield from gated_mlp(self.hidden, shared, prefix="shared_expert")
+
+    def frame(
+        self,
+        rows: Iterable[Row],
+        *,
+        tied: bool = False,
+        norm_bias: bool = False,
+        final_norm: bool = True,
+        head_bias: bool = False,
+    ) -> Iterator[Row]:
+        """Embedding, layers, last norm and head; `tied` is the family's default."""
+        yield embedding(self.vocabulary, self.hidden)
+        yield from rows
+        yield from norm("final_norm", self.hidden, norm_bias, 1 if final_norm else 0)
+        yield from head(self.vocabulary, self.hidden, self.config.flag("tie_word_embeddings", tied), head_bias)
+
+
+def sizes(
+    config: Config,
+    hidden: int,
+    inner: int | None,
+    layers: int,
+    heads: int,
+    vocabulary: int,
+    *,
+    kv_heads: int | None = None,
+    width: int | None = None,
+) -> Sizes:
+    """Read the sizes; the arguments are the family's own defaults.
+
+    Args:
+        config: the keys.
+        hidden, inner, layers, heads, vocabulary: defaults; `inner` None leaves the feed-forward width unread.
+        kv_heads: default; None for as many as query heads.
+        width: default width of a head; None for hidden size over heads.
+
+    Raises:
+        IngestError: the heads do not divide what they must.
+    """
+    wide = config.size("hidden_size", hidden)
+    count = config.size("num_attention_heads", heads)
+    groups = kv_group_count(config, count, kv_heads)
+    return Sizes(
+        config=config,
+        hidden=wide,
+        inner=config.size("intermediate_size", inner) if inner is not None else 0,
+        layers=config.size("num_hidden_layers", layers, high=MAX_LAYERS),
+        heads=count,
+        kv_heads=groups,
+        width=head_width(config, wide, count, width),
+        vocabulary=config.size("vocab_size", vocabulary),
+    )
+
+
+def kv_group_count(config: Config, heads: int, default: int | None, names: str = "num_key_value_heads") -> int:
+    """Key and value heads: as stated; `null` means as many as query heads."""
+    key, stated = config.get(names)
+    if stated is None:
+        nothing_said = default is not None and not any(name in config.data for name in names.split("|"))
+        return config.whole(names, default if nothing_said and default is not None else heads)
+    groups = config.whole(names)
+    if heads % groups:
+        raise config.refuse(key, groups, f"a divisor of the {heads:,} query heads")
+    return groups
+
+
+def head_width(config: Config, hidden: int, heads: int, default: int | None = None, name: str = "head_dim") -> int:
+    """Width of a head: as stated, or the hidden size shared among the heads.
+
+    Raises:
+        IngestError: the heads do not divide the hidden size.
+    """
+    _, stated = config.get(name)
+    if stated is not None:
+        return config.whole(name)
+    if default is not None and name not in config.data:
+        return config.whole(name, default)
+    if hidden % heads:
+        raise config.refuse("num_attention_heads", heads, f"a divisor of the hidden size {hidden:,}")
+    return hidden // heads
+
+
+def windowed(rows: Iterable[Row], short: int, window: int) -> Iterator[Row]:
+    """Give so many of the layers a sliding window; the others look at everything."""
+    for row in rows:
+        if isinstance(row, Attention) and short and window:
+            yield row._replace(layers=short, window=window)
+            if row.layers > short:
+                yield row._replace(layers=row.layers - short)
+        else:
+            yield row
+
+
+def sliding(config: Config, layers: int, default_window: int = 0, every: int = 0) -> tuple[int, int]:
+    """How many layers slide, and the width of their window.
+
+    Args:
+        config: the keys.
+        layers: depth.
+        default_window: the family's window where the file names none.
+        every: each so-manieth layer looks at everything where the file lists no types; 0 for none that slides,
+            1 for all that do.
+    """
+    kinds = config.words("layer_types", layers)
+    stated = "sliding_window" in config.data
+    window = config.whole("sliding_window", 0 if stated else default_window, low=0)
+    if kinds is not None:
+        known = ("full_attention", "sliding_attention", "chunked_attention")
+        odd = next((kind for kind in kinds if kind not in known), None)
+        if odd is not None:
+            raise config.refuse("layer_types", odd, f"one of {', '.join(known)}")
+        return sum(kind != "full_attention" for kind in kinds), window
+    if every == 0:
+        return 0, 0
+    return layers if every == 1 else layers - layers // every, window
+
+
+def layers_of(config: Config, names: str, layers: int, kinds: tuple[str, ...]) -> dict[str, int] | None:
+    """Count the layers of each kind in a list such as `mlp_layer_types`; None where there is no list."""
+    listed = config.words(names, layers)
+    if listed is None:
+        return None
+    odd = next((kind for kind in listed if kind not in kinds), None)
+    if odd is not None:
+        raise config.refuse(names.split("|")[0], odd, f"one of {', '.join(kinds)}")
+    return {kind: listed.count(kind) for kind in kinds}
+
+
+__all__ = ["Sizes", "head_width", "kv_group_count", "layers_of", "sizes", "sliding", "times", "windowed"]

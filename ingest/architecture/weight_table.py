@@ -1,0 +1,210 @@
+"""The two tables that a model is: its weights, and its attention. Nothing here knows a family.
+
+Rows are what repeats; totals over them are formulas (`ingest.formulas.transformer`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from ingest.architecture.hf_config import MAX_NUMBER, Config
+
+KINDS = (
+    "embedding",
+    "position",
+    "attention",
+    "mlp",
+    "expert",
+    "router",
+    "norm",
+    "head",
+    "ssm",
+    "conv",
+    "recurrent",
+    "vision",
+    "audio",
+    "other",
+)
+
+
+class Weight(NamedTuple):
+    """Weights of one shape and one duty.
+
+    Attributes:
+        name: what the paper calls it, such as `attention.q` or `expert.down`.
+        shape: of one tensor, `(output, input)` for a matrix.
+        kind: one of `KINDS`.
+        count: how many such tensors are stored.
+        active: how many of these one token passes through.
+        passes: matrix products with such a tensor per token; 0 for what is looked up, added or scaled, more than
+            `count` where layers share a tensor.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    kind: str
+    count: int = 1  # type: ignore[assignment]  # a tuple's own count() is of no use here
+    active: int = 1
+    passes: int = 0
+
+    @property
+    def parameters(self) -> int:
+        """Parameters of this row.
+
+        >>> Weight("head", (32000, 4096), "head").parameters
+        131072000
+        """
+        return math.prod(self.shape) * self.count
+
+    @property
+    def parameters_active(self) -> int:
+        """Parameters of this row that one token passes through."""
+        return math.prod(self.shape) * self.active
+
+    @property
+    def share_active(self) -> float:
+        """Share of this row that one token passes through."""
+        return self.active / self.count if self.count else 0.0
+
+    @property
+    def multiply_adds(self) -> int:
+        """Multiplications with this row's weights per token, each with its addition."""
+        return math.prod(self.shape) * self.passes
+
+
+class Attention(NamedTuple):
+    """Layers that look at other tokens.
+
+    Attributes:
+        name: `self`, `cross`, or what the paper calls it.
+        heads: query heads.
+        key: width of a query and of a key in one head.
+        value: width of a value in one head.
+        layers: how many such layers a token passes through.
+        cached: elements that one layer keeps per token while generating; 0 for an encoder.
+        window: tokens that a query can look back on; 0 for all.
+        causal: a query sees only what came before it.
+    """
+
+    name: str
+    heads: int
+    key: int
+    value: int
+    layers: int = 1
+    cached: int = 0
+    window: int = 0
+    causal: bool = True
+
+    @property
+    def multiply_adds_per_pair(self) -> int:
+        """Multiply-adds for one query and one key token: scores and weighted values."""
+        return self.heads * (self.key + self.value) * self.layers
+
+
+Row = Weight | Attention
+
+
+def times(layers: int, rows: Iterable[Row]) -> Iterator[Row]:
+    """Repeat rows: the same layer so many times, each with weights of its own.
+
+    >>> next(times(32, [Weight("up", (4, 2), "mlp", passes=1)])).parameters
+    256
+    """
+    for row in rows:
+        if isinstance(row, Weight):
+            yield row._replace(count=row.count * layers, active=row.active * layers, passes=row.passes * layers)
+        else:
+            yield row._replace(layers=row.layers * layers)
+
+
+def shared(uses: int, rows: Iterable[Row]) -> Iterator[Row]:
+    """Pass through the same weights several times: stored once, multiplied `uses` times."""
+    for row in rows:
+        if isinstance(row, Weight):
+            yield row._replace(passes=row.passes * uses)
+        else:
+            yield row._replace(layers=row.layers * uses)
+
+
+def routed(experts: int, chosen: int, rows: Iterable[Row]) -> Iterator[Row]:
+    """So many experts side by side, of which a token visits the chosen few."""
+    for row in rows:
+        assert isinstance(row, Weight)
+        yield row._replace(count=row.count * experts, active=row.active * chosen, passes=row.passes * chosen, kind="expert")
+
+
+def relabelled(rows: Iterable[Row], prefix: str, kind: str | None = None, computed: bool = True) -> Iterator[Row]:
+    """Put rows under another name, and kind; `computed=False` for a tower that text does not pass through."""
+    for row in rows:
+        if isinstance(row, Weight):
+            passes = row.passes if computed else 0
+            yield row._replace(name=f"{prefix}.{row.name}", kind=kind or row.kind, passes=passes)
+        elif computed:
+            yield row._replace(name=f"{prefix}.{row.name}")
+
+
+def joined(rows: Iterable[Row]) -> Iterator[Row]:
+    """Add up rows that differ only in their number, so that a table has one line per kind of weight."""
+    weights: dict[tuple[object, ...], Weight] = {}
+    looks: dict[tuple[object, ...], Attention] = {}
+    for row in rows:
+        if isinstance(row, Weight):
+            key = (row.name, row.shape, row.kind)
+            seen = weights.get(key, row._replace(count=0, active=0, passes=0))
+            weights[key] = seen._replace(
+                count=seen.count + row.count, active=seen.active + row.active, passes=seen.passes + row.passes
+            )
+        else:
+            alike = (row.name, row.heads, row.key, row.value, row.cached, row.window, row.causal)
+            looks[alike] = row._replace(layers=row.layers + (looks[alike].layers if alike in looks else 0))
+    yield from weights.values()
+    yield from looks.values()
+
+
+#: What the message of a refusal says about this way.
+HOW = (
+    "describe it by hand in YAML: `model_type` and sizes of a family that is like it, or rows under `weights:` and `attention:`"
+)
+
+
+def by_hand(config: Config) -> Iterator[Row]:
+    """Read rows such as `{name: mlp.up, shape: [4096, 1024], kind: mlp, count: 24}`.
+
+    >>> rows = by_hand(Config({"weights": [{"name": "up", "shape": [8, 4], "kind": "mlp", "count": 2}]}, "m.yaml"))
+    >>> next(rows).parameters
+    64
+
+    Raises:
+        IngestError: a row without shape, or with a key or kind that nobody knows.
+    """
+    for row in config.tables("weights"):
+        count = row.whole("count", 1)
+        shape = row.wholes("shape")
+        if not shape or any(not 0 < width <= MAX_NUMBER for width in shape):
+            raise row.refuse("shape", shape, "a list of whole numbers above 0, (output, input) for a matrix")
+        kind = row.text("kind", "other", choices=KINDS)
+        looked_up = kind in ("embedding", "position", "norm") or len(shape) < 2
+        active = row.whole("active", count, low=0, high=count)
+        yield Weight(
+            row.text("name", kind), tuple(shape), kind, count, active, row.whole("passes", 0 if looked_up else active, low=0)
+        )
+    for row in config.tables("attention"):
+        heads, key = row.whole("heads"), row.whole("key|head_dim")
+        value = row.whole("value", key, low=0)
+        kv_heads = row.whole("kv_heads", heads)
+        yield Attention(
+            row.text("name", "self"),
+            heads,
+            key,
+            value,
+            row.whole("layers", 1),
+            row.whole("cached", kv_heads * (key + value), low=0),
+            row.whole("window", 0, low=0),
+            row.flag("causal", True),
+        )
+    for part in config.parts:
+        for name in part.data:
+            if name not in part.asked:
+                raise part.refuse(name, part.data[name], f"one of {', '.join(sorted(part.asked))}")

@@ -1,0 +1,305 @@
+"""The corpus cut into shards: what one worker counts at a time, and what a ledger remembers."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from operator import add
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from ingest.corpus.types import Found, Skipped, Tally
+from ingest.errors import IngestError, UsageError
+
+#: A shard is as small as keeps all cores busy to the end, and as large as keeps a ledger short.
+SHARD_BYTES = 16 * 2**20
+SHARD_FILES = 1024
+MOST_SHARDS = 20_000
+#: Folders and extensions that one shard tells apart.
+SHARD_GROUPS = 256
+OTHER = "(other)"
+
+
+class Shard(NamedTuple):
+    """A part of the listing: files by position, in path order."""
+
+    number: int
+    found: Sequence[Found]
+
+
+class Counted(NamedTuple):
+    """What counting one shard gave.
+
+    Attributes:
+        number: of the shard.
+        total: over the files that were read whole.
+        folders: the same by folder.
+        extensions: the same by extension.
+        skipped: files left out.
+        parts: lines, rows and members left out of files that count.
+    """
+
+    number: int
+    total: Tally
+    folders: dict[str, Tally]
+    extensions: dict[str, Tally]
+    skipped: tuple[Skipped, ...] = ()
+    parts: tuple[Skipped, ...] = ()
+
+
+def cuts(sizes: Sequence[int]) -> list[range]:
+    """Where shards begin and end, by position: the same listing always gives the same shards.
+
+    A file is never cut, so a file larger than a shard is one of its own.
+
+    >>> cuts([40, 30, 2**40, 5, 5])
+    [range(0, 2), range(2, 3), range(3, 5)]
+    """
+    most_bytes = max(SHARD_BYTES, sum(sizes) // MOST_SHARDS)
+    most_files = max(SHARD_FILES, len(sizes) // MOST_SHARDS)
+    found, start, held = [], 0, 0
+    for position, size in enumerate(sizes):
+        if position > start and (held + size > most_bytes or position - start >= most_files):
+            found.append(range(start, position))
+            start, held = position, 0
+        held += size
+    return [*found, range(start, len(sizes))] if len(sizes) else []
+
+
+class Shards:
+    """The shards of a listing, by number.
+
+    Args:
+        listing: the files.
+        sizes: stored bytes of each.
+
+    Attributes:
+        total_bytes: of all files.
+    """
+
+    def __init__(self, listing: Sequence[Found], sizes: Sequence[int]) -> None:
+        self._listing = listing
+        self._spans = cuts(sizes)
+        self.total_bytes = sum(sizes)
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+    def __getitem__(self, number: int) -> Shard:
+        span = self._spans[number]
+        return Shard(number, self._listing[span.start : span.stop])
+
+
+class Sums:
+    """Tallies by name, of a bounded number of names: what comes later is summed as `(other)`."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.rows: dict[str, list[int]] = {}
+
+    def add(self, name: str, tally: Sequence[int]) -> None:
+        """Add a tally to its name."""
+        row = self.rows.get(name)
+        if row is None:
+            name = name if len(self.rows) < self.most else OTHER
+            row = self.rows.setdefault(name, [0] * len(Tally._fields))
+        row[:] = map(add, row, tally)
+
+    def tallies(self) -> dict[str, Tally]:
+        """What has been summed."""
+        return {name: Tally(*row) for name, row in self.rows.items()}
+
+
+class Totals:
+    """The sum of all shards, added in their order whatever the order in which they come."""
+
+    #: folders and extensions of the whole corpus that are told apart, and skipped things that are named
+    GROUPS = 1000
+    NAMED = 100_000
+
+    def __init__(self) -> None:
+        self.total = Tally()
+        self.folders, self.extensions = Sums(self.GROUPS), Sums(self.GROUPS)
+        self.skipped: list[Skipped] = []
+        self.parts: list[Skipped] = []
+        self.files_skipped = self.parts_skipped = self.documents_skipped = self.next = 0
+        self.waiting: dict[int, Counted] = {}
+
+    def add(self, counted: Counted) -> None:
+        """Add a shard; it waits until those before it have come."""
+        self.waiting[counted.number] = counted
+        while self.next in self.waiting:
+            self.merge(self.waiting.pop(self.next))
+            self.next += 1
+
+    def settle(self) -> None:
+        """Add what still waits: an interrupted run has no shards before it."""
+        for number in sorted(self.waiting):
+            self.merge(self.waiting.pop(number))
+
+    def merge(self, counted: Counted) -> None:
+        """Add what was counted, whatever its place."""
+        self.total = self.total.plus(counted.total)
+        for sums, groups in ((self.folders, counted.folders), (self.extensions, counted.extensions)):
+            for name, tally in groups.items():
+                sums.add(name, tally)
+        self.skip(counted.skipped)
+        self.parts_skipped += len(counted.parts)
+        self.documents_skipped += sum(part.number for part in counted.parts)
+        self.parts += counted.parts[: self.NAMED - len(self.parts)]
+
+    def having_read(self, bytes_read: int) -> Totals:
+        """The same, where so much was moved from storage for it."""
+        self.total = self.total._replace(bytes_read=bytes_read)
+        return self
+
+    def skip(self, skipped: Sequence[Skipped]) -> None:
+        """Add files that were left out."""
+        self.files_skipped += len(skipped)
+        self.skipped += skipped[: self.NAMED - len(self.skipped)]
+
+
+FORM = "ingest-ledger/2"
+#: what the header holds -> what it is to people
+IDENTITY = {
+    "manifest": "another corpus, or its files have changed",
+    "vocabulary": "another tokenizer",
+    "options": "other options",
+    "version": "another version of ingest",
+}
+
+
+class Ledger:
+    """An open ledger; no other run can have it open at the same time.
+
+    Args:
+        path: the file; it is made where it is not there.
+        identity: `manifest`, `vocabulary`, `options` and `version` of this run.
+
+    Raises:
+        IngestError: it cannot be opened, is in use, is no ledger, or belongs to something else.
+    """
+
+    def __init__(self, path: str | Path, identity: Mapping[str, Any]) -> None:
+        self.path = Path(path)
+        self.done: dict[int, Counted] = {}
+        if self.path.exists() and not self.path.is_file():
+            raise UsageError(f"--resume: '{self.path}' is no regular file, expected one, or a name that is free")
+        try:
+            self.file: BinaryIO = open(self.path, "a+b")  # noqa: SIM115  it stays open as long as the run
+        except OSError as error:
+            raise UsageError(f"--resume: '{self.path}' cannot be opened: {error.strerror}") from None
+        try:
+            _lock(self.file, self.path)
+            self._take_up(dict(identity))
+        except BaseException:
+            self.file.close()
+            raise
+
+    def _take_up(self, identity: dict[str, Any]) -> None:
+        """Read what is there, cut off what a crash left half-written, and write a header where there is none."""
+        self.file.seek(0)
+        whole = 0
+        for number, line in enumerate(self.file, start=1):
+            if not line.endswith(b"\n"):
+                break
+            self._read_line(number, line, identity)
+            whole += len(line)
+        self.file.truncate(whole)
+        if whole == 0:
+            self._append({"ledger": FORM, **identity})
+        self._append({"run": os.getpid(), "taken_up": len(self.done)})
+
+    def _read_line(self, number: int, line: bytes, identity: dict[str, Any]) -> None:
+        try:
+            entry = json.loads(line)
+            if number == 1:
+                self._check(entry, identity)
+            elif "shard" in entry:
+                counted = _counted(entry)
+                self.done[counted.number] = counted
+        except (ValueError, KeyError, TypeError, AttributeError):
+            expected = "the header of a ledger" if number == 1 else "a shard"
+            raise IngestError(
+                f"--resume: '{self.path}' line {number} is damaged, expected {expected}; take a new file"
+            ) from None
+
+    def _check(self, entry: dict[str, Any], identity: dict[str, Any]) -> None:
+        if entry.get("ledger") != FORM:
+            raise IngestError(
+                f"--resume: '{self.path}' is no ledger of ingest measure, expected one, or a file that is not there"
+            )
+        for name, reason in IDENTITY.items():
+            if entry.get(name) != identity[name]:
+                found = f"(found {entry.get(name)}, expected {identity[name]})"
+                raise IngestError(
+                    f"--resume: '{self.path}' belongs to {reason} {found}; take a new file, or what it was made for"
+                )
+
+    def started(self, number: int) -> None:
+        """Say that a shard is about to be read; this line may be lost."""
+        self._write({"started": number})
+
+    def finished(self, counted: Counted) -> None:
+        """Keep a shard; when this returns it is on disk."""
+        self.done[counted.number] = counted
+        self._append(_entry(counted))
+
+    def _write(self, entry: Mapping[str, Any]) -> None:
+        try:
+            self.file.write(json.dumps(entry, separators=(",", ":")).encode("ascii") + b"\n")
+            self.file.flush()
+        except OSError as error:
+            raise IngestError(f"--resume: '{self.path}' cannot be written: {error.strerror}") from None
+
+    def _append(self, entry: Mapping[str, Any]) -> None:
+        self._write(entry)
+        os.fsync(self.file.fileno())
+
+    def close(self) -> None:
+        """Close it; another run may open it."""
+        self.file.close()
+
+
+def _entry(counted: Counted) -> dict[str, Any]:
+    return {
+        "shard": counted.number,
+        "total": counted.total,
+        "folders": counted.folders,
+        "extensions": counted.extensions,
+        "skipped": counted.skipped,
+        "parts": counted.parts,
+    }
+
+
+def _counted(entry: dict[str, Any]) -> Counted:
+    folders, extensions = ({name: _tally(row) for name, row in entry[key].items()} for key in ("folders", "extensions"))
+    skipped, parts = (tuple(map(_left_out, entry[key])) for key in ("skipped", "parts"))
+    return Counted(int(entry["shard"]), _tally(entry["total"]), folders, extensions, skipped, parts)
+
+
+def _left_out(row: list[Any]) -> Skipped:
+    path, reason, number = row
+    return Skipped(str(path), str(reason), int(number))
+
+
+def _tally(row: list[Any]) -> Tally:
+    if len(row) != len(Tally._fields) or not all(type(value) is int and value >= 0 for value in row):
+        raise ValueError(row)
+    return Tally(*row)
+
+
+def _lock(file: BinaryIO, path: Path) -> None:
+    """Take the file for this run; the lock goes with the process, however that ends."""
+    try:
+        if os.name == "nt":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise IngestError(f"--resume: '{path}' is in use by another run, expected a ledger of its own for each") from None

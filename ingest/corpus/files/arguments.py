@@ -1,0 +1,141 @@
+"""From the arguments of a command to the places where listing begins."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ingest.corpus.files.globs import below, fixed_part, has_magic, may_hold
+from ingest.corpus.files.source import STANDARD_INPUT, is_remote
+from ingest.corpus.files.walk import as_shown
+from ingest.corpus.types import Skipped
+from ingest.errors import UsageError, nearest
+
+NOT_THERE = "not there"
+
+
+class Named(NamedTuple):
+    """An argument, or a line of the list that an argument names."""
+
+    path: str
+    from_list: bool
+
+
+class Root(NamedTuple):
+    """A place of this machine where listing begins; `glob` says what below it is meant, if not all."""
+
+    path: bytes
+    is_folder: bool
+    glob: str
+
+    def wants(self, path: bytes) -> bool:
+        """Whether a file below the root is meant."""
+        return not self.glob or _matcher(self.glob)(self._within(path))
+
+    def may_hold(self, path: bytes) -> bool:
+        """Whether a folder below the root may hold what is meant."""
+        return not self.glob or _holder(self.glob)(self._within(path))
+
+    def _within(self, path: bytes) -> str:
+        return os.fsdecode(path[len(self.path) :]).lstrip("/")
+
+
+_matcher = functools.lru_cache(below)
+_holder = functools.lru_cache(may_hold)
+
+
+def named_paths(arguments: Sequence[str]) -> Iterator[Named]:
+    """Yield the arguments, with the lines of `@list` files in their place.
+
+    Raises:
+        UsageError: a list cannot be read.
+    """
+    for argument in arguments:
+        if argument.startswith("@") and not os.path.lexists(argument):
+            for line in _lines(argument[1:]):
+                yield Named(_without_scheme(line), True)
+        else:
+            yield Named(_without_scheme(argument), False)
+
+
+def _without_scheme(path: str) -> str:
+    return path.removeprefix("file://")
+
+
+def _lines(name: str) -> list[str]:
+    """Return a list's lines; names that may hold line feeds are listed with NULs between them."""
+    try:
+        content = _from_standard_input() if name == STANDARD_INPUT else Path(name).read_bytes()
+    except OSError as error:
+        raise UsageError(f"'@{name}': the list cannot be read: {(error.strerror or '').lower()}") from None
+    lines = content.split(b"\0") if b"\0" in content else content.splitlines()
+    return [os.fsdecode(line) for line in lines if line]
+
+
+def _from_standard_input() -> bytes:
+    if sys.stdin is None:
+        raise UsageError("'@-': standard input is closed, expected a list there")
+    return sys.stdin.buffer.read()
+
+
+def local_roots(named: Iterable[Named]) -> tuple[list[Root], list[Skipped]]:
+    """Return the places that arguments name, in path order, and the listed ones that are not there.
+
+    Raises:
+        UsageError: an argument leads to nothing.
+    """
+    roots: list[Root] = []
+    skipped: list[Skipped] = []
+    for path, from_list in named:
+        if is_remote(path) or path == STANDARD_INPUT:
+            continue
+        if os.path.lexists(path):
+            roots.append(Root(_canonical(path), os.path.isdir(path), ""))
+        elif has_magic(path) and os.path.isdir(fixed_part(path)[0] or "."):
+            folder, glob = fixed_part(path)
+            roots.append(Root(_canonical(folder or "."), True, glob))
+        elif from_list:
+            skipped.append(Skipped(as_shown(os.fsencode(path)), NOT_THERE))
+        else:
+            raise UsageError(f"'{path}': no such file or folder{_neighbour(path)}")
+    return sorted(set(roots), key=_order), skipped
+
+
+def _order(root: Root) -> tuple[bytes, str]:
+    return root.path + b"/" if root.is_folder else root.path, root.glob
+
+
+def common_folder(roots: Sequence[Root]) -> bytes:
+    """Return the deepest folder that holds all roots.
+
+    >>> common_folder([Root(b"/data/a", True, ""), Root(b"/data/b.txt", False, "")])
+    b'/data'
+    """
+    folders = [root.path if root.is_folder else os.path.dirname(root.path) for root in roots]
+    return os.path.commonpath(folders) if folders else b"/"
+
+
+def _canonical(path: str) -> bytes:
+    """Return an absolute path without links, but for a last one to a file, whose name is the one to show."""
+    raw = os.fsencode(path)
+    if os.path.isdir(raw):
+        return os.path.realpath(raw)
+    folder, name = os.path.split(os.path.abspath(raw) if b".." not in raw else raw)
+    return os.path.join(_real_folder(folder), name)
+
+
+@functools.lru_cache(maxsize=1024)
+def _real_folder(folder: bytes) -> bytes:
+    return os.path.realpath(folder or b".")
+
+
+def _neighbour(path: str) -> str:
+    folder, name = os.path.split(path)
+    try:
+        return nearest(name, os.listdir(folder or "."))
+    except OSError:
+        return ""

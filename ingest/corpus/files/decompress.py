@@ -1,0 +1,122 @@
+"""Decompression of gzip, bz2, xz and zstd files in bounded memory; a truncated file is an error."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import shutil
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from ingest.corpus.files.source import FileSource, Lent, Source, Unreadable
+
+#: read from storage at a time
+INPUT_BYTES = 2**20
+#: asked of a decompressor at a time, which bounds what a decompression bomb may take
+OUTPUT_BYTES = 2**22
+MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd", "xz": b"\xfd7zXZ\x00", "bz2": b"BZh"}
+#: a zstd file may begin with skippable frames, which carry one of sixteen magic numbers
+ZSTD_SKIPPABLE = b"\x2a\x4d\x18"
+#: the share of the free space for temporary files that one of them may take
+MOST_OF_ROOM = 0.5
+
+
+class Stream(Protocol):
+    """Anything that is read in sequence."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return at least one byte and at most so many; none at the end."""
+
+
+class _Input:
+    """A source as the decompressors of the standard library read it: in small steps, which cost no request each."""
+
+    def __init__(self, source: Source, head: bytes) -> None:
+        self._source = source
+        self._held = io.BytesIO(head)
+        self.at_end = False
+
+    def read(self, size: int) -> bytes:
+        """Return so many bytes, or fewer at the end."""
+        data = self._held.read(size)
+        while len(data) < size and (more := self._source.read(max(size, INPUT_BYTES))):
+            self._held = io.BytesIO(more)
+            data += self._held.read(size - len(data))
+        self.at_end = not data
+        return data
+
+
+_FILES: dict[str, Callable[[Any], Stream]] = {
+    "gzip": lambda file: gzip.GzipFile(fileobj=file, mode="rb"),
+    "xz": lambda file: lzma.LZMAFile(file, format=lzma.FORMAT_XZ),  # noqa: SIM115
+    "bz2": bz2.BZ2File,
+}
+
+
+class Decompressed:
+    """The contents of a compressed file of any number of members, or frames."""
+
+    def __init__(self, source: Source, compression: str) -> None:
+        self._path = source.path
+        self._compression = compression
+        head = source.read(len(MAGIC[compression]))
+        if head and not (head == MAGIC[compression] or (compression == "zstd" and head[1:] == ZSTD_SKIPPABLE)):
+            raise Unreadable(source.path, f"other bytes instead of its {compression} data")
+        self._input = _Input(source, head)
+        self._file: Any = None
+        if head and compression == "zstd":
+            import pyarrow
+
+            # Arrow closes what it reads; `zstandard` does not notice that a file is truncated
+            self._file = pyarrow.CompressedInputStream(pyarrow.PythonFile(Lent(source, head), mode="r"), "zstd")
+        elif head:
+            self._file = _FILES[compression](self._input)
+
+    def read(self, size: int, /) -> bytes:
+        """Return at most so many bytes; none at the end."""
+        if self._file is None:
+            return b""
+        try:
+            data: bytes = self._file.read(size)
+        except (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError) as error:
+            if isinstance(error, EOFError) or "Truncated" in str(error):
+                raise Unreadable(self._path, f"truncated: its {self._compression} data has no end") from None
+            raise Unreadable(self._path, f"broken {self._compression} data: {error}") from None
+        # bz2 and lzma stop without a word at what is not their format, before they have seen the file's end
+        if not data and self._compression in ("bz2", "xz") and not self._input.at_end:
+            raise Unreadable(self._path, f"other bytes after the end of its {self._compression} data")
+        return data
+
+
+def unfolded(source: Source, compression: str) -> Stream:
+    """Return the decompressed contents of a source, or the source itself where it is not compressed.
+
+    Raises:
+        Unreadable: at once or while it is read, if the data is broken, truncated or of another kind.
+    """
+    return Decompressed(source, compression) if compression else source
+
+
+@contextmanager
+def unfolded_to_disk(source: Source, compression: str) -> Iterator[Source]:
+    """Decompress a file whose format needs seeking into a temporary file, which is deleted when the block ends.
+
+    Raises:
+        Unreadable: it is broken, or needs more than half of the free space for temporary files.
+    """
+    with tempfile.TemporaryFile() as file:
+        room = int(shutil.disk_usage(tempfile.gettempdir()).free * MOST_OF_ROOM)
+        stream = unfolded(source, compression)
+        try:
+            while data := stream.read(OUTPUT_BYTES):
+                file.write(data)
+                if file.tell() > room:
+                    raise Unreadable(source.path, f"unfolds to more than {room} B, half of the room for temporary files")
+        except OSError as error:
+            raise Unreadable(source.path, f"cannot be unfolded into a temporary file: {error.strerror}") from None
+        yield FileSource(source.path, file)

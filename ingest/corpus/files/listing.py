@@ -1,0 +1,246 @@
+"""Listing what is to be measured: every file once, in the order of the paths, in little memory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from typing import overload
+
+from ingest.corpus.files import globs, saved_datasets
+from ingest.corpus.files.arguments import Root, common_folder, local_roots, named_paths
+from ingest.corpus.files.file_kind import FORMAT_NAMES, kind_of, shown
+from ingest.corpus.files.source import STANDARD_INPUT, is_remote
+from ingest.corpus.files.walk import Seen, as_shown, see, walk
+from ingest.corpus.types import Found, Skipped
+from ingest.errors import UsageError, nearest
+
+
+class Listing(Sequence[Found]):
+    """The files of a corpus in the order of their paths; a million of them fit into some 100 MB.
+
+    Attributes:
+        skipped: what could not be listed, and why.
+        repeated: files that were met more than once, through links or overlapping arguments, and count once.
+        sizes: stored bytes of each file, in order.
+        has_standard_input: it is among the files, and only this process can read it, and once.
+    """
+
+    def __init__(self, base: bytes, form: str, wanted: _Filter) -> None:
+        self.skipped: list[Skipped] = []
+        self.repeated = 0
+        self.has_standard_input = False
+        self.sizes = array("Q")
+        self._base = base
+        self._root = os.path.join(os.fsdecode(base), "")
+        self._form = form
+        self._filter = wanted
+        # as one row of bytes: the path below the base; or, with a NUL between them, a URL and the object's version
+        self._names = bytearray()
+        self._ends = array("Q")
+        self._stamps = array("q")
+        self._identities = array("Q")
+        self._linked: dict[int, tuple[int, int]] = {}
+        self._last_name = b""
+        self._in_order = True
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @overload
+    def __getitem__(self, index: int) -> Found: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Found]: ...
+    def __getitem__(self, index: int | slice) -> Found | list[Found]:
+        if isinstance(index, slice):
+            return [self._found(place) for place in range(*index.indices(len(self)))]
+        return self._found(range(len(self))[index])
+
+    def __iter__(self) -> Iterator[Found]:
+        return map(self._found, range(len(self)))
+
+    @property
+    def total_bytes(self) -> int:
+        """Stored bytes of all files, in B."""
+        return sum(self.sizes)
+
+    def manifest_hash(self) -> str:
+        """Return the SHA-256 over path, size and stamp of every file: the same corpus has the same one."""
+        digest = hashlib.sha256()
+        for place in range(len(self)):
+            digest.update(b"%s\0%d\0%d\0" % (self._raw(place), self.sizes[place], self._stamps[place]))
+        return f"sha256:{digest.hexdigest()}"
+
+    def _raw(self, place: int) -> bytes:
+        start = self._ends[place - 1] if place else 0
+        return bytes(self._names[start : self._ends[place]])
+
+    def _found(self, place: int) -> Found:
+        raw, nul, version = self._raw(place).partition(b"\0")
+        name = os.fsdecode(raw)
+        form, compression = kind_of(name)
+        if nul and name.startswith(saved_datasets.SCHEME):
+            return Found(shown(name), name, self.sizes[place], version.decode(), saved_datasets.FORMAT, "")
+        location, stamp = (name, version.decode()) if nul else (self._root + name, str(self._stamps[place]))
+        return Found(shown(name), location, self.sizes[place], stamp, self._form or form, compression)
+
+    def add_standard_input(self) -> None:
+        """Count what is piped into the command as a file of unknown size."""
+        self._add(STANDARD_INPUT.encode() + b"\0", 0, 0)
+        self.has_standard_input = True
+
+    def add_local(self, root: Root) -> None:
+        """Add a file of this machine, or the files below a folder.
+
+        Raises:
+            UsageError: nothing matches the root's glob.
+        """
+        if not root.glob and self._filter.passes_all:
+            for seen in self._walk(root):
+                self._add_seen(seen)
+            return
+        matched = False
+        for seen in self._walk(root):
+            matched = matched or root.wants(seen.path)
+            if root.wants(seen.path) and self._filter.passes(self._within(seen.path)):
+                self._add_seen(seen)
+        if root.glob and not matched:
+            raise UsageError(f"'{as_shown(os.path.join(root.path, os.fsencode(root.glob)))}' matches no file")
+
+    def _walk(self, root: Root) -> Iterator[Seen]:
+        if root.is_folder:
+            return walk(root.path, self._skip, lambda path: root.may_hold(path) and self._filter.enters(self._within(path)))
+        seen = see(root.path, os.path.islink(root.path), self._skip)
+        return iter([seen] if seen else [])
+
+    def _within(self, path: bytes) -> str:
+        return os.fsdecode(path[len(self._base) :]).lstrip("/")
+
+    def add_remote(self, url: str) -> None:
+        """Add an object, the objects below a prefix, or the splits of a data set.
+
+        Raises:
+            UsageError: nothing is there.
+        """
+        if url.startswith(saved_datasets.SCHEME):
+            for name, size, version in saved_datasets.list_splits(url):
+                self._add(f"{name}\0{version}".encode("utf-8", "surrogateescape"), size, 0)
+            return
+        from ingest.corpus.files.object_store import list_remote
+
+        for name, size, version in list_remote(url, self.skipped):
+            if self._filter.passes(name.partition("://")[2]):
+                self._add(f"{name}\0{version}".encode("utf-8", "surrogateescape"), size, 0)
+
+    def _add_seen(self, seen: Seen) -> None:
+        if seen.linked:
+            self._linked[len(self)] = seen.identity
+        self._add(seen.path[len(self._base) :].lstrip(b"/"), seen.size, seen.modified_ns, seen.identity)
+
+    def _add(self, name: bytes, size: int, stamp: int, identity: tuple[int, int] = (0, 0)) -> None:
+        self._identities.extend(identity)
+        if name <= self._last_name:
+            self._in_order = False
+        self._last_name = name
+        self._names += name
+        self._ends.append(len(self._names))
+        self.sizes.append(size)
+        self._stamps.append(stamp)
+
+    def _skip(self, path: bytes, reason: str) -> None:
+        self.skipped.append(Skipped(shown(self._within(path) or os.fsdecode(path)), reason))
+
+    def finish(self) -> None:
+        """Bring the files into order and drop those that were met before."""
+        dropped = self._met_through_links()
+        if dropped or not self._in_order:
+            self._rebuild(self._order_without(dropped))
+        self._linked.clear()
+        self._identities = array("Q")
+        self._filter = _Filter((), ())  # it is done, and made of functions, which no other process could receive
+
+    def _met_through_links(self) -> set[int]:
+        """Return the places of files behind links that are listed under another name too."""
+        wanted = set(self._linked.values())
+        if not wanted:
+            return set()
+        unlinked = (self._identity(place) for place in range(len(self)) if place not in self._linked)
+        met = wanted.intersection(unlinked)
+        dropped = set()
+        for place, identity in self._linked.items():
+            if identity in met:
+                dropped.add(place)
+            met.add(identity)
+        return dropped
+
+    def _identity(self, place: int) -> tuple[int, int]:
+        return self._identities[2 * place], self._identities[2 * place + 1]
+
+    def _order_without(self, dropped: set[int]) -> Iterator[int]:
+        order = sorted(range(len(self)), key=self._raw) if not self._in_order else range(len(self))
+        last = b""
+        for place in order:
+            name = self._raw(place)
+            if place in dropped or name == last:
+                self.repeated += 1
+            else:
+                yield place
+            last = name
+
+    def _rebuild(self, places: Iterable[int]) -> None:
+        names, ends, sizes, stamps = bytearray(), array("Q"), array("Q"), array("q")
+        for place in places:
+            names += self._raw(place)
+            ends.append(len(names))
+            sizes.append(self.sizes[place])
+            stamps.append(self._stamps[place])
+        self._names, self._ends, self.sizes, self._stamps = names, ends, sizes, stamps
+
+
+class _Filter:
+    """What the user wants to count, by path."""
+
+    def __init__(self, include: Sequence[str], exclude: Sequence[str]) -> None:
+        self._included = globs.anywhere(include)
+        self._excluded = globs.anywhere(exclude)
+        self.passes_all = self._included is None and self._excluded is None
+
+    def passes(self, path: str) -> bool:
+        return (self._included is None or self._included(path)) and self.enters(path)
+
+    def enters(self, folder: str) -> bool:
+        return self._excluded is None or not self._excluded(folder)
+
+
+def list_inputs(
+    paths: Sequence[str], include: Sequence[str] = (), exclude: Sequence[str] = (), input_format: str = ""
+) -> Listing:
+    """List files, folder trees, globs, URLs of these, `@list` files and `-` for standard input.
+
+    Files below one folder are named by their path in it, others by their path below the deepest folder that holds all.
+
+    Args:
+        paths: what is to be measured.
+        include: globs, at any depth, of the files that count; all if none are given.
+        exclude: globs of files and folders that do not.
+        input_format: the format of every file, where the names do not say it.
+
+    Raises:
+        UsageError: a path leads to nothing, or a glob matches nothing.
+    """
+    if input_format and input_format not in FORMAT_NAMES:
+        known = ", ".join(FORMAT_NAMES)
+        raise UsageError(f"'{input_format}' is no input format, expected {known}{nearest(input_format, FORMAT_NAMES)}")
+    named = list(named_paths(paths))
+    roots, missing = local_roots(named)
+    listing = Listing(common_folder(roots), input_format, _Filter(include, exclude))
+    listing.skipped += missing
+    if any(path == STANDARD_INPUT for path, _ in named):
+        listing.add_standard_input()
+    for root in roots:
+        listing.add_local(root)
+    for url in sorted({path for path, _ in named if is_remote(path)}):
+        listing.add_remote(url)
+    listing.finish()
+    return listing

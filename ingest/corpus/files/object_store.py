@@ -1,0 +1,180 @@
+"""Objects behind URLs, through fsspec: listed and read in ranges, nothing kept in a cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ingest.corpus.files.file_kind import shown
+from ingest.corpus.files.globs import below, fixed_part, has_magic
+from ingest.corpus.files.source import CHANGED, VANISHED, Meter, Positioned, Unreadable
+from ingest.corpus.types import Found, Skipped
+from ingest.errors import IngestError, UsageError
+
+#: what brings the file system of a protocol
+PACKAGES = {
+    "s3": "ingest-sizing[s3]",
+    "s3a": "ingest-sizing[s3]",
+    "gs": "gcsfs",
+    "gcs": "gcsfs",
+    "abfs": "adlfs",
+    "abfss": "adlfs",
+    "az": "adlfs",
+    "hdfs": "pyarrow",
+    "http": "aiohttp",
+    "https": "aiohttp",
+    "sftp": "paramiko",
+    "ssh": "paramiko",
+}
+#: what file systems call an object's version, the surest first
+_VERSIONS = ("ETag", "etag", "md5Hash", "generation", "LastModified", "mtime", "last_modified", "created")
+
+
+class Listed(NamedTuple):
+    """An object: its URL, its size in B, and its version."""
+
+    url: str
+    size: int
+    version: str
+
+
+def file_system(url: str) -> tuple[Any, str]:
+    """Return the file system behind a URL and the path in it.
+
+    Raises:
+        IngestError: the protocol is unknown, or the package that speaks it is not installed.
+    """
+    import fsspec
+
+    protocol = url.partition("://")[0]
+    try:
+        system, path = fsspec.core.url_to_fs(url, use_listings_cache=False)
+    except ImportError:
+        raise IngestError(f"'{protocol}://' needs a package: pip install '{PACKAGES.get(protocol, protocol)}'") from None
+    except ValueError as error:
+        raise IngestError(f"'{shown(url)}': {_one_line(error)}") from None
+    return system, path
+
+
+def _one_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return shown(lines[0][:200]) if lines else type(error).__name__
+
+
+def version_of(info: dict[str, Any]) -> str:
+    """Return an object's version as one word, or nothing.
+
+    >>> version_of({"ETag": '"9a0364b9"', "size": 3})
+    '9a0364b9'
+    """
+    return next((str(info[name]).strip('"') for name in _VERSIONS if info.get(name)), "")
+
+
+def list_remote(url: str, skipped: list[Skipped]) -> Iterator[Listed]:
+    """Yield an object, the objects below a prefix, or those that match a glob, in path order.
+
+    Raises:
+        UsageError: nothing is there.
+        IngestError: the storage cannot be asked.
+    """
+    root, glob = fixed_part(url) if has_magic(url.partition("://")[2]) else (url, "")
+    wanted = below(glob) if glob else None
+    system, path = file_system(root)
+    before = root.rstrip("/").removesuffix(path.strip("/"))
+    complaints: list[Exception] = []
+    any_found = False
+    for info in _infos(system, path, root, complaints):
+        if wanted is None or wanted(info["name"][len(path) :].lstrip("/")):
+            any_found = True
+            yield Listed(before + info["name"].lstrip("/"), int(info.get("size") or 0), version_of(info))
+    if not any_found:
+        refusals = [error for error in complaints if not isinstance(error, FileNotFoundError)]
+        if refusals:
+            raise IngestError(f"'{shown(url)}' cannot be listed: {_one_line(refusals[0])}")
+        raise UsageError(f"'{shown(url)}': nothing is there")
+    skipped += [Skipped(shown(root), f"not listed whole: {why_remote(error)}") for error in complaints]
+
+
+def _infos(system: Any, path: str, root: str, complaints: list[Exception]) -> Iterator[dict[str, Any]]:
+    try:
+        if not root.endswith("/") and system.isfile(path):
+            yield system.info(path)
+            return
+        for _, folders, files in system.walk(path, detail=True, on_error=complaints.append):
+            yield from (files[name] for name in sorted(files) if not _is_placeholder(files[name]))
+            for name in sorted(folders):
+                folders[name] = folders.pop(name)  # the walk goes on in this order
+    except Exception as error:
+        # each file system has errors of its own, and none of them may end in a traceback
+        raise IngestError(f"'{shown(root)}' cannot be listed: {_one_line(error)}") from None
+
+
+def _is_placeholder(info: dict[str, Any]) -> bool:
+    """Whether an object only stands for a folder."""
+    return info.get("type") == "directory" or (info["name"].endswith("/") and not info.get("size"))
+
+
+class RemoteSource(Positioned):
+    """An object behind a URL; every read is a request for a range."""
+
+    def __init__(self, found: Found, meter: Meter) -> None:
+        self._system, self._at = file_system(found.location)
+        self._found = found
+        self._version, size = self._state()
+        super().__init__(found.path, size, meter)
+
+    def _state(self) -> tuple[str, int]:
+        try:
+            info = self._system.info(self._at)
+        except Exception as error:
+            raise Unreadable(self._found.path, why_remote(error)) from None
+        return version_of(info), int(info.get("size") or 0)
+
+    def fetch(self, offset: int, size: int) -> bytes:
+        """Return exactly these bytes, or fewer if the object has shrunk."""
+        data = _range(self._system, self._at, offset, size, self.path)
+        if len(data) > size:
+            raise Unreadable(self.path, "the storage does not serve ranges")
+        return data
+
+    def finish(self) -> None:
+        """Say that all has been read; see `Source`."""
+        if self._state() != (self._version, self.size):
+            raise Unreadable(self.path, CHANGED)
+
+    def close(self) -> None:
+        """Let the object go."""
+        self.closed = True
+
+
+def whole_small_object(found: Found, meter: Meter) -> bytes | None:
+    """Return a small object with one request, or nothing if that fails, or it has another size by now."""
+    if not found.stored_bytes:
+        return None
+    system, at = file_system(found.location)
+    try:
+        data = _range(system, at, 0, found.stored_bytes + 1, found.path)
+    except Unreadable:
+        return None
+    if len(data) != found.stored_bytes:
+        return None
+    meter.stored_bytes = len(data)
+    meter.bytes_read += len(data)
+    return data
+
+
+def _range(system: Any, at: str, offset: int, size: int, path: str) -> bytes:
+    try:
+        return bytes(system.cat_file(at, start=offset, end=offset + size))
+    except Exception as error:
+        # each file system has errors of its own, and none of them may end in a traceback
+        raise Unreadable(path, why_remote(error)) from None
+
+
+def why_remote(error: Exception) -> str:
+    """Return an error of a file system, each of which has its own, as a reason.
+
+    >>> why_remote(FileNotFoundError("bucket/key")), why_remote(OSError("Slow down"))
+    ('vanished since it was listed', 'the storage answers: Slow down')
+    """
+    return VANISHED if isinstance(error, FileNotFoundError) else f"the storage answers: {_one_line(error)}"

@@ -1,0 +1,159 @@
+"""Data sets of the library `datasets`: which files of a saved or cached one hold data, and the rows of a local builder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ingest.corpus.files.file_kind import shown
+from ingest.corpus.files.source import CHANGED, Meter, Unreadable
+from ingest.corpus.formats.plain_text import pieces
+from ingest.corpus.formats.rows import LIMIT_BYTES, TOO_LONG, LeftOut, encoded, value_in
+from ingest.corpus.types import Found, Note, Piece
+from ingest.errors import IngestError, UsageError, nearest
+
+#: a folder behind this is read by `load_dataset`; the split follows a `#`
+SCHEME = "datasets://"
+FORMAT = "datasets"
+_STATE = b"state.json"
+_INFO = b"dataset_info.json"
+#: what a folder of several saved splits has beside them
+_SPLITS = b"dataset_dict.json"
+_DATA = b".arrow"
+#: results of `map` and `filter`, which a saved or cached data set keeps beside its rows
+_DERIVED = b"cache-"
+_LOCKS = (b"_builder.lock", b".incomplete_info.lock")
+#: called with the path of what is missing or broken, and the reason
+Complain = Callable[[bytes, str], None]
+
+
+def without_bookkeeping(folder: bytes, names: list[bytes], complain: Complain) -> list[bytes]:
+    """Return the names in a folder without what `datasets` notes there, and without its caches.
+
+    Of a folder that `datasets` did not write, all are returned. Shards and splits that are missing are complained of.
+
+    >>> without_bookkeeping(b"/nowhere", [b"a.txt", b"train/"], print)
+    [b'a.txt', b'train/']
+    """
+    if _SPLITS in names:
+        listed = _listed(os.path.join(folder, _SPLITS), lambda noted: noted["splits"], complain)
+        _complain_of_missing(folder, listed or [], [name.rstrip(b"/") for name in names], _SPLITS, complain)
+        names = [name for name in names if name != _SPLITS]
+    if _INFO not in names:
+        return names
+    if _STATE in names:
+        listed = _listed(
+            os.path.join(folder, _STATE), lambda noted: [entry["filename"] for entry in noted["_data_files"]], complain
+        )
+        _complain_of_missing(folder, listed or [], names, _STATE, complain)
+        return [name for name in names if name not in (_STATE, _INFO) and (not name.endswith(_DATA) or name in (listed or ()))]
+    if any(name.endswith(_DATA) for name in names):
+        kept = [name for name in names if name != _INFO and not name.startswith(_DERIVED) and not name.endswith(_LOCKS)]
+        stems = _listed(os.path.join(folder, _INFO), _stems_of_splits, complain) or []
+        missing = [stem for stem in stems if not any(name.startswith(stem) for name in kept)]
+        _complain_of_missing(folder, missing, [], _INFO, complain)
+        return kept
+    return names
+
+
+def _stems_of_splits(noted: Any) -> list[str]:
+    return [f"{split['dataset_name']}-{split['name']}" for split in noted["splits"].values() if split["num_examples"]]
+
+
+def _listed(path: bytes, names_in: Callable[[Any], list[str]], complain: Complain) -> list[bytes] | None:
+    """Return the names that a file of `datasets` lists, or nothing and a complaint if it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return [os.fsencode(name) for name in names_in(json.load(file))]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        complain(path, "broken: it does not list the files of the data set that `datasets` saved here")
+        return None
+
+
+def _complain_of_missing(folder: bytes, listed: list[bytes], names: list[bytes], by: bytes, complain: Complain) -> None:
+    for name in listed:
+        if name not in names:
+            complain(os.path.join(folder, name), f"missing: listed in {by.decode()}")
+
+
+def list_splits(url: str) -> Iterator[tuple[str, int, str]]:
+    """Yield URL, stored bytes and version of each split that `load_dataset` finds in a folder.
+
+    Raises:
+        UsageError: the folder is not there.
+        IngestError: `datasets` cannot load it.
+    """
+    folder, _, wanted = url.removeprefix(SCHEME).partition("#")
+    folder = os.path.abspath(folder)
+    if not os.path.isdir(folder):
+        raise UsageError(f"'{shown(url)}': no such folder; `datasets` loads local folders only")
+    import datasets
+
+    try:
+        files = datasets.load_dataset_builder(folder).config.data_files
+    except Exception as error:
+        # builders raise errors of their own, and none of them may end in a traceback
+        raise IngestError(f"'{shown(url)}' cannot be loaded by `datasets`: {_one_line(error)}") from None
+    splits = {str(split): list(map(str, paths)) for split, paths in (files or {}).items()}
+    if wanted and wanted not in splits:
+        raise UsageError(
+            f"'{shown(url)}': no split '{shown(wanted)}', it has {', '.join(splits)}{nearest(wanted, list(splits))}"
+        )
+    for split in sorted(splits):
+        if split == (wanted or split):
+            yield f"{SCHEME}{folder}#{split}", *_state_of(splits[split])
+
+
+def _state_of(paths: list[str]) -> tuple[int, str]:
+    digest, size = hashlib.sha256(), 0
+    for path in paths:
+        status = os.stat(path)
+        size += status.st_size
+        digest.update(b"%s\0%d\0%d\0" % (os.fsencode(path), status.st_size, status.st_mtime_ns))
+    return size, digest.hexdigest()
+
+
+def read_split(found: Found, field: str, note: Note, meter: Meter) -> Iterator[Piece]:
+    """Yield the texts of a split's rows; nothing is written to the cache of `datasets`.
+
+    Raises:
+        Unreadable: `datasets` cannot read it, it has no such column, or it changed meanwhile.
+    """
+    import datasets
+
+    folder, _, split = found.location.removeprefix(SCHEME).partition("#")
+    left_out = LeftOut(found.path, "row")
+    meter.stored_bytes = meter.bytes_read = found.stored_bytes
+    try:
+        rows = datasets.load_dataset(folder, split=split, streaming=True)
+        columns = rows.column_names or list(next(iter(rows.take(1)), {}))
+        column = field if field in columns else field.partition(".")[0]
+        if column not in columns:
+            raise Unreadable(found.path, f"no column '{field}', it has {', '.join(columns) or 'none'}{nearest(field, columns)}")
+        # without the other columns, no image is decoded
+        for number, row in enumerate(rows.select_columns([column]), 1):
+            try:
+                text = encoded(value_in(row, field))
+            except ValueError as error:
+                left_out.add(number, str(error))
+                continue
+            if len(text) > LIMIT_BYTES:
+                left_out.add(number, TOO_LONG)
+            else:
+                yield from pieces(text)
+    except Unreadable:
+        raise
+    except Exception as error:
+        # builders raise errors of their own, and none of them may end in a traceback
+        raise Unreadable(found.path, f"`datasets` cannot read it: {_one_line(error)}") from None
+    if {url: version for url, _, version in list_splits(found.location)} != {found.location: found.stamp}:
+        raise Unreadable(found.path, CHANGED)
+    left_out.tell(note)
+
+
+def _one_line(error: BaseException) -> str:
+    lines = str(error.__cause__ or error).strip().splitlines()
+    return shown(lines[0][:200]) if lines else type(error).__name__

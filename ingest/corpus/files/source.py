@@ -1,0 +1,309 @@
+"""Opening what was listed: whole numbers of bytes moved, and no file that changes under the reader."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from typing import IO, Protocol
+
+from ingest.corpus.files.file_kind import shown
+from ingest.corpus.types import Found
+from ingest.errors import IngestError
+
+CHANGED = "changed while it was read"
+VANISHED = "vanished since it was listed"
+#: standard input has no name
+STANDARD_INPUT = "-"
+
+
+class Unreadable(IngestError):
+    """A file that cannot be counted; what was counted of it must be dropped.
+
+    Attributes:
+        path: as it is shown.
+        reason: in a few words.
+    """
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"'{path}': {reason}")
+        self.path = path
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[type[Unreadable], tuple[str, str]]:
+        return Unreadable, (self.path, self.reason)
+
+
+class Meter:
+    """What reading has cost.
+
+    Attributes:
+        stored_bytes: what storage held of the file when it was opened; for standard input, what came.
+        bytes_read: what was moved from storage, also for a file that then failed.
+    """
+
+    __slots__ = ("bytes_read", "stored_bytes")
+
+    def __init__(self) -> None:
+        self.stored_bytes = 0
+        self.bytes_read = 0
+
+
+class Source(Protocol):
+    """An opened file: read in sequence or anywhere, never beyond the size that it had when it was opened."""
+
+    path: str
+    size: int
+    closed: bool
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes: as many as asked for unless the file ends; all that is left for -1."""
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        """Go to a position."""
+
+    def tell(self) -> int:
+        """Return the position."""
+
+    def finish(self) -> None:
+        """Say that all has been read. Raises `Unreadable` if the file changed meanwhile."""
+
+    def close(self) -> None:
+        """Let the file go."""
+
+
+class Positioned:
+    """A source whose bytes can be fetched at any offset."""
+
+    def __init__(self, path: str, size: int, meter: Meter) -> None:
+        self.path = path
+        self.size = size
+        self.closed = False
+        self._meter = meter
+        self._position = 0
+        meter.stored_bytes = size
+
+    def fetch(self, offset: int, size: int) -> bytes:
+        """Return exactly these bytes, or fewer if the file has shrunk."""
+        raise NotImplementedError
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes; see `Source`."""
+        left = self.size - self._position
+        wanted = left if size < 0 or size > left else size
+        if wanted <= 0:
+            return b""
+        data = self.fetch(self._position, wanted)
+        self._meter.bytes_read += len(data)
+        if len(data) != wanted:
+            raise Unreadable(self.path, CHANGED)
+        self._position += wanted
+        return data
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a position."""
+        self._position = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self.size}[whence]
+        return self._position
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self._position
+
+
+class LocalSource(Positioned):
+    """A file of this machine."""
+
+    def __init__(self, found: Found, meter: Meter) -> None:
+        try:
+            # a pipe that took the place of the file must not make the reader wait
+            self._descriptor = os.open(found.location, os.O_RDONLY | os.O_NONBLOCK)
+        except OSError as error:
+            raise Unreadable(found.path, why(error)) from None
+        status = os.fstat(self._descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            os.close(self._descriptor)
+            raise Unreadable(found.path, "no longer a regular file")
+        self._opened = (status.st_size, status.st_mtime_ns)
+        super().__init__(found.path, status.st_size, meter)
+
+    def fetch(self, offset: int, size: int) -> bytes:
+        """Return exactly these bytes, or fewer if the file has shrunk."""
+        try:
+            data = os.pread(self._descriptor, size, offset)
+            while len(data) < size and (more := os.pread(self._descriptor, size - len(data), offset + len(data))):
+                data += more
+        except OSError as error:
+            raise Unreadable(self.path, why(error)) from None
+        return data
+
+    def finish(self) -> None:
+        """Say that all has been read; see `Source`."""
+        status = os.fstat(self._descriptor)
+        if (status.st_size, status.st_mtime_ns) != self._opened:
+            raise Unreadable(self.path, CHANGED)
+
+    def close(self) -> None:
+        """Let the file go."""
+        if not self.closed:
+            self.closed = True
+            os.close(self._descriptor)
+
+
+class FileSource(Positioned):
+    """A file object in memory or in a temporary file, positioned at its end; reading it moves nothing from storage."""
+
+    def __init__(self, path: str, file: IO[bytes]) -> None:
+        super().__init__(path, file.tell(), Meter())
+        self._file = file
+
+    def fetch(self, offset: int, size: int) -> bytes:
+        """Return exactly these bytes."""
+        self._file.seek(offset)
+        return self._file.read(size)
+
+    def finish(self) -> None:
+        """Nothing can have changed."""
+
+    def close(self) -> None:
+        """Leave the file object to its owner."""
+        self.closed = True
+
+
+class StandardInput:
+    """What is piped into the command: of unknown size, and read once, but for its first bytes."""
+
+    #: so many are kept, because a format may have to be tried
+    KEPT_BYTES = 2**24
+
+    def __init__(self, path: str, meter: Meter) -> None:
+        self.path = path
+        self.size = sys.maxsize
+        self.closed = False
+        self._meter = meter
+        self._kept = b""
+        self._position = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes; see `Source`."""
+        data = self._kept[self._position :][: size if size >= 0 else None] or self._piped(size)
+        self._position += len(data)
+        return data
+
+    def _piped(self, size: int) -> bytes:
+        if sys.stdin is None:
+            raise Unreadable(self.path, "standard input is closed")
+        try:
+            data = sys.stdin.buffer.read(size)
+        except OSError as error:
+            raise Unreadable(self.path, why(error)) from None
+        if self._position == len(self._kept) and self._position + len(data) <= self.KEPT_BYTES:
+            self._kept += data
+        else:
+            self._kept = b""
+        self._meter.bytes_read += len(data)
+        self._meter.stored_bytes += len(data)
+        return data
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        """Go back to a position whose bytes have been kept."""
+        if whence != os.SEEK_SET or not offset <= self._position <= len(self._kept):
+            raise Unreadable(self.path, "standard input cannot be sought so far, which this format needs")
+        self._position = offset
+        return offset
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self._position
+
+    def finish(self) -> None:
+        """Nothing can have changed."""
+
+    def close(self) -> None:
+        """Leave standard input to its owner."""
+        self.closed = True
+
+
+class Lent:
+    """A source in the hands of a library that would close it; `head` was read from it already."""
+
+    closed = False
+
+    def __init__(self, source: Source, head: bytes = b"") -> None:
+        self._source = source
+        self._head = head
+        self.seek = source.seek
+        self.tell = source.tell
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes."""
+        head, self._head = self._head, b""
+        return head or self._source.read(size)
+
+    def close(self) -> None:
+        """Leave the source to its owner."""
+
+
+def whole_small(found: Found, meter: Meter) -> bytes | None:
+    """Return the bytes of a small file at the least cost, or nothing if that cannot be done, or it has another size by now."""
+    if found.location == STANDARD_INPUT:
+        return None
+    if is_remote(found.location):
+        from ingest.corpus.files.object_store import whole_small_object
+
+        return whole_small_object(found, meter)
+    return _whole_small_file(found, meter)
+
+
+def _whole_small_file(found: Found, meter: Meter) -> bytes | None:
+    try:
+        descriptor = os.open(found.location, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        data = os.read(descriptor, found.stored_bytes + 1)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    if len(data) != found.stored_bytes:
+        return None
+    meter.stored_bytes = len(data)
+    meter.bytes_read += len(data)
+    return data
+
+
+def why(error: OSError) -> str:
+    """Return an error of the system as a reason.
+
+    >>> why(FileNotFoundError(2, "No such file or directory"))
+    'vanished since it was listed'
+    >>> why(PermissionError(13, "Permission denied"))
+    'permission denied'
+    """
+    if isinstance(error, FileNotFoundError):
+        return VANISHED
+    return shown((error.strerror or str(error) or type(error).__name__).lower())
+
+
+def is_remote(location: str) -> bool:
+    """Whether a location is a URL.
+
+    >>> is_remote("s3://bucket/key"), is_remote("/data/a.txt")
+    (True, False)
+    """
+    return "://" in location
+
+
+def open_found(found: Found, meter: Meter) -> Source:
+    """Open a file that was listed.
+
+    Raises:
+        Unreadable: it vanished, may not be read, or is no file any more.
+    """
+    if found.location == STANDARD_INPUT:
+        return StandardInput(found.path, meter)
+    if is_remote(found.location):
+        from ingest.corpus.files.object_store import RemoteSource
+
+        return RemoteSource(found, meter)
+    return LocalSource(found, meter)

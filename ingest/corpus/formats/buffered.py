@@ -1,0 +1,130 @@
+"""Whole lines out of a stream, with a bound on what is held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ingest.corpus.files.decompress import OUTPUT_BYTES, Stream
+from ingest.corpus.files.source import Source
+from ingest.corpus.formats.rows import LIMIT_BYTES
+
+#: read at a time to find where a line begins
+_STEP_BYTES = 2**16
+
+
+def whole_lines(stream: Stream, limit: int = LIMIT_BYTES) -> Iterator[bytes | None]:
+    r"""Yield blocks of whole lines, with their line feeds; None stands for one line of more bytes than `limit`.
+
+    >>> import io
+    >>> list(whole_lines(io.BytesIO(b"a\nbc\ndefg\nh"), limit=3))
+    [b'a\n', b'bc\n', None, b'h']
+    """
+    begun: list[bytes] = []
+    held = 0
+    while data := stream.read(min(OUTPUT_BYTES, limit)):
+        cut = data.rfind(b"\n") + 1
+        if not cut:
+            held += len(data)
+            begun = [*begun, data] if held <= limit else []
+            continue
+        first = data.find(b"\n") + 1
+        if held + first - 1 > limit:
+            yield None
+            block = data[first:cut]
+        else:
+            block = b"".join((*begun, data[:cut]))
+        begun, held = [data[cut:]], len(data) - cut
+        del data  # a block may be large: nothing of it is held twice while it is worked on
+        if block:
+            yield block
+    if held:
+        yield b"".join(begun) if held <= limit else None
+
+
+class Span:
+    """The lines of a source that begin between two of its bytes; the spans of a file hold each line once."""
+
+    def __init__(self, source: Source, start: int, stop: int) -> None:
+        self._source = source
+        self._end = _line_start(source, stop)
+        self._begin = _line_start(source, start)
+        source.seek(self._begin)
+
+    def read(self, size: int, /) -> bytes:
+        """Return the next bytes; none at the end."""
+        return self._source.read(max(0, min(size, self._end - self._source.tell())))
+
+
+def _line_start(source: Source, offset: int) -> int:
+    """Return where the first line begins that begins at an offset or behind it; the file's size after the last one."""
+    if offset <= 0:
+        return 0
+    source.seek(offset - 1)
+    while data := source.read(_STEP_BYTES):
+        if (feed := data.find(b"\n")) >= 0:
+            return source.tell() - len(data) + feed + 1
+    return source.size
+
+
+class Window:
+    """A stream that is read in small steps.
+
+    >>> import io
+    >>> window = Window(io.BytesIO(b"abc--defg"))
+    >>> window.until(b"--", most=100), window.exactly(2), window.read(100), window.read(100)
+    (b'abc--', b'de', b'fg', b'')
+    """
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._held = b""
+        self._position = 0
+
+    def _more(self) -> bool:
+        data = self._stream.read(OUTPUT_BYTES)
+        self._held = self._held[self._position :] + data
+        self._position = 0
+        return bool(data)
+
+    def read(self, size: int, /) -> bytes:
+        """Return at least one byte and at most so many; none at the end."""
+        if self._position == len(self._held) and not self._more():
+            return b""
+        data = self._held[self._position : self._position + size]
+        self._position += len(data)
+        return data
+
+    def exactly(self, size: int) -> bytes:
+        """Return so many bytes, or fewer at the end."""
+        data = self.read(size)
+        if len(data) == size or not data:
+            return data
+        parts, missing = [data], size - len(data)
+        while missing and (data := self.read(missing)):
+            parts.append(data)
+            missing -= len(data)
+        return b"".join(parts)
+
+    def skip(self, size: int) -> bool:
+        """Go on by so many bytes; return whether there were as many."""
+        while size and (data := self.read(min(size, OUTPUT_BYTES))):
+            size -= len(data)
+        return not size
+
+    def skip_any(self, letters: bytes) -> bool:
+        """Go on to the next byte that is none of these; return whether there is one."""
+        while True:
+            while self._position < len(self._held):
+                if self._held[self._position] not in letters:
+                    return True
+                self._position += 1
+            if not self._more():
+                return False
+
+    def until(self, end: bytes, most: int) -> bytes:
+        """Return what comes up to and with an end, or nothing if it does not come within so many bytes."""
+        while (stop := self._held.find(end, self._position, self._position + most)) < 0:
+            if len(self._held) - self._position >= most or not self._more():
+                return b""
+        start, self._position = self._position, stop + len(end)
+        return self._held[start : self._position]

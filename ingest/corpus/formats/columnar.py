@@ -1,0 +1,295 @@
+"""Parquet and Arrow: one document per row, in a column, read a few rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ingest.corpus.counting.worker_process import give_back
+from ingest.corpus.files.source import Lent, Source, Unreadable
+from ingest.corpus.formats.plain_text import PIECE_BYTES, documents
+from ingest.corpus.formats.rows import DEFAULT_FIELD, LeftOut
+from ingest.corpus.types import Note, Piece
+from ingest.errors import nearest
+
+#: columns that a message names
+_NAMED = 8
+
+
+def column_path(schema: Any, text_field: str, path: str) -> list[str]:
+    """Return the names that lead to the column that holds the text.
+
+    It is the one the user names, else `text`, else the only one.
+
+    Raises:
+        Unreadable: there is none, or it holds no text.
+    """
+    field = text_field or (DEFAULT_FIELD if DEFAULT_FIELD in schema.names or len(schema.names) != 1 else schema.names[0])
+    steps = [field] if field in schema.names else field.split(".")
+    kind = _type_at(schema, steps)
+    if kind is None:
+        known = ", ".join(schema.names[:_NAMED]) + (", …" if len(schema.names) > _NAMED else "")
+        raise Unreadable(path, f"no column '{field}', it has {known or 'none'}{nearest(field, schema.names)}")
+    if not _holds_text(kind):
+        raise Unreadable(path, f"column '{field}' holds {kind}, expected text")
+    return steps
+
+
+def _type_at(schema: Any, steps: list[str]) -> Any:
+    import pyarrow
+
+    kind: Any = pyarrow.struct(list(schema))
+    for step in steps:
+        index = kind.get_field_index(step) if pyarrow.types.is_struct(kind) else -1
+        if index < 0:
+            return None
+        kind = kind.field(index).type
+    return kind
+
+
+def _holds_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    inner = kind.value_type if types.is_dictionary(kind) else kind
+    tests = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary, types.is_string_view)
+    return any(test(inner) for test in (*tests, types.is_binary_view))
+
+
+def leaf(batch: Any, steps: list[str]) -> Any:
+    """Return the array at the end of a path of names in a record batch."""
+    import pyarrow.compute
+
+    array = batch.column(steps[0])
+    return pyarrow.compute.struct_field(array, steps[1:]) if steps[1:] else array
+
+
+def row_texts(array: Any, first_row: int, left_out: LeftOut) -> Iterator[bytes]:
+    """Yield the texts of an array of strings, bytes or a dictionary of these; rows that have none are left out."""
+    import pyarrow
+
+    if array.null_count:
+        for row, missing in enumerate(array.is_null().to_pylist(), first_row):
+            if missing:
+                left_out.add(row, "null")
+    try:
+        if pyarrow.types.is_dictionary(array.type):
+            yield from _dictionary_texts(array.drop_null())
+        else:
+            yield from texts_of(_as_strings(array).drop_null())
+    except pyarrow.ArrowInvalid:
+        yield from _checked_one_by_one(array, first_row, left_out)
+
+
+def _as_strings(array: Any) -> Any:
+    import pyarrow
+    from pyarrow import types
+
+    if types.is_string(array.type) or types.is_large_string(array.type):
+        return array
+    return array.cast(pyarrow.large_string())
+
+
+def _dictionary_texts(array: Any) -> Iterator[bytes]:
+    """Yield texts that may recur, each of which is held once: a small file may repeat a long one very often."""
+    used = array.indices.unique()
+    texts = dict(zip(used.to_pylist(), texts_of(_as_strings(array.dictionary.take(used))), strict=True))
+    for index in array.indices.to_pylist():
+        yield texts[index]
+
+
+def _checked_one_by_one(array: Any, first_row: int, left_out: LeftOut) -> Iterator[bytes]:
+    import pyarrow
+
+    values = array.dictionary_decode() if pyarrow.types.is_dictionary(array.type) else array
+    for row, value in enumerate(values.cast(pyarrow.large_binary()), first_row):
+        text = value.as_py()
+        if text is None:
+            continue
+        try:
+            text.decode("utf-8")
+        except UnicodeDecodeError:
+            left_out.add(row, "not UTF-8")
+        else:
+            yield text
+
+
+def check_utf8(data: bytes) -> None:
+    """Refuse what is not UTF-8, without a copy.
+
+    Raises:
+        pyarrow.ArrowInvalid: it is not.
+    """
+    import pyarrow
+
+    ends = pyarrow.array([0, len(data)], pyarrow.int64()).buffers()[1]
+    pyarrow.LargeStringArray.from_buffers(1, ends, pyarrow.py_buffer(data)).validate(full=True)
+
+
+def texts_of(strings: Any) -> Iterator[bytes]:
+    """Yield the values of a string or large_string array without nulls.
+
+    Raises:
+        pyarrow.ArrowInvalid: before the first one, if any is not UTF-8.
+    """
+    import pyarrow
+
+    strings.validate(full=True)
+    if not len(strings):
+        return
+    _, offsets, values = strings.buffers()
+    numbers = memoryview(offsets).cast("B")
+    wide = pyarrow.types.is_large_string(strings.type)
+    places = (numbers.cast("q") if wide else numbers.cast("i"))[strings.offset : strings.offset + len(strings) + 1].tolist()
+    held = memoryview(values) if values is not None else b""
+    start = places[0]
+    for stop in places[1:]:
+        yield bytes(held[start:stop])
+        start = stop
+
+
+#: Rows decoded at once, at most: rows differ in size, and those of a batch are all held.
+BATCH_ROWS = 512
+#: A column chunk up to this size is held as a dictionary, in which a text that recurs takes its room once; Arrow needs several
+#: times as much to read it so.
+DICTIONARY_BYTES = 16 * 2**20
+#: Rows decoded at once where a dictionary is too large for that, fewest and most, and what they may unfold to in a small file.
+WARY_BATCH_ROWS = (4, 16)
+UNFOLDED_BYTES = 256 * 2**20
+_ARROW_FILE = b"ARROW1"
+
+
+@contextmanager
+def _refusals_of(path: str, form: str) -> Iterator[None]:
+    """Turn what Arrow raises into one line."""
+    import pyarrow
+
+    try:
+        yield
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        message = str(error).strip().splitlines()
+        raise Unreadable(path, f"broken or truncated {form}: {message[0][:200] if message else type(error).__name__}") from None
+
+
+def _lent(source: Source) -> Any:
+    import pyarrow
+
+    return pyarrow.PythonFile(Lent(source), mode="r")
+
+
+def _parquet(source: Source, **how: Any) -> Any:
+    import pyarrow.parquet
+
+    return pyarrow.parquet.ParquetFile(_lent(source), pre_buffer=False, buffer_size=2**20, **how)
+
+
+def row_group_bytes(source: Source) -> list[int]:
+    """Return what storage holds of each row group of a Parquet file.
+
+    Raises:
+        Unreadable: it is broken.
+    """
+    with _refusals_of(source.path, "Parquet"):
+        metadata = _parquet(source).metadata
+        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+        return [sum(group.column(place).total_compressed_size for place in range(group.num_columns)) for group in groups]
+
+
+def read_parquet(source: Source, text_field: str, note: Note, parts: Sequence[int] | None = None) -> Iterator[Piece]:
+    """Yield the text of every row, or of the rows of some row groups.
+
+    Raises:
+        Unreadable: the file is broken or has no such column.
+    """
+    left_out = LeftOut(source.path, "row")
+    with _refusals_of(source.path, "Parquet"):
+        file = _parquet(source)
+        steps = column_path(file.schema_arrow, text_field, source.path)
+        row = 1
+        for number in range(file.metadata.num_row_groups):
+            group = file.metadata.row_group(number)
+            if parts is None or number in parts:
+                try:
+                    yield from documents(_group_texts(source, file, number, steps, row, left_out))
+                finally:
+                    _give_back()
+            row += group.num_rows
+    left_out.tell(note)
+
+
+def _group_texts(source: Source, file: Any, number: int, steps: list[str], row: int, left_out: LeftOut) -> Iterator[bytes]:
+    group = file.metadata.row_group(number)
+    column = ".".join(steps)
+    chunk = next(c for c in map(group.column, range(group.num_columns)) if f"{c.path_in_schema}.".startswith(f"{column}."))
+    as_dictionary = chunk.has_dictionary_page and chunk.total_uncompressed_size <= DICTIONARY_BYTES
+    if as_dictionary:
+        file = _parquet(source, metadata=file.metadata, read_dictionary=[column])
+    most = BATCH_ROWS if as_dictionary or not chunk.has_dictionary_page else _wary_rows(chunk.total_uncompressed_size)
+    rows = PIECE_BYTES * group.num_rows // max(chunk.total_uncompressed_size, 1)
+    for batch in file.iter_batches(max(1, min(rows, most)), row_groups=[number], columns=[column], use_threads=False):
+        yield from row_texts(leaf(batch, steps), row, left_out)
+        row += batch.num_rows
+
+
+def _wary_rows(chunk_bytes: int) -> int:
+    """Rows of a batch that stays bounded although each may be as long as the dictionary, which is a part of the chunk."""
+    fewest, most = WARY_BATCH_ROWS
+    return max(fewest, min(most, UNFOLDED_BYTES // chunk_bytes))
+
+
+def _give_back() -> None:
+    """Return what a row group has taken; Arrow's allocator keeps it unless it is asked."""
+    import pyarrow
+
+    pyarrow.default_memory_pool().release_unused()
+    give_back()
+
+
+def read_arrow(source: Source, text_field: str, note: Note, parts: Sequence[int] | None = None) -> Iterator[Piece]:
+    """Yield the text of every row of an Arrow file or stream, or of the rows of some record batches of a file.
+
+    Raises:
+        Unreadable: the file is broken or has no such column.
+    """
+    left_out = LeftOut(source.path, "row")
+    with _refusals_of(source.path, "Arrow"):
+        row = 1
+        for batch, steps in _batches(source, text_field, parts):
+            yield from documents(row_texts(leaf(batch, steps), row, left_out))
+            row += batch.num_rows
+    left_out.tell(note)
+
+
+def _batches(source: Source, text_field: str, parts: Sequence[int] | None) -> Iterator[tuple[Any, list[str]]]:
+    import pyarrow
+
+    if not is_arrow_file(source):
+        stream = pyarrow.ipc.open_stream(_lent(source))
+        steps = column_path(stream.schema, text_field, source.path)
+        yield from ((batch, steps) for batch in stream)
+        return
+    schema = pyarrow.ipc.open_file(_lent(source)).schema
+    steps = column_path(schema, text_field, source.path)
+    only = pyarrow.ipc.IpcReadOptions(included_fields=[schema.get_field_index(steps[0])], use_threads=False)
+    file = pyarrow.ipc.open_file(_lent(source), options=only)
+    for number in range(file.num_record_batches) if parts is None else parts:
+        yield file.get_batch(number), steps
+
+
+def is_arrow_file(source: Source) -> bool:
+    """Whether this is an Arrow file, whose record batches can be read apart, and no stream."""
+    head = source.read(len(_ARROW_FILE))
+    source.seek(0)
+    return head == _ARROW_FILE
+
+
+def record_batches(source: Source) -> int:
+    """Return how many record batches an Arrow file has; a stream counts as one.
+
+    Raises:
+        Unreadable: it is broken.
+    """
+    import pyarrow
+
+    with _refusals_of(source.path, "Arrow"):
+        return int(pyarrow.ipc.open_file(_lent(source)).num_record_batches) if is_arrow_file(source) else 1

@@ -1,0 +1,206 @@
+"""JSON lines: one document per line, in a field that a dotted path names."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+from ingest.corpus.files.decompress import Stream
+from ingest.corpus.files.source import Unreadable
+from ingest.corpus.formats.buffered import whole_lines
+from ingest.corpus.formats.columnar import check_utf8, texts_of
+from ingest.corpus.formats.plain_text import documents
+from ingest.corpus.formats.rows import DECODER, LIMIT_BYTES, TOO_LONG, LeftOut, encoded, value_in
+from ingest.corpus.types import Note, Piece
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def read_jsonl(stream: Stream, path: str, field: str, note: Note, after: int = 0) -> Iterator[Piece]:
+    """Yield the field's text of every line; lines that are broken or lack it are noted, not counted.
+
+    Lines are numbered from the first one that begins at byte `after`, or behind it.
+    """
+    left_out = LeftOut(path, "line", f" after byte {after}" if after else "")
+    one_by_one = _OneByOne(field, left_out)
+    number = 1
+    for block in whole_lines(stream):
+        if block is None:
+            left_out.add(number, TOO_LONG)
+            number += 1
+            continue
+        lines = block.count(b"\n") + (not block.endswith(b"\n"))
+        yield from documents(_at_once(block, lines, field) or one_by_one.texts(block, number))
+        number += lines
+    left_out.tell(note)
+
+
+def _at_once(block: bytes, lines: int, field: str) -> Iterable[bytes] | None:
+    """Return the texts of all lines, or nothing unless all of them are in order, which Arrow tells several times faster."""
+    import pyarrow
+    import pyarrow.json
+
+    schema = pyarrow.schema([(field, pyarrow.string())])
+    try:
+        check_utf8(block)  # Arrow checks it in no other field
+        table = pyarrow.json.read_json(
+            pyarrow.BufferReader(block),
+            pyarrow.json.ReadOptions(use_threads=False, block_size=len(block) + 1),
+            pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
+        )
+        column = table.column(0)
+        column.validate(full=True)
+    except pyarrow.ArrowException:
+        return None
+    in_order = len(column) == lines and not column.null_count
+    return chain.from_iterable(map(texts_of, column.chunks)) if in_order else None
+
+
+class _OneByOne:
+    """Texts of lines of which some may be broken or blank, or whose field is a path."""
+
+    def __init__(self, field: str, left_out: LeftOut) -> None:
+        self._text_of = text_getter(field)
+        self._left_out = left_out
+
+    def texts(self, block: bytes, first_number: int) -> Iterator[bytes]:
+        for number, line in enumerate(block.split(b"\n"), first_number):
+            if not line or line.isspace():
+                continue
+            try:
+                yield self._text_of(line)
+            except ValueError as error:
+                self._left_out.add(number, str(error))
+
+
+def text_getter(field: str) -> Callable[[bytes], bytes]:
+    """Return what finds a field's text in a line of JSON.
+
+    The function raises `ValueError`, with the reason, where there is none.
+
+    >>> text_getter("a.b.0")(b'{"a": {"b": ["x"]}}')
+    b'x'
+    """
+
+    def text_of(line: bytes) -> bytes:
+        return encoded(value_in(_parsed(line), field))
+
+    return text_of
+
+
+def _parsed(line: bytes) -> Any:
+    try:
+        return DECODER.decode(line.removeprefix(_BYTE_ORDER_MARK).decode("utf-8"))
+    except UnicodeDecodeError:
+        raise ValueError("not UTF-8") from None
+    except (ValueError, RecursionError):
+        raise ValueError("not JSON") from None
+
+
+#: read at first, doubled while a value is longer
+STEP_BYTES = 2**16
+_BETWEEN = " \t\r\n"
+
+
+def read_json(stream: Stream, path: str, field: str, note: Note) -> Iterator[Piece]:
+    """Yield the field's text of every row.
+
+    Raises:
+        Unreadable: what comes is no JSON.
+    """
+    left_out = LeftOut(path, "row")
+    yield from documents(_texts(stream, path, field, left_out))
+    left_out.tell(note)
+
+
+def _texts(stream: Stream, path: str, field: str, left_out: LeftOut) -> Iterator[bytes]:
+    for number, value in enumerate(values(stream, path), 1):
+        try:
+            text = encoded(value_in(value, field))
+        except ValueError as error:
+            left_out.add(number, str(error))
+        else:
+            yield text
+
+
+def first_row_has(stream: Stream, path: str, field: str) -> bool:
+    """Whether a JSON file begins with a row that holds text in a field."""
+    try:
+        encoded(value_in(next(values(stream, path)), field))
+    except (ValueError, StopIteration, Unreadable):
+        return False
+    return True
+
+
+def values(stream: Stream, path: str) -> Iterator[Any]:
+    """Yield the elements of an array, or values one after the other; one at a time is held.
+
+    Raises:
+        Unreadable: what comes is no JSON, or a value is too long.
+    """
+    window = _Window(stream, path)
+    in_array = window.skip(_BETWEEN) == "["
+    if in_array:
+        window.position += 1
+    while following := window.skip(_BETWEEN + "," if in_array else _BETWEEN):
+        if in_array and following == "]":
+            window.position += 1
+            in_array = False
+            continue
+        yield window.value()
+    if in_array:
+        raise Unreadable(path, "truncated: its JSON array has no end")
+
+
+class _Window:
+    """The part of a JSON text that is held."""
+
+    def __init__(self, stream: Stream, path: str) -> None:
+        self._stream = stream
+        self._path = path
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")().decode
+        self._parse = DECODER.raw_decode
+        self._text = ""
+        self._ended = False
+        self.position = 0
+
+    def _more(self) -> None:
+        data = self._stream.read(max(STEP_BYTES, len(self._text) - self.position))
+        self._ended = not data
+        try:
+            self._text = self._text[self.position :] + self._decode(data, self._ended)
+        except UnicodeDecodeError as error:
+            raise Unreadable(self._path, f"not UTF-8: {error.reason}") from None
+        self.position = 0
+
+    def skip(self, letters: str) -> str:
+        """Go to the next letter that is none of these, and return it, or nothing at the end."""
+        while True:
+            while self.position < len(self._text):
+                if (letter := self._text[self.position]) not in letters:
+                    return letter
+                self.position += 1
+            if self._ended:
+                return ""
+            self._more()
+
+    def value(self) -> Any:
+        """Return the value that begins here and go behind it."""
+        while True:
+            try:
+                value, stop = self._parse(self._text, self.position)
+            except RecursionError:
+                raise Unreadable(self._path, "JSON that is nested too deep") from None
+            except ValueError as error:
+                if self._ended:
+                    raise Unreadable(self._path, f"broken or truncated JSON: {str(error).partition(':')[0]}") from None
+            else:
+                # a number may go on in what has not been read yet
+                if stop < len(self._text) or self._ended:
+                    self.position = stop
+                    return value
+            if len(self._text) - self.position > LIMIT_BYTES:
+                raise Unreadable(self._path, f"a JSON value {TOO_LONG}, or broken JSON")
+            self._more()

@@ -1,0 +1,223 @@
+"""The answer of `measure`: what was counted, with what, and what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ingest.catalog.store import Catalog
+from ingest.corpus.counting.ledger import Sums, Totals
+from ingest.corpus.tokenizers.vocabulary import Vocabulary
+from ingest.corpus.types import Skipped, Tally
+from ingest.engine.registry import solve
+from ingest.engine.solver import Quantities
+from ingest.engine.value import Input
+from ingest.sizing.answer import Answer
+
+if TYPE_CHECKING:
+    from ingest.corpus.sampling.estimators import Estimated
+    from ingest.corpus.sampling.sample import Row, Sampled
+
+#: what counting yields, by the name of the quantity
+COUNTED = {
+    "tokens": "tokens",
+    "corpus_bytes": "text_bytes",
+    "stored_bytes": "stored_bytes",
+    "files": "files",
+    "documents": "documents",
+    "bytes_read": "bytes_read",
+}
+RESULTS = (
+    "bytes_per_token",
+    "tokens",
+    "corpus_bytes",
+    "stored_bytes",
+    "tokenized_bytes",
+    "files",
+    "documents",
+    "tokens_per_document",
+    "bytes_per_document",
+    "stored_bytes_per_file",
+    "stored_share",
+    "tokenized_share",
+    "unreadable_bytes",
+    "bytes_read",
+    "files_skipped",
+    "documents_skipped",
+)
+
+
+@dataclass(frozen=True)
+class Measured(Answer):
+    """A measured corpus.
+
+    Attributes:
+        tokenizer: name, size, sha256 and source of the vocabulary.
+        engine: what counted.
+        date: UTC, when the measurement ended.
+        design: exact, or how the sample was drawn.
+        manifest_hash: of the paths, sizes and stamps of the files.
+        partial: why this is not the whole corpus, where it is not.
+    """
+
+    tokenizer: Mapping[str, Any] = field(default_factory=dict)
+    engine: str = ""
+    date: str = ""
+    design: Mapping[str, Any] = field(default_factory=dict)
+    manifest_hash: str = ""
+    partial: str = ""
+
+    @property
+    def left_out(self) -> str:
+        """What was left out, in a line; nothing where nothing was."""
+        named = [row for name in ("files_skipped", "parts_skipped") for row in self.tables.get(name, ())]
+        if not named:
+            return ""
+        return f"{len(named):,} left out, expected none; the first is {named[0]['path']}: {named[0]['reason']}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON."""
+        own = {
+            "tokenizer": dict(self.tokenizer),
+            "engine": self.engine,
+            "date": self.date,
+            "design": dict(self.design),
+            "manifest_hash": self.manifest_hash,
+            "partial": self.partial,
+        }
+        return {**super().to_dict(), **own}
+
+
+def measured_exactly(totals: Totals, vocabulary: Vocabulary, **about: Any) -> Measured:
+    """The answer where every file was counted, or every file up to an interruption."""
+    found = {name: getattr(totals.total, column) for name, column in COUNTED.items()}
+    given = {name: Input(value, origin="measured") for name, value in found.items()}
+    given["files_skipped"] = Input(totals.files_skipped, origin="measured")
+    given["documents_skipped"] = Input(totals.documents_skipped, origin="measured")
+    names = [name for name in RESULTS if _computable(name, totals.total)]
+    tables = {
+        "folders": _breakdown("folder", totals.folders),
+        "extensions": _breakdown("extension", totals.extensions),
+        "files_skipped": listed(totals.skipped, totals.files_skipped),
+        "parts_skipped": listed(totals.parts, totals.parts_skipped),
+    }
+    return _answer(given, names, tables, vocabulary, **about)
+
+
+def measured_by_sample(sampled: Sampled, skipped: Sequence[Skipped], vocabulary: Vocabulary, **about: Any) -> Measured:
+    """The answer where a part was drawn; `skipped` could not even be listed."""
+    given = {name: _given(name, figure) for name, figure in sampled.figures.items()}
+    out = [*skipped, *sampled.skipped]
+    given["bytes_read"] = Input(sampled.bytes_read, origin="measured")
+    given["files_skipped"] = Input(len(out), origin="measured")
+    names = [name for name in RESULTS if name in given or name == "tokenized_bytes"]
+    tables = {
+        "folders": [_row("folder", row) for row in sampled.folders],
+        "extensions": [_row("extension", row) for row in sampled.extensions],
+        "files_skipped": listed(out, len(out)),
+        "parts_skipped": listed(sampled.parts, len(sampled.parts)),
+        "design": [dict(row) for row in sampled.design],
+    }
+    design = {
+        "design": "sampled",
+        "seed": sampled.seed,
+        "tolerance": sampled.tolerance,
+        "confidence": sampled.confidence,
+        "met": sampled.met,
+    }
+    return _answer(given, names, tables, vocabulary, design=design, partial=sampled.partial, **about)
+
+
+def _answer(
+    given: dict[str, Input],
+    names: Sequence[str],
+    tables: Mapping[str, list[dict[str, Any]]],
+    vocabulary: Vocabulary,
+    title: str,
+    catalog: Catalog,
+    warnings: tuple[str, ...],
+    **about: Any,
+) -> Measured:
+    known = Quantities({**given, "vocabulary": Input(vocabulary.size, origin="measured", note=f"ids of {vocabulary.name}")})
+    results, unknown = known.results(names)
+    return Measured(
+        "measure",
+        title,
+        {},
+        known,
+        results,
+        unknown,
+        {name: rows for name, rows in tables.items() if rows},
+        warnings,
+        catalog,
+        tokenizer=about_vocabulary(vocabulary),
+        **about,
+    )
+
+
+def _given(name: str, figure: Estimated) -> Input:
+    """A figure of a sample; its interval where it has a width."""
+    value, low, high = _ends(name, figure)
+    return Input(value, origin="measured") if low == high else Input(value, low, high, "measured")
+
+
+def _ends(name: str, figure: Estimated) -> tuple[float, ...]:
+    """A figure and the ends of its interval; what is counted is whole."""
+    return tuple(end if name == "bytes_per_token" else round(end) for end in figure)
+
+
+def _row(kind: str, row: Row) -> dict[str, Any]:
+    """A folder or extension of a sample; what too few draws fell into has no figures."""
+    shown = {kind: row.name, "files": row.files, "stored_bytes": row.stored_bytes, "draws": row.draws}
+    for name in ("corpus_bytes", "tokens", "bytes_per_token"):
+        figure = getattr(row, name)
+        value, low, high = _ends(name, figure) if figure is not None else (None, None, None)
+        shown |= {name: value, f"{name}_low": low, f"{name}_high": high}
+    return {**shown, "note": row.note}
+
+
+def about_vocabulary(vocabulary: Vocabulary) -> dict[str, Any]:
+    """What names a vocabulary for good."""
+    return {
+        "name": vocabulary.name,
+        "size": vocabulary.size,
+        "sha256": vocabulary.sha256,
+        "source": vocabulary.source,
+    }
+
+
+def _computable(name: str, total: Tally) -> bool:
+    divides = {"bytes_per_token": total.tokens, "stored_share": total.text_bytes, "tokenized_share": total.stored_bytes}
+    divides |= dict.fromkeys(("tokens_per_document", "bytes_per_document"), total.documents)
+    divides |= {"stored_bytes_per_file": total.files, "unreadable_bytes": 0}
+    return bool(divides.get(name, 1))
+
+
+def _breakdown(kind: str, sums: Sums) -> list[dict[str, Any]]:
+    tallies = sorted(sums.tallies().items(), key=lambda item: (-item[1].text_bytes, item[0]))
+    return [
+        {
+            kind: name,
+            "files": tally.files,
+            "documents": tally.documents,
+            "stored_bytes": tally.stored_bytes,
+            "corpus_bytes": tally.text_bytes,
+            "tokens": tally.tokens,
+            "bytes_per_token": ratio_of(tally),
+        }
+        for name, tally in tallies
+    ]
+
+
+def ratio_of(tally: Tally) -> float | None:
+    """Bytes per token; None where there is no token."""
+    if not tally.tokens:
+        return None
+    return float(solve("bytes_per_token", {"corpus_bytes": tally.text_bytes, "tokens": tally.tokens}))
+
+
+def listed(skipped: Sequence[Skipped], count: int) -> list[dict[str, Any]]:
+    """What was left out, as rows; a last one says how many more there were than are named."""
+    rows = [{"path": item.path, "reason": item.reason} for item in skipped]
+    return rows + ([{"path": "", "reason": f"{count - len(rows):,} more that are not named"}] if count > len(rows) else [])

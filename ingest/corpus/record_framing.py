@@ -1,0 +1,246 @@
+"""Samples within files: their framing is walked, their contents are not decoded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import groupby
+from typing import Any, Protocol
+
+from ingest.corpus.files.decompress import MAGIC, unfolded
+from ingest.corpus.files.file_kind import suffix_of
+from ingest.corpus.files.saved_datasets import FORMAT as DATASETS
+from ingest.corpus.files.source import Lent, Meter, Source, Unreadable, is_remote, open_found
+from ingest.corpus.formats.buffered import Window
+from ingest.corpus.formats.tar import BLOCK, Archive
+from ingest.corpus.types import Found
+from ingest.errors import IngestError
+
+#: stored bytes of samples, and how often they occur
+Sizes = Iterator[tuple[int, int]]
+
+HDF5 = (".h5", ".hdf5", ".hdf", ".he5")
+#: length, checksum of the length; after the content a checksum of it
+RECORD_HEAD, RECORD_TAIL = 12, 4
+#: CRC-32C, as TFRecord writes it: reversed polynomial, then rotated and shifted by this
+_POLYNOMIAL, _MASK = 0x82F63B78, 0xA282EAD8
+FILE = "file"
+
+
+def form_of(found: Found) -> str:
+    """How samples lie in a file: `tfrecord`, `hdf5`, `tar`, `parquet`, `arrow`, or the file itself is one.
+
+    >>> [form_of(Found(name, name, 1, "", "text", "")) for name in ("a.jpg", "a.h5", "train.tfrecord-00000-of-01024")]
+    ['file', 'hdf5', 'tfrecord']
+    """
+    if ".tfrecord" in found.path.rpartition("/")[2].lower():
+        return "tfrecord"
+    if suffix_of(found.path) in HDF5:
+        return "hdf5"
+    uncompressed = found.format in ("parquet", "arrow") and not found.compression
+    return found.format if found.format == "tar" or uncompressed else FILE
+
+
+def samples_of(found: Found, meter: Meter) -> Sizes:
+    """Yield the stored bytes of each sample of a file, or of many alike.
+
+    Raises:
+        Unreadable: the file is broken; what was yielded of it must be dropped.
+        IngestError: a package is missing that reads such files.
+    """
+    form = form_of(found)
+    if found.format == DATASETS:
+        raise Unreadable(found.path, "sizes of samples are those of files: name the folder itself")
+    if form == FILE:
+        yield found.stored_bytes, 1
+        return
+    if form == "hdf5" and is_remote(found.location):
+        raise Unreadable(found.path, "HDF5 is walked on file systems only")
+    source = open_found(found, meter)
+    try:
+        yield from WALKS[form](source, found)
+        source.finish()
+    finally:
+        source.close()
+
+
+def shared(size: int, times: int) -> Sizes:
+    """A size shared out evenly, to the byte.
+
+    >>> list(shared(10, 4))
+    [(2, 2), (3, 2)]
+    """
+    share, more = divmod(size, times)
+    yield from ((share + extra, number) for extra, number in ((0, times - more), (1, more)) if number)
+
+
+def stored(decoded: Sizes, size: int) -> Sizes:
+    """Sizes of what a compressed file holds, as shares of its stored bytes."""
+    counts = Counter[int]()
+    for length, times in decoded:
+        counts[length] += times
+    whole = max(sum(length * times for length, times in counts.items()), 1)
+    yield from ((length * size // whole, times) for length, times in counts.items())
+
+
+class Steps(Protocol):
+    """What framing is walked with."""
+
+    def exactly(self, size: int) -> bytes:
+        """Return so many bytes, or fewer at the end."""
+
+    def skip(self, size: int) -> bool:
+        """Go on by so many bytes; return whether there were as many."""
+
+
+class Seeking:
+    """Steps in a file that can be sought: what is skipped is not read."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def exactly(self, size: int) -> bytes:
+        """Return so many bytes, or fewer at the end."""
+        return self._source.read(size)
+
+    def skip(self, size: int) -> bool:
+        """Go on by so many bytes; return whether there were as many."""
+        end = self._source.tell() + size
+        self._source.seek(min(end, self._source.size))
+        return end <= self._source.size
+
+
+def walk_tfrecord(source: Source, found: Found) -> Sizes:
+    """Records with their framing; TensorFlow compresses without saying so in the name."""
+    head = source.read(RECORD_HEAD)
+    source.seek(0)
+    packed = found.compression or ("gzip" if head.startswith(MAGIC["gzip"]) else "")
+    if packed:
+        yield from stored(records(Window(unfolded(source, packed)), found.path), found.stored_bytes)
+    else:
+        yield from records(Seeking(source), found.path)
+
+
+def records(steps: Steps, path: str) -> Sizes:
+    """The records of a TFRecord stream."""
+    number = 0
+    while head := steps.exactly(RECORD_HEAD):
+        number += 1
+        length = int.from_bytes(head[:8], "little")
+        if len(head) < RECORD_HEAD or masked_checksum(head[:8]) != int.from_bytes(head[8:], "little"):
+            what = "no TFRecord" if number == 1 else f"broken at record {number}"
+            raise Unreadable(path, f"{what}: the checksum of a length is wrong")
+        if not steps.skip(length + RECORD_TAIL):
+            raise Unreadable(path, f"truncated in record {number}")
+        yield RECORD_HEAD + length + RECORD_TAIL, 1
+
+
+def masked_checksum(data: bytes) -> int:
+    """CRC-32C as TFRecord stores it.
+
+    >>> hex(masked_checksum(bytes(8)))
+    '0x7980329'
+    """
+    value = 0xFFFFFFFF
+    for byte in data:
+        value = value >> 8 ^ _table()[(value ^ byte) & 0xFF]
+    value ^= 0xFFFFFFFF
+    return ((value >> 15 | value << 17) + _MASK) & 0xFFFFFFFF
+
+
+@cache
+def _table() -> tuple[int, ...]:
+    values = list(range(256))
+    for _ in range(8):
+        values = [value >> 1 ^ _POLYNOMIAL * (value & 1) for value in values]
+    return tuple(values)
+
+
+def walk_tar(source: Source, found: Found) -> Sizes:
+    """Samples as WebDataset groups them: members one behind the other whose names agree up to the first dot."""
+    members = tar_members(source, found)
+    grouped = (sum(size for _, size in group) for _, group in groupby(members, lambda member: member[0]))
+    sizes = ((size, 1) for size in grouped)
+    yield from stored(sizes, found.stored_bytes) if found.compression else sizes
+
+
+def tar_members(source: Source, found: Found) -> Iterator[tuple[str, int]]:
+    """Key and stored bytes of each file in an archive, its header and padding included."""
+    archive = Archive(found.path, unfolded(source, found.compression) if found.compression else Lent(source))
+    for member in archive.members():
+        if member.isfile():
+            padded = -(-member.size // BLOCK) * BLOCK
+            yield key_of(member.name), member.offset_data - member.offset + padded
+
+
+def key_of(name: str) -> str:
+    """What the members of one sample have in common.
+
+    >>> key_of("a.b/0001.seg.png"), key_of("0001.cls")
+    ('a.b/0001', '0001')
+    """
+    folder, slash, file = name.rpartition("/")
+    return folder + slash + file.partition(".")[0]
+
+
+def walk_parquet(source: Source, found: Found) -> Sizes:
+    """Rows, each its share of the columns of its row group."""
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        metadata = pyarrow.parquet.ParquetFile(pyarrow.PythonFile(Lent(source), mode="r")).metadata
+        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+        for group in groups:
+            size = sum(group.column(place).total_compressed_size for place in range(group.num_columns))
+            yield from shared(size, group.num_rows) if group.num_rows else ()
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise Unreadable(found.path, f"broken or truncated Parquet: {str(error)[:200]}") from None
+
+
+def walk_arrow(source: Source, found: Found) -> Sizes:
+    """Rows, each its share of the file."""
+    import pyarrow
+
+    try:
+        lent = pyarrow.PythonFile(Lent(source), mode="r")
+        head = source.read(6)
+        source.seek(0)
+        reader = pyarrow.ipc.open_file(lent) if head == b"ARROW1" else pyarrow.ipc.open_stream(lent)
+        numbers = range(reader.num_record_batches) if head == b"ARROW1" else ()
+        batches = (reader.get_batch(number) for number in numbers) if numbers else iter(reader)
+        rows = sum(batch.num_rows for batch in batches) if head != b"ARROW1" or numbers else 0
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise Unreadable(found.path, f"broken or truncated Arrow: {str(error)[:200]}") from None
+    if rows:
+        yield from shared(found.stored_bytes, rows)
+
+
+def walk_hdf5(source: Source, found: Found) -> Sizes:  # noqa: ARG001  the library opens the file itself
+    """Samples along the first axis of the largest data set, each its share of the file."""
+    try:
+        import h5py
+    except ImportError:
+        raise IngestError(f"'{found.path}': HDF5 needs the package h5py: pip install 'ingest-sizing[formats]'") from None
+    largest = [0, 1]
+
+    def see(_: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset) and item.id.get_storage_size() > largest[0]:
+            largest[:] = item.id.get_storage_size(), item.shape[0] if item.shape else 1
+
+    try:
+        with h5py.File(found.location, "r") as file:
+            file.visititems(see)
+    except (OSError, RuntimeError, ValueError, KeyError) as error:
+        raise Unreadable(found.path, f"broken or truncated HDF5: {str(error)[:200]}") from None
+    yield from shared(found.stored_bytes, max(largest[1], 1))
+
+
+WALKS: dict[str, Callable[[Source, Found], Sizes]] = {
+    "tfrecord": walk_tfrecord,
+    "tar": walk_tar,
+    "parquet": walk_parquet,
+    "arrow": walk_arrow,
+    "hdf5": walk_hdf5,
+}

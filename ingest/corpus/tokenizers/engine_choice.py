@@ -1,0 +1,281 @@
+"""Counting tokens: with a fast engine where it counts as the reference does, otherwise with the reference.
+
+The reference is what the vocabulary's user would call: `tokenizers.Tokenizer.encode(text, add_special_tokens=False)`, or
+SentencePiece for its models. Added tokens that a `tokenizer.json` names are found in the text, as there; rank files name none,
+so that `<|endoftext|>` in a document is plain text, as in `tiktoken.Encoding.encode_ordinary`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from importlib import metadata, util
+from typing import NamedTuple, Protocol
+
+from ingest.corpus.counting.worker_process import give_back, one_line_failure, worker_pool
+from ingest.corpus.files.source import STANDARD_INPUT
+from ingest.corpus.formats.documents import Meter, Reading, Unreadable, read
+from ingest.corpus.tokenizers.engines import Gigatoken, SentencePiece, Tokenizers
+from ingest.corpus.tokenizers.native_calls import NativeFailure, guarded, no_panic_message
+from ingest.corpus.tokenizers.unicode_disputes import doubt_about
+from ingest.corpus.tokenizers.vocabulary import Vocabulary
+from ingest.corpus.types import Found
+from ingest.errors import IngestError
+
+#: strings on which tokenizers are known to differ: spaces, contractions, marks, digits, long runs, odd code points
+HARD = (
+    "",
+    " ",
+    "\n",
+    "  two  spaces \n\n \t\ttabs\r\n\r\n  end  ",
+    "don't DON'T we'll I'VE o’clock it's's",
+    "0 12 123 1234 12345 3.14 1,000,000 ٠١٢٣ ½ Ⅷ ²",
+    "naïve naïve Å Å ﬁ ｆｕｌｌ 한국어 한국 e\u0301\u0323",
+    "汉字和假名のテスト。中文，標點！ 日本語/\n/path//\n",
+    "Привет, мир! Ελληνικά עברית العربية हिन्दी ไทย ქართული",
+    "👩‍👩‍👧 🏳️‍🌈 \u200b\u200d\ufeff\u00a0\u2028\u2029\u0085 \x00\x01\x7f",
+    "camelCaseHTTPServer snake_case __init__ a//b /*c*/ {}[]();:<=>=!=",
+    "=" * 300 + " " * 300 + "a" * 300 + "\n" * 300 + "ab" * 300 + "é" * 300,
+    "<|endoftext|> <s></s><unk>[CLS][SEP]<pad> <|im_start|>user\n",
+    "▁ ▁a a▁b ▁▁",
+)
+
+#: tokens of the file that stand for no text of their own, of which this many are tried within text
+ADDED_TRIED = 64
+
+
+def hard_texts(vocabulary: Vocabulary) -> list[bytes]:
+    """Texts on which engines are likely to differ, those with the vocabulary's own added tokens in them included."""
+    added = [str(token["content"]) for token in json.loads(vocabulary.outline).get("added_tokens") or []]
+    tried = [*added[:ADDED_TRIED], *added[-ADDED_TRIED:]]
+    within = [f"a {token} b{token}c\n{token}{token} {token}" for token in tried]
+    return [text.encode() for text in (*HARD, *within)]
+
+
+def difference(texts: Sequence[bytes], found: Sequence[int], expected: Sequence[int], reference: str) -> str:
+    """Where two counts differ first; empty where they are equal.
+
+    >>> difference([b"a", b"be"], [1, 3], [1, 2], "tokenizers")
+    "it counts 3 tokens where tokenizers counts 2, in the text that begins b'be'"
+    """
+    if found == expected:
+        return ""
+    if len(found) != len(expected):
+        return f"it counted {len(found)} texts of {len(expected)}"
+    place = next(at for at, (one, other) in enumerate(zip(found, expected, strict=True)) if one != other)
+    counts = f"it counts {found[place]} tokens where {reference} counts {expected[place]}"
+    return f"{counts}, in the text that begins {texts[place][:24]!r}"
+
+
+class Engine(Protocol):
+    """A package that counts tokens.
+
+    Attributes:
+        name: the package.
+        version: its version.
+    """
+
+    name: str
+    version: str
+
+    def count(self, texts: Sequence[bytes]) -> list[int]:
+        """Tokens of each text, no special tokens added; texts are UTF-8."""
+        ...
+
+
+class EngineKind(Protocol):
+    """Loads an engine; raises where its package is not installed or refuses the vocabulary."""
+
+    name: str
+
+    def __call__(self, vocabulary: Vocabulary, threads: int) -> Engine:
+        """The engine, ready to count."""
+        ...
+
+
+class CheckedEngine:
+    """A fast engine; the reference counts the texts on which their tables of characters may disagree."""
+
+    def __init__(self, fast: Engine, reference: Engine, in_doubt: Callable[[bytes], bool]) -> None:
+        self.name, self.version = fast.name, fast.version
+        self._fast, self._reference, self._in_doubt = fast, reference, in_doubt
+
+    def count(self, texts: Sequence[bytes]) -> list[int]:
+        """Tokens of each text; the reference counts texts on which the fast engine fails."""
+        try:
+            return self.fast_count(texts)
+        except NativeFailure:
+            return self._reference.count(texts)
+
+    def fast_count(self, texts: Sequence[bytes]) -> list[int]:
+        """Tokens of each text.
+
+        Raises:
+            NativeFailure: an engine fails.
+        """
+        doubts = [self._in_doubt(text) for text in texts]
+        if not any(doubts):
+            return self._fast.count(texts)
+        sure = iter(self._fast.count([text for text, doubt in zip(texts, doubts, strict=True) if not doubt]))
+        slow = iter(self._reference.count([text for text, doubt in zip(texts, doubts, strict=True) if doubt]))
+        return [next(slow) if doubt else next(sure) for doubt in doubts]
+
+
+class Reference:
+    """The engine that every other must equal; loaded when it is needed, because most corpora never need its 200 MB."""
+
+    def __init__(self, kind: EngineKind, vocabulary: Vocabulary, threads: int) -> None:
+        self._make: Callable[[], Engine] = lambda: kind(vocabulary, threads)
+        self._engine: Engine | None = None
+        self._source = vocabulary.source
+        self.name = kind.name
+        self.version = metadata.version(kind.name) if util.find_spec(kind.name) else ""
+
+    def count(self, texts: Sequence[bytes]) -> list[int]:
+        """Tokens of each text.
+
+        Raises:
+            IngestError: the vocabulary cannot be loaded.
+            NativeFailure: nothing can count one of the texts.
+        """
+        engine = self.load()
+        try:
+            return engine.count(texts)
+        except NativeFailure as failure:
+            raise NativeFailure(f"{self.name}: {failure}") from None
+
+    def load(self) -> Engine:
+        """The engine itself.
+
+        Raises:
+            IngestError: the vocabulary cannot be loaded.
+        """
+        if self._engine is None:
+            try:
+                with no_panic_message():
+                    self._engine = self._make()
+            except NativeFailure as failure:
+                raise IngestError(f"--tokenizer: '{self._source}' cannot be loaded by {self.name}: {failure}") from None
+        return self._engine
+
+    def rest(self) -> None:
+        """Free the memory until the next text."""
+        self._engine = None
+        give_back()
+
+
+class EngineSelection(NamedTuple):
+    """The engine of a run.
+
+    Attributes:
+        engine: counts the tokens.
+        notes: why the fast engine is not used, where it is not.
+    """
+
+    engine: Engine
+    notes: list[str]
+
+
+def select_engine(
+    vocabulary: Vocabulary, first_texts: Sequence[bytes], threads: int, fast: EngineKind = Gigatoken
+) -> EngineSelection:
+    """The fast engine, if it counts the first part of the real input and hard texts as the reference does; else the reference.
+
+    Args:
+        vocabulary: what to count with.
+        first_texts: the first texts of the corpus, about 1 MB.
+        threads: cores to use.
+        fast: the engine to check.
+
+    Raises:
+        IngestError: the reference is not installed, or cannot count with this vocabulary.
+    """
+    reference = Reference(SentencePiece if vocabulary.sentencepiece else Tokenizers, vocabulary, threads)
+    texts = [*first_texts, *hard_texts(vocabulary)]
+    slower = f"tokens are counted by {reference.name} itself, slower than by an engine made for speed"
+    if not vocabulary.tokenizer_json:
+        expected_counts(reference, texts, vocabulary)
+        return EngineSelection(reference, [slower])
+    pool = worker_pool(1)
+    if pool is None:
+        counts = expected_counts(reference, texts, vocabulary)
+        engine, found = _counted(fast, reference, vocabulary, texts, threads)
+    else:
+        with pool, one_line_failure():  # the reference loads and counts while this process does the same with the fast engine
+            expected = pool.submit(_expected_in_worker, vocabulary, texts, threads)
+            engine, found = _counted(fast, reference, vocabulary, texts, threads)
+            counts = expected.result()
+    reason = found if isinstance(found, str) else difference(texts, found, counts, reference.name)
+    reference.rest()
+    if engine is not None and not reason:
+        return EngineSelection(engine, [])
+    return EngineSelection(reference, [f"{fast.name} is not used: {reason}", slower])
+
+
+def _counted(
+    fast: EngineKind, reference: Reference, vocabulary: Vocabulary, texts: Sequence[bytes], threads: int
+) -> tuple[CheckedEngine | None, list[int] | str]:
+    """The fast engine and its counts, or why there are none."""
+    try:
+        with no_panic_message():
+            engine = CheckedEngine(guarded(lambda: fast(vocabulary, threads)), reference, doubt_about(vocabulary))
+            return engine, engine.fast_count(texts)
+    except NativeFailure as failure:
+        return None, str(failure)
+
+
+def _expected_in_worker(vocabulary: Vocabulary, texts: Sequence[bytes], threads: int) -> list[int]:
+    return expected_counts(Reference(Tokenizers, vocabulary, threads), texts, vocabulary)
+
+
+def expected_counts(reference: Engine, texts: Sequence[bytes], vocabulary: Vocabulary) -> list[int]:
+    """The counts of the reference.
+
+    Raises:
+        IngestError: it cannot count with this vocabulary.
+    """
+    try:
+        with no_panic_message():
+            return reference.count(texts)
+    except NativeFailure as failure:
+        raise IngestError(f"--tokenizer: '{vocabulary.source}' cannot be counted with: {failure}") from None
+
+
+#: From each place as much.
+GLIMPSE_BYTES = 64 * 1024
+#: The engine is checked on about a megabyte, a vocabulary is trained on about 64.
+PROOF_PLACES, TRAINING_PLACES = 16, 1024
+
+
+def proof_of(listing: Sequence[Found], reading: Reading) -> tuple[bytes, ...]:
+    """Text on which an engine has to show that it is exact."""
+    return tuple(glimpses(listing, reading, PROOF_PLACES))
+
+
+def training_text(listing: Sequence[Found], reading: Reading) -> Iterator[bytes]:
+    """Text that a vocabulary is trained on: always the same for the same corpus."""
+    return glimpses(listing, reading, TRAINING_PLACES)
+
+
+def glimpses(listing: Sequence[Found], reading: Reading, places: int) -> Iterator[bytes]:
+    """The beginnings of files at equal distances in the listing; standard input cannot be read twice and gives none."""
+    for place in range(min(places, len(listing))):
+        found = listing[place * len(listing) // min(places, len(listing))]
+        text = b"" if found.location == STANDARD_INPUT else _beginning(found, reading)
+        if text:
+            yield text
+
+
+def _beginning(found: Found, reading: Reading) -> bytes:
+    """The first text of a file; nothing of one that cannot be read, which counting will name."""
+    held: list[bytes] = []
+    try:
+        with closing(read(found, reading, lambda _: None, Meter())) as pieces:  # type: ignore[type-var]
+            for piece in pieces:
+                held.append(piece.text)
+                if sum(map(len, held)) >= GLIMPSE_BYTES:
+                    break
+    except Unreadable:
+        return b""
+    return b" ".join(held)[:GLIMPSE_BYTES].decode("utf-8", "ignore").encode("utf-8")

@@ -1,0 +1,134 @@
+"""The packages that count tokens, behind one interface."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from importlib import metadata
+from typing import Any
+
+from ingest.corpus.counting.worker_process import Growth, give_back
+from ingest.corpus.tokenizers.native_calls import guarded
+from ingest.corpus.tokenizers.vocabulary import Vocabulary
+
+#: text per call of an engine, a whole batch: more would only hold more tokens in memory
+PART_BYTES = 16 << 20
+
+#: gigatoken uses one thread alone for less text
+LEAST_PARALLEL_BYTES = 3_000_000
+
+#: text per call of the reference, whose tokens take a hundred bytes each
+REFERENCE_PART_BYTES = 1 << 20
+
+
+def use_threads(threads: int) -> None:
+    """Set how many threads the engines may start, unless the user has set it."""
+    os.environ.setdefault("RAYON_NUM_THREADS", str(threads))
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true" if threads > 1 else "false")
+
+
+def uses_one_thread() -> bool:
+    """Whether engines count in the thread that calls them, as in every worker process."""
+    return os.environ.get("RAYON_NUM_THREADS") == "1"
+
+
+def parts_of(texts: Sequence[bytes], most: int) -> Iterator[Sequence[bytes]]:
+    """The texts in order, in parts of about `most` bytes; a longer text is a part of its own.
+
+    >>> list(parts_of([b"ab", b"c", b"defg"], most=3))
+    [[b'ab', b'c'], [b'defg']]
+    """
+    part: list[bytes] = []
+    held = 0
+    for text in texts:
+        if part and held + len(text) > most:
+            yield part
+            part, held = [], 0
+        part.append(text)
+        held += len(text)
+    if part:
+        yield part
+
+
+class Tokenizers:
+    """`tokenizers`, the reference of every vocabulary but SentencePiece models."""
+
+    name = "tokenizers"
+
+    def __init__(self, vocabulary: Vocabulary, threads: int) -> None:
+        from ingest.corpus.tokenizers.tokenizer_json import load_reference
+
+        use_threads(threads)
+        self.version = metadata.version("tokenizers")
+        self._tokenizer = load_reference(vocabulary.tokenizer_json, vocabulary.source)
+
+    def count(self, texts: Sequence[bytes]) -> list[int]:
+        """Tokens of each text, in small parts, because an encoding takes a hundred bytes per token."""
+        return [tokens for part in parts_of(texts, REFERENCE_PART_BYTES) for tokens in self._count_part(part)]
+
+    def _count_part(self, texts: Sequence[bytes]) -> list[int]:
+        decoded = [text.decode() for text in texts]
+        encodings = guarded(lambda: self._tokenizer.encode_batch_fast(decoded, add_special_tokens=False))
+        return [len(encoding) for encoding in encodings]
+
+
+class Gigatoken:
+    """`gigatoken`; its cache of words grows without end, so the engine is restarted at the memory limit of the process."""
+
+    name = "gigatoken"
+
+    def __init__(self, vocabulary: Vocabulary, threads: int) -> None:
+        use_threads(threads)
+        self.version = metadata.version("gigatoken")
+        self._json = vocabulary.tokenizer_json
+        self._restart()
+
+    def count(self, texts: Sequence[bytes]) -> list[int]:
+        """Tokens of each text."""
+        counts: list[int] = []
+        for part in parts_of(texts, PART_BYTES):
+            if self._growth.over_limit():
+                self._restart()
+            counts.extend(self._count_part(list(part)))
+            self._growth.fed(sum(map(len, part)))
+        return counts
+
+    def _count_part(self, texts: list[bytes]) -> list[int]:
+        if uses_one_thread() or sum(map(len, texts)) < LEAST_PARALLEL_BYTES:
+            encode = self._tokenizer.backend.encode
+            return guarded(lambda: [len(encode(text)) for text in texts])
+        encoded = guarded(lambda: self._tokenizer.encode_batch(texts, parallel=True))
+        offsets = encoded.layout.offsets.data
+        lengths: list[int] = (offsets[1:] - offsets[:-1]).tolist()
+        return lengths
+
+    def _restart(self) -> None:
+        from gigatoken import Tokenizer
+
+        self._tokenizer: Any = None  # before the new one, so that the two are never held together
+        give_back()
+        self._tokenizer = guarded(lambda: Tokenizer.from_json(self._json))
+        self._growth = Growth()
+
+
+class SentencePiece:
+    """`sentencepiece`, the reference of its models."""
+
+    name = "sentencepiece"
+
+    def __init__(self, vocabulary: Vocabulary, threads: int) -> None:
+        from ingest.corpus.tokenizers.sentencepiece_model import loaded
+
+        self.version = metadata.version("sentencepiece")
+        use_threads(threads)
+        self._threads = threads
+        self._model = loaded(vocabulary.sentencepiece, vocabulary.source)
+
+    def count(self, texts: Sequence[bytes]) -> list[int]:
+        """Tokens of each text."""
+        return [tokens for part in parts_of(texts, REFERENCE_PART_BYTES) for tokens in self._count_part(part)]
+
+    def _count_part(self, texts: Sequence[bytes]) -> list[int]:
+        decoded = [text.decode() for text in texts]
+        threads = 1 if uses_one_thread() else self._threads
+        return [len(ids) for ids in guarded(lambda: self._model.encode(decoded, num_threads=threads))]

@@ -1,0 +1,126 @@
+"""The things that pass between listing, reading, counting and sampling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Found(NamedTuple):
+    """A file of the corpus.
+
+    Attributes:
+        path: as it is shown, and by which it is sorted: below the argument's root, with `/`; or a URL.
+        location: what is opened: a local path, an fsspec URL, or `-` for standard input.
+        stored_bytes: what storage holds, when it was listed.
+        stamp: modification time in nanoseconds, or an object's version: a file that changed has another one.
+        format: `text`, `jsonl`, `csv`, `tsv`, `parquet`, `arrow`, `tar`, `warc`.
+        compression: `gzip`, `zstd`, `xz`, `bz2`, or nothing.
+    """
+
+    path: str
+    location: str
+    stored_bytes: int
+    stamp: str
+    format: str
+    compression: str
+
+
+class Skipped(NamedTuple):
+    """What was not counted, and why.
+
+    Attributes:
+        path: of the file.
+        reason: why; of lines, rows, records and members within the file also which ones.
+        number: how many.
+    """
+
+    path: str
+    reason: str
+    number: int = 1
+
+
+class Piece(NamedTuple):
+    """A part of a document: valid UTF-8, cut between characters; `ends` where the document does."""
+
+    text: bytes
+    ends: bool
+
+
+#: called with whatever a reader leaves out although the rest of the file counts
+Note = Callable[[Skipped], None]
+
+
+class Tally(NamedTuple):
+    """What has been counted.
+
+    Attributes:
+        files: files read whole.
+        documents: lines, rows, members or files, by format.
+        stored_bytes: what storage holds of them.
+        text_bytes: UTF-8 bytes of their text.
+        tokens: tokens of the text.
+        bytes_read: what was moved from storage for it.
+    """
+
+    files: int = 0
+    documents: int = 0
+    stored_bytes: int = 0
+    text_bytes: int = 0
+    tokens: int = 0
+    bytes_read: int = 0
+
+    def plus(self, other: Tally) -> Tally:
+        """Both together.
+
+        >>> Tally(1, 10).plus(Tally(2, 5))[:2]
+        (3, 15)
+        """
+        return Tally(*(one + two for one, two in zip(self, other, strict=True)))
+
+
+COMPRESSED = ("gz", "gzip", "zst", "zstd", "xz", "bz2")
+NONE = "(none)"
+#: What is longer is no extension but the end of a name with a dot in it.
+LONGEST = 12
+
+
+def root_of(first: str, last: str) -> str:
+    """The folder that all paths share, from the first and the last in order.
+
+    >>> root_of("s3://bucket/web/a.txt", "s3://bucket/web/b/c.txt"), root_of("a.txt", "b/c.txt")
+    ('s3://bucket/web/', '')
+    """
+    shared = 0
+    for one, two in zip(first, last, strict=False):
+        if one != two:
+            break
+        shared += 1
+    return first[: first.rfind("/", 0, shared) + 1]
+
+
+def folder_of(path: str, root: str) -> str:
+    """The folder below the shared one; `.` for a file that lies right in it.
+
+    >>> folder_of("data/web/x/y.txt", "data/"), folder_of("data/y.txt", "data/")
+    ('web', '.')
+    """
+    start = len(root) if path.startswith(root) else 0
+    end = path.find("/", start)
+    return path[start:end] if end > 0 else "."
+
+
+def extension_of(path: str) -> str:
+    """The extension, with that of its compression.
+
+    >>> extension_of("a/b.jsonl.gz"), extension_of("a/README"), extension_of("a/.profile"), extension_of("b.TXT")
+    ('.jsonl.gz', '(none)', '(none)', '.txt')
+    """
+    name = path[path.rfind("/") + 1 :].lower().lstrip(".")
+    stem, dot, suffix = name.rpartition(".")
+    if not dot or len(suffix) > LONGEST:
+        return NONE
+    if suffix in COMPRESSED:
+        inner = stem.rpartition(".")[2] if "." in stem else ""
+        return f".{inner}.{suffix}" if 0 < len(inner) <= LONGEST else f".{suffix}"
+    return f".{suffix}"

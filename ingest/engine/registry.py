@@ -1,0 +1,323 @@
+"""Formulas by name: the decorator that registers them, and the solver that walks the names.
+
+A formula is a plain function. Its name is the quantity it yields, its parameters are the names of the quantities it
+needs. Quantities that no formula yields (the leaves) are declared with their unit and allowed range.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import NamedTuple, TypeVar
+
+from ingest.engine.expression import Expression, Num, record
+from ingest.engine.messages import Message
+from ingest.errors import CyclicQuantity, MissingQuantity, UsageError, nearest
+
+Function = TypeVar("Function", bound=Callable[..., Num])
+
+
+def unchanged(value: Num) -> Num:
+    """The formula of a quantity that is another one under a name of its own."""
+    return value
+
+
+class Formula(NamedTuple):
+    """A registered formula.
+
+    Attributes:
+        name: the quantity it yields.
+        function: the plain function.
+        needs: the names of the quantities it needs, in order.
+        unit: the base unit of the result.
+        source: id in the catalogs' sources, or `definition` where the formula is one.
+        where: the place within the source.
+    """
+
+    name: str
+    function: Callable[..., Num]
+    needs: tuple[str, ...]
+    unit: str
+    source: str
+    where: str
+
+    @property
+    def meaning(self) -> str:
+        """The first line of the docstring."""
+        return (self.function.__doc__ or "").strip().split("\n")[0]
+
+    def tree(self) -> Expression:
+        """The formula as a tree of symbols."""
+        return record(self.function, self.needs)
+
+
+class Leaf(NamedTuple):
+    """A quantity that is given, not computed.
+
+    Attributes:
+        name: its name, as in formulas, `--set` and JSON.
+        unit: the base unit.
+        meaning: one line.
+        low: the smallest value allowed; excluded where `above` is true.
+        high: the largest value allowed.
+        above: the value must be greater than `low`, not equal to it.
+        whole: only whole numbers are allowed.
+        default: the value when nobody gives one; only for what is a definition or a neutral element.
+        source: where a default that is not neutral comes from.
+    """
+
+    name: str
+    unit: str
+    meaning: str
+    low: float = 0
+    high: float = float("inf")
+    above: bool = True
+    whole: bool = False
+    default: float | None = None
+    source: str = ""
+
+
+#: Fields of `bw`, which starts often: a name that they declare costs no import of the others.
+FIRST = ("quantities", "throughput", "bandwidth")
+_declared: dict[str, Formula | Leaf] = {}
+_loaded: list[bool] = []
+Kind = TypeVar("Kind", Formula, Leaf)
+
+
+def load_formulas() -> None:
+    """Import every module of formulas, which registers them; once."""
+    if not _loaded:
+        import ingest.formulas
+
+        for module in pkgutil.iter_modules(ingest.formulas.__path__):
+            import_module(f"ingest.formulas.{module.name}")
+        _loaded.append(True)
+
+
+def _declaration(name: str) -> Formula | Leaf | None:
+    """The formula or the input of a name, whatever has been imported so far; None where no field declares it."""
+    if name not in _declared:
+        for module in FIRST:
+            import_module(f"ingest.formulas.{module}")
+        if name not in _declared:
+            load_formulas()
+    return _declared.get(name)
+
+
+class Declared(Mapping[str, Kind]):
+    """All formulas, or all inputs, by name; the modules that declare them are imported as names ask for it."""
+
+    def __init__(self, kind: type[Kind]) -> None:
+        self._kind: type[Kind] = kind
+
+    def __getitem__(self, name: str) -> Kind:
+        found = _declaration(name)
+        if found is None or not isinstance(found, self._kind):
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        load_formulas()
+        return (name for name, one in _declared.items() if isinstance(one, self._kind))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+FORMULAS = Declared(Formula)
+LEAVES = Declared(Leaf)
+
+
+def formula(unit: str, source: str, where: str = "") -> Callable[[Function], Function]:
+    """Register a function as the formula for the quantity it is named after, and return it unchanged.
+
+    Args:
+        unit: base unit of the result, for example `B/s/GPU`.
+        source: id of the source; `definition` where the formula defines its quantity.
+        where: place within the source.
+    """
+
+    def register(function: Function) -> Function:
+        name = function.__name__
+        if name in _declared:
+            raise ValueError(f"two definitions of the quantity '{name}'")
+        code = function.__code__
+        needs = code.co_varnames[: code.co_argcount]
+        _declared[name] = Formula(name, function, needs, unit, source, where)
+        return function
+
+    return register
+
+
+def input_quantity(name: str, unit: str, meaning: str, **limits: object) -> None:
+    """Declare a quantity that is given, with its unit and allowed range."""
+    if name in _declared:
+        raise ValueError(f"two definitions of the quantity '{name}'")
+    _declared[name] = Leaf(name, unit, meaning, **limits)  # type: ignore[arg-type]
+
+
+def is_quantity(name: str) -> bool:
+    """Whether a name is a quantity.
+
+    >>> is_quantity("checkpoint_bytes"), is_quantity("note")
+    (True, False)
+    """
+    return _declaration(name) is not None
+
+
+def unit_of(name: str) -> str:
+    """Return the base unit of a quantity.
+
+    >>> unit_of("ingest_bandwidth_per_gpu"), unit_of("nodes")
+    ('B/s/GPU', 'node')
+
+    Raises:
+        UsageError: no such quantity, with the nearest one.
+    """
+    return _required(name).unit
+
+
+def _required(name: str) -> Formula | Leaf:
+    found = _declaration(name)
+    if found is None:
+        raise UsageError(f"no quantity is called '{name}'{nearest(name, [*FORMULAS, *LEAVES])}")
+    return found
+
+
+def check_value(name: str, value: Num, what: str = "") -> Num:
+    """Return the value if the quantity may have it.
+
+    Args:
+        name: the quantity.
+        value: a number in base units, or an array of them.
+        what: how the user named it, for the message; the quantity's name by default.
+
+    Raises:
+        UsageError: out of range or not whole, with the range.
+    """
+    declared = LEAVES.get(name, Leaf(name, unit_of(name), ""))
+    many = hasattr(value, "__array_function__")
+    smallest, largest = (value.min(), value.max()) if many else (value, value)
+    low_ok = smallest > declared.low if declared.above else smallest >= declared.low
+    whole_ok = not declared.whole or bool((value % 1 == 0).all() if many else value % 1 == 0)
+    if low_ok and largest <= declared.high and largest < float("inf") and whole_ok:
+        return value
+    kind = "a whole number" if declared.whole else "a number"
+    start = "above" if declared.above else "from"
+    end = f" up to {declared.high:g}" if declared.high < float("inf") else ""
+    shown = f"{smallest:g}" if not low_ok or not many else f"{largest:g}"
+    unit = f" ({declared.unit})" if declared.unit != "1" else ""
+    raise UsageError(f"{what or name}: found {shown}, expected {kind} {start} {declared.low:g}{end}{unit}")
+
+
+class Step(NamedTuple):
+    """One node of a derivation: a quantity, its value, and how it came about.
+
+    Attributes:
+        name: the quantity.
+        value: its value in base units.
+        formula: the formula that yielded it, or None where the value was given.
+        inputs: the steps it was computed from.
+    """
+
+    name: str
+    value: Num
+    formula: Formula | None
+    inputs: tuple[Step, ...] = ()
+
+    def leaves(self) -> Iterator[Step]:
+        """The given quantities below this one."""
+        if self.formula is None:
+            yield self
+        for step in self.inputs:
+            yield from step.leaves()
+
+
+def derive(name: str, given: Mapping[str, Num], known: dict[str, Step] | None = None) -> Step:
+    """Compute a quantity and keep every step on the way.
+
+    A value that is given wins over its formula. Values may be numbers, NumPy arrays or expressions.
+
+    Args:
+        name: the quantity asked for.
+        given: known quantities in base units.
+        known: steps already computed from the same `given`; new ones are added.
+
+    >>> import ingest.formulas
+    >>> derive("gpus", {"nodes": 128, "gpus_per_node": 8}).value
+    1024
+
+    Raises:
+        MissingQuantity: a quantity on the way is neither given nor computable.
+        CyclicQuantity: a quantity would have to be known before it can be computed.
+    """
+    return _derive(name, given, {} if known is None else known, ())
+
+
+def _derive(name: str, given: Mapping[str, Num], known: dict[str, Step], path: tuple[str, ...]) -> Step:
+    if name in known:
+        return known[name]
+    if name in path:
+        circle = " needs ".join([*path[path.index(name) :], name])
+        raise CyclicQuantity(f"cyclic quantity: {circle}; give one of them with --set")
+    if name in given:
+        step = Step(name, given[name], None)
+    elif isinstance(found := _required(name), Formula):
+        inputs = tuple(_derive(need, given, known, (*path, name)) for need in found.needs)
+        step = Step(name, found.function(*(part.value for part in inputs)), found, inputs)
+    elif found.default is not None:
+        step = Step(name, found.default, None)
+    else:
+        asked = f" (needed for {path[0]})" if path else ""
+        told = Message(f"{name} is not known{asked}, expected in {found.unit}", supply=(f"set.{name}",))
+        raise MissingQuantity(name, told)
+    known[name] = step
+    return step
+
+
+def in_order(roots: Iterable[Step]) -> list[Step]:
+    """The roots and all that they rest on, each once, inputs first."""
+    done: dict[int, Step] = {}
+    stack = [(root, False) for root in roots]
+    while stack:
+        step, ready = stack.pop()
+        if id(step) in done:
+            continue
+        if ready or not step.inputs:
+            done[id(step)] = step
+        else:
+            stack.append((step, True))
+            stack.extend((part, False) for part in step.inputs)
+    return list(done.values())
+
+
+def marks_of(roots: Sequence[Step], order: Sequence[Step]) -> dict[int, int]:
+    """Which roots rest on each step, by its identity: bit n for the root n; one walk for all, however much they share.
+
+    Args:
+        roots: the steps on top.
+        order: they and all that they rest on, inputs first.
+    """
+    marks = {id(step): 0 for step in order}
+    for place, root in enumerate(roots):
+        marks[id(root)] |= 1 << place
+    for step in reversed(order):
+        mark = marks[id(step)]
+        for part in step.inputs:
+            marks[id(part)] |= mark
+    return marks
+
+
+def solve(name: str, given: Mapping[str, Num]) -> Num:
+    """Compute a quantity from what is given.
+
+    >>> import ingest.formulas
+    >>> solve("ingest_bandwidth_per_gpu", {"samples_per_second_per_gpu": 285.7, "sample_bytes": 2_828_486})
+    808098450.2
+
+    Raises:
+        MissingQuantity: a quantity on the way is neither given nor computable.
+        CyclicQuantity: a quantity would have to be known before it can be computed.
+    """
+    return derive(name, given).value

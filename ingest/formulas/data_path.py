@@ -1,0 +1,363 @@
+"""What reaches the GPUs: the ceiling of each layer between drives and GPU, small reads, requests and their latency."""
+
+from ingest.engine.expression import Num, ceil, maximum, minimum
+from ingest.engine.registry import formula, input_quantity
+
+# The layers between GPU and storage
+input_quantity("host_link_bandwidth_per_gpu", "B/s/GPU", "Bandwidth of the link between host and one GPU.")
+input_quantity("decoded_sample_bytes", "B/sample", "Bytes of one sample that the host hands to the GPU.")
+input_quantity(
+    "node_read_bandwidth_needed", "B/s/node", "Read bandwidth that the most demanding single node needs.", above=False
+)
+input_quantity("client_write_bandwidth_per_node", "B/s/node", "Write bandwidth of one storage client.")
+input_quantity("client_bandwidth_per_gpu", "B/s/GPU", "Read bandwidth of one GPU where each has a path of its own.")
+input_quantity("nic_efficiency", "1", "Share of a NIC’s line rate that a protocol reaches.", high=1)
+input_quantity("units", "1", "Units of the system that are at hand or bought.", whole=True)
+input_quantity("nvme_drives_per_node", "1/node", "Local drives in one node.", whole=True)
+input_quantity("nvme_drive_read_bandwidth", "B/s", "Read bandwidth of one local drive.")
+input_quantity("nvme_drive_write_bandwidth", "B/s", "Write bandwidth of one local drive.")
+input_quantity("nvme_read_bandwidth_per_node", "B/s/node", "Aggregate read bandwidth of the local drives of one node.")
+input_quantity("nvme_bytes_per_node", "B/node", "Capacity of the local drives of one node.")
+input_quantity("host_memory_per_node", "B/node", "Host memory of one node.")
+
+# Requests
+input_quantity("io_bytes", "B", "Bytes of one read request.")
+input_quantity("reference_io_bytes", "B", "Size of the requests at which a ceiling was measured.")
+input_quantity("request_seconds", "s", "Time until a single small request is answered.")
+input_quantity("requests_in_flight_per_node", "1/node", "Requests that one node has under way at once.", whole=True)
+input_quantity("readers_per_gpu", "1/GPU", "Threads that read for one GPU.", whole=True)
+input_quantity("request_bytes_max", "B/file", "Largest read request that a client sends for one open file.")
+
+# What comes out of it
+input_quantity("read_bandwidth_available", "B/s", "Read bandwidth of the narrowest known layer.")
+input_quantity("write_bandwidth_available", "B/s", "Write bandwidth of the narrowest known layer.")
+
+
+@formula(unit="1", source="definition")
+def decoded_expansion(decoded_sample_bytes: Num, sample_bytes: Num) -> Num:
+    """Decoded bytes for each byte stored: what decoding on the host adds to the way into the GPU.
+
+    >>> round(decoded_expansion(16_777_216, 2_828_486), 2)
+    5.93
+    """
+    return decoded_sample_bytes / sample_bytes
+
+
+@formula(unit="B/s", source="definition")
+def host_links_read_ceiling(host_link_bandwidth_per_gpu: Num, gpus: Num, decoded_expansion: Num) -> Num:
+    """Stored bytes per second whose decoded form the host links of all GPUs carry.
+
+    >>> host_links_read_ceiling(64e9, 8, 4)
+    128000000000.0
+    """
+    return host_link_bandwidth_per_gpu * gpus / decoded_expansion
+
+
+@formula(unit="B/s", source="definition")
+def nics_read_ceiling(storage_nic_bandwidth_per_node: Num, nodes: Num) -> Num:
+    """Bandwidth of the storage NICs of all nodes.
+
+    >>> nics_read_ceiling(80e9, 128)
+    10240000000000.0
+    """
+    return storage_nic_bandwidth_per_node * nodes
+
+
+@formula(unit="B/s/node", source="definition")
+def client_bandwidth_of_gpus(client_bandwidth_per_gpu: Num, gpus_per_node: Num) -> Num:
+    """Read bandwidth of a node where each GPU has a path of its own.
+
+    >>> client_bandwidth_of_gpus(28.36e9, 8)
+    226880000000.0
+    """
+    return client_bandwidth_per_gpu * gpus_per_node
+
+
+@formula(unit="B/s/node", source="definition")
+def client_bandwidth_of_nics(nic_efficiency: Num, storage_nic_bandwidth_per_node: Num) -> Num:
+    """Read bandwidth of a node over a protocol that fills its storage NICs to a known share.
+
+    >>> client_bandwidth_of_nics(0.93, 80e9)
+    74400000000.0
+    """
+    return nic_efficiency * storage_nic_bandwidth_per_node
+
+
+@formula(unit="B/s", source="definition")
+def clients_read_ceiling(client_bandwidth_per_node: Num, nodes: Num, small_read_factor: Num) -> Num:
+    """Read bandwidth of the storage clients of all nodes, at the size of the requests.
+
+    >>> clients_read_ceiling(3e9, 4, 1)
+    12000000000.0
+    """
+    return client_bandwidth_per_node * nodes * small_read_factor
+
+
+@formula(unit="B/s/node", source="definition")
+def client_read_ceiling(client_bandwidth_per_node: Num, small_read_factor: Num) -> Num:
+    """Read bandwidth of the storage client of one node, at the size of the requests.
+
+    >>> client_read_ceiling(10e9, 0.5)
+    5000000000.0
+    """
+    return client_bandwidth_per_node * small_read_factor
+
+
+@formula(unit="B/s", source="definition")
+def clients_write_ceiling(client_write_bandwidth_per_node: Num, nodes: Num) -> Num:
+    """Write bandwidth of the storage clients of all nodes.
+
+    >>> clients_write_ceiling(2e9, 4)
+    8000000000.0
+    """
+    return client_write_bandwidth_per_node * nodes
+
+
+@formula(unit="B/s", source="definition")
+def units_read_ceiling(unit_read_bandwidth: Num, units: Num) -> Num:
+    """Aggregate read bandwidth of the units of a system.
+
+    >>> units_read_ceiling(90e9, 6)
+    540000000000.0
+    """
+    return unit_read_bandwidth * units
+
+
+@formula(unit="B/s", source="definition")
+def units_write_ceiling(unit_write_bandwidth: Num, units: Num) -> Num:
+    """Aggregate write bandwidth of the units of a system.
+
+    >>> units_write_ceiling(65e9, 5)
+    325000000000.0
+    """
+    return unit_write_bandwidth * units
+
+
+@formula(unit="file/s", source="definition")
+def units_opens_ceiling(unit_opens_per_second: Num, units: Num) -> Num:
+    """Files that the units open each second.
+
+    >>> units_opens_ceiling(100_000, 3)
+    300000
+    """
+    return unit_opens_per_second * units
+
+
+@formula(unit="file/s", source="definition")
+def units_creates_ceiling(unit_creates_per_second: Num, units: Num) -> Num:
+    """Files that the units create each second.
+
+    >>> units_creates_ceiling(60_000, 4)
+    240000
+    """
+    return unit_creates_per_second * units
+
+
+@formula(unit="1/s", source="definition")
+def units_requests_ceiling(unit_io_per_second: Num, units: Num) -> Num:
+    """Requests that the units serve each second.
+
+    >>> units_requests_ceiling(3_000_000, 2)
+    6000000
+    """
+    return unit_io_per_second * units
+
+
+@formula(unit="B/s/node", source="definition")
+def nvme_bandwidth_of_drives(nvme_drive_read_bandwidth: Num, nvme_drives_per_node: Num) -> Num:
+    """Aggregate read bandwidth of the local drives of one node.
+
+    >>> nvme_bandwidth_of_drives(7e9, 8)
+    56000000000.0
+    """
+    return nvme_drive_read_bandwidth * nvme_drives_per_node
+
+
+@formula(unit="B/s", source="definition")
+def nvme_read_ceiling(nvme_read_bandwidth_per_node: Num, nodes: Num, small_read_factor: Num) -> Num:
+    """Read bandwidth of the local drives of all nodes, at the size of the requests.
+
+    >>> nvme_read_ceiling(56e9, 128, 1)
+    7168000000000.0
+    """
+    return nvme_read_bandwidth_per_node * nodes * small_read_factor
+
+
+@formula(unit="B/s", source="definition")
+def nvme_write_ceiling(nvme_drive_write_bandwidth: Num, nvme_drives_per_node: Num, nodes: Num) -> Num:
+    """Write bandwidth of the local drives of all nodes.
+
+    >>> nvme_write_ceiling(4e9, 8, 128)
+    4096000000000.0
+    """
+    return nvme_drive_write_bandwidth * nvme_drives_per_node * nodes
+
+
+@formula(unit="B", source="definition")
+def nvme_capacity(nvme_bytes_per_node: Num, nodes: Num, fill_limit: Num) -> Num:
+    """Capacity of the local drives of all nodes up to the fill limit, each byte once.
+
+    >>> nvme_capacity(30e12, 4, 0.85)
+    102000000000000.0
+    """
+    return nvme_bytes_per_node * nodes * fill_limit
+
+
+@formula(unit="B", source="definition")
+def waiting_bytes(request_seconds: Num, client_bandwidth_per_node: Num, requests_in_flight_per_node: Num) -> Num:
+    """Bytes that one stream could have moved while it waited for an answer.
+
+    >>> waiting_bytes(0.0005, 10e9, 32)
+    156250.0
+    """
+    return request_seconds * client_bandwidth_per_node / requests_in_flight_per_node
+
+
+@formula(unit="1", source="definition")
+def read_efficiency_at_io_size(io_bytes: Num, waiting_bytes: Num) -> Num:
+    """Share of the bandwidth that is left when each request first waits: size ÷ (size + bytes lost to waiting).
+
+    >>> read_efficiency_at_io_size(131_072, 131_072)
+    0.5
+    """
+    return io_bytes / (io_bytes + waiting_bytes)
+
+
+@formula(unit="1", source="definition")
+def read_efficiency_at_reference(reference_io_bytes: Num, waiting_bytes: Num) -> Num:
+    """Share of its bandwidth that a stream reaches at the request size at which the ceiling was measured.
+
+    >>> read_efficiency_at_reference(1_048_576, 131_072)
+    0.8888888888888888
+    """
+    return reference_io_bytes / (reference_io_bytes + waiting_bytes)
+
+
+@formula(unit="1", source="definition")
+def small_read_factor(read_efficiency_at_io_size: Num, read_efficiency_at_reference: Num) -> Num:
+    """Share of a ceiling that smaller requests reach; requests larger than at its measurement gain nothing.
+
+    >>> small_read_factor(0.5, 0.8), small_read_factor(0.9, 0.8)
+    (0.625, 1)
+    """
+    return minimum(1, read_efficiency_at_io_size / read_efficiency_at_reference)
+
+
+@formula(unit="1/s", source="definition")
+def io_per_second_needed(read_bandwidth_needed: Num, io_bytes: Num) -> Num:
+    """Requests each second, over all nodes.
+
+    >>> io_per_second_needed(512e9, 131_072)
+    3906250.0
+    """
+    return read_bandwidth_needed / io_bytes
+
+
+@formula(unit="1/s/node", source="definition")
+def io_per_second_per_node(io_per_second_needed: Num, nodes: Num) -> Num:
+    """Requests each second from one node.
+
+    >>> round(io_per_second_per_node(3_906_250, 128))
+    30518
+    """
+    return io_per_second_needed / nodes
+
+
+@formula(unit="s", source="little1961")
+def request_seconds_allowed(requests_in_flight_per_node: Num, io_per_second_per_node: Num) -> Num:
+    """Mean time that a request may take with so many under way: Little's law.
+
+    >>> round(request_seconds_allowed(8, 30_517.578125) * 1e6)
+    262
+    """
+    return requests_in_flight_per_node / io_per_second_per_node
+
+
+@formula(unit="1/node", source="little1961")
+def requests_in_flight_needed(io_per_second_per_node: Num, request_seconds: Num) -> Num:
+    """Requests that a node must have under way to hide the time that each takes: Little's law.
+
+    >>> requests_in_flight_needed(30_517.578125, 0.001)
+    30.517578125
+    """
+    return io_per_second_per_node * request_seconds
+
+
+@formula(unit="1/node", source="definition")
+def requests_in_flight_of_readers(readers_per_gpu: Num, gpus_per_node: Num) -> Num:
+    """Requests that one node has under way where each reader waits for its own.
+
+    >>> requests_in_flight_of_readers(4, 8)
+    32
+    """
+    return readers_per_gpu * gpus_per_node
+
+
+@formula(unit="B/file", source="definition")
+def request_bytes_of_open(bytes_per_file_open: Num, request_bytes_max: Num) -> Num:
+    """Bytes of one request: the file, unless the client cuts it into several.
+
+    >>> request_bytes_of_open(114_660, 1_048_576), request_bytes_of_open(2_828_486, 1_048_576)
+    (114660, 1048576)
+    """
+    return minimum(bytes_per_file_open, request_bytes_max)
+
+
+@formula(unit="node", source="definition")
+def clients_for_read(read_bandwidth_needed: Num, client_bandwidth_per_node: Num, small_read_factor: Num) -> Num:
+    """Client nodes, one client on each, that read what is needed.
+
+    >>> clients_for_read(18.2e9, 3e9, 1)
+    7
+    """
+    return ceil(read_bandwidth_needed / (client_bandwidth_per_node * small_read_factor))
+
+
+@formula(unit="node", source="definition")
+def clients_for_write(write_bandwidth_needed: Num, client_write_bandwidth_per_node: Num) -> Num:
+    """Client nodes, one client on each, that write what is needed.
+
+    >>> clients_for_write(20e9, 3e9)
+    7
+    """
+    return ceil(write_bandwidth_needed / client_write_bandwidth_per_node)
+
+
+@formula(unit="node", source="definition")
+def clients_required(clients_for_read: Num, clients_for_write: Num) -> Num:
+    """Client nodes for reading and writing at once.
+
+    >>> clients_required(7, 3)
+    7
+    """
+    return maximum(clients_for_read, clients_for_write)
+
+
+@formula(unit="1", source="definition")
+def local_drives_required(read_bandwidth_needed: Num, nodes: Num, nvme_drive_read_bandwidth: Num) -> Num:
+    """Local drives in all nodes, as many in each, that read what is needed.
+
+    >>> local_drives_required(100e9, 4, 7e9)
+    16
+    """
+    return ceil(read_bandwidth_needed / (nvme_drive_read_bandwidth * nodes)) * nodes
+
+
+@formula(unit="1", source="definition")
+def local_drives(nvme_drives_per_node: Num, nodes: Num) -> Num:
+    """Local drives in all nodes.
+
+    >>> local_drives(8, 4)
+    32
+    """
+    return nvme_drives_per_node * nodes
+
+
+@formula(unit="GPU", source="definition")
+def gpus_fed_by_unit(unit_read_bandwidth: Num, ingest_bandwidth_per_gpu: Num) -> Num:
+    """GPUs that one unit feeds; the part below a whole one is head-room.
+
+    >>> round(gpus_fed_by_unit(103.83e9, 2.8594e9), 2)
+    36.31
+    """
+    return unit_read_bandwidth / ingest_bandwidth_per_gpu

@@ -1,0 +1,335 @@
+"""Charts of bandwidth: who asks for how much, how it grows with the machine, and how well it is known."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ingest.reports.charts.chart import DARK, HEIGHT, LIGHT, SIGNAL, WIDTH, Chart, doublings, made, scaled, sideways, upwards
+from ingest.reports.labels import capitalised
+from ingest.units import display
+
+#: Characters in a line of a name; pixels from one such line to the next, between names, and from the plot to the name.
+BREADTH, LEADING, GAP, LEADER = 30, 14.0, 4.0, 14
+
+
+class Named(NamedTuple):
+    """The end of a line and its name."""
+
+    label: str
+    value: float
+
+
+class Placed(NamedTuple):
+    """A name in lines, and how far below the top of the plot its middle stands, in pixels."""
+
+    lines: tuple[str, ...]
+    value: float
+    middle: float
+
+
+def height_for(names: Sequence[Named], least: float) -> float:
+    """The height in pixels of a plot beside which all names find room."""
+    return max(least, sum(_height(_lines(one.label)) + GAP for one in names))
+
+
+def placed(names: Sequence[Named], domain: Sequence[float], height: float) -> list[Placed]:
+    """Where each name stands: as near to the end of its line as the others allow.
+
+    Args:
+        names: in any order.
+        domain: the ends of the logarithmic axis.
+        height: of the plot, in pixels; room for all names (`height_for`).
+
+    >>> first, second = placed([Named("a", 10), Named("b", 9.9)], [1, 100], 200)
+    >>> second.middle - first.middle
+    18.0
+    """
+    low, high = map(math.log10, domain)
+    found: list[Placed] = []
+    free = 0.0
+    ordered = sorted(names, key=lambda one: -one.value)
+    below = sum(_height(_lines(one.label)) + GAP for one in ordered)
+    for one in ordered:
+        lines = _lines(one.label)
+        own = _height(lines) + GAP
+        wanted = height * (high - math.log10(one.value)) / (high - low) - own / 2
+        # Below everything that is placed, and above the room that the others need.
+        top = max(free, min(wanted, height - below))
+        found.append(Placed(lines, one.value, top + own / 2))
+        free, below = top + own, below - own
+    return found
+
+
+def layers(names: Sequence[Placed], domain: Sequence[float], width: float, height: float) -> list[dict[str, Any]]:
+    """Marks for names beside a plot: a short line that leads to each, and its text."""
+    at = {one: _value_at(one.middle, domain, height) for one in names}
+    leads = [{"from": one.value, "to": at[one]} for one in names]
+    texts = [
+        {"text": line, "at": _value_at(one.middle + (place - (len(one.lines) - 1) / 2) * LEADING, domain, height)}
+        for one in names
+        for place, line in enumerate(one.lines)
+    ]
+    return [
+        {
+            "data": {"values": leads},
+            "mark": {"type": "rule", "color": SIGNAL, "strokeWidth": 1},
+            "encoding": {
+                "x": {"value": width},
+                "x2": {"value": width + LEADER - 2},
+                "y": _on_axis("from"),
+                "y2": {"field": "to"},
+            },
+        },
+        {
+            "data": {"values": texts},
+            "mark": {"type": "text", "align": "left", "baseline": "middle", "dx": LEADER, "fontSize": 11, "color": SIGNAL},
+            "encoding": {"x": {"value": width}, "y": _on_axis("at"), "text": {"field": "text"}},
+        },
+    ]
+
+
+def _on_axis(field: str) -> Mapping[str, Any]:
+    return {"field": field, "type": "quantitative"}
+
+
+def _value_at(middle: float, domain: Sequence[float], height: float) -> float:
+    """The value of the axis at so many pixels below its top."""
+    low, high = map(math.log10, domain)
+    return float(10 ** (high - middle / height * (high - low)))
+
+
+def _lines(label: str) -> tuple[str, ...]:
+    return tuple(textwrap.wrap(label, BREADTH)) or ("",)
+
+
+def _height(lines: Sequence[str]) -> float:
+    return LEADING * len(lines)
+
+
+#: A chart with more bars than this is no longer read: the rest is summed in one.
+MOST_BARS = 15
+#: Width of a plot in pixels that has names beside it.
+NARROW = 430
+
+
+class Bar(NamedTuple):
+    """A value with a label and, where known, its range."""
+
+    label: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+class Point(NamedTuple):
+    """Bandwidth of a series at a number of nodes."""
+
+    series: str
+    nodes: float
+    value: float
+
+
+class Ceiling(NamedTuple):
+    """What a storage system gives, by the number of nodes; `rate` says it in words."""
+
+    label: str
+    rate: str
+    points: tuple[tuple[float, float], ...]
+
+
+def demand(jobs: Sequence[Bar], together: Bar, unit: str = "B/s") -> Chart:
+    """What each job asks for, and what all ask for at once.
+
+    >>> demand([Bar("a", 3e9), Bar("b", 1e9)], Bar("all jobs at once", 4e9)).title
+    'a reads most, 3 GB/s; all jobs at once: 4 GB/s'
+    """
+    ordered = sorted(jobs, key=lambda bar: -bar.value)
+    kept = ordered[:MOST_BARS]
+    rest = ordered[MOST_BARS:]
+    if rest:
+        kept.append(Bar(f"{len(rest)} smaller jobs", sum(bar.value for bar in rest)))
+    bars = [*kept, together]
+    values, shown = scaled([bar.value for bar in bars], unit)
+    rows = [
+        {
+            "job": bar.label,
+            "value": value,
+            "text": display(bar.value, unit, binary=False),
+            "kind": "sum" if bar is together else "job",
+        }
+        for bar, value in zip(bars, values, strict=True)
+    ]
+    first = ordered[0] if ordered else together
+    most, whole = (display(bar.value, unit, binary=False) for bar in (first, together))
+    title = f"{first.label} reads most, {most}; {together.label}: {whole}"
+    listing = "; ".join(f"{row['job']} {row['text']}" for row in rows)
+    body: dict[str, Any] = {
+        "data": {"values": rows},
+        "width": WIDTH,
+        "height": {"step": 26},
+        "encoding": {
+            "y": {"field": "job", "type": "nominal", "sort": None, "title": None},
+            "x": {
+                "field": "value",
+                "type": "quantitative",
+                "title": f"read bandwidth ({shown})",
+                "scale": {"domainMax": 1.18 * max(values)},
+            },
+        },
+        "layer": [
+            {
+                "mark": {"type": "bar"},
+                "encoding": {
+                    "color": {
+                        "field": "kind",
+                        "type": "nominal",
+                        "scale": {"domain": ["job", "sum"], "range": [LIGHT, DARK]},
+                        "legend": None,
+                    }
+                },
+            },
+            {"mark": {"type": "text", "align": "left", "dx": 4, "fontSize": 11}, "encoding": {"text": {"field": "text"}}},
+        ],
+    }
+    return made("demand", title, "", f"Bar chart of read bandwidth by job: {listing}.", body)
+
+
+def scaling(points: Sequence[Point], ceilings: Sequence[Ceiling] = (), unit: str = "B/s", note: str = "") -> Chart:
+    """Bandwidth against the number of nodes, with what storage systems give.
+
+    Args:
+        points: of each job, at some numbers of nodes.
+        ceilings: of storage, at the same numbers of nodes.
+        unit: of the bandwidth.
+        note: where the ceilings come from.
+
+    >>> asked = [Point("a", 1, 1e9), Point("a", 10, 1e10)]
+    >>> scaling(asked, [Ceiling("NFS", "3 GB/s", ((1, 3e9), (10, 3e9)))]).title
+    'NFS (3 GB/s) feeds a up to 1 node'
+    >>> scaling(asked).title
+    'a reads 10 GB/s on 10 nodes, 1 GB/s on each'
+    """
+    ends = [Named(f"{one.label}: {one.rate}", one.points[-1][1]) for one in ceilings]
+    width, height = (NARROW if ends else WIDTH), height_for(ends, HEIGHT)
+    drawn = [point.value for point in points] + [value for one in ceilings for _, value in one.points]
+    y_axis, x_axis = upwards(drawn, height), doublings([point.nodes for point in points], width)
+    x = {"field": "nodes", "type": "quantitative", "title": "nodes of the job", **x_axis}
+    y = {"field": "value", "type": "quantitative", "title": "read bandwidth", **y_axis}
+    # The lines span many powers of ten: each tick has a prefix of its own.
+    written = f"replace(format(datum.value, '~s'), /([a-zA-Z]*)$/, ' $1') + '{unit}'"
+    y["axis"] = {**y.get("axis", {}), "labelExpr": written}
+    layer = _asked([point._asdict() for point in points], x, y)
+    if ends:
+        domain = y_axis["scale"]["domain"]
+        layer += [_limits(ceilings, x, y), *layers(placed(ends, domain, height), domain, width, height)]
+    body: dict[str, Any] = {"width": width, "height": height, "layer": layer}
+    title = _fed(points, ceilings) if ceilings else _grown(points, unit)
+    series = ", ".join(dict.fromkeys(point.series for point in points))
+    listing = "".join(f" Ceiling: {one.label}, {one.rate}." for one in ceilings)
+    alt = f"Line chart of read bandwidth against nodes: {series}. {title}.{listing}"
+    return made("scaling", title, "", alt, body)._replace(note=note)
+
+
+def _asked(rows: Sequence[Mapping[str, Any]], x: Mapping[str, Any], y: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A line for each job: told apart by colour, by dashes and by the shape of its points."""
+    series = {"field": "series", "type": "nominal", "title": None}
+    # Points carry the legend: their colours and shapes are one.
+    untold = {**series, "legend": None}
+    return [
+        {
+            "data": {"values": rows},
+            "mark": {"type": "line", "strokeWidth": 2},
+            "encoding": {"x": x, "y": y, "stroke": untold, "strokeDash": untold},
+        },
+        {
+            "data": {"values": rows},
+            "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
+            "encoding": {"x": x, "y": y, "color": series, "shape": series},
+        },
+    ]
+
+
+def _limits(ceilings: Sequence[Ceiling], x: Mapping[str, Any], y: Mapping[str, Any]) -> dict[str, Any]:
+    """A dashed line for each ceiling."""
+    lines = [{"label": one.label, "nodes": nodes, "value": value} for one in ceilings for nodes, value in one.points]
+    return {
+        "data": {"values": lines},
+        "mark": {"type": "line", "strokeDash": [6, 4], "strokeWidth": 2, "color": SIGNAL},
+        "encoding": {"x": x, "y": y, "detail": {"field": "label", "type": "nominal"}},
+    }
+
+
+def _fed(points: Sequence[Point], ceilings: Sequence[Ceiling]) -> str:
+    """Which ceiling feeds the series that reads most furthest, and up to which size."""
+    largest = max(points, key=lambda point: point.value).series
+    asked = [point for point in points if point.series == largest]
+    fed = {one: max((p.nodes for p in asked if p.value <= dict(one.points)[p.nodes]), default=0) for one in ceilings}
+    best = max(ceilings, key=lambda one: (fed[one], dict(one.points)[asked[-1].nodes]))
+    nodes = fed[best]
+    if not nodes:
+        return f"{best.label} ({best.rate}) does not feed {largest} at any size shown"
+    return f"{best.label} ({best.rate}) feeds {largest} up to {nodes:,.0f} node{'s' if nodes > 1 else ''}"
+
+
+def _grown(points: Sequence[Point], unit: str) -> str:
+    """What the series that reads most reads at its full size, and on each node."""
+    most = max(points, key=lambda point: point.value)
+    whole, each = (display(value, unit, binary=False) for value in (most.value, most.value / most.nodes))
+    return f"{most.series} reads {whole} on {most.nodes:,.0f} node{'s' if most.nodes > 1 else ''}, {each} on each"
+
+
+def ladder(rungs: Sequence[Bar], unit: str, quantity: str) -> Chart:
+    """The rungs of evidence beside each other, on a logarithmic axis.
+
+    >>> ladder([Bar("measured", 1e9, 8e8, 1.2e9), Bar("peak", 5e9)], "B/s/GPU", "read bandwidth per GPU").title
+    'Peak arithmetic asks for 5 times what was measured'
+    """
+    values, shown = scaled([bar.value for bar in rungs], unit)
+    factor = rungs[0].value / values[0] if values and values[0] else 1
+    rows: list[dict[str, Any]] = [
+        {
+            "rung": bar.label,
+            "value": value,
+            "low": (bar.value if bar.low is None else bar.low) / factor,
+            "high": (bar.value if bar.high is None else bar.high) / factor,
+            "text": display(bar.value, unit, binary=False),
+        }
+        for bar, value in zip(rungs, values, strict=True)
+    ]
+    x = {
+        "type": "quantitative",
+        "title": f"{quantity} ({shown})",
+        **sideways([row[end] for row in rows for end in ("low", "value", "high")], WIDTH),
+    }
+    y = {"field": "rung", "type": "nominal", "sort": None, "title": None}
+    body: dict[str, Any] = {
+        "data": {"values": rows},
+        "width": WIDTH,
+        "height": {"step": 34},
+        "layer": [
+            {
+                "mark": {"type": "rule", "strokeWidth": 6, "color": LIGHT},
+                "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y},
+            },
+            {
+                "mark": {"type": "point", "filled": True, "size": 90, "color": DARK},
+                "encoding": {"x": {**x, "field": "value"}, "y": y},
+            },
+            {
+                "mark": {"type": "text", "align": "left", "dx": 8, "dy": -9, "fontSize": 11},
+                "encoding": {"x": {**x, "field": "value"}, "y": y, "text": {"field": "text"}},
+            },
+        ],
+    }
+    first, last = rungs[0], rungs[-1]
+    times = last.value / first.value if first.value else 0
+    title = (
+        f"{capitalised(last.label)} arithmetic asks for {times:.3g} times what was {first.label}"
+        if last.label == "peak" and first.label == "measured"
+        else f"{capitalised(quantity)}, by rung of evidence"
+    )
+    listing = "; ".join(f"{row['rung']} {row['text']}" for row in rows)
+    return made("ladder", title, "dot: typical value, bar: its range", f"{quantity} by rung of evidence: {listing}.", body)

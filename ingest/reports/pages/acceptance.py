@@ -1,0 +1,172 @@
+"""Pages of `accept`, `verdict` and `measure-storage`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ingest.acceptance.verdict import PASS
+from ingest.reports.labels import plain
+from ingest.reports.page import Page, Section
+from ingest.rfp.compliance import MET, PARTLY, LineVerdict
+from ingest.rfp.response import Response
+from ingest.units import display
+
+if TYPE_CHECKING:
+    from ingest.acceptance.accept import Acceptance
+    from ingest.acceptance.path_benchmark import Measured
+    from ingest.acceptance.test_spec import AcceptanceTest
+    from ingest.acceptance.verdict import Judged, Verdict
+
+
+def acceptance_page(made: Acceptance) -> Page:
+    """The page of `ingest accept`: which test shows which requirement."""
+    rows = tuple(
+        (test.id, test.requirement, test.priority, f"{load.operation} {display(load.threshold, load.unit)}")
+        for test in made.tests
+        for load in test.loads
+    )
+    columns = ("test", "requirement", "priority", "must reach")
+    sections = [
+        Section("", columns, rows),
+        Section("Data", lines=made.data_cautions),
+        Section("Without a performance test", lines=tuple(f"{ident}: {why}" for ident, why in made.untested.items())),
+        Section("Next", lines=_next(made)),
+    ]
+    header = (
+        "test",
+        "requirement",
+        "priority",
+        "tool",
+        "load",
+        "threshold",
+        "unit",
+        "io_bytes",
+        "clients",
+        "threads",
+        "seconds",
+    )
+    flat = [
+        (*_named(test), load.name, load.threshold, load.unit, load.io_bytes, load.clients, load.threads, load.seconds)
+        for test in made.tests
+        for load in test.loads
+    ]
+    title = f"{len(made.tests)} tests for {made.site}" + (", one machine" if made.setting.rehearsal else "")
+    return Page(title, tuple(section for section in sections if section.rows or section.lines), (header, *flat))
+
+
+def _next(made: Acceptance) -> tuple[str, ...]:
+    follow = f"follow {made.folder}/README.md, then: ingest verdict {made.folder} RESULTS"
+    return follow, f"tests.json has sha256 {made.manifest_hash}; the verdict prints it too"
+
+
+def _named(test: AcceptanceTest) -> tuple[str, ...]:
+    return test.id, test.requirement, test.priority, test.tool
+
+
+def verdict_page(answer: Verdict) -> Page:
+    """The page of `ingest verdict`: requirements, then the tests behind them, then what does not count."""
+    columns = ("", "result", "measured", "required", "margin")
+    sections = [
+        Section("Requirements", columns, _judged(answer.requirements)),
+        Section("Why", lines=tuple(f"{one.id} ({one.priority}): {one.why}" for one in answer.requirements if one.why)),
+        Section("Tests", columns, _judged(answer.tests)),
+        Section("Do not count", lines=tuple(f"{name}: {why}" for name, why in answer.refused.items())),
+        Section("Tests judged", lines=(f"tests.json with sha256 {answer.manifest_hash}",)),
+    ]
+    header = ("kind", "id", "requirement", "priority", "result", "measured", "required", "unit", "margin", "why")
+    flat = [
+        (kind, one.id, one.requirement, one.priority, one.result, one.measured, one.required, one.unit, one.margin, one.why)
+        for kind, judged in (("requirement", answer.requirements), ("test", answer.tests))
+        for one in judged
+    ]
+    passed = sum(one.result == "pass" for one in answer.requirements)
+    title = f"Verdict for {answer.site}: {passed} of {len(answer.requirements)} requirements pass"
+    return Page(title, tuple(section for section in sections if section.rows or section.lines), (header, *flat))
+
+
+def _judged(judged: Sequence[Judged]) -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        (
+            one.id,
+            one.result,
+            "" if one.measured is None else display(one.measured, one.unit, binary=False),
+            display(one.required, one.unit, binary=False) if one.required else "",
+            "" if one.margin is None else _margin(max(one.margin, 0) if one.result == PASS else one.margin),
+        )
+        for one in judged
+    )
+
+
+def _margin(share: float) -> str:
+    """`+20 %`; from twice the requirement on, how many times it is.
+
+    >>> _margin(0.2), _margin(1.5), _margin(0)
+    ('+20 %', '2.5×', '0 %')
+    """
+    if share == 0:
+        return "0 %"
+    if share < 1:
+        return f"{share * 100:+.3g} %"
+    return f"{float(f'{share + 1:.3g}'):,g}×"
+
+
+def _rate(value: float, unit: str) -> str:
+    """A bare number per second says in its label what is counted."""
+    return display(value, "1") if unit == "1/s" else display(value, unit)
+
+
+def measured_page(answer: Measured) -> Page:
+    """The page of `ingest measure-storage`: what the path gave, and what it could feed."""
+    rows = tuple((plain(name), _rate(item.value, item.unit)) for name, item in answer.results.items())
+    trial = answer.trial
+    how = (
+        f"{trial.threads} threads, {display(trial.io_bytes, 'B')} each, {display(trial.bytes, 'B')} of files",
+        "random reads, sequential writes" + (", direct I/O" if answer.direct else ", through the page cache"),
+    )
+    fed = tuple(
+        (one.model, one.gpu, display(one.bandwidth_per_gpu, "B/s/GPU", binary=False), f"{one.gpus:,}" if one.gpus else "none")
+        for one in answer.fed
+    )
+    feeds = Section("Could feed, at the measured read bandwidth", ("model", "gpu", "per GPU", "GPUs"), fed)
+    header = ("kind", "name", "gpu", "value", "unit")
+    flat: list[tuple[object, ...]] = [("result", name, "", item.value, item.unit) for name, item in answer.results.items()]
+    flat += [("feeds", one.model, one.gpu, one.gpus, "GPU") for one in answer.fed]
+    return Page(f"{answer.path}, as one machine sees it", (Section("", ("", ""), rows, how), feeds), (header, *flat))
+
+
+#: Margins above this share are shown as "over".
+MOST_MARGIN = 10
+
+
+def response_page(answer: Response) -> Page:
+    """Requirement, offered value, margin, verdict and notes of each line; then the requirements that differ."""
+    heads = ("id", "priority", "required", "offered", "margin", "result", "note")
+    sections = [Section("", heads, tuple(_row(line) for line in answer.lines))]
+    if answer.changes:
+        sections.append(Section("Differs from the requirements sent", lines=answer.changes))
+    verdict = "does not comply" if answer.unmet else "complies"
+    counted = "tuned values count" if answer.optimized else "values as delivered count"
+    columns = ("id", "priority", "required", "unit", "offered", "margin", "result")
+    flat = [(*(line.to_dict()[column] for column in columns), line.notes) for line in answer.lines]
+    title = "; ".join(filter(None, (f"{answer.path} {verdict}", counted, answer.reservations)))
+    return Page(title, tuple(sections), ((*columns, "note"), *flat))
+
+
+def _row(line: LineVerdict) -> tuple[str, ...]:
+    offered = "" if line.offered is None else display(line.offered, line.requirement.unit, binary=False)
+    required = display(line.requirement.value, line.requirement.unit, binary=False)
+    return (line.requirement.id, line.requirement.priority, required, offered, _offer_margin(line), line.verdict, line.notes)
+
+
+def _offer_margin(line: LineVerdict) -> str:
+    """`+10.0 %`; what meets a requirement as it is printed is never below it, what misses it never looks even."""
+    if line.margin is None:
+        return ""
+    if line.margin > MOST_MARGIN:
+        return f"over {MOST_MARGIN * 100:,} %"
+    share = max(line.margin, 0.0) if line.verdict in (MET, PARTLY) else line.margin
+    percent = f"{share * 100:+.1f}"
+    if percent.strip("+-0.") == "":
+        percent = "0.0" if share >= 0 else f"{share * 100:.1g}"
+    return f"{percent} %"

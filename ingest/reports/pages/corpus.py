@@ -1,0 +1,147 @@
+"""The page of a measured corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ingest.engine.value import Quantity
+from ingest.reports.labels import plain
+from ingest.reports.page import Page, Section
+from ingest.reports.pages.sizing import flat_rows, source_lines
+from ingest.units import display, exact
+
+if TYPE_CHECKING:
+    from ingest.corpus.measurement import Measured
+
+
+#: rows of a table that a page shows; JSON and CSV have all
+SHOWN = 10
+BREAKDOWN = {"folders": "By folder", "extensions": "By extension"}
+LEFT_OUT = {"files_skipped": "Files skipped", "parts_skipped": "Left out of files that count"}
+
+
+def corpus_page(answer: Measured) -> Page:
+    """Results with their intervals, the breakdown, what was left out, and with what it was measured."""
+    rows = tuple((plain(name), *_value(item)) for name, item in answer.results.items())
+    ranged = any(item.low is not None for item in answer.results.values())
+    columns = ("", "", "from", "to") if ranged else ("", "")
+    sections = [Section("", columns, tuple(row if ranged else row[:2] for row in rows))]
+    sections += [_breakdown(title, answer.tables[name]) for name, title in BREAKDOWN.items() if name in answer.tables]
+    sections += [_left_out(title, answer.tables[name]) for name, title in LEFT_OUT.items() if name in answer.tables]
+    sections.append(Section("Measured with", lines=tuple(_with(answer))))
+    sections.append(Section("Sources", lines=source_lines(answer)))
+    title = f"{answer.title}: PARTIAL, {answer.partial}" if answer.partial else answer.title
+    head, *rest = flat_rows(answer)
+    marked = [("partial", "", "partial", answer.partial, "", None, None)] if answer.partial else []
+    return Page(title, tuple(section for section in sections if section.rows or section.lines), (head, *marked, *rest))
+
+
+def _value(item: Quantity) -> tuple[str, str, str]:
+    low, high = ("" if end is None else _shown(end, item.unit) for end in (item.low, item.high))
+    return _shown(item.value, item.unit), low, high
+
+
+def _shown(value: float, unit: str) -> str:
+    return exact(round(value)) if unit in ("token", "file", "document") else display(value, unit)
+
+
+def _breakdown(title: str, rows: Sequence[Mapping[str, Any]]) -> Section:
+    kind = next(iter(rows[0]))
+    sampled = "draws" in rows[0]
+    columns = (kind, "files", "stored", *(("B/token", "from", "to") if sampled else ("text", "tokens", "B/token")))
+    shown = tuple(_sampled_row(kind, row) if sampled else _row(kind, row) for row in rows[:SHOWN])
+    return Section(title, columns, shown, _more(len(rows)))
+
+
+def _row(kind: str, row: Mapping[str, Any]) -> tuple[str, ...]:
+    tokens = display(row["tokens"], "token").replace(" tokens", "")
+    return (*_files(kind, row), display(row["corpus_bytes"], "B", binary=False), tokens, _ratio(row["bytes_per_token"]))
+
+
+def _sampled_row(kind: str, row: Mapping[str, Any]) -> tuple[str, ...]:
+    if row["note"]:
+        return (*_files(kind, row), row["note"], "", "")
+    low, high = (_ratio(row[f"bytes_per_token_{end}"]) for end in ("low", "high"))
+    return (*_files(kind, row), _ratio(row["bytes_per_token"]), low, high)
+
+
+def _files(kind: str, row: Mapping[str, Any]) -> tuple[str, str, str]:
+    return row[kind], exact(row["files"]), display(row["stored_bytes"], "B", binary=False)
+
+
+def _ratio(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _left_out(title: str, rows: Sequence[Mapping[str, Any]]) -> Section:
+    lines = tuple(f"{row['path']}: {row['reason']}" if row["path"] else str(row["reason"]) for row in rows[:SHOWN])
+    return Section(f"{title} ({len(rows):,})", lines=lines + _more(len(rows)))
+
+
+def _more(rows: int) -> tuple[str, ...]:
+    return (f"… and {rows - SHOWN:,} more; --format json has all",) if rows > SHOWN else ()
+
+
+def _with(answer: Measured) -> list[str]:
+    used = answer.tokenizer
+    return [
+        f"tokenizer {used['name']}, {used['size']:,} ids, {used['source']}, sha256 {used['sha256'][:16]}…",
+        f"engine {answer.engine}, {answer.date}",
+        f"files {answer.manifest_hash[:23]}…",
+    ]
+
+
+#: rows of a table that a page shows; JSON and CSV have all
+SAMPLES_SHOWN = 10
+COUNTS = ("sample", "file")
+
+
+def samples_page(answer: Measured) -> Page:
+    """Results, percentiles, histograms, extensions, what was left out, and what to do with it."""
+    tables = answer.tables
+    results = tuple((plain(name), _sample_value(item.value, item.unit)) for name, item in answer.results.items())
+    sections = [
+        Section("", ("", ""), results),
+        Section("Sizes", ("", "sample", "file"), _percentiles(tables["sample_sizes"], tables["file_sizes"])),
+        Section("Samples by size", ("from", "below", "samples", "bytes"), _bins(tables["sample_histogram"])),
+        Section("Files by size", ("from", "below", "files", "bytes"), _bins(tables["file_histogram"])),
+        Section("By extension", ("extension", "files", "samples", "stored"), _extensions(tables["extensions"])),
+        Section(
+            f"Files skipped ({len(tables.get('files_skipped', ())):,})", lines=_files_left_out(tables.get("files_skipped", ()))
+        ),
+        Section("Use it with", lines=(f"ingest bw --model … --sample-bytes {answer.results['sample_bytes'].value:.0f}",)),
+    ]
+    shown = tuple(section for section in sections if section.rows or section.lines)
+    return Page(answer.title, shown, flat_rows(answer))
+
+
+def _sample_value(value: float, unit: str) -> str:
+    return exact(round(value)) if unit in COUNTS else display(value, unit)
+
+
+def _size(value: float) -> str:
+    return display(value, "B", binary=False)
+
+
+def _percentiles(samples: Sequence[Mapping[str, Any]], files: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], ...]:
+    return tuple((one["size"], _size(one["bytes"]), _size(other["bytes"])) for one, other in zip(samples, files, strict=True))
+
+
+def _bins(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        (display(row["from"], "B"), display(row["below"], "B"), exact(row["count"]), _size(row["bytes"])) for row in rows
+    )
+
+
+def _extensions(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], ...]:
+    shown = (
+        (row["extension"], exact(row["files"]), exact(row["samples"]), _size(row["stored_bytes"]))
+        for row in rows[:SAMPLES_SHOWN]
+    )
+    more = ((f"… and {len(rows) - SHOWN:,} more", "", "", ""),) if len(rows) > SAMPLES_SHOWN else ()
+    return (*shown, *more)
+
+
+def _files_left_out(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    return tuple(f"{row['path']}: {row['reason']}" if row["path"] else str(row["reason"]) for row in rows[:SAMPLES_SHOWN])

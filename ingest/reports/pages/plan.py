@@ -1,0 +1,210 @@
+"""Pages of `ingest plan` and `ingest diff`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ingest.engine.registry import is_quantity, unit_of
+from ingest.reports.labels import is_share, plain, span
+from ingest.reports.page import Page, Section
+from ingest.units import display
+
+if TYPE_CHECKING:
+    from ingest.site.plan import Plan, Plans
+    from ingest.site.plan_diff import Change, Difference
+
+TITLES = {
+    "jobs": "Jobs",
+    "clusters": "Clusters",
+    "checkpoints": "Checkpoints",
+    "datasets": "Data sets",
+    "capacity": "Capacity by year",
+    "metadata": "Metadata",
+    "placement": "Streaming, staging, caching",
+    "growth": "Bandwidth by year",
+    "sensitivity": "What matters most",
+}
+#: tables that are shown in a form of their own, or only in JSON and CSV
+OFF_PAGE = ("sensitivity", "holdings")
+#: Rows of a table that a page shows; JSON and CSV carry all.
+MOST = 25
+#: what a page shows of the wide tables
+SHOWN = {
+    "jobs": (
+        "name",
+        "cluster",
+        "model",
+        "basis",
+        "nodes",
+        "concurrent_runs",
+        "share_of_time",
+        "job_read_bandwidth",
+        "run_seconds",
+    ),
+    "checkpoints": (
+        "name",
+        "mode",
+        "checkpoint_bytes",
+        "checkpoint_interval",
+        "checkpoint_stall_fraction",
+        "job_write_bandwidth",
+        "job_checkpoint_bytes_held",
+    ),
+    "metadata": ("name", "job_file_opens", "job_file_creates", "job_checkpoint_files_held"),
+    "placement": ("name", "job_dataset_bytes", "staging_seconds", "node_bytes_shared", "node_nvme_bytes", "cache_hit_possible"),
+}
+
+
+def plan_page(plan: Plan) -> Page:
+    """The page of a plan: requirement lines, tables, what is missing, assumptions, sources."""
+    title = f"{plan.site.name}: {len(plan.requirements)} requirements, year 0 to {plan.years}"
+    rows = tuple(
+        (one.id, one.priority, plain(one.metric), display(one.value, one.unit, binary=False), _ends(one))
+        for one in plan.requirements
+    )
+    sections = [Section("", ("id", "priority", "quantity", "value", "P10 – P90"), rows)]
+    sections += [
+        Section("Requirements", lines=tuple(f"{one.id} ({one.priority}) {one.statement}" for one in plan.requirements))
+    ]
+    sections += [_table(name, found) for name, found in plan.tables.items() if name not in OFF_PAGE]
+    units = {one.id: one.unit for one in plan.requirements}
+    sections += [_bars(plan.tables["sensitivity"], units)] if "sensitivity" in plan.tables else []
+    held = tuple(f"{'met' if one.met else 'NOT MET'}: {one.text} (found {one.found})" for one in plan.expectations)
+    sections += [Section("Expected", lines=held)]
+    sections += [Section("Not here", lines=tuple(f"{name}: {why}" for name, why in plan.missing.items()))]
+    assumed = tuple(
+        f"{one['name']} = {display(one['value'], one['unit'], binary=False)}: {one['why']}" for one in plan.assumptions
+    )
+    sections += [Section(f"Assumptions ({len(assumed)})", lines=assumed)]
+    cited = tuple(f"{one['id']}: {one['title']}" for one in plan.sources)
+    sections += [Section("Sources", lines=cited)]
+    return Page(title, tuple(part for part in sections if part.rows or part.lines), _flat(plan))
+
+
+def plans_page(plans: Plans) -> Page:
+    """The page of several scenarios: one row each."""
+    paths = tuple(plans.plans[0].chosen)
+    ids = tuple(dict.fromkeys(name for one in plans.plans for name in one.results))
+    rows = tuple(
+        (
+            *(str(one.chosen[path]) for path in paths),
+            *(one.results[name].display if name in one.results else "" for name in ids),
+        )
+        for one in plans.plans
+    )
+    flat: list[tuple[object, ...]] = [(*paths, *ids)]
+    flat += [
+        (*(one.chosen[path] for path in paths), *(one.results[n].value if n in one.results else "" for n in ids))
+        for one in plans.plans
+    ]
+    return Page(
+        f"{len(plans.plans)} scenarios of {plans.plans[0].site.name}", (Section("", (*paths, *ids), rows),), tuple(flat)
+    )
+
+
+def diff_page(difference: Difference) -> Page:
+    """What changed between two plans."""
+    lines = tuple(
+        (one.name, _value(one, "before"), _value(one, "after"), _times(one.ratio), ", ".join(one.why) or "-")
+        for one in difference.requirements
+    )
+    sections = [Section("Requirements", ("id", "before", "after", "after ÷ before", "changed inputs below it"), lines)]
+    for title, changes in (("In the site file", difference.written), ("Inputs", difference.inputs)):
+        rows = tuple((one.name, _value(one, "before"), _value(one, "after"), _times(one.ratio)) for one in changes)
+        sections.append(Section(title, ("name", "before", "after", "after ÷ before"), rows))
+    shown = tuple(part for part in sections if part.rows) or (Section("", lines=("Nothing changed.",)),)
+    flat: list[tuple[object, ...]] = [("kind", "name", "before", "after", "ratio", "unit")]
+    for kind in ("requirements", "written", "inputs"):
+        flat += [(kind, one.name, one.before, one.after, one.ratio, one.unit) for one in getattr(difference, kind)]
+    return Page(f"{len(lines)} requirements changed", shown, tuple(flat))
+
+
+def _value(change: Change, side: str) -> str:
+    value = getattr(change, side)
+    if value is None:
+        return "-"
+    return display(value, change.unit, binary=False) if change.unit else str(value)
+
+
+def _times(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:.4g}"
+
+
+def lines_page(title: str, lines: Sequence[str]) -> Page:
+    """A derivation."""
+    return Page(title, (Section("", lines=tuple(lines)),), (("line",), *((line,) for line in lines)))
+
+
+def _ends(one: Any) -> str:
+    return span(one.low, one.high, one.unit, " – ")
+
+
+def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
+    known = tuple(dict.fromkeys(column for row in rows for column in row))
+    columns = tuple(column for column in SHOWN.get(name, known) if column in known)
+    shown = tuple(tuple(_cell(column, row.get(column, "")) for column in columns) for row in rows[:MOST])
+    more = (f"and {len(rows) - MOST:,} more rows: -o FILE.json or .csv has them all",) if len(rows) > MOST else ()
+    return Section(TITLES[name], tuple(plain(column) for column in columns), shown, more)
+
+
+def _bars(rows: Sequence[Mapping[str, Any]], units: Mapping[str, str]) -> Section:
+    """The tornado: each quantity at its ends, and what that makes of the requirement."""
+    shown = tuple(
+        (
+            row["name"],
+            plain(row["quantity"]),
+            row["of"],
+            " – ".join(display(row[end], row["unit"], binary=False) for end in ("low", "high")),
+            " – ".join(display(row[end], units[row["name"]], binary=False) for end in ("at_low", "at_high")),
+        )
+        for row in rows
+    )
+    return Section(TITLES["sensitivity"], ("requirement", "quantity", "of", "low – high", "requirement then"), shown)
+
+
+def _cell(column: str, value: Any) -> str:
+    if value is None or isinstance(value, str) or not is_quantity(column):
+        return "" if value is None else str(value)
+    unit = unit_of(column)
+    return f"{value * 100:.3g} %" if is_share(column, unit) else display(value, unit, binary=False)
+
+
+def requirement_lines(plan: Plan) -> tuple[tuple[object, ...], ...]:
+    """One row per requirement in base units: its sentence, its value, and the conditions of its test."""
+    said = ("id", "priority", "statement", "metric", "value", "low", "high", "unit")
+    under = {
+        "operation": "",
+        "pattern": "",
+        "clients": "",
+        "threads": "",
+        "io_size": "B",
+        "duration": "s",
+        "fill": "",
+        "files": "",
+        "cache": "",
+    }
+    heads = [f"{name} ({unit})" if unit else name for name, unit in under.items()]
+    rows = [
+        (
+            *(getattr(one, name) for name in said),
+            *(getattr(one.conditions, name) for name in under),
+            "; ".join(one.assumptions),
+        )
+        for one in plan.requirements
+    ]
+    return ((*said, *heads, "assumptions"), *rows)
+
+
+def _flat(plan: Plan) -> tuple[tuple[object, ...], ...]:
+    """Requirements, then the tables, one value per row in base units."""
+    rows: list[tuple[object, ...]] = [("table", "row", "name", "value", "unit", "low", "high")]
+    rows += [("requirements", one.id, one.metric, one.value, one.unit, one.low, one.high) for one in plan.requirements]
+    for table, found in plan.tables.items():
+        for row in found:
+            rows += [
+                (table, row["name"], column, value, unit_of(column) if is_quantity(column) else "", "", "")
+                for column, value in row.items()
+                if column != "name"
+            ]
+    return tuple(rows)

@@ -1,0 +1,302 @@
+"""Results as pages: which quantities stand where, under which words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ingest.engine.registry import is_quantity, unit_of
+from ingest.reports.labels import is_share, plain
+from ingest.reports.page import Page, Section
+from ingest.units import display, physical
+
+if TYPE_CHECKING:
+    from ingest.engine.value import Quantity
+    from ingest.sizing.answer import Answer
+    from ingest.sizing.bandwidth import Estimate, Scenarios
+    from ingest.sizing.explain import Explanation
+    from ingest.sizing.sweep import Sweep
+    from ingest.sizing.validation import Validation
+
+
+#: The results of `bw` on its page, in order.
+SHOWN = (
+    "ingest_bandwidth_per_gpu",
+    "ingest_bandwidth_per_node",
+    "ingest_bandwidth_per_job",
+    "samples_per_second_per_gpu",
+    "unstalled_bandwidth_per_gpu",
+    "file_opens_per_second_per_job",
+    "bytes_per_file_open",
+    "epoch_seconds",
+    "storage_nic_share",
+    "nfs_tcp_client_share",
+    "nfs_nconnect_client_share",
+    "client_share",
+    "implied_flops_utilization",
+)
+#: How the title of a sweep names what is the same in all rows.
+LINKING = {"model": "of", "gpu": "on"}
+#: What has a prefix or a longer unit, so that the unit stands beside each value.
+PREFIXED = ("B", "FLOP", "s", "W", "J")
+
+
+def _shown(name: str, value: float, unit: str, binary: bool = True) -> str:
+    if is_share(name, unit):
+        if value >= 10:
+            return f"{value:,.3g} times"
+        return f"{value * 100:,.3g} %" if value >= 1e-4 else "below 0.01 %"
+    # The label says "per open" already.
+    return display(value, unit.removesuffix("/file"), binary)
+
+
+def _range(name: str, quantity: Quantity) -> str:
+    if quantity.low is None or quantity.high is None:
+        return ""
+    low, high = (_shown(name, end, quantity.unit, binary=False) for end in (quantity.low, quantity.high))
+    if low == high:
+        return low
+    number, _, unit = low.partition(" ")
+    return f"{number} – {high}" if unit and high.endswith(f" {unit}") else f"{low} – {high}"
+
+
+def estimate_page(answer: Estimate) -> Page:
+    """The page of `ingest bw`."""
+    results = answer.results
+    rows = [
+        (plain(name), _shown(name, results[name].value, results[name].unit), _range(name, results[name]))
+        for name in SHOWN
+        if name in results
+    ]
+    reasons: dict[str, list[str]] = {}
+    for name, why in answer.unknown.items():
+        reasons.setdefault(why, []).append(plain(name))
+    missing = [f"{', '.join(names)}: {why}" for why, names in reasons.items()]
+    sections = [Section("", ("", "typical", "low – high"), tuple(rows)), _ladder(answer)]
+    if missing:
+        sections.append(Section("Not known", lines=tuple(missing)))
+    assumed = [
+        f"{item['name']} = {display(item['value'], item['unit'], binary=False)}: {item['why']}" for item in answer.assumptions
+    ]
+    sections.append(Section(f"Assumptions ({len(assumed)})", lines=tuple(assumed)))
+    sections.append(Section("Sources", lines=tuple(_cited(answer))))
+    return Page(_title(answer), tuple(sections), _table([answer]))
+
+
+def _cited(answer: Estimate) -> Iterator[str]:
+    """One line per source with its first place; `explain` and JSON have them all."""
+    for name, places in answer.places.items():
+        first, *more = [place for place in places if place] or [""]
+        place = f", {first}" if first else ""
+        yield f"{name}: {answer.catalog.source(name).title}{place}" + (f" (+{len(more)} more)" if more else "")
+
+
+def _title(answer: Estimate) -> str:
+    model = answer.model.name if answer.model else "Your model"
+    gpu = answer.gpu.name if answer.gpu else "GPU"
+    gpus = answer.results.get("gpus")
+    count = f"{gpus.value:,.0f} × " if gpus else ""
+    nodes = f", {display(answer.nodes, 'node')}"
+    basis = {"given": "the rate you gave"}.get(answer.basis, answer.basis)
+    return f"{model} on {count}{gpu}{nodes}, {answer.precision}: {basis}"
+
+
+def _ladder(answer: Estimate) -> Section:
+    rows = []
+    for position, (rung, results) in enumerate(answer.rungs):
+        rate, read = results.get("samples_per_second_per_gpu"), results.get("ingest_bandwidth_per_gpu")
+        if rate is None:
+            continue
+        spread = _range("", rate).replace(" samples/s", "") or ("upper bound" if rung.basis == "peak" else "")
+        rows.append(
+            (
+                ("> " if position == 0 else "  ") + rung.basis,
+                display(rate.value, rate.unit).removesuffix(" samples/s"),
+                spread,
+                display(read.value, read.unit, binary=False) if read else "",
+            )
+        )
+    notes = tuple(f"{rung.basis}: {rung.note}" for rung, results in answer.rungs if results)
+    columns = ("  level", "samples/s/GPU", "low – high", "read per GPU")
+    return Section("Evidence levels, the one in use first", columns, tuple(rows), notes)
+
+
+def _table(answers: Sequence[Estimate]) -> tuple[tuple[object, ...], ...]:
+    header = ("model", "gpu", "nodes", "basis", "name", "value", "low", "high", "unit")
+    rows: list[tuple[object, ...]] = [header]
+    for one in answers:
+        model, gpu = (entry.id if entry else "" for entry in (one.model, one.gpu))
+        for name, item in one.results.items():
+            rows.append((model, gpu, one.nodes, one.basis, name, item.value, item.low, item.high, item.unit))
+    return tuple(rows)
+
+
+def scenarios_page(answers: Scenarios) -> Page:
+    """The page of `ingest bw` where several scenarios were asked for."""
+    columns = ("model", "gpu", "nodes", "basis", "per GPU", "per node", "per job")
+    rows = []
+    for one in answers.scenarios:
+        model, gpu = (entry.id if entry else "" for entry in (one.model, one.gpu))
+        reads = [one.results.get(f"ingest_bandwidth_per_{part}") for part in ("gpu", "node", "job")]
+        shown = [display(item.value, item.unit, binary=False) if item else "not known" for item in reads]
+        rows.append((model, gpu, f"{one.nodes:,.0f}", one.basis, *shown))
+    title = f"Read bandwidth of {len(rows)} scenarios"
+    return Page(title, (Section("", columns, tuple(rows)),), _table(answers.scenarios))
+
+
+def explanation_page(explanation: Explanation) -> Page:
+    """The page of `ingest explain`."""
+    header = ("name", "value", "unit", "formula", "source", "where", "grade")
+    rows = (header, *(tuple(row.get(key, "") for key in header) for row in explanation.rows()))
+    return Page(f"How {explanation.name} came about", (Section("", lines=tuple(explanation.lines())),), rows)
+
+
+def sweep_page(sweep: Sweep, most: int = 40) -> Page:
+    """The page of `ingest sweep`: the first rows for people, all of them in CSV; what is the same in all is said once."""
+    frame = sweep.to_frame()
+    same = [name for name in ("model", "gpu") if frame[name].nunique() == 1 and frame[name].iloc[0]]
+    columns = [name for name in sweep.columns_shown() if name not in same]
+    rows = tuple(
+        tuple(_swept(name, row[name], sweep.unit(name)) for name in columns)
+        for row in frame.head(most)[columns].to_dict("records")
+    )
+    more = (f"{len(frame) - most:,} more rows: write them with -o FILE.csv or .parquet",) if len(frame) > most else ()
+    of = "".join(f" {LINKING[name]} {frame[name].iloc[0]}" for name in same)
+    titles = tuple(_swept_head(name, sweep.unit(name)) for name in columns)
+    return Page(f"{len(frame):,} scenarios{of}", (Section("", titles, rows, more),), ())
+
+
+def _swept(name: str, value: Any, unit: str) -> str:
+    """A value of a sweep; what is counted has its unit in the heading."""
+    if not unit:
+        return str(value)
+    if is_share(name, unit):
+        return f"{value * 100:,.3g} %"
+    return display(value, unit, binary=False) if physical(unit).split("/")[0] in PREFIXED else display(value, "1")
+
+
+def _swept_head(name: str, unit: str) -> str:
+    """The heading of a column of a sweep, in words that a narrow terminal can part."""
+    return plain(name) if unit else name
+
+
+def validation_page(validation: Validation) -> Page:
+    """The page of `ingest validate`: the sets, then every case that misses, or all cases of a single set."""
+    rows = tuple(
+        (
+            one.name,
+            str(one.cases),
+            str(one.within_tolerance),
+            f"{one.median_absolute_error * 100:.2f} %",
+            "yes" if one.passed else "NO",
+            one.bar_text,
+        )
+        for one in validation.sets
+    )
+    sections = [Section("", ("set", "cases", "within", "median error", "passed", "bar"), rows)]
+    for one in validation.sets:
+        chosen = one.shown_cases(all_of_them=len(validation.sets) == 1)
+        if chosen:
+            cases = tuple((case.id, case.published_text, case.ours_text, case.error_text, case.remark) for case in chosen)
+            sections.append(Section(f"{one.name}: {one.title}", ("case", "published", "ours", "error", "remark"), cases))
+    header = ("set", "case", "published", "ours", "unit", "error", "tolerance", "within", "source", "where", "remark")
+    table = [header, *(row for one in validation.sets for row in one.table())]
+    return Page(
+        f"Published results, {len(validation.sets)} set{'s' if len(validation.sets) != 1 else ''}",
+        tuple(sections),
+        tuple(table),
+    )
+
+
+TITLES = {
+    "files": "Files of one checkpoint",
+    "intervals": "Interval, waste, and the write bandwidth that it takes",
+    "readers": "Restart, by who reads",
+    "tiers": "Tiers",
+    "stages": "Model states, by ZeRO stage",
+    "weights": "Weights",
+    "footprint": "Stages, and what is kept of them",
+    "attention": "Attention",
+}
+#: columns that CSV and JSON carry in full and a page leaves to the sources
+HIDDEN = ("source", "where", "assumed")
+#: columns of tables that are no quantities of their own
+UNITS = {"bytes_each": "B", "bytes_per_node": "B", "count": "file", "stage_bytes": "B", "kept_bytes": "B"}
+
+
+def answer_page(answer: Answer) -> Page:
+    """The page of an answer: results, tables, what is not known, assumptions, sources."""
+    rows = tuple(
+        (plain(name), _answer_value(name, item.value, item.unit), *_answer_range(name, item))
+        for name, item in answer.results.items()
+    )
+    sections = [_results(rows)]
+    sections += [_answer_table(name, found) for name, found in answer.tables.items()]
+    reasons: dict[str, list[str]] = {}
+    for name, why in answer.unknown.items():
+        reasons.setdefault(why, []).append(plain(name))
+    if reasons:
+        sections.append(Section("Not known", lines=tuple(f"{', '.join(names)}: {why}" for why, names in reasons.items())))
+    assumed = tuple(_assumption(item) for item in answer.assumptions)
+    sections.append(Section(f"Assumptions ({len(assumed)})", lines=assumed))
+    sections.append(Section("Sources", lines=source_lines(answer)))
+    return Page(answer.title, tuple(sections), flat_rows(answer))
+
+
+def source_lines(answer: Answer) -> tuple[str, ...]:
+    """The sources, one a line, with the places."""
+    return tuple(f"{item['id']}: {item['title']}" + _place(item["where"]) for item in answer.sources)
+
+
+def _results(rows: Sequence[tuple[str, ...]]) -> Section:
+    """Results; with a column for ranges where one is known."""
+    if not any(row[2] for row in rows):
+        return Section("", ("", ""), tuple(row[:2] for row in rows))
+    return Section("", ("", "value", "range"), tuple(rows))
+
+
+def _answer_range(name: str, item: Quantity) -> tuple[str]:
+    if item.low is None or item.high is None:
+        return ("",)
+    share = is_share(name, item.unit)
+    low, high = (f"{end * 100:.3g} %" if share else display(end, item.unit, binary=False) for end in (item.low, item.high))
+    return (f"{low} – {high}",)
+
+
+def _answer_value(name: str, value: float, unit: str) -> str:
+    return f"{value * 100:.3g} %" if is_share(name, unit) else display(value, unit)
+
+
+def _answer_table(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
+    columns = tuple(column for column in rows[0] if column not in HIDDEN)
+    shown = tuple(tuple(_cell(column, row[column]) for column in columns) for row in rows)
+    return Section(TITLES[name], tuple(plain(column) for column in columns), shown)
+
+
+def _cell(column: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    unit = UNITS.get(column) or (unit_of(column) if is_quantity(column) else "1")
+    return "small" if column == "bytes_each" and not value else _answer_value(column, value, unit)
+
+
+def _assumption(item: Mapping[str, Any]) -> str:
+    value = display(item["value"], item["unit"], binary=False) if item["unit"] else item["value"]
+    return f"{item['name']}{' = ' if value else ''}{value}: {item['why']}"
+
+
+def _place(where: str) -> str:
+    return f", {where}" if where else ""
+
+
+def flat_rows(answer: Answer) -> tuple[tuple[object, ...], ...]:
+    """Results, then the tables, one value per row in base units."""
+    rows: list[tuple[object, ...]] = [("table", "row", "name", "value", "unit", "low", "high")]
+    rows += [("results", "", name, item.value, item.unit, item.low, item.high) for name, item in answer.results.items()]
+    for table, found in answer.tables.items():
+        for number, row in enumerate(found, start=1):
+            for column, value in row.items():
+                known = is_quantity(column)
+                unit = UNITS.get(column, unit_of(column) if known else "")
+                rows.append((table, number, column, value, unit, None, None))
+    return tuple(rows)

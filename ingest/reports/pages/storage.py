@@ -1,0 +1,176 @@
+"""The page of `ingest fit`: one line per system, then the layers of a system that was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ingest.engine.registry import unit_of
+from ingest.reports.labels import plain
+from ingest.reports.page import Page, Section
+from ingest.storage.fit_result import UNKNOWN, VERDICTS
+from ingest.units import display
+
+if TYPE_CHECKING:
+    from ingest.storage.data_path import Judged
+    from ingest.storage.fit_result import Fit, Fits
+
+HOLDS = {True: "yes", None: "not known", False: "NO"}
+#: A page with layers for more systems than these is no longer read.
+MOST_IN_FULL = 4
+COLUMNS = ("storage", "head-room", "bottleneck", "units", "1 down", "reads", "writes", "raw", "class")
+#: of these columns, those that a narrow terminal leaves out
+SPARE = ("reads", "writes", "raw", "class")
+#: More names than these are only counted.
+MOST_NAMES = 6
+#: Times too small from which nobody asks for tenths.
+MANY = 20
+ONE_DOWN = {True: "yes", False: "NO", None: ""}
+
+
+def fits_page(found: Fits) -> Page:
+    """The comparison of all systems, by verdict; layers and results of each where few were asked for."""
+    needed = tuple((plain(name), display(item.value, item.unit)) for name, item in found.needed.items())
+    sections = [Section("Needed", ("", ""), needed), *_by_verdict(found)]
+    if len(found.systems) <= MOST_IN_FULL:
+        for one in found.systems:
+            sections += _in_full(one)
+    shown = tuple(section for section in sections if section.rows or section.lines)
+    return Page(f"Storage for {found.need.title}", shown, _table(found))
+
+
+def _by_verdict(found: Fits) -> Iterator[Section]:
+    for verdict in VERDICTS:
+        alike = [one for one in found.systems if one.verdict == verdict]
+        if not alike:
+            continue
+        columns, rows = ((), ()) if verdict == UNKNOWN else _filled(COLUMNS, [_row(one) for one in alike])
+        spare = sum(name in SPARE for name in columns)
+        title = f"{verdict[0].upper()}{verdict[1:]} ({len(alike)})"
+        names = () if rows else (", ".join(one.entry.id for one in alike),)
+        yield Section(title, columns, rows, (*names, *_not_known(alike)), spare)
+
+
+def _filled(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """The columns that say anything."""
+    kept = [number for number in range(len(columns)) if any(row[number] for row in rows)]
+    return tuple(columns[number] for number in kept), tuple(tuple(row[number] for number in kept) for row in rows)
+
+
+def _not_known(alike: Sequence[Fit]) -> tuple[str, ...]:
+    """The layers of which nobody knows whether they hold; those alike for the same systems in one line."""
+    missing: dict[str, list[str]] = {}
+    for one in alike:
+        for name in one.not_known if one.fits is None else ():
+            missing.setdefault(name, []).append(one.entry.id)
+    layers: dict[str, list[str]] = {}
+    for name, ids in missing.items():
+        layers.setdefault(_of_these(ids, [one.entry.id for one in alike]), []).append(name)
+    return tuple(f"not known{whose}: {'; '.join(names)}" for whose, names in layers.items())
+
+
+def _of_these(ids: Sequence[str], everyone: Sequence[str]) -> str:
+    """Some of the systems in as few words as there are."""
+    others = [name for name in everyone if name not in ids]
+    if not others:
+        return "" if len(ids) == 1 else " of all of them"
+    if min(len(others), len(ids)) > MOST_NAMES:
+        return f" of {len(ids)} of them"
+    if len(others) < len(ids):
+        return f" of all but {', '.join(others)}"
+    return f" of {', '.join(ids)}"
+
+
+def _row(one: Fit) -> tuple[str, ...]:
+    rates = (_shown(one, "read_bandwidth_available"), _shown(one, "write_bandwidth_available"), _shown(one, "raw_bytes"))
+    return (one.entry.id, _room(one.narrow), one.bottleneck, _units(one), ONE_DOWN[one.one_down], *rates, one.entry.family)
+
+
+def _shown(one: Fit, name: str) -> str:
+    item = one.results.get(name)
+    return "" if item is None else display(item.value, item.unit, binary=False)
+
+
+def _units(one: Fit) -> str:
+    """The units required; of how many, where they are at hand."""
+    units = one.results.get("units_required")
+    if units is None:
+        return ""
+    least = "≥ " if any(line.startswith("units_required") for line in one.answer.warnings) else ""
+    at_hand = one.results.get("units")
+    of_these = f" of {display(at_hand.value, '1')}" if at_hand is not None and at_hand.value != units.value else ""
+    return f"{least}{display(units.value, '1')}{of_these} × {one.entry.scaling_unit}"
+
+
+def _room(judged: Judged | None) -> str:
+    """Head-room as people read it; what is too small by far as a multiple."""
+    if judged is None or judged.headroom is None:
+        return ""
+    if judged.headroom < -1:
+        return f"{judged.times:,.{0 if judged.headroom < -MANY else 1}f}× too small"
+    return f"{judged.headroom * 100:.3g} %"
+
+
+def _in_full(one: Fit) -> list[Section]:
+    layers = tuple(
+        (
+            judged.layer.name,
+            display(judged.need, judged.unit, binary=False),
+            judged.shown,
+            _room(judged),
+            HOLDS[judged.holds],
+            judged.why,
+        )
+        for judged in one.layers
+    )
+    numbers = tuple((plain(name), display(item.value, item.unit)) for name, item in one.results.items())
+    unknown = tuple(f"{name.replace('_', ' ')}: {why}" for name, why in one.unknown.items())
+    assumed = tuple(map(_assumption, one.answer.assumptions))
+    cited = tuple(f"{item['id']}: {item['title']}" for item in one.answer.sources)
+    return [
+        Section(f"{one.entry.name}, layer by layer", ("layer", "needed", "ceiling", "head-room", "holds", ""), layers),
+        Section("", ("", ""), numbers),
+        *_ways(one),
+        Section("Not known", lines=unknown),
+        Section(f"Assumptions ({len(assumed)})", lines=assumed),
+        Section("Sources", lines=cited),
+    ]
+
+
+def _ways(one: Fit) -> list[Section]:
+    """Streaming, staging and caching, and what each takes."""
+    rows = one.answer.tables.get("ways", ())
+    shown = tuple(
+        (
+            str(row["way"]),
+            HOLDS[row["holds"]],
+            ", ".join(
+                f"{name.replace('_', ' ')} {display(value, unit_of(name), binary=False)}"
+                for name, value in row.items()
+                if name not in ("way", "holds")
+            ),
+        )
+        for row in rows
+    )
+    return [Section("Ways to feed the GPUs", ("way", "holds", "takes"), shown)] if shown else []
+
+
+def _assumption(item: Mapping[str, Any]) -> str:
+    return f"{item['name']} = {display(item['value'], item['unit'], binary=False)}: {item['why'] or 'recalled, not read again'}"
+
+
+def _table(found: Fits) -> tuple[tuple[object, ...], ...]:
+    """One row per system in base units."""
+    header = ("storage", "class", "fits", "verdict", "bottleneck", *found.RESULTS)
+    rows = [
+        (
+            one.entry.id,
+            one.entry.family,
+            HOLDS[one.fits],
+            one.verdict,
+            one.bottleneck,
+            *(one.results[name].value if name in one.results else None for name in found.RESULTS),
+        )
+        for one in found.systems
+    ]
+    return (header, *rows)

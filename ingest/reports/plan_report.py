@@ -1,0 +1,210 @@
+"""`ingest report`: a plan as workbook, document, table or data; all files are made before any is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ingest.errors import UsageError, nearest
+from ingest.files import check_target, nothing_collected, write_all
+from ingest.site.plan import Plan
+from ingest.site.planner import plan
+from ingest.text import all_visible
+
+if TYPE_CHECKING:
+    import pandas
+
+    from ingest.engine.value import Quantity
+    from ingest.reports.document.model import Document
+
+
+#: Formats that hold charts drawn here; the workbook draws its own.
+DOCUMENTS = {".docx", ".md", ".html"}
+
+
+#: said of a document that is written without the extra `charts`
+NO_CHARTS = "the document has no charts, which need the package vl-convert-python: pip install 'ingest-sizing[charts]'"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was written, and from what.
+
+    Attributes:
+        plan: the plan.
+        files: path and size of each file.
+        notes: what a template leaves out or repeats.
+    """
+
+    plan: Plan
+    files: Mapping[str, int]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Those of the plan, and what a template leaves out or repeats."""
+        return (*self.notes, *self.plan.warnings)
+
+    @property
+    def results(self) -> Mapping[str, Quantity]:
+        """The requirements' values by id."""
+        return self.plan.results
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as JSON, and the files."""
+        return {**self.plan.to_dict(), "command": "report", "files": dict(self.files)}
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per requirement."""
+        return self.plan.to_frame()
+
+
+def report(
+    site: str | Path | Mapping[str, Any],
+    *,
+    output: str | Path | Sequence[str | Path],
+    template: str | Path | None = None,
+    storage: str | Sequence[str] = (),
+    years: int | None = None,
+    set: Mapping[str, Any] | Sequence[str] | None = None,
+    seed: int = 0,
+    catalogs: str | Path | Sequence[str | Path] = (),
+) -> Report:
+    """Write what goes into a tender.
+
+    Args:
+        site: a site file, as `plan` takes it.
+        output: files to write; their suffixes choose the formats: .xlsx, .docx, .md, .html, .csv, .json.
+        template: a .docx of the buyer's, for the .docx only. Its fields are `{{all}}` for the whole document; `{{scope}}`,
+            `{{workloads}}`, `{{performance}}`, `{{capacity}}`, `{{checkpoints}}`, `{{metadata}}`, `{{resilience}}`,
+            `{{protocols}}`, `{{growth}}`, `{{acceptance}}`, `{{response}}`, `{{assumptions}}`, `{{derivations}}` and
+            `{{information}}` for a section; `{{title}}`, `{{site}}`, `{{version}}`, `{{catalogs}}` and `{{input}}` for a
+            word; and the id of each requirement, such as `{{R-READ-01}}`, for its value.
+        storage: ids of the storage catalog, as `fit` takes them: systems whose ceilings the chart of bandwidth against
+            nodes shows; for .docx, .md and .html.
+        years: to plan for after the start.
+        set: values of the site file by path.
+        seed: of the draws behind low and high.
+        catalogs: folders with entries of your own.
+
+    Raises:
+        UsageError: a suffix that stands for no format, two files of one name, a template without a .docx.
+        IngestError: a site that cannot be, a library that is not installed, a file that cannot be written.
+    """
+    systems = [storage] if isinstance(storage, str) else list(storage)
+    paths = _checked([output] if isinstance(output, (str, Path)) else list(output), template, systems)
+    with nothing_collected():
+        planned = plan(site, years=years, set=set, seed=seed, catalogs=catalogs)
+        if not isinstance(planned, Plan):
+            raise UsageError("--set: several scenarios are asked for, expected one for a report")
+        makers = _Makers(planned, template, systems)
+        made = {path: makers.content(path.suffix.lower()) for path in paths}
+    write_all(made)
+    return Report(planned, {str(path): len(content) for path, content in made.items()}, makers.notes())
+
+
+def _checked(outputs: Sequence[str | Path], template: str | Path | None, storage: Sequence[str]) -> list[Path]:
+    paths = [Path(output) for output in outputs]
+    known = tuple(_Makers.FORMATS)
+    if not paths:
+        raise UsageError(f"--output is missing, expected a file that ends in {', '.join(known)}")
+    for path in paths:
+        suffix = path.suffix.lower()
+        if suffix not in known:
+            raise UsageError(f"--output: '{path}' ends in '{suffix}', expected {', '.join(known)}{nearest(suffix, known)}")
+    _refuse_twice(paths)
+    if template is not None and all(path.suffix.lower() != ".docx" for path in paths):
+        raise UsageError("--template fills a .docx, expected --output with one")
+    if storage and not DOCUMENTS & {path.suffix.lower() for path in paths}:
+        raise UsageError(
+            f"--storage is for the charts of a document, expected --output with one of {', '.join(sorted(DOCUMENTS))}"
+        )
+    for path in paths:
+        check_target(path)
+    return paths
+
+
+def _refuse_twice(paths: Sequence[Path]) -> None:
+    """Two names of one file would leave only the last content."""
+    meant: dict[Path, Path] = {}
+    for path in paths:
+        first = meant.setdefault(path.resolve(), path)
+        if first is not path:
+            also = "" if str(first) == str(path) else f", as '{first}' too"
+            raise UsageError(f"--output: '{path}' is given twice{also}, expected each file once")
+
+
+class _Makers:
+    """Makes each format of one plan; the document is written once for all its renderings."""
+
+    def __init__(self, planned: Plan, template: str | Path | None, storage: Sequence[str]) -> None:
+        self.plan, self.template, self.storage = planned, template, storage
+        self._document: Document | None = None
+
+    def content(self, suffix: str) -> bytes:
+        """The file's content."""
+        return self.FORMATS[suffix](self)
+
+    def notes(self) -> tuple[str, ...]:
+        """What the template leaves out or repeats, and that charts are missing."""
+        from ingest.reports.charts.chart import can_render
+
+        charts = () if self._document is None or can_render() else (NO_CHARTS,)
+        if self.template is None:
+            return charts
+        from ingest.reports.document.word import template_warnings
+
+        return (*template_warnings(self.document, self.template), *charts)
+
+    def _workbook(self) -> bytes:
+        from ingest.reports.workbook.workbooks import site_book
+
+        return site_book(self.plan)
+
+    def _word(self) -> bytes:
+        from ingest.reports.document.word import as_docx
+
+        return as_docx(self.document, self.template)
+
+    def _markdown(self) -> bytes:
+        from ingest.reports.document.markdown import as_markdown
+
+        return as_markdown(self.document).encode()
+
+    def _html(self) -> bytes:
+        from ingest.reports.document.html import as_html
+
+        return as_html(self.document).encode()
+
+    def _json(self) -> bytes:
+        return json.dumps(all_visible(self.plan.to_dict()), indent=1, ensure_ascii=False, allow_nan=False).encode()
+
+    def _csv(self) -> bytes:
+        from ingest.reports.page import Page, as_csv
+        from ingest.reports.pages.plan import requirement_lines
+
+        return (as_csv(all_visible(Page("", (), requirement_lines(self.plan)))) + "\n").encode()
+
+    @property
+    def document(self) -> Document:
+        """The document of the plan, charts included."""
+        if self._document is None:
+            from ingest.reports.charts.chart import can_render
+            from ingest.reports.document.rfp_document import Tender
+            from ingest.reports.plan_charts import charts_of
+
+            self._document = Tender(self.plan, charts_of(self.plan, self.storage) if can_render() else ()).document()
+        return self._document
+
+    #: suffix -> how the file is made
+    FORMATS: ClassVar[Mapping[str, Callable[[_Makers], bytes]]] = {
+        ".xlsx": _workbook,
+        ".docx": _word,
+        ".md": _markdown,
+        ".html": _html,
+        ".csv": _csv,
+        ".json": _json,
+    }

@@ -1,0 +1,256 @@
+"""Where each quantity of a site stands in its workbook: given ones on Inputs, computed ones on Calculation, columns apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from ingest.engine.derivation_graph import is_column
+from ingest.engine.expression import cell, prose
+from ingest.engine.registry import LEAVES, Formula, Leaf, Step, unit_of
+
+if TYPE_CHECKING:
+    from ingest.engine.value import Input
+    from ingest.site.plan import Plan
+
+
+#: What stands between the first of several rows and how many more there are.
+ALSO = " and "
+#: Rows up to which each has cells of its own, and checks of its own, for what nobody said.
+MOST_ALONE = 50
+
+
+class Sharing:
+    """Gathers the given quantities of a site: each group is one cell.
+
+    Args:
+        given: what each step was given as, by its identity.
+        labels: whose row each step is, by its identity.
+    """
+
+    def __init__(self, given: Mapping[int, Input], labels: Mapping[int, str]) -> None:
+        self._given, self._labels = given, labels
+
+    def groups(self, steps: Iterable[Step]) -> list[list[Step]]:
+        """Steps that stand in one cell, in the order of the first of each.
+
+        These do: a key of the site file, however often it is used; a fact of the catalogs, whoever needs it; what one row
+        takes because nobody said otherwise; and where more rows take the same than anybody would look at, theirs too.
+        """
+        given = list(steps)
+        takers: dict[Hashable, set[str]] = {}
+        for step in given:
+            takers.setdefault(self._same(step), set()).add(self._labels.get(id(step), ""))
+        found: dict[Hashable, list[Step]] = {}
+        for step in given:
+            same = self._same(step)
+            common = self._is_fact(step) or len(takers[same]) > MOST_ALONE
+            found.setdefault(self.key(step) or (same if common else self._own(step)), []).append(step)
+        return list(found.values())
+
+    def key(self, step: Step) -> str:
+        """The key of the site file that an input stands for; empty where it has none."""
+        item = self._given.get(id(step))
+        return item.where if item is not None and item.origin == "user" else ""
+
+    def _same(self, step: Step) -> Hashable:
+        """What is equal for steps that were given alike; the step itself where a user gave it, or many values."""
+        item = self._given.get(id(step))
+        alone = hasattr(step.value, "__len__") or (item is not None and item.origin == "user")
+        return id(step) if alone else (step.name, step.value, item)
+
+    def _is_fact(self, step: Step) -> bool:
+        """Whether it is a sourced value of the catalogs, or a constant."""
+        item = self._given.get(id(step))
+        return is_constant(step.name) if item is None else item.origin == "catalog" and bool(item.source or item.parts)
+
+    def _own(self, step: Step) -> Hashable:
+        """What is equal for steps that one row takes by definition; the step itself where it was given."""
+        label = self._labels.get(id(step), "")
+        return (label, self._same(step)) if label and id(step) not in self._given else id(step)
+
+
+def shared_label(owners: Sequence[str]) -> str:
+    """Whose a cell is that several rows use.
+
+    >>> shared_label(["a"]), shared_label(["a", "b", "a"]), shared_label(["a", "b", "c"])
+    ('a', 'a and 1 more', 'a and 2 more')
+    """
+    first, *others = dict.fromkeys(owners)
+    return f"{first}{ALSO}{len(others)} more" if others else first
+
+
+def is_constant(name: str) -> bool:
+    """Whether a quantity can have one value only, such as the length of a day."""
+    found = LEAVES.get(name)
+    return found is not None and found.low == found.high
+
+
+#: The columns in which a value stands, by sheet.
+INPUT, CALCULATED, LISTED = "D", "D", "C"
+#: The column that names the quantity of an input.
+QUANTITY = "B"
+#: The column of the inputs as delivered.
+DELIVERED = "N"
+#: Whose cells those are that concern several rows.
+SITE = "site"
+#: Groups of the site file whose values belong to no row.
+SHARED = ("storage", "test", "overlap")
+#: The first row below the heading, as sheets count.
+FIRST = 2
+
+
+class SiteCells:
+    """The cells of a site's workbook.
+
+    A step is one cell; which given ones stand in one, `Sharing` says. Low and high ends are draws, not cells.
+
+    Attributes:
+        inputs, formulas, columns: the steps on each sheet, in order; what a step needs stands before it.
+    """
+
+    def __init__(self, roots: Iterable[Step], owners: Mapping[int, str], given: Mapping[int, Input]) -> None:
+        self.given = given
+        self.inputs: list[Step] = []
+        self.formulas: list[Step] = []
+        self.columns: list[Step] = []
+        self._places: dict[int, str] = {}
+        self._placed: list[Step] = []
+        self._next = {"Inputs": FIRST, "Calculation": FIRST, "Columns": FIRST}
+        self._named: set[str] = set()
+        for root in roots:
+            self._add(root)
+        self._labels = labels_of(self._placed, owners)
+        self._sharing = Sharing(given, self._labels)
+        self._place_inputs()
+
+    @staticmethod
+    def of(plan: Plan, further: Iterable[Step]) -> SiteCells:
+        """The cells of a plan: what its requirements rest on, and further steps that sheets show."""
+        from ingest.site.derivation_text import owners
+
+        return SiteCells([*plan.steps.values(), *further], owners(plan.rows), plan.given)
+
+    def place(self, step: Step) -> str:
+        """The cell or the range of a step, from any sheet."""
+        return self._places[id(step)]
+
+    def formula(self, step: Step) -> str:
+        """The live formula of a computed step."""
+        assert step.formula is not None
+        cells = {need: self.place(part) for need, part in zip(step.formula.needs, step.inputs, strict=True)}
+        return template(step.formula).format(**cells)
+
+    def owner(self, step: Step) -> str:
+        """Whose row a step belongs to; `site` for what concerns all of it or is shared."""
+        group, _, rest = self.key(step).partition(".")
+        return group if rest and group in SHARED else self._labels.get(id(step), SITE)
+
+    def key(self, step: Step) -> str:
+        """The key of the site file that an input stands for; empty where it has none."""
+        return self._sharing.key(step)
+
+    def name(self, step: Step) -> str:
+        """A defined name for an input, each once: by its key in the site file, or by owner and quantity."""
+        words = self.key(step) or f"{self.owner(step).partition(ALSO)[0]}_{step.name}"
+        plain = re.sub(r"\W", "_", words, flags=re.ASCII)[:200]
+        name = f"in_{plain}"
+        number = 2
+        while name.lower() in self._named:
+            name, number = f"in_{plain}_{number}", number + 1
+        self._named.add(name.lower())
+        return name
+
+    def _add(self, root: Step) -> None:
+        """Place a step after all that it needs; a site is deeper than Python's stack when it has many jobs."""
+        pending = [(root, False)]
+        while pending:
+            step, ready = pending.pop()
+            if id(step) in self._places:
+                continue
+            if ready or step.formula is None:
+                self._put(step)
+            else:
+                pending.append((step, True))
+                pending.extend((part, False) for part in reversed(step.inputs))
+
+    def _put(self, step: Step) -> None:
+        self._placed.append(step)
+        if step.formula is None:
+            self._places[id(step)] = ""
+        elif is_column(step):
+            rows = len(step.inputs)
+            place = self._reserve("Columns", LISTED, rows, self.columns, step)
+            # A column without entries is nothing: SUM(0) and MAX(0).
+            self._places[id(step)] = place if rows else "0"
+        else:
+            self._places[id(step)] = self._reserve("Calculation", CALCULATED, 1, self.formulas, step)
+
+    def _place_inputs(self) -> None:
+        """What the site file says stands on top, in groups by its keys; then what catalogs and definitions say."""
+        members = self._sharing.groups(step for step in self._placed if step.formula is None)
+        groups = list(dict.fromkeys(self.key(steps[0]).partition(".")[0] for steps in members))
+        rank = {group: place if group else len(groups) for place, group in enumerate(groups)}
+        for steps in sorted(members, key=lambda steps: rank[self.key(steps[0]).partition(".")[0]]):
+            place = self._reserve("Inputs", INPUT, size_of(steps[0]), self.inputs, steps[0])
+            self._places.update({id(step): place for step in steps})
+            self._labels[id(steps[0])] = shared_label([self.owner(step) for step in steps])
+
+    def _reserve(self, sheet: str, letter: str, rows: int, steps: list[Step], step: Step) -> str:
+        first = self._next[sheet]
+        self._next[sheet] += rows
+        steps.append(step)
+        start = f"{sheet}!${letter}${first}"
+        return f"{start}:${letter}${first + rows - 1}" if rows > 1 or hasattr(step.value, "__len__") else start
+
+
+def labels_of(placed: Sequence[Step], owners: Mapping[int, str]) -> dict[int, str]:
+    """Whose row each step belongs to: its own, else the only one of what it rests on, else the only one of its users.
+
+    Args:
+        placed: steps, each after all that it rests on.
+        owners: those whose row is known.
+    """
+    labels = {id(step): owners[id(step)] for step in placed if id(step) in owners}
+    for step in placed:
+        below = {labels[id(part)] for part in step.inputs if id(part) in labels}
+        if id(step) not in labels and len(below) == 1 and not any(is_column(one) for one in (step, *step.inputs)):
+            labels[id(step)] = below.pop()
+    users: dict[int, set[str]] = {}
+    for step in reversed(placed):
+        above = users.get(id(step), set())
+        if id(step) not in labels and len(above) == 1 and "" not in above:
+            labels[id(step)] = next(iter(above))
+        for part in step.inputs:
+            users.setdefault(id(part), set()).add(labels.get(id(step), ""))
+    return labels
+
+
+def size_of(step: Step) -> int:
+    """How many cells a given quantity takes."""
+    return len(step.value) if hasattr(step.value, "__len__") else 1
+
+
+def values_of(step: Step) -> list[float]:
+    """The values of a given quantity."""
+    return [float(value) for value in step.value] if hasattr(step.value, "__len__") else [float(step.value)]
+
+
+def limits_of(step: Step) -> Leaf:
+    """The allowed range of an input; a row of a table may be nothing, and so may a computed quantity that was given."""
+    found = LEAVES.get(step.name, Leaf(step.name, unit_of(step.name), "", above=False))
+    return found._replace(above=False) if hasattr(step.value, "__len__") else found
+
+
+@lru_cache(maxsize=4096)
+def template(made: Formula) -> str:
+    """The live formula with the names of quantities where its cells go: a site has few formulas and many cells."""
+    return cell(made.tree(), "{{{}}}".format)
+
+
+@lru_cache(maxsize=4096)
+def in_words(made: Formula) -> str:
+    """The formula in words."""
+    return prose(made.tree(), str)

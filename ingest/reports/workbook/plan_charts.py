@@ -1,0 +1,194 @@
+"""Charts of a site's workbook: native ones, whose bars follow its cells; titles are those of the plan."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ingest.engine.registry import unit_of
+from ingest.reports.charts.planning import course
+from ingest.reports.labels import label
+from ingest.reports.workbook.sheet import Grid, seen
+from ingest.site.plan import TABLES
+from ingest.units import display, scale_of
+
+if TYPE_CHECKING:
+    from xlsxwriter import Workbook
+
+    from ingest.reports.workbook.plan_workbook import SiteBook
+
+#: Decimals of a number beside its bar.
+DECIMALS = "#,##0.0"
+#: Prefixes of a unit, a thousand times each; the first is none.
+PREFIXES = " kMGTPE"
+#: Bars of a chart; more are no longer read.
+MOST_BARS = 30
+#: Columns of a chart that have their values written above them.
+MOST_LABELS = 8
+#: Heights in pixels: of a row of a sheet, of a chart without its bars, of one bar, of a chart of columns.
+ROW, FRAME, BAR, COLUMNS = 20, 130, 28, 320
+#: Width of a chart, and from the edge of one to that of the next, in pixels; two fill the width of a page.
+WIDTH, NEXT = 600, 620
+#: Rows of a page; charts that would be cut stand on a page of their own.
+ROWS_OF_PAGE = 44
+#: Fills that a grey printer and the colour-blind keep apart: a dark one, and light stripes.
+SOLID = {"fill": {"color": "#0072B2"}}
+STRIPED = {
+    "pattern": {"pattern": "wide_upward_diagonal", "fg_color": "#E69F00", "bg_color": "#FFFFFF"},
+    "border": {"color": "#B37B00"},
+}
+TITLE = {"name_font": {"size": 12}, "overlay": False}
+READS, USABLE, RAW = "job_read_bandwidth", "year_usable_bytes", "year_raw_bytes"
+
+
+class Column:
+    """A column of a sheet that a chart shows.
+
+    Attributes:
+        sheet, quantity, index: where it stands, its index counted from nought.
+        names, values: of its rows, as delivered; what is not known of a row is nought.
+        factor, unit: in which its numbers are read.
+    """
+
+    def __init__(self, book: SiteBook, sheet: str, quantity: str) -> None:
+        place, rows = TABLES[book.table(sheet)][1].index(quantity), book.tables[sheet]
+        self.sheet, self.quantity, self.index = sheet, quantity, book.column(sheet, quantity)
+        self.names = [seen(row.name) for row, _ in rows]
+        self.values = [0.0 if step is None else float(step.value) for step in (steps[place] for _, steps in rows)]
+        factor, unit = scale_of(self.largest, unit_of(quantity), False)
+        self.factor = factor or 1
+        self.unit = unit if factor else unit_of(quantity)
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return len(self.values)
+
+    @property
+    def largest(self) -> float:
+        """Of its values."""
+        return max(self.values, default=0.0)
+
+    @property
+    def _groups(self) -> str:
+        return "," * (round(math.log10(self.factor)) // 3)
+
+    @property
+    def axis_format(self) -> str:
+        """How the axis shows base units in the unit of the column."""
+        return ("#,##0.0" if self.largest / self.factor < 10 else "#,##0") + self._groups
+
+    @property
+    def number_format(self) -> str:
+        """How a value beside its bar is shown: with the prefix that it takes itself."""
+        return number_format(self.largest, unit_of(self.quantity))
+
+
+class Drawn(NamedTuple):
+    """A chart that is not yet on a sheet, its title, its text for readers who do not see it, and its height in pixels."""
+
+    chart: Any
+    title: str
+    alt: str
+    height: int
+
+
+def add_charts(book: SiteBook, workbook: Workbook, grid: Grid) -> int:
+    """Put the charts below what a sheet has, next to each other.
+
+    Args:
+        book: the plan and where its cells are.
+        workbook: that makes the charts.
+        grid: the sheet, all of its lines written.
+
+    Returns:
+        the rows that the charts take below the last line.
+    """
+    last, charts = grid.next, list(charts_of(book, workbook))
+    top = last + 1
+    for place, drawn in enumerate(charts):
+        drawn.chart.set_title({"name": drawn.title, **TITLE})
+        drawn.chart.set_size({"width": WIDTH, "height": drawn.height})
+        grid.sheet.insert_chart(top, 0, drawn.chart, {"description": drawn.alt, "x_offset": NEXT * place})
+    further = 2 + math.ceil(max((drawn.height for drawn in charts), default=0) / ROW)
+    if last + further > ROWS_OF_PAGE:
+        grid.sheet.set_h_pagebreaks([top])
+    return further
+
+
+def charts_of(book: SiteBook, workbook: Workbook) -> Iterator[Drawn]:
+    """Read bandwidth by job, and capacity by year."""
+    if book.tables["Workloads"]:
+        yield _demand(book, workbook)
+    if book.tables["Capacity by year"]:
+        yield _capacity(book, workbook)
+
+
+def _demand(book: SiteBook, workbook: Workbook) -> Drawn:
+    chart, column = workbook.add_chart({"type": "bar"}), Column(book, "Workloads", READS)
+    chart.add_series(_series(column, SOLID, MOST_BARS))
+    chart.set_y_axis({"reverse": True, "name": "Job", "name_font": PLAIN})
+    chart.set_x_axis({**_axis("Read bandwidth", [column]), "label_position": "high"})
+    chart.set_legend({"none": True})
+    first = column.names[column.values.index(column.largest)]
+    drawn = f"; {MOST_BARS} of {column.rows:,} jobs shown" if column.rows > MOST_BARS else ""
+    # A title that begins with a name might begin with "=", and be taken for a formula.
+    title = f"Read bandwidth by job: {first} reads most, {display(column.largest, unit_of(READS), binary=False)}{drawn}"
+    alt = f"Bar chart of the read bandwidth of each job, all of its concurrent runs. As planned: {title}."
+    return Drawn(chart, title, alt, FRAME + BAR * max(min(column.rows, MOST_BARS), 2))
+
+
+def _capacity(book: SiteBook, workbook: Workbook) -> Drawn:
+    chart = workbook.add_chart({"type": "column"})
+    columns = [Column(book, "Capacity by year", quantity) for quantity in (USABLE, RAW)]
+    for column, look in zip(columns, (SOLID, STRIPED), strict=True):
+        chart.add_series(_series(column, look, MOST_LABELS))
+    chart.set_x_axis({"name": "Year", "name_font": PLAIN})
+    chart.set_y_axis(_axis("Capacity", columns))
+    chart.set_legend({"position": "bottom"})
+    title = course(dict(zip(columns[0].names, columns[0].values, strict=True)), unit_of(USABLE))
+    alt = f"Column chart of usable and raw capacity by year. As planned: {title}."
+    return Drawn(chart, title, alt, COLUMNS)
+
+
+PLAIN = {"bold": False}
+
+
+def _series(column: Column, look: Mapping[str, Any], labelled: int) -> dict[str, Any]:
+    """The values of a column, written beside their bars where there are not too many."""
+    rows = min(column.rows, MOST_BARS)
+    labels = {"data_labels": {"value": True, "num_format": column.number_format, "font": {"size": 8}}}
+    return {
+        "name": label(column.quantity),
+        "categories": [column.sheet, 1, 0, rows, 0],
+        "values": [column.sheet, 1, column.index, rows, column.index],
+        "gap": 60,
+        **look,
+        **(labels if column.rows <= labelled else {}),
+    }
+
+
+def _axis(name: str, columns: Sequence[Column]) -> Mapping[str, Any]:
+    """Cells hold base units; the format of the axis leaves out groups of three digits and its name says which."""
+    largest = max(columns, key=lambda column: column.largest)
+    grid = {"visible": True, "line": {"color": "#E5E5E5"}}
+    return {
+        "name": f"{name} ({largest.unit})",
+        "name_font": PLAIN,
+        "num_format": largest.axis_format,
+        "major_gridlines": grid,
+    }
+
+
+def number_format(largest: float, unit: str) -> str:
+    """The format of values up to the largest one, which tells three prefixes apart, as many as a format can.
+
+    >>> number_format(3e9, "B")
+    '[>=1000000000]#,##0.0,,," GB";[>=1000000]#,##0.0,," MB";#,##0.0," kB"'
+    >>> number_format(7, "B")
+    '#,##0.0" B"'
+    """
+    most = min(math.floor(math.log10(max(largest, 1)) / 3), len(PREFIXES) - 1)
+    shown = [(n, f'{DECIMALS}{"," * n}" {(PREFIXES[n] + unit).strip()}"') for n in range(most, max(most - 3, -1), -1)]
+    return ";".join(f"[>={1000**n}]{how}" if n > shown[-1][0] else how for n, how in shown)

@@ -1,0 +1,229 @@
+"""How the workbooks look: few formats, one colour for what may be edited, sheets that print on one page's width."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ingest.engine.registry import Leaf
+from ingest.text import visible
+
+if TYPE_CHECKING:
+    from xlsxwriter import Workbook
+    from xlsxwriter.format import Format
+    from xlsxwriter.worksheet import Worksheet
+
+
+#: The paper of every sheet, as the format counts them.
+A4 = 9
+#: Pixels of the columns on one page: with more, letters are smaller than 8 points on A4, where a program without the
+#: usual typeface puts a broader one in its place.
+PAGE = 1230
+#: Pixels of a character, and of the frame of a column.
+CHARACTER, FRAME = 7, 5
+#: Of a page, in inches.
+MARGINS = {"left": 0.3, "right": 0.3, "top": 0.5, "bottom": 0.6}
+#: Printed below each page.
+FOOTER = "&L&A&RPage &P of &N"
+#: The one colour of the cells that a reader may change.
+EDITABLE = "#FFF2CC"
+HEADING = "#D9E2EC"
+_EDITABLE = {"bg_color": EDITABLE, "border": 1, "border_color": "#BF9000", "valign": "top", "locked": False}
+_HEADING = {"bold": True, "bg_color": HEADING, "border": 1, "border_color": "#9FB3C8", "text_wrap": True, "valign": "top"}
+#: A number of any size: grouped from a thousand on, as a power of ten where it would not fit.
+GENERAL = "[>=1E+15]0.0000E+00;[>=1000]#,##0;General"
+FRACTION = "[>=1E+15]0.0000E+00;[>=1000]#,##0;0.0#####"
+TINY = "0.0000E+00"
+#: A number in base units in full; wide cells only.
+BASE = "[>=1E+19]0.0000E+00;[>=1000]#,##0;General"
+BASE_FRACTION = "[>=1E+19]0.0000E+00;[>=1000]#,##0;0.0#####"
+#: In a unit that people read.
+SCALED = "#,##0.0##"
+SHARE = "0.0## %"
+FORMATS: dict[str, dict[str, Any]] = {
+    "title": {"bold": True, "font_size": 14},
+    "heading": {**_HEADING, "align": "left", "indent": 1},
+    "heading of numbers": {**_HEADING, "align": "right"},
+    "finding": {"bold": True},
+    "section": {"bold": True, "valign": "bottom", "align": "left", "indent": 1, "font_color": "#1F3864"},
+    "text": {"text_wrap": True, "valign": "top", "align": "left", "indent": 1},
+    "number": {"num_format": GENERAL, "valign": "top"},
+    "fraction": {"num_format": FRACTION, "valign": "top"},
+    "tiny": {"num_format": TINY, "valign": "top"},
+    "base": {"num_format": BASE, "valign": "top"},
+    "base fraction": {"num_format": BASE_FRACTION, "valign": "top"},
+    "base tiny": {"num_format": TINY, "valign": "top"},
+    "scaled": {"num_format": SCALED, "valign": "top"},
+    "share": {"num_format": SHARE, "valign": "top"},
+    "share tiny": {"num_format": "0.00E+00", "valign": "top"},
+    "strong": {"num_format": BASE, "bold": True, "valign": "top"},
+    "strong fraction": {"num_format": BASE_FRACTION, "bold": True, "valign": "top"},
+    "strong tiny": {"num_format": TINY, "bold": True, "valign": "top"},
+    "strong scaled": {"num_format": SCALED, "bold": True, "valign": "top"},
+    "strong share": {"num_format": SHARE, "bold": True, "valign": "top"},
+    "input": {**_EDITABLE, "num_format": GENERAL},
+    "input fraction": {**_EDITABLE, "num_format": FRACTION},
+    "input tiny": {**_EDITABLE, "num_format": TINY},
+    "input share": {**_EDITABLE, "num_format": SHARE},
+    "entry": {**_EDITABLE, "text_wrap": True},
+    "good": {"bg_color": "#E2F0D9", "bold": True, "valign": "top"},
+    "warning": {"font_color": "#C00000", "bold": True},
+    "stale": {"font_color": "#7F7F7F", "font_strikeout": True},
+    "bad": {"bg_color": "#C00000", "font_color": "#FFFFFF", "bold": True},
+}
+#: Formats whose numbers are shown in another way where they have a fraction or are very small.
+BY_SIZE = ("number", "base", "strong", "input")
+
+
+class Styles(dict[str, "Format"]):
+    """The formats of one workbook, made when they are first used."""
+
+    def __init__(self, book: Workbook) -> None:
+        super().__init__()
+        self._book = book
+
+    def __missing__(self, name: str) -> Format:
+        made = self[name] = self._book.add_format(FORMATS[name])
+        return made
+
+
+def style_for(value: Any, style: str) -> str:
+    """How a number is shown in its column: whole, with a fraction, or as a power of ten where it is too small.
+
+    >>> style_for(1e-8, "number"), style_for(0.5, "input"), style_for(7, "number"), style_for("ok", "good")
+    ('tiny', 'input fraction', 'number', 'good')
+    >>> style_for(0.5, "share"), style_for(1e-7, "share")
+    ('share', 'share tiny')
+    """
+    if isinstance(value, str) or value == round(value):
+        return style
+    if style == "share" and abs(value) < 1e-5:
+        return "share tiny"
+    if style not in BY_SIZE:
+        return style
+    size = "tiny" if abs(value) < 1e-4 else "fraction"
+    return size if style == "number" else f"{style} {size}"
+
+
+def open_book(buffer: Any, title: str, by_row: bool = False) -> tuple[Workbook, Styles]:
+    """A new workbook that takes text as text, whatever it begins with; `by_row` keeps one row in memory at a time."""
+    from xlsxwriter import Workbook
+
+    book = Workbook(
+        buffer,
+        {
+            "in_memory": not by_row,
+            "constant_memory": by_row,
+            "strings_to_formulas": False,
+            "strings_to_urls": False,
+            "strings_to_numbers": False,
+            "nan_inf_to_errors": False,
+        },
+    )
+    book.set_properties(
+        {"title": visible(title), "comments": "Made by ingest. Yellow cells may be changed; everything else follows."}
+    )
+    book.set_calc_mode("auto")
+    return book, Styles(book)
+
+
+def lay_out(
+    sheet: Worksheet, widths: Sequence[float], heading_row: int | None, rows: int, unprinted: int = 0, kept: int = 1
+) -> None:
+    """Columns, frozen heading, and a print area in landscape that fits the width of a page, or of several beside each other.
+
+    Args:
+        sheet: which one.
+        widths: of the columns, in characters.
+        heading_row: stays in sight and is repeated on each page.
+        rows: of the print area.
+        unprinted: columns at the right that are for the screen only.
+        kept: columns at the left that stay in sight and are repeated on pages beside the first one.
+    """
+    for column, width in enumerate(widths):
+        sheet.set_column(column, column, width)
+    if heading_row is not None:
+        sheet.freeze_panes(heading_row + 1, kept)
+        sheet.repeat_rows(heading_row)
+    sheet.set_landscape()
+    sheet.set_paper(A4)
+    printed = len(widths) - unprinted
+    pages = pages_wide(widths[:printed], kept)
+    if pages > 1:
+        sheet.repeat_columns(0, kept - 1)
+    sheet.fit_to_pages(pages, 0)
+    sheet.set_margins(**MARGINS)
+    sheet.set_footer(FOOTER)
+    sheet.print_area(0, 0, max(rows - 1, 0), printed - 1)
+    sheet.hide_gridlines(2)
+
+
+def pages_wide(widths: Sequence[float], kept: int = 1) -> int:
+    """How many pages beside each other hold these columns in print that can be read; the first ones stand on each.
+
+    >>> pages_wide([20, 100]), pages_wide([20, 100, 100]), pages_wide([20, 20] + [100] * 4, kept=2)
+    (1, 2, 4)
+    """
+    columns = [CHARACTER * width + FRAME for width in widths]
+    first = sum(columns[:kept])
+    pages, taken = 1, first
+    for pixels in columns[kept:]:
+        if taken + pixels > PAGE and taken > first:
+            pages, taken = pages + 1, first
+        taken += pixels
+    return pages
+
+
+def validation(limits: Leaf) -> dict[str, Any]:
+    """What a cell accepts; a message names the range."""
+    if limits.whole and not limits.above and (limits.low, limits.high) == (0, 1):
+        return {"validate": "list", "source": [0, 1], "error_title": limits.name[:32], "error_message": "0 (no) or 1 (yes)"}
+    kind = "integer" if limits.whole else "decimal"
+    top = min(limits.high, 2**31 - 1 if limits.whole else 1e300)
+    message = {"error_title": limits.name[:32], "error_message": range_words(limits)[:255]}
+    if limits.above and not limits.whole:
+        # A spreadsheet's own test knows no open end: the smallest number of a double stands for "above".
+        return {"validate": kind, "criteria": "between", "minimum": limits.low or 1e-300, "maximum": top, **message}
+    low = limits.low + (1 if limits.above else 0)
+    return {"validate": kind, "criteria": "between", "minimum": low, "maximum": top, **message}
+
+
+def range_words(limits: Leaf) -> str:
+    """The allowed range in words."""
+    kind = "a whole number" if limits.whole else "a number"
+    end = f" up to {limits.high:g}" if limits.high < float("inf") else ""
+    return f"{kind} {'above' if limits.above else 'from'} {limits.low:g}{end}"
+
+
+def range_short(limits: Leaf) -> str:
+    """The allowed range in the fewest words.
+
+    >>> range_short(Leaf("fill_limit", "1", "", high=1)), range_short(Leaf("nodes", "node", "", whole=True))
+    ('above 0 up to 1', 'whole, above 0')
+    """
+    return range_words(limits).replace("a whole number", "whole,").removeprefix("a number ")
+
+
+def range_check(area: str, limits: Leaf, count: int, among: str = "") -> tuple[str, str]:
+    """What is expected of an input, and the formula that tests each of its cells.
+
+    Args:
+        area: the cells.
+        limits: their range.
+        count: how many there are.
+        among: cells beside a larger area, of which those that name the quantity count.
+    """
+    sign = ">" if limits.above else ">="
+    named = f'{among}, "{limits.name}", ' if among else ""
+    low = f'COUNTIFS({named}{area}, "{sign}{limits.low!r}") = {count}'
+    bounded = f', COUNTIFS({named}{area}, ">{limits.high!r}") = 0' if limits.high < float("inf") else ""
+    counted = f'({among} = "{limits.name}")' if among else "1"
+    whole = f", SUMPRODUCT({counted} * (INT({area}) <> {area})) = 0" if limits.whole else ""
+    return range_words(limits), f'=IF(AND({low}{bounded}{whole}), "ok", "fails")'
+
+
+def number_check(place: str, signed: bool = False) -> tuple[str, str]:
+    """What is expected of a result, and the formula that tests it; `signed` ones may be below zero."""
+    if signed:
+        return "a number", f'=IF(ISNUMBER({place}), "ok", "fails")'
+    return "a number, not below zero", f'=IF(ISNUMBER({place}), IF({place} >= 0, "ok", "fails"), "fails")'

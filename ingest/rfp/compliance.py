@@ -1,0 +1,294 @@
+"""Compliance of an offer, line by line: what is required, what the vendor filled in, and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+import ingest.formulas.acceptance_results  # noqa: F401  registers the formulas
+from ingest.engine.registry import solve
+from ingest.errors import IngestError, UsageError, brief, nearest
+from ingest.requirement import PRIORITIES, least_accepted
+from ingest.rfp.response_form import (
+    AS_IS,
+    BASIS,
+    CHOICE,
+    CLIENTS,
+    COMPLY,
+    COUNT,
+    FIELDS,
+    ID,
+    NO,
+    NODES,
+    NUMBER,
+    OPTIMIZED,
+    PARTIAL,
+    PRIORITY,
+    PROJECTED,
+    REMARKS,
+    UNIT,
+    VALUE,
+    YES,
+    Field,
+)
+from ingest.rfp.workbook_reader import SAME, Line, Sheet, is_formula
+from ingest.text import visible
+from ingest.units import parse
+
+#: Cells that one refusal names, characters of one text, and characters of a remark that are shown.
+MOST_NAMED, MOST_TEXT, MOST_REMARK = 20, 4_000, 200
+#: Verdicts.
+MET, MISSED, PARTLY = "met", "missed", "partly"
+UNANSWERED, UNPROVEN, UNASKED = "no answer", "yes without a value", "for information"
+
+
+@dataclass(frozen=True)
+class RequirementLine:
+    """One requirement as the workbook states it.
+
+    Attributes:
+        id: of the requirement.
+        priority: `mandatory`, `target` or `information`.
+        value: in `unit`, a base unit.
+        clients: number of client nodes that its test takes; None where that is open.
+    """
+
+    id: str
+    priority: str
+    value: float
+    unit: str
+    clients: float | None = None
+
+
+@dataclass(frozen=True)
+class OfferLine:
+    """One line of the response form as the vendor filled it in.
+
+    Attributes:
+        id: of the requirement.
+        comply: `yes`, `no`, `partial` or empty.
+        as_is: the value as delivered, in the unit of the line.
+        optimized: the tuned value.
+        stated: all fields as text, by heading.
+    """
+
+    id: str
+    comply: str
+    as_is: float | None
+    optimized: float | None
+    stated: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class LineVerdict:
+    """The verdict on one line of an offer.
+
+    Attributes:
+        requirement: the requirement.
+        verdict: `met`, `missed`, `partly` (as the vendor states, which does not meet a mandatory requirement),
+            `no answer`, `yes without a value`, or `for information` where nothing is required or answered.
+        offered: the value that counts, in the unit of the line.
+        margin: offered over required, less one.
+        stated: all fields as text, by heading.
+        note: where word and value of an answer contradict each other, or the answer is partial.
+        reservations: what qualifies the answer without changing the verdict.
+    """
+
+    requirement: RequirementLine
+    verdict: str
+    offered: float | None
+    margin: float | None
+    stated: Mapping[str, str]
+    note: str = ""
+    reservations: tuple[str, ...] = ()
+
+    @property
+    def answered(self) -> bool:
+        """Whether the vendor filled in anything."""
+        return self.verdict not in (UNANSWERED, UNASKED) or bool(self.reservations)
+
+    @property
+    def notes(self) -> str:
+        """The note and the reservations."""
+        return "; ".join(filter(None, (self.note, *self.reservations)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        one = self.requirement
+        required = {"id": one.id, "priority": one.priority, "required": one.value, "unit": one.unit}
+        return {**required, "result": self.verdict, "offered": self.offered, "margin": self.margin,
+                "said": dict(self.stated), "note": self.note, "reservations": list(self.reservations)}  # fmt: skip
+
+
+def requirement_lines(sheet: Sheet) -> list[RequirementLine]:
+    """The requirements on the sheet of requirements.
+
+    Raises:
+        IngestError: a line without a priority or a value.
+    """
+    found: dict[str, RequirementLine] = {}
+    for line in sheet.lines:
+        name, priority, value = str(line.stored[ID]), line.stored.get(PRIORITY), line.stored.get(VALUE)
+        if priority not in PRIORITIES or not _is_value(value):
+            expected = f"one of {', '.join(PRIORITIES)} and a number from 0"
+            raise IngestError(f"{sheet.path}: sheet '{sheet.name}': {name}: found {priority} {value}, expected {expected}")
+        clients = line.stored.get(CLIENTS)
+        known = float(clients) if _is_value(clients) else None
+        # Of an id that is listed twice the first line counts; the second one is reported as a difference.
+        found.setdefault(name, RequirementLine(name, str(priority), float(value), str(line.stored.get(UNIT)), known))
+    return list(found.values())
+
+
+def _is_value(stored: Any) -> TypeGuard[float]:
+    """Whether a cell holds a number from 0."""
+    return isinstance(stored, (int, float)) and not isinstance(stored, bool) and 0 <= stored < float("inf")
+
+
+class _Unfit(Exception):
+    """A cell whose content does not fit its field."""
+
+
+def offer_lines(sheet: Sheet) -> list[OfferLine]:
+    """The vendor's answers on the response form.
+
+    Raises:
+        IngestError: cells that cannot be read; up to twenty of them, in one line.
+    """
+    bad = [f"{area} is one merged cell, expected a cell for each answer" for area in sheet.merged]
+    lines = []
+    for line in sheet.lines:
+        found: dict[str, Any] = {}
+        for field in FIELDS:
+            try:
+                found[field.head] = _read(field, line)
+            except _Unfit as why:
+                bad.append(f"{sheet.place(field.head, line)} ({line.stored[ID]}, '{field.head}'): {why}")
+        stated = {head: "" if value is None else str(value) for head, value in found.items()}
+        values = (found.get(AS_IS), found.get(OPTIMIZED))
+        lines.append(OfferLine(str(line.stored[ID]), stated.get(COMPLY, ""), *values, stated))
+    if bad:
+        more = f"; and {len(bad) - MOST_NAMED:,} more cells" if len(bad) > MOST_NAMED else ""
+        raise IngestError(f"{sheet.path}: sheet '{sheet.name}': {'; '.join(bad[:MOST_NAMED])}{more}")
+    return lines
+
+
+def _read(field: Field, line: Line) -> Any:
+    """The value of a cell of the vendor's: a word, a number, text, or nothing."""
+    stored, live = line.stored.get(field.head), line.live.get(field.head)
+    if is_formula(live):
+        raise _Unfit(f"found the formula {brief(str(live))}, expected {_expected(field, line)}")
+    if stored is None or (isinstance(stored, str) and not stored.strip()):
+        return None
+    if field.kind == CHOICE:
+        return _choice(field, stored)
+    if field.kind in (NUMBER, COUNT):
+        return _number(field, line, stored)
+    if len(str(stored)) > MOST_TEXT:
+        raise _Unfit(f"found {len(str(stored)):,} characters, expected at most {MOST_TEXT:,}")
+    return " ".join(str(stored).split())
+
+
+def _choice(field: Field, stored: Any) -> str:
+    word = str(stored).strip().lower()
+    if word not in field.choices:
+        raise _Unfit(f"found {brief(_shown(stored))}, expected one of {', '.join(field.choices)}{nearest(word, field.choices)}")
+    return word
+
+
+def _number(field: Field, line: Line, stored: Any) -> float | int:
+    good = _is_value(stored)
+    if good and field.kind == COUNT:
+        good = stored >= 1 and stored == int(stored)
+    if not good:
+        raise _Unfit(f"found {_shown(stored)!r:.60}, expected {_expected(field, line)}{_hint(field, line, stored)}")
+    return int(stored) if field.kind == COUNT else float(stored)
+
+
+def _shown(stored: Any) -> Any:
+    """A date as people write it."""
+    return stored.isoformat() if hasattr(stored, "isoformat") else stored
+
+
+def _expected(field: Field, line: Line) -> str:
+    if field.kind == NUMBER:
+        return f"a number from 0 in {line.stored.get(UNIT)}"
+    return {CHOICE: f"one of {', '.join(field.choices)}", COUNT: "a whole number from 1"}.get(field.kind, "text")
+
+
+def _hint(field: Field, line: Line, stored: Any) -> str:
+    """The number that a text with a unit stands for."""
+    if field.kind != NUMBER or not isinstance(stored, str):
+        return ""
+    try:
+        return f", such as {parse(stored, str(line.stored.get(UNIT)), field.head):.15g}"
+    except (UsageError, IngestError):
+        return ""
+
+
+def judge(requirement: RequirementLine, offer: OfferLine | None, optimized: bool) -> LineVerdict:
+    """The verdict on one line of an offer.
+
+    Args:
+        requirement: the requirement.
+        offer: the vendor's line; None where the form has none.
+        optimized: whether tuned values count.
+    """
+    found = offer or OfferLine(requirement.id, "", None, None, {field.head: "" for field in FIELDS})
+    reserved = tuple(_reservations(requirement, found))
+    values = [value for value in (found.as_is, found.optimized if optimized else None) if value is not None]
+    if not values:
+        note = "only a tuned value was given; --optimized counts it" if found.optimized is not None else ""
+        verdict = _without_value(requirement, found.comply)
+        return LineVerdict(requirement, verdict, None, None, found.stated, _partial_note(found) or note, reserved)
+    offered, required = max(values), requirement.value
+    margin = float(solve("acceptance_margin", {"measured_rate": offered, "required_rate": required})) if required else None
+    met = offered >= least_accepted(required, requirement.unit) * (1 - SAME)
+    note = _partial_note(found) or _contradiction(met, found.comply)
+    return LineVerdict(requirement, _verdict(met, found.comply), offered, margin, found.stated, note, reserved)
+
+
+def _verdict(met: bool, comply: str) -> str:
+    if not met or comply == NO:
+        return MISSED
+    return PARTLY if comply == PARTIAL else MET
+
+
+def _without_value(requirement: RequirementLine, comply: str) -> str:
+    silent = UNASKED if requirement.priority == "information" else UNANSWERED
+    return {YES: UNPROVEN, NO: MISSED, PARTIAL: PARTLY}.get(comply, silent)
+
+
+def _partial_note(offer: OfferLine) -> str:
+    """The remark of a vendor who complies in part."""
+    if offer.comply != PARTIAL:
+        return ""
+    remark = _remark(offer)
+    return f"says '{PARTIAL}': {remark}" if remark else f"says '{PARTIAL}', without a remark"
+
+
+def _contradiction(met: bool, comply: str) -> str:
+    """Where word and value of an answer contradict each other."""
+    if met and comply == NO:
+        return f"says '{comply}', but its value meets the requirement"
+    return "says 'yes', but its value misses the requirement" if comply == YES and not met else ""
+
+
+def _reservations(requirement: RequirementLine, offer: OfferLine) -> Iterator[str]:
+    """What to read next to the verdict on an answer, a phrase each."""
+    has_value = offer.as_is is not None or offer.optimized is not None
+    if requirement.priority == "mandatory" and not offer.comply and has_value:
+        yield f"{COMPLY} is blank"
+    if offer.stated.get(BASIS) == PROJECTED:
+        yield PROJECTED
+    nodes = offer.stated.get(NODES)
+    if nodes and requirement.clients is not None and int(nodes) < requirement.clients:
+        yield f"tested with {int(nodes):,} of {requirement.clients:,.0f} clients"
+    if offer.comply != PARTIAL and (remark := _remark(offer)):
+        yield f"remark: {remark}"
+
+
+def _remark(offer: OfferLine) -> str:
+    """The remark on an answer, shortened."""
+    remark = visible(offer.stated.get(REMARKS, ""))
+    return f"{remark[:MOST_REMARK]}…" if len(remark) > MOST_REMARK else remark

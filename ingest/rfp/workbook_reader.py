@@ -1,0 +1,200 @@
+"""The sheets of requirements and answers in a workbook from outside, read as data and within limits."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import re
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ingest.errors import IngestError, listed, nearest
+from ingest.rfp.response_form import CALCULATED, HEADS
+
+#: Limits of a file, of the number of its parts, and of each sheet that is read.
+MOST_FILE_BYTES, MOST_PARTS, MOST_SHEET_BYTES = 50_000_000, 2_000, 5_000_000
+#: Bytes of a part by its name, of other parts of text, and of pictures; sheets are limited when they are read.
+#: Styles are the slowest to read: a megabyte of formats takes ten seconds.
+MOST_BYTES_OF = {"xl/styles.xml": 1_000_000}
+MOST_TEXT_BYTES, MOST_PART_BYTES = 5_000_000, 20_000_000
+MOST_ROWS, MOST_COLUMNS = 1_000, 100
+#: Relative difference up to which two numbers are the same after a spreadsheet program has stored them.
+SAME = 1e-9
+Rows = list[tuple[Any, ...]]
+_MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^>]*?\bref="([A-Z0-9:$]+)"')
+
+
+class Line(NamedTuple):
+    """One line of a sheet, by heading: the stored values, and the cells as written, formulas included."""
+
+    row: int
+    stored: Mapping[str, Any]
+    live: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A sheet with one line per requirement.
+
+    Attributes:
+        path: of the workbook.
+        name: of the sheet.
+        heads: its headings.
+        lines: those with an id, in order.
+        merged: areas that are one cell.
+    """
+
+    path: Path
+    name: str
+    heads: Sequence[str]
+    lines: Sequence[Line]
+    merged: Sequence[str] = ()
+
+    def place(self, head: str, line: Line) -> str:
+        """The cell of a line below a heading."""
+        from openpyxl.utils import get_column_letter
+
+        return f"{get_column_letter(self.heads.index(head) + 1)}{line.row}"
+
+
+def read_sheets(path: Path) -> dict[str, Sheet]:
+    """Read the sheets of requirements and answers.
+
+    Raises:
+        IngestError: no such file, no workbook, a missing sheet, a lost or repeated heading, formulas without stored
+            values, or more than a response can hold; in one line.
+    """
+    try:
+        _check_parts(path)
+        with zipfile.ZipFile(path) as package:
+            with _loaded(path, data_only=True) as book:
+                merged = {name: _merged(path, package, book, name) for name in HEADS}
+                stored = {name: _rows(path, book[name]) for name in HEADS}
+            with _loaded(path, data_only=False) as book:
+                live = {name: _rows(path, book[name]) for name in HEADS}
+    except IngestError:
+        raise
+    except FileNotFoundError:
+        raise IngestError(f"{path}: there is no such file") from None
+    except Exception as error:  # a broken package shows in many ways
+        raise IngestError(f"{path}: not readable as .xlsx ({type(error).__name__})") from None
+    return {name: _sheet(path, name, stored[name], live[name], merged[name]) for name in HEADS}
+
+
+def _check_parts(path: Path) -> None:
+    """Look at the table of contents before anything is unpacked."""
+    size = path.stat().st_size
+    if size > MOST_FILE_BYTES:
+        raise IngestError(f"{path}: has {size:,} B, expected a workbook of at most {MOST_FILE_BYTES:,} B")
+    with zipfile.ZipFile(path) as package:
+        parts = package.infolist()
+    if len(parts) > MOST_PARTS:
+        raise IngestError(f"{path}: has {len(parts):,} parts, expected at most {MOST_PARTS:,}")
+    for part in parts:
+        most = _most_bytes(part.filename)
+        if part.file_size > most:
+            raise IngestError(f"{path}: '{part.filename[:60]}' unpacks to {part.file_size:,} B, expected at most {most:,.0f} B")
+
+
+def _most_bytes(name: str) -> float:
+    if name.startswith("xl/worksheets/"):
+        return float("inf")
+    return MOST_BYTES_OF.get(name, MOST_TEXT_BYTES if name.endswith((".xml", ".rels")) else MOST_PART_BYTES)
+
+
+@contextlib.contextmanager
+def _loaded(path: Path, data_only: bool) -> Iterator[Any]:
+    """The workbook, with the values of its formulas or with the formulas; a sheet is parsed when it is used."""
+    import openpyxl
+
+    book = openpyxl.load_workbook(path, read_only=True, data_only=data_only, keep_links=False)
+    try:
+        yield book
+    finally:
+        book.close()
+
+
+def _merged(path: Path, package: zipfile.ZipFile, book: Any, name: str) -> tuple[str, ...]:
+    """The merged areas of a sheet, after its size is checked."""
+    sheet = next((sheet for sheet in book.worksheets if sheet.title == name), None)
+    if sheet is None:
+        titles = [str(sheet.title) for sheet in book.worksheets]
+        hint = nearest(name, titles)
+        raise IngestError(f"{path}: there is no sheet '{name}', expected a workbook that `ingest report` made{hint}")
+    part = str(sheet._worksheet_path).lstrip("/")
+    size = package.getinfo(part).file_size
+    if size > MOST_SHEET_BYTES:
+        raise IngestError(f"{path}: sheet '{name}' unpacks to {size:,} B, expected at most {MOST_SHEET_BYTES:,} B")
+    return tuple(area.decode() for area in _MERGED.findall(package.read(part)))
+
+
+def _rows(path: Path, sheet: Any) -> Rows:
+    """The rows of a sheet down to the last one that holds anything."""
+    cells = sheet.iter_rows(max_row=MOST_ROWS + 1, max_col=MOST_COLUMNS, values_only=True)
+    rows = list(itertools.islice(cells, MOST_ROWS + 1))
+    while rows and all(value is None for value in rows[-1]):
+        rows.pop()
+    if len(rows) > MOST_ROWS:
+        raise IngestError(f"{path}: sheet '{sheet.title}' has more than {MOST_ROWS:,} rows, expected one for each requirement")
+    return rows
+
+
+def _sheet(path: Path, name: str, stored: Rows, live: Rows, merged: Sequence[str]) -> Sheet:
+    """A sheet by its headings, of which the first is the id; lines without an id are left out."""
+    heads = tuple("" if head is None else str(head).strip() for head in stored[0]) if stored else ()
+    expected = HEADS[name]
+    for head in expected:
+        if head not in heads:
+            raise IngestError(f"{path}: sheet '{name}' has lost the heading '{head}', expected {', '.join(expected)}")
+        if heads.count(head) > 1:
+            raise IngestError(f"{path}: sheet '{name}' has the heading '{head}' twice")
+    # A formula without a stored value may stand below the last stored one, and the other way round.
+    pairs = itertools.zip_longest(stored[1:], live[1:], fillvalue=(None,) * len(heads))
+    lines = [
+        Line(number, dict(zip(heads, values, strict=True)), dict(zip(heads, written, strict=True)))
+        for number, (values, written) in enumerate(pairs, start=2)
+    ]
+    sheet = Sheet(path, name, heads, [line for line in lines if line.stored[expected[0]]], merged)
+    _check_calculated(sheet)
+    return sheet
+
+
+def _check_calculated(sheet: Sheet) -> None:
+    """Refuse formulas without stored values: what they require is unknown."""
+    empty = [
+        f"{sheet.name}!{sheet.place(head, line)}"
+        for line in sheet.lines
+        for head in CALCULATED[sheet.name]
+        if is_formula(line.live.get(head)) and line.stored.get(head) in (None, "")
+    ]
+    if empty:
+        raise IngestError(
+            f"{sheet.path}: found formulas without values ({listed(empty, 1)}), expected a file that a spreadsheet program has"
+            " calculated: open it in one, save it, and judge that"
+        )
+
+
+def is_formula(written: Any) -> bool:
+    """Whether a cell holds a formula; openpyxl gives an object for one that fills an area."""
+    plain = written is None or isinstance(written, (bool, int, float)) or hasattr(written, "isoformat")
+    return written.startswith("=") if isinstance(written, str) else not plain
+
+
+def same(found: Any, expected: Any) -> bool:
+    """Whether two cells hold the same: numbers within `SAME`, texts word by word.
+
+    >>> same(1 + 0.9e-9, 1), same(1 + 1.1e-9, 1), same("two  words", "two words"), same(None, ""), same(None, 0)
+    (True, False, True, True, False)
+    """
+    if _is_number(found) and _is_number(expected):
+        return bool(abs(found - expected) <= SAME * abs(expected))
+    if isinstance(found, str) and isinstance(expected, str):
+        return found.split() == expected.split()
+    return bool(found == expected) or (found in (None, "") and expected in (None, ""))
+
+
+def _is_number(item: Any) -> bool:
+    return isinstance(item, (int, float)) and not isinstance(item, bool)

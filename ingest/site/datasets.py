@@ -1,0 +1,329 @@
+"""The data sets of a site as rows, and the capacity in use year by year."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ingest.catalog.records import Model
+from ingest.catalog.store import Catalog
+from ingest.corpus.measurement_file import read_result
+from ingest.engine.derivation_graph import Row, columns_of, link
+from ingest.engine.messages import in_site_words, message_of
+from ingest.engine.registry import Step
+from ingest.engine.solver import Quantities
+from ingest.engine.value import Input
+from ingest.errors import IngestError
+from ingest.site.jobs import family_of
+from ingest.site.site_file import Keys, Site
+from ingest.sizing.dataset import dataset
+from ingest.sizing.evidence_ladder import from_catalog
+from ingest.sizing.job import encoding_of
+from ingest.sizing.rules import applying, finding, listed
+from ingest.units import parse
+
+PUBLISHED_FOR = "recsys"
+_WHERE = "growth of a recommender fleet over two years"
+_PUBLISHED = {
+    "capacity_growth_factor": Input(2, source="zhao2022", where=_WHERE, grade="assumed", note="capacity ×2 in two years"),
+    "bandwidth_growth_factor": Input(4, source="zhao2022", where=_WHERE, grade="assumed", note="bandwidth ×4 in two years"),
+    "growth_period_seconds": Input(63_115_200, source="zhao2022", where=_WHERE, grade="assumed", note="two years"),
+}
+_KEYS = {"capacity": "capacity_growth_factor", "bandwidth": "bandwidth_growth_factor", "every": "growth_period_seconds"}
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How jobs and data sets grow: quantities by name of the job or data set.
+
+    Attributes:
+        jobs, datasets: what each grows by; nothing where it does not.
+        warnings: where published factors were not applied.
+    """
+
+    jobs: Mapping[str, Mapping[str, Input]]
+    datasets: Mapping[str, Mapping[str, Input]]
+    warnings: tuple[str, ...] = ()
+
+    def of_job(self, name: str) -> Mapping[str, Input]:
+        """What a job grows by."""
+        return self.jobs.get(name, {})
+
+    def of_dataset(self, name: str) -> Mapping[str, Input]:
+        """What a data set grows by."""
+        return self.datasets.get(name, {})
+
+
+def growth_of(site: Site, catalog: Catalog) -> Growth:
+    """Read who grows by what.
+
+    Raises:
+        IngestError: published factors for a class that they were not published for; with the line.
+    """
+    jobs = site.section("jobs")
+    recommenders = {name for name, job in jobs.items() if family_of(job, catalog) == PUBLISHED_FOR}
+    theirs = {jobs[name]["data"] for name in recommenders if "data" in jobs[name]}
+    shared = site.data.get("growth")
+    if shared == "published" and not recommenders:
+        site.refuse(("growth",), "published factors hold for recommenders and there is none here, expected factors of your own")
+    found = {
+        "jobs": {name: _of(site, ("jobs", name), job, shared, name in recommenders) for name, job in jobs.items()},
+        "datasets": {
+            name: _of(site, ("datasets", name), one, shared, name in theirs) for name, one in site.section("datasets").items()
+        },
+    }
+    left = sorted(jobs.keys() - recommenders)
+    without = finding("W38", words={"growth": str(shared)}, jobs=listed(left)) if left else None
+    return Growth(found["jobs"], found["datasets"], tuple(one.message() for one in applying([without])))
+
+
+def _of(site: Site, keys: Keys, described: Mapping[str, Any], shared: Any, recommender: bool) -> dict[str, Input]:
+    own = described.get("growth", shared)
+    if own is None:
+        return {}
+    if own != "published":
+        return {_KEYS[key]: item for key, item in own.items()}
+    if recommender:
+        return dict(_PUBLISHED)
+    if "growth" in described:
+        site.refuse((*keys, "growth"), "published factors hold for recommenders only, expected factors of your own")
+    return {}
+
+
+#: keys of a data set and the quantity that each is
+OWN = {
+    "bytes": "data_bytes",
+    "samples": "data_samples",
+    "sample_bytes": "data_sample_bytes",
+    "tokens": "data_tokens",
+    "bytes_per_token": "data_bytes_per_token",
+    "ratio": "kept_share",
+    "samples_per_file": "samples_in_file",
+    "file_bytes": "file_bytes",
+    "files": "data_files",
+    "copies": "data_copies",
+    "refresh": "refresh_seconds",
+    "retention": "retention_seconds",
+}
+#: what says how large a data set is; exactly one of them
+SIZES = ("bytes", "samples", "tokens", "model", "corpus", "measured", "made_from")
+EMPTY = Input(0, note="every data set is loaded in the first year of the plan")
+STILL = Input(1, note="no growth is planned")
+#: what a measurement says beside the bytes
+MEASURED = {
+    "data_files": "files",
+    "data_samples": "samples",
+    "data_sample_bytes": "sample_bytes",
+    "samples_in_file": "samples_per_file",
+    "data_tokens": "tokens",
+}
+#: what of this another layout of the files makes void, and the keys of such a layout
+FILES = ("data_files", "samples_in_file")
+REPACKED = ("files", "file_bytes", "samples_per_file")
+#: keys of a data set that `ingest dataset` takes
+ASKED = ("tokens", "samples", "sample_bytes", "bytes_per_token", "vocabulary")
+#: years to plan for where nobody said how many
+USUAL_YEARS = 5
+
+
+def dataset_rows(site: Site, catalog: Catalog) -> dict[str, Row]:
+    """One row per data set, each before those made from it.
+
+    Raises:
+        IngestError: a data set of unknown size, or one made from itself; with its line.
+    """
+    rows: dict[str, Row] = {}
+    for name in site.section("datasets"):
+        _add(name, site, catalog, rows, ())
+    return rows
+
+
+def _add(name: str, site: Site, catalog: Catalog, rows: dict[str, Row], path: tuple[str, ...]) -> None:
+    if name in rows:
+        return
+    described = site.section("datasets")[name]
+    keys = ("datasets", name)
+    if name in path:
+        circle = " is made from ".join([*path[path.index(name) :], name])
+        site.refuse((*keys, "made_from"), f"cyclic: {circle}; expected one of them to have a size of its own")
+    if "made_from" in described:
+        _add(described["made_from"], site, catalog, rows, (*path, name))
+    known = Quantities({quantity: described[key] for key, quantity in OWN.items() if key in described})
+    rows[name] = Row(name, {"of": _size(keys, described, known, site, catalog, rows)}, known)
+    _files(known)
+    if "refresh" in described:
+        known.choose("versions_held", "versions_kept")
+
+
+def _size(
+    keys: Keys, described: Mapping[str, Any], known: Quantities, site: Site, catalog: Catalog, rows: Mapping[str, Row]
+) -> str:
+    """Choose what yields the bytes of a data set; returns in words what it is."""
+    if "made_from" in described:
+        known.adopt({"origin_bytes": link("origin_bytes", rows[described["made_from"]].known.step("data_bytes"))})
+        known.choose("data_bytes", "bytes_of_origin")
+        return f"made from {described['made_from']}"
+    if "model" in described:
+        known.give(_of_model(keys, described, site, catalog, known.given))
+    if "measured" in described:
+        known.give(_measured((*keys, "measured"), described, site))
+    if {"corpus", "format"} & described.keys():
+        _footprint(keys, described, known, site, catalog)
+    elif "data_samples" in known.given:
+        known.choose("data_bytes", "data_bytes_of_samples")
+    elif "data_tokens" in known.given:
+        known.choose("data_bytes", "bytes_of_tokens")
+    return str(described.get("model") or described.get("corpus") or described.get("measured") or "")
+
+
+#: what a data set with a format takes from the answer of `ingest dataset`
+TAKEN = {"dataset_bytes": "dataset_bytes", "data_files": "dataset_files"}
+
+
+def _footprint(keys: Keys, described: Mapping[str, Any], known: Quantities, site: Site, catalog: Catalog) -> None:
+    """Let `ingest dataset` say what a corpus or a format takes; with `stages`, all of those kept."""
+    numbers: dict[str, Any] = {key: item.value for key, item in described.items() if isinstance(item, Input) and key in ASKED}
+    words = {key: described[key] for key in ("corpus", "format", "pipeline") if key in described}
+    stages = {stage: int(item.value) for stage, item in described.get("stages", {}).items()}
+    copies = ",".join(f"{stage}={count}" for stage, count in stages.items()) or None
+    try:
+        made = dataset(**words, **numbers, copies=copies, catalogs=[*reversed(catalog.folders)]).known
+        taken = {"data_bytes": link("data_bytes", made.step("usable_bytes" if stages else "dataset_bytes"))}
+        taken |= {name: link(name, made.step(source)) for name, source in TAKEN.items() if name not in known.given}
+    except IngestError as error:
+        site.refuse(keys, in_site_words(message_of(error)))
+    known.give({name: item for name, item in made.given.items() if name not in known.given})
+    known.adopt(taken)
+    known.adopt({name: step for name, step in made.steps.items() if step.formula is None and name in made.given})
+
+
+def _of_model(
+    keys: Keys, described: Mapping[str, Any], site: Site, catalog: Catalog, own: Mapping[str, Input]
+) -> dict[str, Input]:
+    """The data set that a model of the catalogs is trained on."""
+    try:
+        model = catalog.get(Model, described["model"])
+        encoding = encoding_of(model, described.get("encoding"))
+    except IngestError as error:
+        site.refuse((*keys, "model"), in_site_words(message_of(error)))
+    named = {
+        "data_samples": model.dataset_samples,
+        "data_sample_bytes": encoding.get("sample_bytes"),
+        "samples_in_file": encoding.get("samples_per_file"),
+    }
+    found = {name: from_catalog(value) for name, value in named.items() if value is not None and name not in own}
+    for name, what in (("data_samples", "samples"), ("data_sample_bytes", "sample_bytes")):
+        if name not in found and name not in own:
+            site.refuse((*keys, "model"), f"the {what} of the data set of {model.id} are not known, expected `{what}`")
+    return found
+
+
+def _measured(keys: Keys, described: Mapping[str, Any], site: Site) -> dict[str, Input]:
+    """What `ingest measure` found: bytes, and where they were counted files, samples and tokens."""
+    name: str = described["measured"]
+    try:
+        result = read_result(site.folder / name, "measured")
+        size = result.quantity("stored_bytes") or result.quantity("dataset_bytes") or result.needed("corpus_bytes")
+        told = {quantity: result.quantity(theirs) for quantity, theirs in MEASURED.items()}
+    except IngestError as error:
+        site.refuse(keys, str(error))
+    found = {"data_bytes": size} | {quantity: item for quantity, item in told.items() if item is not None}
+    if not described.keys().isdisjoint(REPACKED):
+        found = {quantity: item for quantity, item in found.items() if quantity not in FILES}
+    said = {quantity for key, quantity in OWN.items() if key in described}
+    return {
+        quantity: item._replace(origin="user", where=f"measured: {name}: {quantity}")
+        for quantity, item in found.items()
+        if quantity not in said
+    }
+
+
+def _files(known: Quantities) -> None:
+    """Choose what yields the files of a data set, where anything does."""
+    given = known.given
+    if "data_files" not in given and {"samples_in_file", "data_samples"} <= given.keys():
+        known.choose("data_files", "files_of_samples")
+    elif "data_files" not in given and "file_bytes" in given:
+        known.choose("data_files", "files_of_bytes")
+
+
+def years_of(site: Site, years: int | None) -> int:
+    """Years to plan for after the start."""
+    return int(site.data.get("years", USUAL_YEARS)) if years is None else years
+
+
+def year_rows(site: Site, jobs: Sequence[Row], holdings: Sequence[Sequence[Row]]) -> list[Row]:
+    """One row per year, each with the columns of the data sets in that year and of the checkpoints kept."""
+    checkpoints = columns_of("jobs", jobs)
+    rows: list[Row] = []
+    for year, present in enumerate(holdings):
+        known = Quantities({})
+        known.adopt({**checkpoints, **columns_of("datasets", present)})
+        rows.append(Row(label_of(site, year), {"year": year}, known))
+    return rows
+
+
+def label_of(site: Site, year: int) -> str:
+    """What a year of the plan is called."""
+    start = site.data.get("start")
+    return str(start.year + year) if start else f"year {year}"
+
+
+def holdings_of(site: Site, data: Mapping[str, Row], years: int, growth: Growth) -> list[list[Row]]:
+    """The data sets in each year of the plan, each with what its first load and its growth write."""
+    found: list[list[Row]] = []
+    for year in range(years + 1):
+        rows = dataset_rows_in(site, data, year, growth)
+        for position, row in enumerate(rows):
+            _added(row, found[-1][position] if found else None)
+        found.append(rows)
+    return found
+
+
+def _added(row: Row, before: Row | None) -> None:
+    """What a data set was the year before; new versions of one that is refreshed bring its growth with them."""
+    if before is None:
+        row.known.give({"dataset_bytes_held_before": EMPTY})
+    elif "refresh_seconds" not in row.known.given or not before.known.value("present"):
+        held = before.known.step("dataset_bytes_held")
+        row.known.adopt({"dataset_bytes_held_before": link("dataset_bytes_held_before", held)})
+
+
+def dataset_rows_in(site: Site, data: Mapping[str, Row], year: int, growth: Growth) -> list[Row]:
+    """The data sets in one year: grown since the start, absent before and after their time."""
+    elapsed = Input(parse(f"{year} year", "s", "year"), note=f"year {year} of the plan")
+    rows = []
+    for name, row in data.items():
+        described = site.section("datasets")[name]
+        here = Input(float(_present(site, described, year)), note="in the years between from and until")
+        grows = (
+            {**growth.of_dataset(name), "elapsed_seconds": elapsed} if growth.of_dataset(name) else {"capacity_growth": STILL}
+        )
+        known = Quantities({**row.known.given, **grows, "present": here})
+        known.adopt(_same(row.known))
+        rows.append(Row(name, {"year": label_of(site, year)}, known))
+    return rows
+
+
+def _same(known: Quantities) -> dict[str, Step]:
+    """What does not change from year to year, so that a draw of it is the same in all of them."""
+    names = ("data_bytes", "dataset_bytes", "data_files", "versions_held", "data_copies", "refresh_seconds")
+    for name in names:
+        if name in known.given:
+            known.step(name)
+    return {name: known.steps[name] for name in names if name in known.steps}
+
+
+def _present(site: Site, described: Mapping[str, Any], year: int) -> bool:
+    start: datetime.date | None = site.data.get("start")
+    if start is None:
+        return True
+    return there(described, start.year + year)
+
+
+def there(described: Mapping[str, Any], year: int) -> bool:
+    """Whether a data set is on storage in a year."""
+    first, last = (described.get(word) for word in ("from", "until"))
+    return (first is None or first.year <= year) and (last is None or year <= last.year)

@@ -1,0 +1,356 @@
+"""The answer of `ingest plan`: requirement lines, the rows they come from, and how each came about."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ingest.catalog.store import Catalog
+from ingest.engine.derivation_graph import Row, is_column, steps_below
+from ingest.engine.messages import Message, in_site_words
+from ingest.engine.monte_carlo import Effect, effects
+from ingest.engine.ranges import Tree
+from ingest.engine.registry import LEAVES, Step, unit_of
+from ingest.engine.result import envelope, places_of, scenarios, sources_of
+from ingest.engine.solver import Quantities
+from ingest.engine.value import Input, Quantity
+from ingest.errors import UsageError, nearest
+from ingest.requirement import Requirement
+from ingest.site.derivation_text import Teller, owners
+from ingest.site.requirement_writer import FLOORS, THREADS, THREADS_ASSUMED
+from ingest.site.scenarios import Expectation
+from ingest.site.site_file import Site
+from ingest.sizing.job import Question
+from ingest.sizing.rules import Finding
+
+if TYPE_CHECKING:
+    import pandas
+
+    from ingest.engine.monte_carlo import Effect
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a site needs of its storage.
+
+    Attributes:
+        site: the file, checked.
+        catalog: where entries and sources come from.
+        years: planned for after the start.
+        known: the site's own quantities; every total follows from it, its columns are steps over the rows.
+        rows: rows by table: `jobs`, `clusters`, `datasets`, `holdings` (each data set in each year), `years`.
+        steps: how each requirement's value came about, by id: one tree down to what was given.
+        given: what each given step was given as, by the identity of the step.
+        requirements: the requirement lines.
+        absent: why a line is not there, by id, with the keys that supply it as data.
+        warnings: plain words.
+        chosen: what `set` said of this scenario, by path.
+        tree: all steps in order, to run them again with other values.
+        conditions: the quantities that the conditions of each requirement name, by id.
+        expectations: the assertions of the file, held against the requirements.
+        questions: what was asked of `bw` for each job, by its name.
+        kept: holds every step alive: `given` knows them by identity, which a step that is gone would pass on to a new one.
+        findings: the rules held against the site; where an outcome turns, the site is to be planned again.
+    """
+
+    site: Site
+    catalog: Catalog
+    years: int
+    known: Quantities
+    rows: Mapping[str, list[Row]]
+    steps: Mapping[str, Step]
+    given: Mapping[int, Input]
+    requirements: tuple[Requirement, ...]
+    absent: Mapping[str, str]
+    warnings: tuple[str, ...]
+    chosen: Mapping[str, Any]
+    tree: Tree
+    expectations: tuple[Expectation, ...]
+    conditions: Mapping[str, tuple[Step, ...]]
+    questions: Mapping[str, Question]
+    kept: tuple[Quantities, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    command = "plan"
+
+    @cached_property
+    def results(self) -> dict[str, Quantity]:
+        """The requirements' values by id."""
+        return {one.id: Quantity(one.value, one.unit, one.low, one.high) for one in self.requirements}
+
+    @cached_property
+    def missing(self) -> dict[str, str]:
+        """Why a line is not there, by id, in the words of a site file."""
+        return {name: in_site_words(why) for name, why in self.absent.items()}
+
+    def requirement(self, name: str) -> Requirement:
+        """A requirement by id, or by the name of its quantity.
+
+        Raises:
+            UsageError: there is none, with the nearest one.
+        """
+        for one in self.requirements:
+            if name in (one.id, one.metric, one.metric.removeprefix("site_")):
+                return one
+        known = [one.id for one in self.requirements] + [one.metric.removeprefix("site_") for one in self.requirements]
+        missing = f": {self.missing[name]}" if name in self.missing else nearest(name, known)
+        raise UsageError(f"there is no requirement '{name}' here, expected one of {', '.join(known)}{missing}")
+
+    @property
+    def floors(self) -> dict[str, Step]:
+        """The rate that each line stays below which is too small to be asked for, by id."""
+        return {name: step for name, steps in self.conditions.items() for step in steps if step.name in FLOORS.values()}
+
+    @property
+    def unmet(self) -> str:
+        """The assertions that are not met, in one line; empty where all are."""
+        return "; ".join(one.message for one in self.expectations if not one.met)
+
+    @cached_property
+    def tables(self) -> dict[str, list[dict[str, Any]]]:
+        """Jobs, data sets, capacity by year, checkpoints, metadata, placement: rows in base units."""
+        return tables_of(self)
+
+    @cached_property
+    def used(self) -> list[Step]:
+        """The given quantities that the requirements rest on."""
+        told: set[int] = set()
+        # The I/O of every job: which of them sets the conditions may change where no I/O does.
+        asked = [step for row in self.rows["jobs"] if (step := row.step("read_request_bytes")) is not None]
+        tested = [*asked, *(step for steps in self.conditions.values() for step in steps)]
+        below = [part for step in [*self.steps.values(), *tested] for part in steps_below(step, told)]
+        return [part for part in below if part.formula is None]
+
+    @cached_property
+    def inputs(self) -> dict[str, Any]:
+        """What went in, and where from; what the site file says stands under its path."""
+        found: dict[str, Any] = {}
+        for step in self.used:
+            item = self.given.get(id(step))
+            if item is not None:
+                spread = {"low": item.low, "high": item.high} if item.low is not None else {}
+                found[self._called(step, item)] = {
+                    "value": item.value, **spread, "unit": unit_of(step.name), "from": item.origin,
+                }  # fmt: skip
+        return dict(sorted(found.items()))
+
+    def _called(self, step: Step, item: Input) -> str:
+        """A given quantity by its path in the file; else by its name and the rows that it belongs to."""
+        if item.origin == "user" and item.where:
+            return item.where
+        owner = self._owners.get(id(step))
+        return f"{owner}: {step.name}" if owner else step.name
+
+    @cached_property
+    def _owners(self) -> dict[int, str]:
+        return owners(self.rows)
+
+    def below(self, name: str) -> list[str]:
+        """The inputs that a requirement rests on, as `inputs` calls them."""
+        given = ((step, self.given.get(id(step))) for step in steps_below(self.steps[name]) if step.formula is None)
+        return sorted({self._called(step, item) for step, item in given if item is not None})
+
+    @property
+    def input_hash(self) -> str:
+        """SHA-256 of what the site file says, `--set` included, whatever its layout and comments."""
+        written = json.dumps(self.site.written, sort_keys=True, ensure_ascii=True, default=str)
+        return f"sha256:{hashlib.sha256(written.encode()).hexdigest()}"
+
+    @cached_property
+    def assumptions(self) -> list[dict[str, Any]]:
+        """What nobody measured and the user did not say, each once; `why` names the key of the site file that sets it."""
+        return [{**one, "why": in_site_words(one["why"])} for one in self.assumed]
+
+    @cached_property
+    def assumed(self) -> list[dict[str, Any]]:
+        """The assumptions, whose `why` holds the keys of the site file as data."""
+        found: dict[tuple[str, float], dict[str, Any]] = {}
+        for step in self.used:
+            item = self.given.get(id(step))
+            if item is None or item.origin == "user":
+                continue
+            parts = [f"{part.what}: {part.where}" for part in item.parts if part.grade == "assumed"]
+            if item.origin == "default" or item.grade == "assumed" or parts:
+                why = item.note or item.where or "; ".join(parts) or self._recalled(item)
+                entry = {"name": step.name, "value": item.value, "unit": unit_of(step.name), "grade": "assumed", "why": why}
+                found.setdefault((step.name, item.value), entry)
+        if any(THREADS_ASSUMED in one.assumptions for one in self.requirements):
+            why = Message(f"{THREADS} reading threads on each client", supply=("threads",))
+            entry = {"name": THREADS_ASSUMED, "value": THREADS, "unit": "1", "grade": "assumed", "why": why}
+            found[THREADS_ASSUMED, THREADS] = entry
+        return list(found.values())
+
+    def _recalled(self, item: Input) -> str:
+        """Why a catalog value without a note of its own is an assumption."""
+        return self.catalog.source(item.source).title if item.source else "usual practice, to be confirmed"
+
+    @cached_property
+    def sources(self) -> list[dict[str, str]]:
+        """The sources of values and formulas, with the places within them."""
+        return sources_of(places_of(self._citations()), self.catalog.source)
+
+    def _citations(self) -> Iterator[tuple[str, str]]:
+        told: set[int] = set()
+        for step in (part for one in self.steps.values() for part in steps_below(one, told)):
+            item = self.given.get(id(step))
+            if step.formula is not None and not is_column(step):
+                yield step.formula.source, step.formula.where
+            if item is not None:
+                yield item.source, item.where
+                yield from ((part.source, part.where) for part in item.parts)
+            if item is None and step.formula is None and LEAVES[step.name].source:
+                yield LEAVES[step.name].source, ""
+
+    def sensitivity(self, name: str) -> list[Effect]:
+        """What moves a requirement most, one quantity at a time between its low and its high end.
+
+        Raises:
+            UsageError: no such requirement.
+        """
+        return effects(self.tree, self.requirement(name).id, self._owners)
+
+    def explain(self, name: str) -> list[str]:
+        """The whole derivation of a requirement: every row of every column.
+
+        Raises:
+            UsageError: no such requirement.
+        """
+        step = self.steps[self.requirement(name).id]
+        everything = max(map(len, self.rows.values()))
+        return Teller(self.given, self._owners, self.catalog, everything, everything).lines(step)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as JSON."""
+        body = {
+            "site": self.site.name,
+            "input_hash": self.input_hash,
+            "years": self.years,
+            "inputs": self.inputs,
+            "written": dict(_flattened(self.site.written)),
+            "requirements": [{**one.to_dict(), "inputs": self.below(one.id)} for one in self.requirements],
+            "missing": dict(self.missing),
+            "expectations": [one._asdict() for one in self.expectations],
+            "tables": self.tables,
+        }
+        return envelope(
+            self.command,
+            body,
+            catalog=self.catalog,
+            assumptions=self.assumptions,
+            sources=self.sources,
+            warnings=self.warnings,
+        )
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per requirement: id, priority, metric, value, low, high, unit."""
+        import pandas
+
+        names = ["id", "priority", "metric", "value", "low", "high", "unit"]
+        rows = [[getattr(one, name) for name in names] for one in self.requirements]
+        return pandas.DataFrame(rows, columns=names).set_index("id")
+
+
+def _flattened(written: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """What the site file says, by path."""
+    if isinstance(written, Mapping):
+        for key, value in written.items():
+            yield from _flattened(value, f"{path}.{key}" if path else key)
+    elif isinstance(written, list):
+        for number, value in enumerate(written):
+            yield from _flattened(value, f"{path}.{number}")
+    else:
+        yield path, written
+
+
+def _said(chosen: Mapping[str, Any]) -> str:
+    """A scenario in words."""
+    return ", ".join(f"{path} = {value}" for path, value in chosen.items())
+
+
+@dataclass(frozen=True)
+class Plans:
+    """Several plans, where several scenarios were asked for."""
+
+    plans: tuple[Plan, ...]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The warnings of all scenarios, each once."""
+        return tuple(dict.fromkeys(line for one in self.plans for line in one.warnings))
+
+    @property
+    def results(self) -> list[dict[str, Quantity]]:
+        """The requirements' values of each scenario."""
+        return [one.results for one in self.plans]
+
+    @property
+    def unmet(self) -> str:
+        """The assertions that are not met in any scenario, in one line; empty where all are."""
+        return "; ".join(f"{_said(one.chosen)}: {one.unmet}" for one in self.plans if one.unmet)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of several scenarios."""
+        return scenarios({**one.to_dict(), "set": dict(one.chosen)} for one in self.plans)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per scenario: what was set, then each requirement by id."""
+        import pandas
+
+        return pandas.DataFrame([{**one.chosen, **{i: q.value for i, q in one.results.items()}} for one in self.plans])
+
+
+#: table -> (whose rows, columns)
+TABLES = {
+    "jobs": (
+        "jobs",
+        ("nodes", "gpus", "concurrent_runs", "share_of_time", "samples_per_second_per_gpu", "sample_bytes",
+         "run_read_bandwidth", "job_read_bandwidth", "job_sustained_read_bandwidth", "node_read_bandwidth",
+         "training_samples", "run_seconds"),
+    ),
+    "clusters": ("clusters", ("cluster_nodes", "cluster_allocation", "cluster_clients", "cluster_read_bandwidth")),
+    "checkpoints": (
+        "jobs",
+        ("checkpoint_bytes", "checkpoint_files", "job_mean_time_to_interrupt", "checkpoint_interval",
+         "checkpoint_dump_seconds", "checkpoint_stall_fraction", "checkpoint_write_bandwidth", "job_write_bandwidth",
+         "job_sustained_write_bandwidth", "restart_read_bandwidth", "checkpoints_retained", "job_checkpoint_bytes_held"),
+    ),
+    "datasets": ("datasets", ("data_bytes", "data_files", "data_copies", "versions_held")),
+    "holdings": ("holdings", ("dataset_bytes_held", "dataset_files_held", "dataset_bytes_written_per_day",
+                               "dataset_bytes_added_per_day")),
+    "capacity": ("years", ("year_usable_bytes", "year_raw_bytes", "year_files", "year_bytes_written_per_day")),
+    "metadata": ("jobs", ("job_file_opens", "job_file_creates", "job_checkpoint_files_held")),
+    "placement": (
+        "jobs",
+        ("job_dataset_bytes", "ingest_bandwidth_per_job", "staged_bytes", "staging_seconds", "node_bytes_shared",
+         "node_bytes_whole", "node_nvme_bytes", "cache_hit_possible"),
+    ),
+}  # fmt: skip
+#: the requirements whose tornado every plan carries, and its bars
+TORNADO = ("R-READ-01", "R-READ-03", "R-WRITE-01", "R-CAP-01")
+MOST_BARS = 10
+MOST_ROWS = 4
+#: what a row must know to stand in a table
+NEEDED = {"checkpoints": "checkpoint_bytes", "placement": "job_dataset_bytes"}
+
+
+def tables_of(plan: Plan) -> dict[str, list[dict[str, Any]]]:
+    """The tables that have rows."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for table, (whose, columns) in TABLES.items():
+        needed = NEEDED.get(table)
+        rows = [row for row in plan.rows[whose] if needed is None or row.step(needed) is not None]
+        if rows:
+            found[table] = [row.values(columns) for row in rows]
+    moved = [_bar(name, one) for name in TORNADO if name in plan.steps for one in plan.sensitivity(name)[:MOST_BARS]]
+    return {**found, "sensitivity": moved} if moved else found
+
+
+def _bar(name: str, one: Effect) -> dict[str, Any]:
+    """One bar of a tornado."""
+    shown = (*one.rows[:MOST_ROWS], "…") if len(one.rows) > MOST_ROWS else one.rows
+    found = {"name": name, "quantity": one.name, "of": ", ".join(shown), "unit": unit_of(one.name)}
+    return {**found, "typical": one.value, "low": one.low, "high": one.high, "at_low": one.at_low, "at_high": one.at_high}

@@ -1,0 +1,220 @@
+"""`ingest diff`: what changed between two plans, and which changed inputs each change rests on."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ingest.engine.registry import solve
+from ingest.engine.result import SCHEMA, envelope
+from ingest.errors import IngestError, UsageError, brief
+
+if TYPE_CHECKING:
+    import pandas
+
+#: A file beyond this is no plan.
+MAX_BYTES = 200_000_000
+#: Numbers closer than this are the same: the last digit of a sum.
+SAME = 1e-12
+#: The form of plans that this version writes and reads.
+
+
+class Change(NamedTuple):
+    """One thing that differs; None where it is not there.
+
+    Attributes:
+        name: id of the requirement, path in the site file, or name of the input.
+        before, after: values in base units, or as written.
+        unit: of both.
+        why: the changed inputs that it rests on.
+    """
+
+    name: str
+    before: Any
+    after: Any
+    unit: str = ""
+    why: tuple[str, ...] = ()
+
+    @property
+    def ratio(self) -> float | None:
+        """After over before, where both are numbers."""
+        numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in (self.before, self.after))
+        if not numbers or not self.before:
+            return None
+        return float(solve("change_ratio", {"value_before": self.before, "value_after": self.after}))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What changed between two plans.
+
+    Attributes:
+        requirements: lines that changed, came or went.
+        written: what the site files say differently, by path.
+        inputs: quantities that went in with other values, by name: the catalogs' included.
+        notes: other catalogs or versions.
+    """
+
+    requirements: tuple[Change, ...]
+    written: tuple[Change, ...]
+    inputs: tuple[Change, ...]
+    notes: tuple[str, ...]
+
+    command = "diff"
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def results(self) -> dict[str, Change]:
+        """The changed requirements by id."""
+        return {one.name: one for one in self.requirements}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object."""
+
+        def rows(changes: Sequence[Change]) -> list[dict[str, Any]]:
+            return [{**one._asdict(), "ratio": one.ratio, "why": list(one.why)} for one in changes]
+
+        found = {name: rows(getattr(self, name)) for name in ("requirements", "written", "inputs")}
+        return envelope(self.command, found, warnings=self.notes)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per change."""
+        import pandas
+
+        rows = [
+            (kind, one.name, one.before, one.after, one.ratio, one.unit)
+            for kind in ("requirements", "written", "inputs")
+            for one in getattr(self, kind)
+        ]
+        return pandas.DataFrame(rows, columns=["kind", "name", "before", "after", "ratio", "unit"])
+
+
+def diff(before: str | Path | Mapping[str, Any], after: str | Path | Mapping[str, Any]) -> Difference:
+    """What changed between two plans.
+
+    Args:
+        before: the JSON of a plan: a file, or the object itself.
+        after: likewise.
+
+    Raises:
+        UsageError: no such file.
+        IngestError: a file that is no plan.
+    """
+    old, new = _plan(before, "BEFORE"), _plan(after, "AFTER")
+    inputs = tuple(_changes(_values(old["inputs"]), _values(new["inputs"])))
+    written = tuple(_changes(old["written"], new["written"]))
+    changed = {one.name for one in inputs}
+    lines = {name: {one["id"]: one for one in found["requirements"]} for name, found in (("old", old), ("new", new))}
+    requirements = tuple(_lines(lines["old"], lines["new"], changed))
+    notes = [
+        f"{what}: found {old[key]} and {new[key]}"
+        for key, what in (("version", "two versions of ingest"), ("catalog_hash", "two states of the catalogs"))
+        if old[key] != new[key]
+    ]
+    return Difference(requirements, written, inputs, tuple(notes))
+
+
+def _plan(source: str | Path | Mapping[str, Any], what: str) -> Mapping[str, Any]:
+    data = source if isinstance(source, Mapping) else _read(Path(source), what)
+    needed = ("requirements", "inputs", "written", "version", "catalog_hash")
+    if not isinstance(data, Mapping) or data.get("command") != "plan" or any(key not in data for key in needed):
+        shown = "data" if isinstance(source, Mapping) else f"'{source}'"
+        raise IngestError(f"{what}: {shown} is no plan, expected what `ingest plan SITE.yaml --format json` writes")
+    shown = "data" if isinstance(source, Mapping) else f"'{source}'"
+    broken = next(_broken(data), None)
+    if broken:
+        raise IngestError(f"{what}: {shown} is a plan with broken parts: {broken}, expected one as `ingest plan` wrote it")
+    return data
+
+
+def _broken(data: Mapping[str, Any]) -> Iterator[str]:
+    """What a plan holds that no plan of this version holds."""
+    if data.get("schema") != SCHEMA:
+        yield f"schema: found {brief(data.get('schema'))}, expected {SCHEMA}"
+    for name, kind in (("requirements", list), ("inputs", Mapping), ("written", Mapping)):
+        if not isinstance(data[name], kind):
+            yield f"{name}: found {brief(data[name])}"
+            return
+    seen: set[str] = set()
+    for number, one in enumerate(data["requirements"]):
+        yield from _broken_quantity(f"requirements.{number}", one)
+        if not isinstance(one.get("id"), str) or one["id"] in seen:
+            yield f"requirements.{number}: id: found {brief(one.get('id'))}, expected a name of its own"
+            return
+        if not isinstance(one.get("inputs"), list) or not all(isinstance(name, str) for name in one["inputs"]):
+            yield f"{one['id']}: inputs: found {brief(one.get('inputs'))}, expected names"
+        seen.add(one["id"])
+    for name, one in data["inputs"].items():
+        yield from _broken_quantity(f"inputs.{name}", one)
+
+
+def _broken_quantity(place: str, one: Any) -> Iterator[str]:
+    if not isinstance(one, Mapping):
+        yield f"{place}: found {brief(one)}"
+    elif isinstance(one.get("value"), bool) or not isinstance(one.get("value"), (int, float)) or not _finite(one["value"]):
+        yield f"{place}: value: found {brief(one.get('value'))}, expected a number"
+    elif not isinstance(one.get("unit"), str):
+        yield f"{place}: unit: found {brief(one.get('unit'))}, expected a unit"
+
+
+def _finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # whole numbers of any length are JSON
+        return False
+
+
+def _read(path: Path, what: str) -> Any:
+    if not path.is_file():
+        raise UsageError(f"{what}: there is no file '{path}', expected the JSON of a plan")
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise IngestError(f"{what}: '{path}' is larger than {MAX_BYTES:,} bytes, expected the JSON of a plan")
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise IngestError(f"{what}: '{path}' cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise IngestError(f"{what}: '{path}' is not JSON, expected what `ingest plan SITE.yaml --format json` writes") from None
+
+
+def _values(inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Any, str]]:
+    return {name: (item["value"], item["unit"]) for name, item in inputs.items()}
+
+
+def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    """What differs by name; a value with its unit is a pair."""
+    for name in sorted({*old, *new}):
+        before, after = _pair(old.get(name)), _pair(new.get(name))
+        if before[1] and after[1] and before[1] != after[1]:
+            yield Change(name, *_with_units(before, after))
+        elif not _same(before[0], after[0]):
+            yield Change(name, before[0], after[0], after[1] or before[1])
+
+
+def _pair(found: Any) -> tuple[Any, str]:
+    return found if isinstance(found, tuple) else (found, "")
+
+
+def _with_units(before: tuple[Any, str], after: tuple[Any, str]) -> tuple[str, str]:
+    """Two values in different units: told with them, as they have no ratio."""
+    return f"{before[0]:g} {before[1]}", f"{after[0]:g} {after[1]}"
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and isinstance(other, (int, float)):
+        return abs(one - other) <= SAME * abs(one)
+    return bool(one == other)
+
+
+def _lines(old: Mapping[str, Any], new: Mapping[str, Any], changed: set[str]) -> Iterator[Change]:
+    """Requirements that differ, each with the changed inputs below it."""
+    for name in [*new, *(name for name in old if name not in new)]:
+        before, after = old.get(name), new.get(name)
+        below = {*(before or {}).get("inputs", ()), *(after or {}).get("inputs", ())}
+        pairs = [{name: (one["value"], one["unit"])} if one else {} for one in (before, after)]
+        for change in _changes(*pairs):
+            yield change._replace(why=tuple(sorted(below & changed)))

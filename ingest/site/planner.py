@@ -1,0 +1,297 @@
+"""`ingest plan`: a site file to its requirement lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ingest.catalog.records import Storage
+from ingest.catalog.store import Catalog, opened
+from ingest.engine.derivation_graph import Row, all_below, columns_of, is_column, link, origins
+from ingest.engine.messages import Message, message_of
+from ingest.engine.monte_carlo import samples_for, spread
+from ingest.engine.ranges import Tree
+from ingest.engine.registry import Step
+from ingest.engine.solver import Quantities
+from ingest.engine.value import Input
+from ingest.errors import IngestError, MissingQuantity
+from ingest.files import nothing_collected
+from ingest.formulas.labels import LABELS
+from ingest.site.checks import of_choices, of_clusters, of_drains, of_each, of_policies, of_storage, warnings_of
+from ingest.site.consistency import check
+from ingest.site.datasets import Growth, dataset_rows, growth_of, holdings_of, year_rows, years_of
+from ingest.site.derivation_text import Teller, owners
+from ingest.site.jobs import Desk
+from ingest.site.plan import TABLES, Plan, Plans
+from ingest.site.requirement_lines import LINES, Line
+from ingest.site.requirement_writer import FLOORS, Found, Writer
+from ingest.site.scenarios import expectations, scenarios_of
+from ingest.site.site_file import Site, read_site
+from ingest.sizing.evidence_ladder import from_catalog
+from ingest.units import parse
+
+#: keys of `storage` and `test`, and the quantity that each is
+STORAGE = {
+    "fill_limit": "fill_limit",
+    "file_system": "filesystem_efficiency",
+    "units": "storage_units",
+    "failed": "failed_servers",
+    "headroom": "performance_headroom",
+}
+TEST = {
+    "duration": "test_seconds",
+    "write_size": "write_request_bytes",
+    "smallest_bandwidth": "smallest_bandwidth_asked",
+    "smallest_file_rate": "smallest_file_rate_asked",
+}
+FILL = Input(0.85, origin="default", source="ceph-docs", where="nearfull ratio", grade="assumed",
+             note=Message("85 % may be in use", supply=("storage.fill_limit",)))  # fmt: skip
+DURATION = Input(1800, origin="default", grade="assumed", note=Message("rates hold for 30 min", supply=("test.duration",)))
+WRITES = Input(
+    1_048_576,
+    origin="default",
+    grade="assumed",
+    note=Message("checkpoints are written 1 MiB at a time", supply=("test.write_size",)),
+)
+UNPROTECTED = Message("how storage protects data is not known", supply=("storage.protection",))
+SMALLEST = {
+    "smallest_bandwidth_asked": Input(1e8, origin="default", grade="assumed",
+        note=Message("rates below 100 MB/s are for information: a single solid-state drive gives them",
+                     supply=("test.smallest_bandwidth",))),
+    "smallest_file_rate_asked": Input(100, origin="default", grade="assumed",
+        note=Message("rates below 100 files/s are for information: a single drive gives them",
+                     supply=("test.smallest_file_rate",))),
+}  # fmt: skip
+#: how a site file says what is missing
+MISSING = {
+    "protection_efficiency": UNPROTECTED,
+    "data_units": UNPROTECTED,
+    "redundancy_units": UNPROTECTED,
+    "site_grown_read_bandwidth": Message("no growth of bandwidth is planned", supply=("growth",)),
+}
+#: who takes part in tests of the whole site
+SITE_CLIENTS = ("site_clients", "staging_clients", "writing_clients", "single_node")
+#: what every run asks of storage, whatever the year
+SAME_EVERY_YEAR = ("ingest_bandwidth_per_job", "cold_share", "concurrent_runs", "nodes")
+
+
+def plan(
+    site: str | Path | Mapping[str, Any],
+    *,
+    years: int | None = None,
+    set: Mapping[str, Any] | Sequence[str] | None = None,
+    samples: int | None = None,
+    seed: int = 0,
+    catalogs: Catalog | str | Path | Sequence[str | Path] = (),
+) -> Plan | Plans:
+    """What a whole site asks of its storage, as requirement lines.
+
+    Args:
+        site: a YAML file as `ingest plan --new` writes it, or its content as keys and values.
+        years: to plan for after the start; as the file says, else 5.
+        set: values by path, such as `{"clusters.main.count": 256}`; a list or range asks for several scenarios.
+        samples: draws from which low and high ends come, 10,000 by default; 0 for none.
+        seed: of the draws.
+        catalogs: folders with entries of your own, or a catalog that is open already.
+
+    Returns:
+        A `Plan`; `Plans` where several scenarios were asked for.
+
+    >>> site = {"clusters": {"main": {"node": "dgx-h100", "count": 128}},
+    ...         "jobs": {"cosmology": {"model": "cosmoflow", "cluster": "main", "nodes": 128}}}
+    >>> plan(site).results["R-READ-03"].display
+    '827.5 GB/s (770.7 GiB/s)'
+
+    Raises:
+        UsageError: a path that cannot be set.
+        IngestError: a site that cannot be, with the line of its file.
+    """
+    catalog = opened(catalogs)
+    with nothing_collected():
+        plans = tuple(plan_once(read_site(site, chosen), years, samples, seed, catalog, chosen) for chosen in scenarios_of(set))
+    return plans[0] if len(plans) == 1 else Plans(plans)
+
+
+def plan_once(
+    site: Site, years: int | None, samples: int | None, seed: int, catalog: Catalog, chosen: Mapping[str, Any]
+) -> Plan:
+    """Plan one site.
+
+    Raises:
+        IngestError: a site that cannot be, with the line.
+    """
+    check(site)
+    growth = growth_of(site, catalog)
+    data = dataset_rows(site, catalog)
+    desk = Desk(site, catalog, data)
+    jobs = desk.rows()
+    clusters = _clusters(site, jobs)
+    horizon = years_of(site, years)
+    storage = _storage(site, catalog)
+    holdings = holdings_of(site, data, horizon, growth)
+    by_year = year_rows(site, jobs, holdings)
+    for row in by_year:
+        row.known.give(storage.given)
+        row.known.adopt(storage.steps)
+    known = Quantities(storage.given)
+    known.adopt(storage.steps)
+    for table, rows in (("jobs", jobs), ("clusters", clusters), ("datasets", holdings[0]), ("years", by_year)):
+        known.adopt(columns_of(table, rows))
+    known.choose("writes_at_once", "site_write_bandwidth" if site.section("overlap").get("checkpoints") else
+                 "site_writes_in_turn")  # fmt: skip
+    grown = _grown(site, jobs, horizon, growth, storage)
+    if grown is not None:
+        known.adopt({"site_grown_read_bandwidth": link("site_grown_read_bandwidth", grown[0])})
+    tables = {"jobs": jobs, "clusters": clusters, "datasets": list(data.values()), "years": by_year}
+    tables["holdings"] = [row for rows in holdings for row in rows]
+    found, absent = _found(known)
+    steps = {name: one.step for name, one in found.items()}
+    for row in jobs:
+        row.step("read_request_bytes")
+        row.step("samples_per_file")
+    for name in ("test_seconds", "write_request_bytes", "fill_limit", *SITE_CLIENTS, *dict.fromkeys(FLOORS.values())):
+        known.step(name)
+    for whose, quantities in TABLES.values():
+        for row in tables[whose]:
+            row.values(quantities)  # derived now, so that what they rest on is known by where it was given
+    everything = [known, *(part for rows in tables.values() for row in rows for part in (row.known, *row.kept))]
+    later = grown[1] if grown else []
+    everything += [row.known for row in later]
+    for one in everything:
+        one.freeze()
+    given = origins(everything)
+    owned = {**owners({"later": later}), **owners(tables)}
+    teller = Teller(given, owned, catalog)
+    tree = Tree(steps, given)
+    ends = spread(tree, samples_for(tree, samples), seed)
+    writer = Writer(site, known, {row.name: row for row in jobs}, owned, given, teller, ends)
+    lines = tuple(writer.write(line, found[line.id]) for line in LINES if line.id in found)
+    held = [
+        *of_clusters(clusters, jobs),
+        *of_choices(jobs, desk.divisors),
+        *of_policies(desk.policies),
+        *of_each(jobs, desk.policies, site, catalog),
+        *of_drains(site, jobs),
+        *of_storage(*(known.steps.get(name) for name in ("storage_units", "failed_servers"))),
+    ]
+    findings = [one for one in held if one is not None]
+    tested = {line.id: writer.tested(line, found[line.id]) for line in LINES if line.id in found}
+    warnings = (*desk.warnings, *growth.warnings, *warnings_of(site, findings, jobs, data, horizon))
+    return Plan(
+        site=site,
+        catalog=catalog,
+        years=horizon,
+        known=known,
+        rows=tables,
+        steps=steps,
+        given=given,
+        requirements=lines,
+        absent=absent,
+        warnings=warnings,
+        chosen=chosen,
+        tree=tree,
+        expectations=expectations(site, lines),
+        conditions=tested,
+        questions=desk.questions,
+        kept=tuple(everything),
+        findings=(*findings, *(one for line in LINES if line.id in found for one in writer.findings(line, found[line.id]))),
+    )
+
+
+def _clusters(site: Site, jobs: list[Row]) -> list[Row]:
+    """One row per cluster, each with the columns of its own jobs."""
+    rows = []
+    for name, described in site.section("clusters").items():
+        known = Quantities({"cluster_nodes": described["count"]})
+        known.adopt(columns_of("jobs", [row for row in jobs if row.words["cluster"] == name]))
+        rows.append(Row(name, {"node": described["node"]}, known))
+    return rows
+
+
+def _storage(site: Site, catalog: Catalog) -> Quantities:
+    """What is known of the storage to be bought, and how it is to be tested."""
+    described, test = site.section("storage"), site.section("test")
+    given = {"fill_limit": FILL, "test_seconds": DURATION, "write_request_bytes": WRITES, **SMALLEST}
+    given |= {quantity: described[key] for key, quantity in STORAGE.items() if key in described}
+    given |= {quantity: test[key] for key, quantity in TEST.items() if key in test}
+    known, scheme = Quantities(given), described.get("protection")
+    if isinstance(scheme, str):
+        known = Quantities({**given, **_protection(site, scheme, catalog)})
+    elif scheme is not None:
+        named = {"replicas": "replicas", "data": "data_units", "parity": "redundancy_units"}
+        known = Quantities({**given, **{named[key]: item for key, item in scheme.items()}})
+        if "replicas" in scheme:
+            known.give({"data_units": Input(1, note="each copy is whole")})
+            known.choose("redundancy_units", "further_copies")
+    if "storage_units" in known.given:
+        known.choose("servers_left", "working_units")
+    for name in known.given:
+        known.step(name)  # one step for all years: one cell, one draw
+    return known
+
+
+def _protection(site: Site, name: str, catalog: Catalog) -> dict[str, Input]:
+    """What a scheme of the catalogs leaves: by its parts, where they are known."""
+    keys = ("storage", "protection")
+    try:
+        found = catalog.get(Storage, name)
+    except IngestError as error:
+        site.refuse(keys, str(error))
+    if found.usable_fraction is None:
+        site.refuse(keys, f"{found.id} is no protection scheme, expected an id such as prot-ec-8-3, or `data` and `parity`")
+    if found.data_units is not None and found.redundancy_units is not None:
+        return {"data_units": from_catalog(found.data_units), "redundancy_units": from_catalog(found.redundancy_units)}
+    return {"protection_efficiency": from_catalog(found.usable_fraction)}
+
+
+def _grown(site: Site, jobs: list[Row], years: int, growth: Growth, storage: Quantities) -> tuple[Step, list[Row]] | None:
+    """Reads at once in the last year of the plan, where anything grows; and the rows that it rests on."""
+    if not years or not any("bandwidth_growth_factor" in growth.of_job(row.name) for row in jobs):
+        return None
+    elapsed = Input(parse(f"{years} year", "s", "years"), note=f"year {years} of the plan")
+    later = []
+    for row in jobs:
+        grows = growth.of_job(row.name)
+        kept = {name: item for name, item in row.known.given.items() if name != "bandwidth_growth" or not grows}
+        known = Quantities({**kept, **grows, "elapsed_seconds": elapsed})
+        known.adopt({name: step for name in SAME_EVERY_YEAR if (step := row.step(name)) is not None})
+        later.append(Row(row.name, row.words, known))
+    clusters = _clusters(site, later)
+    total = Quantities(storage.given)
+    total.adopt(columns_of("clusters", clusters))
+    step = total.step("site_read_bandwidth")
+    return step, [*later, *clusters, Row("site", {}, total)]
+
+
+def _found(known: Quantities) -> tuple[dict[str, Found], dict[str, str]]:
+    """How each requirement came about; and why those that are not there are not."""
+    steps: dict[str, Step] = {}
+    absent: dict[str, str] = {}
+    for line in LINES:
+        try:
+            steps[line.id] = known.step(line.metric)
+        except MissingQuantity as error:
+            absent[line.id] = MISSING.get(error.name, message_of(error))
+    found = {
+        name: Found(steps[name], [one for one in below if one.formula is None], [one for one in below if is_column(one)])
+        for name, below in all_below(steps, lambda step: step.formula is None or is_column(step)).items()
+    }
+    asked = {line.id: found[line.id] for line in LINES if line.id in found and _is_asked(line, found[line.id])}
+    absent |= {line.id: f"nothing here asks for {plain_name(line.metric)}" for line in LINES if line.id in found.keys() - asked}
+    return asked, {line.id: absent[line.id] for line in LINES if line.id in absent}
+
+
+def _is_asked(line: Line, found: Found) -> bool:
+    """Whether a value is above nothing, or a job asks for it."""
+    asking = (part for part in found.columns if part.name == line.column and line.clients)
+    return float(found.step.value) != 0 or any(part.inputs for part in asking)
+
+
+def plain_name(metric: str) -> str:
+    """A quantity of the site in words.
+
+    >>> plain_name("site_staging_bandwidth")
+    'staging bandwidth'
+    """
+    return LABELS.get(metric, metric.removeprefix("site_").replace("_", " "))

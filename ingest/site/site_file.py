@@ -1,0 +1,174 @@
+"""SITE.yaml to plain checked data: by the schema, in base units, every refusal with its line."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ingest.catalog.yaml_reader import Kind, line_of, read_yaml
+from ingest.engine.value import Input
+from ingest.errors import IngestError, UsageError, brief, nearest
+from ingest.site import schema
+from ingest.site.schema import number
+from ingest.text import visible
+
+Keys = tuple[str, ...]
+SITE_FILE = Kind("a site file", "ingest plan --new")
+#: tables whose rows have names of the user's own
+TABLES = ("clusters", "jobs", "datasets")
+
+
+@dataclass(frozen=True)
+class Site:
+    """A site as its file says, checked by the schema.
+
+    Attributes:
+        path: the file; None for a site given as data.
+        data: keys and values; a quantity is an `Input` in base units, a date a `datetime.date`.
+        written: the same as written, after `--set`.
+        changed: paths that `--set` changed.
+    """
+
+    path: Path | None
+    data: Mapping[str, Any]
+    written: Mapping[str, Any]
+    changed: tuple[Keys, ...] = ()
+
+    def place(self, keys: Keys) -> str:
+        """Where a key stands, for messages."""
+        return place(self.path, keys, self.changed)
+
+    def refuse(self, keys: Keys, message: str) -> NoReturn:
+        """Refuse the site because of one key.
+
+        Raises:
+            IngestError: always.
+        """
+        raise IngestError(" ".join(f"{self.place(keys)}: {message}".split()))
+
+    def section(self, name: str) -> Mapping[str, Any]:
+        """A table of the file; empty where it is left out."""
+        found: Mapping[str, Any] = self.data.get(name) or {}
+        return found
+
+    @property
+    def name(self) -> str:
+        """What the site is called."""
+        return visible(str(self.data.get("name") or (self.path.stem if self.path else "site")))
+
+    @property
+    def folder(self) -> Path:
+        """Where files that the site names are looked up."""
+        return self.path.parent if self.path else Path()
+
+
+def place(path: Path | None, keys: Keys, changed: tuple[Keys, ...] = ()) -> str:
+    """File, line and key; or `--set` where that is to blame."""
+    dotted = ".".join(keys)
+    if path is None or keys in changed:
+        return f"--set {dotted}" if keys in changed else dotted or "site"
+    return f"{path}:{line_of(path, keys)}" + (f": {dotted}" if dotted else "")
+
+
+def read_site(source: str | Path | Mapping[str, Any], settings: Mapping[str, str | float] | None = None) -> Site:
+    """Read a site.
+
+    Args:
+        source: a YAML file, or its content as keys and values.
+        settings: values by path, such as `{"clusters.main.count": "256"}`; they replace what the file says.
+
+    Raises:
+        IngestError: unreadable, or not as the schema says; with the line.
+        UsageError: a path that cannot be set.
+    """
+    path = None if isinstance(source, Mapping) else Path(source)
+    if path is not None and not path.is_file():
+        raise UsageError(f"SITE: there is no file '{path}', expected a site file (`ingest plan --new` writes one)")
+    raw = source if path is None else read_yaml(path, kind=SITE_FILE)
+    changed = tuple(tuple(name.split(".")) for name in settings or {})
+    for keys, value in zip(changed, (settings or {}).values(), strict=True):
+        _named(raw, keys)
+        raw = _with(raw, keys, _typed(keys, value), ".".join(keys))
+    found = schema.problems(raw)
+    if found:
+        _refuse_first(path, found, changed)
+    assert isinstance(raw, Mapping)
+    data = _checked(raw, schema.schema(), (), path, changed)
+    return Site(path, data, raw, changed)
+
+
+def _refuse_first(path: Path | None, found: list[tuple[Keys, str]], changed: tuple[Keys, ...]) -> NoReturn:
+    """Refuse for the problem that stands first in the file."""
+    ordered = found if path is None else sorted(found, key=lambda one: line_of(path, one[0]))
+    keys, message = ordered[0]
+    raise IngestError(" ".join(f"{place(path, keys, changed)}: {message}".split()))
+
+
+def _named(raw: Any, keys: Keys) -> None:
+    """Refuse to set anything of a cluster, job or data set that the site does not have."""
+    table = raw.get(keys[0]) if isinstance(raw, Mapping) and keys[0] in TABLES else None
+    if isinstance(table, Mapping) and len(keys) > 2 and keys[1] not in table:
+        expected = f"expected one of {', '.join(map(str, table))}{nearest(keys[1], map(str, table))}"
+        raise UsageError(f"--set {'.'.join(keys)}: there is no '{keys[1]}' under {keys[0]}, {expected}")
+
+
+def _with(raw: Any, keys: Keys, value: object, what: str) -> dict[str, Any]:
+    """The data with one value replaced; nothing of the original is changed."""
+    if raw is not None and not isinstance(raw, Mapping):
+        raise UsageError(f"--set {what}: '{keys[0]}' stands below a plain value, expected keys and values there")
+    rest = {**(raw or {})}
+    rest[keys[0]] = value if len(keys) == 1 else _with(rest.get(keys[0]), keys[1:], value, what)
+    return rest
+
+
+def _typed(keys: Keys, value: str | float) -> object:
+    """A value from the command line in the type that the schema wants."""
+    kind = schema.node_at(keys, f"--set {'.'.join(keys)}").get("type")
+    if isinstance(value, str) and kind == "boolean" and value in ("true", "false"):
+        return value == "true"
+    wants_number = kind == "integer" or (isinstance(kind, list) and "integer" in kind)
+    return int(value) if isinstance(value, str) and wants_number and value.isdigit() else value
+
+
+def _checked(raw: Any, node: Mapping[str, Any], keys: Keys, path: Path | None, changed: tuple[Keys, ...]) -> Any:
+    """Data in base units: the schema's node says what each value is."""
+    if "x-quantity" in node:
+        return _at(lambda: _quantity(raw, node["x-quantity"], keys), keys, path, changed)
+    if node.get("x-date"):
+        return _at(lambda: _date(raw), keys, path, changed)
+    if not isinstance(raw, Mapping):
+        return raw
+    inner = {key: schema.below(node, key) for key in raw}
+    return {key: _checked(value, inner[key] or {}, (*keys, key), path, changed) for key, value in raw.items()}
+
+
+def _at(read: Any, keys: Keys, path: Path | None, changed: tuple[Keys, ...]) -> Any:
+    try:
+        return read()
+    except UsageError as error:
+        raise IngestError(" ".join(f"{place(path, keys, changed)}: {error}".split())) from None
+
+
+def _quantity(raw: Any, name: str, keys: Keys) -> Input:
+    """A number in base units, with its range where one is written."""
+    written = raw if isinstance(raw, Mapping) else {"typical": raw}
+    numbers = {word: number(value, name, word) for word, value in written.items()}
+    typical = numbers["typical"]
+    low, high = numbers.get("low", typical), numbers.get("high", typical)
+    if not low <= typical <= high:
+        raise UsageError(f"found low {low:g}, typical {typical:g}, high {high:g}, expected them in this order")
+    plain = len(numbers) == 1
+    return Input(typical, None if plain else low, None if plain else high, origin="user", where=".".join(keys))
+
+
+def _date(raw: object) -> datetime.date:
+    """A date from `2027`, `2027-06` or `2027-06-30`."""
+    try:
+        year, *rest = map(int, str(raw).split("-"))
+        month, day = rest + [1] * (2 - len(rest))
+        return datetime.date(year, month, day)
+    except (ValueError, TypeError, OverflowError):
+        raise UsageError(f"found {brief(raw)}, expected a year or a date such as 2027-06-30") from None

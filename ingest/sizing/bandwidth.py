@@ -1,0 +1,488 @@
+"""Catalog entries and the user's wishes to given values, to results: one `Estimate` per question."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ingest.catalog.records import Gpu, Model, Node, Storage
+from ingest.catalog.store import Catalog
+from ingest.engine.messages import Message, message_of
+from ingest.engine.ranges import Tree, given_steps
+from ingest.engine.registry import FORMULAS, Step, derive, unit_of
+from ingest.engine.result import assumptions_of, cited_by, envelope, inputs_of, places_of, scenarios, sources_of, values
+from ingest.engine.value import Input, Quantity
+from ingest.errors import MissingQuantity, UsageError
+from ingest.sizing import evidence_ladder
+from ingest.sizing.evidence_ladder import Rung, from_catalog
+from ingest.sizing.job import CLIENTS, Question, known_quantities, machine_of, number_of, question_of, set_by_user
+from ingest.sizing.rung_choice import OUTCOMES, choose
+from ingest.sizing.sweep import names_of, parse_axis
+
+if TYPE_CHECKING:
+    import pandas
+
+    from ingest.sizing.explain import Explanation
+    from ingest.sizing.sweep import Sweep
+    from ingest.sizing.validation import Validation
+
+
+#: The results of `bw`, in the order in which people ask for them.
+RESULTS = (
+    "samples_per_second_per_gpu",
+    "ingest_bandwidth_per_gpu",
+    "ingest_bandwidth_per_node",
+    "ingest_bandwidth_per_job",
+    "unstalled_bandwidth_per_gpu",
+    "file_opens_per_second_per_job",
+    "bytes_per_file_open",
+    "epoch_seconds",
+    "gpus",
+    "storage_nic_share",
+    "client_share",
+    "implied_flops_utilization",
+)
+#: Without these the answer is not complete.
+NEEDED = ("samples_per_second_per_gpu", "ingest_bandwidth_per_gpu", "ingest_bandwidth_per_node", "ingest_bandwidth_per_job")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The answer to one question.
+
+    Attributes:
+        question: what was asked.
+        basis: the rung that the results stand on; `given` where the user gave the rate.
+        results: quantities by name.
+        rungs: the results of every rung that exists, for comparison.
+        given: what was known, for explanations.
+        unknown: why a result is not there, by its name.
+        warnings: plain words.
+    """
+
+    question: Question
+    catalog: Catalog
+    model: Model | None
+    gpu: Gpu | None
+    node: Node | None
+    precision: str
+    basis: str
+    results: Mapping[str, Quantity]
+    rungs: tuple[tuple[Rung, Mapping[str, Quantity]], ...]
+    given: Mapping[str, Input]
+    unknown: Mapping[str, str]
+    warnings: tuple[str, ...]
+
+    command = "bw"
+
+    @property
+    def nodes(self) -> float:
+        """Nodes of the job."""
+        return self.given["nodes"].value
+
+    @property
+    def incomplete(self) -> str | None:
+        """Why a needed result is missing, and what to supply; None for a complete answer."""
+        return next((self.unknown[name] for name in NEEDED if name in self.unknown), None)
+
+    def derivation(self, name: str) -> Step:
+        """How a quantity came about.
+
+        Raises:
+            UsageError: no such quantity.
+            MissingQuantity: it cannot be computed from what is known.
+        """
+        known = {key: item.value for key, item in self.known_for(name).items()}
+        if name in CLIENTS:
+            return derive("client_share", known)
+        unit_of(name)
+        return derive(name, known)
+
+    def known_for(self, name: str) -> Mapping[str, Input]:
+        """What the quantity is computed from; the share of a client takes in that client's bandwidth."""
+        client = self.catalog.get(Storage, CLIENTS[name]).client_read_bandwidth if name in CLIENTS else None
+        return self.given if client is None else {**self.given, "client_bandwidth_per_node": from_catalog(client)}
+
+    @cached_property
+    def used(self) -> Mapping[str, Input]:
+        """The given quantities that the results rest on."""
+        names: dict[str, None] = {}
+        for name in self.results:
+            names.update(dict.fromkeys(step.name for step in self.derivation(name).leaves()))
+        return {name: self.given[name] for name in names if name in self.given}
+
+    @property
+    def assumptions(self) -> list[dict[str, Any]]:
+        """What nobody measured: values graded `assumed`, and defaults that a user may contest."""
+        return assumptions_of(self.used)
+
+    @property
+    def places(self) -> Mapping[str, list[str]]:
+        """The sources of every value that the results rest on, each with the places within it."""
+        return places_of(place for item in self.used.values() for place in cited_by(item))
+
+    @property
+    def sources(self) -> list[dict[str, str]]:
+        """The same as JSON, with titles."""
+        return sources_of(self.places, self.catalog.source)
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """What went in, and where from: the user, a catalog, or a default."""
+        asked = self.question
+        chosen: dict[str, Any] = {}
+        for option, entry in (("model", self.model), ("gpu", self.gpu), ("node", self.node)):
+            if entry is not None:
+                chosen[option] = {"value": entry.id, "from": "user" if getattr(asked, option) else "catalog"}
+        chosen["precision"] = {"value": self.precision, "from": "user" if asked.precision else "default"}
+        for option in ("basis", "protocol", "encoding", "scaling"):
+            if getattr(asked, option):
+                default = getattr(asked, option) == getattr(Question, option)
+                chosen[option] = {"value": getattr(asked, option), "from": "default" if default else "user"}
+        return {**chosen, **inputs_of(self.used)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON."""
+        rungs = [
+            {
+                "basis": rung.basis,
+                "results": values(results),
+                "note": rung.note,
+                **({"protocols": rung.protocols} if rung.protocols else {}),
+            }
+            for rung, results in self.rungs
+        ]
+        return envelope(
+            self.command,
+            {"basis": self.basis, "rungs": rungs},
+            catalog=self.catalog,
+            inputs=self.inputs,
+            results=self.results,
+            assumptions=self.assumptions,
+            sources=self.sources,
+            warnings=[*self.warnings, *([self.incomplete] if self.incomplete else [])],
+        )
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per result: name, value, low, high, unit."""
+        import pandas
+
+        rows = [(name, item.value, item.low, item.high, item.unit) for name, item in self.results.items()]
+        return pandas.DataFrame(rows, columns=["name", "value", "low", "high", "unit"]).set_index("name")
+
+
+def _model(source: str, catalog: Catalog) -> Model:
+    """A catalog entry in most questions; only a config.json or hyper-parameters need the families of architectures."""
+    if isinstance(source, str) and source.lower() in catalog.ids(Model.kind):
+        return catalog.get(Model, source)
+    from ingest.architecture.catalog_entries import model_of
+
+    return model_of(source, catalog)
+
+
+class Grounds(NamedTuple):
+    """What the answer to a question rests on.
+
+    Attributes:
+        question: what was asked, checked.
+        rungs: those that exist, the one to use first.
+        common: what is known whatever the rung.
+        fixed: what the user set.
+    """
+
+    question: Question
+    model: Model | None
+    gpu: Gpu | None
+    node: Node | None
+    precision: str
+    rungs: list[Rung]
+    common: Mapping[str, Input]
+    fixed: Mapping[str, Input]
+
+    @property
+    def known(self) -> dict[str, Input]:
+        """What the results on the first rung follow from."""
+        return {**self.common, **self.rungs[0].given, **self.fixed}
+
+
+def grounds_of(question: Question, catalog: Catalog) -> Grounds:
+    """Find what the answer to a question rests on, without solving for any result.
+
+    Raises:
+        UsageError: the question cannot be asked.
+        IngestError: no rung of the ladder can answer, and what to supply.
+    """
+    asked = question.checked()
+    model = _model(asked.model, catalog) if asked.model is not None else None
+    gpu, node = machine_of(asked.gpu, asked.node, catalog)
+    precision = asked.precision or evidence_ladder.usual_precision(catalog.rates(model) if model else ())
+    common = known_quantities(asked, catalog, model, gpu, node, precision)
+    rungs = choose(asked, catalog, model, gpu, precision, common)
+    return Grounds(asked, model, gpu, node, precision, rungs, common, set_by_user(asked))
+
+
+def estimate(question: Question, catalog: Catalog) -> Estimate:
+    """Answer one question.
+
+    >>> answer = estimate(Question(model="cosmoflow", gpu="h100", nodes=128), Catalog())
+    >>> answer.basis, answer.results["ingest_bandwidth_per_job"].display
+    ('measured', '827.5 GB/s (770.7 GiB/s)')
+
+    Raises:
+        UsageError: the question cannot be asked.
+        IngestError: no rung of the ladder can answer, and what to supply.
+    """
+    grounds = grounds_of(question, catalog)
+    asked, model, gpu, precision = grounds.question, grounds.model, grounds.gpu, grounds.precision
+    rungs, fixed, known = grounds.rungs, grounds.fixed, grounds.known
+    best = rungs[0]
+    plain = {name: item for name, item in fixed.items() if name not in OUTCOMES}
+    solved = tuple(
+        (rung, _results({**grounds.common, **rung.given, **(fixed if rung is best else plain)}, catalog)[0]) for rung in rungs
+    )
+    results, unknown = _results(known, catalog)
+    if model is not None and "sample_bytes" in model.missing and "sample_bytes" not in known:
+        told = f"the bytes of one sample of {model.id} are not known: {model.missing['sample_bytes']}"
+        reason = Message(told, supply=("sample_bytes",))
+        unknown = {name: reason if "sample_bytes" in why else why for name, why in unknown.items()}
+    answer = Estimate(asked, catalog, model, gpu, grounds.node, precision, best.basis, results, solved, known, unknown, ())
+    from ingest.sizing.bandwidth_warnings import warnings_for
+
+    return replace(answer, warnings=(*best.warnings, *warnings_for(answer)))
+
+
+def _results(known: Mapping[str, Input], catalog: Catalog) -> tuple[dict[str, Quantity], dict[str, str]]:
+    """Every result that can be computed, with its range; and for the others what is missing."""
+    typical = {name: item.value for name, item in known.items()}
+    steps: dict[str, Step] = {}
+    found: dict[str, Step] = {}
+    unknown: dict[str, str] = {}
+    for name in RESULTS:
+        try:
+            found[name] = _derived(name, typical, steps)
+        except MissingQuantity as error:
+            unknown[name] = _option_hint(error)
+    given = given_steps(steps, known)
+    if "ingest_bandwidth_per_node" in found:
+        for name, storage in CLIENTS.items():
+            client = catalog.get(Storage, storage).client_read_bandwidth
+            if client is not None:
+                one = {"client_bandwidth_per_node": from_catalog(client)}
+                below = {"ingest_bandwidth_per_node": found["ingest_bandwidth_per_node"]}
+                found[name] = _derived("client_share", {key: item.value for key, item in one.items()}, below)
+                given |= given_steps(below, one)
+    if all(known[name].value == 1 for name in ("accelerator_utilization", "scaling_efficiency")):
+        found.pop("unstalled_bandwidth_per_gpu", None)
+        unknown.pop("unstalled_bandwidth_per_gpu", None)
+    if "client_bandwidth_per_node" not in known:
+        unknown.pop("client_share", None)
+    tree = Tree(found, given)
+    return {
+        name: Quantity(step.value, FORMULAS[step.name].unit, *(tree.range_of(name) or ())) for name, step in found.items()
+    }, unknown
+
+
+def _derived(name: str, known: Mapping[str, float], steps: dict[str, Step]) -> Step:
+    try:
+        step = derive(name, known, steps)
+    except OverflowError:
+        step = Step(name, math.inf, None)
+    if not math.isfinite(step.value):
+        raise UsageError(f"{name} is beyond what a number can hold: expected smaller inputs")
+    return step
+
+
+def _option_hint(error: MissingQuantity) -> str:
+    """The message of a missing quantity, with the option that supplies it."""
+    option = {name: option for option, name in Question.QUANTITIES.items()}.get(error.name)
+    return Message(f"{error.name} is not known", supply=(option, f"set.{error.name}")) if option else message_of(error)
+
+
+Written = str | float
+#: Each is a whole page with sources; more are the business of `sweep`.
+MOST_SCENARIOS = 1000
+
+Many = str | float | Sequence[str] | Sequence[float]
+
+
+@dataclass(frozen=True)
+class Scenarios:
+    """Several estimates, where several were asked for."""
+
+    scenarios: tuple[Estimate, ...]
+
+    @property
+    def incomplete(self) -> str | None:
+        """The first reason why an answer is not complete."""
+        return next((one.incomplete for one in self.scenarios if one.incomplete), None)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The warnings of all scenarios, each once."""
+        return tuple(dict.fromkeys(line for one in self.scenarios for line in one.warnings))
+
+    @property
+    def results(self) -> list[Mapping[str, Quantity]]:
+        """The results of each scenario."""
+        return [one.results for one in self.scenarios]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of several scenarios."""
+        return scenarios(one.to_dict() for one in self.scenarios)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per scenario and result."""
+        import pandas
+
+        keys = ["model", "gpu", "nodes"]
+        frames = {
+            (
+                one.inputs.get("model", {}).get("value"),
+                one.inputs.get("gpu", {}).get("value"),
+                one.nodes,
+            ): one.to_frame()
+            for one in self.scenarios
+        }
+        return pandas.concat(frames, names=keys)
+
+
+def bw(
+    *,
+    model: Many | None = None,
+    gpu: Many | None = None,
+    nodes: Many | None = None,
+    gpus_per_node: Written | None = None,
+    node: str | None = None,
+    basis: str = "auto",
+    protocol: str | None = None,
+    encoding: str | None = None,
+    precision: str | None = None,
+    efficiency: Written | None = None,
+    achieved: Written | None = None,
+    utilization: Written | None = None,
+    samples_per_second: Written | None = None,
+    sample_bytes: Written | None = None,
+    flops_per_sample: Written | None = None,
+    bytes_per_token: Written | Path | None = None,
+    cache_hit: Written | None = None,
+    scaling: str = "linear",
+    set: Mapping[str, Written] | str | Sequence[str] | None = None,
+    catalogs: str | Path | Sequence[str | Path] = (),
+) -> Estimate | Scenarios:
+    """Read bandwidth that storage must deliver so that GPUs never wait.
+
+    Args:
+        model: id, alias or YAML file; a list, or text with commas, for several scenarios.
+        gpu: likewise.
+        nodes: number of nodes, one by default; a list, or `1,8,128`, or `1..1024*2`.
+        gpus_per_node: GPUs in a node; that of the GPU's usual node by default.
+        node: id or YAML file of a node type.
+        basis: `auto`, `measured`, `transferred`, `efficiency` or `peak`.
+        protocol: measurement protocol whose rate is asked for.
+        encoding: encoding of the data set, or `stored`, `decoded`, `touched`, or `ID/SIZE`.
+        precision: `bf16` unless the model has only been measured at another one.
+        efficiency: model FLOPs utilization, a share of the dense peak.
+        achieved: achieved FLOP/s per GPU.
+        utilization: accelerator utilization accepted.
+        samples_per_second: samples/s per GPU, your own measurement.
+        sample_bytes: bytes of one sample.
+        flops_per_sample: forward and backward pass.
+        bytes_per_token: where text is read instead of ids: a number, or the JSON file of `ingest measure`.
+        cache_hit: share of reads that a cache on the node serves.
+        scaling: `linear`, `weak` or `strong`.
+        set: any quantity by name.
+        catalogs: folders with entries of your own.
+
+    Returns:
+        An `Estimate`; `Scenarios` where several were asked for.
+
+    >>> bw(model="cosmoflow", gpu="v100-sxm2", achieved="35 TFLOP/s", sample_bytes="16MB").results[
+    ...     "ingest_bandwidth_per_gpu"
+    ... ].display
+    '2.267 GB/s (2.112 GiB/s)'
+
+    Raises:
+        UsageError: a question that cannot be asked.
+        IngestError: no evidence, and what to supply.
+    """
+    catalog = Catalog(catalogs)
+    axes = [names_of(model), names_of(gpu), _numbers(nodes)]
+    count = math.prod(map(len, axes))
+    if count == 0:
+        raise UsageError("bw: found an empty list, expected at least one model, GPU and node count")
+    if count > MOST_SCENARIOS:
+        raise UsageError(f"--nodes: {count:,} scenarios, expected at most {MOST_SCENARIOS:,}; `ingest sweep` takes millions")
+    asked = question_of(
+        gpus_per_node=gpus_per_node,
+        node=node,
+        basis=basis,
+        protocol=protocol,
+        encoding=encoding,
+        precision=precision,
+        efficiency=efficiency,
+        achieved=achieved,
+        utilization=utilization,
+        samples_per_second=samples_per_second,
+        sample_bytes=sample_bytes,
+        flops_per_sample=flops_per_sample,
+        bytes_per_token=bytes_per_token,
+        cache_hit=cache_hit,
+        scaling=scaling,
+        set=set,
+    )
+    answers = tuple(estimate(replace(asked, model=one, gpu=other, nodes=size), catalog) for one, other, size in product(*axes))
+    return answers[0] if len(answers) == 1 else Scenarios(answers)
+
+
+def _numbers(given: Many | None) -> list[float | None]:
+    """The numbers of nodes; None stands for the default."""
+    if isinstance(given, str):
+        return [*parse_axis(given, unit_of("nodes"), "--nodes")]
+    return [number_of("nodes", one) for one in ([given] if given is None or isinstance(given, (int, float)) else given)]
+
+
+def explain(name: str, **options: Any) -> Explanation:
+    """How one quantity of `bw` came about, down to the catalog values.
+
+    Args:
+        name: a quantity, for example `ingest_bandwidth_per_job`.
+        options: those of `bw`.
+
+    >>> print(explain("gpus", model="cosmoflow", gpu="h100", nodes=2).lines()[1])
+      = nodes × gpus_per_node
+    """
+    from ingest.sizing.explain import Explanation
+
+    answer = bw(**options)
+    return Explanation.of(answer.scenarios[0] if isinstance(answer, Scenarios) else answer, name)
+
+
+def sweep(*, axes: Mapping[str, Any] | Sequence[str], **options: Any) -> Sweep:
+    """Many scenarios in one vectorised call.
+
+    Args:
+        axes: quantity to list, range text or array: `{"nodes": "1..1024*2"}` or `["nodes=1..1024*2"]`.
+        options: those of `bw`; `model` and `gpu` may be lists.
+
+    >>> sweep(model="cosmoflow", gpu="h100", axes={"nodes": [1, 2]}).to_frame()["gpus"].tolist()
+    [8.0, 16.0]
+    """
+    from ingest.sizing.sweep import Sweep
+
+    return Sweep.of(axes, **options)
+
+
+def validate(name: str | None = None, *, catalogs: Sequence[str | Path] = ()) -> Validation:
+    """Published results, reproduced: published, ours, error.
+
+    Args:
+        name: a set, for example `ibrahim`; all sets by default.
+    """
+    from ingest.sizing.validation import Validation
+
+    return Validation.of(name, Catalog(catalogs))

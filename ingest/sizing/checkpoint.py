@@ -1,0 +1,429 @@
+"""`ingest checkpoint`: how big, how many files, how fast, how often, how long a restart, how much to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ingest.catalog.records import Failures, Gpu
+from ingest.catalog.store import Catalog, opened
+from ingest.engine.messages import Message, Option
+from ingest.engine.registry import check_value, solve, unit_of
+from ingest.engine.solver import Quantities
+from ingest.engine.value import Input
+from ingest.errors import MissingQuantity, UsageError, nearest, one_of
+from ingest.sizing.answer import Answer
+from ingest.sizing.checkpoint_files import LAYOUTS, Content, Files, Job, check_division, expert_spread, largest_stage_factor
+from ingest.sizing.checkpoint_interval import interval_table, plan_interval, tier_table
+from ingest.sizing.evidence_ladder import from_catalog
+from ingest.sizing.job import machine_of, settings_of
+from ingest.sizing.optimizer_states import MOST, Sized, kept_by, optimizer_of, size_of, width_of
+from ingest.sizing.rules import applying, finding, unused
+from ingest.units import parse
+
+#: A GPU's host link, where nobody said which GPU.
+USUAL_GPU = "h100-sxm"
+
+
+def of_machine(gpu: str | None, failures: str | None, catalog: Catalog) -> dict[str, Input]:
+    """Host link and node of the GPU; failure rate of a node."""
+    card, node = machine_of(gpu, None, catalog)
+    given: dict[str, Input] = {}
+    if card is not None and card.host_link_bandwidth is not None:
+        given["device_to_host_bandwidth"] = from_catalog(card.host_link_bandwidth)
+    elif card is None:
+        usual = catalog.get(Gpu, USUAL_GPU)
+        if usual.host_link_bandwidth is not None:
+            note = Message(f"the host link of {usual.name}", supply=("gpu",))
+            given["device_to_host_bandwidth"] = from_catalog(usual.host_link_bandwidth)._replace(origin="default", note=note)
+    if node is not None:
+        given["gpus_per_node"] = from_catalog(node.gpus_per_node)
+    if failures is not None:
+        given |= _failure_rate(catalog.get(Failures, failures))
+    return given
+
+
+def _failure_rate(entry: Failures) -> dict[str, Input]:
+    note = Message(f"failure rate of {entry.name}", supply=("checkpoint.mtti", "checkpoint.failures"))
+    counted = {"observed_interrupts": entry.interrupts, "observed_seconds": entry.period, "observed_nodes": entry.nodes}
+    named = {"failures_per_node_second": entry.rate} if entry.rate is not None else counted
+    given = {
+        name: from_catalog(value)._replace(origin="default", note=note) for name, value in named.items() if value is not None
+    }
+    # The rate counts failures of what its source calls a node, so the job is counted in the same nodes.
+    return {**given, "gpus_per_node": from_catalog(entry.gpus_per_node)}
+
+
+def of_policy(options: Mapping[str, float], keep: str | float | None) -> dict[str, Input]:
+    """What a user may contest: the waste allowed, the drain window, the restart, how many are kept."""
+    default = {
+        "waste_allowed": Input(
+            0.05, origin="default", note=Message("5 % of the time for dumps and lost work", supply=("checkpoint.waste",))
+        ),
+        "drain_fraction": Input(
+            1, origin="default", note=Message("the whole interval drains", supply=("checkpoint.drain_fraction",))
+        ),
+        "persistent_every": Input(
+            1,
+            origin="default",
+            note=Message("every checkpoint reaches shared storage", supply=("checkpoint.persistent_every",)),
+        ),
+        "restart_seconds": Input(
+            600, origin="default", note=Message("a restart reads its checkpoint in 10 min", supply=("checkpoint.restart_time",))
+        ),
+        "keep_last": Input(3, origin="default", note=Message("the newest three are kept", supply=("checkpoint.keep",))),
+        "checkpoints_kept_forever": Input(0, note="none is kept for good"),
+    }
+    if "checkpoint_interval" in options and "write_bandwidth" in options:
+        del default["waste_allowed"]
+    kept = kept_by_policy(keep)
+    if "keep_every" in kept:
+        if not {"training_seconds", "checkpoints_written"} & options.keys():
+            raise UsageError(
+                Message(Option("keep"), ": to keep every m-th the training must have an end; expected --duration, such as 60d")
+            )
+        del default["checkpoints_kept_forever"]
+    return {**default, **kept}
+
+
+def kept_by_policy(keep: str | float | None) -> dict[str, Input]:
+    """How many checkpoints are kept, of `--keep`; nothing where it was not said.
+
+    Raises:
+        UsageError: no number, or a word that is not known.
+    """
+    if keep is None:
+        return {}
+    names = {"last": "keep_last", "every": "keep_every", "final": "keep_final"}
+    found: dict[str, Input] = {}
+    for part in str(keep).split(","):
+        word, equals, written = part.partition("=")
+        word = word.strip() if equals else "last"
+        if word not in names:
+            raise UsageError(
+                Message(Option("keep"), f": found '{part}', expected N, or last=N,every=M,final=1{nearest(word, names)}")
+            )
+        value = parse(written if equals else part, "1", "--keep")
+        found[names[word]] = Input(float(check_value(names[word], value, "--keep")), origin="user")
+    return found
+
+
+Written = str | float
+MODES = ("sync", "async")
+READERS = ("unique", "replicated", "all")
+#: options that are quantities, and which
+QUANTITIES = {
+    "gpus": "gpus",
+    "tensor_parallel": "tensor_parallel",
+    "pipeline_parallel": "pipeline_parallel",
+    "mtti": "job_mean_time_to_interrupt",
+    "interval": "checkpoint_interval",
+    "waste": "waste_allowed",
+    "drain_fraction": "drain_fraction",
+    "persistent_every": "persistent_every",
+    "restart_time": "restart_seconds",
+    "write_bandwidth": "write_bandwidth",
+    "duration": "training_seconds",
+    "tier_capacity": "checkpoint_tier_bytes",
+}
+RESULTS = (
+    "checkpoint_bytes",
+    "checkpoint_weights_bytes",
+    "checkpoint_optimizer_bytes",
+    "checkpoint_files",
+    "checkpoint_bytes_per_rank_max",
+    "job_mean_time_to_interrupt",
+    "checkpoint_interval",
+    "checkpoint_write_bandwidth",
+    "checkpoint_dump_seconds",
+    "checkpoint_stall_fraction",
+    "restart_read_bytes",
+    "restart_read_bandwidth",
+    "restart_waste",
+    "checkpoints_retained",
+    "checkpoint_retained_bytes",
+    "checkpoint_bytes_written_per_day",
+)
+#: only where their inputs are given: their absence is no gap
+OPTIONAL = {
+    "sync": ("data_parallel", "checkpoint_extra_bytes", "young_interval", "daly_interval", "drive_writes_per_day"),
+    "async": ("data_parallel", "checkpoint_extra_bytes", "device_copy_seconds", "drive_writes_per_day"),
+}
+
+
+def checkpoint(
+    model: str | None = None,
+    *,
+    gpus: Written | None = None,
+    tensor_parallel: Written | None = None,
+    pipeline_parallel: Written | None = None,
+    expert_parallel: int | str = 1,
+    zero_stage: int | str = 1,
+    layout: str | None = None,
+    optimizer: str = "adamw",
+    precision: str = "bf16",
+    failures: str = "llama3",
+    mtti: Written | None = None,
+    interval: Written | None = None,
+    waste: Written | None = None,
+    mode: str = "sync",
+    drain_fraction: Written | None = None,
+    persistent_every: Written | None = None,
+    restart_time: Written | None = None,
+    readers: str = "unique",
+    keep: str | float | None = None,
+    duration: Written | None = None,
+    write_bandwidth: Written | None = None,
+    tier_capacity: Written | None = None,
+    gpu: str | None = None,
+    set: Mapping[str, Written] | Sequence[str] | None = None,
+    catalogs: Sequence[str | Path] | Catalog = (),
+) -> Answer:
+    """What one checkpoint is, and what storage must do with it.
+
+    Args:
+        model: catalog id, `config.json` or YAML file; may be left out with `set={"parameters": N}`.
+        gpus: GPUs of the job.
+        tensor_parallel: GPUs that share a layer; as in the published training where the catalog knows, else 1.
+        pipeline_parallel: stages, likewise.
+        expert_parallel: ranks that share the experts.
+        zero_stage: 0 to 3.
+        layout: `megatron`, `deepspeed`, `dcp` or `safetensors`; Megatron with tensor or pipeline parallelism, else DCP.
+        optimizer: id in the catalogs.
+        precision: of the weights.
+        failures: whose failure rate, where `mtti` is not given.
+        mtti: the job's mean time to interrupt.
+        interval: computing between two checkpoints.
+        waste: share of time that checkpoints and lost work may cost.
+        mode: `sync` (GPUs wait for the dump) or `async` (for the copy into host memory only).
+        drain_fraction: share of the interval in which an asynchronous checkpoint drains.
+        persistent_every: every k-th checkpoint goes to shared storage.
+        restart_time: time in which a restart must have read its checkpoint.
+        readers: `unique`, `replicated` (each replica reads the weights) or `all` (each reads everything).
+        keep: newest checkpoints kept, or `last=3,every=10,final=1`.
+        duration: of the training, for `every`.
+        write_bandwidth: what the storage at hand takes.
+        tier_capacity: of the tier that takes the checkpoints, for its endurance.
+        gpu: id or YAML file, for its host link.
+        set: any quantity by name.
+        catalogs: folders with entries of your own, or a catalog that has been opened.
+
+    >>> checkpoint("llama3-405b", gpus=16384, mode="async", interval="15 min").results["checkpoint_write_bandwidth"].display
+    '6.313 GB/s (5.88 GiB/s)'
+
+    Raises:
+        UsageError: a question that cannot be asked.
+        IngestError: a missing fact, and what to supply.
+    """
+    catalog = opened(catalogs)
+    settings = settings_of(set)
+    one_of("--mode", mode, MODES)
+    one_of("--readers", readers, READERS)
+    options = _quantities(
+        gpus=gpus,
+        tensor_parallel=tensor_parallel,
+        pipeline_parallel=pipeline_parallel,
+        mtti=mtti,
+        interval=interval,
+        waste=waste,
+        drain_fraction=drain_fraction,
+        persistent_every=persistent_every,
+        restart_time=restart_time,
+        write_bandwidth=write_bandwidth,
+        duration=duration,
+        tier_capacity=tier_capacity,
+    )
+    for name, value in settings.items():
+        check_value(name, value, f"--set {name}")
+    sized = size_of(model, catalog, settings)
+    given = {**sized.given, **kept_by(optimizer_of(optimizer, catalog), precision, sized, settings)}
+    given["weight_bytes_per_parameter"] = Input(width_of(precision), note=f"a weight at {precision}")
+    given |= of_machine(gpu, failures if "job_mean_time_to_interrupt" not in options else None, catalog)
+    given |= of_policy({**options, **settings}, keep)
+    given |= {name: Input(value, origin="user") for name, value in {**options, **settings}.items()}
+    job = _job(given, sized, expert_parallel, zero_stage)
+    chosen = layout or ("megatron" if job is not None and job.shards > 1 else "dcp")
+    one_of("--layout", chosen, LAYOUTS)
+    known = Quantities(given)
+    rows = _lay_out(known, chosen, job, sized)
+    unmet, warnings = plan_interval(known, mode, options)
+    _restart(known, readers)
+    results, unknown = known.results(RESULTS)
+    if job is None:
+        unknown = dict.fromkeys(unknown, Message("files, ranks and failures follow from the number of GPUs", supply=("gpus",)))
+    further, _ = known.results(OPTIONAL[mode])
+    waste_name = "synchronous_waste" if mode == "sync" else "asynchronous_waste"
+    results |= known.results([waste_name])[0] | {name: item for name, item in further.items() if item.value}
+    words = {"model": model, "optimizer": optimizer, "precision": precision, "mode": mode, "readers": readers, "layout": chosen}
+    defaults = {**_DEFAULTS, **({"layout": chosen} if layout is None else {})}
+    tables = {
+        "files": [row._asdict() for row in rows],
+        **interval_table(known, mode),
+        **tier_table(known, mode),
+        "readers": _readers(known),
+    }
+    answer = Answer(
+        "checkpoint",
+        f"Checkpoints of {sized.name}"
+        + (f" on {job.ranks:,} GPUs" if job else "")
+        + f": {optimizer}, {precision}, {chosen}, {mode}",
+        {name: {"value": word, "from": "default" if word == defaults.get(name) else "user"} for name, word in words.items()}
+        | ({"zero_stage": {"value": job.zero_stage, "from": "user" if job.zero_stage else "default"}} if job else {}),
+        known,
+        results,
+        unknown,
+        {name: table for name, table in tables.items() if table},
+        (*warnings, *_warnings(chosen, job, "job_mean_time_to_interrupt" not in given)),
+        catalog,
+        unmet,
+        tuple((row.source, row.where, row.assumed) for row in rows),
+    )
+    return replace(answer, warnings=(*answer.warnings, *_unused(answer, options, settings)))
+
+
+_DEFAULTS = {"optimizer": "adamw", "precision": "bf16", "mode": "sync", "readers": "unique"}
+
+
+def _quantities(**options: Written | None) -> dict[str, float]:
+    """The options that are given, in base units, by the name of their quantity.
+
+    Raises:
+        UsageError: not a number, another unit, or out of range.
+    """
+    found = {}
+    for option, written in options.items():
+        if written is not None:
+            name, shown = QUANTITIES[option], f"--{option.replace('_', '-')}"
+            value = parse(written, unit_of(name), shown)
+            if option in ("gpus", "mtti", "duration") and not value > 0:
+                raise UsageError(f"{shown}: found {written}, expected a number above 0 ({unit_of(name)})")
+            if option == "gpus" and (value % 1 or value > MOST["gpus"]):
+                raise UsageError(f"{shown}: found {written}, expected a whole number up to {MOST['gpus']:,.0f} (GPU)")
+            found[name] = float(check_value(name, value, shown))
+    return found
+
+
+def _job(given: dict[str, Input], sized: Sized, expert_parallel: int | str, zero_stage: int | str) -> Job | None:
+    """How the GPUs are shared out; None where their number is not known.
+
+    Raises:
+        UsageError: sizes that do not divide one another.
+    """
+    stage, expert = parse(zero_stage, "1", "--zero-stage"), parse(expert_parallel, "1", "--expert-parallel")
+    if stage not in (0, 1, 2, 3):
+        raise UsageError(Message(Option("zero_stage"), f": found {zero_stage}, expected 0, 1, 2 or 3"))
+    if expert < 1 or expert % 1:
+        raise UsageError(Message(Option("expert_parallel"), f": found {expert_parallel}, expected a whole number above 0"))
+    gpus = int(given["gpus"].value) if "gpus" in given else None
+    if sized.entry is not None and gpus is not None:
+        given |= _as_published(given, sized, gpus)
+    tensor, pipeline = (int(given[name].value) if name in given else 1 for name in ("tensor_parallel", "pipeline_parallel"))
+    if gpus is None:
+        return None
+    if gpus % (tensor * pipeline):
+        raise UsageError(
+            Message(Option("gpus"), f": found {gpus:,}, expected a multiple of tensor × pipeline = {tensor} × {pipeline}")
+        )
+    if sized.architecture is not None:
+        check_division(sized.architecture, tensor, pipeline, int(expert))
+    data = gpus // (tensor * pipeline)
+    if data % expert:
+        raise UsageError(Message(Option("expert_parallel"), f": found {expert:g}, expected a divisor of the {data} replicas"))
+    return Job(tensor, pipeline, data, int(expert), int(stage))
+
+
+def _as_published(given: Mapping[str, Input], sized: Sized, gpus: int) -> dict[str, Input]:
+    """The published layout of a model, where the user said nothing and it fits the number of GPUs."""
+    entry = sized.entry
+    if entry is None or entry.tensor_parallel is None or entry.pipeline_parallel is None:
+        return {}
+    if (
+        "tensor_parallel" in given
+        or "pipeline_parallel" in given
+        or gpus % (entry.tensor_parallel.value * entry.pipeline_parallel.value)
+    ):
+        return {}
+    ways = ("checkpoint.tensor_parallel", "checkpoint.pipeline_parallel")
+    note = Message("as in the published training run", supply=ways)
+    named = {"tensor_parallel": entry.tensor_parallel, "pipeline_parallel": entry.pipeline_parallel}
+    return {name: from_catalog(value)._replace(origin="default", note=note) for name, value in named.items()}
+
+
+def _lay_out(known: Quantities, layout: str, job: Job | None, sized: Sized) -> list[Files]:
+    """Fill in who writes and how many files there are; nothing where the ranks are not known."""
+    form, given = LAYOUTS[layout], known.given
+    if not form.optimizer:
+        for name in ("master", "momentum", "variance"):
+            known.give({f"{name}_bytes_per_parameter": Input(0, note=f"{layout} holds weights alone")})
+    if layout == "deepspeed" and job is not None and job.zero_stage == 3 and given["master_bytes_per_parameter"].value:
+        # Each rank's optimizer file holds its share of the master copy, from which 16-bit weights are restored.
+        note = "at ZeRO-3 the 16-bit weights are not saved: they are restored from the master copy"
+        if given["weight_bytes_per_parameter"].origin != "user":
+            restored = Input(0, source="deepspeed", where="issues 3820 and 4029", note=note)
+            known.give({"weight_bytes_per_parameter": restored})
+    if job is None and "extra_bytes_per_rank" not in given:
+        known.give_default("checkpoint_extra_bytes", Input(0, note="no further bytes"))
+    if job is None and form.optimizer:
+        return []
+    job = job or Job()
+    if form.optimizer or "gpus" in given:
+        weights: float
+        weights, states = form.writers(job)
+        if layout == "deepspeed" and job.expert > 1 and job.zero_stage < 3 and sized.architecture is not None:
+            weights /= expert_spread(sized.architecture, job.expert)
+        if form.files_per_rank and "gpus" in given:
+            known.choose("ranks_writing_weights", "gpus")
+            known.choose("ranks_writing_optimizer", "gpus")
+        else:
+            known.give_default("ranks_writing_weights", Input(weights, note=f"as {layout} writes"))
+            known.give_default("ranks_writing_optimizer", Input(states, note=f"as {layout} writes"))
+    if sized.architecture is not None and job.pipeline > 1 and form.optimizer:
+        where = f"blocks of {sized.architecture.id} dealt out to {job.pipeline} stages"
+        factor = largest_stage_factor(sized.architecture, job.pipeline)
+        known.give_default("largest_stage_factor", Input(factor, source="arithmetic", where=where, grade="derived"))
+    parts = (known.value(f"checkpoint_{part}_bytes") for part in ("weights", "optimizer", "extra"))
+    rows = form.files(job, Content(*parts), int(known.value("safetensors_shards")), sized.architecture)
+    count = sum(row.count for row in rows)
+    if form.files_per_rank and "gpus" in given:
+        known.give_default("files_per_rank", Input(form.files_per_rank, note=f"as {layout} writes"))
+        known.give_default("files_beside", Input(count - form.files_per_rank * job.ranks, note=f"indexes of {layout}"))
+        known.choose("checkpoint_files", "files_of_ranks")
+    else:
+        known.give_default("checkpoint_files", Input(count, note=f"the rows of {layout}, summed"))
+    return rows
+
+
+def _restart(known: Quantities, readers: str) -> None:
+    try:
+        known.choose("restart_read_bytes", f"restart_bytes_{readers}")
+    except MissingQuantity:
+        return
+
+
+def _readers(known: Quantities) -> list[dict[str, Any]]:
+    rows = []
+    for readers in READERS:
+        found, _ = known.results([f"restart_bytes_{readers}"])
+        for item in found.values():
+            asked = {"restart_read_bytes": item.value, "restart_seconds": known.value("restart_seconds")}
+            rate = float(solve("restart_read_bandwidth", asked))
+            rows.append({"readers": readers, "restart_read_bytes": item.value, "restart_read_bandwidth": rate})
+    return rows
+
+
+def _unused(answer: Answer, options: Mapping[str, float], settings: Mapping[str, float]) -> list[Message]:
+    """Options that change nothing here, so that nobody believes they did."""
+    shown = {name: Option(f"checkpoint.{option}") for option, name in QUANTITIES.items() if name in options}
+    shown |= {name: Option(f"checkpoint.set.{name}") for name in settings}
+    # A stated waste and a stated bandwidth are held against the results, even where none rests on them.
+    told = {*answer.used, "waste_allowed", "write_bandwidth"}
+    return [unused(option) for name, option in shown.items() if name not in told]
+
+
+def _warnings(layout: str, job: Job | None, by_rate: bool) -> list[Message]:
+    words = {"layout": layout, "zero_stage": str(job.zero_stage) if job is not None else ""}
+    words |= {"interrupts": "by the failure rate of nodes"} if by_rate else {}
+    ranks = {"gpus": job.ranks if job is not None else None}
+    return [one.message() for one in applying(finding(rule, ranks, words) for rule in ("W21", "W22", "W23"))]

@@ -1,0 +1,429 @@
+"""`ingest dataset`: what a data set takes on storage, stage by stage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ingest.catalog.dataset_records import HOLDINGS, Corpus, Format, Pipeline
+from ingest.catalog.records import Value
+from ingest.catalog.store import Catalog
+from ingest.corpus.measurement_file import OPTION, bytes_per_token_of, is_file_name, read_result
+from ingest.engine.messages import Message, Option
+from ingest.engine.registry import check_value, solve, unit_of
+from ingest.engine.value import Input, Quantity
+from ingest.errors import CatalogError, IngestError, UsageError, nearest, one_of
+from ingest.sizing.answer import Answer
+from ingest.sizing.evidence_ladder import from_catalog
+from ingest.sizing.footprint import CONTENTS, SIZES, STAGES, Footprint, footprint
+from ingest.sizing.job import settings_of
+from ingest.units import parse
+
+Written = str | float
+#: options that are quantities, and which
+QUANTITIES = {
+    "tokens": "tokens",
+    "documents": "documents",
+    "samples": "dataset_samples",
+    "sample_bytes": "sample_bytes",
+    "raw_bytes": "raw_bytes",
+    "vocabulary": "vocabulary",
+    "sequence_length": "sequence_length",
+    "shard_size": "shard_bytes",
+    "epochs": "epochs",
+}
+#: units of which there are no parts
+WHOLE = ("sample", "token", "document", "file")
+#: quantities that tell how much text there is
+SIZES_OF_TEXT = ("tokens", "clean_bytes", "raw_bytes")
+
+USUAL_BYTES_PER_TOKEN = Input(
+    4,
+    3.41,
+    4.69,
+    "default",
+    "limelead-quartz",
+    "LLM training.md, capacity",
+    "assumed",
+    Message("4 B of English per token; measured corpora lie between 3.4 and 4.7 B", supply=("bytes_per_token",)),
+)
+USUAL_VOCABULARY = Input(
+    128_256,
+    origin="default",
+    source="meta-llama3",
+    where="vocabulary size",
+    grade="published",
+    note=Message("ids take 4 B, as in a vocabulary of 128,256", supply=("vocabulary",)),
+)
+USUAL_TOKENS_PER_DOCUMENT = Input(
+    600,
+    400,
+    1000,
+    "default",
+    "ingest-corpora",
+    "tokens ÷ documents of C4, RefinedWeb, FineWeb, Dolma and DCLM",
+    "derived",
+    Message("tokens of a web document", supply=("documents",)),
+)
+USUAL_SEQUENCE = Input(4096, origin="default", note=Message("packed sequences of 4,096 tokens", supply=("sequence_length",)))
+
+
+def quantities_of(settings: Mapping[str, float], copies: Written | None, **options: Written | None) -> dict[str, float]:
+    """Options that are quantities, the copies, and `--set`, by name; the last one wins.
+
+    Raises:
+        UsageError: no number, another unit, or out of range.
+    """
+    found = {}
+    for option, written in options.items():
+        if written is not None:
+            name, shown = QUANTITIES[option], shown_as(option)
+            found[name] = float(check_value(name, above_zero(written, name, shown), shown))
+    found |= _copies(copies)
+    return found | {name: float(check_value(name, item, f"--set {name}")) for name, item in settings.items()}
+
+
+def above_zero(written: Any, name: str, shown: str) -> float:
+    """A quantity that cannot be nothing where a data set exists.
+
+    Raises:
+        UsageError: no number, another unit, or not above 0.
+    """
+    value = parse(written, unit_of(name), shown)
+    if unit_of(name) in WHOLE and value != round(value):
+        raise UsageError(f"{shown}: found {written}, expected a whole number ({unit_of(name)})")
+    if not value > 0:
+        raise UsageError(f"{shown}: found {written}, expected a number above 0 ({unit_of(name)})")
+    return value
+
+
+def _copies(written: Written | None) -> dict[str, float]:
+    """`3`, or `raw=1,clean=1,dataset=3`."""
+    found: dict[str, float] = {}
+    for part in str(written).split(",") if written is not None else ():
+        stage, equals, number = part.partition("=")
+        stage = stage.strip() if equals else "dataset"
+        if stage not in STAGES:
+            raise UsageError(
+                Message(
+                    Option("copies"), f": found '{part}', expected N, or by stage {', '.join(STAGES)}{nearest(stage, STAGES)}"
+                )
+            )
+        name = STAGES[stage][2]
+        found[name] = float(check_value(name, parse(number if equals else part, "1", "--copies"), "--copies"))
+    return found
+
+
+def shown_as(option: str) -> str:
+    """An option as people write it."""
+    return f"--{option.replace('_', '-')}"
+
+
+def content_of(of_text: Mapping[str, object], of_samples: Mapping[str, object], corpus: Corpus | None) -> str:
+    """Whether there are `samples` or text (`tokens`).
+
+    Args:
+        of_text: the options that describe text, None where not given.
+        of_samples: likewise, those that describe samples.
+        corpus: the known corpus.
+
+    Raises:
+        UsageError: options of both.
+        CatalogError: a corpus that holds nothing that is known.
+    """
+    text, samples = (
+        [shown_as(option) for option, value in options.items() if value is not None] for options in (of_text, of_samples)
+    )
+    if corpus is not None:
+        if corpus.holds not in CONTENTS:
+            hint = nearest(corpus.holds, CONTENTS)
+            raise CatalogError(f"{corpus.path}: holds: found '{corpus.holds}', expected one of {', '.join(CONTENTS)}{hint}")
+        (samples if corpus.holds == "samples" else text).append(f"--corpus {corpus.id}")
+    if text and samples:
+        raise UsageError(f"{text[0]} and {samples[0]}: found a data set of text and of samples, expected one of them")
+    return "samples" if samples else "tokens"
+
+
+def held_by(form: Format | None, holds: str | None, content: str) -> str:
+    """What the data set holds: as said, else what the format can hold of what there is.
+
+    Raises:
+        UsageError: an unknown word, or one that contradicts what there is.
+    """
+    if holds is None:
+        possible = form.holds if form is not None else HOLDINGS
+        return next((item for item in ("tokens", "text") if item in possible), content) if content == "tokens" else content
+    one_of("--holds", holds, HOLDINGS)
+    if (holds == "samples") != (content == "samples"):
+        raise UsageError(
+            Message(Option("holds"), f": found '{holds}' of a data set of {'samples' if content == 'samples' else 'text'}")
+        )
+    return holds
+
+
+def complete(given: dict[str, Input], held: str, form: Format) -> None:
+    """Add what is usual where nobody said anything."""
+    if held == "samples":
+        return
+    given.setdefault("bytes_per_token", USUAL_BYTES_PER_TOKEN)
+    given.setdefault("vocabulary", USUAL_VOCABULARY)
+    if held == "tokens" and form.record == "sequence":
+        given.setdefault("sequence_length", USUAL_SEQUENCE)
+    if "documents" not in given:
+        given.setdefault("tokens_per_document", USUAL_TOKENS_PER_DOCUMENT)
+
+
+def check_size(given: Mapping[str, Input], held: str, corpus: Corpus | None) -> None:
+    """Refuse where nobody knows how much there is.
+
+    Raises:
+        UsageError: the options do not tell.
+        IngestError: the corpus does not tell, in the words of its entry.
+    """
+    share = "bytes_kept" in given or {"pipeline_input_bytes", "pipeline_output_bytes"} <= given.keys()
+    there = [name for name in SIZES_OF_TEXT if name in given and (name != "raw_bytes" or share)]
+    if there or (held == "samples" and (corpus is None or "dataset_samples" in given)):
+        return
+    if corpus is not None:
+        amount = "samples" if held == "samples" else "tokens"
+        why = corpus.missing.get(amount, "not published")
+        told = Message(Option("corpus", corpus.id), f": {amount} are not known ({why})", supply=(amount,))
+        raise IngestError(told)
+    if "raw_bytes" in given:
+        raise UsageError(
+            Message(
+                Option("raw_bytes"),
+                ": found raw input alone, expected a --pipeline that publishes its share of bytes, or --set bytes_kept=…",
+            )
+        )
+    raise UsageError("found no size of the data set, expected --tokens, --samples, --raw-bytes or --corpus")
+
+
+#: quantity -> field of a corpus
+OF_CORPUS = {
+    "tokens": "tokens",
+    "bytes_per_token": "bytes_per_token",
+    "dataset_samples": "samples",
+    "sample_bytes": "sample_bytes",
+    "raw_bytes": "raw_bytes",
+    "vocabulary": "vocabulary",
+}
+#: quantity -> field of a pipeline
+OF_PIPELINE = {
+    "bytes_kept": "bytes_kept",
+    "documents_kept": "documents_kept",
+    "tokens_kept": "tokens_kept",
+    "pipeline_input_bytes": "input_bytes",
+    "pipeline_output_bytes": "output_bytes",
+    "pipeline_input_documents": "input_documents",
+    "pipeline_output_documents": "output_documents",
+    "pipeline_input_tokens": "input_tokens",
+    "pipeline_output_tokens": "output_tokens",
+    "extracted_share": "extracted_share",
+    "pipeline_output_share": "pipeline_output_share",
+    "dedup_hashes": "dedup_hashes",
+    "dedup_hash_bytes": "dedup_hash_bytes",
+}
+
+
+def from_corpus(corpus: Corpus) -> dict[str, Input]:
+    """Return what is known of a corpus; ratios rather than totals, so that they hold for more or fewer tokens too."""
+    found = _fields(corpus, OF_CORPUS)
+    if corpus.tokens is not None:
+        totals = {
+            "bytes_per_token": ("corpus_bytes", corpus.clean_bytes),
+            "tokens_per_document": ("documents", corpus.documents),
+        }
+        for name, (quantity, total) in totals.items():
+            if total is not None and name not in found:
+                found[name] = _ratio(name, quantity, total, corpus.tokens, corpus.name)
+    elif corpus.clean_bytes is not None:
+        found["clean_bytes"] = from_catalog(corpus.clean_bytes)
+    return found
+
+
+def _ratio(name: str, quantity: str, total: Value, tokens: Value, of: str) -> Input:
+    number = float(solve(name, {quantity: total.value, "tokens": tokens.value}))
+    grade = "assumed" if "assumed" in (total.grade, tokens.grade) else "derived"
+    return Input(number, source=total.source, where=total.where, grade=grade, note=f"{name.replace('_', ' ')} of {of}")
+
+
+def from_pipeline(pipeline: Pipeline) -> dict[str, Input]:
+    """Return what a pipeline keeps, and what went in and came out when that was published."""
+    return _fields(pipeline, OF_PIPELINE)
+
+
+def _fields(entry: Corpus | Pipeline, names: Mapping[str, str]) -> dict[str, Input]:
+    values = {quantity: getattr(entry, field) for quantity, field in names.items()}
+    return {quantity: from_catalog(item) for quantity, item in values.items() if isinstance(item, Value)}
+
+
+def from_measurement(written: str | float | Path | None) -> dict[str, Input]:
+    """Return bytes per token as a number, or what `ingest measure` wrote into a JSON file.
+
+    Raises:
+        UsageError: neither a number nor such a file.
+        IngestError: the file is broken.
+    """
+    if written is None:
+        return {}
+    found = {"bytes_per_token": bytes_per_token_of(written)}
+    if not is_file_name(written):
+        return found
+    measured = read_result(Path(written), OPTION)
+    tokens, documents = measured.quantity("tokens"), measured.quantity("documents")
+    if tokens is not None:
+        found["tokens"] = tokens
+    if tokens is not None and documents is not None:
+        length = float(solve("tokens_per_document", {"tokens": tokens.value, "documents": documents.value}))
+        found["tokens_per_document"] = documents._replace(value=length, low=None, high=None)
+    if measured.vocabulary is not None:
+        size = check_value("vocabulary", measured.vocabulary, f"{OPTION}: tokenizer.size")
+        found["vocabulary"] = Input(size, origin="measured", note=f"the tokenizer of {measured.path.name}")
+    return found
+
+
+RESULTS = (
+    "raw_bytes",
+    "extracted_bytes",
+    "clean_bytes",
+    "tokenized_bytes",
+    "dataset_bytes",
+    "dataset_overhead_share",
+    "index_bytes",
+    "dataset_files",
+    "usable_bytes",
+    "dedup_scratch_bytes",
+    "inodes",
+    "file_creates",
+    "file_opens_per_epoch",
+    "file_opens",
+    "mdt_bytes",
+    "mdts",
+)
+#: shown where they can be computed: their absence is no gap
+OPTIONAL = ("tokens", "documents", "bytes_per_token", "raw_tokens", "raw_documents", "dataset_samples")
+#: of these a data set of samples has none
+TEXT_ALONE = ("extracted_bytes", "tokenized_bytes", "raw_bytes")
+#: why a stage before the clean data is not known, in the words of the options
+NOT_KNOWN = {
+    "raw_bytes": Message(
+        "no pipeline with a published share of bytes", supply=("pipeline", "raw_bytes", Option("set.bytes_kept"))
+    ),
+    "extracted_bytes": Message("no pipeline with a published share of text", supply=("pipeline", "set.extracted_share")),
+}
+USUAL_FORMATS = {"tokens": "megatron", "text": "jsonl", "samples": "file-per-sample"}
+
+
+def dataset(
+    *,
+    tokens: Written | None = None,
+    bytes_per_token: Written | Path | None = None,
+    documents: Written | None = None,
+    samples: Written | None = None,
+    sample_bytes: Written | None = None,
+    raw_bytes: Written | None = None,
+    corpus: str | None = None,
+    pipeline: str | None = None,
+    format: str | None = None,
+    holds: str | None = None,
+    sizes: str = "varied",
+    vocabulary: Written | None = None,
+    sequence_length: Written | None = None,
+    shard_size: Written | None = None,
+    copies: Written | None = None,
+    epochs: Written | None = None,
+    set: Mapping[str, Written] | Sequence[str] | None = None,
+    catalogs: Sequence[str | Path] = (),
+) -> Answer:
+    """What a data set takes on storage: raw, extracted, clean, tokenized, and the copies that are trained on.
+
+    Args:
+        tokens: of the data set, each counted once.
+        bytes_per_token: bytes of text for one token, or the JSON file that `ingest measure` wrote.
+        documents: of the data set.
+        samples: of a data set that holds samples instead of text.
+        sample_bytes: of one sample as it is encoded.
+        raw_bytes: raw input of a pipeline, instead of `tokens`.
+        corpus: id of a known corpus, or a YAML file.
+        pipeline: id of a pipeline, or a YAML file; tells what lay before the clean text.
+        format: id of the format that is trained on, or a YAML file.
+        holds: `tokens`, `text` or `samples`, where the format can hold several.
+        sizes: `varied`, or `equal` where all samples have one size; decides the padding.
+        vocabulary: token ids; up to 65,536 of them take 2 B each.
+        sequence_length: tokens of a packed sequence.
+        shard_size: at which a shard is closed.
+        copies: of the data set that is trained on, or by stage: `raw=1,clean=1,dataset=3`.
+        epochs: passes over the data set.
+        set: any quantity by name.
+        catalogs: folders with entries of your own.
+
+    >>> answer = dataset(tokens="15T", bytes_per_token=4)
+    >>> answer.results["clean_bytes"].display
+    '60 TB (54.57 TiB)'
+
+    Raises:
+        UsageError: a question that cannot be asked.
+        IngestError: a missing fact, and what to supply.
+    """
+    catalog = Catalog(catalogs)
+    one_of("--sizes", sizes, SIZES)
+    own = quantities_of(
+        settings_of(set),
+        copies,
+        tokens=tokens,
+        documents=documents,
+        samples=samples,
+        sample_bytes=sample_bytes,
+        raw_bytes=raw_bytes,
+        vocabulary=vocabulary,
+        sequence_length=sequence_length,
+        shard_size=shard_size,
+        epochs=epochs,
+    )
+    known = catalog.get(Corpus, corpus) if corpus is not None else None
+    of_text = {
+        "tokens": tokens,
+        "bytes_per_token": bytes_per_token,
+        "documents": documents,
+        "pipeline": pipeline,
+        "vocabulary": vocabulary,
+        "sequence_length": sequence_length,
+    }
+    content = content_of(of_text, {"samples": samples, "sample_bytes": sample_bytes}, known)
+    held = held_by(catalog.get(Format, format) if format is not None else None, holds, content)
+    form = catalog.get(Format, format or USUAL_FORMATS[held])
+    made_by = pipeline or (known.pipeline if known is not None else None)
+    given = from_corpus(known) if known is not None else {}
+    given |= from_pipeline(catalog.get(Pipeline, made_by)) if made_by else {}
+    measured = from_measurement(bytes_per_token)
+    if {*SIZES_OF_TEXT} & {*given, *own}:
+        # A measured sample gives ratios; how much there is, somebody else has said.
+        measured.pop("tokens", None)
+    given |= measured
+    given |= {item: Input(number, origin="user") for item, number in own.items()}
+    check_size(given, held, known)
+    complete(given, held, form)
+    made = footprint(given, form, held, sizes)
+    results, unknown = _results(made)
+    words = {"corpus": corpus, "pipeline": made_by, "format": form.id, "holds": held, "sizes": sizes}
+    stated = {"corpus": corpus, "pipeline": pipeline, "format": format, "holds": holds, "sizes": sizes != "varied" or None}
+    return Answer(
+        "dataset",
+        f"Footprint of {known.name if known is not None else 'a data set'}: {form.name}",
+        {name: {"value": word, "from": "default" if stated[name] is None else "user"} for name, word in words.items() if word},
+        made.known,
+        results,
+        unknown,
+        {"footprint": made.rows},
+        (),
+        catalog,
+    )
+
+
+def _results(made: Footprint) -> tuple[dict[str, Quantity], dict[str, str]]:
+    """Every result that can be computed, and for the others what is missing."""
+    found, missing = made.known.results((*OPTIONAL, *RESULTS), ranged=True)
+    left_out = {*OPTIONAL, *(TEXT_ALONE if made.holds == "samples" else ())}
+    return found, {name: NOT_KNOWN.get(name, why) for name, why in missing.items() if name not in left_out}

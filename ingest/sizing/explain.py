@@ -1,0 +1,128 @@
+"""A quantity explained down to the datasheet: names = numbers = result, unit, source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ingest.engine.expression import prose
+from ingest.engine.registry import LEAVES, Step, unit_of
+from ingest.engine.value import Input
+from ingest.sizing.bandwidth import Estimate
+from ingest.units import display, exact
+
+if TYPE_CHECKING:
+    import pandas
+
+    from ingest.sizing.answer import Answer
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The derivation tree of one quantity of an estimate."""
+
+    name: str
+    estimate: Estimate | Answer
+    step: Step
+
+    @staticmethod
+    def of(estimate: Estimate | Answer, name: str) -> Explanation:
+        """Explain one quantity.
+
+        Raises:
+            UsageError: no such quantity.
+            MissingQuantity: it cannot be computed from what is known.
+        """
+        return Explanation(name, estimate, estimate.derivation(name))
+
+    @property
+    def results(self) -> dict[str, Any]:
+        """The quantity explained."""
+        return {self.name: self.step.value}
+
+    def lines(self) -> list[str]:
+        """The tree as indented text; each line can be recomputed by hand from the lines below it."""
+        return list(self._lines(self.step, "", set()))
+
+    def _lines(self, step: Step, indent: str, told: set[str]) -> Iterator[str]:
+        unit = unit_of(step.name)
+        shown, exactly = display(step.value, unit), f"{exact(step.value)} {unit}".removesuffix(" 1")
+        again = "  (see above)" if step.name in told and step.formula else ""
+        yield f"{indent}{step.name} = {shown}" + (f"  [{exactly}]" if exactly != shown else "") + again
+        if again:
+            return
+        told.add(step.name)
+        inner = indent + "  "
+        if step.formula is None:
+            yield from self._origin(step.name, inner)
+            return
+        tree = step.formula.tree()
+        values = {part.name: exact(part.value) for part in step.inputs}
+        yield f"{inner}= {prose(tree)}"
+        yield f"{inner}= {prose(tree, lambda name: values[name])}"
+        if step.formula.source != "definition":
+            yield f"{inner}formula: {self._cited(step.formula.source, step.formula.where)}"
+        for part in step.inputs:
+            yield from self._lines(part, inner, told)
+
+    def _origin(self, name: str, indent: str) -> Iterator[str]:
+        item = self.estimate.known_for(self.name).get(name)
+        if item is None:
+            declared = LEAVES[name]
+            yield f"{indent}by definition: {declared.meaning}"
+            if declared.source:
+                yield f"{indent}{self._cited(declared.source, '')}"
+            return
+        words = {"user": "given by the user", "default": "assumed", "catalog": item.grade or "catalog"}
+        yield f"{indent}{words.get(item.origin, item.origin)}" + (f": {item.note}" if item.note else "")
+        if item.source:
+            yield f"{indent}{self._cited(item.source, item.where)}"
+        yield from self._parts(item, unit_of(name), indent)
+
+    def _parts(self, item: Input, unit: str, indent: str) -> Iterator[str]:
+        for part in item.parts:
+            yield f"{indent}- {part.what}: {exact(part.value)} {unit}, {part.grade}"
+            if part.runs:
+                yield f"{indent}  median of {len(part.runs)} runs: {'; '.join(exact(run) for run in part.runs)}"
+            yield f"{indent}  {self._cited(part.source, part.where)}"
+
+    def _cited(self, source: str, where: str) -> str:
+        title = self.estimate.catalog.source(source).title
+        return f"[{source}] {title}" + (f", {where}" if where else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The tree as JSON: values in base units."""
+        full = self.estimate.to_dict()
+        return {**full, "command": "explain", "derivation": self._tree(self.step)}
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per quantity of the derivation."""
+        import pandas
+
+        return pandas.DataFrame([{key: item for key, item in row.items() if key != "inputs"} for row in self.rows()])
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The quantities of the derivation, each before those that it was computed from."""
+        found: list[dict[str, Any]] = []
+
+        def walk(node: dict[str, Any]) -> None:
+            found.append(node)
+            for part in node.get("inputs", []):
+                walk(part)
+
+        walk(self._tree(self.step))
+        return found
+
+    def _tree(self, step: Step) -> dict[str, Any]:
+        node: dict[str, Any] = {"name": step.name, "value": step.value, "unit": unit_of(step.name)}
+        if step.formula is not None:
+            made = step.formula
+            node |= {"formula": prose(made.tree()), "source": made.source, "where": made.where}
+            node["inputs"] = [self._tree(part) for part in step.inputs]
+            return node
+        item = self.estimate.known_for(self.name).get(step.name)
+        if item is not None:
+            node |= {"from": item.origin, "source": item.source, "where": item.where, "grade": item.grade, "note": item.note}
+            node["evidence"] = [part._asdict() for part in item.parts]
+        return node

@@ -1,0 +1,149 @@
+"""`ingest model`: what a model's structure says about its size, its compute and its cache."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ingest.architecture import Architecture, describe
+from ingest.catalog.records import Model
+from ingest.catalog.store import Catalog
+from ingest.engine.messages import Message
+from ingest.engine.registry import check_value
+from ingest.engine.solver import Quantities
+from ingest.engine.value import Input
+from ingest.sizing.answer import Answer
+from ingest.sizing.job import settings_of
+from ingest.sizing.optimizer_states import width_of
+from ingest.units import parse
+
+Written = str | float
+USUAL_SEQUENCE = 4096
+RESULTS = (
+    "parameters",
+    "parameters_active",
+    "parameters_embedding",
+    "weights_bytes",
+    "kv_cache_bytes_per_token",
+    "flops_per_token",
+    "flops_per_token_full_attention",
+    "flops_per_token_6n",
+    "forward_flops_per_token",
+    "forward_flops_per_token_full_attention",
+)
+
+
+def model(
+    source: str | Path,
+    *,
+    sequence_length: Written | None = None,
+    precision: str = "bf16",
+    set: Mapping[str, Written] | Sequence[str] | None = None,
+    catalogs: Sequence[str | Path] = (),
+) -> Answer:
+    """Parameters, weight bytes, FLOPs per token and key-value cache of a model.
+
+    Args:
+        source: catalog id, `config.json`, or YAML file of the same keys or of rows of weights.
+        sequence_length: tokens of one sequence, for the FLOPs of attention.
+        precision: of the weights and of the cache: `bf16`, `fp16`, `fp32`, `fp8`, `fp4`.
+        set: any quantity by name.
+        catalogs: folders with entries of your own.
+
+    >>> answer = model("llama2-70b", sequence_length=4096)
+    >>> answer.results["weights_bytes"].display, answer.results["parameters"].value
+    ('138 GB (128.5 GiB)', 68976648192)
+
+    Raises:
+        UsageError: no such model, precision or quantity.
+        IngestError: a file that cannot be read, or a family that nobody has described.
+    """
+    catalog = Catalog(catalogs)
+    width = width_of(precision)
+    settings = settings_of(set)
+    for name, value in settings.items():
+        check_value(name, value, f"--set {name}")
+    tokens = _tokens(sequence_length, settings)
+    made = describe(source, catalog)
+    known = Quantities(_given(made, tokens, width, settings))
+    results, unknown = known.results(RESULTS)
+    title = f"{_title(made, catalog)}: {_structure(made)}"
+    chosen = {
+        "model": {"value": str(source), "from": "user"},
+        "precision": {"value": precision, "from": "default" if precision == "bf16" else "user"},
+    }
+    tables = {"weights": _weights(made), **({"attention": _attention(made)} if made.attentions else {})}
+    return Answer("model", title, chosen, known, results, unknown, tables, _warnings(made), catalog)
+
+
+def _tokens(written: Written | None, settings: Mapping[str, float]) -> Input:
+    if written is None:
+        if "sequence_length" in settings:
+            return Input(settings["sequence_length"], origin="user")
+        note = Message(f"sequences of {USUAL_SEQUENCE:,} tokens", supply=("sequence_length",))
+        return Input(USUAL_SEQUENCE, origin="default", note=note)
+    tokens = parse(written, "token", "--sequence-length")
+    return Input(check_value("sequence_length", tokens, "--sequence-length"), origin="user")
+
+
+def _given(made: Architecture, tokens: Input, width: float, settings: Mapping[str, float]) -> dict[str, Input]:
+    where = f"rows of {made.id}"
+    counted = {
+        name: Input(column, source="arithmetic", where=where, grade="derived")
+        for name, column in made.quantities(tokens.value).items()
+    }
+    widths = {
+        name: Input(width, note="the width of the precision asked for")
+        for name in ("bytes_per_parameter", "bytes_per_cached_element")
+    }
+    by_user = {name: Input(value, origin="user") for name, value in settings.items()}
+    return {**counted, **widths, "sequence_length": tokens, **by_user}
+
+
+def _title(made: Architecture, catalog: Catalog) -> str:
+    return catalog.get(Model, made.id).name if made.id in catalog.ids(Model.kind) else made.id
+
+
+def _structure(made: Architecture) -> str:
+    heads = f", {made.heads:,} heads ({made.kv_heads:,} for keys and values)" if made.heads and made.kv_heads else ""
+    return f"{made.model_type}, {made.layers:,} layers, {made.hidden:,} wide{heads}, vocabulary of {made.vocabulary:,}"
+
+
+def _weights(made: Architecture) -> list[dict[str, Any]]:
+    return [
+        {
+            "weight": row.name,
+            "shape": " × ".join(f"{width:,}" for width in row.shape),
+            "kind": row.kind,
+            "number": row.count,
+            "share_active": row.share_active,
+            "weight_parameters": row.parameters,
+        }
+        for row in made.weights
+        if row.count
+    ]
+
+
+def _attention(made: Architecture) -> list[dict[str, Any]]:
+    return [
+        {
+            "attention": row.name,
+            "layers": row.layers,
+            "heads": row.heads,
+            "key_width": row.key,
+            "value_width": row.value,
+            "cached_per_layer": row.cached,
+            "window": row.window or "all",
+            "sees": "what came before" if row.causal else "everything",
+        }
+        for row in made.attentions
+    ]
+
+
+def _warnings(made: Architecture) -> tuple[str, ...]:
+    sizes = {key: value for key, value in made.defaults.items() if not isinstance(value, bool) and value}
+    if not sizes:
+        return ()
+    told = ", ".join(f"{key} = {value}" for key, value in sizes.items())
+    return (f"not stated in the file, so as its class has it: {told}",)

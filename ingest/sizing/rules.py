@@ -1,0 +1,418 @@
+"""The table of rules: what is implausible, what is refused, and what a plan chose by comparing two numbers.
+
+Each rule is one row. From the row come the warning of `bw`, `checkpoint` and `plan`, the refusal, and the live check of a
+workbook, which turns red where changed inputs would change the outcome. Add a row for a new rule; never compare elsewhere.
+The table stands below the commands for one job, because these and `plan` both read it (see `docs/decisions/`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import eq, ge, gt, le, lt
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, Protocol
+
+from ingest.engine.messages import Message, Option
+from ingest.engine.registry import Step, is_quantity, unit_of
+from ingest.units import display
+
+#: Below this share of the storage NIC, reading tokens does not size the storage of a language model.
+NEGLIGIBLE_SHARE = 0.01
+#: A rate at another precision is worth a warning where it exceeds the rate of the answer this many times.
+FASTER = 1.1
+#: Read requests per second and node beyond what one NVMe drive serves on the node itself.
+MOST_READS = 1_000_000
+#: Training runs of language models are published up to this share of the dense peak.
+MOST_UTILIZATION = 0.6
+#: Two durations that differ by more than this share of the longer one contradict each other.
+SAME_TIME = 0.2
+#: Up to here a job is interrupted by more than its nodes (RSC-1, 1,024 GPUs: see `ingest validate failures`).
+SMALL_JOB = 1024
+#: How far a rate may exceed its limit by rounding, and a checkpoint overhead its limit by the approximations.
+ROUNDED, APPROXIMATE = 1.000001, 1.005
+#: A rounding error of shares such as 1/3 is no overlap.
+ROUNDING = 1e-9
+#: A warning gets a check where its quantity lies within this many times of the limit: only there a small change turns it.
+NEAR = 10
+#: Names that a line lists.
+MOST_NAMES = 5
+
+
+class Valued(Protocol):
+    """A result, or the step of a derivation."""
+
+    @property
+    def value(self) -> Any:
+        """In base units."""
+
+
+class Sign(NamedTuple):
+    """A comparison, in Python and as a spreadsheet writes it, and its contrary."""
+
+    holds: Callable[[Any, float], bool]
+    written: str
+    contrary: str
+
+
+SIGNS: Mapping[str, Sign] = {
+    "<": Sign(lt, "{0} < {1}", "{0} >= {1}"),
+    "<=": Sign(le, "{0} <= {1}", "{0} > {1}"),
+    ">": Sign(gt, "{0} > {1}", "{0} <= {1}"),
+    ">=": Sign(ge, "{0} >= {1}", "{0} < {1}"),
+    "=": Sign(eq, "{0} = {1}", "{0} <> {1}"),
+    "differs": Sign(
+        lambda one, other: abs(one - other) > SAME_TIME * max(one, other),
+        f"ABS({{0}} - {{1}}) > {SAME_TIME} * MAX({{0}}, {{1}})",
+        f"ABS({{0}} - {{1}}) <= {SAME_TIME} * MAX({{0}}, {{1}})",
+    ),
+    "multiple": Sign(
+        lambda one, other: one % other == 0,
+        "ROUND({0} / {1}, 0) * {1} = {0}",
+        "ROUND({0} / {1}, 0) * {1} <> {0}",
+    ),
+    "largest": Sign(
+        lambda entries, place: place_of_largest(entries) == place,
+        "MATCH(MAX({0}), {0}, 0) = {1}",
+        "MATCH(MAX({0}), {0}, 0) <> {1}",
+    ),
+}
+
+
+class Rule(NamedTuple):
+    """One row: `quantity` `sign` `limit` × `factor`, wherever the words of a job are among `words`.
+
+    Attributes:
+        id: `W…` warns, `E…` refuses, `C…` is a choice of the plan; stable, and never given to another rule.
+        rank: severity; lines are printed in this order, the most severe first.
+        quantity: name of a quantity; empty where the words decide alone.
+        sign: a key of `SIGNS`.
+        limit: a number, or the name of a quantity.
+        factor: of the limit.
+        text: the line; `{value}`, `{limit}` are numbers, `{shown}`, `{at_most}` the same with units, `{percent}`,
+            `{most_percent}` the same in percent; further names are facts of the case.
+        what: what a check calls the comparison; empty where no workbook tests it.
+        words: for each word of a job, those for which the rule applies.
+        subject: the option that the line begins with.
+        supply: the options that cure it, and the keys of a site file.
+        unknown: whether the rule applies too where its quantity is unknown.
+        at_high_end: whether the high end of the quantity is compared, where it has one.
+        of_job: whether each job of a site has a check of its own.
+    """
+
+    id: str
+    rank: int
+    quantity: str
+    sign: str
+    limit: float | str
+    text: str = ""
+    what: str = ""
+    factor: float = 1.0
+    words: Mapping[str, Sequence[str]] = MappingProxyType({})
+    subject: str = ""
+    supply: tuple[str | Option, ...] = ()
+    unknown: bool = False
+    at_high_end: bool = False
+    of_job: bool = False
+
+    @property
+    def kind(self) -> Literal["warning", "refusal", "choice"]:
+        """What a case of it leads to."""
+        kinds: dict[str, Literal["warning", "refusal", "choice"]] = {"W": "warning", "E": "refusal", "C": "choice"}
+        return kinds[self.id[0]]
+
+    def compares(self, value: Any, limit: float) -> bool:
+        """Whether the comparison is true of two numbers; the factor of the limit included."""
+        return SIGNS[self.sign].holds(value, limit * self.factor)
+
+
+def _said(what: str, **words: str | Sequence[str]) -> dict[str, Any]:
+    """A row that words decide alone."""
+    listed = {name: (word,) if isinstance(word, str) else word for name, word in words.items()}
+    return {"quantity": "", "sign": "", "limit": 0.0, "text": what, "words": listed}
+
+
+_OWN_RATE = ("measured", "given", "efficiency")
+_NOT_MEASURED = ("given", "emulated", "transferred", "efficiency", "peak")
+_UNUSED = " changes nothing here: the results do not depend on it"
+
+ROWS = (
+    # Refusals: a requirement that was stated is not met, or a site cannot be.
+    Rule("E01", 1, "waste_left_for_dumps", "<=", 0.0, subject="interval", words={"mode": ("sync",)},
+         what="waste that the interval leaves for dumps",
+         text=": half an interval lost per interrupt is already {lost:.3g} % of the time, expected less than the "
+              "{allowed:.3g} % allowed"),
+    Rule("E02", 2, "synchronous_waste", ">", "waste_allowed", factor=APPROXIMATE, subject="waste",
+         words={"mode": ("sync",)}, what="waste by checkpoints and lost work, of that allowed",
+         text=": {percent:.3g} % of the time is lost, expected at most {most_percent:.3g} %"),
+    Rule("E03", 2, "asynchronous_waste", ">", "waste_allowed", factor=APPROXIMATE, subject="waste",
+         words={"mode": ("async",)}, what="waste by checkpoints and lost work, of that allowed",
+         text=": {percent:.3g} % of the time is lost, expected at most {most_percent:.3g} %"),
+    Rule("E04", 3, "drain_bandwidth", ">", "write_bandwidth", factor=ROUNDED, subject="write_bandwidth",
+         words={"mode": ("async",)}, what="rate at which checkpoints drain, of that stated",
+         text=": draining in time needs {shown}, found {at_most}"),
+    Rule("E05", 4, "cluster_allocation", ">", 1.0, factor=1 + ROUNDING,
+         what="share that all jobs take (nodes × runs × share)",
+         text="{jobs} together take {percent:.4g} % of {cluster}, expected at most 100 % (nodes × runs × share)"),
+    Rule("E06", 5, "nodes", ">", "cluster_nodes", what="nodes of a run, of those of {cluster}",
+         text="found {value:,.0f}, expected at most the {limit:,.0f} nodes of {cluster}"),
+    Rule("E07", 6, "failed_servers", ">=", "storage_units", what="failed units, of all",
+         text="found {value:g}, expected fewer than `units`"),
+    # Warnings: the answer would mislead.
+    Rule("W01", 10, **_said("the peak rate is an upper bound: measured training runs reach between 1/80 and 1/2 of it; "
+                            "do not buy for it", basis="peak")),
+    Rule("W02", 11, "implied_flops_utilization", ">", 1.0, words={"basis": _OWN_RATE}, at_high_end=True,
+         text="the rate exceeds the dense peak by its FLOPs per sample: either these overcount (padding, sequences shorter "
+              "than the maximum), or the run used a lower precision than its log states"),
+    Rule("W03", 12, **_said("decoded bytes are what the host hands to the GPU, not what storage moves", sample="decoded"),
+         supply=(Option("encoding", "stored"),)),
+    Rule("W04", 13, **_said(" was measured on {part}: files are read in the order of their paths, so others may differ",
+                            text="part"), subject="bytes_per_token"),
+    Rule("W05", 14, **_said("{model} has only been measured at {precision}: answered at that precision",
+                            precision="the only one")),
+    Rule("W06", 15, "rate_at_precision", ">", "samples_per_second_per_gpu", factor=FASTER,
+         text="measured at {precision} too, up to {value:,.4g} samples/s per GPU, which asks more of the storage",
+         supply=(Option("precision", "{precision}"),)),
+    Rule("W07", 16, "storage_nic_share", "<", NEGLIGIBLE_SHARE, words={"family": ("llm",)}, unknown=True, of_job=True,
+         what="share of a node's storage NICs below which reading tokens is negligible",
+         text="reading tokens is negligible here ({read} for the whole job): checkpoints size this storage"),
+    Rule("W08", 17, "nfs_tcp_client_share", ">", 1.0,
+         text="one NFS/TCP mount per node ({one}) does not carry this, {other}"),
+    Rule("W09", 18, "storage_nic_share", ">", 1.0, of_job=True,
+         what="share that its reads take of a node's storage NICs",
+         text="the reads need {value:.1f} times the storage NICs of {node}"),
+    Rule("W10", 60, **_said(" changes nothing here: the rate does not come from a measurement", protocol="not measured"),
+         subject="protocol"),
+    Rule("W11", 60, **_said(" changes nothing here: the rate is yours", protocol="rate given"), subject="protocol"),
+    Rule("W12", 60, **_said(" changes no bytes here: the bytes of a sample are given", encoding="bytes given"),
+         subject="encoding"),
+    Rule("W13", 61, **_said(_UNUSED, option="unused")),
+    # Checkpoints.
+    Rule("W20", 20, "checkpoint_dump_seconds", ">=", "job_mean_time_to_interrupt", factor=0.5, words={"mode": ("sync",)},
+         what="duration of a dump, of half the mean time to interrupt", of_job=True,
+         text="a dump takes half the mean time to interrupt or longer: the job hardly advances"),
+    Rule("W21", 21, "gpus", "<=", SMALL_JOB, words={"interrupts": ("by the failure rate of nodes",)}, of_job=True,
+         what="size of a job up to which the failure rate of nodes is optimistic, by its GPUs",
+         text="failure rates of nodes are optimistic for small jobs: Meta measured a mean time to interrupt of 7.9 h on 1,024 "
+              "GPUs where the rate predicts 28.8 h", supply=("checkpoint.mtti",)),
+    Rule("W22", 22, **_said("DeepSpeed at ZeRO-3 restores 16-bit weights from the master copy and does not save them; with "
+                            "stage3_gather_16bit_weights_on_model_save, and in MLPerf Storage, 2 B per parameter more are "
+                            "written", layout="deepspeed", zero_stage="3")),
+    Rule("W23", 23, **_said("safetensors holds weights alone: a training run cannot be resumed from it", layout="safetensors")),
+    # Sites.
+    Rule("W30", 30, "node_local_bytes", ">", "node_nvme_bytes", of_job=True,
+         what="data that it keeps on the NVMe of a node, of its capacity",
+         text="R-STAGE-02: the NVMe of a node cannot hold what {jobs} keep there; choose another placement or node type"),
+    Rule("W31", 31, **_said("{data} is not on storage in {years}; the job is planned for every year", data="absent")),
+    Rule("W32", 32, "node_reads_per_second", ">", MOST_READS, of_job=True, what="read requests per second of a node",
+         text="{value:,.0f} reads of {size} each second on every node are more than a node does",
+         supply=("samples_per_file of its data", Option("io_size with pattern", "sequential"))),
+    Rule("W33", 33, "implied_flops_utilization", ">", MOST_UTILIZATION, words={"basis": _NOT_MEASURED}, of_job=True,
+         what="share of its GPUs' peak",
+         text="its rate is {percent:.3g} % of the peak of the GPU, published training runs reach up to {most_percent:.0f} %",
+         supply=("efficiency", "achieved")),
+    Rule("W34", 34, "run_seconds", "differs", "training_seconds", of_job=True,
+         what="duration of a run at its rate, and as given",
+         text="found {at_most}, but a run takes {shown} at its rate; expected them to agree"),
+    Rule("W35", 35, "writing_runs", ">", 1.0, words={"mode": ("async",), "overlap": ("no",)},
+         what="runs that write concurrently", supply=(Option("overlap.checkpoints", "true"),),
+         text="asynchronous checkpoints ({jobs}) drain while other runs write, so writes do overlap: R-WRITE-03 is what they "
+              "need on average; R-WRITE-01, their sum, is not mandatory"),
+    Rule("W36", 36, **_said("R-META-01 leaves out {jobs}: the samples in a file are not known", opens="unknown"),
+         supply=("samples_per_file of its data", "file_bytes of its data")),
+    Rule("W37", 37, **_said("R-META-03 leaves out {datasets}: the number of files is not known", files="unknown"),
+         supply=("files", "file_bytes", "samples_per_file")),
+    Rule("W38", 38, **_said("growth: the published factors hold for recommenders; without growth are planned {jobs}",
+                            growth="published")),
+    # Choices: the words, conditions and priorities of a plan follow them.
+    Rule("C01", 80, "samples_per_file", "<=", 1.0, what="how samples are read, by their number in a file"),
+    Rule("C02", 81, "gpus", "multiple", "equal_parts", what="checkpoint layout, by the GPUs of a run"),
+    Rule("C03", 82, "gpus", "=", "gpus_counted", what="files of a checkpoint, counted for so many GPUs"),
+    Rule("C04", 83, "tensor_parallel", "=", "as_counted", what="checkpoint layout, by tensor parallel"),
+    Rule("C05", 83, "pipeline_parallel", "=", "as_counted", what="checkpoint layout, by pipeline parallel"),
+    Rule("C06", 83, "parameters", "=", "as_counted", what="checkpoint layout, by parameters"),
+    Rule("C07", 83, "checkpoint_bytes", "=", "as_counted", what="checkpoint layout, by checkpoint bytes"),
+    Rule("C08", 84, "required_rate", "<", "smallest_rate", what="priority, by the smallest rate that is asked for"),
+    Rule("C09", 85, "entries_of_jobs", "largest", "deciding_entry",
+         what="the job whose I/O and clients are those of the line"),
+    Rule("C10", 86, "site_sustained_write_bandwidth", "<=", "site_largest_write_bandwidth", what="the writes that it names"),
+)  # fmt: skip
+#: The rules by id.
+RULES: Mapping[str, Rule] = {rule.id: rule for rule in ROWS}
+
+
+class Finding(NamedTuple):
+    """A rule held against a job, a site or a requirement line.
+
+    Attributes:
+        rule: the row.
+        owner: the job, cluster or requirement line; empty for a single job.
+        value: what was compared: a result or a step; None where the words decided.
+        limit: what it was compared with, without the factor.
+        true: whether the comparison is true, so that the rule applies.
+        facts: what the texts of the rule name beside.
+    """
+
+    rule: Rule
+    owner: str
+    value: Valued | None
+    limit: Valued | float
+    true: bool
+    facts: Mapping[str, Any] = MappingProxyType({})
+
+    @property
+    def what(self) -> str:
+        """What a check calls it.
+
+        >>> finding("C01", {"samples_per_file": 4.0}, owner="vision").what
+        'vision: how samples are read, by their number in a file'
+        """
+        return f"{self.owner}: {self.rule.what.format(**self.facts)}"
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether a workbook tests it: a comparison of cells, and for a warning one that is near its limit."""
+        if not self.rule.what or not isinstance(self.value, Step):
+            return False
+        if self.rule.kind != "warning":
+            return True
+        value, limit = float(self.value.value), _number(self.limit) * self.rule.factor
+        return limit / NEAR <= value <= limit * NEAR
+
+    def condition(self, place: Callable[[Step], str]) -> str:
+        """The condition, as a spreadsheet writes it, under which the outcome stays as it is.
+
+        Args:
+            place: the cell of a step.
+        """
+        assert isinstance(self.value, Step)
+        other = place(self.limit) if isinstance(self.limit, Step) else f"{_number(self.limit) * self.rule.factor!r}"
+        if isinstance(self.limit, Step) and self.rule.factor != 1:
+            other += f" * {self.rule.factor!r}"
+        sign = SIGNS[self.rule.sign]
+        return (sign.written if self.true else sign.contrary).format(place(self.value), other)
+
+    def message(self, subject: Option | None = None, **facts: Any) -> Message:
+        """The line.
+
+        Args:
+            subject: the option that it begins with, where the row names none.
+            facts: what the text names beside the numbers.
+        """
+        rule = self.rule
+        told = {**self.facts, **_numbers(self), **facts}
+        first = subject if subject is not None or not rule.subject else Option(rule.subject)
+        text = rule.text.format(**told)
+        ways = (way if isinstance(way, str) else Option(way.path, way.value.format(**told)) for way in rule.supply)
+        return Message(*(() if first is None else (first,)), text, supply=tuple(ways))
+
+
+#: Names to quantities; what is None or missing is unknown.
+Quantities = Callable[[str], "Valued | float | None"]
+
+
+def finding(
+    rule: str,
+    quantities: Mapping[str, Valued | float | None] | Quantities = MappingProxyType({}),
+    words: Mapping[str, str] = MappingProxyType({}),
+    owner: str = "",
+    **facts: Any,
+) -> Finding | None:
+    """Hold a rule against a case.
+
+    Args:
+        rule: its id.
+        quantities: the quantities by name, or how to look one up.
+        words: what is no quantity: the mode, the basis.
+        owner: the job, cluster or requirement line.
+        facts: what the texts of the rule name beside the numbers.
+
+    Returns:
+        None where the rule says nothing: other words, or an unknown quantity.
+
+    >>> finding("W33", {"implied_flops_utilization": 0.7}, {"basis": "peak"}).true
+    True
+    >>> finding("W33", {"implied_flops_utilization": 0.7}, {"basis": "measured"}) is None
+    True
+    """
+    row = RULES[rule]
+    if any(words.get(name) not in allowed for name, allowed in row.words.items()):
+        return None
+    if not row.quantity:
+        return Finding(row, owner, None, 0.0, true=True, facts=facts)
+    found = quantities if callable(quantities) else quantities.get
+    value, limit = found(row.quantity), found(row.limit) if isinstance(row.limit, str) else row.limit
+    if limit is None or (value is None and not row.unknown):
+        return None
+    if value is None:
+        return Finding(row, owner, None, limit, true=True, facts=facts)
+    held = value if not isinstance(value, (int, float)) else _Number(float(value))
+    end = getattr(value, "high", None) if row.at_high_end else None
+    compared = end or held.value
+    return Finding(row, owner, held, limit, row.compares(compared, _number(limit)), facts)
+
+
+class _Number(NamedTuple):
+    """A number without a derivation."""
+
+    value: float
+
+
+def applying(found: Iterable[Finding | None]) -> list[Finding]:
+    """Those that apply, by rank."""
+    return sorted((one for one in found if one is not None and one.true), key=lambda one: one.rule.rank)
+
+
+def refusal(found: Finding | None) -> str:
+    """The line of a refusal that applies; empty otherwise."""
+    return found.message() if found is not None and found.true else ""
+
+
+def unused(option: Option) -> Message:
+    """The warning that an option changes nothing, so that nobody believes it did.
+
+    >>> unused(Option("cache_hit"))
+    '--cache-hit changes nothing here: the results do not depend on it'
+    """
+    (found,) = applying([finding("W13", words={"option": "unused"})])
+    return found.message(option)
+
+
+def of_each_job() -> Iterator[Rule]:
+    """The rules that each job of a site has a check for."""
+    return (rule for rule in ROWS if rule.of_job)
+
+
+def place_of_largest(entries: Sequence[float]) -> int:
+    """The place of the largest entry of a column, counted from one.
+
+    >>> place_of_largest([1, 4, 4])
+    2
+    """
+    return list(entries).index(max(entries)) + 1
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names, or the first of many.
+
+    >>> listed("abc"), listed("abcdefg")
+    ('a, b, c', 'a, b, c, d, e and 2 more')
+    """
+    found = list(names)
+    more = f" and {len(found) - MOST_NAMES:,} more" if len(found) > MOST_NAMES else ""
+    return ", ".join(found[:MOST_NAMES]) + more
+
+
+def _number(item: Valued | float) -> float:
+    return float(item) if isinstance(item, (int, float)) else float(item.value)
+
+
+def _numbers(one: Finding) -> dict[str, Any]:
+    """What a text may name of the two sides of a comparison; limits without their tolerance."""
+    if one.value is None or not isinstance(one.value.value, (int, float)):
+        return {}
+    value, limit = float(one.value.value), _number(one.limit)
+    unit = unit_of(one.rule.quantity) if is_quantity(one.rule.quantity) else ""
+    shown, at_most = ((display(item, unit, binary=False) if unit and math.isfinite(item) else "") for item in (value, limit))
+    return {"value": value, "limit": limit, "shown": shown, "at_most": at_most,
+            "percent": value * 100, "most_percent": limit * 100}  # fmt: skip

@@ -1,0 +1,284 @@
+"""Many scenarios in one call: the formulas run on NumPy arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ingest.catalog.store import Catalog
+from ingest.engine.registry import check_value, solve, unit_of
+from ingest.engine.result import envelope
+from ingest.errors import IngestError, MissingQuantity, UsageError
+from ingest.files import write_whole
+from ingest.sizing import evidence_ladder
+from ingest.sizing.bandwidth import RESULTS, Estimate, estimate
+from ingest.sizing.job import Question, Settings, question_of, settings_of
+from ingest.units import parse
+
+#: A range with more points than this is a slip of the pen.
+MAX_POINTS = 10_000_000
+
+
+def names_of(given: Any) -> list[Any]:
+    """Return the ids of a list, or of text with commas; anything else stands for itself.
+
+    >>> names_of("h100,a100"), names_of(["h100"]), names_of(None)
+    (['h100', 'a100'], ['h100'], [None])
+    """
+    if isinstance(given, str):
+        return given.split(",")
+    return list(given) if isinstance(given, (list, tuple)) else [given]
+
+
+def parse_axis(written: str, unit: str, what: str) -> list[float]:
+    """Return the numbers of a list or range, in base units.
+
+    `from..to*k` multiplies, `from..to+k` adds, `from..to` counts by one; lists are separated by commas.
+
+    >>> parse_axis("1..1024*4", "node", "--nodes"), parse_axis("1,8,128", "node", "--nodes")
+    ([1, 4, 16, 64, 256, 1024], [1, 8, 128])
+    >>> parse_axis("1MB..3MB+1MB", "B/sample", "sample_bytes")
+    [1000000, 2000000, 3000000]
+
+    Raises:
+        UsageError: a number in another unit, an empty or endless range.
+    """
+    numbers: list[float] = []
+    for part in written.split(","):
+        start, dots, rest = part.partition("..")
+        if not dots:
+            numbers.append(parse(part, unit, what))
+            continue
+        times, plus = rest.partition("*"), rest.partition("+")
+        first, last = parse(start, unit, what), parse((times[0] if times[1] else plus[0]), unit, what)
+        if times[1]:
+            numbers += _geometric(first, last, parse(times[2], "1", what), what)
+        else:
+            numbers += _linear(first, last, parse(plus[2], unit, what) if plus[1] else 1, what)
+    return numbers
+
+
+def _geometric(first: float, last: float, factor: float, what: str) -> list[float]:
+    if not (first > 0 and last >= first and factor > 1):
+        raise UsageError(f"{what}: expected from..to*k with from above 0, to not below from, and k above 1")
+    steps = math.floor(math.log(last / first) / math.log(factor) + 1e-9)
+    points = [first * factor**step for step in range(steps + 1)]
+    return [round(point) if point == round(point) else point for point in points]
+
+
+def _linear(first: float, last: float, step: float, what: str) -> list[float]:
+    if not (last >= first and step > 0) or (last - first) / step >= MAX_POINTS:
+        raise UsageError(f"{what}: expected from..to+k with to not below from, k above 0, and fewer than {MAX_POINTS:,} points")
+    return [first + step * count for count in range(math.floor((last - first) / step + 1e-9) + 1)]
+
+
+if TYPE_CHECKING:
+    import numpy
+    import pandas
+
+    Array = numpy.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The scenarios of one model on one GPU: axes and results as arrays that broadcast against each other."""
+
+    estimate: Estimate
+    axes: Mapping[str, Array]
+    results: Mapping[str, Array]
+
+    def columns(self) -> dict[str, Array]:
+        """Axes and results as flat columns, one row per scenario."""
+        import numpy
+
+        shape = numpy.broadcast_shapes(*(axis.shape for axis in self.axes.values()))
+        named = {**self.axes, **self.results}
+        return {name: numpy.broadcast_to(array, shape).ravel() for name, array in named.items()}
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per scenario: model, GPU, basis, axes, results."""
+        import pandas
+
+        frame = pandas.DataFrame(self.columns(), copy=False)
+        entries = {"model": self.estimate.model, "gpu": self.estimate.gpu}
+        labels = {name: entry.id if entry else "" for name, entry in entries.items()} | {"basis": self.estimate.basis}
+        for place, (name, label) in enumerate(labels.items()):
+            frame.insert(place, name, label)
+        return frame
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The answer of `sweep`."""
+
+    grids: tuple[Grid, ...]
+
+    @staticmethod
+    def of(
+        axes: Mapping[str, Any] | Sequence[str],
+        *,
+        model: Any = None,
+        gpu: Any = None,
+        nodes: Any = None,
+        set: Settings = None,
+        catalogs: str | Path | Sequence[str | Path] = (),
+        **options: Any,
+    ) -> Sweep:
+        """Run the sweep.
+
+        Args:
+            axes: quantity to values, or texts `NAME=RANGE`.
+            model, gpu: ids, or several of them.
+            nodes: a number, or the range of an axis.
+            set: any quantity by name.
+            catalogs: folders with entries of your own.
+            options: the other options of `bw`.
+
+        Raises:
+            UsageError: no axis, an unknown quantity, a range that is none.
+            IngestError: no evidence for a model on a GPU.
+        """
+        written: dict[str, Any] = {**(axes if isinstance(axes, Mapping) else _distinct([_split(axis) for axis in axes]))}
+        taken = {*settings_of(set), *(["nodes"] if nodes is not None else [])}
+        for name in written.keys() & taken:
+            raise UsageError(f"sweep: {name} is given as a range and as a value, expected one of them")
+        if isinstance(nodes, (str, list, tuple)):
+            written["nodes"], nodes = nodes, None
+        numbers = {name: _axis(name, values) for name, values in written.items()}
+        if all(values.size == 1 for values in numbers.values()):
+            raise UsageError("sweep: expected at least one range of several values, such as nodes=1..1024*2")
+        count = math.prod(values.size for values in numbers.values())
+        if count > MAX_POINTS:
+            raise UsageError(f"sweep: {count:,} scenarios, expected at most {MAX_POINTS:,}")
+        catalog = Catalog(catalogs)
+        asked = question_of(nodes=nodes, set=set, **options)
+        choices = product(names_of(model), names_of(gpu))
+        return Sweep(tuple(_grid(replace(asked, model=one, gpu=other), numbers, catalog) for one, other in choices))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The warnings of all grids, each once."""
+        lines = (line for grid in self.grids for line in grid.estimate.warnings if "changes nothing here" not in line)
+        return tuple(dict.fromkeys(lines))
+
+    @property
+    def results(self) -> dict[str, Any]:
+        """Arrays by name, of the first model and GPU."""
+        return dict(self.grids[0].results)
+
+    @cached_property
+    def _frame(self) -> pandas.DataFrame:
+        import pandas
+
+        frames = [grid.to_frame() for grid in self.grids]
+        return frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per scenario, in base units."""
+        return self._frame
+
+    def columns_shown(self) -> list[str]:
+        """The columns that a person wants to see."""
+        axes = list(self.grids[0].axes)
+        reads = [f"ingest_bandwidth_per_{part}" for part in ("gpu", "node", "job")]
+        names = ["model", "gpu", *axes, *(name for name in ("samples_per_second_per_gpu", *reads) if name not in axes)]
+        return [name for name in names if name in self._frame.columns]
+
+    def unit(self, name: str) -> str:
+        """The unit of a column; empty for text."""
+        return "" if name in ("model", "gpu", "basis") else unit_of(name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON: columns of numbers in base units."""
+        frame = self.to_frame()
+        units = {name: self.unit(name) for name in frame.columns if self.unit(name)}
+        columns = {str(name): column.tolist() for name, column in frame.items()}
+        body = {"units": units, "columns": columns}
+        return envelope("sweep", body, catalog=self.grids[0].estimate.catalog, warnings=self.warnings)
+
+    def write(self, path: str | Path) -> None:
+        """Write all scenarios as CSV or Parquet; the file is whole or not there."""
+        import io
+
+        if str(path).lower().endswith(".parquet"):
+            buffer = io.BytesIO()
+            import pyarrow  # noqa: F401  pandas would name all engines that it knows where this one is missing
+
+            self.to_frame().to_parquet(buffer, index=False)
+            write_whole(path, buffer.getvalue())
+        else:
+            write_whole(path, self.to_frame().to_csv(index=False))
+
+
+def _split(axis: str) -> tuple[str, str]:
+    name, equals, values = axis.partition("=")
+    if not equals:
+        raise UsageError(f"sweep: found '{axis}', expected NAME=from..to*k or NAME=a,b,c")
+    return name.strip(), values
+
+
+def _distinct(axes: Sequence[tuple[str, str]]) -> dict[str, str]:
+    for name, _ in axes:
+        if sum(name == other for other, _ in axes) > 1:
+            raise UsageError(f"sweep: {name} is given more than once, expected one range")
+    return dict(axes)
+
+
+def _axis(name: str, values: Any) -> Array:
+    import numpy
+
+    unit = unit_of(name)
+    numbers = parse_axis(values, unit, name) if isinstance(values, str) else values
+    array = numpy.atleast_1d(numpy.asarray(numbers, dtype=numpy.float64))
+    if array.ndim != 1 or array.size == 0 or not numpy.isfinite(array).all():
+        raise UsageError(f"{name}: expected a list of finite numbers ({unit})")
+    return numpy.asarray(check_value(name, array))
+
+
+def _grid(asked: Question, axes: Mapping[str, Array], catalog: Catalog) -> Grid:
+    import numpy
+
+    first = {name: float(values[0]) for name, values in axes.items()}
+    base = estimate(_at(asked, first), catalog)
+    shaped = dict(zip(axes, numpy.ix_(*axes.values()), strict=True))
+    known: dict[str, Any] = {name: item.value for name, item in base.given.items()} | shaped
+    if asked.scaling != "linear":
+        known["scaling_efficiency"] = _scaling(catalog, solve("gpus", known), asked.scaling)
+    results = {}
+    for name in RESULTS:
+        try:
+            results[name] = _finite(name, numpy.asarray(solve(name, known)))
+        except MissingQuantity as error:
+            if name == RESULTS[0]:
+                raise IngestError(str(error)) from None
+    return Grid(base, shaped, {name: array for name, array in results.items() if name not in shaped})
+
+
+def _finite(name: str, values: Array) -> Array:
+    import numpy
+
+    if not numpy.isfinite(values).all():
+        raise UsageError(f"{name} is beyond what a number can hold: expected smaller inputs")
+    return values
+
+
+def _at(asked: Question, first: Mapping[str, float]) -> Question:
+    """The question at the first value of each axis, so that evidence and warnings fit."""
+    rest = {name: value for name, value in first.items() if name != "nodes"}
+    return replace(asked, nodes=first.get("nodes", asked.nodes), settings={**asked.settings, **rest})
+
+
+def _scaling(catalog: Catalog, gpus: Any, kind: str) -> Array:
+    import numpy
+
+    sizes = numpy.asarray(gpus)
+    factors = [
+        1.0 if size <= evidence_ladder.BASE_GPUS else evidence_ladder.scaling_factor(catalog, size, kind).value
+        for size in sizes.flat
+    ]
+    return numpy.asarray(factors).reshape(sizes.shape)

@@ -1,0 +1,321 @@
+"""Published results, reproduced: published, ours, error; and whether each set meets its bar."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ingest.catalog.records import Gpu, Model, Protocol, Rate
+from ingest.catalog.store import Catalog, shipped_folder
+from ingest.catalog.yaml_reader import read_yaml
+from ingest.engine.registry import solve, unit_of
+from ingest.engine.result import envelope
+from ingest.errors import CatalogError, UsageError, nearest
+from ingest.sizing import evidence_ladder
+from ingest.sizing.published_rates import ProtocolRate, protocol_rates, transferred
+from ingest.units import display, parse
+
+if TYPE_CHECKING:
+    import pandas
+
+SET_KEYS = {"title", "source", "bar", "cases", "runs", "study", "note"}
+#: commands that a case may ask instead of a formula
+COMMANDS = ("bw", "model", "checkpoint", "memory", "dataset")
+CASE_KEYS = {
+    "id",
+    "statement",
+    "source",
+    "where",
+    "quantity",
+    "given",
+    "published",
+    "expected",
+    "tolerance",
+    "remark",
+    *COMMANDS,
+}
+BARS = ("tolerance", "median", "p95", "coverage_low", "coverage_high")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One published figure and ours.
+
+    Attributes:
+        published: as the source prints it, in base units.
+        ours: what we compute from the published inputs.
+        expected: what those inputs give by hand; differs from `published` where the source contradicts itself.
+        tolerance: how far ours may be from `expected`, relative.
+    """
+
+    id: str
+    unit: str
+    published: float
+    ours: float
+    expected: float
+    tolerance: float
+    source: str
+    where: str
+    remark: str = ""
+
+    @property
+    def error(self) -> float:
+        """Ours against the published figure, relative."""
+        return self.ours / self.published - 1
+
+    @property
+    def within(self) -> bool:
+        """Whether ours meets what the published inputs give."""
+        return math.isclose(self.ours, self.expected, rel_tol=self.tolerance)
+
+    @property
+    def published_text(self) -> str:
+        """The published figure for people."""
+        return display(self.published, self.unit, binary=False)
+
+    @property
+    def ours_text(self) -> str:
+        """Our figure for people."""
+        return display(self.ours, self.unit, binary=False)
+
+    @property
+    def error_text(self) -> str:
+        """The error for people."""
+        return f"{self.error * 100:+.2f} %" + ("" if self.within else " MISS")
+
+
+@dataclass(frozen=True)
+class ValidatedSet:
+    """A set of published figures and its bar."""
+
+    name: str
+    title: str
+    results: tuple[Case, ...]
+    bar: Mapping[str, float]
+
+    @property
+    def cases(self) -> int:
+        """How many figures."""
+        return len(self.results)
+
+    @property
+    def within_tolerance(self) -> int:
+        """How many of ours meet what the published inputs give."""
+        return sum(case.within for case in self.results)
+
+    @property
+    def median_absolute_error(self) -> float:
+        """Median of the errors against what the published inputs give."""
+        return evidence_ladder.median(self._errors)
+
+    @property
+    def p95_absolute_error(self) -> float:
+        """95th percentile of these errors (nearest rank)."""
+        return sorted(self._errors)[math.ceil(0.95 * self.cases) - 1]
+
+    @property
+    def _errors(self) -> list[float]:
+        return [abs(case.ours / case.expected - 1) for case in self.results]
+
+    @property
+    def passed(self) -> bool:
+        """Whether the set meets its bar."""
+        covered = self.within_tolerance / self.cases
+        held = {
+            "tolerance": self.within_tolerance == self.cases,
+            "median": self.median_absolute_error <= self.bar.get("median", 0),
+            "p95": self.p95_absolute_error <= self.bar.get("p95", 0),
+            "coverage_low": covered >= self.bar.get("coverage_low", 0),
+            "coverage_high": covered <= self.bar.get("coverage_high", 1),
+        }
+        return all(held[name] for name in self.bar)
+
+    @property
+    def bar_text(self) -> str:
+        """The bar for people."""
+        words = {
+            "tolerance": "every case within its tolerance",
+            "median": "median error at most {:.3g} %",
+            "p95": "95th percentile at most {:.3g} %",
+            "coverage_low": "at least {:.3g} % within the range",
+            "coverage_high": "at most {:.3g} %",
+        }
+        return ", ".join(words[name].format(limit * 100) for name, limit in self.bar.items())
+
+    def shown_cases(self, all_of_them: bool, most: int = 60) -> list[Case]:
+        """Every case of a small set; of a large one the largest errors; otherwise those that miss."""
+        if not all_of_them:
+            return [case for case in self.results if not case.within] if "tolerance" in self.bar else []
+        if self.cases <= most:
+            return list(self.results)
+        return sorted(self.results, key=lambda case: -abs(case.error))[:most]
+
+    def table(self) -> Iterator[tuple[object, ...]]:
+        """All cases as rows for CSV."""
+        for case in self.results:
+            numbers = (case.published, case.ours, case.unit, case.error, case.tolerance, case.within)
+            yield (self.name, case.id, *numbers, case.source, case.where, case.remark)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        keys = ("id", "unit", "published", "ours", "expected", "error", "tolerance", "within", "source", "where", "remark")
+        return {
+            "set": self.name,
+            "title": self.title,
+            "cases": self.cases,
+            "within_tolerance": self.within_tolerance,
+            "median_absolute_error": self.median_absolute_error,
+            "p95_absolute_error": self.p95_absolute_error,
+            "passed": self.passed,
+            "bar": dict(self.bar),
+            "details": [{key: getattr(case, key) for key in keys} for case in self.results],
+        }
+
+
+@dataclass(frozen=True)
+class Validation:
+    """The answer of `validate`."""
+
+    sets: tuple[ValidatedSet, ...]
+
+    @staticmethod
+    def of(name: str | None, catalog: Catalog) -> Validation:
+        """Run one set or all of them.
+
+        Raises:
+            UsageError: no such set.
+        """
+        known = {path.stem: path for path in sorted((shipped_folder() / "published").glob("*.yaml"))}
+        if name is not None and name not in known:
+            raise UsageError(f"unknown set '{name}', expected one of {', '.join(known)}{nearest(name, known)}")
+        return Validation(tuple(_read(path, catalog) for stem, path in known.items() if name in (None, stem)))
+
+    @property
+    def results(self) -> dict[str, ValidatedSet]:
+        """The sets by name."""
+        return {one.name: one for one in self.sets}
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return envelope("validate", {"sets": [one.to_dict() for one in self.sets]})
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per case."""
+        import pandas
+
+        return pandas.DataFrame([{"set": one["set"], **case} for one in self.to_dict()["sets"] for case in one["details"]])
+
+
+def _read(path: Path, catalog: Catalog) -> ValidatedSet:
+    data = read_yaml(path)
+    _known_keys(path, data, SET_KEYS)
+    _known_keys(path, data["bar"], set(BARS))
+    results: tuple[Case, ...]
+    if "study" in data:
+        results = tuple(STUDIES[data["study"]](catalog))
+    elif "runs" in data:
+        results = tuple(_runs(path.with_suffix(".csv"), data))
+    else:
+        results = tuple(_case(path, data, case, catalog) for case in data["cases"])
+    return ValidatedSet(path.stem, data["title"], results, data["bar"])
+
+
+def _known_keys(path: Path, found: Mapping[str, Any], known: set[str]) -> None:
+    for key in found:
+        if key not in known:
+            raise CatalogError(f"{path}: unknown key '{key}', expected one of {', '.join(sorted(known))}{nearest(key, known)}")
+
+
+def _case(path: Path, data: Mapping[str, Any], case: Mapping[str, Any], catalog: Catalog) -> Case:
+    _known_keys(path, case, CASE_KEYS)
+    name, place = case["quantity"], f"{path.name} {case['id']}"
+    unit = unit_of(name)
+    published = parse(case["published"], unit, place)
+    expected = parse(case.get("expected", case["published"]), unit, place)
+    asked = next((command for command in COMMANDS if command in case), None)
+    if asked is not None:
+        ours = _answered(asked, name, case[asked], catalog)
+    else:
+        ours = float(solve(name, {key: parse(item, unit_of(key), place) for key, item in case["given"].items()}))
+    source, where = case.get("source", data.get("source", "")), case.get("where", "")
+    if source not in catalog.sources:
+        raise CatalogError(f"{path}: case {case['id']}: unknown source '{source}'{nearest(source, catalog.sources)}")
+    remark = " ".join(filter(None, (case.get("statement", ""), case.get("remark", ""))))
+    return Case(str(case["id"]), unit, published, ours, expected, case["tolerance"], source, where, remark)
+
+
+def _answered(command: str, name: str, options: Mapping[str, Any], catalog: Catalog) -> float:
+    """What the command itself answers, so that the case tests the whole way from the catalogs."""
+    import ingest
+
+    folders = tuple(reversed(catalog.folders))
+    results: Mapping[str, Any] = getattr(ingest, command)(**options, catalogs=folders).results
+    return float(results[name].value)
+
+
+def _runs(path: Path, data: Mapping[str, Any]) -> Iterator[Case]:
+    """One case per row of the CSV: `runs` maps quantities to columns."""
+    quantity, columns = data["runs"]["quantity"], data["runs"]["given"]
+    unit = unit_of(quantity)
+    with path.open(encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader(lines):
+            given = {name: parse(row[column], unit_of(name), f"{path.name} {column}") for name, column in columns.items()}
+            ours, published = float(solve(quantity, given)), float(row["published"])
+            yield Case(row["id"], unit, published, ours, published, data["bar"]["p95"], data["source"], row["where"])
+
+
+def _transfers(catalog: Catalog) -> Iterator[Case]:
+    """Each measured rate, predicted from the other GPUs of its vendor under its protocol alone: leave one out."""
+    for model, precision, rates in _measured_models(catalog):
+        for rate in rates:
+            rung = transferred(catalog, model, catalog.get(Gpu, rate.gpu), precision, rate.protocol)
+            if rung is not None and not rung.warnings:
+                yield _transfer_case(f"{model.id} on {rate.gpu}, {precision}, {rate.protocol}", rate.value, rate.rows[0], rung)
+
+
+def _transferred_pairs(catalog: Catalog) -> Iterator[Case]:
+    """Each pair of model and GPU as the command answers it: the median over protocols, leave one out."""
+    for model, precision, rates in _measured_models(catalog):
+        for gpu in dict.fromkeys(rate.gpu for rate in rates):
+            own = [rate for rate in rates if rate.gpu == gpu]
+            rung = transferred(catalog, model, _without(catalog, catalog.get(Gpu, gpu), model), precision, None)
+            if rung is not None and not any("across vendors" in warning for warning in rung.warnings):
+                middle = evidence_ladder.median(rate.value for rate in own)
+                yield _transfer_case(f"{model.id} on {gpu}, {precision}", middle, own[0].rows[0], rung)
+
+
+def _measured_models(catalog: Catalog) -> Iterator[tuple[Model, str, list[ProtocolRate]]]:
+    """The rates of real trainings by model and precision."""
+    for model in catalog.all(Model):
+        rates = catalog.rates(model)
+        for precision in dict.fromkeys(evidence_ladder.family_of(rate.precision)[0] for rate in rates):
+            found = protocol_rates(model, rates, precision)
+            real = [rate for rate in found if catalog.get(Protocol, rate.protocol).form != "emulation"]
+            yield model, precision, real
+
+
+def _without(catalog: Catalog, gpu: Gpu, model: Model) -> Gpu:
+    """The GPU as if this model had never been measured on it."""
+    others = (rate for one in catalog.all(Model) if one.id != model.id for rate in catalog.rates(one))
+    protocols = tuple(dict.fromkeys(rate.protocol for rate in others if rate.gpu == gpu.id))
+    return Gpu(**{**gpu.__dict__, "protocols": protocols})
+
+
+def _transfer_case(name: str, measured: float, row: Rate, rung: evidence_ladder.Rung) -> Case:
+    predicted = rung.given[evidence_ladder.RATE]
+    low, high = predicted.low or predicted.value, predicted.high or predicted.value
+    inside = low <= measured <= high
+    remark = f"{rung.note}; measured {'inside' if inside else 'OUTSIDE'} the range"
+    # Within means: the measured value lies in the range that was promised.
+    tolerance = abs(predicted.value / measured - 1) * 1.0000001 if inside else 0.0
+    return Case(
+        name, unit_of(evidence_ladder.RATE), measured, predicted.value, measured, tolerance, row.source, row.where, remark
+    )
+
+
+#: Sets that the catalogs themselves hold: what `study` calls them.
+STUDIES = {"transfer": _transfers, "transfer-pairs": _transferred_pairs}

@@ -1,0 +1,262 @@
+"""`ingest fit`: which systems feed the need, where the bottleneck is, and how many units it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ingest.catalog.records import STORAGE_CLASSES, Storage
+from ingest.catalog.store import Catalog
+from ingest.engine.messages import Message
+from ingest.engine.registry import check_value, unit_of
+from ingest.engine.solver import Quantities
+from ingest.engine.value import Quantity
+from ingest.errors import CatalogError, UsageError, brief
+from ingest.sizing.answer import Answer
+from ingest.sizing.job import question_of
+from ingest.storage import data_path
+from ingest.storage.data_path import Judged, layers_of, shown_only
+from ingest.storage.fit_result import RESULTS, VERDICTS, Fit, Fits
+from ingest.storage.need import ASKED, Need
+from ingest.storage.system_quantities import known_of, protection_of
+from ingest.storage.units_required import DEGRADED, count_units, further, ways
+from ingest.units import display, parse
+
+#: What stands for every system of the catalogs.
+ALL = "all"
+#: Classes that can be compared with one another; the others are asked for by name.
+COMPARED = ("client", "system", "software", "drive")
+#: results that only a part of the need asks for: that part, and the option that gives it
+NOT_ASKED = {
+    "required_usable_bytes": ("required_usable_bytes", "--capacity"),
+    "required_raw_bytes": ("required_usable_bytes", "--capacity"),
+    "write_bandwidth_available": ("write_bandwidth_needed", "--write-bandwidth"),
+    "read_bandwidth_available": ("read_bandwidth_needed", "--read-bandwidth, or --model and --gpu"),
+}
+
+
+def fit_need(
+    need: Need,
+    storage: Sequence[str],
+    catalog: Catalog,
+    client: str | None = None,
+    protection: str | None = None,
+    units: float | None = None,
+    degraded: bool = False,
+) -> Fits:
+    """Hold systems against a need.
+
+    Args:
+        need: what is asked.
+        storage: ids or YAML files, or `all` for every client, system, software and local drive of the catalogs.
+        catalog: where they are found.
+        client: id of the client that reaches them, where an entry does not say.
+        protection: id of the protection scheme, where an entry does not say or offers several.
+        units: how many units there are; as many as the need takes by default.
+        degraded: whether reads must hold with one unit down and the others rebuilding.
+
+    Raises:
+        UsageError: nothing is asked, or an unknown id.
+    """
+    if not any(need.asks(name) for name in ASKED):
+        raise UsageError("nothing is asked of storage, expected --model and --gpu, --read-bandwidth, --capacity or a plan")
+    entries = _entries(storage, catalog, need.shared)
+    other = _client(client, catalog) if client is not None else None
+    found = [_fit(entry, other, protection_of(entry, protection, catalog), need, units, degraded, catalog) for entry in entries]
+    return Fits(need, tuple(sorted(found, key=_order)), catalog, compared=ALL in storage)
+
+
+def _order(one: Fit) -> tuple[int, float, str]:
+    return VERDICTS.index(one.verdict), -(one.headroom if one.headroom is not None else float("-inf")), one.entry.id
+
+
+def _entries(storage: Sequence[str], catalog: Catalog, shared: bool) -> list[Storage]:
+    """The systems asked for; of `all`, local drives only where the nodes do not share what is stored."""
+    named = {entry.id: entry for entry in (_judgeable(name, catalog) for name in storage if name != ALL)}
+    if ALL in storage:
+        classes = [family for family in COMPARED if not (shared and family == "drive")]
+        named |= {entry.id: entry for entry in catalog.all(Storage) if entry.family in classes}
+    return list(named.values())
+
+
+def _judgeable(name: str, catalog: Catalog) -> Storage:
+    """An entry of a class that can carry something."""
+    found = catalog.get(Storage, name)
+    if found.family not in STORAGE_CLASSES:
+        raise CatalogError(f"{found.path}: family: found '{found.family}', expected one of {', '.join(STORAGE_CLASSES)}")
+    return found
+
+
+def _client(name: str, catalog: Catalog) -> Storage:
+    """An entry that says what a client carries.
+
+    Raises:
+        UsageError: it does not, such as a protection scheme or a drive.
+    """
+    found = catalog.get(Storage, name)
+    if found.family in ("protection", "drive"):
+        known = ", ".join(entry.id for entry in catalog.all(Storage) if entry.family == "client")
+        raise UsageError(f"--client: {found.id} is of the class {found.family}, expected a client: one of {known}")
+    return found
+
+
+def _fit(
+    entry: Storage,
+    client: Storage | None,
+    protection: Storage | None,
+    need: Need,
+    units: float | None,
+    degraded: bool,
+    catalog: Catalog,
+) -> Fit:
+    known = known_of(entry, client, protection, need)
+    loses = _can_lose_a_unit(entry, known, need)
+    if degraded and loses:
+        known.choose("units_for_read", "units_required_degraded")
+    left_out = count_units(known, need, entry, units)
+    path = (*layers_of(entry, known), *((data_path.DEGRADED,) if degraded and loses else ()))
+    judged = data_path.judge(known, path, shown_only(entry, client, known))
+    narrow = data_path.bottleneck(judged)
+    if narrow is not None and narrow.headroom is not None:
+        known.adopt({"headroom_fraction": data_path.headroom_of(known, narrow.layer)})
+    results, unknown = _results(known, need, judged)
+    fits = data_path.verdict(judged)
+    if entry.family == "drive" and fits and data_path.NVME_CAPACITY not in [one.layer for one in judged]:
+        fits, left_out = None, Message("what must lie on the local drives is not known", supply=("capacity",))
+    carried = known.results([one.layer.ceiling for one in judged if one.ceiling is not None])[0]
+    at_hand = (units is not None and entry.family != "client") or bool(entry.fixed) or entry.family == "drive"
+    beside = further(known, [*(DEGRADED if loses and known.value("units") > 1 else ()), *(["units"] if at_hand else [])])
+    ways_ = ways(known, fits)
+    beyond = _at_high_end(need, judged)
+    answer = Answer(
+        "fit",
+        f"{entry.name}: {need.title}",
+        {},
+        known,
+        {**carried, **{RESULTS[name]: item for name, item in results.items()}, **beside},
+        unknown,
+        {"ways": ways_} if ways_ else {},
+        (*beyond, *([left_out] if left_out else [])),
+        catalog,
+    )
+    one_down = _holds_with_one_down(known) if loses else None
+    return Fit(entry, fits, narrow, judged, {**results, **beside}, answer, beyond, one_down)
+
+
+def _can_lose_a_unit(entry: Storage, known: Quantities, need: Need) -> bool:
+    """Whether reads go on with one unit down is a question to systems of several units that are asked for reads."""
+    several = entry.family in ("system", "software") and not entry.fixed
+    return several and need.asks("read_bandwidth_needed") and "unit_read_bandwidth" in known.given
+
+
+def _holds_with_one_down(known: Quantities) -> bool:
+    return known.value("read_bandwidth_needed") <= known.value("degraded_read_bandwidth")
+
+
+def _at_high_end(need: Need, judged: Sequence[Judged]) -> tuple[str, ...]:
+    """What holds at the typical need and not at the high end of its range."""
+    return tuple(
+        f"{one.layer.name} holds at the typical need, not at the high end of its range "
+        f"({display(need.high[one.layer.need], one.unit, binary=False)} of {one.shown})"
+        for one in judged
+        if one.holds and need.high.get(one.layer.need, 0) > (one.ceiling or 0)
+    )
+
+
+def _results(known: Quantities, need: Need, judged: Sequence[Judged]) -> tuple[dict[str, Quantity], dict[str, str]]:
+    """The results of one system by their public names, and why others are not there."""
+    for name, path in (
+        ("read_bandwidth_available", data_path.READ_PATH),
+        ("write_bandwidth_available", data_path.WRITE_PATH),
+    ):
+        rated = [one for one in judged if one.layer in path and one.ceiling is not None and not one.at_least]
+        if rated:
+            known.choose(name, min(rated, key=lambda one: one.ceiling or 0.0).layer.ceiling)
+    found: dict[str, Quantity] = {}
+    unknown: dict[str, str] = {}
+    for name, quantity in RESULTS.items():
+        computed = known.results([quantity])[0].get(quantity)
+        if quantity in NOT_ASKED and not need.asks(NOT_ASKED[quantity][0]):
+            unknown[name] = f"not asked for: say {NOT_ASKED[quantity][1]}"
+        elif computed is None or (name == "units_required" and not computed.value):
+            unknown[name] = f"the {_words(quantity)} cannot be computed from what is known of this entry"
+        else:
+            found[name] = computed
+    return found, unknown
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def fit(
+    plan: str | Path | None = None,
+    *,
+    storage: str | Sequence[str] = ALL,
+    client: str | None = None,
+    protection: str | None = None,
+    units: str | float | None = None,
+    read_bandwidth: str | float | None = None,
+    write_bandwidth: str | float | None = None,
+    capacity: str | float | None = None,
+    opens: str | float | None = None,
+    creates: str | float | None = None,
+    files: str | float | None = None,
+    io_size: str | float | None = None,
+    priority: str = "mandatory",
+    degraded: bool = False,
+    catalogs: str | Path | Sequence[str | Path] = (),
+    **question: Any,
+) -> Fits:
+    """Which storage systems feed a need, where the bottleneck is, and how many units it takes.
+
+    Args:
+        plan: a site file, or the JSON that `ingest plan` wrote of it.
+        storage: id, YAML file, several of them, or `all`.
+        client: id of the client that reaches the systems.
+        protection: id of a protection scheme.
+        units: how many units there are; as many as the need takes by default.
+        read_bandwidth: what is read, where no model says it.
+        write_bandwidth: what is written.
+        capacity: bytes to hold.
+        opens: files opened each second.
+        creates: files created each second.
+        files: files to hold.
+        io_size: bytes of one request.
+        priority: the lowest priority of a plan's lines that counts: `mandatory`, `target` or `information`.
+        degraded: whether reads must hold with one unit down and the others rebuilding.
+        catalogs: folders with entries of your own.
+        question: options of `bw`.
+
+    >>> found = fit(read_bandwidth="500 GB/s", write_bandwidth="300 GB/s", capacity="1 PB", storage="ddn-ai400x2")
+    >>> found.results["ddn-ai400x2"].results["units_required"].value
+    6
+
+    Raises:
+        UsageError: a question that cannot be asked.
+        IngestError: a missing fact, and what to supply.
+    """
+    from ingest.storage.fit_options import need_of
+
+    catalog = Catalog(catalogs)
+    options = {
+        "read_bandwidth": read_bandwidth,
+        "write_bandwidth": write_bandwidth,
+        "capacity": capacity,
+        "opens": opens,
+        "creates": creates,
+        "files": files,
+        "io_size": io_size,
+    }
+    need = need_of(plan, options, question_of(**question), catalog, priority)
+    names = [storage] if isinstance(storage, (str, Path)) else list(storage)
+    listed = [part for name in names for part in str(name).split(",") if part]
+    if not listed:
+        raise UsageError(f"--storage: found {brief(str(storage))}, expected ids with commas between, or all")
+    counted = None if units is None else check_value("units", _number(units, "units"), "--units")
+    return fit_need(need, listed, catalog, client, protection, counted, degraded)
+
+
+def _number(written: str | float, name: str) -> float:
+    return parse(written, unit_of(name), f"--{name}")

@@ -1,0 +1,194 @@
+"""A catalog entry as known quantities, beside those of the need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ingest.catalog.records import Storage, Value
+from ingest.catalog.store import Catalog
+from ingest.engine.messages import Message, Option
+from ingest.engine.solver import Quantities
+from ingest.engine.value import Input
+from ingest.errors import MissingQuantity, UsageError
+from ingest.sizing.evidence_ladder import from_catalog
+from ingest.storage.need import Need
+
+
+def _assumed(name: str, value: float, why: str) -> Input:
+    return Input(value, origin="default", grade="assumed", note=Message(why, supply=(f"set.{name}",)))
+
+
+WHY = {
+    "fill_limit": (0.85, "no limit of this system is known: 15 % stay free for rebuilds and because full systems slow down"),
+    "rebuild_share": (0.3, "what a rebuild takes is seldom published: between one in the background and one at full speed"),
+    "request_bytes_max": (1_048_576, "no request is larger than 1 MiB, as most clients cut their reads"),
+    "reference_io_bytes": (1_048_576, "rates are published for requests of 1 MiB or more"),
+    "request_seconds": (0.0005, "a small read waits 0.5 ms: network, server and flash, tenths of a millisecond each"),
+    "cache_memory_share": (0.5, "the other half of the memory is for the training, its workers and the system"),
+    "stall_bridged_seconds": (1, "prefetching is to bridge a pause of 1 s"),
+}
+USUAL: Mapping[str, Input] = {
+    **{name: _assumed(name, value, why) for name, (value, why) in WHY.items()},
+    "readers_per_gpu": Input(
+        4, origin="default", source="mlperf-storage-v2", where="configs/dlio/workload/unet3d_h100.yaml, read_threads",
+        note=Message("four readers for each GPU", supply=(Option("set.readers_per_gpu", "N"),)),
+    ),
+}  # fmt: skip
+#: A local drive is not reached over a network.
+LOCAL = {"request_seconds": _assumed("request_seconds", 0.0001, "a small read of flash in the node waits 0.1 ms")}
+
+
+def usual_of(entry: Storage) -> Mapping[str, Input]:
+    """What is usual for a system of its class."""
+    return {**USUAL, **LOCAL} if entry.family == "drive" else USUAL
+
+
+#: field of an entry, and the quantity that it gives
+OF_UNIT = {
+    "read_bandwidth": "unit_read_bandwidth",
+    "write_bandwidth": "unit_write_bandwidth",
+    "io_per_second": "unit_io_per_second",
+    "opens_per_second_shown": "unit_opens_per_second",
+    "opens_per_second": "unit_opens_per_second",
+    "creates_per_second": "unit_creates_per_second",
+    "usable_bytes": "unit_usable_bytes",
+    "raw_bytes": "unit_raw_bytes",
+}
+OF_CLIENT = {
+    "client_read_bandwidth": "client_bandwidth_per_node",
+    "client_write_bandwidth": "client_write_bandwidth_per_node",
+    "gpu_read_bandwidth": "client_bandwidth_per_gpu",
+    "nic_efficiency": "nic_efficiency",
+    "request_latency": "request_seconds",
+    "reference_io_bytes": "reference_io_bytes",
+}
+OF_DRIVE = {"read_bandwidth": "nvme_drive_read_bandwidth", "write_bandwidth": "nvme_drive_write_bandwidth"}
+OF_PROTECTION = {"data_units": "data_units", "redundancy_units": "redundancy_units"}
+OF_SYSTEM = {
+    "usable_fraction": "protection_efficiency",
+    "filesystem_efficiency": "filesystem_efficiency",
+    "fill_limit": "fill_limit",
+    "files_max": "files_per_metadata_server",
+    "metadata_servers_max": "metadata_servers_max",
+    "creates_per_metadata_server": "creates_per_metadata_server",
+    "opens_per_metadata_server": "opens_per_metadata_server",
+}
+#: quantities that follow in one of several ways, the best first
+FOLLOWS = {
+    "nvme_read_bandwidth_per_node": ("nvme_bandwidth_of_drives",),
+    "client_bandwidth_per_node": ("client_bandwidth_of_gpus", "client_bandwidth_of_nics"),
+    "io_bytes": ("request_bytes_of_open",),
+    "requests_in_flight_per_node": ("requests_in_flight_of_readers",),
+}
+#: Local drives are their own client, and serve only what has been staged on them.
+FOLLOWS_LOCALLY = {
+    "client_bandwidth_per_node": ("nvme_bandwidth_of_drives",),
+    "required_usable_bytes": ("dataset_bytes",),
+}
+#: what is 1 where it cannot be computed
+NEUTRAL = {
+    "small_read_factor": "requests as large as when the rate was measured",
+    "decoded_expansion": "as many bytes decoded as stored",
+}
+
+
+def known_of(entry: Storage, client: Storage | None, protection: Storage | None, need: Need) -> Quantities:
+    """Need and system as known quantities; what the user set by name wins over the catalog.
+
+    Args:
+        entry: the system.
+        client: another entry whose client reaches the system, or None for its own.
+        protection: the protection scheme, or None where the entry states a usable share.
+        need: what is asked.
+    """
+    local = entry.family == "drive"
+    supplied = {
+        **usual_of(entry),
+        **_fields(entry, OF_DRIVE if local else OF_UNIT),
+        **_fields(client or entry, OF_CLIENT),
+        **_protected(entry, protection),
+        **_measured_with(entry, client, need.model),
+    }
+    known = Quantities({**supplied, **(_without_usual_drives(need.given) if local else need.given)})
+    # Another encoding or size of the samples makes another data set.
+    choose_first(known, "dataset_bytes", ("bytes_of_samples",))
+    for name, source in need.computed.items():
+        known.choose(name, source)
+    for name, formulas in (*(FOLLOWS_LOCALLY.items() if local else ()), *FOLLOWS.items()):
+        choose_first(known, name, formulas)
+    for name, note in NEUTRAL.items():
+        if not is_known(known, name):
+            known.give({name: Input(1, origin="default", note=note)})
+    return known
+
+
+def _without_usual_drives(given: Mapping[str, Input]) -> Mapping[str, Input]:
+    """The drives in question take the place of those that the node usually has."""
+    name = "nvme_read_bandwidth_per_node"
+    return {key: item for key, item in given.items() if key != name or item.origin == "user"}
+
+
+def _protected(entry: Storage, protection: Storage | None) -> dict[str, Input]:
+    """What a system leaves of its raw capacity."""
+    own = _fields(entry, OF_SYSTEM)
+    if protection is None:
+        return own
+    scheme = _fields(protection, OF_PROTECTION)
+    if entry.family == "system":
+        # A whole system states its own share, spares included.
+        return {**own, **scheme}
+    # Here the share follows from k and m, with every digit.
+    return {**{name: item for name, item in own.items() if name != "protection_efficiency"}, **scheme}
+
+
+def _fields(entry: Storage, names: dict[str, str]) -> dict[str, Input]:
+    values: list[tuple[str, Value | None]] = [(quantity, getattr(entry, field)) for field, quantity in names.items()]
+    return {quantity: from_catalog(value) for quantity, value in values if value is not None}
+
+
+def choose_first(known: Quantities, name: str, formulas: tuple[str, ...]) -> None:
+    """Let a quantity be what the first formula yields that can be computed; a value given still wins."""
+    for formula in formulas:
+        if is_known(known, formula):
+            known.choose(name, formula)
+            return
+
+
+def is_known(known: Quantities, name: str) -> bool:
+    """Whether a quantity is given or can be computed."""
+    try:
+        known.step(name)
+    except MissingQuantity:
+        return False
+    return True
+
+
+def _measured_with(entry: Storage, client: Storage | None, model: str) -> dict[str, Input]:
+    """Ceilings that were measured with the very data set; the size of its requests is in them already."""
+    found: dict[str, Input] = {}
+    if model in entry.read_bandwidth_by_model:
+        name = "nvme_drive_read_bandwidth" if entry.family == "drive" else "unit_read_bandwidth"
+        found[name] = from_catalog(entry.read_bandwidth_by_model[model])
+        if entry.family == "drive":
+            found["small_read_factor"] = Input(1, note=f"measured with the data set of {model}")
+    if model in (client or entry).client_read_bandwidth_by_model:
+        found["client_bandwidth_per_node"] = from_catalog((client or entry).client_read_bandwidth_by_model[model])
+        found["small_read_factor"] = Input(1, note=f"measured with the data set of {model}")
+    return found
+
+
+def protection_of(entry: Storage, asked: str | None, catalog: Catalog) -> Storage | None:
+    """The protection scheme asked for, or the entry's own or default one.
+
+    Raises:
+        UsageError: no such scheme.
+    """
+    if asked is not None:
+        found = catalog.get(Storage, asked)
+        if found.family != "protection":
+            schemes = [one.id for one in catalog.all(Storage) if one.family == "protection"]
+            raise UsageError(f"--protection: {found.id} is no protection scheme, expected one of {', '.join(schemes)}")
+        return found
+    if entry.family == "protection":
+        return entry
+    return catalog.referred(Storage, entry.protections[0], by=entry.path) if entry.protections else None

@@ -1,1 +1,0 @@
-"""What goes into a tender and what comes back: reports of a plan, and the offers of vendors."""
