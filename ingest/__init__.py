@@ -24,11 +24,14 @@ if TYPE_CHECKING:
     from ingest.rfp.response import response
     from ingest.site.plan_diff import diff
     from ingest.site.planner import plan
-    from ingest.sizing.bandwidth import bw, explain, sweep, validate
+    from ingest.sizing.bandwidth import bw
     from ingest.sizing.checkpoint import checkpoint
     from ingest.sizing.dataset import dataset
+    from ingest.sizing.explain import explain
     from ingest.sizing.memory import memory
     from ingest.sizing.model import model
+    from ingest.sizing.sweep import sweep
+    from ingest.sizing.validation import validate
     from ingest.storage.fit import fit
 
 __all__ = [
@@ -52,7 +55,7 @@ __all__ = [
     "validate",
     "verdict",
 ]
-#: functions that live outside `ingest.sizing.bandwidth`, so that each command imports only what it needs
+#: The module of each public function: a command imports only what it needs.
 _PLACES = {
     "accept": "ingest.acceptance.accept",
     "checkpoint": "ingest.sizing.checkpoint",
@@ -62,6 +65,10 @@ _PLACES = {
     "memory": "ingest.sizing.memory",
     "model": "ingest.sizing.model",
     "verdict": "ingest.acceptance.verdict",
+    "bw": "ingest.sizing.bandwidth",
+    "explain": "ingest.sizing.explain",
+    "sweep": "ingest.sizing.sweep",
+    "validate": "ingest.sizing.validation",
     "dataset": "ingest.sizing.dataset",
     "diff": "ingest.site.plan_diff",
     "plan": "ingest.site.planner",
@@ -74,5 +81,5 @@ def __getattr__(name: str) -> Any:
     if name == "catalog":
         return import_module("ingest.catalog")
     if name in __all__:
-        return getattr(import_module(_PLACES.get(name, "ingest.sizing.bandwidth")), name)
+        return getattr(import_module(_PLACES[name]), name)
     raise AttributeError(f"module 'ingest' has no attribute '{name}'")

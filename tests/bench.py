@@ -22,7 +22,7 @@ from bench_corpus import CORPUS, corpus_rows
 from ingest.engine.registry import solve
 from ingest.reports.workbook.workbooks import site_book, sweep_book
 from ingest.site.planner import plan
-from ingest.sizing.bandwidth import sweep
+from ingest.sizing.sweep import sweep
 
 RUNS = 21
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"

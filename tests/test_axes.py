@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.errors import UsageError
-from ingest.sizing.sweep import parse_axis
+from ingest.sizing.job import parse_axis
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,10 @@
 import pytest
 
 from ingest import catalog as commands
-from ingest.catalog.commands import Shown
 from ingest.catalog.records import GRADES, KINDS, Family, Gpu, Model, Node, Protocol
 from ingest.catalog.store import Catalog
 from ingest.sizing import evidence_ladder
+from ingest.sizing.catalog import Shown
 from ingest.units import physical
 
 SIXTEEN_BIT = ("bf16", "fp16")

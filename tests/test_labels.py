@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ingest.formulas.everything
 from conftest import EXAMPLES
 
 import ingest

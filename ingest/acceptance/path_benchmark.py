@@ -16,7 +16,7 @@ from ingest.engine.result import envelope
 from ingest.engine.value import Quantity
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.bandwidth import Estimate, bw
-from ingest.sizing.sweep import names_of
+from ingest.sizing.job import names_of
 from ingest.units import display, parse
 
 if TYPE_CHECKING:

@@ -9,17 +9,13 @@ The functions behind `ingest catalog`:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from ingest.catalog.commands import check, list, new, path, show
+from importlib import import_module
+from typing import Any
 
 __all__ = ["check", "list", "new", "path", "show"]
 
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        import ingest.catalog.commands
-
-        return getattr(ingest.catalog.commands, name)
+        return getattr(import_module("ingest.sizing.catalog"), name)
     raise AttributeError(f"module 'ingest.catalog' has no attribute '{name}'")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from ingest import catalog
 from ingest.cli.options import catalog_option, hand_over, output_options
 from ingest.errors import IngestError
 from ingest.reports.pages.catalog import entry_page, list_page
+from ingest.sizing import catalog
 
 
 @click.group("catalog", context_settings={"help_option_names": ["-h", "--help"]})

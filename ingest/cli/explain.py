@@ -8,7 +8,7 @@ import click
 
 from ingest.cli.options import hand_over, output_options, question_options, warn
 from ingest.reports.pages.sizing import explanation_page
-from ingest.sizing.bandwidth import explain
+from ingest.sizing.explain import explain
 
 
 @click.command("explain")

@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 import click
 
+from ingest.engine.result import Answer
 from ingest.errors import UsageError, nearest
 from ingest.files import write_whole
 from ingest.reports.page import FORMATS, Page, format_of, render, suffixes, terminal_width, wrapped
 from ingest.reports.pages.sizing import answer_page, explanation_page
 from ingest.reports.workbook.workbooks import answer_book
-from ingest.sizing.answer import Answer
 from ingest.sizing.explain import Explanation
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -11,7 +11,7 @@ from ingest.files import write_whole
 from ingest.reports.page import format_of, render, terminal_width
 from ingest.reports.pages.sizing import sweep_page
 from ingest.reports.workbook.workbooks import sweep_book
-from ingest.sizing.bandwidth import sweep
+from ingest.sizing.sweep import sweep
 
 
 @click.command("sweep")

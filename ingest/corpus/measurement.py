@@ -11,9 +11,9 @@ from ingest.corpus.counting.ledger import Sums, Totals
 from ingest.corpus.tokenizers.vocabulary import Vocabulary
 from ingest.corpus.types import Skipped, Tally
 from ingest.engine.registry import solve
+from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
-from ingest.sizing.answer import Answer
 
 if TYPE_CHECKING:
     from ingest.corpus.sampling.estimators import Estimated

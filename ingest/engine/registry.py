@@ -88,9 +88,7 @@ Kind = TypeVar("Kind", Formula, Leaf)
 def load_formulas() -> None:
     """Import every module of formulas, which registers them; once."""
     if not _loaded:
-        import ingest.formulas
-
-        for module in pkgutil.iter_modules(ingest.formulas.__path__):
+        for module in pkgutil.iter_modules(import_module("ingest.formulas").__path__):
             import_module(f"ingest.formulas.{module.name}")
         _loaded.append(True)
 

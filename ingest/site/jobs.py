@@ -12,11 +12,11 @@ from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import Row, link, replaced
 from ingest.engine.messages import Message, in_site_words, message_of
 from ingest.engine.registry import Step, unit_of
+from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError, MissingQuantity
 from ingest.site.site_file import Keys, Site
-from ingest.sizing.answer import Answer
 from ingest.sizing.bandwidth import Grounds, estimate, grounds_of
 from ingest.sizing.checkpoint import QUANTITIES, checkpoint, kept_by_policy
 from ingest.sizing.evidence_ladder import from_catalog

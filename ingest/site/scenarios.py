@@ -15,7 +15,7 @@ from ingest.requirement import Requirement
 from ingest.site.requirement_lines import LINES
 from ingest.site.schema import node_at
 from ingest.site.site_file import Site
-from ingest.sizing.sweep import parse_axis
+from ingest.sizing.job import parse_axis
 from ingest.units import display, parse
 
 #: Each is a whole plan.

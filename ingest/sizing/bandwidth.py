@@ -20,16 +20,21 @@ from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError
 from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import Rung, from_catalog
-from ingest.sizing.job import CLIENTS, Question, known_quantities, machine_of, number_of, question_of, set_by_user
+from ingest.sizing.job import (
+    CLIENTS,
+    Question,
+    known_quantities,
+    machine_of,
+    names_of,
+    number_of,
+    parse_axis,
+    question_of,
+    set_by_user,
+)
 from ingest.sizing.rung_choice import OUTCOMES, choose
-from ingest.sizing.sweep import names_of, parse_axis
 
 if TYPE_CHECKING:
     import pandas
-
-    from ingest.sizing.explain import Explanation
-    from ingest.sizing.sweep import Sweep
-    from ingest.sizing.validation import Validation
 
 
 #: The results of `bw`, in the order in which people ask for them.
@@ -444,45 +449,3 @@ def _numbers(given: Many | None) -> list[float | None]:
     if isinstance(given, str):
         return [*parse_axis(given, unit_of("nodes"), "--nodes")]
     return [number_of("nodes", one) for one in ([given] if given is None or isinstance(given, (int, float)) else given)]
-
-
-def explain(name: str, **options: Any) -> Explanation:
-    """How one quantity of `bw` came about, down to the catalog values.
-
-    Args:
-        name: a quantity, for example `ingest_bandwidth_per_job`.
-        options: those of `bw`.
-
-    >>> print(explain("gpus", model="cosmoflow", gpu="h100", nodes=2).lines()[1])
-      = nodes × gpus_per_node
-    """
-    from ingest.sizing.explain import Explanation
-
-    answer = bw(**options)
-    return Explanation.of(answer.scenarios[0] if isinstance(answer, Scenarios) else answer, name)
-
-
-def sweep(*, axes: Mapping[str, Any] | Sequence[str], **options: Any) -> Sweep:
-    """Many scenarios in one vectorised call.
-
-    Args:
-        axes: quantity to list, range text or array: `{"nodes": "1..1024*2"}` or `["nodes=1..1024*2"]`.
-        options: those of `bw`; `model` and `gpu` may be lists.
-
-    >>> sweep(model="cosmoflow", gpu="h100", axes={"nodes": [1, 2]}).to_frame()["gpus"].tolist()
-    [8.0, 16.0]
-    """
-    from ingest.sizing.sweep import Sweep
-
-    return Sweep.of(axes, **options)
-
-
-def validate(name: str | None = None, *, catalogs: Sequence[str | Path] = ()) -> Validation:
-    """Published results, reproduced: published, ours, error.
-
-    Args:
-        name: a set, for example `ibrahim`; all sets by default.
-    """
-    from ingest.sizing.validation import Validation
-
-    return Validation.of(name, Catalog(catalogs))

@@ -11,10 +11,10 @@ from ingest.catalog.records import Failures, Gpu
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option
 from ingest.engine.registry import check_value, solve, unit_of
+from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import MissingQuantity, UsageError, nearest, one_of
-from ingest.sizing.answer import Answer
 from ingest.sizing.checkpoint_files import LAYOUTS, Content, Files, Job, check_division, expert_spread, largest_stage_factor
 from ingest.sizing.checkpoint_interval import interval_table, plan_interval, tier_table
 from ingest.sizing.evidence_ladder import from_catalog

@@ -12,9 +12,9 @@ from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import OPTION, bytes_per_token_of, is_file_name, read_result
 from ingest.engine.messages import Message, Option
 from ingest.engine.registry import check_value, solve, unit_of
+from ingest.engine.result import Answer
 from ingest.engine.value import Input, Quantity
 from ingest.errors import CatalogError, IngestError, UsageError, nearest, one_of
-from ingest.sizing.answer import Answer
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.footprint import CONTENTS, SIZES, STAGES, Footprint, footprint
 from ingest.sizing.job import settings_of

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from ingest.engine.expression import prose
 from ingest.engine.registry import LEAVES, Step, unit_of
 from ingest.engine.value import Input
-from ingest.sizing.bandwidth import Estimate
+from ingest.sizing.bandwidth import Estimate, Scenarios, bw
 from ingest.units import display, exact
 
 if TYPE_CHECKING:
     import pandas
 
-    from ingest.sizing.answer import Answer
+    from ingest.engine.result import Answer
 
 
 @dataclass(frozen=True)
@@ -126,3 +126,17 @@ class Explanation:
             node |= {"from": item.origin, "source": item.source, "where": item.where, "grade": item.grade, "note": item.note}
             node["evidence"] = [part._asdict() for part in item.parts]
         return node
+
+
+def explain(name: str, **options: Any) -> Explanation:
+    """How one quantity of `bw` came about, down to the catalog values.
+
+    Args:
+        name: a quantity, for example `ingest_bandwidth_per_job`.
+        options: those of `bw`.
+
+    >>> print(explain("gpus", model="cosmoflow", gpu="h100", nodes=2).lines()[1])
+      = nodes × gpus_per_node
+    """
+    answer = bw(**options)
+    return Explanation.of(answer.scenarios[0] if isinstance(answer, Scenarios) else answer, name)

@@ -10,10 +10,10 @@ from ingest.catalog.records import Node, Recipe
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message
 from ingest.engine.registry import check_value, unit_of
+from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import UsageError, nearest
-from ingest.sizing.answer import Answer
 from ingest.sizing.checkpoint_files import check_division
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.job import machine_of, settings_of

@@ -11,9 +11,9 @@ from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message
 from ingest.engine.registry import check_value
+from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
-from ingest.sizing.answer import Answer
 from ingest.sizing.job import settings_of
 from ingest.sizing.optimizer_states import width_of
 from ingest.units import parse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,11 @@ from ingest.engine.registry import solve, unit_of
 from ingest.engine.result import envelope
 from ingest.errors import CatalogError, UsageError, nearest
 from ingest.sizing import evidence_ladder
+from ingest.sizing.bandwidth import bw
+from ingest.sizing.checkpoint import checkpoint
+from ingest.sizing.dataset import dataset
+from ingest.sizing.memory import memory
+from ingest.sizing.model import model as model_command
 from ingest.sizing.published_rates import ProtocolRate, protocol_rates, transferred
 from ingest.units import display, parse
 
@@ -23,8 +28,14 @@ if TYPE_CHECKING:
     import pandas
 
 SET_KEYS = {"title", "source", "bar", "cases", "runs", "study", "note"}
-#: commands that a case may ask instead of a formula
-COMMANDS = ("bw", "model", "checkpoint", "memory", "dataset")
+#: Commands that a case may run instead of a formula.
+COMMANDS: dict[str, Callable[..., Any]] = {
+    "bw": bw,
+    "model": model_command,
+    "checkpoint": checkpoint,
+    "memory": memory,
+    "dataset": dataset,
+}
 CASE_KEYS = {
     "id",
     "statement",
@@ -250,10 +261,8 @@ def _case(path: Path, data: Mapping[str, Any], case: Mapping[str, Any], catalog:
 
 def _answered(command: str, name: str, options: Mapping[str, Any], catalog: Catalog) -> float:
     """What the command itself answers, so that the case tests the whole way from the catalogs."""
-    import ingest
-
     folders = tuple(reversed(catalog.folders))
-    results: Mapping[str, Any] = getattr(ingest, command)(**options, catalogs=folders).results
+    results: Mapping[str, Any] = COMMANDS[command](**options, catalogs=folders).results
     return float(results[name].value)
 
 
@@ -319,3 +328,12 @@ def _transfer_case(name: str, measured: float, row: Rate, rung: evidence_ladder.
 
 #: Sets that the catalogs themselves hold: what `study` calls them.
 STUDIES = {"transfer": _transfers, "transfer-pairs": _transferred_pairs}
+
+
+def validate(name: str | None = None, *, catalogs: Sequence[str | Path] = ()) -> Validation:
+    """Published results, reproduced: published, ours, error.
+
+    Args:
+        name: a set, for example `ibrahim`; all sets by default.
+    """
+    return Validation.of(name, Catalog(catalogs))

@@ -10,10 +10,10 @@ from ingest.catalog.records import STORAGE_CLASSES, Storage
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message
 from ingest.engine.registry import check_value, unit_of
+from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Quantity
 from ingest.errors import CatalogError, UsageError, brief
-from ingest.sizing.answer import Answer
 from ingest.sizing.job import question_of
 from ingest.storage import data_path
 from ingest.storage.data_path import Judged, layers_of, shown_only

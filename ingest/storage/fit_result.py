@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog
-from ingest.engine.result import envelope, inputs_of, values
+from ingest.engine.result import Answer, envelope, inputs_of, values
 from ingest.engine.value import Quantity
-from ingest.sizing.answer import Answer
 from ingest.storage.data_path import OF_HARDWARE, Judged
 from ingest.storage.need import ASKED, Need
 from ingest.units import display

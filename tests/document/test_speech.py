@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import ingest.formulas.everything
 import pytest
 import yaml
 

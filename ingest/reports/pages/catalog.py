@@ -9,7 +9,7 @@ from ingest.reports.page import Page, Section
 from ingest.units import display
 
 if TYPE_CHECKING:
-    from ingest.catalog.commands import Listing, Shown
+    from ingest.sizing.catalog import Listing, Shown
 
 
 def list_page(found: Listing) -> Page:

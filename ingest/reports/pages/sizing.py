@@ -11,8 +11,8 @@ from ingest.reports.page import Page, Section
 from ingest.units import display, physical
 
 if TYPE_CHECKING:
+    from ingest.engine.result import Answer
     from ingest.engine.value import Quantity
-    from ingest.sizing.answer import Answer
     from ingest.sizing.bandwidth import Estimate, Scenarios
     from ingest.sizing.explain import Explanation
     from ingest.sizing.sweep import Sweep

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pandas
     from xlsxwriter import Workbook
 
-    from ingest.sizing.answer import Answer
+    from ingest.engine.result import Answer
     from ingest.sizing.bandwidth import Estimate
     from ingest.sizing.sweep import Sweep
     from ingest.storage.data_path import Judged

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from ingest.files import nothing_collected
 
 if TYPE_CHECKING:
+    from ingest.engine.result import Answer
     from ingest.site.plan import Plan
-    from ingest.sizing.answer import Answer
     from ingest.sizing.bandwidth import Estimate
     from ingest.sizing.sweep import Sweep
     from ingest.storage.fit_result import Fits
