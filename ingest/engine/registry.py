@@ -79,7 +79,7 @@ class Leaf(NamedTuple):
 
 
 #: Fields of `bw`, which starts often: a name that they declare costs no import of the others.
-FIRST = ("quantities", "throughput", "bandwidth")
+FIRST = ("inputs", "bandwidth")
 _declared: dict[str, Formula | Leaf] = {}
 _loaded: list[bool] = []
 Kind = TypeVar("Kind", Formula, Leaf)
