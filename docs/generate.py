@@ -1,29 +1,29 @@
-"""Write every generated page and marked block of the documentation; `--check` writes nothing and names what is stale.
+"""Write every generated page and marked block of the documentation; `--check` only lists what is out of date.
 
 A marked block is one of these, up to `<!-- end -->`:
 
-- `<!-- output: ARGUMENTS -->`: what `ingest ARGUMENTS` prints. With ` | until WORDS` behind, what it prints before the first
-  line that starts with these words (dates and versions of engines change from run to run); with ` | from WORDS`, from there on.
-- `<!-- site: ARGUMENTS -->`: the same, in a new folder that holds the site file of `ingest plan --new` as `site.yaml`;
+- `<!-- output: ARGUMENTS -->`: the output of `ingest ARGUMENTS`. ` | until WORDS` cuts it before the first line that starts
+  with these words (dates and versions of engines change from run to run); ` | from WORDS` drops what precedes that line.
+- `<!-- site: ARGUMENTS -->`: the output in a new folder that holds the site file of `ingest plan --new` as `site.yaml`;
   commands before ` && ` run there first.
-- `<!-- json: KEYS of ARGUMENTS -->`: these keys of its JSON, with commas between them, dots for inner ones, and
-  numbers for places in a list.
+- `<!-- json: KEYS of ARGUMENTS -->`: selected keys of its JSON, separated by commas; dots lead to inner keys, numbers to
+  items of a list.
 - `<!-- table: NAME -->` and `<!-- file: PATH -->`.
 """
 
 from __future__ import annotations
 
 import doctest
+import io
 import json
 import os
-import pty
 import re
 import shlex
-import subprocess
 import sys
 import tempfile
 import textwrap
 from collections.abc import Iterator
+from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -33,94 +33,95 @@ import training_tables
 from common import DOCS, ROOT, UNBROKEN, WIDTH
 from reference_pages import PAGES
 
+from ingest.cli.main import main as main_command
+
 STARTER = ROOT / "ingest" / "site" / "starter.yaml"
 LEXERS = {".yaml": "yaml", ".json": "json"}
 TABLES = evidence_tables.TABLES | training_tables.TABLES
 
 
-def beside_a_site(asked: str) -> str:
-    """A block with what a command prints in a folder that holds a site file."""
+def with_site(request: str) -> str:
+    """A block with the output of a command in a new folder that holds a site file."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "site.yaml").write_bytes(STARTER.read_bytes())
-        *before, last = asked.split(" && ")
+        *before, last = request.split(" && ")
         for arguments in before:
-            printed(arguments, Path(folder))
-        told = "".join(f"$ ingest {arguments}\n" for arguments in before)
-        return console(last, Path(folder)).replace("```console\n", f"```console\n{told}", 1)
+            output(arguments, Path(folder))
+        prompts = "".join(f"$ ingest {arguments}\n" for arguments in before)
+        return console(last, Path(folder)).replace("```console\n", f"```console\n{prompts}", 1)
 
 
-def console(asked: str, folder: Path = ROOT) -> str:
-    """A block with what a command prints, cut where `until` says so."""
-    arguments, _, words = asked.partition(" | until ")
+def console(request: str, folder: Path = ROOT) -> str:
+    """A block with the output of a command, cut where `until` and `from` say so."""
+    arguments, _, last = request.partition(" | until ")
     arguments, _, first = arguments.partition(" | from ")
-    lines = printed(arguments, folder).splitlines()
-    if words:
-        lines = [*lines[: _line(lines, words, arguments)], "…"]
+    lines = output(arguments, folder).splitlines()
+    if last:
+        lines = [*lines[: _line(lines, last, arguments)], "…"]
     if first:
         lines = ["…", *lines[_line(lines, first, arguments) :]]
-    told = "\n".join(lines)
-    return f"```console\n$ ingest {arguments}\n{told}\n```"
+    return "\n".join(["```console", f"$ ingest {arguments}", *lines, "```"])
 
 
 def _line(lines: list[str], words: str, arguments: str) -> int:
-    """Where the first line stands that starts with these words."""
-    found = [place for place, line in enumerate(lines) if line.strip().startswith(words)]
-    if not found:
-        raise SystemExit(f"ingest {arguments}: no line starts with '{words}'")
-    return found[0]
+    """The index of the first line that starts with these words."""
+    for index, line in enumerate(lines):
+        if line.strip().startswith(words):
+            return index
+    raise SystemExit(f"ingest {arguments}: no line starts with '{words}'")
 
 
-def excerpt(asked: str) -> str:
+def excerpt(request: str) -> str:
     """A block with some keys of a command's JSON."""
-    keys, _, arguments = asked.partition(" of ")
-    whole = json.loads(printed(f"{arguments} --format json", ROOT, notes=False))
-    found = {key: reduce(_below, key.split("."), whole) for key in keys.split(", ")}
-    return f"```json\n{json.dumps(found, indent=1, ensure_ascii=False)}\n```"
+    keys, _, arguments = request.partition(" of ")
+    payload = json.loads(output(f"{arguments} --format json", ROOT, warnings=False))
+    values = {key: reduce(_below, key.split("."), payload) for key in keys.split(", ")}
+    return f"```json\n{json.dumps(values, indent=1, ensure_ascii=False)}\n```"
 
 
 def _below(node: Any, part: str) -> Any:
     return node[int(part)] if isinstance(node, list) else node[part]
 
 
-def printed(arguments: str, folder: Path, notes: bool = True) -> str:
-    """What `ingest ARGUMENTS` prints on a terminal 92 columns wide, notes on standard error last."""
-    reader, writer = pty.openpty()
-    script = Path(sys.executable).with_name("ingest")
-    with subprocess.Popen([script, *shlex.split(arguments)], stdout=writer, stderr=subprocess.PIPE, cwd=folder) as process:
-        os.close(writer)
-        payload = "".join(_read(reader)).replace("\r\n", "\n")
-        assert process.stderr is not None
-        said = process.stderr.read().decode().splitlines() if notes else []
-    wrapped = [textwrap.fill(line, WIDTH, subsequent_indent="  ", **UNBROKEN) for line in said]
-    return "\n".join([payload.rstrip(), *wrapped]).replace(f"{folder}/", "").strip()
+class Terminal(io.TextIOWrapper):
+    """Standard output in memory that passes for a terminal."""
+
+    def isatty(self) -> bool:
+        return True
 
 
-def _read(reader: int) -> Iterator[str]:
-    whole = b""
-    while True:
-        try:
-            part = os.read(reader, 65536)
-        except OSError:  # Linux says so when the other end is closed
-            part = b""
-        if not part:
-            break
-        whole += part
-    os.close(reader)
-    yield whole.decode()
+def output(arguments: str, folder: Path, warnings: bool = True) -> str:
+    """Run `ingest ARGUMENTS` in this process; its output on a terminal of 92 columns, standard error last."""
+    streams = Terminal(io.BytesIO(), encoding="utf-8"), io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    caller, sys.argv = sys.argv, ["ingest", *shlex.split(arguments)]
+    try:
+        with chdir(folder), redirect_stdout(streams[0]), redirect_stderr(streams[1]), suppress(SystemExit):
+            main_command()
+    finally:
+        sys.argv = caller
+    printed, errors = (_text(stream) for stream in streams)
+    wrapped = [textwrap.fill(line, WIDTH, subsequent_indent="  ", **UNBROKEN) for line in errors.splitlines()]
+    return "\n".join([printed.rstrip(), *(wrapped if warnings else [])]).replace(f"{folder}/", "").strip()
+
+
+def _text(stream: io.TextIOWrapper) -> str:
+    stream.flush()
+    stream.seek(0)
+    return stream.read()
 
 
 BLOCK = re.compile(r"(<!-- (output|site|json|table|file): (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def fill(text: str, root: str = "") -> str:
-    """A hand-written page with its marked blocks brought up to date; `root` leads from its folder to that of the docs."""
+    """A hand-written page with its marked blocks updated; `root` is the path from its folder to docs/."""
 
     def block(found: re.Match[str]) -> str:
         kind, what = found[2], found[3]
         if kind == "output":
             content = console(what)
         elif kind == "site":
-            content = beside_a_site(what)
+            content = with_site(what)
         elif kind == "json":
             content = excerpt(what)
         elif kind == "table":
@@ -133,7 +134,7 @@ def fill(text: str, root: str = "") -> str:
 
 
 def wanted() -> Iterator[tuple[Path, str]]:
-    """Every file that this script keeps, with its content; generated files first, so that blocks may show them."""
+    """Every file that this script maintains, with its content; generated files first, because blocks may include them."""
     for name, make in PAGES.items():
         yield DOCS / name, make()
     for path in sorted([ROOT / "README.md", *DOCS.rglob("*.md")]):
