@@ -1,4 +1,4 @@
-"""Pieces that the generated pages share: tables, pages, values with their grade; and the shipped catalogs alone."""
+"""Shared parts of the generated pages: tables, pages, values with their grade, and the shipped catalogs without overlays."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ingest.units import display, physical
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 WIDTH = 92
-# Neither the terminal nor the entries of whoever runs this may show in the documentation.
+# Neither the terminal nor the catalog overlays of the user may affect the documentation.
 os.environ |= {"COLUMNS": str(WIDTH), "NO_COLOR": "1", "XDG_CONFIG_HOME": str(DOCS / "_build" / "none")}
 for name in ("APPDATA", "INGEST_CATALOGS"):
     os.environ.pop(name, None)
 
 CATALOG = Catalog()
 NOTE = "<!-- Written by docs/generate.py; do not edit. -->"
-GRADES = "The letter behind a value is its grade: m measured, p published, v vendor, d derived, a assumed."
+GRADES = "The letter after a value is its grade: m measured, p published, v vendor, d derived, a assumed."
 SHOW = "`ingest catalog show {kind} ID` prints an entry in full, with the source and the place of each value."
 UNBROKEN: dict[str, Any] = {"break_on_hyphens": False, "break_long_words": False}
 
@@ -40,7 +40,7 @@ def page(title: str, *parts: str) -> str:
 
 
 def _filled(part: str) -> str:
-    """Paragraphs at most 118 columns wide; tables, headings, lists and code as they are."""
+    """Paragraphs at most 118 columns wide; tables, headings, lists and code unchanged."""
     paragraphs = part.split("\n\n")
     if any(paragraph.startswith("```") for paragraph in paragraphs):
         return part
@@ -60,19 +60,19 @@ def limits(value: Value | None) -> str:
 
 
 def missing_part(entries: Iterable[Entry]) -> str:
-    """What entries lack, and why or what to supply."""
+    """Missing values of entries, with the reason or what to supply."""
     rows = [(f"`{one.id}`", f"`{name}`", why) for one in entries for name, why in one.missing.items()]
-    intro = "A number that nobody has published is not invented: the tool says what is missing and how to supply it."
-    return f"## Missing\n\n{intro}\n\n" + table(("id", "value", "why, or what to supply"), rows) if rows else ""
+    intro = "The tool does not invent unpublished numbers: it names what is missing and how to supply it."
+    return f"## Missing\n\n{intro}\n\n" + table(("id", "value", "reason, or what to supply"), rows) if rows else ""
 
 
 def aliases_part(kind: str) -> str:
     """Everyday names."""
     rows = [(f"`{alias}`", f"`{name}`") for alias, name in sorted(CATALOG.aliases.get(kind, {}).items())]
-    return "## Everyday names\n\n" + table(("name", "stands for"), rows) if rows else ""
+    return "## Everyday names\n\n" + table(("name", "entry"), rows) if rows else ""
 
 
 def notes_part(entries: Iterable[Entry]) -> str:
-    """Traps and remarks that belong to entries."""
+    """Notes of entries."""
     rows = [(f"`{one.id}`", note) for one in entries for note in one.notes]
     return "## Notes\n\n" + table(("id", "note"), rows) if rows else ""

@@ -12,7 +12,7 @@ from ingest.catalog.records import STORAGE_CLASSES, Storage, Value
 from ingest.engine.registry import unit_of
 from ingest.site.schema import TYPES, resolved, schema
 
-BLANK = "`dataset --{option} ID` takes it by name."
+BLANK = "`dataset --{option} ID` selects one."
 
 
 def corpora_page() -> str:
@@ -36,14 +36,14 @@ def corpora_page() -> str:
     columns = ("id", "corpus", "tokens", "documents", "raw", "clean text", "as published", "text per token")
     return page(
         "Corpora",
-        f"{len(found)} data sets as they were published. {BLANK.format(option='corpus')} {GRADES} {SHOW.format(kind='corpus')}",
-        "*Clean text* is counted without compression, *as published* is what one downloads, mostly compressed.",
+        f"{len(found)} published data sets. {BLANK.format(option='corpus')} {GRADES} {SHOW.format(kind='corpus')}",
+        "*Clean text* is without compression, *as published* is the size of the download, mostly compressed.",
         "## Text",
         table(columns, sizes),
-        "## Whose tokens, and what made the text",
+        "## Tokenizer and pipeline",
         table(("id", "tokenizer", "pipeline", "vocabulary"), made),
         "## Samples",
-        table(("id", "data set", "samples", "bytes of a sample", "clean", "as published"), samples),
+        table(("id", "data set", "samples", "sample size", "clean", "as published"), samples),
         missing_part(found),
         notes_part(found),
         aliases_part("corpora"),
@@ -51,7 +51,7 @@ def corpora_page() -> str:
 
 
 def pipelines_page() -> str:
-    """What was left of the input."""
+    """Pipelines and the share of the input that they keep."""
     found = CATALOG.all(Pipeline)
     kept = [
         (
@@ -70,10 +70,10 @@ def pipelines_page() -> str:
     ]
     return page(
         "Pipelines",
-        f"{len(found)} ways from raw input to clean text. {BLANK.format(option='pipeline')} {GRADES} "
+        f"{len(found)} pipelines from raw input to clean text. {BLANK.format(option='pipeline')} {GRADES} "
         f"{SHOW.format(kind='pipeline')}",
-        "Shares of bytes, of documents and of tokens differ, so they stand apart. A share of bytes depends on how both sides "
-        "were compressed, which the last column tells. Where no share was published, both ends of it stand here.",
+        "Shares of bytes, documents and tokens differ, so each has a column. A share of bytes depends on the compression of "
+        "both sides, which the last column states. If no share is published, the table shows input and output.",
         table(("id", "from", "to", "bytes", "documents", "tokens", "counted as"), kept),
         "## Signatures of fuzzy deduplication",
         table(("id", "hashes per document", "bytes of a hash"), signatures),
@@ -83,14 +83,14 @@ def pipelines_page() -> str:
 
 
 def _kept(share: Value | None, before: Value | None, after: Value | None) -> str:
-    """What was published: the share, or both ends of it."""
+    """The published share, or input and output."""
     if share:
         return f"{share.value * 100:.3g}\u00a0%\u00a0{share.grade[0]}"
     return f"{shown(before)} → {shown(after)}" if before and after else ""
 
 
 def formats_page() -> str:
-    """File formats and what they add."""
+    """File formats and their overhead."""
     found = CATALOG.all(Format)
     records = [
         (
@@ -117,12 +117,11 @@ def formats_page() -> str:
     ]
     return page(
         "File formats",
-        f"{len(found)} formats and what each adds to the data in it. `dataset --format ID` takes it by name. {GRADES} "
-        f"{SHOW.format(kind='format')}",
-        "## For each record",
-        table(("id", "format", "holds", "record", "in the file", "in the index", "header of a member"), records),
-        "## For each shard",
-        table(("id", "fixed", "index", "padded to", "closed at", "records", "files"), shards),
+        f"{len(found)} formats with their overhead. `dataset --format ID` selects one. {GRADES} {SHOW.format(kind='format')}",
+        "## Per record",
+        table(("id", "format", "holds", "record", "bytes in the file", "bytes in the index", "member header"), records),
+        "## Per shard",
+        table(("id", "fixed", "index", "padded to", "shard size", "records", "files"), shards),
         "## Compression\n\nStored bytes over written bytes, by what is held.",
         table(("id", "holds", "typical", "range"), compressed),
         missing_part(found),
@@ -131,24 +130,24 @@ def formats_page() -> str:
 
 
 class Class(NamedTuple):
-    """A class of storage: its heading, what it answers, and the columns that its entries fill."""
+    """A class of storage: its heading, its meaning, and the columns of its entries."""
 
     title: str
     answers: str
     columns: Mapping[str, str]
 
 
-_RATES = {"read_bandwidth": "reads", "write_bandwidth": "writes"}
+_RATES = {"read_bandwidth": "read", "write_bandwidth": "write"}
 CLASSES = {
     "client": Class(
         "Clients",
-        "What one client node reaches, whatever stands behind it; `fit --client ID` joins one to a system.",
+        "The rate of one client node, whatever system serves it; `fit --client ID` combines a client with a system.",
         {
-            "client_read_bandwidth": "one client reads",
-            "client_write_bandwidth": "one client writes",
-            "gpu_read_bandwidth": "one GPU reads",
+            "client_read_bandwidth": "read, one client",
+            "client_write_bandwidth": "write, one client",
+            "gpu_read_bandwidth": "read, one GPU",
             "nic_efficiency": "share of its NICs",
-            "reference_io_bytes": "at requests of",
+            "reference_io_bytes": "request size",
         },
     ),
     "system": Class(
@@ -156,7 +155,7 @@ CLASSES = {
         "Appliances, services and whole sites. Rates and capacities are those of one unit.",
         {
             **_RATES,
-            "io_per_second": "requests/s",
+            "io_per_second": "IOPS",
             "raw_bytes": "raw",
             "usable_bytes": "usable",
             "usable_fraction": "usable share",
@@ -164,28 +163,28 @@ CLASSES = {
     ),
     "software": Class(
         "Software",
-        "File systems and object stores on servers of one's own; the first protection scheme is the default.",
+        "File systems and object stores for your own servers; the first protection scheme is the default.",
         {
             **_RATES,
-            "filesystem_efficiency": "kept by the file system",
+            "filesystem_efficiency": "file-system efficiency",
             "fill_limit": "fill limit",
-            "metadata_servers_max": "metadata servers, at most",
+            "metadata_servers_max": "maximum metadata servers",
         },
     ),
-    "drive": Class("Drives", "Local drives, for staging and caching.", {**_RATES, "io_per_second": "requests/s"}),
+    "drive": Class("Drives", "Local drives, for staging and caching.", {**_RATES, "io_per_second": "IOPS"}),
     "protection": Class(
         "Protection schemes",
-        "`fit --protection ID` and `protection` in a site file take these by name; k+m stripes, or copies.",
+        "`fit --protection ID` and `protection` in a site file select one: k+m stripes, or copies.",
         {
             "data_units": "k",
             "redundancy_units": "m",
-            "tolerated_failures": "failures survived",
+            "tolerated_failures": "tolerated failures",
             "usable_fraction": "usable share",
         },
     ),
     "guidance": Class(
         "Guidance of vendors",
-        "What a vendor recommends to provide, for comparison; it is no system.",
+        "Rates that a vendor recommends, for comparison; not a system.",
         {"client_read_bandwidth": "one client", **_RATES},
     ),
 }
@@ -210,13 +209,13 @@ def storage_page() -> str:
     ]
     return page(
         "Storage",
-        f"{len(found)} entries in {len(CLASSES)} classes; each class answers another question of `ingest fit`. {GRADES} "
-        f"{SHOW.format(kind='storage')}",
+        f"{len(found)} entries in {len(CLASSES)} classes of `ingest fit`. {GRADES} {SHOW.format(kind='storage')}",
         *parts,
-        "## How they behave",
+        "## Behaviour",
         table(("id", "protection schemes", "consistency", "failover", "metadata"), offered),
-        "## Rates of one model's data set\n\nWhere a system or client was measured with the very data set, that rate wins.",
-        table(("id", "model", "whose", "rate"), _by_model(found)),
+        "## Rates by data set\n\n"
+        "If a system or client was measured with the data set of the model, that rate replaces the general one.",
+        table(("id", "model", "of", "rate"), _by_model(found)),
         missing_part(found),
         notes_part(found),
         aliases_part("storage"),
@@ -242,16 +241,17 @@ def site_page() -> str:
         rows = [*_keys(resolved(inner) if isinstance(inner, Mapping) else made)]
         if rows:
             title = f"{key}.NAME" if isinstance(inner, Mapping) else key
-            parts += [f"## `{title}`\n\n{made['description']}", table(("key", "what it is", "written as", "unit"), rows)]
+            parts += [f"## `{title}`\n\n{made['description']}", table(("key", "meaning", "form", "unit"), rows)]
     head = [_row(key, node) for key, node in whole["properties"].items()]
     return page(
         "The site file",
-        "What `ingest plan` reads. `ingest plan --new` writes one to start from, `ingest plan --schema` the JSON Schema that "
-        "this page is made from, for editors. [How to plan a site](../howto/plan-a-site.md) shows it at work.",
-        "A quantity is a number in base units or text such as `2.5 GB/s`; where it is not certain, its range: "
+        "The site file is the input of `ingest plan`. `ingest plan --new` writes a starter file, `ingest plan --schema` the "
+        "JSON Schema for editors, from which this page is generated. [How to plan a site](../howto/plan-a-site.md) "
+        "has an example.",
+        "A quantity is a number in base units or text such as `2.5 GB/s`; an uncertain quantity may be a range: "
         "`{low: 1 PB, typical: 2 PB, high: 4 PB}`. A key that is not listed here is refused.",
-        f"Needed are {' and '.join(f'`{name}`' for name in whole['required'])}; all else may be left out.",
-        table(("key", "what it is", "written as", "unit"), head),
+        f"Required: {' and '.join(f'`{name}`' for name in whole['required'])}. All other keys are optional.",
+        table(("key", "meaning", "form", "unit"), head),
         *parts,
     )
 
@@ -268,10 +268,10 @@ def _keys(node: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, ...]
 
 def _row(key: str, item: Mapping[str, Any], needed: bool = False) -> tuple[str, ...]:
     made = resolved(item)
-    meaning = made["description"] + (" Needed." if needed else "")
+    meaning = made["description"] + (" Required." if needed else "")
     if "x-quantity" in made:
         name = made["x-quantity"]
-        return f"`{key}`", meaning, "a quantity or its range", f"`{unit_of(name)}`"
+        return f"`{key}`", meaning, "quantity or range", f"`{unit_of(name)}`"
     return f"`{key}`", meaning, _form(made), ""
 
 
@@ -279,7 +279,7 @@ def _form(made: Mapping[str, Any]) -> str:
     if "enum" in made:
         return ", ".join(f"`{word}`" for word in made["enum"])
     if made.get("x-date"):
-        return "a year, or a date"
+        return "year or date"
     types = [made["type"]] if isinstance(made["type"], str) else made["type"]
     words = " or ".join(TYPES[name] for name in types)
     if "minimum" in made:

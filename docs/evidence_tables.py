@@ -24,7 +24,7 @@ def percent(share: float) -> str:
 
 
 class Carried(NamedTuple):
-    """A measured rate and what the transferred rung says with that GPU left out."""
+    """A measured rate and its prediction by the transferred level without that GPU."""
 
     family: str
     group: str
@@ -55,7 +55,7 @@ def carried() -> Iterator[Carried]:
 
 
 def _relation(warnings: Sequence[str]) -> str:
-    """How the source GPUs relate to the target, as the rung itself says it."""
+    """How the source GPUs relate to the target, from the warnings of the transfer."""
     if not warnings:
         return "same vendor, at most 4× apart"
     if any("NVLink" in line for line in warnings):
@@ -104,7 +104,7 @@ def validation_table() -> str:
 def protocol_spread() -> str:
     """How far protocols disagree on the same model, GPU and precision."""
     rows = []
-    for name, forms in (("trainings alone", {"emulation"}), ("emulated rates included", set())):
+    for name, forms in (("training runs only", {"emulation"}), ("emulated rates included", set())):
         spreads = []
         for model in CATALOG.all(Model):
             rates = [rate for rate in CATALOG.rates(model) if CATALOG.get(Protocol, rate.protocol).form not in forms]
@@ -118,7 +118,7 @@ def protocol_spread() -> str:
 
 
 def scaling_table() -> str:
-    """What larger jobs keep of the rate per GPU."""
+    """Share of the rate per GPU that larger jobs keep."""
     rows = [
         (one.name, name.replace("-", " "), f"{value.value:g}", limits(value), value.where)
         for one in CATALOG.all(Scaling)
@@ -128,22 +128,22 @@ def scaling_table() -> str:
 
 
 def counts() -> str:
-    """How much the catalogs hold."""
+    """The size of the catalogs."""
     models = CATALOG.all(Model)
     rates = [(model.id, rate) for model in models for rate in CATALOG.rates(model)]
     pairs = {(model, rate.gpu) for model, rate in rates}
     kinds = ((Model, "models"), (Gpu, "accelerators"), (Node, "node types"), (Storage, "storage entries"))
     rows = [(word, len(CATALOG.all(kind))) for kind, word in kinds]
     more = [("measured rates", f"{len(rates):,}"), ("pairs of model and GPU with a rate", len(pairs))]
-    more += [("architectures described by their weights", len(list((ROOT / "catalogs" / "architectures").glob("*.yaml"))))]
+    more += [("architectures", len(list((ROOT / "catalogs" / "architectures").glob("*.yaml"))))]
     more += [("families of architectures (values of `model_type`)", len(KNOWN))]
     more += [(word, len(CATALOG.all(kind))) for kind, word in ((Optimizer, "optimizers"), (Recipe, "recipes of model states"))]
     more += [("failure rates", len(CATALOG.all(Failures)))]
-    return table(("what", "how many"), [*rows, *more, ("sources", len(CATALOG.sources))])
+    return table(("content", "number"), [*rows, *more, ("sources", len(CATALOG.sources))])
 
 
 def ladder_formulas() -> str:
-    """The formulas of the ladder, as written."""
+    """The formulas of the evidence levels."""
     names = ("unstalled_samples_per_second_per_gpu", "achieved_flops_per_gpu", "transfer_ratio")
     more = ("transferred_samples_per_second_per_gpu", "samples_per_second_per_gpu", "ingest_bandwidth_per_gpu")
     lines = [f"{name}\n  = {prose(FORMULAS[name].tree())}" for name in (*names, *more)]

@@ -1,4 +1,4 @@
-"""The reference of formulas, one page for each module, and of the quantities that are given."""
+"""The reference of formulas, one page per module, and of the given quantities."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def module_of(name: str) -> str:
 
 
 def formula_link(name: str) -> str:
-    """The place of a formula, as seen from the folder of the documentation."""
+    """The link to a formula from docs/."""
     return f"reference/formulas/{module_of(name)}.md#{name}"
 
 
@@ -35,32 +35,31 @@ def _by_module() -> dict[str, list[Formula]]:
     return found
 
 
-def _told(module: str) -> list[str]:
+def _docstring(module: str) -> list[str]:
     doc = sys.modules[f"ingest.formulas.{module}"].__doc__ or ""
     return [" ".join(part.split()) for part in doc.strip().split("\n\n")]
 
 
 def index_page() -> str:
-    """The modules of formulas, and where each formula stands."""
+    """The modules of formulas, and the page of each formula."""
     modules = _by_module()
-    rows = [(f"[{name}](formulas/{name}.md)", _told(name)[0], len(found)) for name, found in modules.items()]
+    rows = [(f"[{name}](formulas/{name}.md)", _docstring(name)[0], len(found)) for name, found in modules.items()]
     names = [(f"[`{name}`](formulas/{module_of(name)}.md#{name})", f"`{FORMULAS[name].unit}`") for name in sorted(FORMULAS)]
     pages = "\n".join(f"formulas/{name}" for name in modules)
     return page(
         "Formulas",
-        f"{len(FORMULAS)} formulas. Each is named after the quantity it yields and is one expression long. A value that is "
-        "given with `--set NAME=VALUE` wins over it. What is not computed stands among the [quantities that are "
-        "given](quantities.md).",
-        table(("page", "what it answers", "formulas"), rows),
+        f"{len(FORMULAS)} formulas. Each is a single expression, named after the quantity that it yields. A value that is set "
+        "with `--set NAME=VALUE` takes precedence. [Given quantities](quantities.md) lists the quantities without a formula.",
+        table(("page", "topic", "formulas"), rows),
         f"```{{toctree}}\n:hidden:\n\n{pages}\n```",
-        "## All of them, by name",
+        "## By name",
         table(("formula", "unit"), names),
     )
 
 
 def module_page(module: str) -> str:
-    """The formulas of one module, in the order in which they are written."""
-    title, *rest = _told(module)
+    """The formulas of one module, in the order of the module."""
+    title, *rest = _docstring(module)
     return page(title.rstrip("."), *rest, *map(_formula, _by_module()[module]))
 
 
@@ -88,10 +87,10 @@ def _place(name: str, seen_from: Formula) -> str:
 
 
 def quantities_page() -> str:
-    """Every quantity that is given, not computed."""
+    """Every given quantity."""
     intro = (
-        "These quantities are given: by a catalog, by an option of a command, or by `--set NAME=VALUE`. "
-        "They are in base units inside; prefixes are understood when they are written (`--set sample_bytes=16MiB`)."
+        "These quantities come from a catalog, from an option of a command, or from `--set NAME=VALUE`. "
+        "Limits and defaults are in base units; values may be written with a prefix (`--set sample_bytes=16MiB`)."
     )
     parts = []
     for item in LEAVES.values():
@@ -103,7 +102,7 @@ def quantities_page() -> str:
             source = f" ([{item.source}](sources.md#{item.source}))" if item.source else ""
             lines.append(f"- Default: {item.default:g}{source}")
         parts.append(f"## `{item.name}`\n\n{item.meaning}\n\n" + "\n".join(lines))
-    return page("Quantities that are given", intro, *parts)
+    return page("Given quantities", intro, *parts)
 
 
 PAGES: dict[str, Callable[[], str]] = {

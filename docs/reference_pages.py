@@ -1,4 +1,4 @@
-"""The reference pages, each taken from the package: commands, models, hardware, protocols, training and sources."""
+"""The reference pages, generated from the package: commands, models, hardware, protocols, training and sources."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def commands_page() -> str:
 
 
 def models_page() -> str:
-    """Models, encodings, classes and what is missing."""
+    """Models, encodings, classes and missing values."""
     models = CATALOG.all(Model)
     rows, sizes = [], []
     for one in models:
@@ -62,18 +62,18 @@ def models_page() -> str:
             values = [shown(getattr(encoding, size)) for size in (*SIZES, "samples_per_file")]
             sizes.append((f"`{one.id}`", name, *values))
     classes = [(f"`{one.id}`", one.name, shown(one.efficiency), limits(one.efficiency)) for one in CATALOG.all(Family)]
-    columns = ("id", "model", "class", "FLOP per sample", "samples per pass", "rates", "GPUs")
+    columns = ("id", "model", "class", "FLOP per sample", "samples per epoch", "rates", "GPUs")
     return page(
         "Models",
         f"{len(models)} models. {GRADES} {SHOW.format(kind='model')}",
-        "`rates` counts the measured rates of a model, `GPUs` the accelerators they were measured on.",
+        "*Rates* counts the measured rates of a model, *GPUs* the accelerators with a measured rate.",
         table(columns, rows),
-        "## What one sample is",
+        "## Sample of each model",
         table(("id", "one sample"), [(f"`{one.id}`", one.sample) for one in models]),
-        "## Encodings\n\nBytes of one sample: stored on storage, decoded for the GPU, touched where a whole file is read. "
+        "## Encodings\n\nBytes of one sample: stored on storage, decoded for the GPU, touched if a whole file is read. "
         "The first encoding of a model is its default.",
         table(("model", "encoding", *SIZES, "samples per file"), sizes),
-        "## Classes\n\nThe share of the dense peak that the members of a class reach.",
+        "## Classes\n\nShare of the dense peak that the models of a class reach.",
         table(("id", "class", "median", "P10 – P90"), classes),
         missing_part([*models, *CATALOG.all(Family)]),
         notes_part(models),
@@ -117,7 +117,7 @@ def _tera(value: Value | None) -> str:
 
 
 def nodes_page() -> str:
-    """Node types; storage NICs stand apart from compute NICs."""
+    """Node types, with separate storage and compute NICs."""
     nodes = CATALOG.all(Node)
     nics = [
         (
@@ -146,7 +146,7 @@ def nodes_page() -> str:
 
 
 def protocols_page() -> str:
-    """Measurement protocols, and what to know before demanding one."""
+    """Measurement protocols, with advice on which one to require."""
     count: dict[str, int] = {}
     for model in CATALOG.all(Model):
         for rate in CATALOG.rates(model):
@@ -155,7 +155,7 @@ def protocols_page() -> str:
     rows = [(f"`{one.id}`", one.name, one.form, count.get(one.id, 0), one.advice) for one in found]
     return page(
         "Measurement protocols",
-        "A rate belongs to a protocol: whose software, on what terms. `--protocol ID` asks for one. "
+        "The protocol of a rate describes the software and the rules of its measurement. `--protocol ID` selects one. "
         f"{len(found)} protocols, {sum(count.values()):,} rates.",
         table(("id", "name", "form", "rates", "advice"), rows),
         aliases_part("protocols"),
@@ -163,7 +163,7 @@ def protocols_page() -> str:
 
 
 def architectures_page() -> str:
-    """Models described by their weights, and the families that a config.json may name."""
+    """Architectures in the catalog, and the known families of `config.json`."""
     made = [describe(path.stem, CATALOG) for path in sorted((ROOT / "catalogs" / "architectures").glob("*.yaml"))]
     sizes = [
         (
@@ -186,11 +186,10 @@ def architectures_page() -> str:
         families.append(f"### {place.replace('_', ' ').capitalize()}\n\n" + table(("model_type", "what is counted"), rows))
     return page(
         "Architectures",
-        f"{len(made)} models are described by the hyper-parameters of their own `config.json`; "
-        f"{len(KNOWN)} values of `model_type` are known. Any other model is refused, "
-        "[or written by hand](../howto/size-a-model.md).",
+        f"The catalog holds the hyper-parameters of {len(made)} models; {len(KNOWN)} values of `model_type` are known. Other "
+        "models are refused; [describe them as rows](../howto/size-a-model.md).",
         table((*columns, *totals), sizes),
-        "## Families\n\nThe module in `ingest/architecture/families/` groups them; the sentence is its own.",
+        "## Families\n\nGrouped by module of `ingest/architecture/families/`.",
         *families,
     )
 
@@ -208,21 +207,21 @@ def training_page() -> str:
     ]
     return page(
         "Optimizers, recipes and failures",
-        f"What training keeps for each parameter, and how often nodes fail. {GRADES}",
-        "## Optimizers\n\nBytes of state for each parameter that is trained. " + SHOW.format(kind="optimizers"),
+        f"Bytes that training keeps per parameter, and failure rates of nodes. {GRADES}",
+        "## Optimizers\n\nBytes of state per trained parameter. " + SHOW.format(kind="optimizers"),
         table(("id", "name", "master copy", "momentum", "variance"), states),
         notes_part(kept).replace("## Notes", "### Notes on optimizers"),
-        "## Recipes\n\nWeights and gradients of a recipe, beside the states of its optimizer. "
-        "`--recipe` takes the id, or the bytes per parameter at its end.",
+        "## Recipes\n\nWeights and gradients of a recipe, in addition to the states of its optimizer. "
+        "`--recipe` takes the id, or the bytes per parameter at the end of the id.",
         table(("id", "name", "optimizer", "weights", "gradients"), recipes),
-        "## Failures\n\nInterrupts that were counted on a cluster, or a rate for each node. `--failures` takes the id.",
+        "## Failures\n\nInterrupts counted on a cluster, or a rate per node. `--failures` takes the id.",
         table(("id", "name", "interrupts", "period", "nodes", "rate", "GPUs per node"), failures),
         notes_part(CATALOG.all(Failures)).replace("## Notes", "### Notes on failures"),
     )
 
 
 def sources_page() -> str:
-    """Where every number comes from."""
+    """The sources of the catalogs."""
     parts = []
     for name, source in sorted(CATALOG.sources.items()):
         version = f"version {source.version}" if source.version else ""

@@ -57,7 +57,7 @@ GROUPS = {
 
 
 def formulas(group: str) -> str:
-    """Formulas of a group as written, each with the place that it is from."""
+    """The formulas of a group, each with its source and place."""
     lines, rows = [], []
     for name in GROUPS[group].split():
         made = FORMULAS[name]
@@ -72,8 +72,8 @@ def formulas(group: str) -> str:
                 )
             )
     code = "```text\n" + "\n".join(lines) + "\n```"
-    told = table(("formula", "source", "place"), rows)
-    return f"{code}\n\n{told}\n\nThe others hold by definition." if rows else f"{code}\n\nBy definition."
+    sources = table(("formula", "source", "place"), rows)
+    return f"{code}\n\n{sources}\n\nThe others are definitions." if rows else f"{code}\n\nThese are definitions."
 
 
 def recipes() -> str:
@@ -92,7 +92,7 @@ def optimizers() -> str:
     """Bytes of state per parameter by optimizer."""
     rows = []
     for one in CATALOG.all(Optimizer):
-        note = {"matrices": "rows and columns of each matrix", "rest": "of what is no hidden matrix"}.get(one.factored, "")
+        note = {"matrices": "rows and columns of each matrix", "rest": "of all but hidden matrices"}.get(one.factored, "")
         source = f"[{one.momentum.source}](reference/sources.md#{one.momentum.source}), {one.momentum.where}".removesuffix(", ")
         cells = (f"{part.value:g}" for part in (one.master, one.momentum, one.variance))
         rows.append((f"`{one.id}`", one.name, *cells, note, source))
@@ -113,13 +113,13 @@ def rates() -> str:
         per_day = f"{unit_rate * 86_400 * 1000:.2f}"
         source = f"[{value.source}](reference/sources.md#{value.source}), {value.where}"
         rows.append((f"`{one.id}`", one.name, per_day, f"{one.gpus_per_node.value:g}", source))
-    columns = ("id", "cluster", "failures per 1,000 node-days", "GPUs of what it calls a node", "source")
+    columns = ("id", "cluster", "failures per 1,000 node-days", "GPUs per counted node", "source")
     return table(columns, rows)
 
 
 def zero_places() -> str:
     """Where each part of the states lies, by stage and offload."""
-    words = ("on every GPU of its shard", "spread over the replicas", "off the GPU")
+    words = ("on every GPU of its shard", "partitioned over the replicas", "off the GPU")
     rows = []
     for (stage, offload), parts in PLACES.items():
         rows.append((stage, offload, *(words[part.index(1)] for part in parts)))
@@ -131,7 +131,7 @@ def _cases() -> dict[tuple[str, str], Case]:
     return {(one.name, case.id): case for one in Validation.of(None, CATALOG).sets for case in one.results}
 
 
-#: group -> (what is printed, what is wrong with it, set, case)
+#: group -> (printed figure, reading, set, case)
 ERRORS = {
     "parameters": (
         ("a preset of a public sizing tool: 55.3 billion", "the real structure", "llm-parameters", "llama2-70b parameters"),
@@ -152,55 +152,55 @@ ERRORS = {
         ("BLOOM-like 1.2T: 2.3 TB of weights, read as TB", "5 % low", "bloom-offload", "1.2T offload, reading 1"),
         ("BLOOM-like 1.2T: 2.3 TB of weights, read as TiB", "4 % high", "bloom-offload", "1.2T offload, reading 2"),
         ("3 PB of memory, dumped to 80 %: 5.56 TB/s", "as printed", "llm-checkpoints", "9"),
-        ("the same, where 3 PB are 3 PiB", "12 % more", "llm-checkpoints", "9-binary"),
+        ("3 PB read as 3 PiB", "12 % more", "llm-checkpoints", "9-binary"),
     ),
     "mlperf": (
         ("rules: 18 TB for the 1T model", "weights counted twice", "mlperf-checkpoints", "1T, rules"),
         ("hard-coded: 2571 GiB of weights, 18 TB", "1.38 trillion parameters", "mlperf-checkpoints", "1T, hard-coded model"),
         ("published run of the same model", "the true total", "mlperf-checkpoints", "1T total"),
         ("2571 GiB of weights", "parameters that follow", "llm-checkpoints", "13-weights"),
-        ("18 TB with these parameters", "14 B for each", "llm-checkpoints", "13-total"),
+        ("18 TB with these parameters", "14 B per parameter", "llm-checkpoints", "13-total"),
         ("published run of 70B", "128 heads instead of 64", "mlperf-checkpoints", "70B total"),
         ("rules, 70B per rank: 14.23, once 11.23 GB", "GiB, one cell misprinted", "mlperf-checkpoints", "70B per rank"),
         ("405B per rank: 11.8 GB", "mean of the first replica", "mlperf-checkpoints", "405B per rank"),
     ),
     "failures": (
         ("Llama 3, table 5: 148 of 419 are 30.1 %", "the counts", "failures", "3-printed"),
-        ("the same: what 30.1 % would need", "492 interrupts", "failures", "3-other-reading"),
+        ("Llama 3, table 5: interrupts for 30.1 %", "492 interrupts", "failures", "3-other-reading"),
         ("Llama 3, 54 days, 419 interrupts", "notes say 2.5 h", "failures", "1-unexpected"),
         ("RSC-1, 1,024 GPUs: 7.9 h measured", "nodes in series", "failures", "5-series"),
-        ("the same with failures of the whole job", "fitted to one point", "failures", "5-common-mode"),
+        ("RSC-1, 1,024 GPUs, with failures of the whole job", "fitted to one point", "failures", "5-common-mode"),
         ("RSC-1, 131,072 GPUs: 0.23 h", "rounded", "failures", "4-131072"),
     ),
     "memory": (
         ("ZeRO-Infinity, figure 2a: working memory 1.95 GiB", "4·hd·4hd", "zero", "working memory 80x10240"),
-        ("the row below: 6.25 GiB", "agrees", "zero", "working memory 100x20480"),
+        ("ZeRO-Infinity, figure 2a, next row: 6.25 GiB", "agrees", "zero", "working memory 100x20480"),
         ("800 V100 of 32 GB hold 1T", "GiB, rounded", "zero", "V100s for 1T"),
         ("\"#DGX needed (fp16)\", 176B, as model states", "20 B", "bloom-offload", "176B DGX for model states"),
         ("\"#DGX needed (fp16)\", 176B, as weights", "2 B", "bloom-offload", "176B DGX for weights"),
         ("\"#DGX needed (fp16)\", 24T, as model states", "20 B", "bloom-offload", "24T DGX for model states"),
         ("\"#DGX needed (fp16)\", 24T, as weights", "2 B", "bloom-offload", "24T DGX for weights"),
-        ("Megatron-LM, 1T: 13.8 TB", "14 B for each of 1.008e12", "llm-checkpoints", "megatron-1t"),
+        ("Megatron-LM, 1T: 13.8 TB", "14 B × 1.008e12", "llm-checkpoints", "megatron-1t"),
     ),
 }  # fmt: skip
 
 
 def errors(group: str) -> str:
-    """Published figures beside ours; decimal and binary, so that a confusion of the two shows."""
+    """Published figures next to ours, in decimal and binary units, so that a confusion of the two is visible."""
     rows = []
     for printed, reading, name, case_id in ERRORS[group]:
         case = _cases()[name, case_id]
         ours = display(case.ours, case.unit, binary=True)
         off = f"{case.error * 100:+.1f} %".replace("-0.0 %", "0.0 %").replace("+0.0 %", "0.0 %")
         rows.append((printed, ours, off, reading, f"`{name}`: {case_id}"))
-    return table(("printed", "what follows", "ours to the figure", "how we read it", "case of `ingest validate`"), rows)
+    return table(("printed", "computed", "ours to the figure", "reading", "case of `ingest validate`"), rows)
 
 
 def counted() -> str:
-    """Parameters and FLOPs of configs that were counted on the real class."""
+    """Parameters and FLOPs of configs, compared with the real class."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     rows, seen, unseen = [], set(), set()
-    for name, title in (("published", "published models"), ("counted", "small configurations made up for the test")):
+    for name, title in (("published", "published models"), ("counted", "small configurations of the tests")):
         text = (ROOT / "tests" / "architecture" / f"{name}.yaml").read_text(encoding="utf-8")
         cases = yaml.load(text, Loader=loader)["models"]  # noqa: S506  it is a safe one
         exact, errors = 0, []
@@ -225,12 +225,12 @@ def counted() -> str:
         rows.append((title, len(cases), types, exact, len(errors), *numbers))
     heads = ("configs", "values of `model_type`", "parameters exact", "FLOPs compared", "median error", "largest error")
     listed = ", ".join(f"`{name}`" for name in sorted(unseen - seen))
-    told = textwrap.fill(f"Their FLOPs were never compared: {listed}.", 118, **UNBROKEN)
-    return table(("what", *heads), rows) + f"\n\n{told}"
+    missing = textwrap.fill(f"The FLOPs of these types were not compared: {listed}.", 118, **UNBROKEN)
+    return table(("what", *heads), rows) + f"\n\n{missing}"
 
 
 def _shortened(config: dict[str, object], layers: int) -> dict[str, object]:
-    """The same model with fewer layers, as it was counted."""
+    """The configuration with fewer layers, as the class was counted."""
     depth = "n_layers" if "n_layers" in config else "num_hidden_layers"
     cut = {key: value[:layers] if key == "layer_types" and isinstance(value, list) else value for key, value in config.items()}
     return {**cut, depth: layers}
