@@ -122,7 +122,7 @@ def formats_page() -> str:
         table(("id", "format", "holds", "record", "bytes in the file", "bytes in the index", "member header"), records),
         "## Per shard",
         table(("id", "fixed", "index", "padded to", "shard size", "records", "files"), shards),
-        "## Compression\n\nStored bytes over written bytes, by what is held.",
+        "## Compression\n\nStored bytes ÷ written bytes, by content.",
         table(("id", "holds", "typical", "range"), compressed),
         missing_part(found),
         notes_part(found),

@@ -28,6 +28,9 @@ from ingest.catalog.records import (
 from ingest.catalog.templates import template
 from ingest.cli.main import command
 
+#: module of families -> its heading, where the name alone is an abbreviation
+FAMILIES = {"gpt2_era": "GPT-2 and its successors", "mla": "Multi-head latent attention", "moe": "Mixture of experts"}
+
 # Commands
 
 
@@ -183,7 +186,10 @@ def architectures_page() -> str:
         for name in sorted(key for key, module in KNOWN.items() if module == place):
             doc = (find(name).__doc__ or "").strip()
             rows.append((f"`{name}`", " ".join(doc.split("\n\n")[0].split())))
-        families.append(f"### {place.replace('_', ' ').capitalize()}\n\n" + table(("model_type", "what is counted"), rows))
+        families.append(
+            f"### {FAMILIES.get(place) or place.replace('_', ' ').capitalize()}\n\n"
+            + table(("model_type", "what is counted"), rows)
+        )
     return page(
         "Architectures",
         f"The catalog holds the hyper-parameters of {len(made)} models; {len(KNOWN)} values of `model_type` are known. Other "

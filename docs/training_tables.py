@@ -193,7 +193,7 @@ def errors(group: str) -> str:
         ours = display(case.ours, case.unit, binary=True)
         off = f"{case.error * 100:+.1f} %".replace("-0.0 %", "0.0 %").replace("+0.0 %", "0.0 %")
         rows.append((printed, ours, off, reading, f"`{name}`: {case_id}"))
-    return table(("printed", "computed", "ours to the figure", "reading", "case of `ingest validate`"), rows)
+    return table(("printed", "computed", "difference", "reading", "case of `ingest validate`"), rows)
 
 
 def counted() -> str:
