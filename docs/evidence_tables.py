@@ -23,7 +23,7 @@ def percent(share: float) -> str:
     return f"{share * 100:.1f} %"
 
 
-class Carried(NamedTuple):
+class TransferCase(NamedTuple):
     """A measured rate and its prediction by the transferred level without that GPU."""
 
     family: str
@@ -38,7 +38,7 @@ class Carried(NamedTuple):
         return low <= self.measured <= high
 
 
-def carried() -> Iterator[Carried]:
+def transfer_cases() -> Iterator[TransferCase]:
     """Every measured rate that other GPUs can predict under the same protocol."""
     for model in CATALOG.all(Model):
         rates = CATALOG.rates(model)
@@ -51,7 +51,7 @@ def carried() -> Iterator[Carried]:
                 if rung is None:
                     continue
                 given = rung.given[evidence_ladder.RATE]
-                yield Carried(model.family, _relation(rung.warnings), rate.value, given)
+                yield TransferCase(model.family, _relation(rung.warnings), rate.value, given)
 
 
 def _relation(warnings: Sequence[str]) -> str:
@@ -63,7 +63,7 @@ def _relation(warnings: Sequence[str]) -> str:
     return "across vendors, or more than 4× apart"
 
 
-def _errors(groups: Mapping[str, list[Carried]]) -> Iterator[tuple[str, ...]]:
+def _errors(groups: Mapping[str, list[TransferCase]]) -> Iterator[tuple[str, ...]]:
     for name, cases in groups.items():
         error = statistics.median(abs(case.given.value / case.measured - 1) for case in cases)
         ratios = sorted(case.measured / case.given.value for case in cases)
@@ -77,16 +77,16 @@ ERROR_COLUMNS = ("cases", "median error", "inside the range", "measured ÷ predi
 
 def transfer_by_relation() -> str:
     """Transfer errors by how the source GPUs relate to the target."""
-    groups: dict[str, list[Carried]] = {}
-    for case in carried():
+    groups: dict[str, list[TransferCase]] = {}
+    for case in transfer_cases():
         groups.setdefault(case.group, []).append(case)
     return table(("source GPUs", *ERROR_COLUMNS), _errors(groups))
 
 
 def transfer_by_class() -> str:
     """Transfer errors by class of model, same vendor only."""
-    groups: dict[str, list[Carried]] = {}
-    for case in carried():
+    groups: dict[str, list[TransferCase]] = {}
+    for case in transfer_cases():
         if case.group.endswith("apart") and case.group.startswith("same"):
             groups.setdefault(case.family, []).append(case)
     return table(("class", *ERROR_COLUMNS), _errors(dict(sorted(groups.items()))))

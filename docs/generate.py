@@ -133,7 +133,7 @@ def fill(text: str, root: str = "") -> str:
     return BLOCK.sub(block, text)
 
 
-def wanted() -> Iterator[tuple[Path, str]]:
+def pages() -> Iterator[tuple[Path, str]]:
     """Every file that this script maintains, with its content; generated files first, because blocks may include them."""
     for name, make in PAGES.items():
         yield DOCS / name, make()
@@ -146,7 +146,7 @@ def main() -> int:
     """Write or check; the exit code."""
     check = sys.argv[1:] == ["--check"]
     stale = []
-    for path, content in wanted():
+    for path, content in pages():
         if not path.exists() or path.read_text(encoding="utf-8") != content:
             stale.append(str(path.relative_to(ROOT)))
             if not check:
