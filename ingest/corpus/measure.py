@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.catalog.store import Catalog
 from ingest.corpus.counting.ledger import Shards
-from ingest.corpus.counting.run import Counting, TooLong, open_ledger
-from ingest.corpus.counting.runners import OnCluster, Task, cores, local_runner
+from ingest.corpus.counting.run import ExactCount, TooLong, open_ledger
+from ingest.corpus.counting.runners import ClusterRunner, CountingTask, cores, local_runner
 from ingest.corpus.files.file_kind import in_short
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.formats.documents import Reading
 from ingest.corpus.measurement import Measured, measured_by_sample, measured_exactly
 from ingest.corpus.progress import Progress
 from ingest.corpus.tokenizers.engine_choice import proof_of, select_engine, training_text
-from ingest.corpus.tokenizers.splitter import cuts_for
+from ingest.corpus.tokenizers.splitter import split_rule_for
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
 from ingest.corpus.types import root_of
 from ingest.errors import IngestError, UsageError
@@ -27,11 +27,10 @@ from ingest.units import parse
 if TYPE_CHECKING:
     from ingest.corpus.counting.ledger import Totals
     from ingest.corpus.files.listing import Listing
-    from ingest.corpus.sampling.sample import Sampled
+    from ingest.corpus.sampling.sample import SampledMeasurement
     from ingest.corpus.tokenizers.engine_choice import Engine
-    from ingest.corpus.tokenizers.splitter import Cuts
-    from ingest.corpus.tokenizers.vocabulary import Vocabulary
-    from ingest.corpus.types import Skipped
+    from ingest.corpus.tokenizers.split_points import SplitRule
+    from ingest.corpus.types import Skipped, Vocabulary
 
 
 #: Counting that is estimated to take longer is left to a sample, unless everything is asked for.
@@ -209,7 +208,7 @@ class Corpus(NamedTuple):
         reading: how documents are found in them.
         vocabulary: what they are counted with.
         engine: what counts.
-        cuts: where it lets long documents be cut.
+        split_rule: where the texts of long documents may be split.
         proof: the text on which it was checked.
         threads: or processes, that count at a time.
         notes: what the user should know of all this.
@@ -220,7 +219,7 @@ class Corpus(NamedTuple):
     reading: Reading
     vocabulary: Vocabulary
     engine: Engine
-    cuts: Cuts | None
+    split_rule: SplitRule | None
     proof: tuple[bytes, ...]
     threads: int
     notes: tuple[str, ...]
@@ -259,22 +258,22 @@ def open_corpus(
     if listing.repeated:
         times = "a file was" if listing.repeated == 1 else f"{listing.repeated:,} files were"
         notes.append(f"{times} met again, through links or arguments that overlap; each counts once")
-    cuts = cuts_for(vocabulary, engine, proof)
-    return Corpus(named, listing, reading, vocabulary, engine, cuts, proof, used, tuple(notes))
+    rule = split_rule_for(vocabulary, engine, proof)
+    return Corpus(named, listing, reading, vocabulary, engine, rule, proof, used, tuple(notes))
 
 
 def _by_counting(
     corpus: Corpus, asked: Wanted, told: Progress, catalog: Catalog, resume: str | Path | None, scheduler: str | None
 ) -> Measured:
     listing = corpus.listing
-    task = Task(corpus.vocabulary, corpus.reading, root_of(listing[0].path, listing[-1].path), corpus.proof)
+    task = CountingTask(corpus.vocabulary, corpus.reading, root_of(listing[0].path, listing[-1].path), corpus.proof)
     shards = Shards(listing, listing.sizes)
     ledger = open_ledger(resume, listing, task)
-    counting = Counting(listing, shards, told, asked.limit)
+    counting = ExactCount(listing, shards, told, asked.limit)
     runner = (
-        OnCluster(task, shards, scheduler)
+        ClusterRunner(task, shards, scheduler)
         if scheduler
-        else local_runner(task, shards, corpus.engine, corpus.cuts, corpus.threads, listing.has_standard_input)
+        else local_runner(task, shards, corpus.engine, corpus.split_rule, corpus.threads, listing.has_standard_input)
     )
     partial = counting.run(runner, ledger)
     return _exactly(corpus, counting.totals, partial, catalog)
@@ -298,7 +297,14 @@ def _by_sampling(corpus: Corpus, asked: Wanted, told: Progress, catalog: Catalog
     from ingest.corpus.sampling.sample import sample_corpus
 
     sampled = sample_corpus(
-        corpus.listing, corpus.reading, corpus.engine, corpus.cuts, asked.tolerance, asked.confidence, asked.seed, told.moved
+        corpus.listing,
+        corpus.reading,
+        corpus.engine,
+        corpus.split_rule,
+        asked.tolerance,
+        asked.confidence,
+        asked.seed,
+        told.moved,
     )
     told.clear()
     if sampled.everything is not None:
@@ -314,7 +320,7 @@ def _by_sampling(corpus: Corpus, asked: Wanted, told: Progress, catalog: Catalog
     )
 
 
-def _unmet(sampled: Sampled) -> tuple[str, ...]:
+def _unmet(sampled: SampledMeasurement) -> tuple[str, ...]:
     """A tolerance that was not reached is said."""
     asked = f"the tolerance of {sampled.tolerance:.3g} at {sampled.confidence:.3g}"
     return () if sampled.met else (f"{asked} was not reached: look at the intervals, or count with --exact",)
