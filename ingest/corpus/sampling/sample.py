@@ -18,7 +18,7 @@ from ingest.corpus.types import Found, Skipped, Tally
 from ingest.errors import IngestError
 from ingest.formulas import sampling as formulas
 
-TOO_FEW = f"fewer than {FEWEST_DRAWS} draws"
+TOO_FEW = f"fewer than {FEWEST_DRAWS} draws fell into it"
 
 
 @dataclass(frozen=True)
