@@ -17,6 +17,8 @@ from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.formats.documents import Reading
 from ingest.corpus.measurement import Measured, measured_by_sample, measured_exactly
 from ingest.corpus.progress import Progress
+from ingest.corpus.sample_sizes import measured_samples
+from ingest.corpus.sampling.sample import Sampled, sample_corpus
 from ingest.corpus.tokenizers.engine_choice import proof_of, select_engine, training_text
 from ingest.corpus.tokenizers.splitter import cuts_for
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
@@ -27,7 +29,6 @@ from ingest.units import parse
 if TYPE_CHECKING:
     from ingest.corpus.counting.ledger import Totals
     from ingest.corpus.files.listing import Listing
-    from ingest.corpus.sampling.sample import Sampled
     from ingest.corpus.tokenizers.engine_choice import Engine
     from ingest.corpus.tokenizers.splitter import Cuts
     from ingest.corpus.tokenizers.vocabulary import Vocabulary
@@ -188,8 +189,6 @@ def measure(
 def _by_sizes(
     paths: Sequence[str | Path], listing: Listing, strict: bool, progress: Progress | None, catalog: Catalog
 ) -> Measured:
-    from ingest.corpus.sample_sizes import measured_samples
-
     named, told = in_short(paths), progress or Progress(None)
     told.begin(listing.total_bytes, 0)
     date = datetime.now(UTC).isoformat(timespec="seconds")
@@ -295,8 +294,6 @@ def _exactly(corpus: Corpus, totals: Totals, partial: str, catalog: Catalog, why
 
 
 def _by_sampling(corpus: Corpus, asked: Wanted, told: Progress, catalog: Catalog) -> Measured:
-    from ingest.corpus.sampling.sample import sample_corpus
-
     sampled = sample_corpus(
         corpus.listing, corpus.reading, corpus.engine, corpus.cuts, asked.tolerance, asked.confidence, asked.seed, told.moved
     )

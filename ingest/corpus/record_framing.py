@@ -10,8 +10,9 @@ from typing import Any, Protocol
 
 from ingest.corpus.files.decompress import MAGIC, unfolded
 from ingest.corpus.files.file_kind import suffix_of
+from ingest.corpus.files.open_file import open_found
 from ingest.corpus.files.saved_datasets import FORMAT as DATASETS
-from ingest.corpus.files.source import Lent, Meter, Source, Unreadable, is_remote, open_found
+from ingest.corpus.files.source import Lent, Meter, Source, Unreadable, is_remote
 from ingest.corpus.formats.buffered import Window
 from ingest.corpus.formats.tar import BLOCK, Archive
 from ingest.corpus.types import Found

@@ -11,6 +11,7 @@ from typing import overload
 from ingest.corpus.files import globs, saved_datasets
 from ingest.corpus.files.arguments import Root, common_folder, local_roots, named_paths
 from ingest.corpus.files.file_kind import FORMAT_NAMES, kind_of, shown
+from ingest.corpus.files.object_store import list_remote
 from ingest.corpus.files.source import STANDARD_INPUT, is_remote
 from ingest.corpus.files.walk import Seen, as_shown, see, walk
 from ingest.corpus.types import Found, Skipped
@@ -127,8 +128,6 @@ class Listing(Sequence[Found]):
             for name, size, version in saved_datasets.list_splits(url):
                 self._add(f"{name}\0{version}".encode("utf-8", "surrogateescape"), size, 0)
             return
-        from ingest.corpus.files.object_store import list_remote
-
         for name, size, version in list_remote(url, self.skipped):
             if self._filter.passes(name.partition("://")[2]):
                 self._add(f"{name}\0{version}".encode("utf-8", "surrogateescape"), size, 0)

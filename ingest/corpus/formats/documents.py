@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ingest.corpus.files import saved_datasets
 from ingest.corpus.files.decompress import unfolded, unfolded_to_disk
 from ingest.corpus.files.file_kind import kind_by_magic
-from ingest.corpus.files.source import Meter, Source, StandardInput, Unreadable, open_found, whole_small
+from ingest.corpus.files.open_file import StandardInput, open_found, whole_small
+from ingest.corpus.files.saved_datasets import FORMAT as DATASETS
+from ingest.corpus.files.source import Meter, Source, Unreadable
 from ingest.corpus.formats.buffered import Span
 from ingest.corpus.formats.columnar import read_arrow, read_parquet, record_batches, row_group_bytes
 from ingest.corpus.formats.csv_text import DELIMITERS, read_separated
+from ingest.corpus.formats.dataset_split import read_split
 from ingest.corpus.formats.json_text import first_row_has, read_json, read_jsonl
 from ingest.corpus.formats.plain_text import PIECE_BYTES, read_text, whole_characters, why_no_text
 from ingest.corpus.formats.rows import DEFAULT_FIELD
@@ -88,8 +90,8 @@ def read_pieces(
     Raises:
         Unreadable: the file cannot be counted; what was yielded of it must be dropped.
     """
-    if found.format == saved_datasets.FORMAT:
-        yield from saved_datasets.read_split(found, reading.field, note, meter)
+    if found.format == DATASETS:
+        yield from read_split(found, reading.field, note, meter)
         return
     source = open_found(found, meter)
     try:

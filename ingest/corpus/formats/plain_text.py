@@ -34,20 +34,6 @@ def why_no_text(data: bytes, offset: int = 0) -> str:
     return ""
 
 
-class NotText(Exception):
-    """Bytes that are no plain text, with the reason."""
-
-
-def checked(data: bytes, offset: int = 0) -> None:
-    """Refuse bytes that are no plain text; positions count from `offset`.
-
-    Raises:
-        NotText: they hold a NUL, or are not UTF-8.
-    """
-    if reason := why_no_text(data, offset):
-        raise NotText(reason)
-
-
 def whole_characters(data: bytes) -> int:
     r"""Return how many bytes remain if an unfinished character at the end is left off.
 
