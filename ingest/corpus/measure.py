@@ -12,10 +12,10 @@ from ingest.catalog.store import Catalog
 from ingest.corpus.counting.ledger import Shards
 from ingest.corpus.counting.run import Counting, TooLong, open_ledger
 from ingest.corpus.counting.runners import OnCluster, Task, cores, local_runner
-from ingest.corpus.files.file_kind import in_short
+from ingest.corpus.files.file_kind import short_title
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.formats.documents import Reading
-from ingest.corpus.measurement import Measured, measured_by_sample, measured_exactly
+from ingest.corpus.measurement import CorpusMeasurement, measured_by_sample, measured_exactly
 from ingest.corpus.progress import Progress
 from ingest.corpus.sample_sizes import measured_samples
 from ingest.corpus.sampling.sample import Sampled, sample_corpus
@@ -28,18 +28,18 @@ from ingest.units import parse
 
 if TYPE_CHECKING:
     from ingest.corpus.counting.ledger import Totals
-    from ingest.corpus.files.listing import Listing
+    from ingest.corpus.files.listing import FileListing
     from ingest.corpus.tokenizers.engine_choice import Engine
     from ingest.corpus.tokenizers.splitter import Cuts
     from ingest.corpus.tokenizers.vocabulary import Vocabulary
-    from ingest.corpus.types import Skipped
+    from ingest.corpus.types import SkippedFile
 
 
 #: Counting that is estimated to take longer is left to a sample, unless everything is asked for.
 EXACT_SECONDS = 30.0
 
 
-class Wanted(NamedTuple):
+class MeasureOptions(NamedTuple):
     """How surely, and at what cost.
 
     Attributes:
@@ -57,9 +57,9 @@ class Wanted(NamedTuple):
     seed: int | None
 
 
-def wanted(
+def measure_options(
     exact: bool | None, tolerance: str | float, confidence: str | float, seed: str | int | None, needs_exact: str
-) -> Wanted:
+) -> MeasureOptions:
     """Check what was asked for.
 
     Args:
@@ -69,7 +69,7 @@ def wanted(
         seed: as written.
         needs_exact: what else was asked for that only counting everything can do, or nothing.
 
-    >>> wanted(None, "1%", "95%", None, "").limit
+    >>> measure_options(None, "1%", "95%", None, "").limit
     30.0
 
     Raises:
@@ -77,12 +77,12 @@ def wanted(
     """
     if exact is False and needs_exact:
         raise UsageError(f"--sample: found it with {needs_exact}, which counts everything; expected one of them")
-    return Wanted(
+    return MeasureOptions(
         counts=exact is not False,
         limit=None if exact or needs_exact else EXACT_SECONDS,
         tolerance=_share(tolerance, "--tolerance"),
         confidence=_share(confidence, "--confidence"),
-        seed=None if seed is None else whole(seed, "--seed", 0),
+        seed=None if seed is None else whole_number(seed, "--seed", 0),
     )
 
 
@@ -93,10 +93,10 @@ def _share(written: str | float, option: str) -> float:
     return float(found)
 
 
-def whole(written: str | int, option: str, least: int) -> int:
+def whole_number(written: str | int, option: str, least: int) -> int:
     """A whole number.
 
-    >>> whole("8", "--threads", 1)
+    >>> whole_number("8", "--threads", 1)
     8
     """
     found = parse(written, "1", option)
@@ -108,7 +108,7 @@ def whole(written: str | int, option: str, least: int) -> int:
 class Interrupted(KeyboardInterrupt):
     """Counting was interrupted; `known` is what had been counted until then, and says so."""
 
-    def __init__(self, known: Measured) -> None:
+    def __init__(self, known: CorpusMeasurement) -> None:
         super().__init__("interrupted")
         self.known = known
 
@@ -131,7 +131,7 @@ def measure(
     threads: str | int | None = None,
     progress: Progress | None = None,
     catalogs: Sequence[str | Path] = (),
-) -> Measured:
+) -> CorpusMeasurement:
     """Bytes per token, tokens and sizes of a corpus.
 
     Args:
@@ -168,10 +168,10 @@ def measure(
         return _by_sizes(
             paths, list_inputs([str(path) for path in paths], include, exclude), strict, progress, Catalog(catalogs)
         )
-    asked = wanted(exact, tolerance, confidence, seed, _needs_exact(paths, resume, scheduler))
+    asked = measure_options(exact, tolerance, confidence, seed, _needs_exact(paths, resume, scheduler))
     corpus = open_corpus(paths, tokenizer, Reading(text_field or ""), include, exclude, input_format, threads)
     if corpus.listing.has_standard_input:
-        asked = wanted(exact, tolerance, confidence, seed, "standard input")
+        asked = measure_options(exact, tolerance, confidence, seed, "standard input")
     told, catalog = progress or Progress(None), Catalog(catalogs)
     try:
         if not asked.counts:
@@ -187,9 +187,9 @@ def measure(
 
 
 def _by_sizes(
-    paths: Sequence[str | Path], listing: Listing, strict: bool, progress: Progress | None, catalog: Catalog
-) -> Measured:
-    named, told = in_short(paths), progress or Progress(None)
+    paths: Sequence[str | Path], listing: FileListing, strict: bool, progress: Progress | None, catalog: Catalog
+) -> CorpusMeasurement:
+    named, told = short_title(paths), progress or Progress(None)
     told.begin(listing.total_bytes, 0)
     date = datetime.now(UTC).isoformat(timespec="seconds")
     answer = measured_samples(
@@ -199,7 +199,7 @@ def _by_sizes(
     return replace(answer, unmet=f"--strict: {answer.left_out}") if strict and answer.left_out else answer
 
 
-class Corpus(NamedTuple):
+class OpenCorpus(NamedTuple):
     """What is measured, and with what.
 
     Attributes:
@@ -215,7 +215,7 @@ class Corpus(NamedTuple):
     """
 
     named: str
-    listing: Listing
+    listing: FileListing
     reading: Reading
     vocabulary: Vocabulary
     engine: Engine
@@ -242,29 +242,34 @@ def open_corpus(
     exclude: Sequence[str],
     input_format: str | None,
     threads: str | int | None,
-) -> Corpus:
+) -> OpenCorpus:
     """List the files, load the vocabulary and select the engine that counts as the reference does.
 
     Raises:
         IngestError: there is no file.
     """
-    named, used = in_short(paths), cores() if threads is None else whole(threads, "--threads", 1)
+    named, used = short_title(paths), cores() if threads is None else whole_number(threads, "--threads", 1)
     listing = list_inputs([str(path) for path in paths], include, exclude, input_format or "")
     vocabulary = vocabulary_of(tokenizer, lambda: training_text(listing, reading))
     if not len(listing):
-        raise IngestError(nothing(named, listing.skipped))
+        raise IngestError(nothing_counted(named, listing.skipped))
     proof = proof_of(listing, reading)
     engine, notes = select_engine(vocabulary, proof, used)
     if listing.repeated:
         times = "a file was" if listing.repeated == 1 else f"{listing.repeated:,} files were"
         notes.append(f"{times} met again, through links or arguments that overlap; each counts once")
     cuts = cuts_for(vocabulary, engine, proof)
-    return Corpus(named, listing, reading, vocabulary, engine, cuts, proof, used, tuple(notes))
+    return OpenCorpus(named, listing, reading, vocabulary, engine, cuts, proof, used, tuple(notes))
 
 
 def _by_counting(
-    corpus: Corpus, asked: Wanted, told: Progress, catalog: Catalog, resume: str | Path | None, scheduler: str | None
-) -> Measured:
+    corpus: OpenCorpus,
+    asked: MeasureOptions,
+    told: Progress,
+    catalog: Catalog,
+    resume: str | Path | None,
+    scheduler: str | None,
+) -> CorpusMeasurement:
     listing = corpus.listing
     task = Task(corpus.vocabulary, corpus.reading, root_of(listing[0].path, listing[-1].path), corpus.proof)
     shards = Shards(listing, listing.sizes)
@@ -279,9 +284,9 @@ def _by_counting(
     return _exactly(corpus, counting.totals, partial, catalog)
 
 
-def _exactly(corpus: Corpus, totals: Totals, partial: str, catalog: Catalog, why: str = "") -> Measured:
+def _exactly(corpus: OpenCorpus, totals: Totals, partial: str, catalog: Catalog, why: str = "") -> CorpusMeasurement:
     if not totals.total.files and not partial:
-        raise IngestError(nothing(corpus.named, totals.skipped))
+        raise IngestError(nothing_counted(corpus.named, totals.skipped))
     return measured_exactly(
         totals,
         corpus.vocabulary,
@@ -293,7 +298,7 @@ def _exactly(corpus: Corpus, totals: Totals, partial: str, catalog: Catalog, why
     )
 
 
-def _by_sampling(corpus: Corpus, asked: Wanted, told: Progress, catalog: Catalog) -> Measured:
+def _by_sampling(corpus: OpenCorpus, asked: MeasureOptions, told: Progress, catalog: Catalog) -> CorpusMeasurement:
     sampled = sample_corpus(
         corpus.listing, corpus.reading, corpus.engine, corpus.cuts, asked.tolerance, asked.confidence, asked.seed, told.moved
     )
@@ -323,10 +328,10 @@ def _needs_exact(paths: Sequence[str | Path], resume: str | Path | None, schedul
     return next((name for name, is_there in needs.items() if is_there), "")
 
 
-def nothing(named: str, skipped: Sequence[Skipped]) -> str:
+def nothing_counted(named: str, skipped: Sequence[SkippedFile]) -> str:
     """Why there is nothing to say.
 
-    >>> nothing("books", [])
+    >>> nothing_counted("books", [])
     'books: found no file, expected at least one'
     """
     if not skipped:

@@ -13,13 +13,13 @@ from ingest.errors import IngestError, UsageError, brief
 from ingest.units import display, parse
 
 #: said of a count that was interrupted
-PART = "a part of the corpus only"
+PARTIAL = "a part of the corpus only"
 #: A result of `measure` with a hundred thousand skipped files is smaller.
 MOST_BYTES = 256 * 2**20
 
 
 @dataclass(frozen=True)
-class Result:
+class MeasurementFile:
     """A measured corpus.
 
     Attributes:
@@ -72,7 +72,7 @@ class Result:
         parts = [
             f"{self.path.name}: {how or 'measured'} with {self._tokenizer.get('name') or 'a tokenizer not said'}",
             str(self.data.get("date") or "no date"),
-            *([PART] if self.data.get("partial") else []),
+            *([PARTIAL] if self.data.get("partial") else []),
             *([f"{count:,.0f} of its files could not be read"] if isinstance(count, (int, float)) and count > 0 else []),
         ]
         return ", ".join(parts)
@@ -88,7 +88,7 @@ class Result:
         return found if isinstance(found, dict) else {}
 
 
-def read_result(path: Path, what: str) -> Result:
+def read_measurement(path: Path, what: str) -> MeasurementFile:
     """Read what `ingest measure -o` wrote.
 
     Args:
@@ -116,7 +116,7 @@ def read_result(path: Path, what: str) -> Result:
         raise IngestError(f"{what}: '{path}' holds {found}, expected the JSON of `ingest measure`, schema {SCHEMA}")
     if not isinstance(data.get("results"), dict):
         raise IngestError(f"{what}: '{path}' has results {brief(data.get('results'))}, expected a table of quantities")
-    return Result(path, what, data)
+    return MeasurementFile(path, what, data)
 
 
 def _number(found: Any, place: str) -> float | None:
@@ -146,7 +146,7 @@ def bytes_per_token_of(written: str | float | Path) -> Input:
         IngestError: a file that is not the result of `ingest measure`.
     """
     if is_file_name(written):
-        found = read_result(Path(written), OPTION).needed("bytes_per_token")
+        found = read_measurement(Path(written), OPTION).needed("bytes_per_token")
     else:
         found = Input(float(parse(written, "B/token", OPTION)), origin="user")
     if not 0 < found.value < MOST_RATIO:
@@ -169,7 +169,7 @@ SIZES_OPTION = "--sample-bytes"
 #: A result of `measure --samples` with a hundred thousand skipped files is smaller.
 MOST_SIZES_BYTES = 256 * 2**20
 #: percentiles of single samples that the note tells: the mean is counted, so that they are not its range
-TOLD = ("p5", "p95")
+NOTED_PERCENTILES = ("p5", "p95")
 
 
 def sample_sizes_in(path: Path) -> dict[str, Input]:
@@ -206,7 +206,7 @@ def _spread(data: Any) -> str:
     """How single samples lie about the mean, in words; nothing where the file does not say."""
     rows = _found(data, "tables", "sample_sizes")
     sizes = {row.get("size"): row.get("bytes") for row in rows if isinstance(row, dict)} if isinstance(rows, list) else {}
-    told = [f"{name} {display(size, 'B', binary=False)}" for name in TOLD if _is_size(size := sizes.get(name))]
+    told = [f"{name} {display(size, 'B', binary=False)}" for name in NOTED_PERCENTILES if _is_size(size := sizes.get(name))]
     return f"; of single samples {', '.join(told)}" if told else ""
 
 

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from ingest.catalog.store import Catalog
 from ingest.corpus.counting.ledger import OTHER
 from ingest.corpus.files.source import Meter, Unreadable
-from ingest.corpus.measurement import Measured, listed
-from ingest.corpus.record_framing import FILE, form_of, samples_of
-from ingest.corpus.types import Found, Skipped, extension_of
+from ingest.corpus.measurement import CorpusMeasurement, skipped_rows
+from ingest.corpus.record_framing import FILE, framing_of, samples_of
+from ingest.corpus.types import CorpusFile, SkippedFile, extension_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError
@@ -25,7 +25,7 @@ KEPT_BITS = 10
 PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
 
 
-class Bin(NamedTuple):
+class SizeBin(NamedTuple):
     """Sizes from a power of two up to the next: how many, and their bytes; `low` belongs to it, `high` does not."""
 
     low: int
@@ -85,7 +85,7 @@ class SizeCounts:
             found |= {percent: size for percent, rank in wanted if percent not in found and passed >= rank}
         return found
 
-    def bins(self) -> list[Bin]:
+    def bins(self) -> list[SizeBin]:
         """The histogram.
 
         >>> sizes = SizeCounts()
@@ -97,7 +97,7 @@ class SizeCounts:
         counts: dict[int, int] = {}
         for size, times in self._times.items():
             counts[size.bit_length()] = counts.get(size.bit_length(), 0) + times
-        return [Bin(2**place // 2, max(2**place, 1), count, self._bytes[place]) for place, count in sorted(counts.items())]
+        return [SizeBin(2**place // 2, max(2**place, 1), count, self._bytes[place]) for place, count in sorted(counts.items())]
 
 
 def rounded(size: int) -> int:
@@ -136,7 +136,7 @@ HDF5_NOTE = (
 
 
 @dataclass
-class Sizes:
+class SampleSizes:
     """What has been seen.
 
     Attributes:
@@ -151,19 +151,19 @@ class Sizes:
     files: SizeCounts = field(default_factory=SizeCounts)
     forms: Counter[str] = field(default_factory=Counter)
     extensions: dict[str, list[int]] = field(default_factory=dict)
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[SkippedFile] = field(default_factory=list)
     files_skipped: int = 0
     bytes_read: int = 0
 
-    def take(self, found: Found) -> None:
+    def take(self, found: CorpusFile) -> None:
         """Add a file, or say why it does not count."""
         meter, sizes = Meter(), Counter[int]()
-        form = form_of(found)
+        form = framing_of(found)
         try:
             for size, times in samples_of(found, meter):
                 sizes[size] += times
         except Unreadable as error:
-            self.skip(Skipped(error.path, error.reason))
+            self.skip(SkippedFile(error.path, error.reason))
             return
         finally:
             self.bytes_read += meter.bytes_read
@@ -173,7 +173,7 @@ class Sizes:
         self.forms[form] += 1
         self._sum(extension_of(found.path), 1, sizes.total(), found.stored_bytes)
 
-    def skip(self, skipped: Skipped) -> None:
+    def skip(self, skipped: SkippedFile) -> None:
         """A file does not count."""
         self.files_skipped += 1
         if len(self.skipped) < MOST_NAMED:
@@ -187,9 +187,9 @@ class Sizes:
             row[place] += number
 
 
-def sizes_of(listing: Sequence[Found], skipped: Sequence[Skipped], moved: Callable[[int], object]) -> Sizes:
+def sizes_of(listing: Sequence[CorpusFile], skipped: Sequence[SkippedFile], moved: Callable[[int], object]) -> SampleSizes:
     """Look at every file; only what holds several samples is opened."""
-    sizes = Sizes()
+    sizes = SampleSizes()
     for item in skipped:
         sizes.skip(item)
     for found in listing:
@@ -200,12 +200,12 @@ def sizes_of(listing: Sequence[Found], skipped: Sequence[Skipped], moved: Callab
 
 def measured_samples(
     named: str,
-    listing: Sequence[Found],
-    skipped: Sequence[Skipped],
+    listing: Sequence[CorpusFile],
+    skipped: Sequence[SkippedFile],
     catalog: Catalog,
     moved: Callable[[int], object],
     **about: Any,
-) -> Measured:
+) -> CorpusMeasurement:
     """The answer of `measure --samples`.
 
     Args:
@@ -223,9 +223,9 @@ def measured_samples(
     if not sizes.samples.count:
         first = f": the first file left out is {sizes.skipped[0].path}: {sizes.skipped[0].reason}" if sizes.skipped else ""
         raise IngestError(f"{named}: found no sample, expected at least one{first}")
-    known = known_of(sizes)
+    known = quantities_of(sizes)
     results, unknown = known.results(RESULTS)
-    return Measured(
+    return CorpusMeasurement(
         "measure",
         f"{named}: sizes of samples",
         {},
@@ -240,7 +240,7 @@ def measured_samples(
     )
 
 
-def known_of(sizes: Sizes) -> Quantities:
+def quantities_of(sizes: SampleSizes) -> Quantities:
     """The counts, and which results they give."""
     counts = {
         "samples": sizes.samples.count,
@@ -255,7 +255,7 @@ def known_of(sizes: Sizes) -> Quantities:
     return known
 
 
-def tables_of(sizes: Sizes) -> dict[str, list[dict[str, Any]]]:
+def tables_of(sizes: SampleSizes) -> dict[str, list[dict[str, Any]]]:
     """The distributions, the extensions, and what was left out."""
     tables = {
         "sample_sizes": distribution(sizes.samples),
@@ -266,7 +266,7 @@ def tables_of(sizes: Sizes) -> dict[str, list[dict[str, Any]]]:
             {"extension": name, "files": files, "samples": samples, "stored_bytes": size}
             for name, (files, samples, size) in sorted(sizes.extensions.items(), key=lambda item: (-item[1][2], item[0]))
         ],
-        "files_skipped": listed(sizes.skipped, sizes.files_skipped),
+        "files_skipped": skipped_rows(sizes.skipped, sizes.files_skipped),
     }
     return {name: rows for name, rows in tables.items() if rows}
 
@@ -282,7 +282,7 @@ def histogram(sizes: SizeCounts) -> list[dict[str, Any]]:
     return [{"from": item.low, "below": item.high, "count": item.times, "bytes": item.bytes} for item in sizes.bins()]
 
 
-def notes_of(sizes: Sizes) -> list[str]:
+def notes_of(sizes: SampleSizes) -> list[str]:
     """What a user should know of these numbers."""
     notes = [HDF5_NOTE] if sizes.forms["hdf5"] else []
     if sizes.forms[FILE] and len(sizes.forms) > 1:

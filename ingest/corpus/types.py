@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 
-class Found(NamedTuple):
+class CorpusFile(NamedTuple):
     """A file of the corpus.
 
     Attributes:
@@ -26,7 +26,7 @@ class Found(NamedTuple):
     compression: str
 
 
-class Skipped(NamedTuple):
+class SkippedFile(NamedTuple):
     """What was not counted, and why.
 
     Attributes:
@@ -40,7 +40,7 @@ class Skipped(NamedTuple):
     number: int = 1
 
 
-class Piece(NamedTuple):
+class Chunk(NamedTuple):
     """A part of a document: valid UTF-8, cut between characters; `ends` where the document does."""
 
     text: bytes
@@ -48,7 +48,7 @@ class Piece(NamedTuple):
 
 
 #: called with whatever a reader leaves out although the rest of the file counts
-Note = Callable[[Skipped], None]
+Note = Callable[[SkippedFile], None]
 
 
 class Tally(NamedTuple):

@@ -29,7 +29,7 @@ from ingest.corpus.tokenizers.splitter import (
     within_words,
 )
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
-from ingest.corpus.types import Piece
+from ingest.corpus.types import Chunk
 
 NFC = {"type": "NFC"}
 SPELLED = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
@@ -219,7 +219,7 @@ def test_sentencepiece_models(asked, expected, tmp_path):
 
 def fed(stitcher, text, size):
     pieces = [text[at : at + size] for at in range(0, len(text), size)] or [b""]
-    return [out for at, piece in enumerate(pieces) for out in stitcher.feed(Piece(piece, ends=at == len(pieces) - 1))]
+    return [out for at, piece in enumerate(pieces) for out in stitcher.feed(Chunk(piece, ends=at == len(pieces) - 1))]
 
 
 @settings(max_examples=100, deadline=None)
@@ -245,7 +245,7 @@ def test_a_document_longer_than_memory_passes_through_in_little_of_it():
     line = b"a line that never ends, " * 43_691
     longest = held = 0
     for _ in range(40):
-        texts = stitcher.feed(Piece(line, ends=False))
+        texts = stitcher.feed(Chunk(line, ends=False))
         longest, held = max(longest, *map(len, texts), 0), max(held, len(stitcher._held))
     assert longest < splitter.TEXT_BYTES + 100
     assert held <= 2 * splitter.TEXT_BYTES
@@ -261,18 +261,18 @@ def test_a_document_longer_than_memory_passes_through_in_little_of_it():
 )
 def test_a_run_without_a_place_is_refused_and_forgotten(cuts, why):
     stitcher = Stitcher(cuts, text_bytes=100, held_bytes=1 << 20)
-    run = Piece(b"-" * 300_000, ends=False)
+    run = Chunk(b"-" * 300_000, ends=False)
     assert [stitcher.feed(run) for _ in range(3)] == [[], [], []]
     with pytest.raises(CannotCut, match=why):
         stitcher.feed(run)
-    assert stitcher.feed(Piece(b"next", ends=True)) == [b"next"]
+    assert stitcher.feed(Chunk(b"next", ends=True)) == [b"next"]
 
 
 def test_an_abandoned_document_leaves_nothing_behind():
     stitcher = Stitcher(None)
-    stitcher.feed(Piece(b"half of", ends=False))
+    stitcher.feed(Chunk(b"half of", ends=False))
     stitcher.abandon()
-    assert stitcher.feed(Piece(b"another", ends=True)) == [b"another"]
+    assert stitcher.feed(Chunk(b"another", ends=True)) == [b"another"]
 
 
 WITHOUT_BLANKS = {

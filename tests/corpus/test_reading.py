@@ -27,7 +27,7 @@ from ingest.corpus.formats.documents import (
     read_block,
     read_span,
 )
-from ingest.corpus.formats.plain_text import PIECE_BYTES
+from ingest.corpus.formats.plain_text import CHUNK_BYTES
 from ingest.corpus.formats.rows import LIMIT_BYTES
 from ingest.corpus.formats.tar import _Header
 
@@ -116,7 +116,7 @@ def documents(tmp_path):
 def read_all(found, meter=None, parts=None, **reading):
     texts, notes, current = [], [], []
     for text, ends in read(found, Reading(**reading), notes.append, meter, parts):
-        assert len(text) <= PIECE_BYTES
+        assert len(text) <= CHUNK_BYTES
         text.decode("utf-8")
         current.append(text)
         if ends:
@@ -211,8 +211,8 @@ def test_text_that_looks_like_a_compression_is_text(documents):
         (b"caf\xe9!", "not UTF-8 at byte 3"),
         (b"caf\xc3", "not UTF-8 at byte 3"),
         ("text".encode("utf-16"), "not UTF-8: it begins like UTF-16"),
-        (b"a" * PIECE_BYTES + b"\xff", f"not UTF-8 at byte {PIECE_BYTES}"),
-        ("é".encode() * PIECE_BYTES + b"\0", f"binary: a NUL at byte {2 * PIECE_BYTES}"),
+        (b"a" * CHUNK_BYTES + b"\xff", f"not UTF-8 at byte {CHUNK_BYTES}"),
+        ("é".encode() * CHUNK_BYTES + b"\0", f"binary: a NUL at byte {2 * CHUNK_BYTES}"),
         (b"\xed\xa0\x80", "not UTF-8 at byte 0"),
     ],
 )
@@ -223,7 +223,7 @@ def test_a_file_that_is_no_text_says_where(content, reason, documents):
 
 
 def test_a_long_text_comes_in_pieces_that_end_between_characters(documents):
-    text = "a" + "🙂" * (PIECE_BYTES // 4)
+    text = "a" + "🙂" * (CHUNK_BYTES // 4)
     for name, content in (("a.txt", text.encode()), ("a.jsonl", as_jsonl([text])), ("a.parquet", as_parquet([text]))):
         assert documents(name, content) == ([text], [])
 

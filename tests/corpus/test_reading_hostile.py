@@ -15,7 +15,7 @@ from memory import MOST_HELD
 
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.formats.documents import Meter, Reading, Unreadable, read
-from ingest.corpus.formats.plain_text import PIECE_BYTES
+from ingest.corpus.formats.plain_text import CHUNK_BYTES
 from ingest.corpus.formats.rows import LIMIT_BYTES
 
 #: what a reader may take beside the interpreter and the libraries it loads
@@ -178,7 +178,7 @@ def test_a_file_that_changes_while_it_is_read_does_not_count(name, change, tmp_p
             file.seek(0, os.SEEK_END)
             file.write(line)
         elif change == "shrink":
-            file.truncate(PIECE_BYTES + 5)
+            file.truncate(CHUNK_BYTES + 5)
         else:
             file.write(line)
     os.utime(tmp_path / name, ns=(1, 1))
@@ -187,7 +187,7 @@ def test_a_file_that_changes_while_it_is_read_does_not_count(name, change, tmp_p
 
 
 def test_a_stopped_reader_leaves_no_file_open(tmp_path):
-    (tmp_path / "a.txt").write_bytes(b"x" * PIECE_BYTES * 3)
+    (tmp_path / "a.txt").write_bytes(b"x" * CHUNK_BYTES * 3)
     before = len(os.listdir("/proc/self/fd"))
     pieces = read(found_in(tmp_path / "a.txt"), Reading(), print)
     next(pieces)

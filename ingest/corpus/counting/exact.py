@@ -10,9 +10,9 @@ from functools import reduce
 from typing import NamedTuple, Protocol, TypeVar
 
 from ingest.corpus.counting.ledger import SHARD_GROUPS, Counted, Shard, Sums
-from ingest.corpus.formats.documents import Meter, Reading, Unreadable, read_pieces, whole_text
+from ingest.corpus.formats.documents import Meter, Reading, Unreadable, read_chunks, whole_text
 from ingest.corpus.tokenizers.splitter import TEXT_BYTES, Cuts, Ready, ready
-from ingest.corpus.types import Found, Skipped, Tally, extension_of, folder_of
+from ingest.corpus.types import CorpusFile, SkippedFile, Tally, extension_of, folder_of
 
 Item = TypeVar("Item")
 
@@ -89,10 +89,10 @@ class Counter(Protocol):
 class Read(NamedTuple):
     """A file that was read to its end, or was not; its text and tokens are still to be summed."""
 
-    found: Found
+    found: CorpusFile
     tally: Tally
-    skipped: Skipped | None
-    parts: tuple[Skipped, ...]
+    skipped: SkippedFile | None
+    parts: tuple[SkippedFile, ...]
 
 
 class Portion(NamedTuple):
@@ -129,10 +129,10 @@ class Parts:
     """The lines, rows and members that a reader leaves out of one file: a bounded number is named."""
 
     def __init__(self) -> None:
-        self.named: list[Skipped] = []
+        self.named: list[SkippedFile] = []
         self.more = 0
 
-    def note(self, skipped: Skipped) -> None:
+    def note(self, skipped: SkippedFile) -> None:
         """Take one."""
         if len(self.named) < NAMED_PARTS:
             self.named.append(skipped)
@@ -143,9 +143,9 @@ class Parts:
         """Why a file counts in no part, from the first reasons."""
         return f"nothing in it counts: {'; '.join(part.reason for part in self.named[:TOLD_REASONS])}"
 
-    def listed(self, path: str) -> tuple[Skipped, ...]:
+    def listed(self, path: str) -> tuple[SkippedFile, ...]:
         """All of them, the unnamed as one."""
-        rest = [Skipped(path, f"{self.more:,} more like these", self.more)] if self.more else []
+        rest = [SkippedFile(path, f"{self.more:,} more like these", self.more)] if self.more else []
         return (*self.named, *rest)
 
 
@@ -170,7 +170,7 @@ class Filling:
         self.document: int | None = None
         self.document_size = 0
 
-    def add_file(self, found: Found, text: bytes, meter: Meter) -> None:
+    def add_file(self, found: CorpusFile, text: bytes, meter: Meter) -> None:
         """Take a file that is one document and needs no cut."""
         if text:
             self.texts.append(text)
@@ -235,17 +235,17 @@ def batches(shards: Iterable[Shard], reading: Reading, cuts: Cuts | None) -> Ite
             parts = Parts()
             filling.begin_file()
             try:
-                for part in ready(read_pieces(found, reading, parts.note, meter), cuts):
+                for part in ready(read_chunks(found, reading, parts.note, meter), cuts):
                     filling.add(part, found.path)
                     if part.refused:
-                        parts.note(Skipped(found.path, f"a document after {filling.documents:,} others: {part.refused}"))
+                        parts.note(SkippedFile(found.path, f"a document after {filling.documents:,} others: {part.refused}"))
                     if filling.held >= BATCH_BYTES:
                         filling.close(None)
                         yield filling.hand_over(None)
                 if parts.named and not filling.documents:
-                    skipped = Skipped(found.path, filling.refused or parts.nothing_counts())
+                    skipped = SkippedFile(found.path, filling.refused or parts.nothing_counts())
             except Unreadable as error:
-                skipped = Skipped(error.path, error.reason)
+                skipped = SkippedFile(error.path, error.reason)
             tally = Tally(1, filling.documents, meter.stored_bytes, bytes_read=meter.bytes_read)
             kept = Tally(bytes_read=meter.bytes_read) if skipped else tally
             filling.close(Read(found, kept, skipped, parts.listed(found.path)))
@@ -262,8 +262,8 @@ class Open:
     def clear(self) -> None:
         """Begin a shard."""
         self.folders, self.extensions = Sums(SHARD_GROUPS), Sums(SHARD_GROUPS)
-        self.skipped: list[Skipped] = []
-        self.parts: list[Skipped] = []
+        self.skipped: list[SkippedFile] = []
+        self.parts: list[SkippedFile] = []
         self.file_tokens = self.file_bytes = 0
 
     def add(self, batch: Batch, counts: list[int]) -> None:

@@ -14,7 +14,7 @@ from ingest.units import display
 from ingest.version import __version__
 
 if TYPE_CHECKING:
-    from ingest.corpus.files.listing import Listing
+    from ingest.corpus.files.listing import FileListing
 
 #: The rate is known well enough after this time.
 PROBE_SECONDS = 1.0
@@ -34,7 +34,7 @@ class Counting:
         limit: seconds that it may take; None allows any time.
     """
 
-    def __init__(self, listing: Listing, shards: Shards, progress: Progress, limit: float | None) -> None:
+    def __init__(self, listing: FileListing, shards: Shards, progress: Progress, limit: float | None) -> None:
         self.listing, self.shards, self.progress, self.limit = listing, shards, progress, limit
         self.totals = Totals()
         self.totals.skip(listing.skipped)
@@ -104,7 +104,7 @@ class Counting:
         return f"interrupted after {files:,} of {of_all:,} files: everything here is of those alone"
 
 
-def identity(listing: Listing, task: Task) -> dict[str, Any]:
+def identity(listing: FileListing, task: Task) -> dict[str, Any]:
     """What a ledger belongs to."""
     return {
         "manifest": listing.manifest_hash(),
@@ -114,6 +114,6 @@ def identity(listing: Listing, task: Task) -> dict[str, Any]:
     }
 
 
-def open_ledger(path: str | Path | None, listing: Listing, task: Task) -> Ledger | None:
+def open_ledger(path: str | Path | None, listing: FileListing, task: Task) -> Ledger | None:
     """The ledger that `--resume` names."""
     return Ledger(path, identity(listing, task)) if path is not None else None

@@ -6,20 +6,20 @@ import os
 import stat
 import sys
 
-from ingest.corpus.files.object_store import RemoteSource, whole_small_object
-from ingest.corpus.files.source import CHANGED, STANDARD_INPUT, Meter, Positioned, Source, Unreadable, is_remote, why
-from ingest.corpus.types import Found
+from ingest.corpus.files.object_store import RemoteSource, read_small_object
+from ingest.corpus.files.source import CHANGED, STANDARD_INPUT, Meter, Positioned, Source, Unreadable, is_remote, system_reason
+from ingest.corpus.types import CorpusFile
 
 
 class LocalSource(Positioned):
     """A file of this machine."""
 
-    def __init__(self, found: Found, meter: Meter) -> None:
+    def __init__(self, found: CorpusFile, meter: Meter) -> None:
         try:
             # a pipe that took the place of the file must not make the reader wait
             self._descriptor = os.open(found.location, os.O_RDONLY | os.O_NONBLOCK)
         except OSError as error:
-            raise Unreadable(found.path, why(error)) from None
+            raise Unreadable(found.path, system_reason(error)) from None
         status = os.fstat(self._descriptor)
         if not stat.S_ISREG(status.st_mode):
             os.close(self._descriptor)
@@ -34,7 +34,7 @@ class LocalSource(Positioned):
             while len(data) < size and (more := os.pread(self._descriptor, size - len(data), offset + len(data))):
                 data += more
         except OSError as error:
-            raise Unreadable(self.path, why(error)) from None
+            raise Unreadable(self.path, system_reason(error)) from None
         return data
 
     def finish(self) -> None:
@@ -76,7 +76,7 @@ class StandardInput:
         try:
             data = sys.stdin.buffer.read(size)
         except OSError as error:
-            raise Unreadable(self.path, why(error)) from None
+            raise Unreadable(self.path, system_reason(error)) from None
         if self._position == len(self._kept) and self._position + len(data) <= self.KEPT_BYTES:
             self._kept += data
         else:
@@ -104,16 +104,16 @@ class StandardInput:
         self.closed = True
 
 
-def whole_small(found: Found, meter: Meter) -> bytes | None:
+def read_small(found: CorpusFile, meter: Meter) -> bytes | None:
     """Return the bytes of a small file at the least cost, or nothing if that cannot be done, or it has another size by now."""
     if found.location == STANDARD_INPUT:
         return None
     if is_remote(found.location):
-        return whole_small_object(found, meter)
+        return read_small_object(found, meter)
     return _whole_small_file(found, meter)
 
 
-def _whole_small_file(found: Found, meter: Meter) -> bytes | None:
+def _whole_small_file(found: CorpusFile, meter: Meter) -> bytes | None:
     try:
         descriptor = os.open(found.location, os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
@@ -131,7 +131,7 @@ def _whole_small_file(found: Found, meter: Meter) -> bytes | None:
     return data
 
 
-def open_found(found: Found, meter: Meter) -> Source:
+def open_file(found: CorpusFile, meter: Meter) -> Source:
     """Open a file that was listed.
 
     Raises:

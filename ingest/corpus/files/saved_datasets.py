@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ingest.corpus.files.file_kind import shown
+from ingest.corpus.files.file_kind import printable
 from ingest.errors import IngestError, UsageError, nearest
 
 #: a folder behind this is read by `load_dataset`; the split follows a `#`
@@ -85,18 +85,18 @@ def list_splits(url: str) -> Iterator[tuple[str, int, str]]:
     folder, _, wanted = url.removeprefix(SCHEME).partition("#")
     folder = os.path.abspath(folder)
     if not os.path.isdir(folder):
-        raise UsageError(f"'{shown(url)}': no such folder; `datasets` loads local folders only")
+        raise UsageError(f"'{printable(url)}': no such folder; `datasets` loads local folders only")
     import datasets
 
     try:
         files = datasets.load_dataset_builder(folder).config.data_files
     except Exception as error:
         # builders raise errors of their own, and none of them may end in a traceback
-        raise IngestError(f"'{shown(url)}' cannot be loaded by `datasets`: {one_line(error)}") from None
+        raise IngestError(f"'{printable(url)}' cannot be loaded by `datasets`: {one_line(error)}") from None
     splits = {str(split): list(map(str, paths)) for split, paths in (files or {}).items()}
     if wanted and wanted not in splits:
         raise UsageError(
-            f"'{shown(url)}': no split '{shown(wanted)}', it has {', '.join(splits)}{nearest(wanted, list(splits))}"
+            f"'{printable(url)}': no split '{printable(wanted)}', it has {', '.join(splits)}{nearest(wanted, list(splits))}"
         )
     for split in sorted(splits):
         if split == (wanted or split):
@@ -115,4 +115,4 @@ def _state_of(paths: list[str]) -> tuple[int, str]:
 def one_line(error: BaseException) -> str:
     """Return the first line of an error that a builder of `datasets` raised."""
     lines = str(error.__cause__ or error).strip().splitlines()
-    return shown(lines[0][:200]) if lines else type(error).__name__
+    return printable(lines[0][:200]) if lines else type(error).__name__

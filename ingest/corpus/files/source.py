@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import IO, Protocol
 
-from ingest.corpus.files.file_kind import shown
+from ingest.corpus.files.file_kind import printable
 from ingest.errors import IngestError
 
 CHANGED = "changed while it was read"
@@ -127,7 +127,7 @@ class FileSource(Positioned):
         self.closed = True
 
 
-class Lent:
+class BorrowedSource:
     """A source in the hands of a library that would close it; `head` was read from it already."""
 
     closed = False
@@ -147,17 +147,17 @@ class Lent:
         """Leave the source to its owner."""
 
 
-def why(error: OSError) -> str:
+def system_reason(error: OSError) -> str:
     """Return an error of the system as a reason.
 
-    >>> why(FileNotFoundError(2, "No such file or directory"))
+    >>> system_reason(FileNotFoundError(2, "No such file or directory"))
     'vanished since it was listed'
-    >>> why(PermissionError(13, "Permission denied"))
+    >>> system_reason(PermissionError(13, "Permission denied"))
     'permission denied'
     """
     if isinstance(error, FileNotFoundError):
         return VANISHED
-    return shown((error.strerror or str(error) or type(error).__name__).lower())
+    return printable((error.strerror or str(error) or type(error).__name__).lower())
 
 
 def is_remote(location: str) -> bool:

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from ingest.corpus.counting.worker_process import give_back
-from ingest.corpus.files.source import Lent, Source, Unreadable
-from ingest.corpus.formats.plain_text import PIECE_BYTES, documents
-from ingest.corpus.formats.rows import DEFAULT_FIELD, LeftOut
-from ingest.corpus.types import Note, Piece
+from ingest.corpus.files.source import BorrowedSource, Source, Unreadable
+from ingest.corpus.formats.plain_text import CHUNK_BYTES, documents
+from ingest.corpus.formats.rows import DEFAULT_FIELD, SkippedRows
+from ingest.corpus.types import Chunk, Note
 from ingest.errors import nearest
 
 #: columns that a message names
@@ -56,7 +56,7 @@ def _holds_text(kind: Any) -> bool:
     return any(test(inner) for test in (*tests, types.is_binary_view))
 
 
-def leaf(batch: Any, steps: list[str]) -> Any:
+def nested_column(batch: Any, steps: list[str]) -> Any:
     """Return the array at the end of a path of names in a record batch."""
     import pyarrow.compute
 
@@ -64,7 +64,7 @@ def leaf(batch: Any, steps: list[str]) -> Any:
     return pyarrow.compute.struct_field(array, steps[1:]) if steps[1:] else array
 
 
-def row_texts(array: Any, first_row: int, left_out: LeftOut) -> Iterator[bytes]:
+def row_texts(array: Any, first_row: int, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the texts of an array of strings, bytes or a dictionary of these; rows that have none are left out."""
     import pyarrow
 
@@ -98,7 +98,7 @@ def _dictionary_texts(array: Any) -> Iterator[bytes]:
         yield texts[index]
 
 
-def _checked_one_by_one(array: Any, first_row: int, left_out: LeftOut) -> Iterator[bytes]:
+def _checked_one_by_one(array: Any, first_row: int, left_out: SkippedRows) -> Iterator[bytes]:
     import pyarrow
 
     values = array.dictionary_decode() if pyarrow.types.is_dictionary(array.type) else array
@@ -174,7 +174,7 @@ def _refusals_of(path: str, form: str) -> Iterator[None]:
 def _lent(source: Source) -> Any:
     import pyarrow
 
-    return pyarrow.PythonFile(Lent(source), mode="r")
+    return pyarrow.PythonFile(BorrowedSource(source), mode="r")
 
 
 def _parquet(source: Source, **how: Any) -> Any:
@@ -195,13 +195,13 @@ def row_group_bytes(source: Source) -> list[int]:
         return [sum(group.column(place).total_compressed_size for place in range(group.num_columns)) for group in groups]
 
 
-def read_parquet(source: Source, text_field: str, note: Note, parts: Sequence[int] | None = None) -> Iterator[Piece]:
+def read_parquet(source: Source, text_field: str, note: Note, parts: Sequence[int] | None = None) -> Iterator[Chunk]:
     """Yield the text of every row, or of the rows of some row groups.
 
     Raises:
         Unreadable: the file is broken or has no such column.
     """
-    left_out = LeftOut(source.path, "row")
+    left_out = SkippedRows(source.path, "row")
     with _refusals_of(source.path, "Parquet"):
         file = _parquet(source)
         steps = column_path(file.schema_arrow, text_field, source.path)
@@ -217,7 +217,7 @@ def read_parquet(source: Source, text_field: str, note: Note, parts: Sequence[in
     left_out.tell(note)
 
 
-def _group_texts(source: Source, file: Any, number: int, steps: list[str], row: int, left_out: LeftOut) -> Iterator[bytes]:
+def _group_texts(source: Source, file: Any, number: int, steps: list[str], row: int, left_out: SkippedRows) -> Iterator[bytes]:
     group = file.metadata.row_group(number)
     column = ".".join(steps)
     chunk = next(c for c in map(group.column, range(group.num_columns)) if f"{c.path_in_schema}.".startswith(f"{column}."))
@@ -225,9 +225,9 @@ def _group_texts(source: Source, file: Any, number: int, steps: list[str], row: 
     if as_dictionary:
         file = _parquet(source, metadata=file.metadata, read_dictionary=[column])
     most = BATCH_ROWS if as_dictionary or not chunk.has_dictionary_page else _wary_rows(chunk.total_uncompressed_size)
-    rows = PIECE_BYTES * group.num_rows // max(chunk.total_uncompressed_size, 1)
+    rows = CHUNK_BYTES * group.num_rows // max(chunk.total_uncompressed_size, 1)
     for batch in file.iter_batches(max(1, min(rows, most)), row_groups=[number], columns=[column], use_threads=False):
-        yield from row_texts(leaf(batch, steps), row, left_out)
+        yield from row_texts(nested_column(batch, steps), row, left_out)
         row += batch.num_rows
 
 
@@ -245,17 +245,17 @@ def _give_back() -> None:
     give_back()
 
 
-def read_arrow(source: Source, text_field: str, note: Note, parts: Sequence[int] | None = None) -> Iterator[Piece]:
+def read_arrow(source: Source, text_field: str, note: Note, parts: Sequence[int] | None = None) -> Iterator[Chunk]:
     """Yield the text of every row of an Arrow file or stream, or of the rows of some record batches of a file.
 
     Raises:
         Unreadable: the file is broken or has no such column.
     """
-    left_out = LeftOut(source.path, "row")
+    left_out = SkippedRows(source.path, "row")
     with _refusals_of(source.path, "Arrow"):
         row = 1
         for batch, steps in _batches(source, text_field, parts):
-            yield from documents(row_texts(leaf(batch, steps), row, left_out))
+            yield from documents(row_texts(nested_column(batch, steps), row, left_out))
             row += batch.num_rows
     left_out.tell(note)
 

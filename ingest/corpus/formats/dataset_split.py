@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from ingest.corpus.files.saved_datasets import SCHEME, list_splits, one_line
 from ingest.corpus.files.source import CHANGED, Meter, Unreadable
-from ingest.corpus.formats.plain_text import pieces
-from ingest.corpus.formats.rows import LIMIT_BYTES, TOO_LONG, LeftOut, encoded, value_in
-from ingest.corpus.types import Found, Note, Piece
+from ingest.corpus.formats.plain_text import chunks
+from ingest.corpus.formats.rows import LIMIT_BYTES, TOO_LONG, SkippedRows, encoded, value_in
+from ingest.corpus.types import Chunk, CorpusFile, Note
 from ingest.errors import nearest
 
 
-def read_split(found: Found, field: str, note: Note, meter: Meter) -> Iterator[Piece]:
+def read_split(found: CorpusFile, field: str, note: Note, meter: Meter) -> Iterator[Chunk]:
     """Yield the texts of a split's rows; nothing is written to the cache of `datasets`.
 
     Raises:
@@ -21,7 +21,7 @@ def read_split(found: Found, field: str, note: Note, meter: Meter) -> Iterator[P
     import datasets
 
     folder, _, split = found.location.removeprefix(SCHEME).partition("#")
-    left_out = LeftOut(found.path, "row")
+    left_out = SkippedRows(found.path, "row")
     meter.stored_bytes = meter.bytes_read = found.stored_bytes
     try:
         rows = datasets.load_dataset(folder, split=split, streaming=True)
@@ -39,7 +39,7 @@ def read_split(found: Found, field: str, note: Note, meter: Meter) -> Iterator[P
             if len(text) > LIMIT_BYTES:
                 left_out.add(number, TOO_LONG)
             else:
-                yield from pieces(text)
+                yield from chunks(text)
     except Unreadable:
         raise
     except Exception as error:

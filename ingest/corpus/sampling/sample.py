@@ -14,7 +14,7 @@ from ingest.corpus.sampling.adaptive import Survey
 from ingest.corpus.sampling.estimators import FEWEST_DRAWS, Estimated, Part, Whole, fewer, more
 from ingest.corpus.sampling.strata import Group, Reader
 from ingest.corpus.tokenizers.splitter import Cuts
-from ingest.corpus.types import Found, Skipped, Tally
+from ingest.corpus.types import CorpusFile, SkippedFile, Tally
 from ingest.errors import IngestError
 from ingest.formulas import sampling as formulas
 
@@ -122,8 +122,8 @@ class Sampled:
     figures: Mapping[str, Estimated]
     folders: Sequence[Row]
     extensions: Sequence[Row]
-    skipped: Sequence[Skipped]
-    parts: Sequence[Skipped]
+    skipped: Sequence[SkippedFile]
+    parts: Sequence[SkippedFile]
     bytes_read: int
     seed: int
     confidence: float
@@ -135,7 +135,7 @@ class Sampled:
 
 
 def sample_corpus(
-    listing: Sequence[Found],
+    listing: Sequence[CorpusFile],
     reading: Reading,
     engine: exact.Counter,
     cuts: Cuts | None,

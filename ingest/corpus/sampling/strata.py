@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from ingest.corpus.counting import exact
 from ingest.corpus.counting.ledger import OTHER, SHARD_FILES, Counted, Shard
 from ingest.corpus.formats.documents import Meter, Reading, Unreadable, can_seek, parts_of, read, read_block
-from ingest.corpus.formats.plain_text import why_no_text
+from ingest.corpus.formats.plain_text import not_text_reason
 from ingest.corpus.sampling.draws import BLOCK, Frame, Held, block_at, draw, whole_characters
 from ingest.corpus.sampling.estimators import Drawn
 from ingest.corpus.tokenizers.splitter import Cuts, ready
-from ingest.corpus.types import Found, Skipped, Tally, extension_of, folder_of, root_of
+from ingest.corpus.types import CorpusFile, SkippedFile, Tally, extension_of, folder_of, root_of
 
 #: blocks handed to the engine at once
 BATCH_BLOCKS = 512
@@ -39,21 +39,21 @@ class Reader:
         parts: lines, rows and members left out of files that count.
     """
 
-    listing: Sequence[Found]
+    listing: Sequence[CorpusFile]
     reading: Reading
     engine: exact.Counter
     cuts: Cuts | None
     moved: Callable[[int], object]
     bytes_read: int = 0
-    skipped: dict[int, Skipped] = field(default_factory=dict)
-    parts: list[Skipped] = field(default_factory=list)
+    skipped: dict[int, SkippedFile] = field(default_factory=dict)
+    parts: list[SkippedFile] = field(default_factory=list)
 
     def took(self, size: int) -> None:
         """So many bytes were moved."""
         self.bytes_read += size
         self.moved(size)
 
-    def note(self, skipped: Skipped) -> None:
+    def note(self, skipped: SkippedFile) -> None:
         """A line, row or member does not count."""
         if len(self.parts) < NAMED:
             self.parts.append(skipped)
@@ -181,7 +181,7 @@ class Group:
             return None
         reader.took(len(raw))
         text = whole_characters(raw, size, first=start == 0)
-        return None if why_no_text(text, start) else text
+        return None if not_text_reason(text, start) else text
 
     def files_drawn(self, keys: Sequence[Key], reader: Reader) -> Iterator[tuple[Key, Held]]:
         """Count files as an exact count does: as what they are in spite of their names, or not at all; each once."""
@@ -206,12 +206,12 @@ class Group:
                 tokens = sum(reader.engine.count(part.texts)) if part.texts else 0
                 document = document.plus(Tally(documents=part.ends, text_bytes=part.size, tokens=tokens))
                 if part.refused:
-                    left_out.note(Skipped(found.path, part.refused))
+                    left_out.note(SkippedFile(found.path, part.refused))
                 elif part.ends:
                     whole = whole.plus(document)
                 document = Tally() if part.ends else document
         except Unreadable as error:
-            reader.skipped[member] = Skipped(error.path, error.reason)
+            reader.skipped[member] = SkippedFile(error.path, error.reason)
         reader.took(meter.bytes_read)
         if whole.documents:
             for skipped in left_out.listed(found.path):
@@ -292,7 +292,7 @@ class Grouping:
         names: the folders and the extensions.
     """
 
-    def __init__(self, listing: Sequence[Found]) -> None:
+    def __init__(self, listing: Sequence[CorpusFile]) -> None:
         self.root = root_of(listing[0].path, listing[-1].path)
         self.names = {kind: Names() for kind in KINDS}
         self.groups: dict[str, Group] = {}
@@ -302,7 +302,7 @@ class Grouping:
             if group.name in PARTED and len(group.files) <= MOST_OPENED:
                 self._divide(group, listing)
 
-    def _add(self, member: int, found: Found) -> None:
+    def _add(self, member: int, found: CorpusFile) -> None:
         blocks = can_seek(found)
         name = PLAIN if blocks else " ".join(filter(None, (found.format, found.compression)))
         if not (found.stored_bytes or blocks):
@@ -311,7 +311,7 @@ class Grouping:
         group.add(member, found.stored_bytes)
         self._sum(group, found, 1, found.stored_bytes, found.stored_bytes)
 
-    def _divide(self, group: Group, listing: Sequence[Found]) -> None:
+    def _divide(self, group: Group, listing: Sequence[CorpusFile]) -> None:
         group.divide(lambda member: sizes_of_parts(listing[member]))
         for rows in group.breakdown.values():
             for row in rows.values():
@@ -319,28 +319,28 @@ class Grouping:
         for member, size in zip(group.frame.members, group.frame.sizes, strict=True):
             self._sum(group, listing[member], 0, 0, size)
 
-    def _sum(self, group: Group, found: Found, *numbers: int) -> None:
+    def _sum(self, group: Group, found: CorpusFile, *numbers: int) -> None:
         for kind, name in self.parts_of(found).items():
             row = group.breakdown[kind].setdefault(self.names[kind].learn(name), [0, 0, 0])
             for place, number in enumerate(numbers):
                 row[place] += number
 
-    def parts_of(self, found: Found) -> dict[str, str]:
+    def parts_of(self, found: CorpusFile) -> dict[str, str]:
         """Folder and extension of a file."""
         return {"folders": folder_of(found.path, self.root), "extensions": extension_of(found.path)}
 
-    def part_of(self, found: Found, kind: str) -> str:
+    def part_of(self, found: CorpusFile, kind: str) -> str:
         """Folder or extension under which a file is summed."""
         return self.names[kind].of(self.parts_of(found)[kind])
 
 
-def shards_of(listing: Sequence[Found], members: Sequence[int]) -> Iterator[Shard]:
+def shards_of(listing: Sequence[CorpusFile], members: Sequence[int]) -> Iterator[Shard]:
     """Some files of a listing, by place, in portions that fit into memory."""
     for start in range(0, len(members), SHARD_FILES):
         yield Shard(start, [listing[member] for member in members[start : start + SHARD_FILES]])
 
 
-def sizes_of_parts(found: Found) -> list[int]:
+def sizes_of_parts(found: CorpusFile) -> list[int]:
     """Stored bytes of each part of a file; one that is broken is a part of its own, and refused when it is drawn."""
     try:
         return parts_of(found) or [found.stored_bytes]

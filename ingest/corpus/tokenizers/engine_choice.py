@@ -20,7 +20,7 @@ from ingest.corpus.tokenizers.engines import Gigatoken, SentencePiece, Tokenizer
 from ingest.corpus.tokenizers.native_calls import NativeFailure, guarded, no_panic_message
 from ingest.corpus.tokenizers.unicode_disputes import doubt_about
 from ingest.corpus.tokenizers.vocabulary import Vocabulary
-from ingest.corpus.types import Found
+from ingest.corpus.types import CorpusFile
 from ingest.errors import IngestError
 
 #: strings on which tokenizers are known to differ: spaces, contractions, marks, digits, long runs, odd code points
@@ -248,17 +248,17 @@ GLIMPSE_BYTES = 64 * 1024
 PROOF_PLACES, TRAINING_PLACES = 16, 1024
 
 
-def proof_of(listing: Sequence[Found], reading: Reading) -> tuple[bytes, ...]:
+def proof_of(listing: Sequence[CorpusFile], reading: Reading) -> tuple[bytes, ...]:
     """Text on which an engine has to show that it is exact."""
     return tuple(glimpses(listing, reading, PROOF_PLACES))
 
 
-def training_text(listing: Sequence[Found], reading: Reading) -> Iterator[bytes]:
+def training_text(listing: Sequence[CorpusFile], reading: Reading) -> Iterator[bytes]:
     """Text that a vocabulary is trained on: always the same for the same corpus."""
     return glimpses(listing, reading, TRAINING_PLACES)
 
 
-def glimpses(listing: Sequence[Found], reading: Reading, places: int) -> Iterator[bytes]:
+def glimpses(listing: Sequence[CorpusFile], reading: Reading, places: int) -> Iterator[bytes]:
     """The beginnings of files at equal distances in the listing; standard input cannot be read twice and gives none."""
     for place in range(min(places, len(listing))):
         found = listing[place * len(listing) // min(places, len(listing))]
@@ -267,7 +267,7 @@ def glimpses(listing: Sequence[Found], reading: Reading, places: int) -> Iterato
             yield text
 
 
-def _beginning(found: Found, reading: Reading) -> bytes:
+def _beginning(found: CorpusFile, reading: Reading) -> bytes:
     """The first text of a file; nothing of one that cannot be read, which counting will name."""
     held: list[bytes] = []
     try:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from ingest.corpus.tokenizers.split_points import places_within
-from ingest.corpus.types import Piece
+from ingest.corpus.types import Chunk
 from ingest.errors import IngestError
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Stitcher:
     The counts of a document's texts add up to the count of the document.
 
     >>> stitcher = Stitcher(BEFORE_STOP, text_bytes=4)
-    >>> stitcher.feed(Piece(b"three sho", ends=False)), stitcher.feed(Piece(b"rt words", ends=True))
+    >>> stitcher.feed(Chunk(b"three sho", ends=False)), stitcher.feed(Chunk(b"rt words", ends=True))
     ([b'three'], [b' short', b' words'])
     """
 
@@ -119,7 +119,7 @@ class Stitcher:
         self._held = b""
         self._searched = 0
 
-    def feed(self, piece: Piece) -> list[bytes]:
+    def feed(self, piece: Chunk) -> list[bytes]:
         """The texts that are complete with this piece.
 
         Raises:
@@ -198,10 +198,10 @@ class Ready(NamedTuple):
     refused: str = ""
 
 
-def ready(pieces: Iterable[Piece], cuts: Cuts | None) -> Iterator[Ready]:
+def ready(pieces: Iterable[Chunk], cuts: Cuts | None) -> Iterator[Ready]:
     """Make pieces ready to be counted; of a refused document only its end is told.
 
-    >>> [part.texts for part in ready([Piece(b"one ", False), Piece(b"two", True), Piece(b"", True)], None)]
+    >>> [part.texts for part in ready([Chunk(b"one ", False), Chunk(b"two", True), Chunk(b"", True)], None)]
     [[], [b'one two'], []]
     """
     stitcher = Stitcher(cuts)
