@@ -112,7 +112,7 @@ def _order(root: CorpusRoot) -> tuple[bytes, str]:
 def common_folder(roots: Sequence[CorpusRoot]) -> bytes:
     """Return the deepest folder that holds all roots.
 
-    >>> common_folder([CorpusRoot(b"/data/a", True, ""), Root(b"/data/b.txt", False, "")])
+    >>> common_folder([CorpusRoot(b"/data/a", True, ""), CorpusRoot(b"/data/b.txt", False, "")])
     b'/data'
     """
     folders = [root.path if root.is_folder else os.path.dirname(root.path) for root in roots]
