@@ -197,8 +197,8 @@ def test_two_sizes_of_a_sample_are_refused(other):
 @pytest.mark.parametrize(
     ("content", "refusal"),
     [
-        ("", "is no JSON"),
-        ("[" * 100_000, "is no JSON"),
+        ("", "is not JSON"),
+        ("[" * 100_000, "is not JSON"),
         ("[]", "holds another form"),
         ('{"schema": "ingest/1", "command": "bw"}', "holds command 'bw'"),
         ('{"schema": "ingest/2", "command": "measure"}', "expected the JSON of `ingest measure`"),
