@@ -89,7 +89,9 @@ class MeasurementFile:
         """The spread of sample sizes, for a note; nothing where the file does not have it."""
         tables = self.data.get("tables")
         rows: Any = tables.get("sample_sizes") if isinstance(tables, dict) else None
-        sizes = {row.get("size"): row.get("bytes") for row in rows if isinstance(row, dict)} if isinstance(rows, list) else {}
+        sizes: dict[Any, Any] = (
+            {row.get("size"): row.get("bytes") for row in rows if isinstance(row, dict)} if isinstance(rows, list) else {}
+        )
         noted = [
             f"{name} {display(sizes[name], 'B', binary=False)}" for name in NOTED_PERCENTILES if _is_positive(sizes.get(name))
         ]
