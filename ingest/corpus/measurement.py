@@ -7,17 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.store import Catalog
-from ingest.corpus.counting.ledger import Sums, Totals
-from ingest.corpus.tokenizers.vocabulary import Vocabulary
-from ingest.corpus.types import SkippedFile, Tally
+from ingest.corpus.counting.ledger import GroupTallies, Totals
+from ingest.corpus.types import SkippedFile, Tally, Vocabulary
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 
 if TYPE_CHECKING:
-    from ingest.corpus.sampling.estimators import Estimated
-    from ingest.corpus.sampling.sample import Row, Sampled
+    from ingest.corpus.sampling.estimators import RatioEstimate
+    from ingest.corpus.sampling.sample import GroupEstimate, SampledMeasurement
 
 #: what counting yields, by the name of the quantity
 COUNTED = {
@@ -106,7 +105,7 @@ def measured_exactly(totals: Totals, vocabulary: Vocabulary, **about: Any) -> Co
 
 
 def measured_by_sample(
-    sampled: Sampled, skipped: Sequence[SkippedFile], vocabulary: Vocabulary, **about: Any
+    sampled: SampledMeasurement, skipped: Sequence[SkippedFile], vocabulary: Vocabulary, **about: Any
 ) -> CorpusMeasurement:
     """The answer where a part was drawn; `skipped` could not even be listed."""
     given = {name: _given(name, figure) for name, figure in sampled.figures.items()}
@@ -158,18 +157,18 @@ def _answer(
     )
 
 
-def _given(name: str, figure: Estimated) -> Input:
+def _given(name: str, figure: RatioEstimate) -> Input:
     """A figure of a sample; its interval where it has a width."""
     value, low, high = _ends(name, figure)
     return Input(value, origin="measured") if low == high else Input(value, low, high, "measured")
 
 
-def _ends(name: str, figure: Estimated) -> tuple[float, ...]:
+def _ends(name: str, figure: RatioEstimate) -> tuple[float, ...]:
     """A figure and the ends of its interval; what is counted is whole."""
     return tuple(end if name == "bytes_per_token" else round(end) for end in figure)
 
 
-def _row(kind: str, row: Row) -> dict[str, Any]:
+def _row(kind: str, row: GroupEstimate) -> dict[str, Any]:
     """A folder or extension of a sample; what too few draws fell into has no figures."""
     shown = {kind: row.name, "files": row.files, "stored_bytes": row.stored_bytes, "draws": row.draws}
     for name in ("corpus_bytes", "tokens", "bytes_per_token"):
@@ -196,7 +195,7 @@ def _computable(name: str, total: Tally) -> bool:
     return bool(divides.get(name, 1))
 
 
-def _breakdown(kind: str, sums: Sums) -> list[dict[str, Any]]:
+def _breakdown(kind: str, sums: GroupTallies) -> list[dict[str, Any]]:
     tallies = sorted(sums.tallies().items(), key=lambda item: (-item[1].text_bytes, item[0]))
     return [
         {

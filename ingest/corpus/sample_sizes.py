@@ -92,7 +92,7 @@ class SizeCounts:
         >>> sizes.add(3), sizes.add(2), sizes.add(4, times=2)
         (None, None, None)
         >>> sizes.bins()
-        [Bin(low=2, high=4, times=2, bytes=5), Bin(low=4, high=8, times=2, bytes=8)]
+        [SizeBin(low=2, high=4, times=2, bytes=5), SizeBin(low=4, high=8, times=2, bytes=8)]
         """
         counts: dict[int, int] = {}
         for size, times in self._times.items():

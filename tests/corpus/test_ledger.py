@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from corpus.made import small_files
 
-from ingest.corpus.counting.ledger import Counted, Ledger
+from ingest.corpus.counting.ledger import Ledger, ShardCount
 from ingest.corpus.measure import measure
 from ingest.corpus.types import SkippedFile, Tally
 from ingest.errors import IngestError
@@ -20,7 +20,7 @@ from ingest.errors import IngestError
 ROOT = Path(__file__).parents[2]
 KILLS = 5
 IDENTITY = {"manifest": "sha256:a", "vocabulary": "b", "options": "c", "version": "0"}
-SHARD = Counted(
+SHARD = ShardCount(
     3,
     Tally(2, 2, 10, 10, 4, 10),
     {"web": Tally(2, 2, 10, 10, 4, 10)},

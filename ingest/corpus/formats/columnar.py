@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ingest.corpus.counting.worker_process import give_back
 from ingest.corpus.files.source import BorrowedSource, Source, Unreadable
 from ingest.corpus.formats.plain_text import CHUNK_BYTES, documents
 from ingest.corpus.formats.rows import DEFAULT_FIELD, SkippedRows
 from ingest.corpus.types import Chunk, Note
+from ingest.corpus.worker_process import return_freed_memory
 from ingest.errors import nearest
 
 #: columns that a message names
@@ -242,7 +242,7 @@ def _give_back() -> None:
     import pyarrow
 
     pyarrow.default_memory_pool().release_unused()
-    give_back()
+    return_freed_memory()
 
 
 def read_arrow(source: Source, text_field: str, note: Note, parts: Sequence[int] | None = None) -> Iterator[Chunk]:

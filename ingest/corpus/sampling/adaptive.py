@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from ingest.corpus.counting.ledger import Totals
-from ingest.corpus.sampling.estimators import FEWEST_DRAWS, Part, Whole, half_width
-from ingest.corpus.sampling.strata import Group, Grouping, Reader, pairs_for, shards_of
+from ingest.corpus.sampling.estimators import FEWEST_DRAWS, Estimand, StratumPart, half_width
+from ingest.corpus.sampling.strata import Strata, Stratum, UnitReader, pairs_for, shards_of
 from ingest.formulas import sampling as formulas
 
 #: draws of the first look, enough to know the spread: of blocks; of files, where they are large and where they are not
@@ -39,21 +39,21 @@ class Survey:
         met: whether the tolerance is met.
     """
 
-    reader: Reader
+    reader: UnitReader
     seed: str
     tolerance: float
     confidence: float
-    drawn: list[Group] = field(default_factory=list)
-    whole: list[Group] = field(default_factory=list)
+    drawn: list[Stratum] = field(default_factory=list)
+    whole: list[Stratum] = field(default_factory=list)
     counted: Totals = field(default_factory=Totals)
     met: bool = False
 
     @cached_property
-    def grouping(self) -> Grouping:
+    def grouping(self) -> Strata:
         """The files, by how they can be drawn."""
-        return Grouping(self.reader.listing)
+        return Strata(self.reader.listing)
 
-    def run(self, groups: Iterable[Group]) -> None:
+    def run(self, groups: Iterable[Stratum]) -> None:
         """Draw until the tolerance is met.
 
         The first look only says how much to draw, and is then forgotten: a sample that looks surer than it is would be kept
@@ -77,7 +77,7 @@ class Survey:
                 self.grow(group, draws)
         self.met = self.width(self.everything()) <= self.tolerance
 
-    def grow(self, group: Group, draws: float) -> None:
+    def grow(self, group: Stratum, draws: float) -> None:
         """Have so many draws of a group, or read it whole where that costs little more."""
         if group.bytes_for(draws) > WORTH_SAMPLING * group.frame.bytes:
             self.read_whole(group)
@@ -88,7 +88,7 @@ class Survey:
         if missing > 0:
             group.extend(missing, self.seed, self.reader)
 
-    def read_whole(self, group: Group) -> None:
+    def read_whole(self, group: Stratum) -> None:
         """Count a group exactly; what was drawn of it before is of no more use."""
         reader = self.reader
         for member in group.files:
@@ -110,7 +110,7 @@ class Survey:
         of_all = f"{files:,} of {len(self.reader.listing):,} files, in {kinds} of {len(self.grouping.groups)} groups"
         return f"interrupted after {draws:,} draws: everything here is of {of_all}"
 
-    def everything(self) -> Whole:
+    def everything(self) -> Estimand:
         """The whole corpus as the draws so far show it."""
         columns = [group.columns(self.reader) for group in self.drawn]
         total = self.counted.total
@@ -122,20 +122,20 @@ class Survey:
             "lost_bytes": sum(group.stored_bytes for group in self.whole) - total.stored_bytes,
             "lost_files": sum(len(group.files) for group in self.whole) - total.files,
         }
-        return Whole([Part(column, column.frame_bytes) for column in columns], known, self.confidence)
+        return Estimand([StratumPart(column, column.frame_bytes) for column in columns], known, self.confidence)
 
-    def width(self, state: Whole) -> float:
+    def width(self, state: Estimand) -> float:
         """The widest of the promised intervals, over its figure."""
         return max(half_width(state.ratio(top, bottom) if bottom else state.total(top)) for top, bottom in PROMISED)
 
-    def planned(self, state: Whole) -> Iterator[tuple[Group, float]]:
+    def planned(self, state: Estimand) -> Iterator[tuple[Stratum, float]]:
         """Draws of each group, in all, that would meet the tolerance."""
         if not self.drawn:
             return
         plans = [self.plan(state, top, bottom) for top, bottom in PROMISED]
         yield from zip(list(self.drawn), map(max, zip(*plans, strict=True)), strict=True)
 
-    def plan(self, state: Whole, top: str, bottom: str) -> list[float]:
+    def plan(self, state: Estimand, top: str, bottom: str) -> list[float]:
         """The same for one promised figure: most draws where files vary most for what a draw costs."""
         value = state.value(top) / state.value(bottom) if bottom and state.value(bottom) else state.value(top)
         pairs = state.variances_of_ratio(top, bottom) if bottom and value else state.variances_of_total(top)
@@ -153,7 +153,7 @@ class Survey:
         ]
 
     @property
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[Stratum]:
         """All groups."""
         return [*self.drawn, *self.whole]
 
@@ -172,7 +172,7 @@ class Survey:
         ]
 
 
-def first_look(group: Group) -> float:
+def first_look(group: Stratum) -> float:
     """Draws that show how much a group varies; fewer where each is dear."""
     fewest, most = FIRST_FILES
     return FIRST_BLOCKS if group.blocks else max(fewest, min(most, FIRST_BYTES / group.cost_per_draw()))

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     import numpy
 
 #: bytes of a block: shorter ones are cut too often, longer ones do not vary less
-BLOCK = 16 * 1024
+BLOCK_BYTES = 16 * 1024
 
 
-class Held(NamedTuple):
+class DrawnUnit(NamedTuple):
     """What one drawn block or file holds.
 
     Attributes:
@@ -47,7 +47,7 @@ def draw(frame_bytes: int, pairs: int, seed: str) -> list[int]:
 
 
 @dataclass
-class Frame:
+class SamplingFrame:
     """What can be drawn: units one behind the other, each a file, a part of a file, or a file that is cut in blocks.
 
     Attributes:
@@ -102,8 +102,8 @@ def block_at(offset: int, size: int) -> tuple[int, int]:
     >>> block_at(20_000, 30_000), block_at(5, 100)
     ((16384, 13616), (0, 100))
     """
-    start = offset // BLOCK * BLOCK
-    return start, min(BLOCK, size - start)
+    start = offset // BLOCK_BYTES * BLOCK_BYTES
+    return start, min(BLOCK_BYTES, size - start)
 
 
 def whole_characters(raw: bytes, size: int, first: bool) -> bytes:

@@ -60,7 +60,7 @@ FEWEST_DRAWS = 30
 FEWEST_OF_PART = 5
 
 
-class Estimated(NamedTuple):
+class RatioEstimate(NamedTuple):
     """A figure and its interval; where it is exact, both ends are the figure."""
 
     value: float
@@ -69,7 +69,7 @@ class Estimated(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnSample:
     """The draws of one group of files, in the order in which they came: two and two share a stratum.
 
     Attributes:
@@ -87,7 +87,7 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Part:
+class StratumPart:
     """A group of files as far as it belongs to what is estimated.
 
     Attributes:
@@ -96,7 +96,7 @@ class Part:
         places: of the draws that belong to it, in order; None where all do.
     """
 
-    drawn: Drawn
+    drawn: DrawnSample
     bytes: int
     places: Any = None
 
@@ -128,7 +128,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Whole:
+class Estimand:
     """What is estimated: parts that were drawn, and what is known beside them.
 
     Attributes:
@@ -137,7 +137,7 @@ class Whole:
         confidence: of all intervals.
     """
 
-    parts: Sequence[Part]
+    parts: Sequence[StratumPart]
     known: Mapping[str, float]
     confidence: float
 
@@ -153,7 +153,7 @@ class Whole:
         )
         return float(self.known.get(figure, 0) + sum(sampled))
 
-    def total(self, figure: str) -> Estimated:
+    def total(self, figure: str) -> RatioEstimate:
         """The total of a figure, with its interval."""
         return self.interval(self.value(figure), self.variances_of_total(figure))
 
@@ -161,11 +161,11 @@ class Whole:
         """What each stratum of each part adds to the variance of a total."""
         return [part.variances(part.column(figure)) for part in self.parts]
 
-    def ratio(self, top: str, bottom: str) -> Estimated:
+    def ratio(self, top: str, bottom: str) -> RatioEstimate:
         """One total over another, with its interval; nothing over nothing is nothing."""
         base = self.value(bottom)
         if not base:
-            return Estimated(0, 0, 0)
+            return RatioEstimate(0, 0, 0)
         return self.interval(self.value(top) / base, self.variances_of_ratio(top, bottom))
 
     def variances_of_ratio(self, top: str, bottom: str) -> list[Column]:
@@ -176,13 +176,13 @@ class Whole:
             part.variances(formulas.ratio_residuals(part.column(top), guess, part.column(bottom), base)) for part in self.parts
         ]
 
-    def interval(self, value: float, variances: Sequence[Column]) -> Estimated:
+    def interval(self, value: float, variances: Sequence[Column]) -> RatioEstimate:
         """A value with its interval, from what each stratum of each part adds to its variance."""
         if not any(column.any() for column in variances):
-            return Estimated(value, value, value)
+            return RatioEstimate(value, value, value)
         variance = sum(formulas.sampling_variance(column) for column in variances)
         half = formulas.interval_half_width(variance, self.quantile(variances))
-        return Estimated(value, float(formulas.interval_low(value, half)), float(formulas.interval_high(value, half)))
+        return RatioEstimate(value, float(formulas.interval_low(value, half)), float(formulas.interval_high(value, half)))
 
     def quantile(self, variances: Sequence[Column]) -> float:
         """Student's t for a variance that is the sum of these."""
@@ -191,22 +191,22 @@ class Whole:
         return student_quantile(self.confidence, float(formulas.degrees_of_freedom(numpy.concatenate(variances))))
 
 
-def half_width(estimated: Estimated) -> float:
+def half_width(estimated: RatioEstimate) -> float:
     """Half the width of an interval over its estimate; no width where there is nothing."""
     if not estimated.value:
         return 0.0
     return float(formulas.relative_half_width(estimated.high - estimated.value, estimated.value))
 
 
-def fewer(all_of_them: float, lost: Estimated) -> Estimated:
+def fewer(all_of_them: float, lost: RatioEstimate) -> RatioEstimate:
     """What is left of a known number.
 
-    >>> fewer(100, Estimated(10, 5, 15))
+    >>> fewer(100, RatioEstimate(10, 5, 15))
     Estimated(value=90, low=85, high=95)
     """
-    return Estimated(*(max(all_of_them - number, 0) for number in (lost.value, lost.high, lost.low)))
+    return RatioEstimate(*(max(all_of_them - number, 0) for number in (lost.value, lost.high, lost.low)))
 
 
-def more(found: Estimated, unseen: float) -> Estimated:
+def more(found: RatioEstimate, unseen: float) -> RatioEstimate:
     """A figure whose upper end lies higher by what nobody has seen."""
     return found._replace(high=found.high + unseen)

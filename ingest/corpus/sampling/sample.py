@@ -11,9 +11,9 @@ from ingest.corpus.counting import exact
 from ingest.corpus.counting.ledger import Totals
 from ingest.corpus.formats.documents import Reading
 from ingest.corpus.sampling.adaptive import Survey
-from ingest.corpus.sampling.estimators import FEWEST_DRAWS, Estimated, Part, Whole, fewer, more
-from ingest.corpus.sampling.strata import Group, Reader
-from ingest.corpus.tokenizers.splitter import Cuts
+from ingest.corpus.sampling.estimators import FEWEST_DRAWS, Estimand, RatioEstimate, StratumPart, fewer, more
+from ingest.corpus.sampling.strata import Stratum, UnitReader
+from ingest.corpus.tokenizers.split_points import SplitRule
 from ingest.corpus.types import CorpusFile, SkippedFile, Tally
 from ingest.errors import IngestError
 from ingest.formulas import sampling as formulas
@@ -22,7 +22,7 @@ TOO_FEW = f"fewer than {FEWEST_DRAWS} draws fell into it"
 
 
 @dataclass(frozen=True)
-class Row:
+class GroupEstimate:
     """A folder or an extension.
 
     Attributes:
@@ -37,13 +37,13 @@ class Row:
     files: int
     stored_bytes: int
     draws: int
-    tokens: Estimated | None
-    corpus_bytes: Estimated | None
-    bytes_per_token: Estimated | None
+    tokens: RatioEstimate | None
+    corpus_bytes: RatioEstimate | None
+    bytes_per_token: RatioEstimate | None
     note: str = ""
 
 
-def rows_of(survey: Survey, kind: str) -> list[Row]:
+def rows_of(survey: Survey, kind: str) -> list[GroupEstimate]:
     """One row for each folder or each extension, the largest first."""
     files: dict[str, int] = {}
     sizes: dict[str, int] = {}
@@ -55,23 +55,23 @@ def rows_of(survey: Survey, kind: str) -> list[Row]:
     return [row(name, files[name], sizes[name], wholes[name]) for name in sorted(files, key=lambda name: (-sizes[name], name))]
 
 
-def row(name: str, files: int, stored_bytes: int, whole: Whole) -> Row:
+def row(name: str, files: int, stored_bytes: int, whole: Estimand) -> GroupEstimate:
     """A row with what its draws are worth."""
     draws = sum(part.draws for part in whole.parts)
     if not whole.enough():
-        return Row(name, files, stored_bytes, draws, None, None, None, TOO_FEW)
+        return GroupEstimate(name, files, stored_bytes, draws, None, None, None, TOO_FEW)
     figures = whole.total("tokens"), whole.total("text_bytes"), whole.ratio("text_bytes", "tokens")
-    return Row(name, files, stored_bytes, draws, *figures)
+    return GroupEstimate(name, files, stored_bytes, draws, *figures)
 
 
-def wholes_of(survey: Survey, kind: str) -> dict[str, Whole]:
+def wholes_of(survey: Survey, kind: str) -> dict[str, Estimand]:
     """For each name what was drawn and what was counted of it."""
     counted = getattr(survey.counted, kind).tallies()
-    parts: dict[str, list[Part]] = {}
+    parts: dict[str, list[StratumPart]] = {}
     for name, part in drawn_parts(survey, kind):
         parts.setdefault(name, []).append(part)
     names = {name for group in survey.groups for name in group.breakdown[kind]}
-    return {name: Whole(parts.get(name, []), known(counted.get(name, Tally())), survey.confidence) for name in names}
+    return {name: Estimand(parts.get(name, []), known(counted.get(name, Tally())), survey.confidence) for name in names}
 
 
 def known(tally: Tally) -> dict[str, float]:
@@ -79,7 +79,7 @@ def known(tally: Tally) -> dict[str, float]:
     return {"tokens": tally.tokens, "text_bytes": tally.text_bytes}
 
 
-def drawn_parts(survey: Survey, kind: str) -> Iterator[tuple[str, Part]]:
+def drawn_parts(survey: Survey, kind: str) -> Iterator[tuple[str, StratumPart]]:
     """What each name has of each group that was drawn."""
     import numpy
 
@@ -94,14 +94,14 @@ def drawn_parts(survey: Survey, kind: str) -> Iterator[tuple[str, Part]]:
         nowhere = numpy.zeros(0, dtype=int)
         for name, (_, _, size) in group.breakdown[kind].items():
             if size:
-                yield name, Part(column, size, places.get(name, nowhere))
+                yield name, StratumPart(column, size, places.get(name, nowhere))
 
 
 SEEDS = 2**32
 
 
 @dataclass(frozen=True)
-class Sampled:
+class SampledMeasurement:
     """A corpus as a sample shows it.
 
     Attributes:
@@ -119,9 +119,9 @@ class Sampled:
         everything: what was counted, where drawing would not have saved anything and nothing was left to chance.
     """
 
-    figures: Mapping[str, Estimated]
-    folders: Sequence[Row]
-    extensions: Sequence[Row]
+    figures: Mapping[str, RatioEstimate]
+    folders: Sequence[GroupEstimate]
+    extensions: Sequence[GroupEstimate]
     skipped: Sequence[SkippedFile]
     parts: Sequence[SkippedFile]
     bytes_read: int
@@ -138,19 +138,19 @@ def sample_corpus(
     listing: Sequence[CorpusFile],
     reading: Reading,
     engine: exact.Counter,
-    cuts: Cuts | None,
+    rule: SplitRule | None,
     tolerance: float = 0.005,
     confidence: float = 0.95,
     seed: int | None = None,
     progress: Callable[[int], object] | None = None,
-) -> Sampled:
+) -> SampledMeasurement:
     """Estimate tokens and bytes per token of a corpus from blocks and files drawn at random.
 
     Args:
         listing: the files, in path order.
         reading: how documents are found in files.
         engine: counts tokens.
-        cuts: where its vocabulary lets a long document be cut.
+        rule: where texts may be split.
         tolerance: half the width of the intervals of tokens and of bytes per token, over the estimate.
         confidence: share of samples whose interval holds the true value.
         seed: the same seed gives the same answer; random by default.
@@ -163,7 +163,7 @@ def sample_corpus(
     if not len(listing):
         raise IngestError("nothing to sample: found no file, expected at least one that holds text")
     chosen = random.SystemRandom().randrange(SEEDS) if seed is None else seed
-    reader = Reader(listing, reading, engine, cuts, progress or (lambda _: None))
+    reader = UnitReader(listing, reading, engine, rule, progress or (lambda _: None))
     survey = Survey(reader, str(chosen), tolerance, confidence)
     partial = ""
     try:
@@ -172,7 +172,7 @@ def sample_corpus(
         partial = survey.interrupted()
         if not partial:
             raise
-    return Sampled(
+    return SampledMeasurement(
         figures=figures_of(survey.everything(), survey.groups),
         folders=rows_of(survey, "folders"),
         extensions=rows_of(survey, "extensions"),
@@ -185,11 +185,11 @@ def sample_corpus(
         met=survey.met,
         design=survey.design(),
         partial=partial,
-        everything=None if survey.drawn or partial else survey.counted.having_read(reader.bytes_read),
+        everything=None if survey.drawn or partial else survey.counted.with_bytes_read(reader.bytes_read),
     )
 
 
-def figures_of(state: Whole, groups: Sequence[Group]) -> dict[str, Estimated]:
+def figures_of(state: Estimand, groups: Sequence[Stratum]) -> dict[str, RatioEstimate]:
     """The figures of the whole corpus."""
     lost = unreadable(state)
     stored_bytes = sum(group.stored_bytes for group in groups)
@@ -205,7 +205,7 @@ def figures_of(state: Whole, groups: Sequence[Group]) -> dict[str, Estimated]:
     }
 
 
-def unreadable(state: Whole) -> Estimated:
+def unreadable(state: Estimand) -> RatioEstimate:
     """Stored bytes that are not readable; where no draw has shown any, as many as could still have stayed unseen."""
     found = state.total("lost_bytes")
     risk = 1 - state.confidence

@@ -8,31 +8,32 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ingest.corpus.counting import exact
-from ingest.corpus.counting.ledger import OTHER, SHARD_FILES, Counted, Shard
+from ingest.corpus.counting.ledger import OTHER, SHARD_FILES, Shard, ShardCount
 from ingest.corpus.formats.documents import Meter, Reading, Unreadable, can_seek, parts_of, read, read_block
 from ingest.corpus.formats.plain_text import not_text_reason
-from ingest.corpus.sampling.draws import BLOCK, Frame, Held, block_at, draw, whole_characters
-from ingest.corpus.sampling.estimators import Drawn
-from ingest.corpus.tokenizers.splitter import Cuts, ready
+from ingest.corpus.sampling.draws import BLOCK_BYTES, DrawnUnit, SamplingFrame, block_at, draw, whole_characters
+from ingest.corpus.sampling.estimators import DrawnSample
+from ingest.corpus.tokenizers.split_points import SplitRule
+from ingest.corpus.tokenizers.splitter import split_texts
 from ingest.corpus.types import CorpusFile, SkippedFile, Tally, extension_of, folder_of, root_of
 
 #: blocks handed to the engine at once
 BATCH_BLOCKS = 512
 #: what a draw is known by: the unit, and where in it a block begins
-Key = tuple[int, int]
+UnitKey = tuple[int, int]
 #: lines and members left out that are named
 NAMED = 1000
 
 
 @dataclass
-class Reader:
+class UnitReader:
     """What drawing needs of the corpus, and what it leaves out.
 
     Attributes:
         listing: the files.
         reading: how documents are found in files.
         engine: counts tokens.
-        cuts: where its vocabulary lets a long document be cut.
+        rule: where texts may be split.
         moved: called with the stored bytes that were dealt with.
         bytes_read: what was moved from storage.
         skipped: by place in the listing, the files that turned out not to be readable.
@@ -42,7 +43,7 @@ class Reader:
     listing: Sequence[CorpusFile]
     reading: Reading
     engine: exact.Counter
-    cuts: Cuts | None
+    rule: SplitRule | None
     moved: Callable[[int], object]
     bytes_read: int = 0
     skipped: dict[int, SkippedFile] = field(default_factory=dict)
@@ -58,16 +59,16 @@ class Reader:
         if len(self.parts) < NAMED:
             self.parts.append(skipped)
 
-    def count(self, shards: Iterable[Shard], root: str = "") -> Iterator[Counted]:
+    def count(self, shards: Iterable[Shard], root: str = "") -> Iterator[ShardCount]:
         """Count files exactly."""
         counts = exact.counts_in_threads(self.engine)
-        for counted in exact.count(shards, self.reading, self.cuts, counts, exact.Open(root), self.moved):
+        for counted in exact.count(shards, self.reading, self.rule, counts, exact.ShardTally(root), self.moved):
             self.bytes_read += counted.total.bytes_read
             yield counted
 
 
 @dataclass
-class Group:
+class Stratum:
     """Files that are drawn alike.
 
     Attributes:
@@ -92,11 +93,11 @@ class Group:
     files: array[int] = field(default_factory=lambda: array("q"))
     stored_bytes: int = 0
     breakdown: dict[str, dict[str, list[int]]] = field(default_factory=lambda: {"folders": {}, "extensions": {}})
-    frame: Frame = field(default_factory=Frame)
-    drawn: list[Key] = field(default_factory=list)
-    forgotten: list[Key] = field(default_factory=list)
-    held: dict[Key, Held] = field(default_factory=dict)
-    read_whole: dict[int, Held] = field(default_factory=dict)
+    frame: SamplingFrame = field(default_factory=SamplingFrame)
+    drawn: list[UnitKey] = field(default_factory=list)
+    forgotten: list[UnitKey] = field(default_factory=list)
+    held: dict[UnitKey, DrawnUnit] = field(default_factory=dict)
+    read_whole: dict[int, DrawnUnit] = field(default_factory=dict)
     judged: set[int] = field(default_factory=set)
     rounds: int = 0
 
@@ -108,7 +109,7 @@ class Group:
 
     def divide(self, sizes_of: Callable[[int], Sequence[int]]) -> None:
         """Draw parts of files from now on; `sizes_of` gives the stored bytes of those of a file."""
-        self.frame = Frame()
+        self.frame = SamplingFrame()
         for member in self.files:
             for part, size in enumerate(sizes_of(member)):
                 self.frame.add(member, size)
@@ -122,7 +123,7 @@ class Group:
     def cost_per_draw(self) -> float:
         """Mean stored bytes of what a draw reads."""
         sizes = self.frame.column()
-        read = sizes.clip(max=BLOCK) if self.blocks else sizes
+        read = sizes.clip(max=BLOCK_BYTES) if self.blocks else sizes
         return float((sizes / self.frame.bytes * read).sum())
 
     def bytes_for(self, draws: float) -> float:
@@ -132,7 +133,7 @@ class Group:
         sizes = self.frame.column()
         return float((sizes * (1 - (1 - sizes / self.frame.bytes) ** draws)).sum())
 
-    def extend(self, pairs: int, seed: str, reader: Reader) -> None:
+    def extend(self, pairs: int, seed: str, reader: UnitReader) -> None:
         """Draw twice in each of so many strata, and count what was not drawn before."""
         places = self.frame.locate(draw(self.frame.bytes, pairs, f"{seed} {self.name} {self.rounds}"))
         self.rounds += 1
@@ -150,7 +151,7 @@ class Group:
         self.drawn = self.drawn or self.forgotten
         return bool(self.drawn)
 
-    def fetch(self, keys: Sequence[Key], reader: Reader) -> Iterator[tuple[Key, Held]]:
+    def fetch(self, keys: Sequence[UnitKey], reader: UnitReader) -> Iterator[tuple[UnitKey, DrawnUnit]]:
         """Read and count what was drawn."""
         if self.parts:
             yield from ((key, self.part_drawn(key, reader)) for key in keys)
@@ -158,7 +159,7 @@ class Group:
         if not self.blocks:
             yield from self.files_drawn(keys, reader)
             return
-        refused: list[Key] = []
+        refused: list[UnitKey] = []
         for start in range(0, len(keys), BATCH_BLOCKS):
             batch = keys[start : start + BATCH_BLOCKS]
             texts = [self.block_text(key, reader) for key in batch]
@@ -168,10 +169,10 @@ class Group:
                 if text is None:
                     refused.append(key)
                 else:
-                    yield key, Held(size, next(counts), size)
+                    yield key, DrawnUnit(size, next(counts), size)
         yield from self.files_drawn(refused, reader)
 
-    def block_text(self, key: Key, reader: Reader) -> bytes | None:
+    def block_text(self, key: UnitKey, reader: UnitReader) -> bytes | None:
         """The text of a block; None where it is none, and its file has to be read to see what it is."""
         unit, start = key
         size = block_at(start, self.frame.sizes[unit])[1]
@@ -183,7 +184,7 @@ class Group:
         text = whole_characters(raw, size, first=start == 0)
         return None if not_text_reason(text, start) else text
 
-    def files_drawn(self, keys: Sequence[Key], reader: Reader) -> Iterator[tuple[Key, Held]]:
+    def files_drawn(self, keys: Sequence[UnitKey], reader: UnitReader) -> Iterator[tuple[UnitKey, DrawnUnit]]:
         """Count files as an exact count does: as what they are in spite of their names, or not at all; each once."""
         units = sorted({unit for unit, _ in keys} - self.read_whole.keys())
         shards = (Shard(place, [reader.listing[self.frame.members[unit]]]) for place, unit in enumerate(units))
@@ -193,16 +194,16 @@ class Group:
             if counted.skipped:
                 reader.skipped[self.frame.members[unit]] = counted.skipped[0]
             reader.parts += counted.parts[: NAMED - len(reader.parts)]
-            self.read_whole[unit] = Held(self.frame.sizes[unit], total.tokens, total.text_bytes, documents)
+            self.read_whole[unit] = DrawnUnit(self.frame.sizes[unit], total.tokens, total.text_bytes, documents)
         yield from ((key, self.read_whole[key[0]]) for key in keys)
 
-    def part_drawn(self, key: Key, reader: Reader) -> Held:
+    def part_drawn(self, key: UnitKey, reader: UnitReader) -> DrawnUnit:
         """Count a row group or a record batch."""
         member, size = self.frame.members[key[0]], self.frame.sizes[key[0]]
-        found, meter, left_out = reader.listing[member], Meter(), exact.Parts()
+        found, meter, left_out = reader.listing[member], Meter(), exact.LeftOut()
         whole, document = Tally(), Tally()
         try:
-            for part in ready(read(found, reader.reading, left_out.note, meter, [self.parts[key[0]]]), reader.cuts):
+            for part in split_texts(read(found, reader.reading, left_out.note, meter, [self.parts[key[0]]]), reader.rule):
                 tokens = sum(reader.engine.count(part.texts)) if part.texts else 0
                 document = document.plus(Tally(documents=part.ends, text_bytes=part.size, tokens=tokens))
                 if part.refused:
@@ -214,27 +215,27 @@ class Group:
             reader.skipped[member] = SkippedFile(error.path, error.reason)
         reader.took(meter.bytes_read)
         if whole.documents:
-            for skipped in left_out.listed(found.path):
+            for skipped in left_out.rows(found.path):
                 reader.note(skipped)
         elif left_out.named:
             self.judge(key, reader)
-        return Held(size, whole.tokens, whole.text_bytes, whole.documents)
+        return DrawnUnit(size, whole.tokens, whole.text_bytes, whole.documents)
 
-    def judge(self, key: Key, reader: Reader) -> None:
+    def judge(self, key: UnitKey, reader: UnitReader) -> None:
         """See whether a file counts of which a part has nothing that does; each file once."""
         if self.frame.members[key[0]] not in self.judged:
             self.judged.add(self.frame.members[key[0]])
             list(self.files_drawn([key], reader))
 
-    def columns(self, reader: Reader) -> Drawn:
+    def columns(self, reader: UnitReader) -> DrawnSample:
         """What the draws hold per stored byte; a file that was found unreadable anywhere is lost everywhere."""
         import numpy
 
         rows = [self.density(key, reader) for key in self.drawn]
         table = numpy.array(rows, dtype=float).reshape(len(rows), len(FIGURES))
-        return Drawn({name: table[:, place] for place, name in enumerate(FIGURES)}, self.frame.bytes)
+        return DrawnSample({name: table[:, place] for place, name in enumerate(FIGURES)}, self.frame.bytes)
 
-    def density(self, key: Key, reader: Reader) -> tuple[float, ...]:
+    def density(self, key: UnitKey, reader: UnitReader) -> tuple[float, ...]:
         """What one draw holds per stored byte, in the order of `FIGURES`."""
         held, unit = self.held[key], key[0]
         if self.frame.members[unit] in reader.skipped:
@@ -266,7 +267,7 @@ MOST_OPENED = 1000
 KINDS = ("folders", "extensions")
 
 
-class Names:
+class GroupNames:
     """Names of folders or extensions, of a bounded number; what comes later is `(other)`."""
 
     def __init__(self) -> None:
@@ -283,7 +284,7 @@ class Names:
         return self.known.get(name, OTHER)
 
 
-class Grouping:
+class Strata:
     """The groups of a listing, and the names of their breakdown.
 
     Attributes:
@@ -294,8 +295,8 @@ class Grouping:
 
     def __init__(self, listing: Sequence[CorpusFile]) -> None:
         self.root = root_of(listing[0].path, listing[-1].path)
-        self.names = {kind: Names() for kind in KINDS}
-        self.groups: dict[str, Group] = {}
+        self.names = {kind: GroupNames() for kind in KINDS}
+        self.groups: dict[str, Stratum] = {}
         for member, found in enumerate(listing):
             self._add(member, found)
         for group in self.groups.values():
@@ -307,11 +308,11 @@ class Grouping:
         name = PLAIN if blocks else " ".join(filter(None, (found.format, found.compression)))
         if not (found.stored_bytes or blocks):
             name = f"{name}, empty"
-        group = self.groups.setdefault(name, Group(name, blocks))
+        group = self.groups.setdefault(name, Stratum(name, blocks))
         group.add(member, found.stored_bytes)
         self._sum(group, found, 1, found.stored_bytes, found.stored_bytes)
 
-    def _divide(self, group: Group, listing: Sequence[CorpusFile]) -> None:
+    def _divide(self, group: Stratum, listing: Sequence[CorpusFile]) -> None:
         group.divide(lambda member: sizes_of_parts(listing[member]))
         for rows in group.breakdown.values():
             for row in rows.values():
@@ -319,7 +320,7 @@ class Grouping:
         for member, size in zip(group.frame.members, group.frame.sizes, strict=True):
             self._sum(group, listing[member], 0, 0, size)
 
-    def _sum(self, group: Group, found: CorpusFile, *numbers: int) -> None:
+    def _sum(self, group: Stratum, found: CorpusFile, *numbers: int) -> None:
         for kind, name in self.parts_of(found).items():
             row = group.breakdown[kind].setdefault(self.names[kind].learn(name), [0, 0, 0])
             for place, number in enumerate(numbers):
