@@ -1,10 +1,10 @@
-"""`ingest measure --samples`: how many samples a data set holds, how large they are, and how they lie in files."""
+"""`ingest measure --samples`: number and sizes of the samples of a data set, and of its files."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -18,15 +18,15 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError
 
-#: sizes that are told apart; beyond them they are rounded
+#: distinct sizes that are counted exactly; with more, sizes are rounded
 MOST_SIZES = 1_000_000
-#: binary digits that rounding keeps: a thousandth
+#: binary digits that rounding keeps: accurate to a thousandth
 KEPT_BITS = 10
 PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
 
 
 class SizeBin(NamedTuple):
-    """Sizes from a power of two up to the next: how many, and their bytes; `low` belongs to it, `high` does not."""
+    """Number and total bytes of the sizes from a power of two, `low`, to below the next one, `high`."""
 
     low: int
     high: int
@@ -35,12 +35,12 @@ class SizeBin(NamedTuple):
 
 
 class SizeCounts:
-    """How often each size occurs.
+    """The distribution of sizes.
 
     Attributes:
-        count: how many.
+        count: number of sizes.
         bytes: their sum.
-        rounded: whether percentiles are exact to a thousandth only, because too many sizes differ.
+        rounded: whether percentiles are accurate to a thousandth only, because too many sizes differ.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class SizeCounts:
         self._most = MOST_SIZES
 
     def add(self, size: int, times: int = 1) -> None:
-        """So many of a size."""
+        """Add a size, `times` over."""
         self.count += times
         self.bytes += size * times
         self.largest = max(self.largest, size)
@@ -68,8 +68,8 @@ class SizeCounts:
         for size, times in before.items():
             self._times[rounded(size)] = self._times.get(rounded(size), 0) + times
 
-    def percentiles(self, asked: Sequence[int] = PERCENTILES) -> dict[int, int]:
-        """For each percentage the smallest size that so many do not exceed.
+    def percentiles(self, percentages: Sequence[int] = PERCENTILES) -> dict[int, int]:
+        """Return, for each percentage, the smallest size that this percentage of sizes does not exceed.
 
         >>> sizes = SizeCounts()
         >>> for size in range(1, 101):
@@ -78,7 +78,7 @@ class SizeCounts:
         {1: 1, 50: 50, 99: 99}
         """
         found: dict[int, int] = {}
-        wanted = [(percent, math.ceil(percent * self.count / 100)) for percent in asked]
+        wanted = [(percent, math.ceil(percent * self.count / 100)) for percent in percentages]
         passed = 0
         for size in sorted(self._times):
             passed += self._times[size]
@@ -86,7 +86,7 @@ class SizeCounts:
         return found
 
     def bins(self) -> list[SizeBin]:
-        """The histogram.
+        """Return the histogram over powers of two.
 
         >>> sizes = SizeCounts()
         >>> sizes.add(3), sizes.add(2), sizes.add(4, times=2)
@@ -101,7 +101,7 @@ class SizeCounts:
 
 
 def rounded(size: int) -> int:
-    """A size with its ten leading binary digits.
+    """Return a size rounded down to its ten leading binary digits.
 
     >>> rounded(1023), rounded(1_000_001)
     (1023, 999424)
@@ -110,9 +110,9 @@ def rounded(size: int) -> int:
     return size >> dropped << dropped
 
 
-#: extensions that are told apart, and skipped files that are named
+#: most extensions with a row of their own, and most skipped files with their names
 MOST_ROWS, MOST_NAMED = 1000, 100_000
-#: results, and which formula or count they come from
+#: results, and the formula or count that yields each
 CHOSEN = {
     "sample_bytes": "mean_sample_bytes",
     "samples_per_file": "mean_samples_per_file",
@@ -137,14 +137,14 @@ HDF5_NOTE = (
 
 @dataclass
 class SampleSizes:
-    """What has been seen.
+    """Sizes of samples and files.
 
     Attributes:
-        samples, files: how their sizes are distributed.
-        forms: files of each form.
+        samples, files: distributions of their sizes.
+        forms: number of files by framing.
         extensions: files, samples and stored bytes by extension.
-        skipped: files that are broken, and how many.
-        bytes_read: what was moved from storage to walk framing.
+        skipped: broken files, the first of `files_skipped`.
+        bytes_read: bytes read from storage to find the samples.
     """
 
     samples: SizeCounts = field(default_factory=SizeCounts)
@@ -156,7 +156,7 @@ class SampleSizes:
     bytes_read: int = 0
 
     def take(self, found: CorpusFile) -> None:
-        """Add a file, or say why it does not count."""
+        """Add a file, or skip it with the reason."""
         meter, sizes = Meter(), Counter[int]()
         form = framing_of(found)
         try:
@@ -174,7 +174,7 @@ class SampleSizes:
         self._sum(extension_of(found.path), 1, sizes.total(), found.stored_bytes)
 
     def skip(self, skipped: SkippedFile) -> None:
-        """A file does not count."""
+        """Add a skipped file."""
         self.files_skipped += 1
         if len(self.skipped) < MOST_NAMED:
             self.skipped.append(skipped)
@@ -188,7 +188,7 @@ class SampleSizes:
 
 
 def sizes_of(listing: Sequence[CorpusFile], skipped: Sequence[SkippedFile], moved: Callable[[int], object]) -> SampleSizes:
-    """Look at every file; only what holds several samples is opened."""
+    """Measure every file; only files that may hold several samples are opened."""
     sizes = SampleSizes()
     for item in skipped:
         sizes.skip(item)
@@ -206,15 +206,15 @@ def measured_samples(
     moved: Callable[[int], object],
     **about: Any,
 ) -> CorpusMeasurement:
-    """The answer of `measure --samples`.
+    """Return the result of `measure --samples`.
 
     Args:
-        named: as the user named the data set.
-        listing: its files.
-        skipped: what could not be listed.
-        catalog: where sources come from.
-        moved: called with the stored bytes that were dealt with.
-        about: what else the answer says: date and manifest hash.
+        named: the inputs as a title.
+        listing: the files.
+        skipped: files that could not be listed.
+        catalog: of the sources.
+        moved: called with the stored bytes of each file.
+        about: date and manifest hash.
 
     Raises:
         IngestError: no file holds a sample.
@@ -241,7 +241,7 @@ def measured_samples(
 
 
 def quantities_of(sizes: SampleSizes) -> Quantities:
-    """The counts, and which results they give."""
+    """Return the counts as quantities."""
     counts = {
         "samples": sizes.samples.count,
         "sample_files": sizes.files.count,
@@ -256,7 +256,7 @@ def quantities_of(sizes: SampleSizes) -> Quantities:
 
 
 def tables_of(sizes: SampleSizes) -> dict[str, list[dict[str, Any]]]:
-    """The distributions, the extensions, and what was left out."""
+    """Return the tables of the result: distributions, extensions, skipped files."""
     tables = {
         "sample_sizes": distribution(sizes.samples),
         "file_sizes": distribution(sizes.files),
@@ -272,21 +272,21 @@ def tables_of(sizes: SampleSizes) -> dict[str, list[dict[str, Any]]]:
 
 
 def distribution(sizes: SizeCounts) -> list[dict[str, Any]]:
-    """Percentiles, and the largest."""
-    rows: list[Mapping[str, Any]] = [{"size": f"p{percent}", "bytes": size} for percent, size in sizes.percentiles().items()]
-    return [dict(row) for row in [*rows, {"size": "max", "bytes": sizes.largest}]]
+    """Return percentiles and the maximum as rows."""
+    percentiles = {f"p{percent}": size for percent, size in sizes.percentiles().items()}
+    return [{"size": name, "bytes": size} for name, size in {**percentiles, "max": sizes.largest}.items()]
 
 
 def histogram(sizes: SizeCounts) -> list[dict[str, Any]]:
-    """How many lie between two powers of two, and their bytes."""
+    """Return the histogram as rows."""
     return [{"from": item.low, "below": item.high, "count": item.times, "bytes": item.bytes} for item in sizes.bins()]
 
 
 def notes_of(sizes: SampleSizes) -> list[str]:
-    """What a user should know of these numbers."""
+    """Return the warnings of the result."""
     notes = [HDF5_NOTE] if sizes.forms["hdf5"] else []
     if sizes.forms[FILE] and len(sizes.forms) > 1:
-        notes.append("files of a form that is not known to hold several samples count as one sample each; see the extensions")
+        notes.append("files of other formats count as one sample each; see the table of extensions")
     if sizes.samples.rounded or sizes.files.rounded:
-        notes.append("percentiles are exact to a thousandth: more than a million sizes differ")
+        notes.append("percentiles are accurate to a thousandth: more than a million sizes differ")
     return notes

@@ -119,7 +119,7 @@ def test_rows_of_parquet_and_arrow(tmp_path):
 
 
 BROKEN = {
-    "a.tfrecord": (b"this is not a record at all", "no TFRecord"),
+    "a.tfrecord": (b"this is not a record at all", "not a TFRecord"),
     "b.tar": (b"x" * 2000, "broken or truncated tar"),
     "c.h5": (b"\x89HDF\r\n\x1a\n" + bytes(100), "broken or truncated HDF5"),
     "d.parquet": (b"PAR1" + bytes(100), "broken or truncated Parquet"),

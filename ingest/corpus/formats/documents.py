@@ -11,7 +11,7 @@ from ingest.corpus.files.open_file import StandardInput, open_file, read_small
 from ingest.corpus.files.saved_datasets import FORMAT as DATASETS
 from ingest.corpus.files.source import Meter, Source, Unreadable
 from ingest.corpus.formats.buffered import Span
-from ingest.corpus.formats.columnar import read_arrow, read_parquet, record_batches, row_group_bytes
+from ingest.corpus.formats.columnar import read_arrow, read_parquet, record_batches, row_groups
 from ingest.corpus.formats.csv_text import DELIMITERS, read_separated
 from ingest.corpus.formats.dataset_split import read_split
 from ingest.corpus.formats.json_text import first_row_has, read_json, read_jsonl
@@ -225,7 +225,7 @@ def parts_of(found: CorpusFile, meter: Meter | None = None) -> list[int]:
     source = open_file(found, meter or Meter())
     try:
         if found.format == "parquet":
-            return row_group_bytes(source)
+            return [size for size, _ in row_groups(source)]
         batches = record_batches(source)
         return [found.stored_bytes // batches] * batches
     finally:
