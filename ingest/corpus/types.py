@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
-class Found(NamedTuple):
+class CorpusFile(NamedTuple):
     """A file of the corpus.
 
     Attributes:
@@ -27,7 +27,7 @@ class Found(NamedTuple):
     compression: str
 
 
-class Skipped(NamedTuple):
+class SkippedFile(NamedTuple):
     """What was not counted, and why.
 
     Attributes:
@@ -41,7 +41,7 @@ class Skipped(NamedTuple):
     number: int = 1
 
 
-class Piece(NamedTuple):
+class Chunk(NamedTuple):
     """A part of a document: valid UTF-8, cut between characters; `ends` where the document does."""
 
     text: bytes
@@ -49,7 +49,7 @@ class Piece(NamedTuple):
 
 
 #: called with whatever a reader leaves out although the rest of the file counts
-Note = Callable[[Skipped], None]
+Note = Callable[[SkippedFile], None]
 
 
 class Tally(NamedTuple):

@@ -19,7 +19,7 @@ from ingest.corpus.formats.documents import Reading
 from ingest.corpus.measure import Interrupted, measure
 from ingest.corpus.progress import Progress
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
-from ingest.corpus.types import Skipped, Tally
+from ingest.corpus.types import SkippedFile, Tally
 from ingest.errors import IngestError, UsageError
 
 
@@ -173,7 +173,7 @@ def test_shards_hold_every_file_once(sizes):
 def test_totals_do_not_depend_on_the_order_in_which_shards_come(order):
     def counted(number):
         tally = Tally(1, 1, number, number, number, number)
-        return ShardCount(number, tally, {f"f{number}": tally}, {".txt": tally}, (Skipped(f"{number}", "why"),))
+        return ShardCount(number, tally, {f"f{number}": tally}, {".txt": tally}, (SkippedFile(f"{number}", "why"),))
 
     straight, mixed = Totals(), Totals()
     for number in range(6):

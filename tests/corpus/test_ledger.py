@@ -14,7 +14,7 @@ from corpus.made import small_files
 
 from ingest.corpus.counting.ledger import Ledger, ShardCount
 from ingest.corpus.measure import measure
-from ingest.corpus.types import Skipped, Tally
+from ingest.corpus.types import SkippedFile, Tally
 from ingest.errors import IngestError
 
 ROOT = Path(__file__).parents[2]
@@ -25,8 +25,8 @@ SHARD = ShardCount(
     Tally(2, 2, 10, 10, 4, 10),
     {"web": Tally(2, 2, 10, 10, 4, 10)},
     {".txt": Tally(2, 2, 10, 10, 4, 10)},
-    (Skipped("web/\udce9.txt", "not UTF-8"),),
-    (Skipped("web/b.jsonl", "line 3: not JSON"),),
+    (SkippedFile("web/\udce9.txt", "not UTF-8"),),
+    (SkippedFile("web/b.jsonl", "line 3: not JSON"),),
 )
 
 

@@ -25,7 +25,7 @@ from ingest.corpus.tokenizers.split_points import (
 )
 from ingest.corpus.tokenizers.splitter import CannotSplit, DocumentSplitter, adds_up, split, split_rule_for
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
-from ingest.corpus.types import Piece
+from ingest.corpus.types import Chunk
 
 NFC = {"type": "NFC"}
 SPELLED = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
@@ -215,7 +215,7 @@ def test_sentencepiece_models(asked, expected, tmp_path):
 
 def fed(documents, text, size):
     pieces = [text[at : at + size] for at in range(0, len(text), size)] or [b""]
-    return [out for at, piece in enumerate(pieces) for out in documents.feed(Piece(piece, ends=at == len(pieces) - 1))]
+    return [out for at, piece in enumerate(pieces) for out in documents.feed(Chunk(piece, ends=at == len(pieces) - 1))]
 
 
 @settings(max_examples=100, deadline=None)
@@ -243,7 +243,7 @@ def test_a_document_longer_than_memory_passes_through_in_little_of_it():
     line = b"a line that never ends, " * 43_691
     longest = held = 0
     for _ in range(40):
-        texts = documents.feed(Piece(line, ends=False))
+        texts = documents.feed(Chunk(line, ends=False))
         longest, held = max(longest, *map(len, texts), 0), max(held, len(documents._waiting))
     assert longest < splitter.TEXT_BYTES + 100
     assert held <= 2 * splitter.TEXT_BYTES
@@ -259,11 +259,11 @@ def test_a_document_longer_than_memory_passes_through_in_little_of_it():
 )
 def test_a_run_without_a_place_is_refused_and_forgotten(rule, why):
     documents = DocumentSplitter(rule, text_bytes=100, most_waiting_bytes=1 << 20)
-    run = Piece(b"-" * 300_000, ends=False)
+    run = Chunk(b"-" * 300_000, ends=False)
     assert [documents.feed(run) for _ in range(3)] == [[], [], []]
     with pytest.raises(CannotSplit, match=why):
         documents.feed(run)
-    assert documents.feed(Piece(b"next", ends=True)) == [b"next"]
+    assert documents.feed(Chunk(b"next", ends=True)) == [b"next"]
 
 
 WITHOUT_BLANKS = {

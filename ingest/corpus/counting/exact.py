@@ -10,10 +10,10 @@ from functools import reduce
 from typing import NamedTuple, Protocol, TypeVar
 
 from ingest.corpus.counting.ledger import SHARD_GROUPS, GroupTallies, Shard, ShardCount
-from ingest.corpus.formats.documents import Meter, Reading, Unreadable, read_pieces, whole_text
+from ingest.corpus.formats.documents import Meter, Reading, Unreadable, read_chunks, whole_text
 from ingest.corpus.tokenizers.split_points import SplitRule
 from ingest.corpus.tokenizers.splitter import TEXT_BYTES, SplitText, split_texts
-from ingest.corpus.types import Found, Skipped, Tally, extension_of, folder_of
+from ingest.corpus.types import CorpusFile, SkippedFile, Tally, extension_of, folder_of
 
 Item = TypeVar("Item")
 
@@ -90,10 +90,10 @@ class Counter(Protocol):
 class FileRead(NamedTuple):
     """A file after its last text; `tally` still lacks text bytes and tokens. `skipped` says why it does not count."""
 
-    found: Found
+    found: CorpusFile
     tally: Tally
-    skipped: Skipped | None
-    parts: tuple[Skipped, ...]
+    skipped: SkippedFile | None
+    parts: tuple[SkippedFile, ...]
 
 
 class FileTexts(NamedTuple):
@@ -130,10 +130,10 @@ class LeftOut:
     """Lines, rows and members of one file that do not count; a bounded number is named."""
 
     def __init__(self) -> None:
-        self.named: list[Skipped] = []
+        self.named: list[SkippedFile] = []
         self.more = 0
 
-    def note(self, skipped: Skipped) -> None:
+    def note(self, skipped: SkippedFile) -> None:
         """Add one."""
         if len(self.named) < NAMED_PARTS:
             self.named.append(skipped)
@@ -144,9 +144,9 @@ class LeftOut:
         """Why no part of the file counts: the first reasons."""
         return f"nothing in it counts: {'; '.join(part.reason for part in self.named[:NAMED_REASONS])}"
 
-    def rows(self, path: str) -> tuple[Skipped, ...]:
+    def rows(self, path: str) -> tuple[SkippedFile, ...]:
         """All of them; the unnamed ones in one entry."""
-        rest = [Skipped(path, f"{self.more:,} more like these", self.more)] if self.more else []
+        rest = [SkippedFile(path, f"{self.more:,} more like these", self.more)] if self.more else []
         return (*self.named, *rest)
 
 
@@ -173,7 +173,7 @@ class BatchBuilder:
         self._document: int | None = None
         self._document_size = 0
 
-    def add_file(self, found: Found, text: bytes, meter: Meter) -> None:
+    def add_file(self, found: CorpusFile, text: bytes, meter: Meter) -> None:
         """Add a file that is one document and one text."""
         if text:
             self._texts.append(text)
@@ -233,17 +233,17 @@ def batches(shards: Iterable[Shard], reading: Reading, rule: SplitRule | None) -
             left_out = LeftOut()
             builder.begin_file()
             try:
-                for part in split_texts(read_pieces(found, reading, left_out.note, meter), rule):
+                for part in split_texts(read_chunks(found, reading, left_out.note, meter), rule):
                     builder.add(part, found.path)
                     if part.refused:
-                        left_out.note(Skipped(found.path, f"a document after {builder.documents:,} others: {part.refused}"))
+                        left_out.note(SkippedFile(found.path, f"a document after {builder.documents:,} others: {part.refused}"))
                     if builder.size >= BATCH_BYTES:
                         builder.close_portion(None)
                         yield builder.take(None)
                 if left_out.named and not builder.documents:
-                    skipped = Skipped(found.path, builder.refused or left_out.reasons())
+                    skipped = SkippedFile(found.path, builder.refused or left_out.reasons())
             except Unreadable as error:
-                skipped = Skipped(error.path, error.reason)
+                skipped = SkippedFile(error.path, error.reason)
             tally = Tally(1, builder.documents, meter.stored_bytes, bytes_read=meter.bytes_read)
             counted = Tally(bytes_read=meter.bytes_read) if skipped else tally
             builder.close_portion(FileRead(found, counted, skipped, left_out.rows(found.path)))
@@ -260,8 +260,8 @@ class ShardTally:
     def clear(self) -> None:
         """Begin a shard."""
         self.folders, self.extensions = GroupTallies(SHARD_GROUPS), GroupTallies(SHARD_GROUPS)
-        self.skipped: list[Skipped] = []
-        self.parts: list[Skipped] = []
+        self.skipped: list[SkippedFile] = []
+        self.parts: list[SkippedFile] = []
         self.file_tokens = self.file_bytes = 0
 
     def add(self, batch: Batch, counts: list[int]) -> None:

@@ -9,7 +9,7 @@ from operator import add
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from ingest.corpus.types import Found, Skipped, Tally
+from ingest.corpus.types import CorpusFile, SkippedFile, Tally
 from ingest.errors import IngestError, UsageError
 
 #: of a shard: small enough to keep all cores busy to the end, large enough to keep a ledger short
@@ -25,7 +25,7 @@ class Shard(NamedTuple):
     """A part of the listing: files by position, in path order."""
 
     number: int
-    found: Sequence[Found]
+    found: Sequence[CorpusFile]
 
 
 class ShardCount(NamedTuple):
@@ -44,8 +44,8 @@ class ShardCount(NamedTuple):
     total: Tally
     folders: dict[str, Tally]
     extensions: dict[str, Tally]
-    skipped: tuple[Skipped, ...] = ()
-    parts: tuple[Skipped, ...] = ()
+    skipped: tuple[SkippedFile, ...] = ()
+    parts: tuple[SkippedFile, ...] = ()
 
 
 def shard_spans(sizes: Sequence[int]) -> list[range]:
@@ -78,7 +78,7 @@ class Shards:
         total_bytes: of all files.
     """
 
-    def __init__(self, listing: Sequence[Found], sizes: Sequence[int]) -> None:
+    def __init__(self, listing: Sequence[CorpusFile], sizes: Sequence[int]) -> None:
         self._listing = listing
         self._spans = shard_spans(sizes)
         self.total_bytes = sum(sizes)
@@ -121,8 +121,8 @@ class Totals:
     def __init__(self) -> None:
         self.total = Tally()
         self.folders, self.extensions = GroupTallies(self.GROUPS), GroupTallies(self.GROUPS)
-        self.skipped: list[Skipped] = []
-        self.parts: list[Skipped] = []
+        self.skipped: list[SkippedFile] = []
+        self.parts: list[SkippedFile] = []
         self.files_skipped = self.parts_skipped = self.documents_skipped = self.next = 0
         self.waiting: dict[int, ShardCount] = {}
 
@@ -154,7 +154,7 @@ class Totals:
         self.total = self.total._replace(bytes_read=bytes_read)
         return self
 
-    def skip(self, skipped: Sequence[Skipped]) -> None:
+    def skip(self, skipped: Sequence[SkippedFile]) -> None:
         """Add files that do not count."""
         self.files_skipped += len(skipped)
         self.skipped += skipped[: self.NAMED - len(self.skipped)]
@@ -265,9 +265,9 @@ def _counted(entry: dict[str, Any]) -> ShardCount:
     return ShardCount(int(entry["shard"]), _tally(entry["total"]), folders, extensions, skipped, parts)
 
 
-def _left_out(row: list[Any]) -> Skipped:
+def _left_out(row: list[Any]) -> SkippedFile:
     path, reason, number = row
-    return Skipped(str(path), str(reason), int(number))
+    return SkippedFile(str(path), str(reason), int(number))
 
 
 def _tally(row: list[Any]) -> Tally:

@@ -14,7 +14,7 @@ from ingest.units import display
 from ingest.version import __version__
 
 if TYPE_CHECKING:
-    from ingest.corpus.files.listing import Listing
+    from ingest.corpus.files.listing import FileListing
 
 #: time after which the rate is known well enough
 PROBE_SECONDS = 1.0
@@ -34,7 +34,7 @@ class ExactCount:
         limit: the longest duration in seconds; None for any.
     """
 
-    def __init__(self, listing: Listing, shards: Shards, progress: Progress, limit: float | None) -> None:
+    def __init__(self, listing: FileListing, shards: Shards, progress: Progress, limit: float | None) -> None:
         self.listing, self.shards, self.progress, self.limit = listing, shards, progress, limit
         self.totals = Totals()
         self.totals.skip(listing.skipped)
@@ -104,7 +104,7 @@ class ExactCount:
         return f"interrupted after {files:,} of {of_all:,} files: all results are of these files only"
 
 
-def open_ledger(path: str | Path | None, listing: Listing, task: CountingTask) -> Ledger | None:
+def open_ledger(path: str | Path | None, listing: FileListing, task: CountingTask) -> Ledger | None:
     """Open the ledger of `--resume`; None without one.
 
     Raises:

@@ -14,7 +14,7 @@ from ingest.corpus.sampling.adaptive import Survey
 from ingest.corpus.sampling.estimators import FEWEST_DRAWS, Estimand, RatioEstimate, StratumPart, remainder
 from ingest.corpus.sampling.strata import Stratum, UnitReader
 from ingest.corpus.tokenizers.split_points import SplitRule
-from ingest.corpus.types import Found, Skipped, Tally
+from ingest.corpus.types import CorpusFile, SkippedFile, Tally
 from ingest.errors import IngestError
 from ingest.formulas import sampling as formulas
 
@@ -115,8 +115,8 @@ class SampledMeasurement:
     figures: Mapping[str, RatioEstimate]
     folders: Sequence[GroupEstimate]
     extensions: Sequence[GroupEstimate]
-    skipped: Sequence[Skipped]
-    parts: Sequence[Skipped]
+    skipped: Sequence[SkippedFile]
+    parts: Sequence[SkippedFile]
     bytes_read: int
     seed: int
     confidence: float
@@ -128,7 +128,7 @@ class SampledMeasurement:
 
 
 def sample_corpus(
-    listing: Sequence[Found],
+    listing: Sequence[CorpusFile],
     reading: Reading,
     engine: Counter,
     rule: SplitRule | None,

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from ingest.corpus.counting.exact import Counter, LeftOut, ShardTally, count, counts_in_threads
 from ingest.corpus.counting.ledger import OTHER, SHARD_FILES, Shard, ShardCount
 from ingest.corpus.formats.documents import Meter, Reading, Unreadable, can_seek, parts_of, read, read_block
-from ingest.corpus.formats.plain_text import why_no_text
+from ingest.corpus.formats.plain_text import not_text_reason
 from ingest.corpus.sampling.draws import BLOCK_BYTES, DrawnUnit, SamplingFrame, block_at, draw, whole_characters
 from ingest.corpus.sampling.estimators import DrawnSample
 from ingest.corpus.tokenizers.split_points import SplitRule
 from ingest.corpus.tokenizers.splitter import split_texts
-from ingest.corpus.types import Found, Skipped, Tally, extension_of, folder_of, root_of
+from ingest.corpus.types import CorpusFile, SkippedFile, Tally, extension_of, folder_of, root_of
 
 #: blocks per call of the engine
 BATCH_BLOCKS = 512
@@ -49,14 +49,14 @@ class UnitReader:
         parts: lines, rows and members that do not count, of files that do.
     """
 
-    listing: Sequence[Found]
+    listing: Sequence[CorpusFile]
     reading: Reading
     engine: Counter
     rule: SplitRule | None
     moved: Callable[[int], object]
     bytes_read: int = 0
-    skipped: dict[int, Skipped] = field(default_factory=dict)
-    parts: list[Skipped] = field(default_factory=list)
+    skipped: dict[int, SkippedFile] = field(default_factory=dict)
+    parts: list[SkippedFile] = field(default_factory=list)
 
     def add_read(self, size: int) -> None:
         """Add bytes read from storage."""
@@ -186,7 +186,7 @@ class Stratum:
             return None
         reader.add_read(len(raw))
         text = whole_characters(raw, size, first=start == 0)
-        return None if why_no_text(text, start) else text
+        return None if not_text_reason(text, start) else text
 
     def _count_files(self, keys: Sequence[UnitKey], reader: UnitReader) -> Iterator[tuple[UnitKey, DrawnUnit]]:
         """Count whole files as an exact count does, each once; their content decides the format."""
@@ -211,12 +211,12 @@ class Stratum:
                 tokens = sum(reader.engine.count(part.texts)) if part.texts else 0
                 document = document.plus(Tally(documents=part.ends, text_bytes=part.size, tokens=tokens))
                 if part.refused:
-                    left_out.note(Skipped(found.path, part.refused))
+                    left_out.note(SkippedFile(found.path, part.refused))
                 elif part.ends:
                     total = total.plus(document)
                 document = Tally() if part.ends else document
         except Unreadable as error:
-            reader.skipped[member] = Skipped(error.path, error.reason)
+            reader.skipped[member] = SkippedFile(error.path, error.reason)
         reader.add_read(meter.bytes_read)
         if total.documents:
             reader.parts += left_out.rows(found.path)[: NAMED - len(reader.parts)]
@@ -261,7 +261,7 @@ class Strata:
         names: folders and extensions with figures of their own; all others are added up as `(other)`.
     """
 
-    def __init__(self, listing: Sequence[Found]) -> None:
+    def __init__(self, listing: Sequence[CorpusFile]) -> None:
         self.root = root_of(listing[0].path, listing[-1].path)
         self.names: dict[str, set[str]] = {kind: set() for kind in KINDS}
         self.by_name: dict[str, Stratum] = {}
@@ -271,7 +271,7 @@ class Strata:
             if stratum.name in PARTED and len(stratum.files) <= MOST_OPENED:
                 self._divide(stratum, listing)
 
-    def _add(self, member: int, found: Found) -> None:
+    def _add(self, member: int, found: CorpusFile) -> None:
         blocks = can_seek(found)
         name = PLAIN if blocks else " ".join(filter(None, (found.format, found.compression)))
         if not (found.stored_bytes or blocks):
@@ -280,7 +280,7 @@ class Strata:
         stratum.add(member, found.stored_bytes)
         self._add_to_breakdown(stratum, found, 1, found.stored_bytes, found.stored_bytes)
 
-    def _divide(self, stratum: Stratum, listing: Sequence[Found]) -> None:
+    def _divide(self, stratum: Stratum, listing: Sequence[CorpusFile]) -> None:
         stratum.divide(lambda member: sizes_of_parts(listing[member]))
         for rows in stratum.breakdown.values():
             for row in rows.values():
@@ -288,7 +288,7 @@ class Strata:
         for member, size in zip(stratum.frame.members, stratum.frame.sizes, strict=True):
             self._add_to_breakdown(stratum, listing[member], 0, 0, size)
 
-    def _add_to_breakdown(self, stratum: Stratum, found: Found, *numbers: int) -> None:
+    def _add_to_breakdown(self, stratum: Stratum, found: CorpusFile, *numbers: int) -> None:
         for kind, names in self.names.items():
             name = self._own_name(found, kind)
             if len(names) < MOST_NAMES:
@@ -297,22 +297,22 @@ class Strata:
             for place, number in enumerate(numbers):
                 row[place] += number
 
-    def _own_name(self, found: Found, kind: str) -> str:
+    def _own_name(self, found: CorpusFile, kind: str) -> str:
         return folder_of(found.path, self.root) if kind == "folders" else extension_of(found.path)
 
-    def name_of(self, found: Found, kind: str) -> str:
+    def name_of(self, found: CorpusFile, kind: str) -> str:
         """The folder or extension of a file in the breakdown."""
         name = self._own_name(found, kind)
         return name if name in self.names[kind] else OTHER
 
 
-def shards_of(listing: Sequence[Found], members: Sequence[int]) -> Iterator[Shard]:
+def shards_of(listing: Sequence[CorpusFile], members: Sequence[int]) -> Iterator[Shard]:
     """Some files of a listing, by position, in shards that fit into memory."""
     for start in range(0, len(members), SHARD_FILES):
         yield Shard(start, [listing[member] for member in members[start : start + SHARD_FILES]])
 
 
-def sizes_of_parts(found: Found) -> list[int]:
+def sizes_of_parts(found: CorpusFile) -> list[int]:
     """Stored bytes of each part of a file; a broken file is one part, which is refused when it is read."""
     try:
         return parts_of(found) or [found.stored_bytes]

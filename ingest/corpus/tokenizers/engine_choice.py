@@ -18,7 +18,7 @@ from ingest.corpus.formats.documents import Meter, Reading, Unreadable, read
 from ingest.corpus.native_calls import NativeFailure, guarded, no_panic_message
 from ingest.corpus.tokenizers.engines import Gigatoken, SentencePiece, Tokenizers
 from ingest.corpus.tokenizers.unicode_disputes import doubt_about
-from ingest.corpus.types import Found, Vocabulary
+from ingest.corpus.types import CorpusFile, Vocabulary
 from ingest.corpus.worker_process import one_line_failure, return_freed_memory, worker_pool
 from ingest.errors import IngestError
 
@@ -240,17 +240,17 @@ BEGINNING_BYTES = 64 * 1024
 CHECKED_FILES, TRAINING_FILES = 16, 1024
 
 
-def proof_of(listing: Sequence[Found], reading: Reading) -> tuple[bytes, ...]:
+def proof_of(listing: Sequence[CorpusFile], reading: Reading) -> tuple[bytes, ...]:
     """The text of the corpus on which an engine is checked."""
     return tuple(beginnings(listing, reading, CHECKED_FILES))
 
 
-def training_text(listing: Sequence[Found], reading: Reading) -> Iterator[bytes]:
+def training_text(listing: Sequence[CorpusFile], reading: Reading) -> Iterator[bytes]:
     """The text of the corpus on which a vocabulary is trained: a fixed selection."""
     return beginnings(listing, reading, TRAINING_FILES)
 
 
-def beginnings(listing: Sequence[Found], reading: Reading, most: int) -> Iterator[bytes]:
+def beginnings(listing: Sequence[CorpusFile], reading: Reading, most: int) -> Iterator[bytes]:
     """The beginnings of files at equal distances in the listing; not of standard input, which cannot be read twice."""
     number = min(most, len(listing))
     for place in range(number):
@@ -260,7 +260,7 @@ def beginnings(listing: Sequence[Found], reading: Reading, most: int) -> Iterato
             yield text
 
 
-def _beginning(found: Found, reading: Reading) -> bytes:
+def _beginning(found: CorpusFile, reading: Reading) -> bytes:
     """The first text of a file; empty for an unreadable one, which counting will report."""
     texts: list[bytes] = []
     try:

@@ -10,7 +10,7 @@ from ingest.errors import IngestError
 
 if TYPE_CHECKING:
     from ingest.corpus.tokenizers.engine_choice import Engine
-    from ingest.corpus.types import Piece, Vocabulary
+    from ingest.corpus.types import Chunk, Vocabulary
 
 
 #: a text is split at the first safe place after this many bytes
@@ -48,9 +48,9 @@ class DocumentSplitter:
     """Takes documents piece by piece and returns texts to count, whose counts add up to those of the documents.
 
     >>> from ingest.corpus.tokenizers.split_points import BEFORE_STOP
-    >>> from ingest.corpus.types import Piece
+    >>> from ingest.corpus.types import Chunk
     >>> splitter = DocumentSplitter(BEFORE_STOP, text_bytes=4)
-    >>> splitter.feed(Piece(b"three sho", ends=False)), splitter.feed(Piece(b"rt words", ends=True))
+    >>> splitter.feed(Chunk(b"three sho", ends=False)), splitter.feed(Chunk(b"rt words", ends=True))
     ([b'three'], [b' short', b' words'])
     """
 
@@ -63,7 +63,7 @@ class DocumentSplitter:
         self._waiting = b""
         self._searched = 0
 
-    def feed(self, piece: Piece) -> list[bytes]:
+    def feed(self, piece: Chunk) -> list[bytes]:
         """The texts that this piece completes.
 
         Raises:
@@ -133,11 +133,11 @@ class SplitText(NamedTuple):
     refused: str = ""
 
 
-def split_texts(pieces: Iterable[Piece], rule: SplitRule | None) -> Iterator[SplitText]:
+def split_texts(pieces: Iterable[Chunk], rule: SplitRule | None) -> Iterator[SplitText]:
     """Split documents into texts to count; of a refused document only the end is yielded.
 
-    >>> from ingest.corpus.types import Piece
-    >>> [part.texts for part in split_texts([Piece(b"one ", False), Piece(b"two", True), Piece(b"", True)], None)]
+    >>> from ingest.corpus.types import Chunk
+    >>> [part.texts for part in split_texts([Chunk(b"one ", False), Chunk(b"two", True), Chunk(b"", True)], None)]
     [[], [b'one two'], []]
     """
     splitter = DocumentSplitter(rule)
