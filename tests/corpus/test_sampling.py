@@ -367,7 +367,7 @@ def test_bytes_read_do_not_grow_with_the_corpus(tmp_path, library):
 
 
 @pytest.mark.usefixtures("small_first_look")
-def test_an_interrupted_sample_tells_what_it_knows(tmp_path, library):
+def test_an_interrupted_sample_reports_its_results(tmp_path, library):
     (tmp_path / "a.txt").write_bytes(b"".join(library) * 4)
     whole = sampled(tmp_path, tolerance=0.05)
     assert (whole.partial, whole.met) == ("", True)
@@ -417,8 +417,8 @@ def test_many_tiny_files_are_sampled_by_what_they_hold_not_by_whole_blocks(tmp_p
 
 @pytest.mark.usefixtures("small_first_look")
 @pytest.mark.parametrize("forgotten", [True, False])
-def test_the_first_look_is_forgotten_unless_it_was_dear(forgotten, monkeypatch):
-    """Keeping it biases totals: a look that misses the large values seems sure, and would be kept as it is."""
+def test_the_pilot_is_dropped_unless_it_cost_much(forgotten, monkeypatch):
+    """Keeping it biases totals: a pilot that misses the large values seems sure, and would be kept as it is."""
     sizes = [20 * BLOCK_BYTES] * 500
     counts = numpy.array([(number * 7919 % 1000) + 100 for number in range(20 * 500)])
     make = maker("plain text", True, numpy.array(sizes), numpy.arange(500) * 20, counts, numpy.full(20 * 500, BLOCK_BYTES))

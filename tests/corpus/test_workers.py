@@ -50,7 +50,7 @@ class Refusing(Words):
 
 @pytest.fixture(autouse=True)
 def _as_without_threads(monkeypatch):
-    """Other tests leave threads in this process, which do no harm to what is copied here."""
+    """Other tests leave threads in this process, which are harmless to the workers here."""
     monkeypatch.setattr(worker_process, "can_fork", lambda: True)
     monkeypatch.setattr(runners, "cores", lambda: 8)
     monkeypatch.setattr(runners, "BYTES_PER_PROCESS", 1)
@@ -196,7 +196,7 @@ def test_a_worker_does_not_take_ctrl_c():
         assert pool.submit(os.getpid).result() == worker
 
 
-def test_standard_input_beside_many_shards_is_read_by_the_process_that_has_it(corpus):
+def test_standard_input_with_many_shards_is_read_by_the_main_process(corpus):
     text = "one two three\n" * 300_000
     words = [sys.executable, str(ROOT / "cli.py"), "measure", str(corpus), "-", "--threads", "2", "--format", "json"]
     done = subprocess.run(words, input=text, capture_output=True, text=True, check=True, cwd=ROOT)
