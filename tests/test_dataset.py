@@ -455,7 +455,7 @@ def test_a_broken_entry_of_the_users_own(write_entry, kind, content, message):
 
 
 BROKEN = [
-    ("", "is no JSON"),
+    ("", "is not JSON"),
     ("[1]", "holds another form, expected the JSON of `ingest measure`"),
     ("{}", "holds another form"),
     ('{"schema": "ingest/1", "command": "bw", "results": {}}', "holds command 'bw'"),
@@ -481,8 +481,8 @@ BROKEN = [
         '{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {"value": 4, "low": 5, "high": 6}}}',
         "expected low ≤ value ≤ high",
     ),
-    ("{" * 5000, "is no JSON"),
-    ("[" * 200_000, "is no JSON"),
+    ("{" * 5000, "is not JSON"),
+    ("[" * 200_000, "is not JSON"),
 ]
 
 
@@ -499,7 +499,7 @@ def test_a_broken_measurement(tmp_path, content, message):
 
 def test_a_measurement_that_is_no_text_or_a_folder(tmp_path):
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
-    for path, message in ((tmp_path / "binary.json", "is no JSON"), (tmp_path, "cannot be read")):
+    for path, message in ((tmp_path / "binary.json", "is not JSON"), (tmp_path, "cannot be read")):
         with pytest.raises(IngestError, match=message):
             ingest.dataset(tokens=1e12, bytes_per_token=path)
 

@@ -6,46 +6,39 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ingest.catalog.store import Catalog
-from ingest.corpus.counting.ledger import Shards
-from ingest.corpus.counting.run import Counting, TooLong, open_ledger
-from ingest.corpus.counting.runners import OnCluster, Task, cores, local_runner
-from ingest.corpus.files.file_kind import in_short
-from ingest.corpus.files.listing import list_inputs
+from ingest.corpus.counting.ledger import Shards, Totals
+from ingest.corpus.counting.run import ExactCount, TooLong, open_ledger
+from ingest.corpus.counting.runners import ClusterRunner, CountingTask, cores, local_runner
+from ingest.corpus.files.file_kind import short_title
+from ingest.corpus.files.listing import FileListing, list_inputs
 from ingest.corpus.formats.documents import Reading
-from ingest.corpus.measurement import Measured, measured_by_sample, measured_exactly
+from ingest.corpus.measurement import CorpusMeasurement, measured_by_sample, measured_exactly
 from ingest.corpus.progress import Progress
-from ingest.corpus.tokenizers.engine_choice import proof_of, select_engine, training_text
-from ingest.corpus.tokenizers.splitter import cuts_for
+from ingest.corpus.sample_sizes import measured_samples
+from ingest.corpus.sampling.sample import SampledMeasurement, sample_corpus
+from ingest.corpus.tokenizers.engine_choice import Engine, proof_of, select_engine, training_text
+from ingest.corpus.tokenizers.split_points import SplitRule
+from ingest.corpus.tokenizers.splitter import split_rule_for
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
-from ingest.corpus.types import root_of
+from ingest.corpus.types import SkippedFile, Vocabulary, root_of
 from ingest.errors import IngestError, UsageError
 from ingest.units import parse
 
-if TYPE_CHECKING:
-    from ingest.corpus.counting.ledger import Totals
-    from ingest.corpus.files.listing import Listing
-    from ingest.corpus.sampling.sample import Sampled
-    from ingest.corpus.tokenizers.engine_choice import Engine
-    from ingest.corpus.tokenizers.splitter import Cuts
-    from ingest.corpus.tokenizers.vocabulary import Vocabulary
-    from ingest.corpus.types import Skipped
-
-
-#: Counting that is estimated to take longer is left to a sample, unless everything is asked for.
+#: A corpus that takes longer to count is sampled unless `--exact` is set.
 EXACT_SECONDS = 30.0
 
 
-class Wanted(NamedTuple):
-    """How surely, and at what cost.
+class MeasureOptions(NamedTuple):
+    """Options of exact counting and sampling.
 
     Attributes:
-        counts: whether counting everything is tried.
-        limit: seconds that this may take before a sample takes its place; None for any time.
-        tolerance: half the width of the interval that a sample must reach, over its value.
-        confidence: of that interval.
+        counts: whether to try exact counting first.
+        limit: time limit of exact counting in seconds, after which a sample is drawn instead; None for no limit.
+        tolerance: relative half-width of the confidence interval that a sample must reach.
+        confidence: confidence level of that interval.
         seed: of the sample; None for a random one.
     """
 
@@ -56,58 +49,53 @@ class Wanted(NamedTuple):
     seed: int | None
 
 
-def wanted(
+def measure_options(
     exact: bool | None, tolerance: str | float, confidence: str | float, seed: str | int | None, needs_exact: str
-) -> Wanted:
-    """Check what was asked for.
+) -> MeasureOptions:
+    """Check the options as written by the user.
 
     Args:
-        exact: True for everything, False for a sample, None for what takes little time.
-        tolerance: as written.
-        confidence: as written.
-        seed: as written.
-        needs_exact: what else was asked for that only counting everything can do, or nothing.
+        exact: True to count everything, False to sample, None to count only what takes up to 30 s.
+        tolerance: relative half-width of the interval.
+        confidence: confidence level.
+        seed: of the sample.
+        needs_exact: another option that requires exact counting, or nothing.
 
-    >>> wanted(None, "1%", "95%", None, "").limit
+    >>> measure_options(None, "1%", "95%", None, "").limit
     30.0
 
     Raises:
-        UsageError: a value out of range, or a sample and what needs everything.
+        UsageError: a value out of range, or a sample together with an option that requires exact counting.
     """
     if exact is False and needs_exact:
         raise UsageError(f"--sample: found it with {needs_exact}, which counts everything; expected one of them")
-    return Wanted(
+    return MeasureOptions(
         counts=exact is not False,
         limit=None if exact or needs_exact else EXACT_SECONDS,
         tolerance=_share(tolerance, "--tolerance"),
         confidence=_share(confidence, "--confidence"),
-        seed=None if seed is None else whole(seed, "--seed", 0),
+        seed=None if seed is None else _whole_number(seed, "--seed", 0),
     )
 
 
 def _share(written: str | float, option: str) -> float:
-    found = parse(written, "1", option)
-    if not 0 < found < 1:
+    share = parse(written, "1", option)
+    if not 0 < share < 1:
         raise UsageError(f"{option}: found {written}, expected a share above 0 and below 1, such as 0.5% or 0.95")
-    return float(found)
+    return float(share)
 
 
-def whole(written: str | int, option: str, least: int) -> int:
-    """A whole number.
-
-    >>> whole("8", "--threads", 1)
-    8
-    """
-    found = parse(written, "1", option)
-    if found % 1 or found < least:
+def _whole_number(written: str | int, option: str, least: int) -> int:
+    number = parse(written, "1", option)
+    if number % 1 or number < least:
         raise UsageError(f"{option}: found {written}, expected a whole number from {least}")
-    return int(found)
+    return int(number)
 
 
 class Interrupted(KeyboardInterrupt):
-    """Counting was interrupted; `known` is what had been counted until then, and says so."""
+    """Counting was interrupted; `known` is the measurement of the part counted so far."""
 
-    def __init__(self, known: Measured) -> None:
+    def __init__(self, known: CorpusMeasurement) -> None:
         super().__init__("interrupted")
         self.known = known
 
@@ -130,27 +118,27 @@ def measure(
     threads: str | int | None = None,
     progress: Progress | None = None,
     catalogs: Sequence[str | Path] = (),
-) -> Measured:
-    """Bytes per token, tokens and sizes of a corpus.
+) -> CorpusMeasurement:
+    """Measure bytes per token, tokens and sizes of a corpus.
 
     Args:
         paths: folders, files, globs, URLs, `@list.txt`, or `-` for standard input.
         tokenizer: id, file, or `train:32000`.
-        exact: True counts everything, False draws a sample; by default everything where that takes up to about 30 s.
-        tolerance: half the width of the interval that a sample must reach, over its value.
-        confidence: of that interval.
-        seed: of the sample; the same seed gives the same answer.
+        exact: True counts everything, False draws a sample; by default corpora that take up to about 30 s are counted.
+        tolerance: relative half-width of the confidence interval that a sample must reach.
+        confidence: confidence level of that interval.
+        seed: of the sample; equal seeds give equal results.
         text_field: field or column that holds the text.
-        input_format: format of every file, where the names do not say it.
-        include: globs of the files that are taken.
-        exclude: globs of the files that are left out.
-        resume: ledger file; a run that died is taken up where it was.
+        input_format: format of every file, where file names do not tell it.
+        include: globs of files to include.
+        exclude: globs of files and folders to exclude.
+        resume: ledger file; an interrupted run resumes from it.
         scheduler: address of a Dask scheduler whose workers count.
-        samples: sizes of samples instead of tokens.
-        strict: say in `unmet` where anything had to be left out.
-        threads: or processes that count; one per core by default.
-        progress: where progress is told; nowhere by default.
-        catalogs: folders with entries of your own.
+        samples: measure sizes of samples instead of tokens.
+        strict: report skipped files and documents in `unmet`.
+        threads: threads or processes that count; one per core by default.
+        progress: receives the progress; none by default.
+        catalogs: folders with user entries.
 
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -159,79 +147,77 @@ def measure(
     4
 
     Raises:
-        UsageError: a question that cannot be asked.
+        UsageError: an invalid option.
         IngestError: nothing could be counted.
-        Interrupted: a KeyboardInterrupt, with what was known.
+        Interrupted: a KeyboardInterrupt, with the measurement so far.
     """
+    shown, catalog = progress or Progress(None), Catalog(catalogs)
     if samples:
-        return _by_sizes(
-            paths, list_inputs([str(path) for path in paths], include, exclude), strict, progress, Catalog(catalogs)
-        )
-    asked = wanted(exact, tolerance, confidence, seed, _needs_exact(paths, resume, scheduler))
+        return _flagged(_by_sizes(paths, list_inputs([str(path) for path in paths], include, exclude), shown, catalog), strict)
+    options = measure_options(exact, tolerance, confidence, seed, _needs_exact(paths, resume, scheduler))
     corpus = open_corpus(paths, tokenizer, Reading(text_field or ""), include, exclude, input_format, threads)
     if corpus.listing.has_standard_input:
-        asked = wanted(exact, tolerance, confidence, seed, "standard input")
-    told, catalog = progress or Progress(None), Catalog(catalogs)
+        options = measure_options(exact, tolerance, confidence, seed, "standard input")
     try:
-        if not asked.counts:
+        if not options.counts:
             raise TooLong
-        answer = _by_counting(corpus, asked, told, catalog, resume, scheduler)
+        answer = _by_counting(corpus, options, shown, catalog, resume, scheduler)
     except TooLong:
-        answer = _by_sampling(corpus, asked, told, catalog)
-    if strict and answer.left_out:
-        answer = replace(answer, unmet=f"--strict: {answer.left_out}")
+        answer = _by_sampling(corpus, options, shown, catalog)
+    answer = _flagged(answer, strict)
     if answer.partial:
         raise Interrupted(answer)
     return answer
 
 
-def _by_sizes(
-    paths: Sequence[str | Path], listing: Listing, strict: bool, progress: Progress | None, catalog: Catalog
-) -> Measured:
-    from ingest.corpus.sample_sizes import measured_samples
-
-    named, told = in_short(paths), progress or Progress(None)
-    told.begin(listing.total_bytes, 0)
-    date = datetime.now(UTC).isoformat(timespec="seconds")
-    answer = measured_samples(
-        named, listing, listing.skipped, catalog, told.moved, date=date, manifest_hash=listing.manifest_hash()
-    )
-    told.clear()
+def _flagged(answer: CorpusMeasurement, strict: bool) -> CorpusMeasurement:
     return replace(answer, unmet=f"--strict: {answer.left_out}") if strict and answer.left_out else answer
 
 
-class Corpus(NamedTuple):
-    """What is measured, and with what.
+def _by_sizes(paths: Sequence[str | Path], listing: FileListing, progress: Progress, catalog: Catalog) -> CorpusMeasurement:
+    progress.begin(listing.total_bytes, 0)
+    about = {"date": _now(), "manifest_hash": listing.manifest_hash()}
+    answer = measured_samples(short_title(paths), listing, listing.skipped, catalog, progress.moved, **about)
+    progress.clear()
+    return answer
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+class OpenCorpus(NamedTuple):
+    """A listed corpus, with the vocabulary and engine that count it.
 
     Attributes:
-        named: as the user named it.
-        listing: its files.
-        reading: how documents are found in them.
-        vocabulary: what they are counted with.
-        engine: what counts.
-        cuts: where it lets long documents be cut.
-        proof: the text on which it was checked.
-        threads: or processes, that count at a time.
-        notes: what the user should know of all this.
+        named: the inputs as a title.
+        listing: the files.
+        reading: how documents are found in the files.
+        vocabulary: of the tokenizer.
+        engine: the engine that counts tokens.
+        split_rule: where the texts of long documents may be split.
+        proof: the texts on which the engine was checked.
+        threads: number of threads or processes.
+        notes: warnings for the user.
     """
 
     named: str
-    listing: Listing
+    listing: FileListing
     reading: Reading
     vocabulary: Vocabulary
     engine: Engine
-    cuts: Cuts | None
+    split_rule: SplitRule | None
     proof: tuple[bytes, ...]
     threads: int
     notes: tuple[str, ...]
 
     def about(self, catalog: Catalog) -> dict[str, Any]:
-        """What every answer says of it."""
+        """Return the provenance fields of the result."""
         return {
             "catalog": catalog,
             "engine": f"{self.engine.name} {self.engine.version}",
             "manifest_hash": self.listing.manifest_hash(),
-            "date": datetime.now(UTC).isoformat(timespec="seconds"),
+            "date": _now(),
         }
 
 
@@ -243,46 +229,51 @@ def open_corpus(
     exclude: Sequence[str],
     input_format: str | None,
     threads: str | int | None,
-) -> Corpus:
+) -> OpenCorpus:
     """List the files, load the vocabulary and select the engine that counts as the reference does.
 
     Raises:
-        IngestError: there is no file.
+        IngestError: no file was found.
     """
-    named, used = in_short(paths), cores() if threads is None else whole(threads, "--threads", 1)
+    named, used = short_title(paths), cores() if threads is None else _whole_number(threads, "--threads", 1)
     listing = list_inputs([str(path) for path in paths], include, exclude, input_format or "")
     vocabulary = vocabulary_of(tokenizer, lambda: training_text(listing, reading))
     if not len(listing):
-        raise IngestError(nothing(named, listing.skipped))
+        raise IngestError(nothing_counted(named, listing.skipped))
     proof = proof_of(listing, reading)
     engine, notes = select_engine(vocabulary, proof, used)
     if listing.repeated:
-        times = "a file was" if listing.repeated == 1 else f"{listing.repeated:,} files were"
-        notes.append(f"{times} met again, through links or arguments that overlap; each counts once")
-    cuts = cuts_for(vocabulary, engine, proof)
-    return Corpus(named, listing, reading, vocabulary, engine, cuts, proof, used, tuple(notes))
+        files = "a file was" if listing.repeated == 1 else f"{listing.repeated:,} files were"
+        notes.append(f"{files} listed more than once, through links or overlapping arguments; each counts once")
+    rule = split_rule_for(vocabulary, engine, proof)
+    return OpenCorpus(named, listing, reading, vocabulary, engine, rule, proof, used, tuple(notes))
 
 
 def _by_counting(
-    corpus: Corpus, asked: Wanted, told: Progress, catalog: Catalog, resume: str | Path | None, scheduler: str | None
-) -> Measured:
+    corpus: OpenCorpus,
+    options: MeasureOptions,
+    progress: Progress,
+    catalog: Catalog,
+    resume: str | Path | None,
+    scheduler: str | None,
+) -> CorpusMeasurement:
     listing = corpus.listing
-    task = Task(corpus.vocabulary, corpus.reading, root_of(listing[0].path, listing[-1].path), corpus.proof)
+    task = CountingTask(corpus.vocabulary, corpus.reading, root_of(listing[0].path, listing[-1].path), corpus.proof)
     shards = Shards(listing, listing.sizes)
     ledger = open_ledger(resume, listing, task)
-    counting = Counting(listing, shards, told, asked.limit)
+    counting = ExactCount(listing, shards, progress, options.limit)
     runner = (
-        OnCluster(task, shards, scheduler)
+        ClusterRunner(task, shards, scheduler)
         if scheduler
-        else local_runner(task, shards, corpus.engine, corpus.cuts, corpus.threads, listing.has_standard_input)
+        else local_runner(task, shards, corpus.engine, corpus.split_rule, corpus.threads, listing.has_standard_input)
     )
     partial = counting.run(runner, ledger)
     return _exactly(corpus, counting.totals, partial, catalog)
 
 
-def _exactly(corpus: Corpus, totals: Totals, partial: str, catalog: Catalog, why: str = "") -> Measured:
+def _exactly(corpus: OpenCorpus, totals: Totals, partial: str, catalog: Catalog, why: str = "") -> CorpusMeasurement:
     if not totals.total.files and not partial:
-        raise IngestError(nothing(corpus.named, totals.skipped))
+        raise IngestError(nothing_counted(corpus.named, totals.skipped))
     return measured_exactly(
         totals,
         corpus.vocabulary,
@@ -294,13 +285,18 @@ def _exactly(corpus: Corpus, totals: Totals, partial: str, catalog: Catalog, why
     )
 
 
-def _by_sampling(corpus: Corpus, asked: Wanted, told: Progress, catalog: Catalog) -> Measured:
-    from ingest.corpus.sampling.sample import sample_corpus
-
+def _by_sampling(corpus: OpenCorpus, options: MeasureOptions, progress: Progress, catalog: Catalog) -> CorpusMeasurement:
     sampled = sample_corpus(
-        corpus.listing, corpus.reading, corpus.engine, corpus.cuts, asked.tolerance, asked.confidence, asked.seed, told.moved
+        corpus.listing,
+        corpus.reading,
+        corpus.engine,
+        corpus.split_rule,
+        options.tolerance,
+        options.confidence,
+        options.seed,
+        progress.moved,
     )
-    told.clear()
+    progress.clear()
     if sampled.everything is not None:
         sampled.everything.skip(corpus.listing.skipped)
         return _exactly(corpus, sampled.everything, "", catalog, ", because a sample would have read most of it")
@@ -314,22 +310,23 @@ def _by_sampling(corpus: Corpus, asked: Wanted, told: Progress, catalog: Catalog
     )
 
 
-def _unmet(sampled: Sampled) -> tuple[str, ...]:
-    """A tolerance that was not reached is said."""
-    asked = f"the tolerance of {sampled.tolerance:.3g} at {sampled.confidence:.3g}"
-    return () if sampled.met else (f"{asked} was not reached: look at the intervals, or count with --exact",)
+def _unmet(sampled: SampledMeasurement) -> tuple[str, ...]:
+    if sampled.met:
+        return ()
+    target = f"the tolerance of {sampled.tolerance:.3g} at {sampled.confidence:.3g}"
+    return (f"{target} was not reached: see the intervals, or count with --exact",)
 
 
 def _needs_exact(paths: Sequence[str | Path], resume: str | Path | None, scheduler: str | None) -> str:
-    """What was asked for that only counting everything can do."""
+    """Return the first input or option that requires exact counting."""
     needs = {"--resume": resume is not None, "--scheduler": scheduler is not None, "standard input": "-" in map(str, paths)}
     return next((name for name, is_there in needs.items() if is_there), "")
 
 
-def nothing(named: str, skipped: Sequence[Skipped]) -> str:
-    """Why there is nothing to say.
+def nothing_counted(named: str, skipped: Sequence[SkippedFile]) -> str:
+    """Return the message for a corpus in which no file counts.
 
-    >>> nothing("books", [])
+    >>> nothing_counted("books", [])
     'books: found no file, expected at least one'
     """
     if not skipped:

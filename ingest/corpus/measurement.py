@@ -7,17 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.store import Catalog
-from ingest.corpus.counting.ledger import Sums, Totals
-from ingest.corpus.tokenizers.vocabulary import Vocabulary
-from ingest.corpus.types import Skipped, Tally
+from ingest.corpus.counting.ledger import GroupTallies, Totals
+from ingest.corpus.types import SkippedFile, Tally, Vocabulary
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 
 if TYPE_CHECKING:
-    from ingest.corpus.sampling.estimators import Estimated
-    from ingest.corpus.sampling.sample import Row, Sampled
+    from ingest.corpus.sampling.estimators import RatioEstimate
+    from ingest.corpus.sampling.sample import GroupEstimate, SampledMeasurement
 
 #: what counting yields, by the name of the quantity
 COUNTED = {
@@ -49,7 +48,7 @@ RESULTS = (
 
 
 @dataclass(frozen=True)
-class Measured(Answer):
+class CorpusMeasurement(Answer):
     """A measured corpus.
 
     Attributes:
@@ -89,7 +88,7 @@ class Measured(Answer):
         return {**super().to_dict(), **own}
 
 
-def measured_exactly(totals: Totals, vocabulary: Vocabulary, **about: Any) -> Measured:
+def measured_exactly(totals: Totals, vocabulary: Vocabulary, **about: Any) -> CorpusMeasurement:
     """The answer where every file was counted, or every file up to an interruption."""
     found = {name: getattr(totals.total, column) for name, column in COUNTED.items()}
     given = {name: Input(value, origin="measured") for name, value in found.items()}
@@ -99,13 +98,15 @@ def measured_exactly(totals: Totals, vocabulary: Vocabulary, **about: Any) -> Me
     tables = {
         "folders": _breakdown("folder", totals.folders),
         "extensions": _breakdown("extension", totals.extensions),
-        "files_skipped": listed(totals.skipped, totals.files_skipped),
-        "parts_skipped": listed(totals.parts, totals.parts_skipped),
+        "files_skipped": skipped_rows(totals.skipped, totals.files_skipped),
+        "parts_skipped": skipped_rows(totals.parts, totals.parts_skipped),
     }
     return _answer(given, names, tables, vocabulary, **about)
 
 
-def measured_by_sample(sampled: Sampled, skipped: Sequence[Skipped], vocabulary: Vocabulary, **about: Any) -> Measured:
+def measured_by_sample(
+    sampled: SampledMeasurement, skipped: Sequence[SkippedFile], vocabulary: Vocabulary, **about: Any
+) -> CorpusMeasurement:
     """The answer where a part was drawn; `skipped` could not even be listed."""
     given = {name: _given(name, figure) for name, figure in sampled.figures.items()}
     out = [*skipped, *sampled.skipped]
@@ -115,8 +116,8 @@ def measured_by_sample(sampled: Sampled, skipped: Sequence[Skipped], vocabulary:
     tables = {
         "folders": [_row("folder", row) for row in sampled.folders],
         "extensions": [_row("extension", row) for row in sampled.extensions],
-        "files_skipped": listed(out, len(out)),
-        "parts_skipped": listed(sampled.parts, len(sampled.parts)),
+        "files_skipped": skipped_rows(out, len(out)),
+        "parts_skipped": skipped_rows(sampled.parts, len(sampled.parts)),
         "design": [dict(row) for row in sampled.design],
     }
     design = {
@@ -138,10 +139,10 @@ def _answer(
     catalog: Catalog,
     warnings: tuple[str, ...],
     **about: Any,
-) -> Measured:
+) -> CorpusMeasurement:
     known = Quantities({**given, "vocabulary": Input(vocabulary.size, origin="measured", note=f"ids of {vocabulary.name}")})
     results, unknown = known.results(names)
-    return Measured(
+    return CorpusMeasurement(
         "measure",
         title,
         {},
@@ -151,23 +152,23 @@ def _answer(
         {name: rows for name, rows in tables.items() if rows},
         warnings,
         catalog,
-        tokenizer=about_vocabulary(vocabulary),
+        tokenizer=vocabulary_record(vocabulary),
         **about,
     )
 
 
-def _given(name: str, figure: Estimated) -> Input:
+def _given(name: str, figure: RatioEstimate) -> Input:
     """A figure of a sample; its interval where it has a width."""
     value, low, high = _ends(name, figure)
     return Input(value, origin="measured") if low == high else Input(value, low, high, "measured")
 
 
-def _ends(name: str, figure: Estimated) -> tuple[float, ...]:
+def _ends(name: str, figure: RatioEstimate) -> tuple[float, ...]:
     """A figure and the ends of its interval; what is counted is whole."""
     return tuple(end if name == "bytes_per_token" else round(end) for end in figure)
 
 
-def _row(kind: str, row: Row) -> dict[str, Any]:
+def _row(kind: str, row: GroupEstimate) -> dict[str, Any]:
     """A folder or extension of a sample; what too few draws fell into has no figures."""
     shown = {kind: row.name, "files": row.files, "stored_bytes": row.stored_bytes, "draws": row.draws}
     for name in ("corpus_bytes", "tokens", "bytes_per_token"):
@@ -177,7 +178,7 @@ def _row(kind: str, row: Row) -> dict[str, Any]:
     return {**shown, "note": row.note}
 
 
-def about_vocabulary(vocabulary: Vocabulary) -> dict[str, Any]:
+def vocabulary_record(vocabulary: Vocabulary) -> dict[str, Any]:
     """What names a vocabulary for good."""
     return {
         "name": vocabulary.name,
@@ -194,7 +195,7 @@ def _computable(name: str, total: Tally) -> bool:
     return bool(divides.get(name, 1))
 
 
-def _breakdown(kind: str, sums: Sums) -> list[dict[str, Any]]:
+def _breakdown(kind: str, sums: GroupTallies) -> list[dict[str, Any]]:
     tallies = sorted(sums.tallies().items(), key=lambda item: (-item[1].text_bytes, item[0]))
     return [
         {
@@ -217,7 +218,7 @@ def ratio_of(tally: Tally) -> float | None:
     return float(solve("bytes_per_token", {"corpus_bytes": tally.text_bytes, "tokens": tally.tokens}))
 
 
-def listed(skipped: Sequence[Skipped], count: int) -> list[dict[str, Any]]:
+def skipped_rows(skipped: Sequence[SkippedFile], count: int) -> list[dict[str, Any]]:
     """What was left out, as rows; a last one says how many more there were than are named."""
     rows = [{"path": item.path, "reason": item.reason} for item in skipped]
     return rows + ([{"path": "", "reason": f"{count - len(rows):,} more that are not named"}] if count > len(rows) else [])

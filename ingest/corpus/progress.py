@@ -1,4 +1,4 @@
-"""Progress of counting: a bar on a terminal, and single lines on standard error."""
+"""Progress of a measurement: a bar on a terminal, single lines elsewhere."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ REDRAW_SECONDS = 0.2
 
 
 class Progress:
-    """Shows on a terminal how much of the corpus has been read.
+    """The progress of reading a corpus.
 
     Args:
-        stream: where it is shown; None shows nothing. Off a terminal, only single lines are written.
-        clock: seconds that only grow.
+        stream: receives bar and lines; None for none. Only a terminal gets the bar.
+        clock: monotonic seconds.
     """
 
     def __init__(self, stream: TextIO | None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -27,16 +27,16 @@ class Progress:
 
     @classmethod
     def on_standard_error(cls) -> Progress:
-        """The progress of a command."""
+        """Return the progress of a command."""
         return cls(sys.stderr)
 
     def begin(self, total: int, taken_up: int) -> None:
-        """Start the clock: so many stored bytes, of which some are known from an earlier run."""
+        """Start the clock on `total` stored bytes, of which `taken_up` were counted by an earlier run."""
         self.total, self.moved_bytes, self.taken_up = total, taken_up, taken_up
         self.started = self.clock()
 
     def moved(self, size: int) -> None:
-        """So many stored bytes more have been read."""
+        """Add `size` stored bytes as read."""
         if self._bar is None and self.stream is not None and self.stream.isatty():
             self._bar = _bar(self.stream, self.total, self.moved_bytes)
         self.moved_bytes += size
@@ -45,12 +45,12 @@ class Progress:
 
     @property
     def seconds(self) -> float:
-        """Time since the beginning."""
+        """Seconds since the start."""
         return self.clock() - self.started
 
     @property
     def seconds_left(self) -> float:
-        """Time that the rest takes at the rate so far."""
+        """Seconds that the remaining bytes take at the rate so far."""
         rate = (self.moved_bytes - self.taken_up) / max(self.seconds, 1e-6)
         return (self.total - self.moved_bytes) / max(rate, 1e-6)
 
@@ -63,7 +63,7 @@ class Progress:
             self.stream.flush()
 
     def clear(self) -> None:
-        """Remove the bar, so that the result stands alone."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None

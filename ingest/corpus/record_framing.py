@@ -1,4 +1,4 @@
-"""Samples within files: their framing is walked, their contents are not decoded."""
+"""Samples within files, found by their framing; contents are not decoded."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from functools import cache
 from itertools import groupby
 from typing import Any, Protocol
 
-from ingest.corpus.files.decompress import MAGIC, unfolded
+from ingest.corpus.files.decompress import MAGIC, decompressed
 from ingest.corpus.files.file_kind import suffix_of
+from ingest.corpus.files.open_file import open_file
 from ingest.corpus.files.saved_datasets import FORMAT as DATASETS
-from ingest.corpus.files.source import Lent, Meter, Source, Unreadable, is_remote, open_found
-from ingest.corpus.formats.buffered import Window
+from ingest.corpus.files.source import BorrowedSource, Meter, Source, Unreadable, is_remote
+from ingest.corpus.formats.buffered import BufferedReader
+from ingest.corpus.formats.columnar import arrow_rows, row_groups
 from ingest.corpus.formats.tar import BLOCK, Archive
-from ingest.corpus.types import Found
+from ingest.corpus.types import CorpusFile
 from ingest.errors import IngestError
 
-#: stored bytes of samples, and how often they occur
-Sizes = Iterator[tuple[int, int]]
+#: stored bytes of a sample, and the number of such samples
+SizesAndCounts = Iterator[tuple[int, int]]
 
 HDF5 = (".h5", ".hdf5", ".hdf", ".he5")
 #: length, checksum of the length; after the content a checksum of it
@@ -28,10 +30,10 @@ _POLYNOMIAL, _MASK = 0x82F63B78, 0xA282EAD8
 FILE = "file"
 
 
-def form_of(found: Found) -> str:
-    """How samples lie in a file: `tfrecord`, `hdf5`, `tar`, `parquet`, `arrow`, or the file itself is one.
+def framing_of(found: CorpusFile) -> str:
+    """Return the framing of samples in a file: `tfrecord`, `hdf5`, `tar`, `parquet`, `arrow`, or `file` for one sample.
 
-    >>> [form_of(Found(name, name, 1, "", "text", "")) for name in ("a.jpg", "a.h5", "train.tfrecord-00000-of-01024")]
+    >>> [framing_of(CorpusFile(name, name, 1, "", "text", "")) for name in ("a.jpg", "a.h5", "train.tfrecord-00000-of-01024")]
     ['file', 'hdf5', 'tfrecord']
     """
     if ".tfrecord" in found.path.rpartition("/")[2].lower():
@@ -42,22 +44,22 @@ def form_of(found: Found) -> str:
     return found.format if found.format == "tar" or uncompressed else FILE
 
 
-def samples_of(found: Found, meter: Meter) -> Sizes:
-    """Yield the stored bytes of each sample of a file, or of many alike.
+def samples_of(found: CorpusFile, meter: Meter) -> SizesAndCounts:
+    """Yield the stored bytes of the samples of a file, with the number of samples of that size.
 
     Raises:
-        Unreadable: the file is broken; what was yielded of it must be dropped.
-        IngestError: a package is missing that reads such files.
+        Unreadable: the file is broken; the sizes yielded so far must be dropped.
+        IngestError: the package that reads the format is not installed.
     """
-    form = form_of(found)
+    form = framing_of(found)
     if found.format == DATASETS:
-        raise Unreadable(found.path, "sizes of samples are those of files: name the folder itself")
+        raise Unreadable(found.path, "sample sizes are measured in files: give the folder itself")
     if form == FILE:
         yield found.stored_bytes, 1
         return
     if form == "hdf5" and is_remote(found.location):
-        raise Unreadable(found.path, "HDF5 is walked on file systems only")
-    source = open_found(found, meter)
+        raise Unreadable(found.path, "HDF5 is read from file systems only")
+    source = open_file(found, meter)
     try:
         yield from WALKS[form](source, found)
         source.finish()
@@ -65,18 +67,18 @@ def samples_of(found: Found, meter: Meter) -> Sizes:
         source.close()
 
 
-def shared(size: int, times: int) -> Sizes:
-    """A size shared out evenly, to the byte.
+def even_shares(size: int, times: int) -> SizesAndCounts:
+    """Yield the sizes of `times` samples that share a size evenly, to the byte.
 
-    >>> list(shared(10, 4))
+    >>> list(even_shares(10, 4))
     [(2, 2), (3, 2)]
     """
     share, more = divmod(size, times)
     yield from ((share + extra, number) for extra, number in ((0, times - more), (1, more)) if number)
 
 
-def stored(decoded: Sizes, size: int) -> Sizes:
-    """Sizes of what a compressed file holds, as shares of its stored bytes."""
+def stored_shares(decoded: SizesAndCounts, size: int) -> SizesAndCounts:
+    """Yield the sizes of samples in a compressed file as shares of its stored bytes."""
     counts = Counter[int]()
     for length, times in decoded:
         counts[length] += times
@@ -84,52 +86,49 @@ def stored(decoded: Sizes, size: int) -> Sizes:
     yield from ((length * size // whole, times) for length, times in counts.items())
 
 
-class Steps(Protocol):
-    """What framing is walked with."""
+class RecordSteps(Protocol):
+    """A reader of record framing."""
 
     def exactly(self, size: int) -> bytes:
-        """Return so many bytes, or fewer at the end."""
+        """Return the next `size` bytes, or fewer at the end."""
 
     def skip(self, size: int) -> bool:
-        """Go on by so many bytes; return whether there were as many."""
+        """Skip `size` bytes; return whether the file has as many."""
 
 
-class Seeking:
-    """Steps in a file that can be sought: what is skipped is not read."""
+class SeekingSteps:
+    """Framing of a seekable file, read without the contents of its records."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
-
-    def exactly(self, size: int) -> bytes:
-        """Return so many bytes, or fewer at the end."""
-        return self._source.read(size)
+        self.exactly = source.read
 
     def skip(self, size: int) -> bool:
-        """Go on by so many bytes; return whether there were as many."""
+        """Skip `size` bytes; return whether the file has as many."""
         end = self._source.tell() + size
         self._source.seek(min(end, self._source.size))
         return end <= self._source.size
 
 
-def walk_tfrecord(source: Source, found: Found) -> Sizes:
-    """Records with their framing; TensorFlow compresses without saying so in the name."""
+def walk_tfrecord(source: Source, found: CorpusFile) -> SizesAndCounts:
+    """Records with their framing; TensorFlow compresses without a suffix in the name."""
     head = source.read(RECORD_HEAD)
     source.seek(0)
     packed = found.compression or ("gzip" if head.startswith(MAGIC["gzip"]) else "")
     if packed:
-        yield from stored(records(Window(unfolded(source, packed)), found.path), found.stored_bytes)
+        yield from stored_shares(records(BufferedReader(decompressed(source, packed)), found.path), found.stored_bytes)
     else:
-        yield from records(Seeking(source), found.path)
+        yield from records(SeekingSteps(source), found.path)
 
 
-def records(steps: Steps, path: str) -> Sizes:
-    """The records of a TFRecord stream."""
+def records(steps: RecordSteps, path: str) -> SizesAndCounts:
+    """Yield the size of each record of a TFRecord stream."""
     number = 0
     while head := steps.exactly(RECORD_HEAD):
         number += 1
         length = int.from_bytes(head[:8], "little")
         if len(head) < RECORD_HEAD or masked_checksum(head[:8]) != int.from_bytes(head[8:], "little"):
-            what = "no TFRecord" if number == 1 else f"broken at record {number}"
+            what = "not a TFRecord" if number == 1 else f"broken at record {number}"
             raise Unreadable(path, f"{what}: the checksum of a length is wrong")
         if not steps.skip(length + RECORD_TAIL):
             raise Unreadable(path, f"truncated in record {number}")
@@ -157,17 +156,17 @@ def _table() -> tuple[int, ...]:
     return tuple(values)
 
 
-def walk_tar(source: Source, found: Found) -> Sizes:
-    """Samples as WebDataset groups them: members one behind the other whose names agree up to the first dot."""
+def walk_tar(source: Source, found: CorpusFile) -> SizesAndCounts:
+    """Samples as WebDataset groups them: consecutive members whose names agree up to the first dot."""
     members = tar_members(source, found)
     grouped = (sum(size for _, size in group) for _, group in groupby(members, lambda member: member[0]))
     sizes = ((size, 1) for size in grouped)
-    yield from stored(sizes, found.stored_bytes) if found.compression else sizes
+    yield from stored_shares(sizes, found.stored_bytes) if found.compression else sizes
 
 
-def tar_members(source: Source, found: Found) -> Iterator[tuple[str, int]]:
-    """Key and stored bytes of each file in an archive, its header and padding included."""
-    archive = Archive(found.path, unfolded(source, found.compression) if found.compression else Lent(source))
+def tar_members(source: Source, found: CorpusFile) -> Iterator[tuple[str, int]]:
+    """Yield key and stored bytes of each file in an archive, including its header and padding."""
+    archive = Archive(found.path, decompressed(source, found.compression) if found.compression else BorrowedSource(source))
     for member in archive.members():
         if member.isfile():
             padded = -(-member.size // BLOCK) * BLOCK
@@ -175,7 +174,7 @@ def tar_members(source: Source, found: Found) -> Iterator[tuple[str, int]]:
 
 
 def key_of(name: str) -> str:
-    """What the members of one sample have in common.
+    """Return the part of a name that the members of one sample share.
 
     >>> key_of("a.b/0001.seg.png"), key_of("0001.cls")
     ('a.b/0001', '0001')
@@ -184,41 +183,20 @@ def key_of(name: str) -> str:
     return folder + slash + file.partition(".")[0]
 
 
-def walk_parquet(source: Source, found: Found) -> Sizes:
-    """Rows, each its share of the columns of its row group."""
-    import pyarrow
-    import pyarrow.parquet
-
-    try:
-        metadata = pyarrow.parquet.ParquetFile(pyarrow.PythonFile(Lent(source), mode="r")).metadata
-        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-        for group in groups:
-            size = sum(group.column(place).total_compressed_size for place in range(group.num_columns))
-            yield from shared(size, group.num_rows) if group.num_rows else ()
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
-        raise Unreadable(found.path, f"broken or truncated Parquet: {str(error)[:200]}") from None
+def walk_parquet(source: Source, found: CorpusFile) -> SizesAndCounts:  # noqa: ARG001  one signature for all formats
+    """Rows, each with its share of the stored bytes of its row group."""
+    for size, rows in row_groups(source):
+        yield from even_shares(size, rows) if rows else ()
 
 
-def walk_arrow(source: Source, found: Found) -> Sizes:
-    """Rows, each its share of the file."""
-    import pyarrow
-
-    try:
-        lent = pyarrow.PythonFile(Lent(source), mode="r")
-        head = source.read(6)
-        source.seek(0)
-        reader = pyarrow.ipc.open_file(lent) if head == b"ARROW1" else pyarrow.ipc.open_stream(lent)
-        numbers = range(reader.num_record_batches) if head == b"ARROW1" else ()
-        batches = (reader.get_batch(number) for number in numbers) if numbers else iter(reader)
-        rows = sum(batch.num_rows for batch in batches) if head != b"ARROW1" or numbers else 0
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
-        raise Unreadable(found.path, f"broken or truncated Arrow: {str(error)[:200]}") from None
-    if rows:
-        yield from shared(found.stored_bytes, rows)
+def walk_arrow(source: Source, found: CorpusFile) -> SizesAndCounts:
+    """Rows, each with its share of the file."""
+    if rows := arrow_rows(source):
+        yield from even_shares(found.stored_bytes, rows)
 
 
-def walk_hdf5(source: Source, found: Found) -> Sizes:  # noqa: ARG001  the library opens the file itself
-    """Samples along the first axis of the largest data set, each its share of the file."""
+def walk_hdf5(source: Source, found: CorpusFile) -> SizesAndCounts:  # noqa: ARG001  the library opens the file itself
+    """Samples along the first axis of the largest data set, each with its share of the file."""
     try:
         import h5py
     except ImportError:
@@ -234,10 +212,10 @@ def walk_hdf5(source: Source, found: Found) -> Sizes:  # noqa: ARG001  the libra
             file.visititems(see)
     except (OSError, RuntimeError, ValueError, KeyError) as error:
         raise Unreadable(found.path, f"broken or truncated HDF5: {str(error)[:200]}") from None
-    yield from shared(found.stored_bytes, max(largest[1], 1))
+    yield from even_shares(found.stored_bytes, max(largest[1], 1))
 
 
-WALKS: dict[str, Callable[[Source, Found], Sizes]] = {
+WALKS: dict[str, Callable[[Source, CorpusFile], SizesAndCounts]] = {
     "tfrecord": walk_tfrecord,
     "tar": walk_tar,
     "parquet": walk_parquet,

@@ -1,32 +1,32 @@
-"""`ingest measure --samples`: how many samples a data set holds, how large they are, and how they lie in files."""
+"""`ingest measure --samples`: number and sizes of the samples of a data set, and of its files."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ingest.catalog.store import Catalog
 from ingest.corpus.counting.ledger import OTHER
 from ingest.corpus.files.source import Meter, Unreadable
-from ingest.corpus.measurement import Measured, listed
-from ingest.corpus.record_framing import FILE, form_of, samples_of
-from ingest.corpus.types import Found, Skipped, extension_of
+from ingest.corpus.measurement import CorpusMeasurement, skipped_rows
+from ingest.corpus.record_framing import FILE, framing_of, samples_of
+from ingest.corpus.types import CorpusFile, SkippedFile, extension_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError
 
-#: sizes that are told apart; beyond them they are rounded
+#: distinct sizes that are counted exactly; with more, sizes are rounded
 MOST_SIZES = 1_000_000
-#: binary digits that rounding keeps: a thousandth
+#: binary digits that rounding keeps: accurate to a thousandth
 KEPT_BITS = 10
 PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
 
 
-class Bin(NamedTuple):
-    """Sizes from a power of two up to the next: how many, and their bytes; `low` belongs to it, `high` does not."""
+class SizeBin(NamedTuple):
+    """Number and total bytes of the sizes from a power of two, `low`, to below the next one, `high`."""
 
     low: int
     high: int
@@ -35,12 +35,12 @@ class Bin(NamedTuple):
 
 
 class SizeCounts:
-    """How often each size occurs.
+    """The distribution of sizes.
 
     Attributes:
-        count: how many.
+        count: number of sizes.
         bytes: their sum.
-        rounded: whether percentiles are exact to a thousandth only, because too many sizes differ.
+        rounded: whether percentiles are accurate to a thousandth only, because too many sizes differ.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class SizeCounts:
         self._most = MOST_SIZES
 
     def add(self, size: int, times: int = 1) -> None:
-        """So many of a size."""
+        """Add a size, `times` over."""
         self.count += times
         self.bytes += size * times
         self.largest = max(self.largest, size)
@@ -68,8 +68,8 @@ class SizeCounts:
         for size, times in before.items():
             self._times[rounded(size)] = self._times.get(rounded(size), 0) + times
 
-    def percentiles(self, asked: Sequence[int] = PERCENTILES) -> dict[int, int]:
-        """For each percentage the smallest size that so many do not exceed.
+    def percentiles(self, percentages: Sequence[int] = PERCENTILES) -> dict[int, int]:
+        """Return, for each percentage, the smallest size that this percentage of sizes does not exceed.
 
         >>> sizes = SizeCounts()
         >>> for size in range(1, 101):
@@ -78,30 +78,30 @@ class SizeCounts:
         {1: 1, 50: 50, 99: 99}
         """
         found: dict[int, int] = {}
-        wanted = [(percent, math.ceil(percent * self.count / 100)) for percent in asked]
+        wanted = [(percent, math.ceil(percent * self.count / 100)) for percent in percentages]
         passed = 0
         for size in sorted(self._times):
             passed += self._times[size]
             found |= {percent: size for percent, rank in wanted if percent not in found and passed >= rank}
         return found
 
-    def bins(self) -> list[Bin]:
-        """The histogram.
+    def bins(self) -> list[SizeBin]:
+        """Return the histogram over powers of two.
 
         >>> sizes = SizeCounts()
         >>> sizes.add(3), sizes.add(2), sizes.add(4, times=2)
         (None, None, None)
         >>> sizes.bins()
-        [Bin(low=2, high=4, times=2, bytes=5), Bin(low=4, high=8, times=2, bytes=8)]
+        [SizeBin(low=2, high=4, times=2, bytes=5), SizeBin(low=4, high=8, times=2, bytes=8)]
         """
         counts: dict[int, int] = {}
         for size, times in self._times.items():
             counts[size.bit_length()] = counts.get(size.bit_length(), 0) + times
-        return [Bin(2**place // 2, max(2**place, 1), count, self._bytes[place]) for place, count in sorted(counts.items())]
+        return [SizeBin(2**place // 2, max(2**place, 1), count, self._bytes[place]) for place, count in sorted(counts.items())]
 
 
 def rounded(size: int) -> int:
-    """A size with its ten leading binary digits.
+    """Return a size rounded down to its ten leading binary digits.
 
     >>> rounded(1023), rounded(1_000_001)
     (1023, 999424)
@@ -110,9 +110,9 @@ def rounded(size: int) -> int:
     return size >> dropped << dropped
 
 
-#: extensions that are told apart, and skipped files that are named
+#: most extensions with a row of their own, and most skipped files with their names
 MOST_ROWS, MOST_NAMED = 1000, 100_000
-#: results, and which formula or count they come from
+#: results, and the formula or count that yields each
 CHOSEN = {
     "sample_bytes": "mean_sample_bytes",
     "samples_per_file": "mean_samples_per_file",
@@ -136,34 +136,34 @@ HDF5_NOTE = (
 
 
 @dataclass
-class Sizes:
-    """What has been seen.
+class SampleSizes:
+    """Sizes of samples and files.
 
     Attributes:
-        samples, files: how their sizes are distributed.
-        forms: files of each form.
+        samples, files: distributions of their sizes.
+        forms: number of files by framing.
         extensions: files, samples and stored bytes by extension.
-        skipped: files that are broken, and how many.
-        bytes_read: what was moved from storage to walk framing.
+        skipped: broken files, the first of `files_skipped`.
+        bytes_read: bytes read from storage to find the samples.
     """
 
     samples: SizeCounts = field(default_factory=SizeCounts)
     files: SizeCounts = field(default_factory=SizeCounts)
     forms: Counter[str] = field(default_factory=Counter)
     extensions: dict[str, list[int]] = field(default_factory=dict)
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[SkippedFile] = field(default_factory=list)
     files_skipped: int = 0
     bytes_read: int = 0
 
-    def take(self, found: Found) -> None:
-        """Add a file, or say why it does not count."""
+    def take(self, found: CorpusFile) -> None:
+        """Add a file, or skip it with the reason."""
         meter, sizes = Meter(), Counter[int]()
-        form = form_of(found)
+        form = framing_of(found)
         try:
             for size, times in samples_of(found, meter):
                 sizes[size] += times
         except Unreadable as error:
-            self.skip(Skipped(error.path, error.reason))
+            self.skip(SkippedFile(error.path, error.reason))
             return
         finally:
             self.bytes_read += meter.bytes_read
@@ -173,8 +173,8 @@ class Sizes:
         self.forms[form] += 1
         self._sum(extension_of(found.path), 1, sizes.total(), found.stored_bytes)
 
-    def skip(self, skipped: Skipped) -> None:
-        """A file does not count."""
+    def skip(self, skipped: SkippedFile) -> None:
+        """Add a skipped file."""
         self.files_skipped += 1
         if len(self.skipped) < MOST_NAMED:
             self.skipped.append(skipped)
@@ -187,9 +187,9 @@ class Sizes:
             row[place] += number
 
 
-def sizes_of(listing: Sequence[Found], skipped: Sequence[Skipped], moved: Callable[[int], object]) -> Sizes:
-    """Look at every file; only what holds several samples is opened."""
-    sizes = Sizes()
+def sizes_of(listing: Sequence[CorpusFile], skipped: Sequence[SkippedFile], moved: Callable[[int], object]) -> SampleSizes:
+    """Measure every file; only files that may hold several samples are opened."""
+    sizes = SampleSizes()
     for item in skipped:
         sizes.skip(item)
     for found in listing:
@@ -200,21 +200,21 @@ def sizes_of(listing: Sequence[Found], skipped: Sequence[Skipped], moved: Callab
 
 def measured_samples(
     named: str,
-    listing: Sequence[Found],
-    skipped: Sequence[Skipped],
+    listing: Sequence[CorpusFile],
+    skipped: Sequence[SkippedFile],
     catalog: Catalog,
     moved: Callable[[int], object],
     **about: Any,
-) -> Measured:
-    """The answer of `measure --samples`.
+) -> CorpusMeasurement:
+    """Return the result of `measure --samples`.
 
     Args:
-        named: as the user named the data set.
-        listing: its files.
-        skipped: what could not be listed.
-        catalog: where sources come from.
-        moved: called with the stored bytes that were dealt with.
-        about: what else the answer says: date and manifest hash.
+        named: the inputs as a title.
+        listing: the files.
+        skipped: files that could not be listed.
+        catalog: of the sources.
+        moved: called with the stored bytes of each file.
+        about: date and manifest hash.
 
     Raises:
         IngestError: no file holds a sample.
@@ -223,9 +223,9 @@ def measured_samples(
     if not sizes.samples.count:
         first = f": the first file left out is {sizes.skipped[0].path}: {sizes.skipped[0].reason}" if sizes.skipped else ""
         raise IngestError(f"{named}: found no sample, expected at least one{first}")
-    known = known_of(sizes)
+    known = quantities_of(sizes)
     results, unknown = known.results(RESULTS)
-    return Measured(
+    return CorpusMeasurement(
         "measure",
         f"{named}: sizes of samples",
         {},
@@ -240,8 +240,8 @@ def measured_samples(
     )
 
 
-def known_of(sizes: Sizes) -> Quantities:
-    """The counts, and which results they give."""
+def quantities_of(sizes: SampleSizes) -> Quantities:
+    """Return the counts as quantities."""
     counts = {
         "samples": sizes.samples.count,
         "sample_files": sizes.files.count,
@@ -255,8 +255,8 @@ def known_of(sizes: Sizes) -> Quantities:
     return known
 
 
-def tables_of(sizes: Sizes) -> dict[str, list[dict[str, Any]]]:
-    """The distributions, the extensions, and what was left out."""
+def tables_of(sizes: SampleSizes) -> dict[str, list[dict[str, Any]]]:
+    """Return the tables of the result: distributions, extensions, skipped files."""
     tables = {
         "sample_sizes": distribution(sizes.samples),
         "file_sizes": distribution(sizes.files),
@@ -266,27 +266,27 @@ def tables_of(sizes: Sizes) -> dict[str, list[dict[str, Any]]]:
             {"extension": name, "files": files, "samples": samples, "stored_bytes": size}
             for name, (files, samples, size) in sorted(sizes.extensions.items(), key=lambda item: (-item[1][2], item[0]))
         ],
-        "files_skipped": listed(sizes.skipped, sizes.files_skipped),
+        "files_skipped": skipped_rows(sizes.skipped, sizes.files_skipped),
     }
     return {name: rows for name, rows in tables.items() if rows}
 
 
 def distribution(sizes: SizeCounts) -> list[dict[str, Any]]:
-    """Percentiles, and the largest."""
-    rows: list[Mapping[str, Any]] = [{"size": f"p{percent}", "bytes": size} for percent, size in sizes.percentiles().items()]
-    return [dict(row) for row in [*rows, {"size": "max", "bytes": sizes.largest}]]
+    """Return percentiles and the maximum as rows."""
+    percentiles = {f"p{percent}": size for percent, size in sizes.percentiles().items()}
+    return [{"size": name, "bytes": size} for name, size in {**percentiles, "max": sizes.largest}.items()]
 
 
 def histogram(sizes: SizeCounts) -> list[dict[str, Any]]:
-    """How many lie between two powers of two, and their bytes."""
+    """Return the histogram as rows."""
     return [{"from": item.low, "below": item.high, "count": item.times, "bytes": item.bytes} for item in sizes.bins()]
 
 
-def notes_of(sizes: Sizes) -> list[str]:
-    """What a user should know of these numbers."""
+def notes_of(sizes: SampleSizes) -> list[str]:
+    """Return the warnings of the result."""
     notes = [HDF5_NOTE] if sizes.forms["hdf5"] else []
     if sizes.forms[FILE] and len(sizes.forms) > 1:
-        notes.append("files of a form that is not known to hold several samples count as one sample each; see the extensions")
+        notes.append("files of other formats count as one sample each; see the table of extensions")
     if sizes.samples.rounded or sizes.files.rounded:
-        notes.append("percentiles are exact to a thousandth: more than a million sizes differ")
+        notes.append("percentiles are accurate to a thousandth: more than a million sizes differ")
     return notes

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
-class Found(NamedTuple):
+class CorpusFile(NamedTuple):
     """A file of the corpus.
 
     Attributes:
@@ -26,7 +27,7 @@ class Found(NamedTuple):
     compression: str
 
 
-class Skipped(NamedTuple):
+class SkippedFile(NamedTuple):
     """What was not counted, and why.
 
     Attributes:
@@ -40,7 +41,7 @@ class Skipped(NamedTuple):
     number: int = 1
 
 
-class Piece(NamedTuple):
+class Chunk(NamedTuple):
     """A part of a document: valid UTF-8, cut between characters; `ends` where the document does."""
 
     text: bytes
@@ -48,7 +49,7 @@ class Piece(NamedTuple):
 
 
 #: called with whatever a reader leaves out although the rest of the file counts
-Note = Callable[[Skipped], None]
+Note = Callable[[SkippedFile], None]
 
 
 class Tally(NamedTuple):
@@ -124,3 +125,30 @@ def extension_of(path: str) -> str:
         inner = stem.rpartition(".")[2] if "." in stem else ""
         return f".{inner}.{suffix}" if 0 < len(inner) <= LONGEST else f".{suffix}"
     return f".{suffix}"
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """A tokenizer's vocabulary, in the form that the engines load.
+
+    Attributes:
+        name: its id, or the file as given.
+        kind: `tokenizer.json`, `rank file`, `sentencepiece` or `trained`.
+        size: number of ids: the largest id plus one, which decides the bytes per id of the tokenized copy.
+        sha256: of the file that holds it; of the new `tokenizer.json` for a trained one.
+        source: the package with its version, or the path.
+        license: as stated by the package; empty for the user's own files.
+        tokenizer_json: the `tokenizer.json` without truncation, padding and dropout; empty for SentencePiece models.
+        outline: the `tokenizer.json` without its model, as JSON: normalizers, pre-tokenizers and added tokens.
+        sentencepiece: the SentencePiece model, which its own package counts.
+    """
+
+    name: str
+    kind: str
+    size: int
+    sha256: str
+    source: str
+    license: str
+    tokenizer_json: bytes = field(repr=False)
+    outline: bytes = field(repr=False, default=b"{}")
+    sentencepiece: bytes = field(repr=False, default=b"")

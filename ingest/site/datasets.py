@@ -9,7 +9,7 @@ from typing import Any
 
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
-from ingest.corpus.measurement_file import read_result
+from ingest.corpus.measurement_file import read_measurement
 from ingest.engine.derivation_graph import Row, columns_of, link
 from ingest.engine.messages import in_site_words, message_of
 from ingest.engine.registry import Step
@@ -224,7 +224,7 @@ def _measured(keys: Keys, described: Mapping[str, Any], site: Site) -> dict[str,
     """What `ingest measure` found: bytes, and where they were counted files, samples and tokens."""
     name: str = described["measured"]
     try:
-        result = read_result(site.folder / name, "measured")
+        result = read_measurement(site.folder / name, "measured")
         size = result.quantity("stored_bytes") or result.quantity("dataset_bytes") or result.needed("corpus_bytes")
         told = {quantity: result.quantity(theirs) for quantity, theirs in MEASURED.items()}
     except IngestError as error:

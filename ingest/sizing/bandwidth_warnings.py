@@ -46,10 +46,10 @@ def _of_sample(answer: Estimate) -> Iterator[Finding | None]:
     if (asked.encoding or "").endswith("decoded") and asked.sample_bytes is None:
         yield finding("W03", words={"sample": "decoded"})
     if asked.bytes_per_token is not None:
-        from ingest.corpus.measurement_file import PART
+        from ingest.corpus.measurement_file import PARTIAL
 
-        if PART in asked.bytes_per_token.note:
-            yield finding("W04", words={"text": "part"}, part=PART)
+        if PARTIAL in asked.bytes_per_token.note:
+            yield finding("W04", words={"text": "part"}, part=PARTIAL)
 
 
 def _precision(answer: Estimate) -> Iterator[Finding | None]:

@@ -9,7 +9,7 @@ from typing import Any
 from ingest.catalog.dataset_records import HOLDINGS, Corpus, Format, Pipeline
 from ingest.catalog.records import Value
 from ingest.catalog.store import Catalog
-from ingest.corpus.measurement_file import OPTION, bytes_per_token_of, is_file_name, read_result
+from ingest.corpus.measurement_file import OPTION, bytes_per_token_of, is_file_name, read_measurement
 from ingest.engine.messages import Message, Option
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.result import Answer
@@ -271,7 +271,7 @@ def from_measurement(written: str | float | Path | None) -> dict[str, Input]:
     found = {"bytes_per_token": bytes_per_token_of(written)}
     if not is_file_name(written):
         return found
-    measured = read_result(Path(written), OPTION)
+    measured = read_measurement(Path(written), OPTION)
     tokens, documents = measured.quantity("tokens"), measured.quantity("documents")
     if tokens is not None:
         found["tokens"] = tokens

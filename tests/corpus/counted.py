@@ -12,14 +12,14 @@ import pyarrow
 import pyarrow.parquet
 
 from ingest.corpus.sampling.adaptive import Survey
-from ingest.corpus.sampling.draws import BLOCK, Held, whole_characters
-from ingest.corpus.sampling.strata import Group
+from ingest.corpus.sampling.draws import BLOCK_BYTES, DrawnUnit, whole_characters
+from ingest.corpus.sampling.strata import Stratum
 
 BATCH = 8 * 2**20
 
 
 @dataclass
-class Precounted(Group):
+class Precounted(Stratum):
     """A group whose blocks or files have been counted before.
 
     `table` holds for each unit the index of its first block, `tokens` and `texts` what each block or file holds.
@@ -31,9 +31,9 @@ class Precounted(Group):
 
     def fetch(self, keys, reader):  # noqa: ARG002
         for unit, start in keys:
-            size = min(BLOCK, self.frame.sizes[unit] - start) if self.blocks else self.frame.sizes[unit]
-            place = self.first[unit] + start // BLOCK if self.blocks else unit
-            yield (unit, start), Held(size, int(self.tokens[place]), int(self.texts[place]))
+            size = min(BLOCK_BYTES, self.frame.sizes[unit] - start) if self.blocks else self.frame.sizes[unit]
+            place = self.first[unit] + start // BLOCK_BYTES if self.blocks else unit
+            yield (unit, start), DrawnUnit(size, int(self.tokens[place]), int(self.texts[place]))
 
 
 class NoReader:
@@ -46,9 +46,9 @@ class NoReader:
 class Redrawn(Survey):
     """A sample of what has been counted; where it would have read everything it only says so."""
 
-    def read_whole(self, group):
+    def count_stratum(self, group):
         self.drawn = [other for other in self.drawn if other is not group]
-        self.whole.append(group)
+        self.complete.append(group)
 
 
 def redraw(groups, seed, tolerance, confidence=0.95):
@@ -84,8 +84,8 @@ def count_all(engine, texts):
 
 def blocks_of(data):
     """The blocks of a file, as they are read."""
-    for start in range(0, len(data), BLOCK):
-        size = min(BLOCK, len(data) - start)
+    for start in range(0, len(data), BLOCK_BYTES):
+        size = min(BLOCK_BYTES, len(data) - start)
         yield whole_characters(data[start : start + size + 3], size, start == 0)
 
 
@@ -93,9 +93,11 @@ def blocks_group(texts, engine, name="plain text"):
     """A maker of the group of plain files, and their tokens counted file by file."""
     sizes = numpy.array([len(text) for text in texts])
     counts = count_all(engine, (block for text in texts for block in blocks_of(text)))
-    number = -(-sizes // BLOCK)
+    number = -(-sizes // BLOCK_BYTES)
     first = numpy.cumsum(number) - number
-    spans = numpy.concatenate([[min(BLOCK, len(text) - start) for start in range(0, len(text), BLOCK)] for text in texts])
+    spans = numpy.concatenate(
+        [[min(BLOCK_BYTES, len(text) - start) for start in range(0, len(text), BLOCK_BYTES)] for text in texts]
+    )
     return maker(name, True, sizes, first, counts, spans), int(count_all(engine, texts).sum())
 
 

@@ -59,5 +59,5 @@ def test_a_worker_that_is_killed_loses_nothing(cluster, corpus, small, tmp_path)
 
 
 def test_nobody_at_the_address_is_one_line(corpus, small):
-    with pytest.raises(IngestError, match=r"--scheduler: nobody answers at 'tcp://127\.0\.0\.1:9'"):
+    with pytest.raises(IngestError, match=r"--scheduler: no scheduler answers at 'tcp://127\.0\.0\.1:9'"):
         measure(corpus, tokenizer=small, scheduler="tcp://127.0.0.1:9")

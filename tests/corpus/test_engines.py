@@ -9,11 +9,11 @@ from corpus.texts import real_texts, strings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.corpus.counting import worker_process
+from ingest.corpus import worker_process
+from ingest.corpus.native_calls import NativeFailure, guarded
 from ingest.corpus.tokenizers import engines
 from ingest.corpus.tokenizers.engine_choice import CheckedEngine, Reference, select_engine
 from ingest.corpus.tokenizers.engines import Gigatoken, Tokenizers
-from ingest.corpus.tokenizers.native_calls import NativeFailure, guarded
 from ingest.corpus.tokenizers.tiktoken_ranks import read_ranks
 from ingest.corpus.tokenizers.unicode_disputes import doubt_about, has_disputed
 from ingest.corpus.tokenizers.vocabulary import PACKAGED, unpacked, vocabulary_of
@@ -193,7 +193,7 @@ def test_an_engine_that_counts_wrong_or_fails_is_replaced_by_the_reference_with_
     chosen, notes = select_engine(vocabulary("r50k"), [b"first", b"other text"], 1, fast=kind)
     assert chosen.name == "tokenizers"
     assert chosen.count([b"first"]) == reference("r50k").count([b"first"])
-    assert notes == [reason, "tokens are counted by tokenizers itself, slower than by an engine made for speed"]
+    assert notes == [reason, "tokenizers counts the tokens, which takes longer than with a fast engine"]
 
 
 def test_a_text_that_nothing_can_count_is_one_line_that_says_what_failed():
@@ -222,10 +222,10 @@ def test_an_engine_restarts_when_the_process_grows(monkeypatch):
 
 def test_where_memory_is_not_reported_an_engine_restarts_after_some_text(monkeypatch):
     monkeypatch.setattr(worker_process, "resident_bytes", lambda: None)
-    growth = worker_process.Growth()
-    growth.fed(worker_process.TEXT_WITHOUT_MEASURE)
+    growth = worker_process.MemoryGrowth()
+    growth.add_text(worker_process.TEXT_WITHOUT_MEASURE)
     assert not growth.over_limit()
-    growth.fed(1)
+    growth.add_text(1)
     assert growth.over_limit()
 
 

@@ -13,13 +13,13 @@ from tokenizers import Tokenizer
 
 from ingest.corpus.counting import exact, ledger
 from ingest.corpus.counting.exact import read_ahead
-from ingest.corpus.counting.ledger import Counted, Sums, Totals, cuts
+from ingest.corpus.counting.ledger import GroupTallies, ShardCount, Totals, shard_spans
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.formats.documents import Reading
 from ingest.corpus.measure import Interrupted, measure
 from ingest.corpus.progress import Progress
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
-from ingest.corpus.types import Skipped, Tally
+from ingest.corpus.types import SkippedFile, Tally
 from ingest.errors import IngestError, UsageError
 
 
@@ -162,7 +162,7 @@ def test_threads_are_a_whole_number(corpus, threads):
 
 @given(st.lists(st.integers(0, 10 * ledger.SHARD_BYTES), max_size=200))
 def test_shards_hold_every_file_once(sizes):
-    found = cuts(sizes)
+    found = shard_spans(sizes)
     assert list(itertools.chain.from_iterable(found)) == list(range(len(sizes)))
     for span in found:
         assert len(span) == 1 or sum(sizes[place] for place in span) <= ledger.SHARD_BYTES
@@ -173,7 +173,7 @@ def test_shards_hold_every_file_once(sizes):
 def test_totals_do_not_depend_on_the_order_in_which_shards_come(order):
     def counted(number):
         tally = Tally(1, 1, number, number, number, number)
-        return Counted(number, tally, {f"f{number}": tally}, {".txt": tally}, (Skipped(f"{number}", "why"),))
+        return ShardCount(number, tally, {f"f{number}": tally}, {".txt": tally}, (SkippedFile(f"{number}", "why"),))
 
     straight, mixed = Totals(), Totals()
     for number in range(6):
@@ -188,7 +188,7 @@ def test_totals_do_not_depend_on_the_order_in_which_shards_come(order):
 
 
 def test_groups_beyond_the_bound_are_summed():
-    sums = Sums(2)
+    sums = GroupTallies(2)
     for name in ("a", "b", "c", "d", "a"):
         sums.add(name, Tally(1))
     assert sums.tallies() == {"a": Tally(2), "b": Tally(1), "(other)": Tally(2)}

@@ -12,21 +12,21 @@ from pathlib import Path
 import pytest
 from corpus.made import small_files
 
-from ingest.corpus.counting.ledger import Counted, Ledger
+from ingest.corpus.counting.ledger import Ledger, ShardCount
 from ingest.corpus.measure import measure
-from ingest.corpus.types import Skipped, Tally
+from ingest.corpus.types import SkippedFile, Tally
 from ingest.errors import IngestError
 
 ROOT = Path(__file__).parents[2]
 KILLS = 5
 IDENTITY = {"manifest": "sha256:a", "vocabulary": "b", "options": "c", "version": "0"}
-SHARD = Counted(
+SHARD = ShardCount(
     3,
     Tally(2, 2, 10, 10, 4, 10),
     {"web": Tally(2, 2, 10, 10, 4, 10)},
     {".txt": Tally(2, 2, 10, 10, 4, 10)},
-    (Skipped("web/\udce9.txt", "not UTF-8"),),
-    (Skipped("web/b.jsonl", "line 3: not JSON"),),
+    (SkippedFile("web/\udce9.txt", "not UTF-8"),),
+    (SkippedFile("web/b.jsonl", "line 3: not JSON"),),
 )
 
 
@@ -139,7 +139,7 @@ def test_a_ledger_of_something_else_is_refused(tmp_path, name, reason):
     ("content", "refusal"),
     [
         (b"a letter\n", "line 1 is damaged"),
-        (b'{"ledger":"other/9"}\n', "is no ledger of ingest measure"),
+        (b'{"ledger":"other/9"}\n', "is not a ledger of ingest measure"),
         (b"[1]\n", "line 1 is damaged"),
     ],
 )

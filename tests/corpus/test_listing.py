@@ -15,7 +15,7 @@ from memory import MOST_HELD
 
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.formats.documents import Reading, Unreadable, read
-from ingest.corpus.types import Found, Skipped
+from ingest.corpus.types import CorpusFile, SkippedFile
 from ingest.errors import IngestError, UsageError
 
 
@@ -48,7 +48,7 @@ ALL = ["a-b/z.jsonl.gz", "a.txt", "a/deep/.git/w.txt", "a/x.txt", "a/y.md", "b.t
 def test_a_tree_in_the_order_of_its_paths(tree):
     listing = list_inputs([str(tree)])
     assert [found.path for found in listing] == ALL == sorted(ALL)
-    assert listing[0] == Found(
+    assert listing[0] == CorpusFile(
         "a-b/z.jsonl.gz",
         str(tree / "a-b/z.jsonl.gz"),
         14,
@@ -143,7 +143,7 @@ def test_lists_of_paths(tree, tmp_path, monkeypatch):
     (tmp_path / "list.txt").write_text(f"corpus/b.txt\n\n{tree}/a\ncorpus/gone.txt\n")
     listing = list_inputs(["@list.txt"])
     assert [found.path for found in listing] == ["a/deep/.git/w.txt", "a/x.txt", "a/y.md", "b.txt"]
-    assert listing.skipped == [Skipped("corpus/gone.txt", "not there")]
+    assert listing.skipped == [SkippedFile("corpus/gone.txt", "not there")]
     (tree / "two\nlines").write_text("x")
     (tmp_path / "list0").write_bytes(b"corpus/two\nlines\0corpus/b.txt\0")
     assert names("@list0") == ["b.txt", "two\\nlines"]
@@ -196,10 +196,10 @@ def test_links_are_followed_and_loops_are_noticed(tree, tmp_path):
     listing = list_inputs([str(tree)])
     assert [found.path for found in listing] == [*ALL, "out/out.txt"]
     assert listing.skipped == [
-        Skipped("a/up", "a link back to a folder that it lies in"),
-        Skipped("dead", "a link to nothing"),
-        Skipped("self", "a link to itself"),
-        Skipped("sideways/up", "a link back to a folder that it lies in"),
+        SkippedFile("a/up", "a link back to a folder that it lies in"),
+        SkippedFile("dead", "a link to nothing"),
+        SkippedFile("self", "a link to itself"),
+        SkippedFile("sideways/up", "a link back to a folder that it lies in"),
     ]
     assert listing.repeated == 5
 
@@ -220,7 +220,11 @@ def test_what_is_no_file_is_skipped(tree):
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(os.path.relpath(tree / "socket"))
         listing = list_inputs([str(tree)])
-    assert listing.skipped == [Skipped("null", "a device"), Skipped("pipe", "a pipe"), Skipped("socket", "a socket")]
+    assert listing.skipped == [
+        SkippedFile("null", "a device"),
+        SkippedFile("pipe", "a pipe"),
+        SkippedFile("socket", "a socket"),
+    ]
     assert len(listing) == len(ALL)
 
 

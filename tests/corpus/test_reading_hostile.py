@@ -15,7 +15,7 @@ from memory import MOST_HELD
 
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.formats.documents import Meter, Reading, Unreadable, read
-from ingest.corpus.formats.plain_text import PIECE_BYTES
+from ingest.corpus.formats.plain_text import CHUNK_BYTES
 from ingest.corpus.formats.rows import LIMIT_BYTES
 
 #: what a reader may take beside the interpreter and the libraries it loads
@@ -49,10 +49,14 @@ def read_apart(path, most=MOST_BYTES):
     return said
 
 
+#: at their fastest: what is compressed repeats one byte
+COMPRESS = {".gz": lambda data: gzip.compress(data, 1), ".zst": lambda data: zstandard.ZstdCompressor(1).compress(data)}
+
+
 def test_one_huge_line_of_text_streams(tmp_path):
-    size = 300_000_000
+    size = 120_000_000
     with open(tmp_path / "a.txt", "wb") as file:
-        for _ in range(300):
+        for _ in range(120):
             file.write("é".encode() * 500_000)
     assert read_apart(tmp_path / "a.txt", most=100e6) == f"1 {size}"
 
@@ -60,7 +64,7 @@ def test_one_huge_line_of_text_streams(tmp_path):
 def test_one_huge_line_of_json_is_named_and_not_held(tmp_path):
     with open(tmp_path / "a.jsonl", "wb") as file:
         file.write(b'{"text": "first"}\n{"text": "')
-        for _ in range(40):
+        for _ in range(30):
             file.write(b"x" * 10_000_000)
         file.write(b'"}\n{"text": "last"}\n')
     assert read_apart(tmp_path / "a.jsonl") == "2 9 line 2: longer than 32 MiB"
@@ -74,7 +78,7 @@ def test_a_line_of_json_below_the_limit_counts(tmp_path):
 
 def test_a_huge_member_of_a_tar_is_named_and_not_held(tmp_path):
     with open(tmp_path / "big.txt", "wb") as file:
-        file.truncate(LIMIT_BYTES * 5)
+        file.truncate(LIMIT_BYTES * 4)
     (tmp_path / "small.txt").write_text("small")
     with tarfile.open(tmp_path / "a.tar", "w") as archive:
         archive.add(tmp_path / "big.txt", "big.txt")
@@ -84,28 +88,26 @@ def test_a_huge_member_of_a_tar_is_named_and_not_held(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
 def test_zeros_without_end_are_binary_at_the_first_one(suffix, tmp_path):
-    compress = gzip.compress if suffix == ".gz" else zstandard.ZstdCompressor().compress
-    (tmp_path / f"a.txt{suffix}").write_bytes(compress(bytes(2**28)))
+    (tmp_path / f"a.txt{suffix}").write_bytes(COMPRESS[suffix](bytes(2**27)))
     assert read_apart(tmp_path / f"a.txt{suffix}", most=100e6) == "binary: a NUL at byte 0"
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
 def test_text_that_unfolds_a_thousandfold_is_read_to_its_end(suffix, tmp_path):
-    compress = gzip.compress if suffix == ".gz" else zstandard.ZstdCompressor().compress
-    (tmp_path / f"a.txt{suffix}").write_bytes(compress(b"a" * 2**28))
-    assert os.path.getsize(tmp_path / f"a.txt{suffix}") < 2**19
-    assert read_apart(tmp_path / f"a.txt{suffix}", most=100e6) == f"1 {2**28}"
+    (tmp_path / f"a.txt{suffix}").write_bytes(COMPRESS[suffix](b"a" * 2**27))
+    assert os.path.getsize(tmp_path / f"a.txt{suffix}") < 2**20
+    assert read_apart(tmp_path / f"a.txt{suffix}", most=100e6) == f"1 {2**27}"
 
 
 def test_a_parquet_file_that_repeats_a_long_text_very_often(tmp_path):
-    often = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 1000, pyarrow.int32()), pyarrow.array(["x" * 5_000_000]))
+    often = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 200, pyarrow.int32()), pyarrow.array(["x" * 5_000_000]))
     pyarrow.parquet.write_table(pyarrow.table({"text": often}), tmp_path / "a.parquet", dictionary_pagesize_limit=2**30)
     assert os.path.getsize(tmp_path / "a.parquet") < 2**20
-    assert read_apart(tmp_path / "a.parquet") == "1000 5000000000"
+    assert read_apart(tmp_path / "a.parquet") == "200 1000000000"
 
 
 def test_a_tar_in_a_bomb_in_a_tar(tmp_path):
-    (tmp_path / "rows.jsonl.gz").write_bytes(gzip.compress((b'{"text": "' + b"x" * 1000 + b'"}\n') * 100_000))
+    (tmp_path / "rows.jsonl.gz").write_bytes(gzip.compress((b'{"text": "' + b"x" * 1000 + b'"}\n') * 40_000))
     with tarfile.open(tmp_path / "a.tar", "w") as archive:
         archive.add(tmp_path / "rows.jsonl.gz", "rows.jsonl.gz")
     assert read_apart(tmp_path / "a.tar") == "0 0 member rows.jsonl.gz: unfolded longer than 32 MiB"
@@ -114,7 +116,7 @@ def test_a_tar_in_a_bomb_in_a_tar(tmp_path):
 def test_an_endless_csv_field_is_refused(tmp_path):
     with open(tmp_path / "a.csv", "wb") as file:
         file.write(b'text\n"')
-        for _ in range(8):
+        for _ in range(4):
             file.write(b"some text\n" * 1_000_000)
     assert read_apart(tmp_path / "a.csv", most=300e6).startswith("line 3355")
 
@@ -178,7 +180,7 @@ def test_a_file_that_changes_while_it_is_read_does_not_count(name, change, tmp_p
             file.seek(0, os.SEEK_END)
             file.write(line)
         elif change == "shrink":
-            file.truncate(PIECE_BYTES + 5)
+            file.truncate(CHUNK_BYTES + 5)
         else:
             file.write(line)
     os.utime(tmp_path / name, ns=(1, 1))
@@ -187,7 +189,7 @@ def test_a_file_that_changes_while_it_is_read_does_not_count(name, change, tmp_p
 
 
 def test_a_stopped_reader_leaves_no_file_open(tmp_path):
-    (tmp_path / "a.txt").write_bytes(b"x" * PIECE_BYTES * 3)
+    (tmp_path / "a.txt").write_bytes(b"x" * CHUNK_BYTES * 3)
     before = len(os.listdir("/proc/self/fd"))
     pieces = read(found_in(tmp_path / "a.txt"), Reading(), print)
     next(pieces)

@@ -15,7 +15,7 @@ from moto.server import ThreadedMotoServer
 
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.formats.documents import Meter, Reading, Unreadable, parts_of, read, read_block
-from ingest.corpus.formats.plain_text import PIECE_BYTES
+from ingest.corpus.formats.plain_text import CHUNK_BYTES
 from ingest.errors import IngestError, UsageError
 
 
@@ -125,16 +125,16 @@ def test_a_small_object_that_changed_before_it_was_read_counts_as_it_is(now, buc
 
 
 def test_a_large_object_comes_in_pieces(bucket):
-    content = "é".encode() * PIECE_BYTES
+    content = "é".encode() * CHUNK_BYTES
     bucket("a.txt", content)
     (found,) = list_inputs(["s3://corpus/a.txt"])
     pieces = [piece.text for piece in read(found, Reading(), print)]
     assert b"".join(pieces) == content
-    assert max(map(len, pieces)) <= PIECE_BYTES
+    assert max(map(len, pieces)) <= CHUNK_BYTES
 
 
 def test_objects_that_vanish_or_change(bucket, server):
-    bucket("a.txt", b"x" * PIECE_BYTES + b"\nsome more")
+    bucket("a.txt", b"x" * CHUNK_BYTES + b"\nsome more")
     bucket("b.txt", b"gone")
     changing, gone = list_inputs(["s3://corpus/"])
     boto3.client("s3", endpoint_url=server).delete_object(Bucket="corpus", Key="b.txt")
@@ -142,7 +142,7 @@ def test_objects_that_vanish_or_change(bucket, server):
         texts(gone)
     pieces = read(changing, Reading(), print)
     next(pieces)
-    bucket("a.txt", b"y" * PIECE_BYTES + b"\nsome more")
+    bucket("a.txt", b"y" * CHUNK_BYTES + b"\nsome more")
     with pytest.raises(Unreadable, match="changed while it was read"):
         list(pieces)
 

@@ -119,7 +119,7 @@ def test_rows_of_parquet_and_arrow(tmp_path):
 
 
 BROKEN = {
-    "a.tfrecord": (b"this is not a record at all", "no TFRecord"),
+    "a.tfrecord": (b"this is not a record at all", "not a TFRecord"),
     "b.tar": (b"x" * 2000, "broken or truncated tar"),
     "c.h5": (b"\x89HDF\r\n\x1a\n" + bytes(100), "broken or truncated HDF5"),
     "d.parquet": (b"PAR1" + bytes(100), "broken or truncated Parquet"),
@@ -246,10 +246,15 @@ def test_the_page_says_what_to_do_with_it(tmp_path):
 @pytest.mark.parametrize(
     ("content", "error", "message"),
     [
-        (None, UsageError, "cannot be read"),
-        ("{", IngestError, "is no JSON"),
-        ("{}", IngestError, "no results.sample_bytes"),
-        ('{"results": {"sample_bytes": {"value": -1}}}', IngestError, "results.sample_bytes -1"),
+        (None, UsageError, "no such file"),
+        ("{", IngestError, "is not JSON"),
+        ("{}", IngestError, "holds another form"),
+        ('{"schema": "ingest/1", "command": "measure", "results": {}}', IngestError, "no results.sample_bytes"),
+        (
+            '{"schema": "ingest/1", "command": "measure", "results": {"sample_bytes": {"value": -1}}}',
+            IngestError,
+            "--sample-bytes: .*: results.sample_bytes.value: found -1",
+        ),
     ],
 )
 def test_other_files_are_refused(tmp_path, content, error, message):

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.formats.documents import Reading
 from ingest.corpus.sampling import adaptive
-from ingest.corpus.sampling.draws import BLOCK, Frame, block_at, draw, whole_characters
-from ingest.corpus.sampling.estimators import Drawn, Part, Whole, student_quantile
+from ingest.corpus.sampling.draws import BLOCK_BYTES, SamplingFrame, block_at, draw, whole_characters
+from ingest.corpus.sampling.estimators import DrawnSample, Estimand, StratumPart, student_quantile
 from ingest.corpus.sampling.sample import sample_corpus
 from ingest.errors import IngestError
 
@@ -94,7 +94,7 @@ def test_two_draws_lie_in_each_run_of_consecutive_bytes(size, pairs, seed):
 
 
 def test_every_byte_is_as_likely_as_another():
-    frame = Frame()
+    frame = SamplingFrame()
     for member, size in enumerate([10, 0, 30, 60]):
         frame.add(member, size)
     hits = [0] * 4
@@ -126,7 +126,7 @@ def test_a_block_holds_the_byte_that_was_drawn(size, data):
     offset = data.draw(st.integers(0, size - 1))
     start, length = block_at(offset, size)
     assert start <= offset < start + length <= size
-    assert length <= BLOCK
+    assert length <= BLOCK_BYTES
 
 
 # What it says
@@ -134,8 +134,10 @@ def test_a_block_holds_the_byte_that_was_drawn(size, data):
 
 @given(st.floats(0.01, 10), st.integers(2, 50), st.integers(1, 10**12))
 def test_a_constant_density_is_known_exactly(density, pairs, size):
-    part = Part(Drawn({"tokens": numpy.full(2 * pairs, density), "text_bytes": numpy.full(2 * pairs, 1.0)}, size), size)
-    whole = Whole([part], {}, 0.95)
+    part = StratumPart(
+        DrawnSample({"tokens": numpy.full(2 * pairs, density), "text_bytes": numpy.full(2 * pairs, 1.0)}, size), size
+    )
+    whole = Estimand([part], {}, 0.95)
     total, ratio = whole.total("tokens"), whole.ratio("text_bytes", "tokens")
     assert total.value == pytest.approx(density * size)
     assert total.high - total.low == pytest.approx(0, abs=1e-6 * total.value)
@@ -149,8 +151,8 @@ DENSITIES = st.one_of(st.just(0.0), st.floats(1e-6, 1))
 @given(st.lists(DENSITIES, min_size=4, max_size=40).filter(lambda found: len(found) % 2 == 0), st.floats(0.01, 100))
 def test_estimates_grow_with_the_frame(densities, factor):
     column = {"tokens": numpy.array(densities)}
-    one = Whole([Part(Drawn(column, 1000), 1000)], {}, 0.9).total("tokens")
-    other = Whole([Part(Drawn(column, 1000), 1000 * factor)], {}, 0.9).total("tokens")
+    one = Estimand([StratumPart(DrawnSample(column, 1000), 1000)], {}, 0.9).total("tokens")
+    other = Estimand([StratumPart(DrawnSample(column, 1000), 1000 * factor)], {}, 0.9).total("tokens")
     assert numpy.allclose(numpy.array(other), numpy.array(one) * factor)
 
 
@@ -159,8 +161,8 @@ def test_the_variance_of_pairs_is_that_of_repeated_draws():
     trend = numpy.linspace(0, 1, 50).repeat(2)
     estimates, variances = [], []
     for _ in range(4000):
-        part = Part(Drawn({"tokens": trend + generator.normal(0, 0.3, 100)}, 1), 1)
-        estimates.append(Whole([part], {}, 0.95).value("tokens"))
+        part = StratumPart(DrawnSample({"tokens": trend + generator.normal(0, 0.3, 100)}, 1), 1)
+        estimates.append(Estimand([part], {}, 0.95).value("tokens"))
         variances.append(part.variances(part.column("tokens")).sum())
     assert numpy.mean(variances) == pytest.approx(numpy.var(estimates), rel=0.06)
 
@@ -365,12 +367,12 @@ def test_bytes_read_do_not_grow_with_the_corpus(tmp_path, library):
 
 
 @pytest.mark.usefixtures("small_first_look")
-def test_an_interrupted_sample_tells_what_it_knows(tmp_path, library):
+def test_an_interrupted_sample_reports_its_results(tmp_path, library):
     (tmp_path / "a.txt").write_bytes(b"".join(library) * 4)
     whole = sampled(tmp_path, tolerance=0.05)
     assert (whole.partial, whole.met) == ("", True)
     after_first_look = sampled(tmp_path, engine=Interrupting(at=1), tolerance=0.05)
-    assert after_first_look.partial == "interrupted after 60 draws: everything here is of 1 of 1 files, in 1 of 1 groups"
+    assert after_first_look.partial == "interrupted after 60 draws: all results are of 1 of 1 files, in 1 of 1 strata"
     known, value = after_first_look.figures["tokens"], whole.figures["tokens"].value
     assert known.low < value < known.high
     assert not after_first_look.met
@@ -415,11 +417,11 @@ def test_many_tiny_files_are_sampled_by_what_they_hold_not_by_whole_blocks(tmp_p
 
 @pytest.mark.usefixtures("small_first_look")
 @pytest.mark.parametrize("forgotten", [True, False])
-def test_the_first_look_is_forgotten_unless_it_was_dear(forgotten, monkeypatch):
-    """Keeping it biases totals: a look that misses the large values seems sure, and would be kept as it is."""
-    sizes = [20 * BLOCK] * 500
+def test_the_pilot_is_dropped_unless_it_cost_much(forgotten, monkeypatch):
+    """Keeping it biases totals: a pilot that misses the large values seems sure, and would be kept as it is."""
+    sizes = [20 * BLOCK_BYTES] * 500
     counts = numpy.array([(number * 7919 % 1000) + 100 for number in range(20 * 500)])
-    make = maker("plain text", True, numpy.array(sizes), numpy.arange(500) * 20, counts, numpy.full(20 * 500, BLOCK))
+    make = maker("plain text", True, numpy.array(sizes), numpy.arange(500) * 20, counts, numpy.full(20 * 500, BLOCK_BYTES))
     group, looks = make(), []
     extend = group.extend
 

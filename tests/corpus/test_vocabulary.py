@@ -95,7 +95,7 @@ def test_a_package_whose_file_is_gone_or_broken_is_refused(monkeypatch):
 def test_an_unknown_name_is_refused_with_the_nearest():
     error, line = refusal("cl100kk")
     assert isinstance(error, UsageError)
-    assert line.startswith("'cl100kk' is no file and no known vocabulary (deepseek-v3, cl100k, ")
+    assert line.startswith("found 'cl100kk', expected a file or one of deepseek-v3, cl100k, ")
     assert line.endswith("did you mean 'cl100k'?")
 
 
@@ -168,21 +168,21 @@ def test_every_way_to_join_two_tokens_is_used():
             "a.tiktoken",
             rank_lines(),
             ":cl100",
-            "'cl100' is no known pattern (r50k, gpt2, p50k, cl100k, llama3, o200k); did you mean",
+            "found 'cl100', expected one of r50k, gpt2, p50k, cl100k, llama3, o200k; did you mean",
         ),
         ("a.tiktoken", rank_lines() + b"IQ==\n", ":r50k", "line 257: expected base64 and a rank, found b'IQ=='"),
         ("a.tiktoken", rank_lines() + b"!! 256\n", ":r50k", "line 257: expected base64 and a rank"),
         ("a.tiktoken", rank_lines() + b"YWI= 3\n", ":r50k", "gives two tokens the same rank"),
-        ("a.tiktoken", b"IQ== 0\n", ":r50k", "has no token for the byte 0x00: no byte-level vocabulary"),
+        ("a.tiktoken", b"IQ== 0\n", ":r50k", "has no token for the byte 0x00, expected all 256 bytes"),
         (
             "a.tiktoken",
             rank_lines() + b"YWI= 4000000000\n",
             ":r50k",
             "has ids up to 4000000000; expected at least one, and at most",
         ),
-        ("a.json", b"{", "", "is no JSON: "),
-        ("a.json", b'{"a": ' * 100_000, "", "is no JSON: "),
-        ("a.json", b"{}", "", "is no tokenizer.json: expected an object with 'model'"),
+        ("a.json", b"{", "", "is not valid JSON: "),
+        ("a.json", b'{"a": ' * 100_000, "", "is not valid JSON: "),
+        ("a.json", b"{}", "", "is not a tokenizer.json: expected an object with 'model'"),
         ("a.json", b'{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a b"]}}', "", "cannot be loaded by tokenizers: "),
         (
             "a.json",
@@ -198,13 +198,13 @@ def test_every_way_to_join_two_tokens_is_used():
             "has ids up to 4000000000",
         ),
         ("a.json", b'{"model": {"type": "BPE"}, "added_tokens": [{"id": "x"}]}', "", "an added token with the id 'x'"),
-        ("a.json", b'{"model": {"type": "BPE", "vocab": {}, "merges": []}}', ":r50k", "so it takes no ':r50k'"),
-        ("a.txt", b"hello", "", "is no tokenizer.json, no rank file (.tiktoken) and no SentencePiece model"),
-        ("a.pkl", b"\x80\x04\x95", "", "is no tokenizer.json, no rank file (.tiktoken) and no SentencePiece model"),
+        ("a.json", b'{"model": {"type": "BPE", "vocab": {}, "merges": []}}', ":r50k", "remove ':r50k'"),
+        ("a.txt", b"hello", "", "expected a tokenizer.json, a rank file (.tiktoken) or a SentencePiece model"),
+        ("a.pkl", b"\x80\x04\x95", "", "expected a tokenizer.json, a rank file (.tiktoken) or a SentencePiece model"),
         ("a.model", b"\n\x05ab", "", "is not a SentencePiece model: "),
         ("a.model", b"\n" + b"\xff" * 20, "", "is not a SentencePiece model: "),
         ("a.model", b"\n", "", "is not a SentencePiece model: "),
-        ("a.model", b"", "", "is no tokenizer.json, no rank file (.tiktoken) and no SentencePiece model"),
+        ("a.model", b"", "", "expected a tokenizer.json, a rank file (.tiktoken) or a SentencePiece model"),
     ],
 )
 def test_a_broken_file_is_one_line(tmp_path, name, content, suffix, said):
@@ -223,8 +223,8 @@ def test_a_panic_is_one_line_and_nothing_else_is_written(tmp_path, capfd):
 
 def test_a_file_that_is_too_large_or_unreadable_is_refused(tmp_path, monkeypatch):
     asked = file_of(tmp_path, "t.json", {"model": {}})
-    monkeypatch.setattr(tokenizer_json, "LARGEST_FILE", 5)
-    assert "is larger than 0 MiB, which no vocabulary is" in refusal(asked)[1]
+    monkeypatch.setattr(vocabulary, "LARGEST_FILE", 5)
+    assert "expected at most 0 MiB, found more" in refusal(asked)[1]
     (tmp_path / "empty").mkdir()
     assert "cannot be read: No such file or directory" in refusal(str(tmp_path / "empty"))[1]
 
@@ -232,22 +232,25 @@ def test_a_file_that_is_too_large_or_unreadable_is_refused(tmp_path, monkeypatch
 def test_a_damaged_entry_of_the_cache_is_made_again(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
-    made = []
-    convert = lambda: made.append(1) or b"{}"  # noqa: E731
-    assert [tokenizer_json.cached("key", convert), tokenizer_json.cached("key", convert)] == [b"{}", b"{}"]
+    made, entry = [], tokenizer_json.Converted(1, b"{}", b'{"model": {}}')
+    convert = lambda: made.append(1) or entry  # noqa: E731
+    assert [tokenizer_json.cached("key", convert), tokenizer_json.cached("key", convert)] == [entry, entry]
     assert len(made) == 1
-    entry = tokenizer_json.cache_folder() / "key.json"
-    entry.write_bytes(entry.read_bytes() + b" ")
-    assert tokenizer_json.cached("key", convert) == b"{}"
+    path = tokenizer_json.cache_folder() / "key.json"
+    path.write_bytes(path.read_bytes() + b" ")
+    assert tokenizer_json.read_entry(path) is None
+    assert tokenizer_json.cached("key", convert) == entry
     assert len(made) == 2
-    assert tokenizer_json.read_entry(entry) == b"{}"
+    assert tokenizer_json.cached("key", convert) == entry
+    assert len(made) == 2
 
 
 def test_a_cache_that_cannot_be_written_costs_only_time(monkeypatch, tmp_path):
     (tmp_path / "file").write_bytes(b"")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "file"))
-    assert tokenizer_json.cached("key", lambda: b"{}") == b"{}"
+    entry = tokenizer_json.Converted(1, b"{}", b"{}")
+    assert tokenizer_json.cached("key", lambda: entry) is entry
 
 
 def test_a_vocabulary_trained_on_the_corpus_is_the_same_each_time(tmp_path):
@@ -269,11 +272,11 @@ def test_a_vocabulary_trained_on_the_corpus_is_the_same_each_time(tmp_path):
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ("train:", "'train:': expected train: and a whole number from 257 to 1000000, as in train:32000"),
-        ("train:many", "'train:many': expected train: and a whole number"),
-        ("train:٣٢٠٠٠", "expected train: and a whole number"),
-        ("train:256", "expected train: and a whole number from 257"),
-        ("train:1000001", "expected train: and a whole number from 257 to 1000000"),
+        ("train:", "found 'train:', expected train: and an integer from 257 to 1000000, as in train:32000"),
+        ("train:many", "found 'train:many', expected train: and an integer"),
+        ("train:٣٢٠٠٠", "expected train: and an integer"),
+        ("train:256", "expected train: and an integer from 257"),
+        ("train:1000001", "expected train: and an integer from 257 to 1000000"),
     ],
 )
 def test_training_asks_for_a_size(asked, said):
@@ -315,7 +318,7 @@ def test_sentencepiece_models_count_as_sentencepiece(asked, tmp_path):
     texts = [*real_texts(60_000), b"<s> x </s>", b"a<mask>b <0x41>", b"  a  b ", b"\xe2\x96\x81x"]
     engine, notes = select_engine(found, texts[:5], threads=2)
     assert engine.name == "sentencepiece"
-    assert notes == ["tokens are counted by sentencepiece itself, slower than by an engine made for speed"]
+    assert notes == ["sentencepiece counts the tokens, which takes longer than with a fast engine"]
     assert engine.count(texts) == [len(original.encode(text.decode())) for text in texts]
     with pytest.raises(IngestError, match="cannot be written as a tokenizer"):
         save(found, tmp_path / "t.json")

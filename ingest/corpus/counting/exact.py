@@ -1,31 +1,32 @@
-"""Exact counting: shards in, tallies out. Reading, counting and summing are a thread each, or take turns in one."""
+"""Exact counting: shards in, counts out; reading, counting and adding up run in a thread each, or alternately in one."""
 
 from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import reduce
 from typing import NamedTuple, Protocol, TypeVar
 
-from ingest.corpus.counting.ledger import SHARD_GROUPS, Counted, Shard, Sums
-from ingest.corpus.formats.documents import Meter, Reading, Unreadable, read_pieces, whole_text
-from ingest.corpus.tokenizers.splitter import TEXT_BYTES, Cuts, Ready, ready
-from ingest.corpus.types import Found, Skipped, Tally, extension_of, folder_of
+from ingest.corpus.counting.ledger import SHARD_GROUPS, GroupTallies, Shard, ShardCount
+from ingest.corpus.formats.documents import Meter, Reading, Unreadable, read_chunks, whole_text
+from ingest.corpus.tokenizers.split_points import SplitRule
+from ingest.corpus.tokenizers.splitter import TEXT_BYTES, SplitText, split_texts
+from ingest.corpus.types import CorpusFile, SkippedFile, Tally, extension_of, folder_of
 
 Item = TypeVar("Item")
 
 
 class _End:
-    """The iterator is done, or failed."""
+    """The end of an iterator, with its error."""
 
     def __init__(self, error: BaseException | None) -> None:
         self.error = error
 
 
 def read_ahead(items: Iterator[Item], depth: int) -> Iterator[Item]:
-    """The items of an iterator, made up to `depth` items ahead.
+    """The items of an iterator, produced up to `depth` items ahead in a thread.
 
     The thread ends with the last item, with the first error, which is raised here, or soon after this generator is closed. It
     closes the iterator itself, because no other thread may while it runs. It is a daemon: a read that never returns does not
@@ -52,7 +53,7 @@ def read_ahead(items: Iterator[Item], depth: int) -> Iterator[Item]:
             for item in items:
                 if not hand_over(item):
                     return
-        except BaseException as raised:  # whatever it is belongs to who asked for the items
+        except BaseException as raised:  # every error is raised in the consumer
             error = raised
         finally:
             close = getattr(items, "close", None)
@@ -71,189 +72,186 @@ def read_ahead(items: Iterator[Item], depth: int) -> Iterator[Item]:
         closed.set()
 
 
-#: Text handed to the engine at once: enough for all its threads, little beside its own memory.
+#: text of a batch for the engine: enough for all its threads, little next to its own memory
 BATCH_BYTES = 4 * 2**20
 BATCHES_AHEAD = 2
-#: Lines, rows and members of one file that are named; the rest is one line with their number.
+#: lines, rows and members of one file that are named
 NAMED_PARTS = 100
-TOLD_REASONS = 3
+NAMED_REASONS = 3
 
 
 class Counter(Protocol):
-    """What an engine does."""
+    """The part of an engine that counting needs."""
 
-    def count(self, texts: list[bytes]) -> list[int]:
+    def count(self, texts: Sequence[bytes]) -> list[int]:
         """Tokens of each text."""
 
 
-class Read(NamedTuple):
-    """A file that was read to its end, or was not; its text and tokens are still to be summed."""
+class FileRead(NamedTuple):
+    """A file after its last text; `tally` still lacks text bytes and tokens. `skipped` says why it does not count."""
 
-    found: Found
+    found: CorpusFile
     tally: Tally
-    skipped: Skipped | None
-    parts: tuple[Skipped, ...]
+    skipped: SkippedFile | None
+    parts: tuple[SkippedFile, ...]
 
 
-class Portion(NamedTuple):
-    """Texts of one file within a batch.
+class FileTexts(NamedTuple):
+    """The texts of one file within a batch.
 
     Attributes:
-        texts: how many.
+        texts: their number.
         size: their bytes.
         read: the file, where these are its last texts.
     """
 
     texts: int
     size: int
-    read: Read | None
+    read: FileRead | None
 
 
 class Batch(NamedTuple):
-    """Texts for the engine, in file order, and whose they are; `ends` names the shard that they complete."""
+    """Texts for the engine in file order, and the files that they belong to; `ends` is the shard that they complete."""
 
     texts: list[bytes]
-    portions: list[Portion]
+    portions: list[FileTexts]
     ends: Shard | None
 
     def open_bytes(self) -> int:
-        """Text bytes of a file that goes on in the next batch."""
+        """Text bytes of a file that continues in the next batch."""
         return self.portions[-1].size if self.portions and self.portions[-1].read is None else 0
 
 
 #: yields each batch without its texts, and the tokens of each text, in order
-Counting = Callable[[Iterator[Batch]], Iterator[tuple[Batch, list[int]]]]
+BatchCounter = Callable[[Iterator[Batch]], Iterator[tuple[Batch, list[int]]]]
 
 
-class Parts:
-    """The lines, rows and members that a reader leaves out of one file: a bounded number is named."""
+class LeftOut:
+    """Lines, rows and members of one file that do not count; a bounded number is named."""
 
     def __init__(self) -> None:
-        self.named: list[Skipped] = []
+        self.named: list[SkippedFile] = []
         self.more = 0
 
-    def note(self, skipped: Skipped) -> None:
-        """Take one."""
+    def note(self, skipped: SkippedFile) -> None:
+        """Add one."""
         if len(self.named) < NAMED_PARTS:
             self.named.append(skipped)
         else:
             self.more += skipped.number
 
-    def nothing_counts(self) -> str:
-        """Why a file counts in no part, from the first reasons."""
-        return f"nothing in it counts: {'; '.join(part.reason for part in self.named[:TOLD_REASONS])}"
+    def reasons(self) -> str:
+        """Why no part of the file counts: the first reasons."""
+        return f"nothing in it counts: {'; '.join(part.reason for part in self.named[:NAMED_REASONS])}"
 
-    def listed(self, path: str) -> tuple[Skipped, ...]:
-        """All of them, the unnamed as one."""
-        rest = [Skipped(path, f"{self.more:,} more like these", self.more)] if self.more else []
+    def rows(self, path: str) -> tuple[SkippedFile, ...]:
+        """All of them; the unnamed ones in one entry."""
+        rest = [SkippedFile(path, f"{self.more:,} more like these", self.more)] if self.more else []
         return (*self.named, *rest)
 
 
-class Filling:
-    """The batch that is being filled.
+class BatchBuilder:
+    """Fills batches.
 
     Attributes:
-        held: text bytes in it.
+        size: text bytes in the batch.
         documents: of the file that is being read.
         refused: why a document of it does not count.
     """
 
     def __init__(self) -> None:
         self.documents, self.refused = 0, ""
-        self._empty()
+        self._clear()
 
-    def _empty(self) -> None:
-        self.texts: list[bytes] = []
-        self.portions: list[Portion] = []
-        self.held = self.first = self.size = 0
-        #: where the open document's texts begin; None where some are in an earlier batch
-        self.document: int | None = None
-        self.document_size = 0
+    def _clear(self) -> None:
+        self._texts: list[bytes] = []
+        self._portions: list[FileTexts] = []
+        #: of the open portion: its first text and its text bytes
+        self._first = self._portion_size = 0
+        self.size = 0
+        #: of the open document: its first text, None where that is in an earlier batch, and its text bytes
+        self._document: int | None = None
+        self._document_size = 0
 
-    def add_file(self, found: Found, text: bytes, meter: Meter) -> None:
-        """Take a file that is one document and needs no cut."""
+    def add_file(self, found: CorpusFile, text: bytes, meter: Meter) -> None:
+        """Add a file that is one document and one text."""
         if text:
-            self.texts.append(text)
-        size = len(text)
-        self.held += size
-        tally = Tally(1, 1, meter.stored_bytes, 0, 0, meter.bytes_read)
-        self.portions.append(Portion(len(self.texts) - self.first, size, Read(found, tally, None, ())))
-        self.first = len(self.texts)
+            self._texts.append(text)
+        self.size += len(text)
+        self._portion_size = len(text)
+        self.close_portion(FileRead(found, Tally(1, 1, meter.stored_bytes, 0, 0, meter.bytes_read), None, ()))
 
     def begin_file(self) -> None:
-        """The next texts are of another file."""
+        """The next texts belong to another file."""
         self.documents, self.refused = 0, ""
-        self.document, self.document_size = len(self.texts), 0
+        self._document, self._document_size = len(self._texts), 0
 
-    def add(self, part: Ready, path: str) -> None:
-        """Take texts of the open file.
+    def add(self, part: SplitText, path: str) -> None:
+        """Add texts of the open file.
 
         Raises:
-            Unreadable: a document has to be dropped of which texts are in an earlier batch.
+            Unreadable: a document is refused whose first texts are in an earlier batch.
         """
         if part.refused:
-            self._drop_document(path, part.refused)
-        self.texts += part.texts
-        self.held += part.size
+            if self._document is None:
+                raise Unreadable(path, part.refused)
+            del self._texts[self._document :]
+            self.size -= self._document_size
+            self._portion_size -= self._document_size
+            self.refused = part.refused
+        self._texts += part.texts
         self.size += part.size
-        self.document_size += part.size
+        self._portion_size += part.size
+        self._document_size += part.size
         if part.ends:
             self.documents += not part.refused
-            self.document, self.document_size = len(self.texts), 0
+            self._document, self._document_size = len(self._texts), 0
 
-    def _drop_document(self, path: str, refused: str) -> None:
-        if self.document is None:
-            raise Unreadable(path, refused)
-        del self.texts[self.document :]
-        self.held -= self.document_size
-        self.size -= self.document_size
-        self.refused = refused
+    def close_portion(self, read: FileRead | None) -> None:
+        """End the texts of a file within this batch."""
+        self._portions.append(FileTexts(len(self._texts) - self._first, self._portion_size, read))
+        self._first, self._portion_size = len(self._texts), 0
 
-    def close(self, read: Read | None) -> None:
-        """What has come since the last portion is a portion."""
-        self.portions.append(Portion(len(self.texts) - self.first, self.size, read))
-        self.first, self.size = len(self.texts), 0
-
-    def hand_over(self, ends: Shard | None) -> Batch:
-        """The batch; an empty one takes its place."""
-        batch = Batch(self.texts, self.portions, ends)
-        self._empty()
+    def take(self, ends: Shard | None) -> Batch:
+        """Return the batch and begin an empty one."""
+        batch = Batch(self._texts, self._portions, ends)
+        self._clear()
         return batch
 
 
-def batches(shards: Iterable[Shard], reading: Reading, cuts: Cuts | None) -> Iterator[Batch]:
-    """Read shards into batches of about `BATCH_BYTES`; a batch never holds two shards."""
-    filling = Filling()
+def batches(shards: Iterable[Shard], reading: Reading, rule: SplitRule | None) -> Iterator[Batch]:
+    """Read shards into batches of about `BATCH_BYTES`; a batch holds texts of one shard."""
+    builder = BatchBuilder()
     for shard in shards:
         for found in shard.found:
             meter, skipped = Meter(), None
             if (text := whole_text(found, meter, TEXT_BYTES)) is not None:
-                filling.add_file(found, text, meter)
-                if filling.held >= BATCH_BYTES:
-                    yield filling.hand_over(None)
+                builder.add_file(found, text, meter)
+                if builder.size >= BATCH_BYTES:
+                    yield builder.take(None)
                 continue
-            parts = Parts()
-            filling.begin_file()
+            left_out = LeftOut()
+            builder.begin_file()
             try:
-                for part in ready(read_pieces(found, reading, parts.note, meter), cuts):
-                    filling.add(part, found.path)
+                for part in split_texts(read_chunks(found, reading, left_out.note, meter), rule):
+                    builder.add(part, found.path)
                     if part.refused:
-                        parts.note(Skipped(found.path, f"a document after {filling.documents:,} others: {part.refused}"))
-                    if filling.held >= BATCH_BYTES:
-                        filling.close(None)
-                        yield filling.hand_over(None)
-                if parts.named and not filling.documents:
-                    skipped = Skipped(found.path, filling.refused or parts.nothing_counts())
+                        left_out.note(SkippedFile(found.path, f"a document after {builder.documents:,} others: {part.refused}"))
+                    if builder.size >= BATCH_BYTES:
+                        builder.close_portion(None)
+                        yield builder.take(None)
+                if left_out.named and not builder.documents:
+                    skipped = SkippedFile(found.path, builder.refused or left_out.reasons())
             except Unreadable as error:
-                skipped = Skipped(error.path, error.reason)
-            tally = Tally(1, filling.documents, meter.stored_bytes, bytes_read=meter.bytes_read)
-            kept = Tally(bytes_read=meter.bytes_read) if skipped else tally
-            filling.close(Read(found, kept, skipped, parts.listed(found.path)))
-        yield filling.hand_over(shard)
+                skipped = SkippedFile(error.path, error.reason)
+            tally = Tally(1, builder.documents, meter.stored_bytes, bytes_read=meter.bytes_read)
+            counted = Tally(bytes_read=meter.bytes_read) if skipped else tally
+            builder.close_portion(FileRead(found, counted, skipped, left_out.rows(found.path)))
+        yield builder.take(shard)
 
 
-class Open:
-    """What has been counted of the shard that is under way."""
+class ShardTally:
+    """The counts so far of the open shard."""
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -261,13 +259,13 @@ class Open:
 
     def clear(self) -> None:
         """Begin a shard."""
-        self.folders, self.extensions = Sums(SHARD_GROUPS), Sums(SHARD_GROUPS)
-        self.skipped: list[Skipped] = []
-        self.parts: list[Skipped] = []
+        self.folders, self.extensions = GroupTallies(SHARD_GROUPS), GroupTallies(SHARD_GROUPS)
+        self.skipped: list[SkippedFile] = []
+        self.parts: list[SkippedFile] = []
         self.file_tokens = self.file_bytes = 0
 
     def add(self, batch: Batch, counts: list[int]) -> None:
-        """Take the tokens of a batch."""
+        """Add the tokens of a batch."""
         start = 0
         for portion in batch.portions:
             end = start + portion.texts
@@ -275,10 +273,10 @@ class Open:
             self.file_bytes += portion.size
             start = end
             if portion.read is not None:
-                self.close_file(portion.read)
+                self._add_file(portion.read)
 
-    def close_file(self, read: Read) -> None:
-        """A file that was not read to its end gives nothing but its name and what reading it moved."""
+    def _add_file(self, read: FileRead) -> None:
+        """A skipped file adds its bytes read and no text."""
         if read.skipped is None:
             tally = read.tally._replace(text_bytes=self.file_bytes, tokens=self.file_tokens)
             self.parts += read.parts
@@ -289,21 +287,21 @@ class Open:
         self.extensions.add(extension_of(read.found.path), tally)
         self.file_tokens = self.file_bytes = 0
 
-    def counted(self, number: int) -> Counted:
-        """The shard so far."""
+    def counted(self, number: int) -> ShardCount:
+        """The counts so far."""
         folders, extensions = self.folders.tallies(), self.extensions.tallies()
         total = reduce(Tally.plus, folders.values(), Tally())
-        return Counted(number, total, folders, extensions, tuple(self.skipped), tuple(self.parts))
+        return ShardCount(number, total, folders, extensions, tuple(self.skipped), tuple(self.parts))
 
-    def unfinished(self) -> Counted:
-        """The shard so far, with the text counted of a file that has not ended."""
+    def unfinished(self) -> ShardCount:
+        """The counts so far, including the open file."""
         rest = Tally(text_bytes=self.file_bytes, tokens=self.file_tokens, bytes_read=self.file_bytes)
         done = self.counted(-1)
         return done._replace(total=done.total.plus(rest))
 
 
-def counts_by(engine: Counter) -> Counting:
-    """Counts batch by batch, in the thread that asks for them."""
+def counts_by(engine: Counter) -> BatchCounter:
+    """Count batch by batch in the calling thread."""
 
     def counts(read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
         with closing(read):  # type: ignore[type-var]
@@ -313,8 +311,8 @@ def counts_by(engine: Counter) -> Counting:
     return counts
 
 
-def counts_in_threads(engine: Counter) -> Counting:
-    """Counts batch by batch; reading ahead is a thread, and having the engine count is another."""
+def counts_in_threads(engine: Counter) -> BatchCounter:
+    """Count batch by batch; one thread reads ahead, another calls the engine."""
 
     def counts(read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
         return read_ahead(counts_by(engine)(read_ahead(read, BATCHES_AHEAD)), BATCHES_AHEAD)
@@ -325,30 +323,30 @@ def counts_in_threads(engine: Counter) -> Counting:
 def count(
     shards: Iterable[Shard],
     reading: Reading,
-    cuts: Cuts | None,
-    counts: Counting,
-    under_way: Open,
+    rule: SplitRule | None,
+    counts: BatchCounter,
+    open_shard: ShardTally,
     moved: Callable[[int], object],
-) -> Iterator[Counted]:
-    """Count shards, one after the other.
+) -> Iterator[ShardCount]:
+    """Count shards one after the other.
 
     Args:
-        shards: what to count.
+        shards: the shards to count.
         reading: how documents are found in files.
-        cuts: where the vocabulary's texts may be cut.
+        rule: where texts may be split.
         counts: yields each batch without its texts, and the tokens of each text, in order.
-        under_way: holds what is known of the shard that is not done.
-        moved: called with the stored bytes that have been dealt with since the last call.
+        open_shard: receives the counts of the shard that is not done.
+        moved: called with the stored bytes done since the last call.
     """
-    with closing(counts(batches(shards, reading, cuts))) as counted:  # type: ignore[type-var]
-        told = 0
+    with closing(counts(batches(shards, reading, rule))) as counted:  # type: ignore[type-var]
+        reported = 0
         for batch, tokens in counted:
-            under_way.add(batch, tokens)
+            open_shard.add(batch, tokens)
             ended = [portion.read.found.stored_bytes for portion in batch.portions if portion.read]
-            still_open = batch.open_bytes() + (0 if ended else told)
-            moved(sum(ended) + still_open - told)
-            told = still_open
+            still_open = batch.open_bytes() + (0 if ended else reported)
+            moved(sum(ended) + still_open - reported)
+            reported = still_open
             if batch.ends is not None:
-                shard = under_way.counted(batch.ends.number)
-                under_way.clear()
+                shard = open_shard.counted(batch.ends.number)
+                open_shard.clear()
                 yield shard

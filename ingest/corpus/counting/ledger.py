@@ -1,4 +1,4 @@
-"""The corpus cut into shards: what one worker counts at a time, and what a ledger remembers."""
+"""Shards of the corpus, their counts and totals, and the ledger of an interrupted run."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from operator import add
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from ingest.corpus.types import Found, Skipped, Tally
+from ingest.corpus.types import CorpusFile, SkippedFile, Tally
 from ingest.errors import IngestError, UsageError
 
-#: A shard is as small as keeps all cores busy to the end, and as large as keeps a ledger short.
+#: of a shard: small enough to keep all cores busy to the end, large enough to keep a ledger short
 SHARD_BYTES = 16 * 2**20
 SHARD_FILES = 1024
 MOST_SHARDS = 20_000
-#: Folders and extensions that one shard tells apart.
+#: folders, and extensions, with counts of their own in a shard
 SHARD_GROUPS = 256
 OTHER = "(other)"
 
@@ -25,46 +25,46 @@ class Shard(NamedTuple):
     """A part of the listing: files by position, in path order."""
 
     number: int
-    found: Sequence[Found]
+    found: Sequence[CorpusFile]
 
 
-class Counted(NamedTuple):
-    """What counting one shard gave.
+class ShardCount(NamedTuple):
+    """The counts of one shard.
 
     Attributes:
         number: of the shard.
-        total: over the files that were read whole.
-        folders: the same by folder.
-        extensions: the same by extension.
-        skipped: files left out.
-        parts: lines, rows and members left out of files that count.
+        total: over the files that were read to their end.
+        folders: by folder.
+        extensions: by extension.
+        skipped: files that do not count.
+        parts: lines, rows and members that do not count, of files that do.
     """
 
     number: int
     total: Tally
     folders: dict[str, Tally]
     extensions: dict[str, Tally]
-    skipped: tuple[Skipped, ...] = ()
-    parts: tuple[Skipped, ...] = ()
+    skipped: tuple[SkippedFile, ...] = ()
+    parts: tuple[SkippedFile, ...] = ()
 
 
-def cuts(sizes: Sequence[int]) -> list[range]:
-    """Where shards begin and end, by position: the same listing always gives the same shards.
+def shard_spans(sizes: Sequence[int]) -> list[range]:
+    """The positions of each shard's files in the listing; equal listings give equal shards.
 
-    A file is never cut, so a file larger than a shard is one of its own.
+    A file is never split: one that is larger than a shard is a shard of its own.
 
-    >>> cuts([40, 30, 2**40, 5, 5])
+    >>> shard_spans([40, 30, 2**40, 5, 5])
     [range(0, 2), range(2, 3), range(3, 5)]
     """
     most_bytes = max(SHARD_BYTES, sum(sizes) // MOST_SHARDS)
     most_files = max(SHARD_FILES, len(sizes) // MOST_SHARDS)
-    found, start, held = [], 0, 0
+    spans, start, shard_bytes = [], 0, 0
     for position, size in enumerate(sizes):
-        if position > start and (held + size > most_bytes or position - start >= most_files):
-            found.append(range(start, position))
-            start, held = position, 0
-        held += size
-    return [*found, range(start, len(sizes))] if len(sizes) else []
+        if position > start and (shard_bytes + size > most_bytes or position - start >= most_files):
+            spans.append(range(start, position))
+            start, shard_bytes = position, 0
+        shard_bytes += size
+    return [*spans, range(start, len(sizes))] if len(sizes) else []
 
 
 class Shards:
@@ -78,9 +78,9 @@ class Shards:
         total_bytes: of all files.
     """
 
-    def __init__(self, listing: Sequence[Found], sizes: Sequence[int]) -> None:
+    def __init__(self, listing: Sequence[CorpusFile], sizes: Sequence[int]) -> None:
         self._listing = listing
-        self._spans = cuts(sizes)
+        self._spans = shard_spans(sizes)
         self.total_bytes = sum(sizes)
 
     def __len__(self) -> int:
@@ -91,8 +91,8 @@ class Shards:
         return Shard(number, self._listing[span.start : span.stop])
 
 
-class Sums:
-    """Tallies by name, of a bounded number of names: what comes later is summed as `(other)`."""
+class GroupTallies:
+    """Tallies by folder or extension; those beyond a number are added up as `(other)`."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -107,39 +107,39 @@ class Sums:
         row[:] = map(add, row, tally)
 
     def tallies(self) -> dict[str, Tally]:
-        """What has been summed."""
+        """The sums by name."""
         return {name: Tally(*row) for name, row in self.rows.items()}
 
 
 class Totals:
-    """The sum of all shards, added in their order whatever the order in which they come."""
+    """The sum of all shards, added in the order of their numbers."""
 
-    #: folders and extensions of the whole corpus that are told apart, and skipped things that are named
+    #: folders, and extensions, with counts of their own in the corpus; named files or parts that do not count
     GROUPS = 1000
     NAMED = 100_000
 
     def __init__(self) -> None:
         self.total = Tally()
-        self.folders, self.extensions = Sums(self.GROUPS), Sums(self.GROUPS)
-        self.skipped: list[Skipped] = []
-        self.parts: list[Skipped] = []
+        self.folders, self.extensions = GroupTallies(self.GROUPS), GroupTallies(self.GROUPS)
+        self.skipped: list[SkippedFile] = []
+        self.parts: list[SkippedFile] = []
         self.files_skipped = self.parts_skipped = self.documents_skipped = self.next = 0
-        self.waiting: dict[int, Counted] = {}
+        self.waiting: dict[int, ShardCount] = {}
 
-    def add(self, counted: Counted) -> None:
-        """Add a shard; it waits until those before it have come."""
+    def add(self, counted: ShardCount) -> None:
+        """Add a shard; it waits for those before it."""
         self.waiting[counted.number] = counted
         while self.next in self.waiting:
             self.merge(self.waiting.pop(self.next))
             self.next += 1
 
     def settle(self) -> None:
-        """Add what still waits: an interrupted run has no shards before it."""
+        """Add the shards that still wait, after an interruption."""
         for number in sorted(self.waiting):
             self.merge(self.waiting.pop(number))
 
-    def merge(self, counted: Counted) -> None:
-        """Add what was counted, whatever its place."""
+    def merge(self, counted: ShardCount) -> None:
+        """Add a shard now."""
         self.total = self.total.plus(counted.total)
         for sums, groups in ((self.folders, counted.folders), (self.extensions, counted.extensions)):
             for name, tally in groups.items():
@@ -149,19 +149,19 @@ class Totals:
         self.documents_skipped += sum(part.number for part in counted.parts)
         self.parts += counted.parts[: self.NAMED - len(self.parts)]
 
-    def having_read(self, bytes_read: int) -> Totals:
-        """The same, where so much was moved from storage for it."""
+    def with_bytes_read(self, bytes_read: int) -> Totals:
+        """Set the bytes read from storage."""
         self.total = self.total._replace(bytes_read=bytes_read)
         return self
 
-    def skip(self, skipped: Sequence[Skipped]) -> None:
-        """Add files that were left out."""
+    def skip(self, skipped: Sequence[SkippedFile]) -> None:
+        """Add files that do not count."""
         self.files_skipped += len(skipped)
         self.skipped += skipped[: self.NAMED - len(self.skipped)]
 
 
 FORM = "ingest-ledger/2"
-#: what the header holds -> what it is to people
+#: keys of the header and what a difference means
 IDENTITY = {
     "manifest": "another corpus, or its files have changed",
     "vocabulary": "another tokenizer",
@@ -171,23 +171,23 @@ IDENTITY = {
 
 
 class Ledger:
-    """An open ledger; no other run can have it open at the same time.
+    """An open ledger, locked against other runs.
 
     Args:
-        path: the file; it is made where it is not there.
+        path: the file; created where it does not exist.
         identity: `manifest`, `vocabulary`, `options` and `version` of this run.
 
     Raises:
-        IngestError: it cannot be opened, is in use, is no ledger, or belongs to something else.
+        IngestError: it cannot be opened, is in use, is not a ledger, or belongs to another corpus, tokenizer or version.
     """
 
     def __init__(self, path: str | Path, identity: Mapping[str, Any]) -> None:
         self.path = Path(path)
-        self.done: dict[int, Counted] = {}
+        self.done: dict[int, ShardCount] = {}
         if self.path.exists() and not self.path.is_file():
-            raise UsageError(f"--resume: '{self.path}' is no regular file, expected one, or a name that is free")
+            raise UsageError(f"--resume: '{self.path}' is not a regular file, expected one or a new name")
         try:
-            self.file: BinaryIO = open(self.path, "a+b")  # noqa: SIM115  it stays open as long as the run
+            self.file: BinaryIO = open(self.path, "a+b")  # noqa: SIM115  open for the whole run
         except OSError as error:
             raise UsageError(f"--resume: '{self.path}' cannot be opened: {error.strerror}") from None
         try:
@@ -198,16 +198,16 @@ class Ledger:
             raise
 
     def _take_up(self, identity: dict[str, Any]) -> None:
-        """Read what is there, cut off what a crash left half-written, and write a header where there is none."""
+        """Read the entries, remove a half-written last line, and write the header of a new ledger."""
         self.file.seek(0)
-        whole = 0
+        intact = 0
         for number, line in enumerate(self.file, start=1):
             if not line.endswith(b"\n"):
                 break
             self._read_line(number, line, identity)
-            whole += len(line)
-        self.file.truncate(whole)
-        if whole == 0:
+            intact += len(line)
+        self.file.truncate(intact)
+        if intact == 0:
             self._append({"ledger": FORM, **identity})
         self._append({"run": os.getpid(), "taken_up": len(self.done)})
 
@@ -222,29 +222,26 @@ class Ledger:
         except (ValueError, KeyError, TypeError, AttributeError):
             expected = "the header of a ledger" if number == 1 else "a shard"
             raise IngestError(
-                f"--resume: '{self.path}' line {number} is damaged, expected {expected}; take a new file"
+                f"--resume: '{self.path}' line {number} is damaged, expected {expected}; set a new file"
             ) from None
 
     def _check(self, entry: dict[str, Any], identity: dict[str, Any]) -> None:
         if entry.get("ledger") != FORM:
-            raise IngestError(
-                f"--resume: '{self.path}' is no ledger of ingest measure, expected one, or a file that is not there"
-            )
+            raise IngestError(f"--resume: '{self.path}' is not a ledger of ingest measure, expected one or a new file")
         for name, reason in IDENTITY.items():
             if entry.get(name) != identity[name]:
                 found = f"(found {entry.get(name)}, expected {identity[name]})"
-                raise IngestError(
-                    f"--resume: '{self.path}' belongs to {reason} {found}; take a new file, or what it was made for"
-                )
+                raise IngestError(f"--resume: '{self.path}' belongs to {reason} {found}; set a new file")
 
     def started(self, number: int) -> None:
-        """Say that a shard is about to be read; this line may be lost."""
+        """Record that a shard is about to be read; a crash may lose this line."""
         self._write({"started": number})
 
-    def finished(self, counted: Counted) -> None:
-        """Keep a shard; when this returns it is on disk."""
+    def finished(self, counted: ShardCount) -> None:
+        """Record the counts of a shard; they are on disk on return."""
         self.done[counted.number] = counted
-        self._append(_entry(counted))
+        entry = counted._asdict()
+        self._append({"shard": entry.pop("number"), **entry})
 
     def _write(self, entry: Mapping[str, Any]) -> None:
         try:
@@ -258,30 +255,19 @@ class Ledger:
         os.fsync(self.file.fileno())
 
     def close(self) -> None:
-        """Close it; another run may open it."""
+        """Close the file, which unlocks it."""
         self.file.close()
 
 
-def _entry(counted: Counted) -> dict[str, Any]:
-    return {
-        "shard": counted.number,
-        "total": counted.total,
-        "folders": counted.folders,
-        "extensions": counted.extensions,
-        "skipped": counted.skipped,
-        "parts": counted.parts,
-    }
-
-
-def _counted(entry: dict[str, Any]) -> Counted:
+def _counted(entry: dict[str, Any]) -> ShardCount:
     folders, extensions = ({name: _tally(row) for name, row in entry[key].items()} for key in ("folders", "extensions"))
     skipped, parts = (tuple(map(_left_out, entry[key])) for key in ("skipped", "parts"))
-    return Counted(int(entry["shard"]), _tally(entry["total"]), folders, extensions, skipped, parts)
+    return ShardCount(int(entry["shard"]), _tally(entry["total"]), folders, extensions, skipped, parts)
 
 
-def _left_out(row: list[Any]) -> Skipped:
+def _left_out(row: list[Any]) -> SkippedFile:
     path, reason, number = row
-    return Skipped(str(path), str(reason), int(number))
+    return SkippedFile(str(path), str(reason), int(number))
 
 
 def _tally(row: list[Any]) -> Tally:
@@ -291,7 +277,7 @@ def _tally(row: list[Any]) -> Tally:
 
 
 def _lock(file: BinaryIO, path: Path) -> None:
-    """Take the file for this run; the lock goes with the process, however that ends."""
+    """Lock the file; the lock ends with the process."""
     try:
         if os.name == "nt":
             import msvcrt
@@ -302,4 +288,4 @@ def _lock(file: BinaryIO, path: Path) -> None:
 
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        raise IngestError(f"--resume: '{path}' is in use by another run, expected a ledger of its own for each") from None
+        raise IngestError(f"--resume: '{path}' is in use by another run; set another file") from None

@@ -1,53 +1,53 @@
-"""An exact count of a listing: estimated after a second, kept in a ledger, interrupted at any time."""
+"""An exact count of a listing: its duration is estimated after a second, a ledger keeps its shards, Ctrl-C its results."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ingest.corpus.counting.ledger import Ledger, Shards, Totals
-from ingest.corpus.counting.runners import Runner, Task
+from ingest.corpus.counting.runners import CountingTask, Runner
 from ingest.corpus.progress import Progress
 from ingest.units import display
 from ingest.version import __version__
 
 if TYPE_CHECKING:
-    from ingest.corpus.files.listing import Listing
+    from ingest.corpus.files.listing import FileListing
 
-#: The rate is known well enough after this time.
+#: time after which the rate is known well enough
 PROBE_SECONDS = 1.0
 
 
 class TooLong(Exception):
-    """Counting everything would take longer than allowed."""
+    """Counting everything would take longer than the limit."""
 
 
-class Counting:
-    """An exact count on its way.
+class ExactCount:
+    """An exact count.
 
     Args:
-        listing: what is counted.
-        shards: its parts.
-        progress: where it is told.
-        limit: seconds that it may take; None allows any time.
+        listing: the files to count.
+        shards: of the listing.
+        progress: shown while it runs.
+        limit: the longest duration in seconds; None for any.
     """
 
-    def __init__(self, listing: Listing, shards: Shards, progress: Progress, limit: float | None) -> None:
+    def __init__(self, listing: FileListing, shards: Shards, progress: Progress, limit: float | None) -> None:
         self.listing, self.shards, self.progress, self.limit = listing, shards, progress, limit
         self.totals = Totals()
         self.totals.skip(listing.skipped)
         self.probed = False
 
     def run(self, runner: Runner, ledger: Ledger | None) -> str:
-        """Count every shard that the ledger does not know.
+        """Count every shard that is not in the ledger.
 
         Returns:
-            How much of the corpus this is, where it was interrupted.
+            The files counted, where the run was interrupted; otherwise empty.
 
         Raises:
-            TooLong: the first second shows that it would take longer than the limit.
+            TooLong: the rate of the first second predicts more than the limit.
         """
         self._take_up(ledger)
         try:
@@ -70,7 +70,7 @@ class Counting:
         for counted in list(done.values()):
             self.totals.add(counted)
         if ledger is not None and done:
-            self.progress.say(f"taking up '{ledger.path}': {len(done):,} shards with {display(known, 'B')} are known")
+            self.progress.say(f"resuming '{ledger.path}': {len(done):,} shards with {display(known, 'B')} are done")
         self.progress.begin(self.listing.total_bytes, known)
 
     def _starting(self, ledger: Ledger | None) -> Iterator[int]:
@@ -82,38 +82,40 @@ class Counting:
                 yield number
 
     def moved(self, size: int) -> None:
-        """So many stored bytes more have been dealt with; once the rate is known, say what the whole takes."""
+        """Add stored bytes that are done; once the rate is known, report the duration of the run."""
         self.progress.moved(size)
         if self.probed or self.progress.seconds < PROBE_SECONDS or not self.progress.total:
             return
         self.probed = True
-        whole = self.progress.seconds + self.progress.seconds_left
-        took = f"about {display(whole, 's')} for {display(self.progress.total, 'B', binary=False)} exactly"
-        if self.limit is not None and whole > self.limit:
-            self.progress.say(f"{took}: measuring a sample instead; --exact counts everything")
+        duration = self.progress.seconds + self.progress.seconds_left
+        estimate = f"an exact count of {display(self.progress.total, 'B', binary=False)} takes about {display(duration, 's')}"
+        if self.limit is not None and duration > self.limit:
+            self.progress.say(f"{estimate}: measuring a sample instead; set --exact to count everything")
             raise TooLong
-        self.progress.say(took)
+        self.progress.say(estimate)
 
     def _interrupted(self, runner: Runner) -> str:
-        """Take what is known of the shards under way; return how much of the corpus that is."""
+        """Add the counts of the open shards; return how many files are counted."""
         self.totals.settle()
         unfinished = runner.unfinished()
         if unfinished is not None:
             self.totals.merge(unfinished)
         files, of_all = self.totals.total.files, len(self.listing)
-        return f"interrupted after {files:,} of {of_all:,} files: everything here is of those alone"
+        return f"interrupted after {files:,} of {of_all:,} files: all results are of these files only"
 
 
-def identity(listing: Listing, task: Task) -> dict[str, Any]:
-    """What a ledger belongs to."""
-    return {
+def open_ledger(path: str | Path | None, listing: FileListing, task: CountingTask) -> Ledger | None:
+    """Open the ledger of `--resume`; None without one.
+
+    Raises:
+        IngestError: see `Ledger`.
+    """
+    if path is None:
+        return None
+    identity = {
         "manifest": listing.manifest_hash(),
         "vocabulary": task.vocabulary.sha256,
         "options": repr(task.reading),
         "version": __version__,
     }
-
-
-def open_ledger(path: str | Path | None, listing: Listing, task: Task) -> Ledger | None:
-    """The ledger that `--resume` names."""
-    return Ledger(path, identity(listing, task)) if path is not None else None
+    return Ledger(path, identity)

@@ -1,38 +1,44 @@
-"""Runners, which count the shards: this process, or the workers of a Dask cluster; `forked` has worker processes."""
+"""Runners, which count shards: in this process, in worker processes, or on a Dask cluster."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
-from ingest.corpus.counting.exact import Batch, Counter, Counting, Open, count, counts_by, counts_in_threads
-from ingest.corpus.counting.ledger import Counted, Shard, Shards
-from ingest.corpus.counting.worker_process import let_grow, one_line_failure, worker_pool
+from ingest.corpus.counting.exact import Batch, Counter, ShardTally, count, counts_by, counts_in_threads
+from ingest.corpus.counting.ledger import Shard, ShardCount, Shards
 from ingest.corpus.formats.documents import Reading
 from ingest.corpus.tokenizers.engine_choice import select_engine
-from ingest.corpus.tokenizers.splitter import Cuts, cuts_for
+from ingest.corpus.tokenizers.split_points import SplitRule
+from ingest.corpus.tokenizers.splitter import split_rule_for
+from ingest.corpus.types import Vocabulary
+from ingest.corpus.worker_process import limit_growth, one_line_failure, worker_pool
 from ingest.errors import IngestError
 from ingest.version import __version__
 
-if TYPE_CHECKING:
-    from ingest.corpus.tokenizers.splitter import Cuts
-    from ingest.corpus.tokenizers.vocabulary import Vocabulary
-
-
 CONNECT_SECONDS = 10
-#: Shards handed out per worker thread: enough that none waits for the next.
+#: shards in flight per thread of the cluster, so that none waits for the next
 SHARDS_AHEAD = 3
+#: stored bytes that pay for one more worker process
+BYTES_PER_PROCESS = 2**20
+#: shards per worker from which each reads its own; with fewer, one waits for another's large file
+SHARDS_PER_PROCESS = 4
+#: memory that the word caches of all engines may add, and the least for one of them
+GROWTH, LEAST_GROWTH = 224 << 20, 64 << 20
+#: tasks in flight per worker process, so that none waits for the next
+TASKS_AHEAD = 2
+#: seconds between two updates of the progress
+UPDATE_SECONDS = 0.2
 
 
-class Task(NamedTuple):
-    """What a worker has to know beside the shard."""
+class CountingTask(NamedTuple):
+    """The input of a worker, next to the shard."""
 
     vocabulary: Vocabulary
     reading: Reading
@@ -44,52 +50,51 @@ class Task(NamedTuple):
 class Runner(Protocol):
     """Counts shards."""
 
-    def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[Counted]:
-        """Yield what was counted of these shards, in any order; `moved` hears of stored bytes that have been dealt with."""
+    def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
+        """Yield the counts of these shards in any order; call `moved` with the stored bytes done since the last call."""
 
-    def unfinished(self) -> Counted | None:
-        """What is known of shards that were under way when the run was interrupted."""
+    def unfinished(self) -> ShardCount | None:
+        """The counts so far of open shards, after an interruption; None where they are unknown."""
 
 
-class Local:
-    """This process counts; the engine has threads of its own."""
+class LocalRunner:
+    """Counts in this process; the engine has threads of its own."""
 
-    def __init__(self, task: Task, shards: Shards, engine: Counter, cuts: Cuts | None) -> None:
-        self.task, self.shards, self.engine, self.cuts = task, shards, engine, cuts
-        self.under_way = Open(task.root)
+    def __init__(self, task: CountingTask, shards: Shards, engine: Counter, rule: SplitRule | None) -> None:
+        self.task, self.shards, self.engine, self.rule = task, shards, engine, rule
+        self.open_shard = ShardTally(task.root)
 
-    def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[Counted]:
-        """Yield what was counted, in order."""
+    def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
+        """Yield the counts of each shard, in order."""
         shards = map(self.shards.__getitem__, numbers)
-        return count(shards, self.task.reading, self.cuts, self.counts(), self.under_way, moved)
+        return count(shards, self.task.reading, self.rule, counts_in_threads(self.engine), self.open_shard, moved)
 
-    def counts(self) -> Counting:
-        """How its batches are counted."""
-        return counts_in_threads(self.engine)
-
-    def unfinished(self) -> Counted | None:
-        """What is known of the shard under way."""
-        return self.under_way.unfinished()
+    def unfinished(self) -> ShardCount | None:
+        """The counts so far of the open shard."""
+        return self.open_shard.unfinished()
 
 
-class OnCluster:
-    """The workers of a Dask cluster count, each with an engine that it loads once.
+class ClusterRunner:
+    """Counts on the workers of a Dask cluster; each loads its engine once.
 
     Args:
-        task: what the workers have to know.
-        shards: what there is to count.
+        task: the input of every worker.
+        shards: the shards of the corpus.
         address: of the scheduler.
 
     Raises:
-        IngestError: `distributed` is not installed, or nobody answers at the address.
+        IngestError: `distributed` is not installed, or no scheduler answers at the address.
     """
 
-    def __init__(self, task: Task, shards: Shards, address: str) -> None:
-        self.client = _connected(address)
+    def __init__(self, task: CountingTask, shards: Shards, address: str) -> None:
+        try:
+            self.client: Any = _distributed().Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise IngestError(f"--scheduler: no scheduler answers at '{address}': {_short(error)}") from None
         self.task, self.shards = task, shards
 
-    def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[Counted]:
-        """Yield what was counted, in the order in which workers end; a bounded number of shards is under way."""
+    def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
+        """Yield the counts of each shard, in the order in which workers finish; a bounded number is in flight."""
         try:
             yield from self._run(numbers, moved)
         except IngestError:
@@ -99,26 +104,26 @@ class OnCluster:
         finally:
             self.client.close()
 
-    def _run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[Counted]:
+    def _run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
         task = self.client.scatter(self.task, broadcast=True, hash=False)
         ends = _distributed().as_completed(loop=self.client.loop)
         sizes: dict[Any, int] = {}
 
-        def hand_out(most: int) -> None:
+        def submit(most: int) -> None:
             for shard in map(self.shards.__getitem__, islice(numbers, most)):
                 future = self.client.submit(count_one, task, shard, pure=False)
                 sizes[future.key] = sum(found.stored_bytes for found in shard.found)
                 ends.add(future)
 
-        hand_out(max(sum(self.client.nthreads().values()), 1) * SHARDS_AHEAD)
+        submit(max(sum(self.client.nthreads().values()), 1) * SHARDS_AHEAD)
         for future in ends:
-            counted: Counted = future.result()
+            counted: ShardCount = future.result()
             moved(sizes.pop(future.key))
-            hand_out(1)
+            submit(1)
             yield counted
 
-    def unfinished(self) -> Counted | None:
-        """Workers tell nothing before a shard is done."""
+    def unfinished(self) -> ShardCount | None:
+        """None: a worker reports when its shard is done."""
         return None
 
 
@@ -130,40 +135,33 @@ def _distributed() -> Any:
     return distributed
 
 
-def _connected(address: str) -> Any:
-    try:
-        return _distributed().Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError, TimeoutError) as error:
-        raise IngestError(f"--scheduler: nobody answers at '{address}': {_short(error)}") from None
-
-
 def _short(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
 
-def count_one(task: Task, shard: Shard) -> Counted:
-    """Count one shard on a worker.
+def count_one(task: CountingTask, shard: Shard) -> ShardCount:
+    """Count one shard on a worker of a cluster.
 
     Raises:
         IngestError: the worker has another version of ingest, or cannot load the vocabulary.
     """
     if task.version != __version__:
         raise IngestError(f"--scheduler: a worker has ingest {__version__}, expected {task.version} as here")
-    loaded = _loaded(task)
-    return next(count([shard], task.reading, loaded.cuts, counts_in_threads(loaded), Open(task.root), lambda _: None))
+    engine = _cluster_engine(task)
+    return next(count([shard], task.reading, engine.rule, counts_in_threads(engine), ShardTally(task.root), lambda _: None))
 
 
-class Loaded:
-    """An engine that the threads of a worker share, one after the other; it has threads of its own."""
+class ClusterEngine:
+    """An engine that the threads of a cluster's worker take turns to use; it has threads of its own."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: CountingTask) -> None:
         self.engine, _ = select_engine(task.vocabulary, task.proof, cores())
-        self.cuts = cuts_for(task.vocabulary, self.engine, task.proof)
-        self.free = threading.Lock()
+        self.rule = split_rule_for(task.vocabulary, self.engine, task.proof)
+        self.lock = threading.Lock()
 
-    def count(self, texts: list[bytes]) -> list[int]:
+    def count(self, texts: Sequence[bytes]) -> list[int]:
         """Tokens of each text."""
-        with self.free:
+        with self.lock:
             return self.engine.count(texts)
 
 
@@ -173,28 +171,16 @@ def cores() -> int:
 
 
 _LOADING = threading.Lock()
-_LOADED: dict[str, Loaded] = {}
+_LOADED: dict[str, ClusterEngine] = {}
 
 
-def _loaded(task: Task) -> Loaded:
-    """The engine of this worker process, loaded with its first shard."""
+def _cluster_engine(task: CountingTask) -> ClusterEngine:
+    """The engine of this worker, loaded with its first shard."""
     with _LOADING:
         if task.vocabulary.sha256 not in _LOADED:
             _LOADED.clear()
-            _LOADED[task.vocabulary.sha256] = Loaded(task)
+            _LOADED[task.vocabulary.sha256] = ClusterEngine(task)
         return _LOADED[task.vocabulary.sha256]
-
-
-#: stored bytes that make one more process worth while
-TEXT_EACH = 2**20
-#: shards per process that make it worth while that each reads its own: with fewer, one waits for another's large file
-SHARDS_EACH = 4
-#: memory that all workers may add for the words that their engines have met, and the least for one of them
-GROWTH, LEAST_GROWTH = 224 << 20, 64 << 20
-#: tasks per worker that are handed out ahead, so that none waits for the next
-TASKS_AHEAD = 2
-#: seconds between two looks at what the workers have read
-LOOK_SECONDS = 0.2
 
 
 class Stopped(Exception):
@@ -202,43 +188,50 @@ class Stopped(Exception):
 
 
 def local_runner(
-    task: Task, shards: Shards, engine: Counter, cuts: Cuts | None, threads: int, with_standard_input: bool = False
+    task: CountingTask,
+    shards: Shards,
+    engine: Counter,
+    rule: SplitRule | None,
+    threads: int,
+    with_standard_input: bool = False,
 ) -> Runner:
     """The runner of this machine: worker processes, or the threads of this process where it cannot be forked.
 
     Args:
         task: how documents are found in files.
-        shards: what there is to count.
+        shards: the shards of the corpus.
         engine: counts tokens.
-        cuts: where the vocabulary's texts may be cut.
-        threads: as asked for; there are no more workers than cores, and than there is text for.
-        with_standard_input: this process has to read.
+        rule: where texts may be split.
+        threads: the most workers; there are no more than cores, nor than the text pays for.
+        with_standard_input: whether this process must read.
     """
-    processes = min(threads, cores()) if with_standard_input else min(threads, cores(), shards.total_bytes // TEXT_EACH)
-    alone = Local(task, shards, engine, cuts)
+    processes = min(threads, cores())
+    if not with_standard_input:
+        processes = min(processes, shards.total_bytes // BYTES_PER_PROCESS)
+    local = LocalRunner(task, shards, engine, rule)
     if processes < 2:
-        return alone
-    state = Work(alone)
+        return local
+    state = SharedState(local)
     pool = worker_pool(processes, _prepare, state, max(GROWTH // processes, LEAST_GROWTH))
     if pool is None:
-        return alone
-    kind = OfTexts if with_standard_input or len(shards) < SHARDS_EACH * processes else OfShards
+        return local
+    kind = TextPool if with_standard_input or len(shards) < SHARDS_PER_PROCESS * processes else ShardPool
     return kind(state, pool, processes)
 
 
-class Work:
-    """What the workers share with this process.
+class SharedState:
+    """State shared with forked workers.
 
     Attributes:
         local: counts in the worker.
-        moved: stored bytes that all workers have dealt with.
-        stop: set when the run ends, so that no worker goes on with a large shard.
-        mine: what this worker was given when it began.
+        moved: stored bytes done by all workers.
+        stop: set when the run ends, so that no worker continues a large shard.
+        current: in a worker, the state that it was forked with.
     """
 
-    mine: ClassVar[Work]
+    current: ClassVar[SharedState]
 
-    def __init__(self, local: Local) -> None:
+    def __init__(self, local: LocalRunner) -> None:
         from multiprocessing import get_context
 
         context = get_context("fork")
@@ -247,7 +240,7 @@ class Work:
         self.stop = context.Event()
 
     def add_moved(self, size: int) -> None:
-        """Add stored bytes that have been dealt with.
+        """Add stored bytes that are done.
 
         Raises:
             Stopped: the run has ended.
@@ -258,76 +251,71 @@ class Work:
             self.moved.value += size
 
 
-def _prepare(work: Work, growth: int) -> None:
-    Work.mine = work
-    let_grow(growth)
+def _prepare(state: SharedState, growth: int) -> None:
+    SharedState.current = state
+    limit_growth(growth)
 
 
-def _count_shard(number: int) -> Counted:
-    local = Work.mine.local
-    counts = counts_by(local.engine)
-    shards = [local.shards[number]]
-    return next(count(shards, local.task.reading, local.cuts, counts, Open(local.task.root), Work.mine.add_moved))
+def _count_shard(number: int) -> ShardCount:
+    state = SharedState.current
+    task, engine, shards = state.local.task, state.local.engine, [state.local.shards[number]]
+    return next(count(shards, task.reading, state.local.rule, counts_by(engine), ShardTally(task.root), state.add_moved))
 
 
 def _count_texts(texts: list[bytes]) -> list[int]:
-    return Work.mine.local.engine.count(texts)
+    return SharedState.current.local.engine.count(texts)
 
 
-class OfShards:
-    """Each worker reads and counts one shard at a time.
+class _PoolRunner:
+    """Forked workers.
 
     Args:
-        work: what the workers share.
+        state: shared with the workers.
         pool: the workers.
-        processes: how many they are.
+        processes: their number.
     """
 
-    def __init__(self, work: Work, pool: ProcessPoolExecutor, processes: int) -> None:
-        self.work, self.pool, self.most = work, pool, processes * TASKS_AHEAD
-        self.told = 0
+    def __init__(self, state: SharedState, pool: ProcessPoolExecutor, processes: int) -> None:
+        self.state, self.pool, self.most_tasks = state, pool, processes * TASKS_AHEAD
 
-    def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[Counted]:
+
+class ShardPool(_PoolRunner):
+    """Each worker reads and counts one shard at a time."""
+
+    def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
         """Yield the counts of each shard, in the order in which they are done."""
-        open_shards: set[Future[Counted]] = set()
+        open_shards: set[Future[ShardCount]] = set()
+        reported = 0
         try:
             with one_line_failure():
                 while True:
-                    while len(open_shards) < self.most and (number := next(numbers, None)) is not None:
+                    while len(open_shards) < self.most_tasks and (number := next(numbers, None)) is not None:
                         open_shards.add(self.pool.submit(_count_shard, number))
                     if not open_shards:
                         break
-                    done, open_shards = wait(open_shards, LOOK_SECONDS, FIRST_COMPLETED)
-                    self._tell(moved)
+                    done, open_shards = wait(open_shards, UPDATE_SECONDS, FIRST_COMPLETED)
+                    now = self.state.moved.value
+                    moved(now - reported)
+                    reported = now
                     for future in done:
                         yield future.result()
         finally:
-            self.work.stop.set()
+            self.state.stop.set()
             self.pool.shutdown(cancel_futures=True)
 
-    def _tell(self, moved: Callable[[int], object]) -> None:
-        now = self.work.moved.value
-        moved(now - self.told)
-        self.told = now
-
-    def unfinished(self) -> Counted | None:
-        """Nothing: a worker reports tokens when its shard is done."""
+    def unfinished(self) -> ShardCount | None:
+        """None: a worker reports when its shard is done."""
         return None
 
 
-@dataclass
-class OfTexts:
-    """This process reads, in order, and the workers count: for few large files and for what cannot be read twice."""
+class TextPool(_PoolRunner):
+    """This process reads, in order, and the workers count: for few large files and for standard input."""
 
-    work: Work
-    pool: ProcessPoolExecutor
-    processes: int
-
-    def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[Counted]:
+    def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
         """Yield the counts of each shard, in order."""
-        local = self.work.local
+        local = self.state.local
         shards = map(local.shards.__getitem__, numbers)
-        return count(shards, local.task.reading, local.cuts, self._counts, local.under_way, moved)
+        return count(shards, local.task.reading, local.rule, self._counts, local.open_shard, moved)
 
     def _counts(self, read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
         waiting: deque[tuple[Batch, Future[list[int]]]] = deque()
@@ -335,16 +323,16 @@ class OfTexts:
             with closing(read), one_line_failure():  # type: ignore[type-var]
                 for batch in read:
                     waiting.append((batch._replace(texts=[]), self.pool.submit(_count_texts, batch.texts)))
-                    if len(waiting) >= self.processes * TASKS_AHEAD:
+                    if len(waiting) >= self.most_tasks:
                         yield _first_of(waiting)
                 while waiting:
                     yield _first_of(waiting)
         finally:
             self.pool.shutdown(cancel_futures=True)
 
-    def unfinished(self) -> Counted | None:
-        """The counts so far of the shard that is open."""
-        return self.work.local.unfinished()
+    def unfinished(self) -> ShardCount | None:
+        """The counts so far of the open shard."""
+        return self.state.local.unfinished()
 
 
 def _first_of(waiting: deque[tuple[Batch, Future[list[int]]]]) -> tuple[Batch, list[int]]:

@@ -9,23 +9,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ingest.corpus.files.globs import below, fixed_part, has_magic, may_hold
+from ingest.corpus.files.globs import fixed_part, folder_filter, glob_filter, has_magic
 from ingest.corpus.files.source import STANDARD_INPUT, is_remote
 from ingest.corpus.files.walk import as_shown
-from ingest.corpus.types import Skipped
+from ingest.corpus.types import SkippedFile
 from ingest.errors import UsageError, nearest
 
 NOT_THERE = "not there"
 
 
-class Named(NamedTuple):
+class NamedInput(NamedTuple):
     """An argument, or a line of the list that an argument names."""
 
     path: str
     from_list: bool
 
 
-class Root(NamedTuple):
+class CorpusRoot(NamedTuple):
     """A place of this machine where listing begins; `glob` says what below it is meant, if not all."""
 
     path: bytes
@@ -44,11 +44,11 @@ class Root(NamedTuple):
         return os.fsdecode(path[len(self.path) :]).lstrip("/")
 
 
-_matcher = functools.lru_cache(below)
-_holder = functools.lru_cache(may_hold)
+_matcher = functools.lru_cache(glob_filter)
+_holder = functools.lru_cache(folder_filter)
 
 
-def named_paths(arguments: Sequence[str]) -> Iterator[Named]:
+def named_paths(arguments: Sequence[str]) -> Iterator[NamedInput]:
     """Yield the arguments, with the lines of `@list` files in their place.
 
     Raises:
@@ -57,9 +57,9 @@ def named_paths(arguments: Sequence[str]) -> Iterator[Named]:
     for argument in arguments:
         if argument.startswith("@") and not os.path.lexists(argument):
             for line in _lines(argument[1:]):
-                yield Named(_without_scheme(line), True)
+                yield NamedInput(_without_scheme(line), True)
         else:
-            yield Named(_without_scheme(argument), False)
+            yield NamedInput(_without_scheme(argument), False)
 
 
 def _without_scheme(path: str) -> str:
@@ -82,37 +82,37 @@ def _from_standard_input() -> bytes:
     return sys.stdin.buffer.read()
 
 
-def local_roots(named: Iterable[Named]) -> tuple[list[Root], list[Skipped]]:
+def local_roots(named: Iterable[NamedInput]) -> tuple[list[CorpusRoot], list[SkippedFile]]:
     """Return the places that arguments name, in path order, and the listed ones that are not there.
 
     Raises:
         UsageError: an argument leads to nothing.
     """
-    roots: list[Root] = []
-    skipped: list[Skipped] = []
+    roots: list[CorpusRoot] = []
+    skipped: list[SkippedFile] = []
     for path, from_list in named:
         if is_remote(path) or path == STANDARD_INPUT:
             continue
         if os.path.lexists(path):
-            roots.append(Root(_canonical(path), os.path.isdir(path), ""))
+            roots.append(CorpusRoot(_canonical(path), os.path.isdir(path), ""))
         elif has_magic(path) and os.path.isdir(fixed_part(path)[0] or "."):
             folder, glob = fixed_part(path)
-            roots.append(Root(_canonical(folder or "."), True, glob))
+            roots.append(CorpusRoot(_canonical(folder or "."), True, glob))
         elif from_list:
-            skipped.append(Skipped(as_shown(os.fsencode(path)), NOT_THERE))
+            skipped.append(SkippedFile(as_shown(os.fsencode(path)), NOT_THERE))
         else:
             raise UsageError(f"'{path}': no such file or folder{_neighbour(path)}")
     return sorted(set(roots), key=_order), skipped
 
 
-def _order(root: Root) -> tuple[bytes, str]:
+def _order(root: CorpusRoot) -> tuple[bytes, str]:
     return root.path + b"/" if root.is_folder else root.path, root.glob
 
 
-def common_folder(roots: Sequence[Root]) -> bytes:
+def common_folder(roots: Sequence[CorpusRoot]) -> bytes:
     """Return the deepest folder that holds all roots.
 
-    >>> common_folder([Root(b"/data/a", True, ""), Root(b"/data/b.txt", False, "")])
+    >>> common_folder([CorpusRoot(b"/data/a", True, ""), CorpusRoot(b"/data/b.txt", False, "")])
     b'/data'
     """
     folders = [root.path if root.is_folder else os.path.dirname(root.path) for root in roots]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from ingest.corpus.files.source import FileSource, Lent, Source, Unreadable
+from ingest.corpus.files.source import BorrowedSource, FileSource, Source, Unreadable
 
 #: read from storage at a time
 INPUT_BYTES = 2**20
@@ -73,7 +73,7 @@ class Decompressed:
             import pyarrow
 
             # Arrow closes what it reads; `zstandard` does not notice that a file is truncated
-            self._file = pyarrow.CompressedInputStream(pyarrow.PythonFile(Lent(source, head), mode="r"), "zstd")
+            self._file = pyarrow.CompressedInputStream(pyarrow.PythonFile(BorrowedSource(source, head), mode="r"), "zstd")
         elif head:
             self._file = _FILES[compression](self._input)
 
@@ -93,7 +93,7 @@ class Decompressed:
         return data
 
 
-def unfolded(source: Source, compression: str) -> Stream:
+def decompressed(source: Source, compression: str) -> Stream:
     """Return the decompressed contents of a source, or the source itself where it is not compressed.
 
     Raises:
@@ -103,7 +103,7 @@ def unfolded(source: Source, compression: str) -> Stream:
 
 
 @contextmanager
-def unfolded_to_disk(source: Source, compression: str) -> Iterator[Source]:
+def decompressed_to_disk(source: Source, compression: str) -> Iterator[Source]:
     """Decompress a file whose format needs seeking into a temporary file, which is deleted when the block ends.
 
     Raises:
@@ -111,7 +111,7 @@ def unfolded_to_disk(source: Source, compression: str) -> Iterator[Source]:
     """
     with tempfile.TemporaryFile() as file:
         room = int(shutil.disk_usage(tempfile.gettempdir()).free * MOST_OF_ROOM)
-        stream = unfolded(source, compression)
+        stream = decompressed(source, compression)
         try:
             while data := stream.read(OUTPUT_BYTES):
                 file.write(data)

@@ -77,21 +77,21 @@ def kind_by_magic(head: bytes) -> tuple[str, str] | None:
     return ("tar", "") if head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + 5] == b"ustar" else None
 
 
-def in_short(names: Sequence[object]) -> str:
+def short_title(names: Sequence[object]) -> str:
     """What a user named, as a title may hold it: a glob that a shell has resolved can be a hundred thousand names.
 
-    >>> in_short(["books", "web"]), in_short(["a.txt", "b.txt", "c.txt", "d.txt"])
+    >>> short_title(["books", "web"]), short_title(["a.txt", "b.txt", "c.txt", "d.txt"])
     ('books web', 'a.txt and 3 more')
     """
     few = names if len(names) <= MOST_NAMES else names[:1]
     more = f" and {len(names) - 1:,} more" if len(names) > MOST_NAMES else ""
-    return " ".join(shown(str(name)) for name in few) + more
+    return " ".join(printable(str(name)) for name in few) + more
 
 
-def shown(name: str) -> str:
+def printable(name: str) -> str:
     r"""Return a name as it may be printed on one line: control characters and stray bytes are escaped.
 
-    >>> shown("a\nb"), shown("schön 🙂"), shown(b"\xff.txt".decode("utf-8", "surrogateescape"))
+    >>> printable("a\nb"), printable("schön 🙂"), printable(b"\xff.txt".decode("utf-8", "surrogateescape"))
     ('a\\nb', 'schön 🙂', '\\xff.txt')
     """
     if name.isprintable():

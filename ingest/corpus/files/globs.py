@@ -11,7 +11,7 @@ from ingest.errors import UsageError
 
 _MAGIC = re.compile(r"[*?[]")
 #: answers whether a path below the root, with `/`, is wanted
-Wanted = Callable[[str], bool]
+PathFilter = Callable[[str], bool]
 
 
 def has_magic(path: str) -> bool:
@@ -33,15 +33,15 @@ def fixed_part(glob: str) -> tuple[str, str]:
     return folder or slash, glob[len(folder) + len(slash) :]
 
 
-def below(glob: str) -> Wanted:
+def glob_filter(glob: str) -> PathFilter:
     """Return what matches a glob, or lies in a folder that does; `**` crosses folders.
 
     As in a shell, a wildcard at the start of a name does not match a leading dot.
 
-    >>> wanted = below("2024-*/*.txt")
+    >>> wanted = glob_filter("2024-*/*.txt")
     >>> wanted("2024-01/a.txt"), wanted("2024-01/b/a.txt"), wanted("2024-01/.a.txt")
     (True, False, False)
-    >>> below("2024-*")("2024-01/b/a.txt"), below("**/b/*.txt")("2024-01/.git/b/a.txt")
+    >>> glob_filter("2024-*")("2024-01/b/a.txt"), glob_filter("**/b/*.txt")("2024-01/.git/b/a.txt")
     (True, True)
     """
     globs = glob.split("/")
@@ -60,10 +60,10 @@ def _name_matches(name: str, glob: str) -> bool:
     return fnmatchcase(name, glob) and not (name.startswith(".") and glob[:1] in ("*", "?", "["))
 
 
-def may_hold(glob: str) -> Wanted:
+def folder_filter(glob: str) -> PathFilter:
     """Return which folders may hold, at any depth, what matches a glob.
 
-    >>> holds = may_hold("2024-*/en/*.txt")
+    >>> holds = folder_filter("2024-*/en/*.txt")
     >>> [holds(folder) for folder in ("2024-01", "2023-01", "2024-01/de", "2024-01/en", "2024-01/en/a.txt")]
     [True, False, False, True, True]
     """
@@ -71,12 +71,12 @@ def may_hold(glob: str) -> Wanted:
     return lambda folder: all(map(_name_matches, folder.split("/"), fixed_depth))
 
 
-def anywhere(globs: Sequence[str]) -> Wanted | None:
+def gitignore_filter(globs: Sequence[str]) -> PathFilter | None:
     """Return what matches any of some globs at any depth, or lies in a folder that does; nothing without globs.
 
     A glob that begins with `/` matches from the top only.
 
-    >>> wanted = anywhere(["*.txt", "docs", "/build/*.log"])
+    >>> wanted = gitignore_filter(["*.txt", "docs", "/build/*.log"])
     >>> [wanted(path) for path in ("a/b.txt", "x/docs/y.c", "build/a.log", "x/build/a.log")]
     [True, True, True, False]
 

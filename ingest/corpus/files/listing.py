@@ -9,15 +9,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
 from ingest.corpus.files import globs, saved_datasets
-from ingest.corpus.files.arguments import Root, common_folder, local_roots, named_paths
-from ingest.corpus.files.file_kind import FORMAT_NAMES, kind_of, shown
+from ingest.corpus.files.arguments import CorpusRoot, common_folder, local_roots, named_paths
+from ingest.corpus.files.file_kind import FORMAT_NAMES, kind_of, printable
+from ingest.corpus.files.object_store import list_remote
 from ingest.corpus.files.source import STANDARD_INPUT, is_remote
-from ingest.corpus.files.walk import Seen, as_shown, see, walk
-from ingest.corpus.types import Found, Skipped
+from ingest.corpus.files.walk import FileEntry, as_shown, see, walk
+from ingest.corpus.types import CorpusFile, SkippedFile
 from ingest.errors import UsageError, nearest
 
 
-class Listing(Sequence[Found]):
+class FileListing(Sequence[CorpusFile]):
     """The files of a corpus in the order of their paths; a million of them fit into some 100 MB.
 
     Attributes:
@@ -28,7 +29,7 @@ class Listing(Sequence[Found]):
     """
 
     def __init__(self, base: bytes, form: str, wanted: _Filter) -> None:
-        self.skipped: list[Skipped] = []
+        self.skipped: list[SkippedFile] = []
         self.repeated = 0
         self.has_standard_input = False
         self.sizes = array("Q")
@@ -49,15 +50,15 @@ class Listing(Sequence[Found]):
         return len(self.sizes)
 
     @overload
-    def __getitem__(self, index: int) -> Found: ...
+    def __getitem__(self, index: int) -> CorpusFile: ...
     @overload
-    def __getitem__(self, index: slice) -> list[Found]: ...
-    def __getitem__(self, index: int | slice) -> Found | list[Found]:
+    def __getitem__(self, index: slice) -> list[CorpusFile]: ...
+    def __getitem__(self, index: int | slice) -> CorpusFile | list[CorpusFile]:
         if isinstance(index, slice):
             return [self._found(place) for place in range(*index.indices(len(self)))]
         return self._found(range(len(self))[index])
 
-    def __iter__(self) -> Iterator[Found]:
+    def __iter__(self) -> Iterator[CorpusFile]:
         return map(self._found, range(len(self)))
 
     @property
@@ -76,21 +77,21 @@ class Listing(Sequence[Found]):
         start = self._ends[place - 1] if place else 0
         return bytes(self._names[start : self._ends[place]])
 
-    def _found(self, place: int) -> Found:
+    def _found(self, place: int) -> CorpusFile:
         raw, nul, version = self._raw(place).partition(b"\0")
         name = os.fsdecode(raw)
         form, compression = kind_of(name)
         if nul and name.startswith(saved_datasets.SCHEME):
-            return Found(shown(name), name, self.sizes[place], version.decode(), saved_datasets.FORMAT, "")
+            return CorpusFile(printable(name), name, self.sizes[place], version.decode(), saved_datasets.FORMAT, "")
         location, stamp = (name, version.decode()) if nul else (self._root + name, str(self._stamps[place]))
-        return Found(shown(name), location, self.sizes[place], stamp, self._form or form, compression)
+        return CorpusFile(printable(name), location, self.sizes[place], stamp, self._form or form, compression)
 
     def add_standard_input(self) -> None:
         """Count what is piped into the command as a file of unknown size."""
         self._add(STANDARD_INPUT.encode() + b"\0", 0, 0)
         self.has_standard_input = True
 
-    def add_local(self, root: Root) -> None:
+    def add_local(self, root: CorpusRoot) -> None:
         """Add a file of this machine, or the files below a folder.
 
         Raises:
@@ -108,7 +109,7 @@ class Listing(Sequence[Found]):
         if root.glob and not matched:
             raise UsageError(f"'{as_shown(os.path.join(root.path, os.fsencode(root.glob)))}' matches no file")
 
-    def _walk(self, root: Root) -> Iterator[Seen]:
+    def _walk(self, root: CorpusRoot) -> Iterator[FileEntry]:
         if root.is_folder:
             return walk(root.path, self._skip, lambda path: root.may_hold(path) and self._filter.enters(self._within(path)))
         seen = see(root.path, os.path.islink(root.path), self._skip)
@@ -127,13 +128,11 @@ class Listing(Sequence[Found]):
             for name, size, version in saved_datasets.list_splits(url):
                 self._add(f"{name}\0{version}".encode("utf-8", "surrogateescape"), size, 0)
             return
-        from ingest.corpus.files.object_store import list_remote
-
         for name, size, version in list_remote(url, self.skipped):
             if self._filter.passes(name.partition("://")[2]):
                 self._add(f"{name}\0{version}".encode("utf-8", "surrogateescape"), size, 0)
 
-    def _add_seen(self, seen: Seen) -> None:
+    def _add_seen(self, seen: FileEntry) -> None:
         if seen.linked:
             self._linked[len(self)] = seen.identity
         self._add(seen.path[len(self._base) :].lstrip(b"/"), seen.size, seen.modified_ns, seen.identity)
@@ -149,7 +148,7 @@ class Listing(Sequence[Found]):
         self._stamps.append(stamp)
 
     def _skip(self, path: bytes, reason: str) -> None:
-        self.skipped.append(Skipped(shown(self._within(path) or os.fsdecode(path)), reason))
+        self.skipped.append(SkippedFile(printable(self._within(path) or os.fsdecode(path)), reason))
 
     def finish(self) -> None:
         """Bring the files into order and drop those that were met before."""
@@ -202,8 +201,8 @@ class _Filter:
     """What the user wants to count, by path."""
 
     def __init__(self, include: Sequence[str], exclude: Sequence[str]) -> None:
-        self._included = globs.anywhere(include)
-        self._excluded = globs.anywhere(exclude)
+        self._included = globs.gitignore_filter(include)
+        self._excluded = globs.gitignore_filter(exclude)
         self.passes_all = self._included is None and self._excluded is None
 
     def passes(self, path: str) -> bool:
@@ -215,7 +214,7 @@ class _Filter:
 
 def list_inputs(
     paths: Sequence[str], include: Sequence[str] = (), exclude: Sequence[str] = (), input_format: str = ""
-) -> Listing:
+) -> FileListing:
     """List files, folder trees, globs, URLs of these, `@list` files and `-` for standard input.
 
     Files below one folder are named by their path in it, others by their path below the deepest folder that holds all.
@@ -234,7 +233,7 @@ def list_inputs(
         raise UsageError(f"'{input_format}' is no input format, expected {known}{nearest(input_format, FORMAT_NAMES)}")
     named = list(named_paths(paths))
     roots, missing = local_roots(named)
-    listing = Listing(common_folder(roots), input_format, _Filter(include, exclude))
+    listing = FileListing(common_folder(roots), input_format, _Filter(include, exclude))
     listing.skipped += missing
     if any(path == STANDARD_INPUT for path, _ in named):
         listing.add_standard_input()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ingest.corpus.files.file_kind import shown
-from ingest.corpus.files.globs import below, fixed_part, has_magic
+from ingest.corpus.files.file_kind import printable
+from ingest.corpus.files.globs import fixed_part, glob_filter, has_magic
 from ingest.corpus.files.source import CHANGED, VANISHED, Meter, Positioned, Unreadable
-from ingest.corpus.types import Found, Skipped
+from ingest.corpus.types import CorpusFile, SkippedFile
 from ingest.errors import IngestError, UsageError
 
 #: what brings the file system of a protocol
@@ -30,7 +30,7 @@ PACKAGES = {
 _VERSIONS = ("ETag", "etag", "md5Hash", "generation", "LastModified", "mtime", "last_modified", "created")
 
 
-class Listed(NamedTuple):
+class ObjectEntry(NamedTuple):
     """An object: its URL, its size in B, and its version."""
 
     url: str
@@ -52,13 +52,13 @@ def file_system(url: str) -> tuple[Any, str]:
     except ImportError:
         raise IngestError(f"'{protocol}://' needs a package: pip install '{PACKAGES.get(protocol, protocol)}'") from None
     except ValueError as error:
-        raise IngestError(f"'{shown(url)}': {_one_line(error)}") from None
+        raise IngestError(f"'{printable(url)}': {_one_line(error)}") from None
     return system, path
 
 
 def _one_line(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
-    return shown(lines[0][:200]) if lines else type(error).__name__
+    return printable(lines[0][:200]) if lines else type(error).__name__
 
 
 def version_of(info: dict[str, Any]) -> str:
@@ -70,7 +70,7 @@ def version_of(info: dict[str, Any]) -> str:
     return next((str(info[name]).strip('"') for name in _VERSIONS if info.get(name)), "")
 
 
-def list_remote(url: str, skipped: list[Skipped]) -> Iterator[Listed]:
+def list_remote(url: str, skipped: list[SkippedFile]) -> Iterator[ObjectEntry]:
     """Yield an object, the objects below a prefix, or those that match a glob, in path order.
 
     Raises:
@@ -78,7 +78,7 @@ def list_remote(url: str, skipped: list[Skipped]) -> Iterator[Listed]:
         IngestError: the storage cannot be asked.
     """
     root, glob = fixed_part(url) if has_magic(url.partition("://")[2]) else (url, "")
-    wanted = below(glob) if glob else None
+    wanted = glob_filter(glob) if glob else None
     system, path = file_system(root)
     before = root.rstrip("/").removesuffix(path.strip("/"))
     complaints: list[Exception] = []
@@ -86,13 +86,13 @@ def list_remote(url: str, skipped: list[Skipped]) -> Iterator[Listed]:
     for info in _infos(system, path, root, complaints):
         if wanted is None or wanted(info["name"][len(path) :].lstrip("/")):
             any_found = True
-            yield Listed(before + info["name"].lstrip("/"), int(info.get("size") or 0), version_of(info))
+            yield ObjectEntry(before + info["name"].lstrip("/"), int(info.get("size") or 0), version_of(info))
     if not any_found:
         refusals = [error for error in complaints if not isinstance(error, FileNotFoundError)]
         if refusals:
-            raise IngestError(f"'{shown(url)}' cannot be listed: {_one_line(refusals[0])}")
-        raise UsageError(f"'{shown(url)}': nothing is there")
-    skipped += [Skipped(shown(root), f"not listed whole: {why_remote(error)}") for error in complaints]
+            raise IngestError(f"'{printable(url)}' cannot be listed: {_one_line(refusals[0])}")
+        raise UsageError(f"'{printable(url)}': nothing is there")
+    skipped += [SkippedFile(printable(root), f"not listed whole: {storage_reason(error)}") for error in complaints]
 
 
 def _infos(system: Any, path: str, root: str, complaints: list[Exception]) -> Iterator[dict[str, Any]]:
@@ -106,7 +106,7 @@ def _infos(system: Any, path: str, root: str, complaints: list[Exception]) -> It
                 folders[name] = folders.pop(name)  # the walk goes on in this order
     except Exception as error:
         # each file system has errors of its own, and none of them may end in a traceback
-        raise IngestError(f"'{shown(root)}' cannot be listed: {_one_line(error)}") from None
+        raise IngestError(f"'{printable(root)}' cannot be listed: {_one_line(error)}") from None
 
 
 def _is_placeholder(info: dict[str, Any]) -> bool:
@@ -117,7 +117,7 @@ def _is_placeholder(info: dict[str, Any]) -> bool:
 class RemoteSource(Positioned):
     """An object behind a URL; every read is a request for a range."""
 
-    def __init__(self, found: Found, meter: Meter) -> None:
+    def __init__(self, found: CorpusFile, meter: Meter) -> None:
         self._system, self._at = file_system(found.location)
         self._found = found
         self._version, size = self._state()
@@ -127,7 +127,7 @@ class RemoteSource(Positioned):
         try:
             info = self._system.info(self._at)
         except Exception as error:
-            raise Unreadable(self._found.path, why_remote(error)) from None
+            raise Unreadable(self._found.path, storage_reason(error)) from None
         return version_of(info), int(info.get("size") or 0)
 
     def fetch(self, offset: int, size: int) -> bytes:
@@ -147,7 +147,7 @@ class RemoteSource(Positioned):
         self.closed = True
 
 
-def whole_small_object(found: Found, meter: Meter) -> bytes | None:
+def read_small_object(found: CorpusFile, meter: Meter) -> bytes | None:
     """Return a small object with one request, or nothing if that fails, or it has another size by now."""
     if not found.stored_bytes:
         return None
@@ -168,13 +168,13 @@ def _range(system: Any, at: str, offset: int, size: int, path: str) -> bytes:
         return bytes(system.cat_file(at, start=offset, end=offset + size))
     except Exception as error:
         # each file system has errors of its own, and none of them may end in a traceback
-        raise Unreadable(path, why_remote(error)) from None
+        raise Unreadable(path, storage_reason(error)) from None
 
 
-def why_remote(error: Exception) -> str:
+def storage_reason(error: Exception) -> str:
     """Return an error of a file system, each of which has its own, as a reason.
 
-    >>> why_remote(FileNotFoundError("bucket/key")), why_remote(OSError("Slow down"))
+    >>> storage_reason(FileNotFoundError("bucket/key")), storage_reason(OSError("Slow down"))
     ('vanished since it was listed', 'the storage answers: Slow down')
     """
     return VANISHED if isinstance(error, FileNotFoundError) else f"the storage answers: {_one_line(error)}"

@@ -8,11 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ingest.corpus.files.file_kind import shown
-from ingest.corpus.files.source import CHANGED, Meter, Unreadable
-from ingest.corpus.formats.plain_text import pieces
-from ingest.corpus.formats.rows import LIMIT_BYTES, TOO_LONG, LeftOut, encoded, value_in
-from ingest.corpus.types import Found, Note, Piece
+from ingest.corpus.files.file_kind import printable
 from ingest.errors import IngestError, UsageError, nearest
 
 #: a folder behind this is read by `load_dataset`; the split follows a `#`
@@ -89,18 +85,18 @@ def list_splits(url: str) -> Iterator[tuple[str, int, str]]:
     folder, _, wanted = url.removeprefix(SCHEME).partition("#")
     folder = os.path.abspath(folder)
     if not os.path.isdir(folder):
-        raise UsageError(f"'{shown(url)}': no such folder; `datasets` loads local folders only")
+        raise UsageError(f"'{printable(url)}': no such folder; `datasets` loads local folders only")
     import datasets
 
     try:
         files = datasets.load_dataset_builder(folder).config.data_files
     except Exception as error:
         # builders raise errors of their own, and none of them may end in a traceback
-        raise IngestError(f"'{shown(url)}' cannot be loaded by `datasets`: {_one_line(error)}") from None
+        raise IngestError(f"'{printable(url)}' cannot be loaded by `datasets`: {one_line(error)}") from None
     splits = {str(split): list(map(str, paths)) for split, paths in (files or {}).items()}
     if wanted and wanted not in splits:
         raise UsageError(
-            f"'{shown(url)}': no split '{shown(wanted)}', it has {', '.join(splits)}{nearest(wanted, list(splits))}"
+            f"'{printable(url)}': no split '{printable(wanted)}', it has {', '.join(splits)}{nearest(wanted, list(splits))}"
         )
     for split in sorted(splits):
         if split == (wanted or split):
@@ -116,44 +112,7 @@ def _state_of(paths: list[str]) -> tuple[int, str]:
     return size, digest.hexdigest()
 
 
-def read_split(found: Found, field: str, note: Note, meter: Meter) -> Iterator[Piece]:
-    """Yield the texts of a split's rows; nothing is written to the cache of `datasets`.
-
-    Raises:
-        Unreadable: `datasets` cannot read it, it has no such column, or it changed meanwhile.
-    """
-    import datasets
-
-    folder, _, split = found.location.removeprefix(SCHEME).partition("#")
-    left_out = LeftOut(found.path, "row")
-    meter.stored_bytes = meter.bytes_read = found.stored_bytes
-    try:
-        rows = datasets.load_dataset(folder, split=split, streaming=True)
-        columns = rows.column_names or list(next(iter(rows.take(1)), {}))
-        column = field if field in columns else field.partition(".")[0]
-        if column not in columns:
-            raise Unreadable(found.path, f"no column '{field}', it has {', '.join(columns) or 'none'}{nearest(field, columns)}")
-        # without the other columns, no image is decoded
-        for number, row in enumerate(rows.select_columns([column]), 1):
-            try:
-                text = encoded(value_in(row, field))
-            except ValueError as error:
-                left_out.add(number, str(error))
-                continue
-            if len(text) > LIMIT_BYTES:
-                left_out.add(number, TOO_LONG)
-            else:
-                yield from pieces(text)
-    except Unreadable:
-        raise
-    except Exception as error:
-        # builders raise errors of their own, and none of them may end in a traceback
-        raise Unreadable(found.path, f"`datasets` cannot read it: {_one_line(error)}") from None
-    if {url: version for url, _, version in list_splits(found.location)} != {found.location: found.stamp}:
-        raise Unreadable(found.path, CHANGED)
-    left_out.tell(note)
-
-
-def _one_line(error: BaseException) -> str:
+def one_line(error: BaseException) -> str:
+    """Return the first line of an error that a builder of `datasets` raised."""
     lines = str(error.__cause__ or error).strip().splitlines()
-    return shown(lines[0][:200]) if lines else type(error).__name__
+    return printable(lines[0][:200]) if lines else type(error).__name__

@@ -1,14 +1,11 @@
-"""Opening what was listed: whole numbers of bytes moved, and no file that changes under the reader."""
+"""Sources of bytes: what every reader expects of an opened file, wherever it is stored."""
 
 from __future__ import annotations
 
 import os
-import stat
-import sys
 from typing import IO, Protocol
 
-from ingest.corpus.files.file_kind import shown
-from ingest.corpus.types import Found
+from ingest.corpus.files.file_kind import printable
 from ingest.errors import IngestError
 
 CHANGED = "changed while it was read"
@@ -110,45 +107,6 @@ class Positioned:
         return self._position
 
 
-class LocalSource(Positioned):
-    """A file of this machine."""
-
-    def __init__(self, found: Found, meter: Meter) -> None:
-        try:
-            # a pipe that took the place of the file must not make the reader wait
-            self._descriptor = os.open(found.location, os.O_RDONLY | os.O_NONBLOCK)
-        except OSError as error:
-            raise Unreadable(found.path, why(error)) from None
-        status = os.fstat(self._descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            os.close(self._descriptor)
-            raise Unreadable(found.path, "no longer a regular file")
-        self._opened = (status.st_size, status.st_mtime_ns)
-        super().__init__(found.path, status.st_size, meter)
-
-    def fetch(self, offset: int, size: int) -> bytes:
-        """Return exactly these bytes, or fewer if the file has shrunk."""
-        try:
-            data = os.pread(self._descriptor, size, offset)
-            while len(data) < size and (more := os.pread(self._descriptor, size - len(data), offset + len(data))):
-                data += more
-        except OSError as error:
-            raise Unreadable(self.path, why(error)) from None
-        return data
-
-    def finish(self) -> None:
-        """Say that all has been read; see `Source`."""
-        status = os.fstat(self._descriptor)
-        if (status.st_size, status.st_mtime_ns) != self._opened:
-            raise Unreadable(self.path, CHANGED)
-
-    def close(self) -> None:
-        """Let the file go."""
-        if not self.closed:
-            self.closed = True
-            os.close(self._descriptor)
-
-
 class FileSource(Positioned):
     """A file object in memory or in a temporary file, positioned at its end; reading it moves nothing from storage."""
 
@@ -169,61 +127,7 @@ class FileSource(Positioned):
         self.closed = True
 
 
-class StandardInput:
-    """What is piped into the command: of unknown size, and read once, but for its first bytes."""
-
-    #: so many are kept, because a format may have to be tried
-    KEPT_BYTES = 2**24
-
-    def __init__(self, path: str, meter: Meter) -> None:
-        self.path = path
-        self.size = sys.maxsize
-        self.closed = False
-        self._meter = meter
-        self._kept = b""
-        self._position = 0
-
-    def read(self, size: int = -1) -> bytes:
-        """Return the next bytes; see `Source`."""
-        data = self._kept[self._position :][: size if size >= 0 else None] or self._piped(size)
-        self._position += len(data)
-        return data
-
-    def _piped(self, size: int) -> bytes:
-        if sys.stdin is None:
-            raise Unreadable(self.path, "standard input is closed")
-        try:
-            data = sys.stdin.buffer.read(size)
-        except OSError as error:
-            raise Unreadable(self.path, why(error)) from None
-        if self._position == len(self._kept) and self._position + len(data) <= self.KEPT_BYTES:
-            self._kept += data
-        else:
-            self._kept = b""
-        self._meter.bytes_read += len(data)
-        self._meter.stored_bytes += len(data)
-        return data
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
-        """Go back to a position whose bytes have been kept."""
-        if whence != os.SEEK_SET or not offset <= self._position <= len(self._kept):
-            raise Unreadable(self.path, "standard input cannot be sought so far, which this format needs")
-        self._position = offset
-        return offset
-
-    def tell(self) -> int:
-        """Return the position."""
-        return self._position
-
-    def finish(self) -> None:
-        """Nothing can have changed."""
-
-    def close(self) -> None:
-        """Leave standard input to its owner."""
-        self.closed = True
-
-
-class Lent:
+class BorrowedSource:
     """A source in the hands of a library that would close it; `head` was read from it already."""
 
     closed = False
@@ -243,46 +147,17 @@ class Lent:
         """Leave the source to its owner."""
 
 
-def whole_small(found: Found, meter: Meter) -> bytes | None:
-    """Return the bytes of a small file at the least cost, or nothing if that cannot be done, or it has another size by now."""
-    if found.location == STANDARD_INPUT:
-        return None
-    if is_remote(found.location):
-        from ingest.corpus.files.object_store import whole_small_object
-
-        return whole_small_object(found, meter)
-    return _whole_small_file(found, meter)
-
-
-def _whole_small_file(found: Found, meter: Meter) -> bytes | None:
-    try:
-        descriptor = os.open(found.location, os.O_RDONLY | os.O_NONBLOCK)
-    except OSError:
-        return None
-    try:
-        data = os.read(descriptor, found.stored_bytes + 1)
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
-    if len(data) != found.stored_bytes:
-        return None
-    meter.stored_bytes = len(data)
-    meter.bytes_read += len(data)
-    return data
-
-
-def why(error: OSError) -> str:
+def system_reason(error: OSError) -> str:
     """Return an error of the system as a reason.
 
-    >>> why(FileNotFoundError(2, "No such file or directory"))
+    >>> system_reason(FileNotFoundError(2, "No such file or directory"))
     'vanished since it was listed'
-    >>> why(PermissionError(13, "Permission denied"))
+    >>> system_reason(PermissionError(13, "Permission denied"))
     'permission denied'
     """
     if isinstance(error, FileNotFoundError):
         return VANISHED
-    return shown((error.strerror or str(error) or type(error).__name__).lower())
+    return printable((error.strerror or str(error) or type(error).__name__).lower())
 
 
 def is_remote(location: str) -> bool:
@@ -292,18 +167,3 @@ def is_remote(location: str) -> bool:
     (True, False)
     """
     return "://" in location
-
-
-def open_found(found: Found, meter: Meter) -> Source:
-    """Open a file that was listed.
-
-    Raises:
-        Unreadable: it vanished, may not be read, or is no file any more.
-    """
-    if found.location == STANDARD_INPUT:
-        return StandardInput(found.path, meter)
-    if is_remote(found.location):
-        from ingest.corpus.files.object_store import RemoteSource
-
-        return RemoteSource(found, meter)
-    return LocalSource(found, meter)

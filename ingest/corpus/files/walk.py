@@ -8,9 +8,9 @@ import stat
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ingest.corpus.files.file_kind import shown
+from ingest.corpus.files.file_kind import printable
 from ingest.corpus.files.saved_datasets import without_bookkeeping
-from ingest.corpus.files.source import why
+from ingest.corpus.files.source import system_reason
 
 LOOP = "a link back to a folder that it lies in"
 BROKEN_LINK = "a link to nothing"
@@ -27,7 +27,7 @@ Enter = Callable[[bytes], bool]
 _Identity = tuple[int, int]
 
 
-class Seen(NamedTuple):
+class FileEntry(NamedTuple):
     """A file that the walk came by; `linked` if through a link, so that it may be seen again under its own name."""
 
     path: bytes
@@ -47,7 +47,7 @@ class _Level(NamedTuple):
     linked: bool
 
 
-def walk(root: bytes, complain: Complain, enter: Enter = lambda _: True) -> Iterator[Seen]:
+def walk(root: bytes, complain: Complain, enter: Enter = lambda _: True) -> Iterator[FileEntry]:
     """Yield the files of a folder in the order of their paths' bytes; complain of what cannot be read."""
     entered_by_link: set[_Identity] = set()
     levels = [level] if (level := _open_level(root, False, complain)) else []
@@ -71,7 +71,7 @@ def walk(root: bytes, complain: Complain, enter: Enter = lambda _: True) -> Iter
                 levels.append(level)
 
 
-def see(path: bytes, linked: bool, complain: Complain) -> Seen | None:
+def see(path: bytes, linked: bool, complain: Complain) -> FileEntry | None:
     """Return a file, or nothing and a complaint for what is none."""
     try:
         status = os.stat(path)
@@ -81,13 +81,13 @@ def see(path: bytes, linked: bool, complain: Complain) -> Seen | None:
     if not stat.S_ISREG(status.st_mode):
         complain(path, _SPECIAL.get(stat.S_IFMT(status.st_mode), "no regular file"))
         return None
-    return Seen(path, status.st_size, status.st_mtime_ns, (status.st_dev, status.st_ino), linked)
+    return FileEntry(path, status.st_size, status.st_mtime_ns, (status.st_dev, status.st_ino), linked)
 
 
 def _why_not(path: bytes, error: OSError) -> str:
     if error.errno == errno.ELOOP:
         return "a link to itself"
-    return BROKEN_LINK if isinstance(error, FileNotFoundError) and os.path.islink(path) else why(error)
+    return BROKEN_LINK if isinstance(error, FileNotFoundError) and os.path.islink(path) else system_reason(error)
 
 
 def _open_level(path: bytes, linked: bool, complain: Complain) -> _Level | None:
@@ -103,7 +103,7 @@ def _open_level(path: bytes, linked: bool, complain: Complain) -> _Level | None:
                 if entry.is_symlink():
                     links.add(name)
     except OSError as error:
-        complain(path, why(error))
+        complain(path, system_reason(error))
         return None
     names = without_bookkeeping(path, names, complain)
     names.sort(reverse=True)
@@ -119,4 +119,4 @@ def _is_folder(entry: os.DirEntry[bytes]) -> bool:
 
 def as_shown(path: bytes) -> str:
     """Return a path of this machine as it may be printed."""
-    return shown(os.fsdecode(path))
+    return printable(os.fsdecode(path))

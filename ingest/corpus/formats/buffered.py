@@ -66,11 +66,11 @@ def _line_start(source: Source, offset: int) -> int:
     return source.size
 
 
-class Window:
+class BufferedReader:
     """A stream that is read in small steps.
 
     >>> import io
-    >>> window = Window(io.BytesIO(b"abc--defg"))
+    >>> window = BufferedReader(io.BytesIO(b"abc--defg"))
     >>> window.until(b"--", most=100), window.exactly(2), window.read(100), window.read(100)
     (b'abc--', b'de', b'fg', b'')
     """

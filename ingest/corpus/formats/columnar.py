@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ingest.corpus.counting.worker_process import give_back
-from ingest.corpus.files.source import Lent, Source, Unreadable
-from ingest.corpus.formats.plain_text import PIECE_BYTES, documents
-from ingest.corpus.formats.rows import DEFAULT_FIELD, LeftOut
-from ingest.corpus.types import Note, Piece
+from ingest.corpus.files.source import BorrowedSource, Source, Unreadable
+from ingest.corpus.formats.plain_text import CHUNK_BYTES, documents
+from ingest.corpus.formats.rows import DEFAULT_FIELD, SkippedRows
+from ingest.corpus.types import Chunk, Note
+from ingest.corpus.worker_process import return_freed_memory
 from ingest.errors import nearest
 
 #: columns that a message names
@@ -18,12 +18,10 @@ _NAMED = 8
 
 
 def column_path(schema: Any, text_field: str, path: str) -> list[str]:
-    """Return the names that lead to the column that holds the text.
-
-    It is the one the user names, else `text`, else the only one.
+    """Return the path of names to the text column: the given one, else `text`, else the only column.
 
     Raises:
-        Unreadable: there is none, or it holds no text.
+        Unreadable: no such column, or its type is not text.
     """
     field = text_field or (DEFAULT_FIELD if DEFAULT_FIELD in schema.names or len(schema.names) != 1 else schema.names[0])
     steps = [field] if field in schema.names else field.split(".")
@@ -56,16 +54,16 @@ def _holds_text(kind: Any) -> bool:
     return any(test(inner) for test in (*tests, types.is_binary_view))
 
 
-def leaf(batch: Any, steps: list[str]) -> Any:
-    """Return the array at the end of a path of names in a record batch."""
+def nested_column(batch: Any, steps: list[str]) -> Any:
+    """Return the column of a record batch at a path of names."""
     import pyarrow.compute
 
     array = batch.column(steps[0])
     return pyarrow.compute.struct_field(array, steps[1:]) if steps[1:] else array
 
 
-def row_texts(array: Any, first_row: int, left_out: LeftOut) -> Iterator[bytes]:
-    """Yield the texts of an array of strings, bytes or a dictionary of these; rows that have none are left out."""
+def row_texts(array: Any, first_row: int, left_out: SkippedRows) -> Iterator[bytes]:
+    """Yield the texts of an array of strings, bytes or a dictionary of these; null rows are skipped."""
     import pyarrow
 
     if array.null_count:
@@ -91,14 +89,14 @@ def _as_strings(array: Any) -> Any:
 
 
 def _dictionary_texts(array: Any) -> Iterator[bytes]:
-    """Yield texts that may recur, each of which is held once: a small file may repeat a long one very often."""
+    """Yield texts that may recur, held once each: a small file can repeat a long text very often."""
     used = array.indices.unique()
     texts = dict(zip(used.to_pylist(), texts_of(_as_strings(array.dictionary.take(used))), strict=True))
     for index in array.indices.to_pylist():
         yield texts[index]
 
 
-def _checked_one_by_one(array: Any, first_row: int, left_out: LeftOut) -> Iterator[bytes]:
+def _checked_one_by_one(array: Any, first_row: int, left_out: SkippedRows) -> Iterator[bytes]:
     import pyarrow
 
     values = array.dictionary_decode() if pyarrow.types.is_dictionary(array.type) else array
@@ -115,10 +113,10 @@ def _checked_one_by_one(array: Any, first_row: int, left_out: LeftOut) -> Iterat
 
 
 def check_utf8(data: bytes) -> None:
-    """Refuse what is not UTF-8, without a copy.
+    """Check that bytes are UTF-8, without a copy.
 
     Raises:
-        pyarrow.ArrowInvalid: it is not.
+        pyarrow.ArrowInvalid: they are not.
     """
     import pyarrow
 
@@ -148,12 +146,12 @@ def texts_of(strings: Any) -> Iterator[bytes]:
         start = stop
 
 
-#: Rows decoded at once, at most: rows differ in size, and those of a batch are all held.
+#: Most rows of a batch: rows differ in size, and a batch is held in memory.
 BATCH_ROWS = 512
-#: A column chunk up to this size is held as a dictionary, in which a text that recurs takes its room once; Arrow needs several
-#: times as much to read it so.
+#: Column chunks up to this size are read as a dictionary, which holds a repeated text once; Arrow needs several times as much
+#: memory for it.
 DICTIONARY_BYTES = 16 * 2**20
-#: Rows decoded at once where a dictionary is too large for that, fewest and most, and what they may unfold to in a small file.
+#: Fewest and most rows of a batch where a dictionary is larger, and the most that they may decode to in a small file.
 WARY_BATCH_ROWS = (4, 16)
 UNFOLDED_BYTES = 256 * 2**20
 _ARROW_FILE = b"ARROW1"
@@ -161,7 +159,7 @@ _ARROW_FILE = b"ARROW1"
 
 @contextmanager
 def _refusals_of(path: str, form: str) -> Iterator[None]:
-    """Turn what Arrow raises into one line."""
+    """Report errors of Arrow in one line."""
     import pyarrow
 
     try:
@@ -174,7 +172,7 @@ def _refusals_of(path: str, form: str) -> Iterator[None]:
 def _lent(source: Source) -> Any:
     import pyarrow
 
-    return pyarrow.PythonFile(Lent(source), mode="r")
+    return pyarrow.PythonFile(BorrowedSource(source), mode="r")
 
 
 def _parquet(source: Source, **how: Any) -> Any:
@@ -183,25 +181,28 @@ def _parquet(source: Source, **how: Any) -> Any:
     return pyarrow.parquet.ParquetFile(_lent(source), pre_buffer=False, buffer_size=2**20, **how)
 
 
-def row_group_bytes(source: Source) -> list[int]:
-    """Return what storage holds of each row group of a Parquet file.
+def row_groups(source: Source) -> list[tuple[int, int]]:
+    """Return stored bytes and rows of each row group of a Parquet file.
 
     Raises:
-        Unreadable: it is broken.
+        Unreadable: the file is broken.
     """
     with _refusals_of(source.path, "Parquet"):
         metadata = _parquet(source).metadata
         groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-        return [sum(group.column(place).total_compressed_size for place in range(group.num_columns)) for group in groups]
+        return [
+            (sum(group.column(place).total_compressed_size for place in range(group.num_columns)), group.num_rows)
+            for group in groups
+        ]
 
 
-def read_parquet(source: Source, text_field: str, note: Note, parts: Sequence[int] | None = None) -> Iterator[Piece]:
-    """Yield the text of every row, or of the rows of some row groups.
+def read_parquet(source: Source, text_field: str, note: Note, parts: Sequence[int] | None = None) -> Iterator[Chunk]:
+    """Yield the text of every row, or of the rows of the row groups in `parts`.
 
     Raises:
         Unreadable: the file is broken or has no such column.
     """
-    left_out = LeftOut(source.path, "row")
+    left_out = SkippedRows(source.path, "row")
     with _refusals_of(source.path, "Parquet"):
         file = _parquet(source)
         steps = column_path(file.schema_arrow, text_field, source.path)
@@ -217,7 +218,7 @@ def read_parquet(source: Source, text_field: str, note: Note, parts: Sequence[in
     left_out.tell(note)
 
 
-def _group_texts(source: Source, file: Any, number: int, steps: list[str], row: int, left_out: LeftOut) -> Iterator[bytes]:
+def _group_texts(source: Source, file: Any, number: int, steps: list[str], row: int, left_out: SkippedRows) -> Iterator[bytes]:
     group = file.metadata.row_group(number)
     column = ".".join(steps)
     chunk = next(c for c in map(group.column, range(group.num_columns)) if f"{c.path_in_schema}.".startswith(f"{column}."))
@@ -225,37 +226,37 @@ def _group_texts(source: Source, file: Any, number: int, steps: list[str], row: 
     if as_dictionary:
         file = _parquet(source, metadata=file.metadata, read_dictionary=[column])
     most = BATCH_ROWS if as_dictionary or not chunk.has_dictionary_page else _wary_rows(chunk.total_uncompressed_size)
-    rows = PIECE_BYTES * group.num_rows // max(chunk.total_uncompressed_size, 1)
+    rows = CHUNK_BYTES * group.num_rows // max(chunk.total_uncompressed_size, 1)
     for batch in file.iter_batches(max(1, min(rows, most)), row_groups=[number], columns=[column], use_threads=False):
-        yield from row_texts(leaf(batch, steps), row, left_out)
+        yield from row_texts(nested_column(batch, steps), row, left_out)
         row += batch.num_rows
 
 
 def _wary_rows(chunk_bytes: int) -> int:
-    """Rows of a batch that stays bounded although each may be as long as the dictionary, which is a part of the chunk."""
+    """Rows of a batch of bounded size, where each row may be as long as the chunk's dictionary."""
     fewest, most = WARY_BATCH_ROWS
     return max(fewest, min(most, UNFOLDED_BYTES // chunk_bytes))
 
 
 def _give_back() -> None:
-    """Return what a row group has taken; Arrow's allocator keeps it unless it is asked."""
+    """Return the memory of a row group to the system; Arrow's allocator keeps it otherwise."""
     import pyarrow
 
     pyarrow.default_memory_pool().release_unused()
-    give_back()
+    return_freed_memory()
 
 
-def read_arrow(source: Source, text_field: str, note: Note, parts: Sequence[int] | None = None) -> Iterator[Piece]:
-    """Yield the text of every row of an Arrow file or stream, or of the rows of some record batches of a file.
+def read_arrow(source: Source, text_field: str, note: Note, parts: Sequence[int] | None = None) -> Iterator[Chunk]:
+    """Yield the text of every row of an Arrow file or stream, or of the record batches in `parts`.
 
     Raises:
         Unreadable: the file is broken or has no such column.
     """
-    left_out = LeftOut(source.path, "row")
+    left_out = SkippedRows(source.path, "row")
     with _refusals_of(source.path, "Arrow"):
         row = 1
         for batch, steps in _batches(source, text_field, parts):
-            yield from documents(row_texts(leaf(batch, steps), row, left_out))
+            yield from documents(row_texts(nested_column(batch, steps), row, left_out))
             row += batch.num_rows
     left_out.tell(note)
 
@@ -277,19 +278,34 @@ def _batches(source: Source, text_field: str, parts: Sequence[int] | None) -> It
 
 
 def is_arrow_file(source: Source) -> bool:
-    """Whether this is an Arrow file, whose record batches can be read apart, and no stream."""
+    """Whether this is an Arrow file, whose record batches can be read independently, rather than a stream."""
     head = source.read(len(_ARROW_FILE))
     source.seek(0)
     return head == _ARROW_FILE
 
 
 def record_batches(source: Source) -> int:
-    """Return how many record batches an Arrow file has; a stream counts as one.
+    """Return the number of record batches of an Arrow file; a stream counts as one.
 
     Raises:
-        Unreadable: it is broken.
+        Unreadable: the file is broken.
     """
     import pyarrow
 
     with _refusals_of(source.path, "Arrow"):
         return int(pyarrow.ipc.open_file(_lent(source)).num_record_batches) if is_arrow_file(source) else 1
+
+
+def arrow_rows(source: Source) -> int:
+    """Return the number of rows of an Arrow file or stream.
+
+    Raises:
+        Unreadable: the file is broken.
+    """
+    import pyarrow
+
+    with _refusals_of(source.path, "Arrow"):
+        if not is_arrow_file(source):
+            return sum(batch.num_rows for batch in pyarrow.ipc.open_stream(_lent(source)))
+        file = pyarrow.ipc.open_file(_lent(source))
+        return sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))

@@ -9,21 +9,21 @@ from ingest.corpus.files.decompress import Stream
 from ingest.corpus.files.source import Unreadable
 from ingest.corpus.formats.buffered import whole_lines
 from ingest.corpus.formats.plain_text import documents
-from ingest.corpus.formats.rows import DEFAULT_FIELD, LIMIT_BYTES, TOO_LONG, LeftOut
-from ingest.corpus.types import Note, Piece
+from ingest.corpus.formats.rows import DEFAULT_FIELD, LIMIT_BYTES, TOO_LONG, SkippedRows
+from ingest.corpus.types import Chunk, Note
 from ingest.errors import nearest
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 _NAMED = 8
 
 
-def read_separated(stream: Stream, path: str, form: str, text_field: str, note: Note) -> Iterator[Piece]:
+def read_separated(stream: Stream, path: str, form: str, text_field: str, note: Note) -> Iterator[Chunk]:
     """Yield the text column of every row; rows of other lengths are noted.
 
     Raises:
         Unreadable: there is no such column, quotes are out of order, or it is not UTF-8.
     """
-    left_out = LeftOut(path, "row")
+    left_out = SkippedRows(path, "row")
     csv.field_size_limit(LIMIT_BYTES)
     yield from documents(_texts(_rows(stream, path, form), path, text_field, left_out))
     left_out.tell(note)
@@ -51,7 +51,7 @@ def _lines(stream: Stream, path: str) -> Iterator[str]:
         yield from (line + "\n" for line in text.removesuffix("\n").split("\n"))
 
 
-def _texts(rows: Iterator[list[str]], path: str, text_field: str, left_out: LeftOut) -> Iterator[bytes]:
+def _texts(rows: Iterator[list[str]], path: str, text_field: str, left_out: SkippedRows) -> Iterator[bytes]:
     header = next(rows, None)
     if header is None:
         return

@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ingest.corpus.files import saved_datasets
-from ingest.corpus.files.decompress import unfolded, unfolded_to_disk
+from ingest.corpus.files.decompress import decompressed, decompressed_to_disk
 from ingest.corpus.files.file_kind import kind_by_magic
-from ingest.corpus.files.source import Meter, Source, StandardInput, Unreadable, open_found, whole_small
+from ingest.corpus.files.open_file import StandardInput, open_file, read_small
+from ingest.corpus.files.saved_datasets import FORMAT as DATASETS
+from ingest.corpus.files.source import Meter, Source, Unreadable
 from ingest.corpus.formats.buffered import Span
-from ingest.corpus.formats.columnar import read_arrow, read_parquet, record_batches, row_group_bytes
+from ingest.corpus.formats.columnar import read_arrow, read_parquet, record_batches, row_groups
 from ingest.corpus.formats.csv_text import DELIMITERS, read_separated
+from ingest.corpus.formats.dataset_split import read_split
 from ingest.corpus.formats.json_text import first_row_has, read_json, read_jsonl
-from ingest.corpus.formats.plain_text import PIECE_BYTES, read_text, whole_characters, why_no_text
+from ingest.corpus.formats.plain_text import CHUNK_BYTES, not_text_reason, read_text, whole_characters
 from ingest.corpus.formats.rows import DEFAULT_FIELD
 from ingest.corpus.formats.tar import read_members
 from ingest.corpus.formats.warc import read_warc
-from ingest.corpus.types import Found, Note, Piece
+from ingest.corpus.types import Chunk, CorpusFile, Note
 
 __all__ = [
-    "Meter", "Reading", "Unreadable", "can_seek", "can_split", "parts_of", "read", "read_block", "read_pieces", "read_span",
+    "Meter", "Reading", "Unreadable", "can_seek", "can_split", "parts_of", "read", "read_block", "read_chunks", "read_span",
     "whole_text",
 ]  # fmt: skip
 
@@ -47,8 +49,8 @@ class Reading:
 
 
 def read(
-    found: Found, reading: Reading, note: Note, meter: Meter | None = None, parts: Sequence[int] | None = None
-) -> Iterator[Piece]:
+    found: CorpusFile, reading: Reading, note: Note, meter: Meter | None = None, parts: Sequence[int] | None = None
+) -> Iterator[Chunk]:
     """Yield the documents of a file, in pieces of at most 8 MiB.
 
     Args:
@@ -64,34 +66,34 @@ def read(
     meter = meter or Meter()
     text = whole_text(found, meter)
     if text is None:
-        yield from read_pieces(found, reading, note, meter, parts)
+        yield from read_chunks(found, reading, note, meter, parts)
     else:
-        yield Piece(text, True)
+        yield Chunk(text, True)
 
 
-def whole_text(found: Found, meter: Meter, most: int = PIECE_BYTES) -> bytes | None:
+def whole_text(found: CorpusFile, meter: Meter, most: int = CHUNK_BYTES) -> bytes | None:
     """Return the one document of a plain-text file of at most so many bytes, at the least cost.
 
     Nothing where the file is another one, or no text after all: reading it in pieces says what it is.
     """
     if found.stored_bytes > most or found.format != "text" or found.compression:
         return None
-    text = whole_small(found, meter)
-    return None if text is None or why_no_text(text) else text
+    text = read_small(found, meter)
+    return None if text is None or not_text_reason(text) else text
 
 
-def read_pieces(
-    found: Found, reading: Reading, note: Note, meter: Meter, parts: Sequence[int] | None = None
-) -> Iterator[Piece]:
+def read_chunks(
+    found: CorpusFile, reading: Reading, note: Note, meter: Meter, parts: Sequence[int] | None = None
+) -> Iterator[Chunk]:
     """Yield the documents of a file as `read` does, whatever its size.
 
     Raises:
         Unreadable: the file cannot be counted; what was yielded of it must be dropped.
     """
-    if found.format == saved_datasets.FORMAT:
-        yield from saved_datasets.read_split(found, reading.field, note, meter)
+    if found.format == DATASETS:
+        yield from read_split(found, reading.field, note, meter)
         return
-    source = open_found(found, meter)
+    source = open_file(found, meter)
     try:
         yield from _documents(source, found.format, found.compression, reading, note, parts)
         source.finish()
@@ -101,7 +103,7 @@ def read_pieces(
 
 def _documents(
     source: Source, form: str, compression: str, reading: Reading, note: Note, parts: Sequence[int] | None = None
-) -> Iterator[Piece]:
+) -> Iterator[Chunk]:
     if source.size == 0 and form != "text":
         return
     if form == "text" and not compression:
@@ -112,10 +114,10 @@ def _documents(
         yield from _streamed(source, form, compression, reading, note)
 
 
-def _plain(source: Source, reading: Reading, note: Note) -> Iterator[Piece]:
+def _plain(source: Source, reading: Reading, note: Note) -> Iterator[Chunk]:
     """Yield the document of a file that is text by its name, or what its first bytes say if they are no text."""
-    head = source.read(PIECE_BYTES)
-    kind = kind_by_magic(head) if why_no_text(head[: whole_characters(head[:HEAD_BYTES])]) else None
+    head = source.read(CHUNK_BYTES)
+    kind = kind_by_magic(head) if not_text_reason(head[: whole_characters(head[:HEAD_BYTES])]) else None
     if kind is None:
         yield from read_text(source, source.path, head)
     else:
@@ -125,21 +127,21 @@ def _plain(source: Source, reading: Reading, note: Note) -> Iterator[Piece]:
 
 def _sought(
     source: Source, form: str, compression: str, reading: Reading, note: Note, parts: Sequence[int] | None
-) -> Iterator[Piece]:
+) -> Iterator[Chunk]:
     read_table = read_parquet if form == "parquet" else read_arrow
     if compression or isinstance(source, StandardInput):
-        with unfolded_to_disk(source, compression) as whole:
+        with decompressed_to_disk(source, compression) as whole:
             yield from read_table(whole, reading.text_field, note, parts)
     else:
         yield from read_table(source, reading.text_field, note, parts)
 
 
-def _streamed(source: Source, form: str, compression: str, reading: Reading, note: Note) -> Iterator[Piece]:
-    stream, path = unfolded(source, compression), source.path
+def _streamed(source: Source, form: str, compression: str, reading: Reading, note: Note) -> Iterator[Chunk]:
+    stream, path = decompressed(source, compression), source.path
     if form == "json" and not reading.text_field:
         form = "json" if first_row_has(stream, path, reading.field) else "text"
         source.seek(0)
-        stream = unfolded(source, compression)
+        stream = decompressed(source, compression)
     if form == "jsonl":
         yield from read_jsonl(stream, path, reading.field, note)
     elif form == "json":
@@ -160,25 +162,27 @@ class _Members:
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
 
-    def __call__(self, held: Source, form: str, compression: str, note: Note) -> Iterator[Piece]:
+    def __call__(self, held: Source, form: str, compression: str, note: Note) -> Iterator[Chunk]:
         return _documents(held, form, compression, self._reading, note)
 
 
-def can_seek(found: Found) -> bool:
+def can_seek(found: CorpusFile) -> bool:
     """Whether any block of a file can be read without what comes before it: plain text that is not compressed.
 
-    >>> can_seek(Found("a.txt", "/a.txt", 1, "", "text", "")), can_seek(Found("a.gz", "/a.gz", 1, "", "text", "gzip"))
+    >>> can_seek(CorpusFile("a.txt", "/a.txt", 1, "", "text", "")), can_seek(CorpusFile("a.gz", "/a.gz", 1, "", "text", "gzip"))
     (True, False)
     """
     return found.format == "text" and not found.compression and found.location != "-"
 
 
-def can_split(found: Found) -> bool:
+def can_split(found: CorpusFile) -> bool:
     """Whether spans of a file can be read apart: lines that are not compressed."""
     return found.format == "jsonl" and not found.compression and found.location != "-"
 
 
-def read_span(found: Found, start: int, stop: int, reading: Reading, note: Note, meter: Meter | None = None) -> Iterator[Piece]:
+def read_span(
+    found: CorpusFile, start: int, stop: int, reading: Reading, note: Note, meter: Meter | None = None
+) -> Iterator[Chunk]:
     """Yield the documents of the lines that begin from byte `start` up to, but without, byte `stop`.
 
     Spans that follow one another hold each line once. The file must be one of which `can_split` is true.
@@ -186,7 +190,7 @@ def read_span(found: Found, start: int, stop: int, reading: Reading, note: Note,
     Raises:
         Unreadable: the file cannot be counted; what was yielded of it must be dropped.
     """
-    source = open_found(found, meter or Meter())
+    source = open_file(found, meter or Meter())
     try:
         yield from read_jsonl(Span(source, start, stop), found.path, reading.field, note, after=start)
         source.finish()
@@ -194,13 +198,13 @@ def read_span(found: Found, start: int, stop: int, reading: Reading, note: Note,
         source.close()
 
 
-def read_block(found: Found, offset: int, size: int, meter: Meter | None = None) -> bytes:
+def read_block(found: CorpusFile, offset: int, size: int, meter: Meter | None = None) -> bytes:
     """Return bytes of a file as they are, fewer only at its end; they may begin and end within a character.
 
     Raises:
         Unreadable: the file cannot be read.
     """
-    source = open_found(found, meter or Meter())
+    source = open_file(found, meter or Meter())
     try:
         source.seek(offset)
         return source.read(size)
@@ -208,7 +212,7 @@ def read_block(found: Found, offset: int, size: int, meter: Meter | None = None)
         source.close()
 
 
-def parts_of(found: Found, meter: Meter | None = None) -> list[int]:
+def parts_of(found: CorpusFile, meter: Meter | None = None) -> list[int]:
     """Return the stored bytes of each part of a file that can be read without the others.
 
     Parts are the row groups of a Parquet file and the record batches of an Arrow file; other files are one part.
@@ -218,10 +222,10 @@ def parts_of(found: Found, meter: Meter | None = None) -> list[int]:
     """
     if found.format not in SOUGHT or found.compression or not found.stored_bytes:
         return [found.stored_bytes]
-    source = open_found(found, meter or Meter())
+    source = open_file(found, meter or Meter())
     try:
         if found.format == "parquet":
-            return row_group_bytes(source)
+            return [size for size, _ in row_groups(source)]
         batches = record_batches(source)
         return [found.stored_bytes // batches] * batches
     finally:

@@ -12,18 +12,18 @@ from ingest.corpus.files.source import Unreadable
 from ingest.corpus.formats.buffered import whole_lines
 from ingest.corpus.formats.columnar import check_utf8, texts_of
 from ingest.corpus.formats.plain_text import documents
-from ingest.corpus.formats.rows import DECODER, LIMIT_BYTES, TOO_LONG, LeftOut, encoded, value_in
-from ingest.corpus.types import Note, Piece
+from ingest.corpus.formats.rows import DECODER, LIMIT_BYTES, TOO_LONG, SkippedRows, encoded, value_in
+from ingest.corpus.types import Chunk, Note
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def read_jsonl(stream: Stream, path: str, field: str, note: Note, after: int = 0) -> Iterator[Piece]:
+def read_jsonl(stream: Stream, path: str, field: str, note: Note, after: int = 0) -> Iterator[Chunk]:
     """Yield the field's text of every line; lines that are broken or lack it are noted, not counted.
 
     Lines are numbered from the first one that begins at byte `after`, or behind it.
     """
-    left_out = LeftOut(path, "line", f" after byte {after}" if after else "")
+    left_out = SkippedRows(path, "line", f" after byte {after}" if after else "")
     one_by_one = _OneByOne(field, left_out)
     number = 1
     for block in whole_lines(stream):
@@ -61,7 +61,7 @@ def _at_once(block: bytes, lines: int, field: str) -> Iterable[bytes] | None:
 class _OneByOne:
     """Texts of lines of which some may be broken or blank, or whose field is a path."""
 
-    def __init__(self, field: str, left_out: LeftOut) -> None:
+    def __init__(self, field: str, left_out: SkippedRows) -> None:
         self._text_of = text_getter(field)
         self._left_out = left_out
 
@@ -104,18 +104,18 @@ STEP_BYTES = 2**16
 _BETWEEN = " \t\r\n"
 
 
-def read_json(stream: Stream, path: str, field: str, note: Note) -> Iterator[Piece]:
+def read_json(stream: Stream, path: str, field: str, note: Note) -> Iterator[Chunk]:
     """Yield the field's text of every row.
 
     Raises:
         Unreadable: what comes is no JSON.
     """
-    left_out = LeftOut(path, "row")
+    left_out = SkippedRows(path, "row")
     yield from documents(_texts(stream, path, field, left_out))
     left_out.tell(note)
 
 
-def _texts(stream: Stream, path: str, field: str, left_out: LeftOut) -> Iterator[bytes]:
+def _texts(stream: Stream, path: str, field: str, left_out: SkippedRows) -> Iterator[bytes]:
     for number, value in enumerate(values(stream, path), 1):
         try:
             text = encoded(value_in(value, field))
@@ -140,7 +140,7 @@ def values(stream: Stream, path: str) -> Iterator[Any]:
     Raises:
         Unreadable: what comes is no JSON, or a value is too long.
     """
-    window = _Window(stream, path)
+    window = _JsonReader(stream, path)
     in_array = window.skip(_BETWEEN) == "["
     if in_array:
         window.position += 1
@@ -154,7 +154,7 @@ def values(stream: Stream, path: str) -> Iterator[Any]:
         raise Unreadable(path, "truncated: its JSON array has no end")
 
 
-class _Window:
+class _JsonReader:
     """The part of a JSON text that is held."""
 
     def __init__(self, stream: Stream, path: str) -> None:

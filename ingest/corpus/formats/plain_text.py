@@ -6,19 +6,19 @@ from collections.abc import Iterable, Iterator
 
 from ingest.corpus.files.decompress import Stream
 from ingest.corpus.files.source import Unreadable
-from ingest.corpus.types import Piece
+from ingest.corpus.types import Chunk
 
 #: what a piece holds at most, so that neither reader nor tokenizer holds much of a huge document
-PIECE_BYTES = 2**23
+CHUNK_BYTES = 2**23
 #: a UTF-8 character has up to four bytes, so that a piece may lack up to three at its end
 _LONGEST_TAIL = 3
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-def why_no_text(data: bytes, offset: int = 0) -> str:
+def not_text_reason(data: bytes, offset: int = 0) -> str:
     r"""Return why bytes are no plain text, or nothing if they are; positions count from `offset`.
 
-    >>> why_no_text(b"caf\xc3\xa9"), why_no_text(b"a\0b"), why_no_text(b"caf\xe9", 100)
+    >>> not_text_reason(b"caf\xc3\xa9"), not_text_reason(b"a\0b"), not_text_reason(b"caf\xe9", 100)
     ('', 'binary: a NUL at byte 1', 'not UTF-8 at byte 103')
     """
     if b"\0" in data:
@@ -32,20 +32,6 @@ def why_no_text(data: bytes, offset: int = 0) -> str:
     except UnicodeDecodeError as error:
         return f"not UTF-8 at byte {offset + error.start}"
     return ""
-
-
-class NotText(Exception):
-    """Bytes that are no plain text, with the reason."""
-
-
-def checked(data: bytes, offset: int = 0) -> None:
-    """Refuse bytes that are no plain text; positions count from `offset`.
-
-    Raises:
-        NotText: they hold a NUL, or are not UTF-8.
-    """
-    if reason := why_no_text(data, offset):
-        raise NotText(reason)
 
 
 def whole_characters(data: bytes) -> int:
@@ -64,38 +50,38 @@ def whole_characters(data: bytes) -> int:
     return len(data)
 
 
-def pieces(text: bytes) -> Iterator[Piece]:
+def chunks(text: bytes) -> Iterator[Chunk]:
     """Yield a document that is held in memory and known to be UTF-8."""
     start = 0
-    while len(text) - start > PIECE_BYTES:
-        stop = start + whole_characters(text[start : start + PIECE_BYTES])
-        yield Piece(text[start:stop], False)
+    while len(text) - start > CHUNK_BYTES:
+        stop = start + whole_characters(text[start : start + CHUNK_BYTES])
+        yield Chunk(text[start:stop], False)
         start = stop
-    yield Piece(text[start:] if start else text, True)
+    yield Chunk(text[start:] if start else text, True)
 
 
-def documents(texts: Iterable[bytes]) -> Iterator[Piece]:
+def documents(texts: Iterable[bytes]) -> Iterator[Chunk]:
     """Yield documents that are held in memory and known to be UTF-8."""
     for text in texts:
-        if len(text) <= PIECE_BYTES:
-            yield Piece(text, True)
+        if len(text) <= CHUNK_BYTES:
+            yield Chunk(text, True)
         else:
-            yield from pieces(text)
+            yield from chunks(text)
 
 
-def read_text(stream: Stream, path: str, head: bytes = b"") -> Iterator[Piece]:
+def read_text(stream: Stream, path: str, head: bytes = b"") -> Iterator[Chunk]:
     """Yield the one document of a plain-text stream whose first bytes, `head`, may have been read already.
 
     Raises:
         Unreadable: it is binary or not UTF-8.
     """
-    data, offset = head or stream.read(PIECE_BYTES), 0
+    data, offset = head or stream.read(CHUNK_BYTES), 0
     while data:
-        following = stream.read(PIECE_BYTES)
+        following = stream.read(CHUNK_BYTES)
         cut = whole_characters(data) if following else len(data)
-        if reason := why_no_text(data[:cut], offset):
+        if reason := not_text_reason(data[:cut], offset):
             raise Unreadable(path, reason)
-        yield Piece(data[:cut], not following)
+        yield Chunk(data[:cut], not following)
         offset, data = offset + cut, data[cut:] + following
     if not offset:
-        yield Piece(b"", True)
+        yield Chunk(b"", True)

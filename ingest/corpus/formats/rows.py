@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ingest.corpus.types import Note, Skipped
+from ingest.corpus.types import Note, SkippedFile
 
 #: A line, field or member of more bytes is left out and noted: it would have to be held in memory whole.
 LIMIT_BYTES = 32 * 2**20
@@ -18,7 +18,7 @@ DECODER = json.JSONDecoder(parse_int=float)
 _NAMED = 2
 
 
-class LeftOut:
+class SkippedRows:
     """The rows of one file that do not count, by reason: the first ones by number, the others counted."""
 
     def __init__(self, path: str, unit: str, place: str = "") -> None:
@@ -39,18 +39,18 @@ class LeftOut:
     def tell(self, note: Note) -> None:
         """Note every reason once, and forget it.
 
-        >>> left_out = LeftOut("a.jsonl", "line")
+        >>> left_out = SkippedRows("a.jsonl", "line")
         >>> for number in (3, 17, *range(100, 140)):
         ...     left_out.add(number, "not JSON")
         >>> left_out.tell(print)
-        Skipped(path='a.jsonl', reason='lines 3, 17 and 40 more: not JSON', number=42)
+        SkippedFile(path='a.jsonl', reason='lines 3, 17 and 40 more: not JSON', number=42)
         """
         for reason, named in self._named.items():
             others = self._others.get(reason, 0)
             plural = "s" if others or len(named) > 1 else ""
             who = f"{', '.join(named)} and {others} more" if others else " and ".join(named)
             text = f"{self._unit}{plural} {who}{self._place}: {reason}"
-            note(Skipped(self._path, text, len(named) + others))
+            note(SkippedFile(self._path, text, len(named) + others))
         self._named, self._others = {}, {}
 
 

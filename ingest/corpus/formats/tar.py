@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
 from ingest.corpus.files.decompress import Stream
-from ingest.corpus.files.file_kind import kind_of, shown, suffix_of
-from ingest.corpus.files.source import FileSource, Lent, Source, Unreadable
-from ingest.corpus.formats.buffered import Window
+from ingest.corpus.files.file_kind import kind_of, printable, suffix_of
+from ingest.corpus.files.source import BorrowedSource, FileSource, Source, Unreadable
+from ingest.corpus.formats.buffered import BufferedReader
 from ingest.corpus.formats.rows import LIMIT_BYTES, TOO_LONG
-from ingest.corpus.types import Note, Piece, Skipped
+from ingest.corpus.types import Chunk, Note, SkippedFile
 
 BLOCK = 512
 #: longer names and extended headers belong to no archive that was made in earnest
@@ -35,15 +35,17 @@ _NOT_WITHIN = ("parquet", "arrow", "tar")
 #: enough of a member to see that it is an image
 HEAD_BYTES = 2**16
 #: yields the documents of a member, which is held in memory, given its format and compression
-DocumentsOf = Callable[[Source, str, str, Note], Iterable[Piece]]
+DocumentsOf = Callable[[Source, str, str, Note], Iterable[Chunk]]
 
 
 class _Header(tarfile.TarInfo):
-    """A member's header. Of its own accord `tarfile` ends an archive in silence at a broken one, and reads one of any size."""
+    """A member's header: `tarfile` alone takes a broken one for the end of the archive, and reads one of any size."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
         """Return the header that a block holds."""
+        if (header := cls._plain_file(buf, encoding, errors)) is not None:
+            return header
         try:
             header = super().frombuf(buf, encoding, errors)
         except tarfile.HeaderError as error:
@@ -54,12 +56,24 @@ class _Header(tarfile.TarInfo):
             raise tarfile.ReadError(f"a tar header of {header.size} bytes")
         return header
 
+    @classmethod
+    def _plain_file(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self | None:
+        """Return the name and size of a regular file without a prefix, the usual header, in a third of the time."""
+        if len(buf) != BLOCK or buf[156:157] != tarfile.REGTYPE or buf[345]:
+            return None
+        name, size, checksum = (buf[start:stop].partition(b"\0")[0] for start, stop in ((0, 100), (124, 136), (148, 156)))
+        if not size.isdigit() or not checksum.isdigit() or int(checksum, 8) != sum(buf) - sum(buf[148:156]) + 8 * 32:
+            return None
+        header = cls(name.decode(encoding, errors))
+        header.size = int(size, 8)
+        return header
+
 
 class _Forward:
     """A stream as `tarfile` reads one: much faster than its own stream mode."""
 
     def __init__(self, stream: Stream) -> None:
-        self._window = Window(stream)
+        self._window = BufferedReader(stream)
         self._position = 0
 
     def tell(self) -> int:
@@ -68,7 +82,8 @@ class _Forward:
     def seek(self, position: int) -> None:
         if position < self._position:
             raise tarfile.StreamError("a member within another one")
-        self._window.skip(position - self._position)
+        if not self._window.skip(position - self._position):
+            raise tarfile.ReadError("unexpected end of data")
         self._position = position
 
     def read(self, size: int) -> bytes:
@@ -88,9 +103,9 @@ class Archive:
         Unreadable: the archive is broken or truncated; every method may raise it.
     """
 
-    def __init__(self, path: str, file: Stream | Lent) -> None:
+    def __init__(self, path: str, file: Stream | BorrowedSource) -> None:
         self._path = path
-        archive: Any = file if isinstance(file, Lent) else _Forward(file)
+        archive: Any = file if isinstance(file, BorrowedSource) else _Forward(file)
         self._file = archive
         try:
             self._tar = tarfile.TarFile(fileobj=archive, tarinfo=_Header, encoding="utf-8", errors="surrogateescape")
@@ -107,13 +122,16 @@ class Archive:
                 yield member
 
     def _next(self) -> tarfile.TarInfo | None:
+        tar: Any = self._tar
         try:
-            member: tarfile.TarInfo | None = self._tar.next()
+            if isinstance(self._file, _Forward) and tar.firstmember is None:
+                self._file.seek(tar.offset)  # `tarfile` would stop one byte before, and read that
+            member: tarfile.TarInfo | None = tar.next()
         except _ERRORS as error:
             raise self._broken(error) from None
         if member is not None and member.size < 0:
             raise self._broken(ValueError(f"a member of {member.size} bytes"))
-        self._tar.members = []  # type: ignore[attr-defined]  # a million headers are not kept
+        tar.members = []  # a million headers are not kept
         return member
 
     def read(self, size: int) -> bytes:
@@ -124,11 +142,11 @@ class Archive:
         return data
 
 
-class _LeftOut(Exception):
+class _SkippedMember(Exception):
     """A member that does not count, with the reason."""
 
 
-class _NoText:
+class _SkippedMembers:
     """Members that are no text, by suffix and reason: the first is named, the others are counted."""
 
     def __init__(self, path: str) -> None:
@@ -147,10 +165,10 @@ class _NoText:
         for (suffix, reason), first in self._first.items():
             others = self._others.get((suffix, reason), 0)
             more = f" and {others} more {suffix or 'without a suffix'}" if others else ""
-            note(Skipped(self._path, f"member {first}{more}: {reason}", 1 + others))
+            note(SkippedFile(self._path, f"member {first}{more}: {reason}", 1 + others))
 
 
-def read_members(stream: Stream, path: str, note: Note, documents_of: DocumentsOf) -> Iterator[Piece]:
+def read_members(stream: Stream, path: str, note: Note, documents_of: DocumentsOf) -> Iterator[Chunk]:
     """Yield the documents of the members that are text, each read as a file of its name; the others are noted by suffix.
 
     Args:
@@ -162,35 +180,35 @@ def read_members(stream: Stream, path: str, note: Note, documents_of: DocumentsO
     Raises:
         Unreadable: the archive is broken or truncated.
     """
-    left_out = _NoText(path)
+    left_out = _SkippedMembers(path)
     archive = Archive(path, stream)
     for member in archive.members():
-        name = shown(member.name)
+        name = printable(member.name)
         try:
             yield from _documents(archive, member, name, note, documents_of)
-        except _LeftOut as reason:
+        except _SkippedMember as reason:
             left_out.add(name, str(reason))
     left_out.tell(note)
 
 
-def _documents(archive: Archive, member: tarfile.TarInfo, name: str, note: Note, documents_of: DocumentsOf) -> list[Piece]:
+def _documents(archive: Archive, member: tarfile.TarInfo, name: str, note: Note, documents_of: DocumentsOf) -> list[Chunk]:
     """Return a member's documents; it counts whole or not at all, so all of it is read before any of it is passed on."""
     form, compression = kind_of(name)
     if odd := _odd(member):
-        raise _LeftOut(odd)
+        raise _SkippedMember(odd)
     if form in _NOT_WITHIN:
-        raise _LeftOut(f"{form} within tar is not read")
+        raise _SkippedMember(f"{form} within tar is not read")
     if member.size > LIMIT_BYTES:
-        raise _LeftOut(TOO_LONG)
+        raise _SkippedMember(TOO_LONG)
     head = archive.read(min(member.size, HEAD_BYTES))
     if form == "text" and not compression and b"\0" in head:
-        raise _LeftOut("binary")
+        raise _SkippedMember("binary")
     held = io.BytesIO(head if len(head) == member.size else head + archive.read(member.size - len(head)))
     held.seek(0, io.SEEK_END)
     try:
         return _within_limit(documents_of(FileSource(name, held), form, compression, note))
     except Unreadable as error:
-        raise _LeftOut(error.reason.partition(" at byte ")[0]) from None
+        raise _SkippedMember(error.reason.partition(" at byte ")[0]) from None
 
 
 def _odd(member: tarfile.TarInfo) -> str:
@@ -200,11 +218,11 @@ def _odd(member: tarfile.TarInfo) -> str:
     return "" if member.isreg() else _KINDS.get(member.type, "of an unknown kind")
 
 
-def _within_limit(pieces: Iterable[Piece]) -> list[Piece]:
+def _within_limit(pieces: Iterable[Chunk]) -> list[Chunk]:
     kept, size = [], 0
     for piece in pieces:
         kept.append(piece)
         size += len(piece.text)
         if size > LIMIT_BYTES:
-            raise _LeftOut(f"unfolded {TOO_LONG}")
+            raise _SkippedMember(f"unfolded {TOO_LONG}")
     return kept

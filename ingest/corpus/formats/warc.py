@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from ingest.corpus.files.decompress import Stream
 from ingest.corpus.files.source import Unreadable
-from ingest.corpus.formats.buffered import Window
-from ingest.corpus.formats.plain_text import documents, why_no_text
-from ingest.corpus.formats.rows import LIMIT_BYTES, TOO_LONG, LeftOut
-from ingest.corpus.types import Note, Piece
+from ingest.corpus.formats.buffered import BufferedReader
+from ingest.corpus.formats.plain_text import documents, not_text_reason
+from ingest.corpus.formats.rows import LIMIT_BYTES, TOO_LONG, SkippedRows
+from ingest.corpus.types import Chunk, Note
 from ingest.errors import brief
 
 MOST_HEADER_BYTES = 2**20
@@ -24,18 +24,18 @@ _TEXTUAL = (b"text/", b"application/xhtml", b"application/xml", b"application/js
 _Headers = dict[bytes, bytes]
 
 
-def read_warc(stream: Stream, path: str, note: Note) -> Iterator[Piece]:
+def read_warc(stream: Stream, path: str, note: Note) -> Iterator[Chunk]:
     """Yield the text of every record; what is no text is noted by number and reason.
 
     Raises:
         Unreadable: it is no WARC file, or a broken or truncated one.
     """
-    left_out = LeftOut(path, "record")
+    left_out = SkippedRows(path, "record")
     yield from documents(_texts(_Records(stream, path), left_out))
     left_out.tell(note)
 
 
-def _texts(records: _Records, left_out: LeftOut) -> Iterator[bytes]:
+def _texts(records: _Records, left_out: SkippedRows) -> Iterator[bytes]:
     number = 0
     while headers := records.headers():
         number += 1
@@ -60,7 +60,7 @@ def checked_text(body: bytes) -> bytes:
     Raises:
         ValueError: it is none, with the reason, without the place, so that like records are noted together.
     """
-    if reason := why_no_text(body):
+    if reason := not_text_reason(body):
         raise ValueError("binary" if reason.startswith("binary") else "not UTF-8")
     return body
 
@@ -110,7 +110,7 @@ def decoded(body: bytes, encoding: bytes) -> bytes:
     Raises:
         ValueError: it is packed in a way that is not read here, or too long.
     """
-    if encoding in (b"", b"identity") or not why_no_text(body):
+    if encoding in (b"", b"identity") or not not_text_reason(body):
         return body
     if encoding not in (b"gzip", b"x-gzip", b"deflate"):
         raise ValueError(f"packed as '{encoding.decode('ascii', 'replace')[:20]}', which is not read")
@@ -138,7 +138,7 @@ class _Records:
     """A WARC stream, record by record."""
 
     def __init__(self, stream: Stream, path: str) -> None:
-        self._window = Window(stream)
+        self._window = BufferedReader(stream)
         self._path = path
 
     def headers(self) -> _Headers:

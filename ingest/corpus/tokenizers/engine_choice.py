@@ -1,8 +1,8 @@
-"""Counting tokens: with a fast engine where it counts as the reference does, otherwise with the reference.
+"""The engine of a run: the fast one where its counts equal the reference's, otherwise the reference.
 
-The reference is what the vocabulary's user would call: `tokenizers.Tokenizer.encode(text, add_special_tokens=False)`, or
-SentencePiece for its models. Added tokens that a `tokenizer.json` names are found in the text, as there; rank files name none,
-so that `<|endoftext|>` in a document is plain text, as in `tiktoken.Encoding.encode_ordinary`.
+The reference is the usual library of the vocabulary: `tokenizers.Tokenizer.encode(text, add_special_tokens=False)`, or
+SentencePiece for its models. Added tokens of a `tokenizer.json` are found in the text, as there; rank files have none, so that
+`<|endoftext|>` in a document is plain text, as in `tiktoken.Encoding.encode_ordinary`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from contextlib import closing
 from importlib import metadata, util
 from typing import NamedTuple, Protocol
 
-from ingest.corpus.counting.worker_process import give_back, one_line_failure, worker_pool
 from ingest.corpus.files.source import STANDARD_INPUT
 from ingest.corpus.formats.documents import Meter, Reading, Unreadable, read
+from ingest.corpus.native_calls import NativeFailure, guarded, no_panic_message
 from ingest.corpus.tokenizers.engines import Gigatoken, SentencePiece, Tokenizers
-from ingest.corpus.tokenizers.native_calls import NativeFailure, guarded, no_panic_message
 from ingest.corpus.tokenizers.unicode_disputes import doubt_about
-from ingest.corpus.tokenizers.vocabulary import Vocabulary
-from ingest.corpus.types import Found
+from ingest.corpus.types import CorpusFile, Vocabulary
+from ingest.corpus.worker_process import one_line_failure, return_freed_memory, worker_pool
 from ingest.errors import IngestError
 
 #: strings on which tokenizers are known to differ: spaces, contractions, marks, digits, long runs, odd code points
@@ -41,20 +40,20 @@ HARD = (
     "▁ ▁a a▁b ▁▁",
 )
 
-#: tokens of the file that stand for no text of their own, of which this many are tried within text
-ADDED_TRIED = 64
+#: added tokens of the vocabulary in the hard texts: so many of the first and of the last
+ADDED_TESTED = 64
 
 
 def hard_texts(vocabulary: Vocabulary) -> list[bytes]:
-    """Texts on which engines are likely to differ, those with the vocabulary's own added tokens in them included."""
+    """Texts on which engines are likely to differ, including the vocabulary's own added tokens."""
     added = [str(token["content"]) for token in json.loads(vocabulary.outline).get("added_tokens") or []]
-    tried = [*added[:ADDED_TRIED], *added[-ADDED_TRIED:]]
-    within = [f"a {token} b{token}c\n{token}{token} {token}" for token in tried]
+    tokens = [*added[:ADDED_TESTED], *added[-ADDED_TESTED:]]
+    within = [f"a {token} b{token}c\n{token}{token} {token}" for token in tokens]
     return [text.encode() for text in (*HARD, *within)]
 
 
 def difference(texts: Sequence[bytes], found: Sequence[int], expected: Sequence[int], reference: str) -> str:
-    """Where two counts differ first; empty where they are equal.
+    """The first difference of two counts; empty where they are equal.
 
     >>> difference([b"a", b"be"], [1, 3], [1, 2], "tokenizers")
     "it counts 3 tokens where tokenizers counts 2, in the text that begins b'be'"
@@ -89,13 +88,11 @@ class EngineKind(Protocol):
 
     name: str
 
-    def __call__(self, vocabulary: Vocabulary, threads: int) -> Engine:
-        """The engine, ready to count."""
-        ...
+    def __call__(self, vocabulary: Vocabulary, threads: int) -> Engine: ...
 
 
 class CheckedEngine:
-    """A fast engine; the reference counts the texts on which their tables of characters may disagree."""
+    """A fast engine; the reference counts the texts on which their character tables may differ."""
 
     def __init__(self, fast: Engine, reference: Engine, in_doubt: Callable[[bytes], bool]) -> None:
         self.name, self.version = fast.name, fast.version
@@ -123,7 +120,7 @@ class CheckedEngine:
 
 
 class Reference:
-    """The engine that every other must equal; loaded when it is needed, because most corpora never need its 200 MB."""
+    """The engine that every other must equal; loaded on first use, because most corpora never need its 200 MB."""
 
     def __init__(self, kind: EngineKind, vocabulary: Vocabulary, threads: int) -> None:
         self._make: Callable[[], Engine] = lambda: kind(vocabulary, threads)
@@ -137,20 +134,15 @@ class Reference:
 
         Raises:
             IngestError: the vocabulary cannot be loaded.
-            NativeFailure: nothing can count one of the texts.
+            NativeFailure: the engine fails on one of the texts.
         """
-        engine = self.load()
+        engine = self._load()
         try:
             return engine.count(texts)
         except NativeFailure as failure:
             raise NativeFailure(f"{self.name}: {failure}") from None
 
-    def load(self) -> Engine:
-        """The engine itself.
-
-        Raises:
-            IngestError: the vocabulary cannot be loaded.
-        """
+    def _load(self) -> Engine:
         if self._engine is None:
             try:
                 with no_panic_message():
@@ -159,10 +151,10 @@ class Reference:
                 raise IngestError(f"--tokenizer: '{self._source}' cannot be loaded by {self.name}: {failure}") from None
         return self._engine
 
-    def rest(self) -> None:
-        """Free the memory until the next text."""
+    def unload(self) -> None:
+        """Unload the engine until the next text."""
         self._engine = None
-        give_back()
+        return_freed_memory()
 
 
 class EngineSelection(NamedTuple):
@@ -170,7 +162,7 @@ class EngineSelection(NamedTuple):
 
     Attributes:
         engine: counts the tokens.
-        notes: why the fast engine is not used, where it is not.
+        notes: why the fast engine is not used; empty where it is.
     """
 
     engine: Engine
@@ -180,10 +172,10 @@ class EngineSelection(NamedTuple):
 def select_engine(
     vocabulary: Vocabulary, first_texts: Sequence[bytes], threads: int, fast: EngineKind = Gigatoken
 ) -> EngineSelection:
-    """The fast engine, if it counts the first part of the real input and hard texts as the reference does; else the reference.
+    """The fast engine if it counts the first part of the input and hard texts as the reference does, else the reference.
 
     Args:
-        vocabulary: what to count with.
+        vocabulary: the vocabulary to count with.
         first_texts: the first texts of the corpus, about 1 MB.
         threads: cores to use.
         fast: the engine to check.
@@ -193,7 +185,7 @@ def select_engine(
     """
     reference = Reference(SentencePiece if vocabulary.sentencepiece else Tokenizers, vocabulary, threads)
     texts = [*first_texts, *hard_texts(vocabulary)]
-    slower = f"tokens are counted by {reference.name} itself, slower than by an engine made for speed"
+    slower = f"{reference.name} counts the tokens, which takes longer than with a fast engine"
     if not vocabulary.tokenizer_json:
         expected_counts(reference, texts, vocabulary)
         return EngineSelection(reference, [slower])
@@ -207,7 +199,7 @@ def select_engine(
             engine, found = _counted(fast, reference, vocabulary, texts, threads)
             counts = expected.result()
     reason = found if isinstance(found, str) else difference(texts, found, counts, reference.name)
-    reference.rest()
+    reference.unload()
     if engine is not None and not reason:
         return EngineSelection(engine, [])
     return EngineSelection(reference, [f"{fast.name} is not used: {reason}", slower])
@@ -216,7 +208,7 @@ def select_engine(
 def _counted(
     fast: EngineKind, reference: Reference, vocabulary: Vocabulary, texts: Sequence[bytes], threads: int
 ) -> tuple[CheckedEngine | None, list[int] | str]:
-    """The fast engine and its counts, or why there are none."""
+    """The fast engine and its counts, or None and the reason."""
     try:
         with no_panic_message():
             engine = CheckedEngine(guarded(lambda: fast(vocabulary, threads)), reference, doubt_about(vocabulary))
@@ -233,7 +225,7 @@ def expected_counts(reference: Engine, texts: Sequence[bytes], vocabulary: Vocab
     """The counts of the reference.
 
     Raises:
-        IngestError: it cannot count with this vocabulary.
+        IngestError: the reference cannot count with this vocabulary.
     """
     try:
         with no_panic_message():
@@ -242,40 +234,41 @@ def expected_counts(reference: Engine, texts: Sequence[bytes], vocabulary: Vocab
         raise IngestError(f"--tokenizer: '{vocabulary.source}' cannot be counted with: {failure}") from None
 
 
-#: From each place as much.
-GLIMPSE_BYTES = 64 * 1024
-#: The engine is checked on about a megabyte, a vocabulary is trained on about 64.
-PROOF_PLACES, TRAINING_PLACES = 16, 1024
+#: text from the beginning of each file
+BEGINNING_BYTES = 64 * 1024
+#: an engine is checked on about 1 MB of text, a vocabulary is trained on about 64 MB
+CHECKED_FILES, TRAINING_FILES = 16, 1024
 
 
-def proof_of(listing: Sequence[Found], reading: Reading) -> tuple[bytes, ...]:
-    """Text on which an engine has to show that it is exact."""
-    return tuple(glimpses(listing, reading, PROOF_PLACES))
+def proof_of(listing: Sequence[CorpusFile], reading: Reading) -> tuple[bytes, ...]:
+    """The text of the corpus on which an engine is checked."""
+    return tuple(beginnings(listing, reading, CHECKED_FILES))
 
 
-def training_text(listing: Sequence[Found], reading: Reading) -> Iterator[bytes]:
-    """Text that a vocabulary is trained on: always the same for the same corpus."""
-    return glimpses(listing, reading, TRAINING_PLACES)
+def training_text(listing: Sequence[CorpusFile], reading: Reading) -> Iterator[bytes]:
+    """The text of the corpus on which a vocabulary is trained: a fixed selection."""
+    return beginnings(listing, reading, TRAINING_FILES)
 
 
-def glimpses(listing: Sequence[Found], reading: Reading, places: int) -> Iterator[bytes]:
-    """The beginnings of files at equal distances in the listing; standard input cannot be read twice and gives none."""
-    for place in range(min(places, len(listing))):
-        found = listing[place * len(listing) // min(places, len(listing))]
+def beginnings(listing: Sequence[CorpusFile], reading: Reading, most: int) -> Iterator[bytes]:
+    """The beginnings of files at equal distances in the listing; not of standard input, which cannot be read twice."""
+    number = min(most, len(listing))
+    for place in range(number):
+        found = listing[place * len(listing) // number]
         text = b"" if found.location == STANDARD_INPUT else _beginning(found, reading)
         if text:
             yield text
 
 
-def _beginning(found: Found, reading: Reading) -> bytes:
-    """The first text of a file; nothing of one that cannot be read, which counting will name."""
-    held: list[bytes] = []
+def _beginning(found: CorpusFile, reading: Reading) -> bytes:
+    """The first text of a file; empty for an unreadable one, which counting will report."""
+    texts: list[bytes] = []
     try:
         with closing(read(found, reading, lambda _: None, Meter())) as pieces:  # type: ignore[type-var]
             for piece in pieces:
-                held.append(piece.text)
-                if sum(map(len, held)) >= GLIMPSE_BYTES:
+                texts.append(piece.text)
+                if sum(map(len, texts)) >= BEGINNING_BYTES:
                     break
     except Unreadable:
         return b""
-    return b" ".join(held)[:GLIMPSE_BYTES].decode("utf-8", "ignore").encode("utf-8")
+    return b" ".join(texts)[:BEGINNING_BYTES].decode("utf-8", "ignore").encode("utf-8")

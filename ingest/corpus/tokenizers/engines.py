@@ -7,14 +7,16 @@ from collections.abc import Iterator, Sequence
 from importlib import metadata
 from typing import Any
 
-from ingest.corpus.counting.worker_process import Growth, give_back
-from ingest.corpus.tokenizers.native_calls import guarded
-from ingest.corpus.tokenizers.vocabulary import Vocabulary
+from ingest.corpus.native_calls import guarded
+from ingest.corpus.tokenizers.sentencepiece_model import loaded
+from ingest.corpus.tokenizers.tokenizer_json import load_reference
+from ingest.corpus.types import Vocabulary
+from ingest.corpus.worker_process import MemoryGrowth, return_freed_memory
 
-#: text per call of an engine, a whole batch: more would only hold more tokens in memory
+#: text per call of an engine: a whole batch
 PART_BYTES = 16 << 20
 
-#: gigatoken uses one thread alone for less text
+#: gigatoken uses a single thread for less text
 LEAST_PARALLEL_BYTES = 3_000_000
 
 #: text per call of the reference, whose tokens take a hundred bytes each
@@ -32,20 +34,20 @@ def uses_one_thread() -> bool:
     return os.environ.get("RAYON_NUM_THREADS") == "1"
 
 
-def parts_of(texts: Sequence[bytes], most: int) -> Iterator[Sequence[bytes]]:
-    """The texts in order, in parts of about `most` bytes; a longer text is a part of its own.
+def calls_of(texts: Sequence[bytes], most: int) -> Iterator[Sequence[bytes]]:
+    """The texts in order, in lists of about `most` bytes; a longer text is alone.
 
-    >>> list(parts_of([b"ab", b"c", b"defg"], most=3))
+    >>> list(calls_of([b"ab", b"c", b"defg"], most=3))
     [[b'ab', b'c'], [b'defg']]
     """
     part: list[bytes] = []
-    held = 0
+    size = 0
     for text in texts:
-        if part and held + len(text) > most:
+        if part and size + len(text) > most:
             yield part
-            part, held = [], 0
+            part, size = [], 0
         part.append(text)
-        held += len(text)
+        size += len(text)
     if part:
         yield part
 
@@ -56,15 +58,13 @@ class Tokenizers:
     name = "tokenizers"
 
     def __init__(self, vocabulary: Vocabulary, threads: int) -> None:
-        from ingest.corpus.tokenizers.tokenizer_json import load_reference
-
         use_threads(threads)
         self.version = metadata.version("tokenizers")
         self._tokenizer = load_reference(vocabulary.tokenizer_json, vocabulary.source)
 
     def count(self, texts: Sequence[bytes]) -> list[int]:
-        """Tokens of each text, in small parts, because an encoding takes a hundred bytes per token."""
-        return [tokens for part in parts_of(texts, REFERENCE_PART_BYTES) for tokens in self._count_part(part)]
+        """Tokens of each text, in small calls, because an encoding takes a hundred bytes per token."""
+        return [tokens for part in calls_of(texts, REFERENCE_PART_BYTES) for tokens in self._count_part(part)]
 
     def _count_part(self, texts: Sequence[bytes]) -> list[int]:
         decoded = [text.decode() for text in texts]
@@ -73,7 +73,7 @@ class Tokenizers:
 
 
 class Gigatoken:
-    """`gigatoken`; its cache of words grows without end, so the engine is restarted at the memory limit of the process."""
+    """`gigatoken`; its cache of words grows without limit, so it restarts at the memory limit of the process."""
 
     name = "gigatoken"
 
@@ -86,11 +86,11 @@ class Gigatoken:
     def count(self, texts: Sequence[bytes]) -> list[int]:
         """Tokens of each text."""
         counts: list[int] = []
-        for part in parts_of(texts, PART_BYTES):
+        for part in calls_of(texts, PART_BYTES):
             if self._growth.over_limit():
                 self._restart()
             counts.extend(self._count_part(list(part)))
-            self._growth.fed(sum(map(len, part)))
+            self._growth.add_text(sum(map(len, part)))
         return counts
 
     def _count_part(self, texts: list[bytes]) -> list[int]:
@@ -105,10 +105,10 @@ class Gigatoken:
     def _restart(self) -> None:
         from gigatoken import Tokenizer
 
-        self._tokenizer: Any = None  # before the new one, so that the two are never held together
-        give_back()
+        self._tokenizer: Any = None  # first, so that the two are never in memory together
+        return_freed_memory()
         self._tokenizer = guarded(lambda: Tokenizer.from_json(self._json))
-        self._growth = Growth()
+        self._growth = MemoryGrowth()
 
 
 class SentencePiece:
@@ -117,8 +117,6 @@ class SentencePiece:
     name = "sentencepiece"
 
     def __init__(self, vocabulary: Vocabulary, threads: int) -> None:
-        from ingest.corpus.tokenizers.sentencepiece_model import loaded
-
         self.version = metadata.version("sentencepiece")
         use_threads(threads)
         self._threads = threads
@@ -126,7 +124,7 @@ class SentencePiece:
 
     def count(self, texts: Sequence[bytes]) -> list[int]:
         """Tokens of each text."""
-        return [tokens for part in parts_of(texts, REFERENCE_PART_BYTES) for tokens in self._count_part(part)]
+        return [tokens for part in calls_of(texts, REFERENCE_PART_BYTES) for tokens in self._count_part(part)]
 
     def _count_part(self, texts: Sequence[bytes]) -> list[int]:
         decoded = [text.decode() for text in texts]

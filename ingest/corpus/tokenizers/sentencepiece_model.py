@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from ingest.corpus.tokenizers.native_calls import NativeFailure, guarded, no_panic_message
-from ingest.corpus.tokenizers.vocabulary import Vocabulary
+from ingest.corpus.native_calls import NativeFailure, guarded, no_panic_message
+from ingest.corpus.types import Vocabulary
 from ingest.errors import IngestError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ SPACE = "▁"
 
 
 def is_sentencepiece(content: bytes) -> bool:
-    """Whether the file begins with a piece, as SentencePiece models do."""
+    """Whether the file begins as a SentencePiece model."""
     return content[:1] == b"\n"
 
 
@@ -25,14 +25,14 @@ def from_sentencepiece(content: bytes, *, name: str, source: str) -> Vocabulary:
     """A vocabulary from a SentencePiece model.
 
     Raises:
-        IngestError: the file is not such a model, or the package is not installed.
+        IngestError: the file is not a SentencePiece model, or the package is not installed.
     """
     size = loaded(content, source).get_piece_size()
     return Vocabulary(name, "sentencepiece", size, hashlib.sha256(content).hexdigest(), source, "", b"", sentencepiece=content)
 
 
 def loaded(content: bytes, source: str) -> SentencePieceProcessor:
-    """The model.
+    """Load the model.
 
     Raises:
         IngestError: the file is not a SentencePiece model, or the package is not installed.
@@ -47,9 +47,3 @@ def loaded(content: bytes, source: str) -> SentencePieceProcessor:
             return guarded(lambda: SentencePieceProcessor(model_proto=content))
     except NativeFailure as failure:
         raise IngestError(f"--tokenizer: '{source}' is not a SentencePiece model: {failure}") from None
-
-
-def pieces(model: SentencePieceProcessor) -> list[str]:
-    """The pieces of a model, by id."""
-    found: list[str] = model.id_to_piece(list(range(model.get_piece_size())))
-    return found

@@ -1,4 +1,10 @@
-"""Where a vocabulary's texts may be cut, told from how it normalizes text and cuts it into words."""
+"""Where the texts of a vocabulary may be split, from its normalizers and pre-tokenizers.
+
+A vocabulary splits text into words before it looks for tokens, and tokens never cross the end of a word. The patterns known
+here read from left to right without look-behind, and in all of them a word that ends in a letter or digit ends where a space, a
+line break or a stop follows. So the text after such a place has the same words with or without the text before it.
+Byte-level vocabularies also split within words: see `rule_within_words`.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +12,70 @@ import json
 import re
 import string
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ingest.corpus.tokenizers.sentencepiece_model import SPACE, loaded, pieces
-from ingest.corpus.tokenizers.splitter import BEFORE_BLANK, BEFORE_SPACE, BEFORE_STOP, INSTEAD_OF_SPACE, Cuts, within_words
+from ingest.corpus.tokenizers.sentencepiece_model import SPACE, loaded
 from ingest.corpus.tokenizers.tiktoken_ranks import PATTERNS
 from ingest.corpus.tokenizers.tokenizer_json import kind, members
-from ingest.corpus.tokenizers.vocabulary import Vocabulary
+from ingest.corpus.types import Vocabulary
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
 
 
-#: patterns that published vocabularies cut by, each read from left to right and none looking back
+_ASCII = rb"[A-Za-z0-9]"
+_LETTERS = b"|".join(
+    (
+        _ASCII,
+        rb"\xc3[\x80-\x96\x98-\xb6\xb8-\xbf]",  # Latin with marks
+        rb"\xce[\x91-\xa1\xa3-\xbf]|\xcf[\x80-\x8e]",  # Greek
+        rb"[\xd0\xd1][\x80-\xbf]",  # Cyrillic
+        rb"\xd7[\x90-\xaa]",  # Hebrew
+        rb"\xd8[\xa1-\xba]|\xd9[\x81-\x8a]",  # Arabic
+        rb"\xe0[\xa4\xa6\xa8\xaa\xac\xae\xb0\xb2\xb4][\x95-\xa8]",  # consonants of nine scripts of India
+        rb"\xe0\xb8[\x81-\xb0]",  # Thai
+        rb"\xe1\x83[\x90-\xb0]",  # Georgian
+        rb"\xe3\x81[\x81-\xbf]|\xe3\x82[\x80-\x96\xa1-\xbf]|\xe3\x83[\x80-\xba]",  # kana
+        rb"\xe4[\xb8-\xbf][\x80-\xbf]|[\xe5-\xe8][\x80-\xbf]{2}|\xe9[\x80-\xbe][\x80-\xbf]",  # Chinese
+        rb"[\xeb\xec][\x80-\xbf]{2}",  # Korean
+    )
+)
+_STOPS = rb"[ \n\r\t,.;!?]|\xe3\x80[\x81\x82]|\xef\xbc[\x81\x8c\x9f]"
+
+
+@dataclass(frozen=True)
+class SplitRule:
+    """Where the texts of a vocabulary may be split without changing their counts.
+
+    Attributes:
+        pattern: matches up to the end of the left part, over the bytes of UTF-8.
+        dropped: bytes at the beginning of the right part that the vocabulary itself puts before every text.
+        missing: what a text without a match lacks, for messages.
+    """
+
+    pattern: re.Pattern[bytes]
+    dropped: int = 0
+    missing: str = "no end of a word, where this vocabulary could be split"
+
+
+def _before(what_follows: bytes) -> re.Pattern[bytes]:
+    return re.compile(b"(?:" + _LETTERS + b")(?=" + what_follows + b")")
+
+
+BEFORE_STOP = SplitRule(_before(_STOPS))
+BEFORE_BLANK = SplitRule(_before(rb"[ \n]"))
+BEFORE_SPACE = SplitRule(_before(b" (?:" + _LETTERS + b")"))
+INSTEAD_OF_SPACE = SplitRule(_before(b" (?:" + _LETTERS + b")"), dropped=1)
+
+#: split patterns of published vocabularies, all read from left to right without look-behind
 KNOWN_PATTERNS = frozenset(
     (
         *PATTERNS.values(),
         r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
         PATTERNS["cl100k"].replace(r"\p{N}{1,3}", r"\p{N}"),  # Qwen
         PATTERNS["o200k"].replace(r"\p{N}{1,3}", r"\p{N}").replace(r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?", ""),  # Mistral
-        # DeepSeek cuts three times
+        # DeepSeek splits three times
         r"\p{N}{1,3}",
         "[一-龥\u3040-ゟ゠-ヿ]+",
         r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^"""
@@ -38,58 +88,53 @@ KNOWN_PATTERNS = frozenset(
     )
 )
 
-#: those that alone end a word where a stop follows a letter; the others only cut further
-_CUT_FURTHER = frozenset((r"\p{N}{1,3}", "[一-龥\u3040-ゟ゠-ヿ]+"))
+#: patterns after which a stop does not end a word; they only split further
+_SPLIT_FURTHER = frozenset((r"\p{N}{1,3}", "[一-龥\u3040-ゟ゠-ヿ]+"))
 
-#: normalizers that change no letter because of what stands beyond the space after it
+#: normalizers that change no letter because of what follows the next space
 _LOCAL_NORMALIZERS = frozenset(
     ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "BertNormalizer", "Precompiled", "Nmt")
 )
 
 
-def places_of(vocabulary: Vocabulary) -> Cuts | None:
-    """Where texts may be cut, or nothing where that is not known."""
+def split_rule_of(vocabulary: Vocabulary) -> SplitRule | None:
+    """Where texts may be split; None where no safe place is known."""
     if vocabulary.sentencepiece:
-        return places_of_model(loaded(vocabulary.sentencepiece, vocabulary.source))
+        return _rule_of_model(loaded(vocabulary.sentencepiece, vocabulary.source))
     described = json.loads(vocabulary.outline)
     tokens = described.get("added_tokens") or []
-    if any(reaches_over_a_space(token) for token in tokens):
+    if any(_crosses_a_split(token) for token in tokens):
         return None
     normalizers = members(described.get("normalizer"), "normalizers")
-    words = members(described.get("pre_tokenizer"), "pretokenizers")
-    if any(spells_spaces(normalizer) for normalizer in normalizers) or any(kind(word) == "Metaspace" for word in words):
-        return places_between_spelled_spaces(json.loads(vocabulary.tokenizer_json)["model"], normalizers, words)
+    steps = members(described.get("pre_tokenizer"), "pretokenizers")
+    if any(_spells_spaces(normalizer) for normalizer in normalizers) or any(kind(step) == "Metaspace" for step in steps):
+        return _rule_of_spelled_spaces(json.loads(vocabulary.tokenizer_json)["model"], normalizers, steps)
     if not all(kind(normalizer) in _LOCAL_NORMALIZERS for normalizer in normalizers):
         return None
-    cuts = places_between_words(words)
-    if cuts is BEFORE_STOP and all(kind(word) in ("ByteLevel", "Split") for word in words):
-        return places_of_byte_level(words, {kind(normalizer) for normalizer in normalizers}, tokens)
-    return cuts
+    rule = _rule_of_steps(steps)
+    if rule is BEFORE_STOP and all(kind(step) in ("ByteLevel", "Split") for step in steps):
+        return _rule_of_byte_level(steps, {kind(normalizer) for normalizer in normalizers}, tokens)
+    return rule
 
 
-def places_of_byte_level(words: list[dict[str, Any]], normalizers: set[str], tokens: list[dict[str, Any]]) -> Cuts:
-    """Where a byte-level vocabulary's texts may be cut: within long words too, where that is known to be safe."""
+def _rule_of_byte_level(steps: list[dict[str, Any]], normalizers: set[str], tokens: list[dict[str, Any]]) -> SplitRule:
+    """Within long words too, where that is safe."""
     if normalizers & {"NFD", "NFKD"}:
-        return BEFORE_SPACE  # a letter's mark becomes a character of its own, and one word with a stop behind it
-    if normalizers - {"NFC", "NFKC"} or not any(map(tells_numbers, words)) or any(map(looks_around, tokens)):
+        return BEFORE_SPACE  # a letter's mark becomes a character of its own, and one word with the stop after it
+    has_number_words = any(
+        (kind(step) == "ByteLevel" and step.get("use_regex", True)) or r"\p{N}" in str(step.get("pattern")) for step in steps
+    )
+    depends_on_context = any(token.get(flag) for token in tokens for flag in ("single_word", "lstrip", "rstrip"))
+    if normalizers - {"NFC", "NFKC"} or not has_number_words or depends_on_context:
         return BEFORE_STOP
-    return within_words(token["content"] for token in tokens)
+    return rule_within_words(token["content"] for token in tokens)
 
 
-def tells_numbers(word: dict[str, Any]) -> bool:
-    """Whether a step has words of digits alone."""
-    return (kind(word) == "ByteLevel" and word.get("use_regex", True)) or r"\p{N}" in str(word.get("pattern"))
-
-
-def looks_around(token: dict[str, Any]) -> bool:
-    """Whether a token is found depending on the text around it (`single_word`, `lstrip`, `rstrip`)."""
-    return any(token.get(flag) for flag in ("single_word", "lstrip", "rstrip"))
-
-
-def places_of_model(model: SentencePieceProcessor) -> Cuts | None:
-    """Where a SentencePiece model's texts may be cut: at a space, which it may put back by itself before the right part."""
+def _rule_of_model(model: SentencePieceProcessor) -> SplitRule | None:
+    """At a space, which a SentencePiece model may itself put before the right part."""
     spelled = model.normalize("a b")
-    if spelled not in (f"{SPACE}a{SPACE}b", f"a{SPACE}b") or not no_token_reaches_over_a_space(pieces(model)):
+    pieces = model.id_to_piece(list(range(model.get_piece_size())))
+    if spelled not in (f"{SPACE}a{SPACE}b", f"a{SPACE}b") or not no_token_crosses_a_space(pieces):
         return None
     if spelled.startswith(SPACE):
         return INSTEAD_OF_SPACE
@@ -97,85 +142,72 @@ def places_of_model(model: SentencePieceProcessor) -> Cuts | None:
     return None if drops_spaces else BEFORE_SPACE
 
 
-def places_between_words(words: list[dict[str, Any]]) -> Cuts | None:
-    """Where byte-level vocabularies and those that cut at blanks may be cut."""
-    ends = [end_of_words(word) for word in words]
-    if not words or "unknown" in ends:
+def _rule_of_steps(steps: list[dict[str, Any]]) -> SplitRule | None:
+    """For byte-level vocabularies and those that split at blanks."""
+    ends = [_end_of_words(step) for step in steps]
+    if not steps or "unknown" in ends:
         return None
-    if any(word.get("add_prefix_space") for word in words):
-        return BEFORE_SPACE if len(words) == 1 else None
+    if any(step.get("add_prefix_space") for step in steps):
+        return BEFORE_SPACE if len(steps) == 1 else None
     if "stop" in ends:
         return BEFORE_STOP
     return BEFORE_BLANK if "blank" in ends else None
 
 
-def end_of_words(word: dict[str, Any]) -> str:
-    """Where one step ends words for certain: before a `stop`, before a `blank`, `further` within words, or `unknown`."""
-    if kind(word) == "ByteLevel":
-        return "stop" if word.get("use_regex", True) else "further"
-    if kind(word) in ("Whitespace", "BertPreTokenizer"):
-        return "stop"
-    if kind(word) == "WhitespaceSplit":
-        return "blank"
-    if kind(word) in ("Digits", "Punctuation"):
-        return "further"
-    return end_by_pattern(word) if kind(word) == "Split" else "unknown"
+def _end_of_words(step: dict[str, Any]) -> str:
+    """Where a pre-tokenizer certainly ends words: before a `stop`, before a `blank`, `further` within words, or `unknown`."""
+    if kind(step) == "ByteLevel":
+        return "stop" if step.get("use_regex", True) else "further"
+    if kind(step) == "Split":
+        pattern = step.get("pattern", {}).get("Regex")
+        if pattern not in KNOWN_PATTERNS or step.get("behavior") != "Isolated" or step.get("invert"):
+            return "unknown"
+        return "further" if pattern in _SPLIT_FURTHER else "stop"
+    ends = {"Whitespace": "stop", "BertPreTokenizer": "stop", "WhitespaceSplit": "blank"}
+    return {**ends, "Digits": "further", "Punctuation": "further"}.get(kind(step), "unknown")
 
 
-def end_by_pattern(word: dict[str, Any]) -> str:
-    """The same for a step that cuts by a pattern."""
-    pattern = word.get("pattern", {}).get("Regex")
-    if pattern not in KNOWN_PATTERNS or word.get("behavior") != "Isolated" or word.get("invert"):
-        return "unknown"
-    return "further" if pattern in _CUT_FURTHER else "stop"
-
-
-def places_between_spelled_spaces(
-    model: dict[str, Any], normalizers: list[dict[str, Any]], words: list[dict[str, Any]]
-) -> Cuts | None:
-    """Where vocabularies may be cut that spell a space as a character of its own."""
-    if not all(is_local_or_spells(normalizer) for normalizer in normalizers) or len(words) > 1:
+def _rule_of_spelled_spaces(
+    model: dict[str, Any], normalizers: list[dict[str, Any]], steps: list[dict[str, Any]]
+) -> SplitRule | None:
+    """For vocabularies that spell a space as a character of its own."""
+    if not all(_is_local_or_spells(normalizer) for normalizer in normalizers) or len(steps) > 1:
         return None
-    split_at_spaces = any(kind(word) == "Metaspace" and word.get("split", True) for word in words)
-    if not split_at_spaces and not no_token_reaches_over_a_space(pieces_of(model)):
+    vocab = model.get("vocab") or {}
+    tokens = list(vocab) if isinstance(vocab, dict) else [piece for piece, _ in vocab]
+    split_at_spaces = any(kind(step) == "Metaspace" and step.get("split", True) for step in steps)
+    if not split_at_spaces and not no_token_crosses_a_space(tokens):
         return None
-    if any(kind(word) not in ("Metaspace", "Split") for word in words):
+    if any(kind(step) not in ("Metaspace", "Split") for step in steps):
         return None
     return INSTEAD_OF_SPACE if any(kind(normalizer) == "Prepend" for normalizer in normalizers) else BEFORE_SPACE
 
 
-def is_local_or_spells(normalizer: dict[str, Any]) -> bool:
-    """Whether a normalizer changes nothing at a space between letters but the way it is spelled."""
+def _is_local_or_spells(normalizer: dict[str, Any]) -> bool:
+    """Whether a normalizer changes nothing at a space between letters except its spelling."""
     if kind(normalizer) == "Prepend":
         return bool(normalizer.get("prepend") == SPACE)
     if kind(normalizer) == "Strip":
         return not normalizer.get("strip_left")
     runs = normalizer.get("pattern") == {"Regex": " {2,}"} and normalizer.get("content") in (" ", SPACE)
-    return kind(normalizer) in _LOCAL_NORMALIZERS or spells_spaces(normalizer) or (kind(normalizer) == "Replace" and runs)
+    return kind(normalizer) in _LOCAL_NORMALIZERS or _spells_spaces(normalizer) or (kind(normalizer) == "Replace" and runs)
 
 
-def spells_spaces(normalizer: dict[str, Any]) -> bool:
-    """Whether a normalizer writes a space as SentencePiece does."""
+def _spells_spaces(normalizer: dict[str, Any]) -> bool:
     return kind(normalizer) == "Replace" and normalizer.get("pattern") == {"String": " "} and normalizer.get("content") == SPACE
 
 
-def pieces_of(model: dict[str, Any]) -> list[str]:
-    """The tokens of a model as they are spelled."""
-    vocab = model.get("vocab") or {}
-    return list(vocab) if isinstance(vocab, dict) else [piece for piece, _ in vocab]
+def no_token_crosses_a_space(tokens: list[str]) -> bool:
+    """Whether no token has a space after another character: then none covers both sides of a space between letters.
 
-
-def no_token_reaches_over_a_space(pieces: list[str]) -> bool:
-    """Whether no token has a space after another character: then none lies on both sides of a space between letters.
-
-    >>> no_token_reaches_over_a_space(["▁", "▁a", "▁▁"]), no_token_reaches_over_a_space(["▁", "a▁b"])
+    >>> no_token_crosses_a_space(["▁", "▁a", "▁▁"]), no_token_crosses_a_space(["▁", "a▁b"])
     (True, False)
     """
-    return SPACE in pieces and not any(SPACE in piece.lstrip(SPACE) or " " in piece for piece in pieces)
+    return SPACE in tokens and not any(SPACE in token.lstrip(SPACE) or " " in token for token in tokens)
 
 
-def reaches_over_a_space(token: dict[str, Any]) -> bool:
-    """Whether a token that is looked for in the text holds a place where it might be cut, or takes the space after it."""
+def _crosses_a_split(token: dict[str, Any]) -> bool:
+    """Whether an added token holds a place where text might be split, or takes the space after it."""
     return bool(token.get("rstrip")) or re.search(r"\w[\s,.;!?。、！，？]", token["content"]) is not None
 
 
@@ -185,37 +217,36 @@ MARKS = b'!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~'
 LINE_BREAK = rb"[!-~]\n(?=[!-.0-~])"
 
 
-def places_within(letters: bytes, before_stop: bytes, contents: Iterable[str]) -> re.Pattern[bytes]:
-    r"""What matches up to a place where the words of a byte-level vocabulary end.
+def rule_within_words(contents: Iterable[str]) -> SplitRule:
+    r"""Where a byte-level vocabulary may be split: before stops, and between words, numbers, marks and lines.
 
     Args:
-        letters: a pattern of letters and digits, over the bytes of UTF-8.
-        before_stop: a pattern of places that are known already.
-        contents: tokens that are looked for in the text, within which there must be no place.
+        contents: the added tokens, which must not be split.
 
-    >>> places_within(b"[a-z0-9]", b"[a-z](?= )", ["<end>"]).sub(rb"\g<0> ", b"ab12+3=cd-4<5>").decode()
+    >>> rule_within_words(["<end>"]).pattern.sub(rb"\g<0> ", b"ab12+3=cd-4<5>").decode()
     'ab 12 + 3 =cd - 4 < 5>'
     """
     tokens = "\0".join(contents).encode()
-    word = b"(?:" + letters + b")"
+    word = b"(?:" + _LETTERS + b")"
     marks = b"[" + re.escape(MARKS) + b"]"
     ends = _without(MARKS, re.findall(word + b"(?=(" + marks + b"))", tokens))
     begins = _without(MARKS, re.findall(marks + b"(?=[0-9])", tokens))
     before_digit = _without(LETTERS, re.findall(b"[A-Za-z](?=[0-9])", tokens))
     before_letter = _without(DIGITS, re.findall(b"[0-9](?=[A-Za-z])", tokens))
     places = [
-        before_stop,
+        BEFORE_STOP.pattern.pattern,
         before_digit + b"(?=[0-9])",
         before_letter + b"(?=[A-Za-z])",
         word + b"(?=" + ends + b")",
         begins + b"(?=[0-9])",
         *([] if b"\n" in tokens else [LINE_BREAK]),
     ]
-    return re.compile(b"|".join(places))
+    missing = "no end of a word, number or line, where this vocabulary could be split"
+    return SplitRule(re.compile(b"|".join(places)), missing=missing)
 
 
 def _without(characters: bytes, unsafe: Iterable[bytes]) -> bytes:
-    """A pattern of the characters that are safe; it matches nothing where none is."""
-    met = b"".join(unsafe)
-    safe = bytes(character for character in characters if character not in met)
+    """A pattern of the characters that are not unsafe; it matches nothing where none is left."""
+    excluded = b"".join(unsafe)
+    safe = bytes(character for character in characters if character not in excluded)
     return b"[" + re.escape(safe) + b"]" if safe else rb"[^\x00-\xff]"

@@ -1,195 +1,130 @@
-"""Counting documents of any size in bounded memory: cutting them where a cut changes no count.
-
-A vocabulary cuts text into words before it looks for tokens, and tokens never reach over the end of a word. The patterns known
-here read from left to right and look back at nothing, and in all of them a word that ends in a letter or digit is over where a
-space, a line break or a stop follows. So the text after such a place is cut into the same words whether or not the text before
-it is there. Byte-level vocabularies have more such places: see `narrow_places`.
-"""
+"""Splitting documents of any size where that changes no count, so that they are counted in bounded memory."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from ingest.corpus.tokenizers.split_points import places_within
-from ingest.corpus.types import Piece
+from ingest.corpus.tokenizers.split_points import SplitRule, split_rule_of
 from ingest.errors import IngestError
 
 if TYPE_CHECKING:
     from ingest.corpus.tokenizers.engine_choice import Engine
-    from ingest.corpus.tokenizers.vocabulary import Vocabulary
+    from ingest.corpus.types import Chunk, Vocabulary
 
 
-#: a text is cut off at the first safe place after this much
+#: a text is split at the first safe place after this many bytes
 TEXT_BYTES = 1 << 20
 
-#: what is held of a document while no safe place has come
-HELD_BYTES = 4 << 20
+#: the most bytes of a document that wait for a safe place
+MOST_WAITING_BYTES = 4 << 20
 
-#: distance of the cuts when they are tried on real text
-TRIED_BYTES = 1 << 10
+#: distance of the splits in the check on real text
+CHECK_BYTES = 1 << 10
 
-#: the longest spelling of what a place is recognized by
+#: the longest spelling that a pattern looks ahead to
 _REACH = 8
 
-_ASCII = rb"[A-Za-z0-9]"
-_LETTERS = b"|".join(
-    (
-        _ASCII,
-        rb"\xc3[\x80-\x96\x98-\xb6\xb8-\xbf]",  # Latin with marks
-        rb"\xce[\x91-\xa1\xa3-\xbf]|\xcf[\x80-\x8e]",  # Greek
-        rb"[\xd0\xd1][\x80-\xbf]",  # Cyrillic
-        rb"\xd7[\x90-\xaa]",  # Hebrew
-        rb"\xd8[\xa1-\xba]|\xd9[\x81-\x8a]",  # Arabic
-        rb"\xe0[\xa4\xa6\xa8\xaa\xac\xae\xb0\xb2\xb4][\x95-\xa8]",  # consonants of nine scripts of India
-        rb"\xe0\xb8[\x81-\xb0]",  # Thai
-        rb"\xe1\x83[\x90-\xb0]",  # Georgian
-        rb"\xe3\x81[\x81-\xbf]|\xe3\x82[\x80-\x96\xa1-\xbf]|\xe3\x83[\x80-\xba]",  # kana
-        rb"\xe4[\xb8-\xbf][\x80-\xbf]|[\xe5-\xe8][\x80-\xbf]{2}|\xe9[\x80-\xbe][\x80-\xbf]",  # Chinese
-        rb"[\xeb\xec][\x80-\xbf]{2}",  # Korean
-    )
-)
-_STOPS = rb"[ \n\r\t,.;!?]|\xe3\x80[\x81\x82]|\xef\xbc[\x81\x8c\x9f]"
+
+class CannotSplit(IngestError):
+    """A document longer than `MOST_WAITING_BYTES` without a place where a split changes no count."""
 
 
-@dataclass(frozen=True)
-class Cuts:
-    """Where the texts of a vocabulary may be cut.
+def split(text: bytes, rule: SplitRule, text_bytes: int = TEXT_BYTES) -> Iterator[bytes]:
+    """The text in parts whose counts add up to that of the text; each a little longer than `text_bytes`.
 
-    Attributes:
-        place: matches up to the end of the left part, over the bytes of UTF-8.
-        dropped: bytes at the beginning of the right part that the vocabulary puts before every text by itself.
-        lacking: what a text lacks that has no such place.
-    """
-
-    place: re.Pattern[bytes]
-    dropped: int = 0
-    lacking: str = "no end of a word, where this vocabulary could be cut"
-
-
-def _before(what_follows: bytes) -> re.Pattern[bytes]:
-    return re.compile(b"(?:" + _LETTERS + b")(?=" + what_follows + b")")
-
-
-BEFORE_STOP = Cuts(_before(_STOPS))
-BEFORE_BLANK = Cuts(_before(rb"[ \n]"))
-BEFORE_SPACE = Cuts(_before(b" (?:" + _LETTERS + b")"))
-INSTEAD_OF_SPACE = Cuts(_before(b" (?:" + _LETTERS + b")"), dropped=1)
-
-
-def within_words(contents: Iterable[str]) -> Cuts:
-    """Between words, numbers, marks and lines too, but not within these tokens."""
-    lacking = "no end of a word, number or line, where this vocabulary could be cut"
-    return Cuts(places_within(_LETTERS, BEFORE_STOP.place.pattern, contents), lacking=lacking)
-
-
-class CannotCut(IngestError):
-    """A document that is longer than what can be held, and has no place where a cut changes no count."""
-
-
-def cut(text: bytes, cuts: Cuts, text_bytes: int = TEXT_BYTES) -> Iterator[bytes]:
-    """The text in parts whose counts add up to the count of the whole; each a little longer than `text_bytes`.
-
-    >>> list(cut(b"three short words", BEFORE_STOP, text_bytes=4))
+    >>> from ingest.corpus.tokenizers.split_points import BEFORE_STOP
+    >>> list(split(b"three short words", BEFORE_STOP, text_bytes=4))
     [b'three', b' short', b' words']
     """
     start = 0
-    while place := cuts.place.search(text, start + text_bytes):
+    while place := rule.pattern.search(text, start + text_bytes):
         yield text[start : place.end()]
-        start = place.end() + cuts.dropped
+        start = place.end() + rule.dropped
     yield text[start:]
 
 
-class Stitcher:
-    """Takes pieces of documents as they are read, and hands out texts that are ready to be counted.
+class DocumentSplitter:
+    """Takes documents piece by piece and returns texts to count, whose counts add up to those of the documents.
 
-    The counts of a document's texts add up to the count of the document.
-
-    >>> stitcher = Stitcher(BEFORE_STOP, text_bytes=4)
-    >>> stitcher.feed(Piece(b"three sho", ends=False)), stitcher.feed(Piece(b"rt words", ends=True))
+    >>> from ingest.corpus.tokenizers.split_points import BEFORE_STOP
+    >>> from ingest.corpus.types import Chunk
+    >>> splitter = DocumentSplitter(BEFORE_STOP, text_bytes=4)
+    >>> splitter.feed(Chunk(b"three sho", ends=False)), splitter.feed(Chunk(b"rt words", ends=True))
     ([b'three'], [b' short', b' words'])
     """
 
-    def __init__(self, cuts: Cuts | None, text_bytes: int = TEXT_BYTES, held_bytes: int = HELD_BYTES) -> None:
-        self._cuts = cuts
+    def __init__(
+        self, rule: SplitRule | None, text_bytes: int = TEXT_BYTES, most_waiting_bytes: int = MOST_WAITING_BYTES
+    ) -> None:
+        self._rule = rule
         self._text_bytes = text_bytes
-        self._held_bytes = held_bytes
-        self._held = b""
+        self._most_waiting_bytes = most_waiting_bytes
+        self._waiting = b""
         self._searched = 0
 
-    def feed(self, piece: Piece) -> list[bytes]:
-        """The texts that are complete with this piece.
+    def feed(self, piece: Chunk) -> list[bytes]:
+        """The texts that this piece completes.
 
         Raises:
-            CannotCut: more would have to be held than is allowed. What was held is forgotten; the caller passes over the rest
-                of the document.
+            CannotSplit: too much text waits. It is dropped; the caller must pass over the rest of the document.
         """
-        self._held += piece.text
-        texts = list(self._cut_off())
-        if not piece.ends:
-            self._refuse_if_too_long()
-            return texts
-        texts.append(self._held)
-        self.abandon()
+        self._waiting += piece.text
+        texts = list(self._split_off())
+        if piece.ends:
+            texts.append(self._waiting)
+            self._clear()
+        elif len(self._waiting) > self._most_waiting_bytes:
+            self._clear()
+            most = f"{self._most_waiting_bytes >> 20} MiB"
+            if self._rule is None:
+                raise CannotSplit(f"a document longer than {most}, which cannot be split for this vocabulary")
+            raise CannotSplit(f"a document with more than {most} in one piece: {self._rule.missing}")
         return texts
 
-    def abandon(self) -> None:
-        """Forget what is held of a document that will not be finished."""
-        self._held = b""
+    def _clear(self) -> None:
+        self._waiting = b""
         self._searched = 0
 
-    def _cut_off(self) -> Iterator[bytes]:
+    def _split_off(self) -> Iterator[bytes]:
         start = 0
-        while self._cuts and len(self._held) - start > self._text_bytes:
-            place = self._cuts.place.search(self._held, max(start + self._text_bytes, self._searched))
+        while self._rule and len(self._waiting) - start > self._text_bytes:
+            place = self._rule.pattern.search(self._waiting, max(start + self._text_bytes, self._searched))
             if place is None:
-                self._searched = len(self._held) - _REACH
+                self._searched = len(self._waiting) - _REACH
                 break
-            yield self._held[start : place.end()]
-            start = place.end() + self._cuts.dropped
-        self._held = self._held[start:]
+            yield self._waiting[start : place.end()]
+            start = place.end() + self._rule.dropped
+        self._waiting = self._waiting[start:]
         self._searched = max(0, self._searched - start)
 
-    def _refuse_if_too_long(self) -> None:
-        if len(self._held) <= self._held_bytes:
-            return
-        self.abandon()
-        most = f"{self._held_bytes >> 20} MiB"
-        if self._cuts is None:
-            raise CannotCut(f"a document longer than {most}, which cannot be cut for this vocabulary")
-        raise CannotCut(f"a document with more than {most} in one piece: {self._cuts.lacking}")
 
-
-def cuts_for(vocabulary: Vocabulary, engine: Engine, proof: Sequence[bytes]) -> Cuts | None:
-    """Where texts may be cut: known from how the vocabulary cuts words, and tried on the beginning of the real input.
+def split_rule_for(vocabulary: Vocabulary, engine: Engine, proof: Sequence[bytes]) -> SplitRule | None:
+    """Where texts may be split, checked on the first part of the real input.
 
     Returns:
-        Nothing where cutting is not known to be safe, or where it changed a count: then documents are held whole.
+        None where no safe place is known, or where splitting changed a count: then documents are counted whole.
     """
-    from ingest.corpus.tokenizers.split_points import places_of
-
-    cuts = places_of(vocabulary)
-    return cuts if cuts and adds_up(cuts, engine, proof) else None
+    rule = split_rule_of(vocabulary)
+    return rule if rule and adds_up(rule, engine, proof) else None
 
 
-def adds_up(cuts: Cuts, engine: Engine, texts: Iterable[bytes]) -> bool:
-    """Whether the parts of each text count as much as the whole."""
+def adds_up(rule: SplitRule, engine: Engine, texts: Iterable[bytes]) -> bool:
+    """Whether the counts of the parts of each text add up to that of the text."""
     whole = list(texts)
-    parts = [list(cut(text, cuts, TRIED_BYTES)) for text in whole]
+    parts = [list(split(text, rule, CHECK_BYTES)) for text in whole]
     counts = iter(engine.count([part for text in parts for part in text]))
     return engine.count(whole) == [sum(next(counts) for _ in text) for text in parts]
 
 
-class Ready(NamedTuple):
-    """What one piece made ready.
+class SplitText(NamedTuple):
+    """Texts to count, from one piece of a document.
 
     Attributes:
-        texts: to be counted; what is left of the piece comes with a later one.
+        texts: complete ones; the rest of the piece comes with a later one.
         size: text bytes of the piece.
-        ends: whether a document ends here.
-        refused: why the document does not count, where it cannot be cut; what came of it before is to be dropped.
+        ends: whether the document ends with this piece.
+        refused: why the document does not count, where it cannot be split; drop its earlier texts.
     """
 
     texts: list[bytes]
@@ -198,27 +133,27 @@ class Ready(NamedTuple):
     refused: str = ""
 
 
-def ready(pieces: Iterable[Piece], cuts: Cuts | None) -> Iterator[Ready]:
-    """Make pieces ready to be counted; of a refused document only its end is told.
+def split_texts(pieces: Iterable[Chunk], rule: SplitRule | None) -> Iterator[SplitText]:
+    """Split documents into texts to count; of a refused document only the end is yielded.
 
-    >>> [part.texts for part in ready([Piece(b"one ", False), Piece(b"two", True), Piece(b"", True)], None)]
+    >>> from ingest.corpus.types import Chunk
+    >>> [part.texts for part in split_texts([Chunk(b"one ", False), Chunk(b"two", True), Chunk(b"", True)], None)]
     [[], [b'one two'], []]
     """
-    stitcher = Stitcher(cuts)
+    splitter = DocumentSplitter(rule)
     refused, opened = "", False
     for piece in pieces:
         if piece.ends and not opened and len(piece.text) <= TEXT_BYTES:
-            yield Ready([piece.text] if piece.text else [], len(piece.text), True)
+            yield SplitText([piece.text] if piece.text else [], len(piece.text), True)
             continue
         opened = not piece.ends
         if not refused:
             try:
-                texts = [text for text in stitcher.feed(piece) if text]
-            except CannotCut as error:
+                texts = [text for text in splitter.feed(piece) if text]
+            except CannotSplit as error:
                 refused = str(error)
-                stitcher.abandon()
             else:
-                yield Ready(texts, len(piece.text), piece.ends)
+                yield SplitText(texts, len(piece.text), piece.ends)
         if refused and piece.ends:
-            yield Ready([], 0, True, refused)
+            yield SplitText([], 0, True, refused)
             refused = ""

@@ -1,4 +1,4 @@
-"""Rank files (`.tiktoken`): a token in base64 and its rank per line. The way text is cut into words is not in the file."""
+"""Rank files (`.tiktoken`): a token in base64 and its rank per line. The file lacks the pattern that splits text into words."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ingest.corpus.tokenizers.tokenizer_json import outline_of
-from ingest.corpus.tokenizers.vocabulary import Vocabulary
-from ingest.errors import IngestError, UsageError, nearest
-
-if TYPE_CHECKING:
-    from ingest.corpus.tokenizers.tokenizer_json import Converted
+from ingest.corpus.tokenizers.tokenizer_json import Converted, cached, checked_size, outline_of
+from ingest.corpus.types import Vocabulary
+from ingest.errors import IngestError, UsageError, one_of
 
 Ranks = dict[bytes, int]
 
@@ -33,10 +30,10 @@ _O200K = "|".join(
     )
 )
 
-#: how text is cut into words, by the name of the vocabulary that made the pattern known
+#: patterns that split text into words, by vocabulary
 PATTERNS = {"r50k": _GPT2, "gpt2": _GPT2, "p50k": _GPT2, "cl100k": _CL100K, "llama3": _CL100K, "o200k": _O200K}
 
-#: published rank files by SHA-256, and the pattern that belongs to each
+#: patterns of published rank files, by SHA-256
 KNOWN_FILES = {
     "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930": "r50k",
     "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069": "p50k",
@@ -44,14 +41,14 @@ KNOWN_FILES = {
     "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d": "o200k",
 }
 
-#: changes when the conversion does, so that what was converted before is not used again
+#: version of the conversion: part of the cache key
 CONVERSION = "2"
 
 _LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?\n")
 
 
 def is_rank_file(content: bytes) -> bool:
-    r"""Whether the file begins as rank files do.
+    r"""Whether the file begins with a line of a rank file.
 
     >>> is_rank_file(b"IQ== 0\nIg== 1\n")
     True
@@ -65,52 +62,46 @@ def from_rank_file(content: bytes, pattern: str, *, name: str, source: str, lice
     """A vocabulary from a rank file.
 
     Raises:
-        UsageError: nobody said which pattern belongs to it, or the pattern is unknown.
+        UsageError: the pattern is missing or unknown.
         IngestError: a line is broken, or a byte has no token.
     """
-    from ingest.corpus.tokenizers.tokenizer_json import converted
-
     digest = hashlib.sha256(content).hexdigest()
     chosen = chosen_pattern(pattern or KNOWN_FILES.get(digest, ""), source)
-    made = converted(f"{digest}-{chosen}-{CONVERSION}", lambda: convert(content, PATTERNS[chosen], source))
+    made = cached(f"{digest}-{chosen}-{CONVERSION}", lambda: convert(content, PATTERNS[chosen], source))
     return Vocabulary(name, "rank file", made.size, digest, source, license, made.tokenizer_json, made.outline)
 
 
 def convert(content: bytes, pattern: str, source: str) -> Converted:
-    """What engines load, from a rank file.
+    """Convert a rank file.
 
     Raises:
         IngestError: a line is broken, or a byte has no token.
     """
-    from ingest.corpus.tokenizers.tokenizer_json import Converted, checked_size
-
     ranks = read_ranks(content, source)
     size = checked_size(max(ranks.values()) + 1, source)
     return Converted(size, outline_of({"pre_tokenizer": byte_level(pattern)}), tokenizer_json(ranks, pattern))
 
 
 def chosen_pattern(pattern: str, source: str) -> str:
-    """The pattern, if it is a known one.
+    """Check the name of a pattern.
 
     Raises:
-        UsageError: there is none, or none of that name.
+        UsageError: it is empty, or none of `PATTERNS`.
     """
-    if pattern in PATTERNS:
-        return pattern
-    known = ", ".join(PATTERNS)
     if not pattern:
         raise UsageError(
-            f"--tokenizer: '{source}' is a rank file that is not known by its hash, and such a file does not say how text is"
-            f" cut into words: write --tokenizer {source}:PATTERN, as in ranks.tiktoken:cl100k ({known})"
+            f"--tokenizer: '{source}' is an unknown rank file, which lacks the pattern that splits text into words: write"
+            f" --tokenizer {source}:PATTERN, as in ranks.tiktoken:cl100k ({', '.join(PATTERNS)})"
         )
-    raise UsageError(f"--tokenizer: '{pattern}' is no known pattern ({known}){nearest(pattern, PATTERNS)}")
+    one_of(f"--tokenizer: pattern of '{source}'", pattern, PATTERNS)
+    return pattern
 
 
 def read_ranks(content: bytes, source: str) -> Ranks:
     r"""Tokens and their ranks.
 
     Raises:
-        IngestError: a line is no token and number, a token comes twice, or a single byte has no token.
+        IngestError: a line is not a token and a number, two tokens share a rank, or a byte has no token.
 
     >>> read_ranks(b"IQ==\n", "ranks.tiktoken")
     Traceback (most recent call last):
@@ -129,14 +120,14 @@ def read_ranks(content: bytes, source: str) -> Ranks:
             ) from None
     missing = [byte for byte in range(256) if bytes([byte]) not in ranks]
     if missing:
-        raise IngestError(f"--tokenizer: '{source}' has no token for the byte 0x{missing[0]:02x}: no byte-level vocabulary")
+        raise IngestError(f"--tokenizer: '{source}' has no token for the byte 0x{missing[0]:02x}, expected all 256 bytes")
     if len(set(ranks.values())) != len(ranks):
         raise IngestError(f"--tokenizer: '{source}' gives two tokens the same rank")
     return ranks
 
 
 def tokenizer_json(ranks: Ranks, pattern: str) -> bytes:
-    """The rank file as a `tokenizer.json` that yields the same tokens."""
+    """Convert ranks to a `tokenizer.json` with equal tokens."""
     letters = byte_letters()
     spelled = {token: "".join(letters[byte] for byte in token) for token in ranks}
     described: dict[str, Any] = {
@@ -167,7 +158,7 @@ def tokenizer_json(ranks: Ranks, pattern: str) -> bytes:
 def merges_of(ranks: Ranks) -> Iterator[tuple[bytes, bytes]]:
     """Every way to join two tokens into a third, by the third's rank.
 
-    A rank file allows each of them; one way per token, as training writes it, would yield other tokens now and then.
+    A rank file allows each of them; one way per token, as training writes it, would change some tokens.
     """
     for token in sorted(ranks, key=ranks.__getitem__):
         for cut in range(1, len(token)):
@@ -177,7 +168,7 @@ def merges_of(ranks: Ranks) -> Iterator[tuple[bytes, bytes]]:
 
 
 def byte_level(pattern: str) -> dict[str, Any]:
-    """Cut by the pattern, then spell bytes as letters."""
+    """The pre-tokenizer: split by the pattern, then spell bytes as letters."""
     return {
         "type": "Sequence",
         "pretokenizers": [
@@ -188,7 +179,7 @@ def byte_level(pattern: str) -> dict[str, Any]:
 
 
 def byte_order() -> list[int]:
-    """Bytes in the order in which GPT-2 numbers them: those that print first."""
+    """Bytes in GPT-2's order: printable ones first."""
     printing = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     return [*printing, *(byte for byte in range(256) if byte not in printing)]
 
@@ -208,7 +199,7 @@ def ranks_of_merges(content: bytes) -> bytes:
     """GPT-2's list of merges as a rank file: the 256 bytes, then one token per merge.
 
     Raises:
-        ValueError: a line is no merge of two tokens.
+        ValueError: a line is not a merge of two tokens.
     """
     byte_of = {letter: byte for byte, letter in byte_letters().items()}
     tokens = [bytes([byte]) for byte in byte_order()]

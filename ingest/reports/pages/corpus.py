@@ -12,7 +12,7 @@ from ingest.reports.pages.sizing import flat_rows, source_lines
 from ingest.units import display, exact
 
 if TYPE_CHECKING:
-    from ingest.corpus.measurement import Measured
+    from ingest.corpus.measurement import CorpusMeasurement
 
 
 #: rows of a table that a page shows; JSON and CSV have all
@@ -21,7 +21,7 @@ BREAKDOWN = {"folders": "By folder", "extensions": "By extension"}
 LEFT_OUT = {"files_skipped": "Files skipped", "parts_skipped": "Left out of files that count"}
 
 
-def corpus_page(answer: Measured) -> Page:
+def corpus_page(answer: CorpusMeasurement) -> Page:
     """Results with their intervals, the breakdown, what was left out, and with what it was measured."""
     rows = tuple((plain(name), *_value(item)) for name, item in answer.results.items())
     ranged = any(item.low is not None for item in answer.results.values())
@@ -83,7 +83,7 @@ def _more(rows: int) -> tuple[str, ...]:
     return (f"… and {rows - SHOWN:,} more; --format json has all",) if rows > SHOWN else ()
 
 
-def _with(answer: Measured) -> list[str]:
+def _with(answer: CorpusMeasurement) -> list[str]:
     used = answer.tokenizer
     return [
         f"tokenizer {used['name']}, {used['size']:,} ids, {used['source']}, sha256 {used['sha256'][:16]}…",
@@ -97,7 +97,7 @@ SAMPLES_SHOWN = 10
 COUNTS = ("sample", "file")
 
 
-def samples_page(answer: Measured) -> Page:
+def samples_page(answer: CorpusMeasurement) -> Page:
     """Results, percentiles, histograms, extensions, what was left out, and what to do with it."""
     tables = answer.tables
     results = tuple((plain(name), _sample_value(item.value, item.unit)) for name, item in answer.results.items())

@@ -1,4 +1,4 @@
-"""Calls into compiled extensions, which may panic: that too becomes one line."""
+"""Calls into compiled extensions, whose panics become errors of one line."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ Result = TypeVar("Result")
 
 
 class NativeFailure(IngestError):
-    """What a compiled extension raised, panics included, in one line."""
+    """An exception or panic of a compiled extension, in one line."""
 
 
 def guarded(call: Callable[[], Result]) -> Result:
-    """Call into an extension; whatever it raises becomes a `NativeFailure`.
+    """Call into an extension; every exception becomes a `NativeFailure`.
 
     A panic of a Rust extension is a `BaseException`, so that `except Exception` would let it through.
 
     >>> guarded(lambda: int("x"))
     Traceback (most recent call last):
-    ingest.corpus.tokenizers.native_calls.NativeFailure: invalid literal for int() with base 10: 'x'
+    ingest.corpus.native_calls.NativeFailure: invalid literal for int() with base 10: 'x'
     """
     try:
         return call()
@@ -34,31 +34,31 @@ def guarded(call: Callable[[], Result]) -> Result:
 
 
 def one_line(error: BaseException) -> str:
-    r"""What an exception says, in a line of at most 160 characters; a panic says that it was one.
+    r"""The message of an exception, in one line of at most 160 characters.
 
     >>> one_line(ValueError("the merges are broken\nat line 3")), one_line(KeyError()), one_line(KeyError("vocab"))
-    ('the merges are broken', 'it failed and does not say why', "it has no 'vocab'")
+    ('the merges are broken', 'it failed without a message', "it has no 'vocab'")
     """
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
     if not first:
-        return "it failed and does not say why"
-    said = f"{_SAID_BEFORE.get(type(error).__name__, '')}{first}"
-    return said if len(said) <= 160 else f"{said[:159]}…"
+        return "it failed without a message"
+    message = f"{_PREFIXES.get(type(error).__name__, '')}{first}"
+    return message if len(message) <= 160 else f"{message[:159]}…"
 
 
-#: what a message alone would not say; a panic's class has no module that could be imported
-_SAID_BEFORE = {"PanicException": "it broke down: ", "KeyError": "it has no "}
+#: by name of the exception, because the class of a panic cannot be imported
+_PREFIXES = {"PanicException": "it broke down: ", "KeyError": "it has no "}
 
 
 @contextmanager
 def no_panic_message() -> Iterator[None]:
-    """Keep what a panicking extension writes to standard error by itself off the terminal."""
-    kept = os.dup(2)
+    """Keep the panic messages of an extension, written to standard error, off the terminal."""
+    saved = os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(saved, 2)
+        os.close(saved)
         os.close(nowhere)

@@ -1,4 +1,4 @@
-"""Worker processes: forked from this one, so that they share the engine that it has loaded."""
+"""Worker processes, forked to share the loaded engine, and the memory limit of an engine in each."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
 
 
-#: a fork does not copy the threads of an engine, and waiting for one of them would never end
+#: a fork does not copy the threads of an engine, and a call that waits for one never returns
 ONE_THREAD = {"RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 
 def can_fork() -> bool:
-    """Whether workers can be forked: on Linux, while no other thread runs, whose locks a worker would hold for ever."""
+    """Whether workers can be forked: on Linux, while no other thread runs, whose locks a worker would inherit."""
     if sys.platform != "linux" or threading.active_count() > 1:
         return False
     from multiprocessing import current_process
@@ -29,13 +29,13 @@ def can_fork() -> bool:
     return not current_process().daemon
 
 
-def worker_pool(processes: int, prepare: Callable[..., object] | None = None, *given: object) -> ProcessPoolExecutor | None:
-    """Worker processes, forked now; None where this process cannot be forked or the system allows no more processes.
+def worker_pool(processes: int, prepare: Callable[..., object] | None = None, *arguments: object) -> ProcessPoolExecutor | None:
+    """Fork worker processes; None where this process cannot be forked or the system allows no more processes.
 
     Args:
-        processes: how many.
-        prepare: what each worker calls before its first task, with `given`; neither is pickled.
-        given: arguments of `prepare`.
+        processes: number of workers.
+        prepare: called in each worker before its first task; not pickled.
+        arguments: of `prepare`; not pickled.
     """
     if not can_fork():
         return None
@@ -43,7 +43,7 @@ def worker_pool(processes: int, prepare: Callable[..., object] | None = None, *g
     from multiprocessing import active_children, get_context
 
     others = set(active_children())
-    pool = ProcessPoolExecutor(processes, get_context("fork"), initializer=_begin, initargs=(prepare, given))
+    pool = ProcessPoolExecutor(processes, get_context("fork"), initializer=_begin, initargs=(prepare, arguments))
     try:
         pool.submit(os.getpid)
     except OSError:
@@ -55,7 +55,7 @@ def worker_pool(processes: int, prepare: Callable[..., object] | None = None, *g
 
 @contextmanager
 def one_line_failure() -> Iterator[None]:
-    """Report a worker that died in one line.
+    """Report the death of a worker in one line.
 
     Raises:
         IngestError: a worker process of the pool ended before its task.
@@ -65,20 +65,20 @@ def one_line_failure() -> Iterator[None]:
     try:
         yield
     except BrokenProcessPool:
-        raise IngestError("a worker process was killed, perhaps for lack of memory; fewer --threads need less") from None
+        raise IngestError("a worker process was killed, perhaps for lack of memory: set fewer --threads") from None
 
 
-def _begin(prepare: Callable[..., object] | None, given: tuple[object, ...]) -> None:
+def _begin(prepare: Callable[..., object] | None, arguments: tuple[object, ...]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process handles Ctrl-C
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.environ.update(ONE_THREAD)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if prepare is not None:
-        prepare(*given)
+        prepare(*arguments)
 
 
 def _end_with_parent() -> None:
-    """End this worker when the main process has ended, even by SIGKILL: a worker holds the lock of the ledger open."""
+    """End this worker with the main process, even after SIGKILL: a worker keeps the lock of the ledger."""
     from multiprocessing import parent_process
 
     parent = parent_process()
@@ -90,7 +90,7 @@ def _end_with_parent() -> None:
 #: resident memory above which an engine restarts
 MOST_RESIDENT = 416 << 20
 
-#: growth below which the engine is not what fills the memory
+#: growth below which a restart of the engine would free little
 LEAST_GROWTH = 128 << 20
 
 #: text after which an engine restarts where the system does not report resident memory
@@ -106,14 +106,14 @@ def resident_bytes() -> int | None:
         return None
 
 
-def let_grow(most: int) -> None:
-    """Limit this process, one of many on the machine, to so many bytes more than it holds now."""
+def limit_growth(most: int) -> None:
+    """Limit this worker process to its current resident memory plus `most` bytes."""
     global MOST_RESIDENT, LEAST_GROWTH
     MOST_RESIDENT, LEAST_GROWTH = (resident_bytes() or 0) + most, most
 
 
-def give_back() -> None:
-    """Return freed memory to the system; glibc keeps it unless asked."""
+def return_freed_memory() -> None:
+    """Return freed memory to the system, which glibc does not do by itself."""
     if os.name != "posix":
         return
     import ctypes
@@ -123,15 +123,15 @@ def give_back() -> None:
         trim(0)
 
 
-class Growth:
-    """Memory that the process has gained since an engine started."""
+class MemoryGrowth:
+    """Growth of the process since an engine started."""
 
     def __init__(self) -> None:
         self._start = resident_bytes()
         self._text = 0
 
-    def fed(self, size: int) -> None:
-        """Add the bytes of text that the engine has counted."""
+    def add_text(self, size: int) -> None:
+        """Add text bytes that the engine has counted."""
         self._text += size
 
     def over_limit(self) -> bool:

@@ -14,22 +14,18 @@ from hypothesis import strategies as st
 
 from ingest.corpus.tokenizers import splitter
 from ingest.corpus.tokenizers.engines import SentencePiece, Tokenizers
-from ingest.corpus.tokenizers.split_points import places_of
-from ingest.corpus.tokenizers.splitter import (
+from ingest.corpus.tokenizers.split_points import (
     BEFORE_BLANK,
     BEFORE_SPACE,
     BEFORE_STOP,
     INSTEAD_OF_SPACE,
-    CannotCut,
-    Cuts,
-    Stitcher,
-    adds_up,
-    cut,
-    cuts_for,
-    within_words,
+    SplitRule,
+    rule_within_words,
+    split_rule_of,
 )
+from ingest.corpus.tokenizers.splitter import CannotSplit, DocumentSplitter, adds_up, split, split_rule_for
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
-from ingest.corpus.types import Piece
+from ingest.corpus.types import Chunk
 
 NFC = {"type": "NFC"}
 SPELLED = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
@@ -69,7 +65,7 @@ def added(content, **flags):
 @cache
 def counter(name):
     vocabulary = vocabulary_of(name)
-    return Tokenizers(vocabulary, threads=2), places_of(vocabulary)
+    return Tokenizers(vocabulary, threads=2), split_rule_of(vocabulary)
 
 
 #: on every push the default vocabulary, the others before an issue is closed
@@ -78,15 +74,15 @@ NAMES = ["deepseek-v3", *(pytest.param(name, marks=pytest.mark.slow) for name in
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_known_vocabulary_can_be_cut_before_stops_and_within_words(name):
-    cuts = counter(name)[1]
-    assert list(cut(b"one,two2+three", cuts, text_bytes=0)) == [b"one", b",two", b"2", b"+three"]
+    rule = counter(name)[1]
+    assert list(split(b"one,two2+three", rule, text_bytes=0)) == [b"one", b",two", b"2", b"+three"]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_parts_of_real_text_count_as_the_whole_however_small_they_are(name, monkeypatch):
-    monkeypatch.setattr(splitter, "TRIED_BYTES", 0)
-    engine, cuts = counter(name)
-    assert adds_up(cuts, engine, real_texts(150_000))
+    monkeypatch.setattr(splitter, "CHECK_BYTES", 0)
+    engine, rule = counter(name)
+    assert adds_up(rule, engine, real_texts(150_000))
 
 
 #: texts in which little but narrow places lets a cut be made
@@ -97,13 +93,13 @@ narrow = st.text("aZé中ßЯ059_-=+/'<>|{}\n\r.,\"é\u0301①²", max_size=60)
 @given(text=st.one_of(strings, narrow, narrow.map(lambda text: "<|EOT|>" + text + "</think>9")))
 @pytest.mark.parametrize("name", NAMES)
 def test_parts_of_any_string_count_as_the_whole(name, text):
-    engine, cuts = counter(name)
-    parts = list(cut(text.encode(), cuts, text_bytes=0))
+    engine, rule = counter(name)
+    parts = list(split(text.encode(), rule, text_bytes=0))
     assert b"".join(parts) == text.encode()
     assert sum(engine.count(parts)) == engine.count([text.encode()])[0]
 
 
-WITHIN = within_words([])
+WITHIN = rule_within_words([])
 SAFE = {
     "gpt2": ({"pre_tokenizer": BYTES}, WITHIN),
     "gpt2 with a space put before": ({"pre_tokenizer": {**BYTES, "add_prefix_space": True}}, BEFORE_SPACE),
@@ -122,7 +118,7 @@ SAFE = {
     "an added token": ({"pre_tokenizer": BYTES, "added_tokens": [added("<think>"), added("<x:y>", lstrip=True)]}, BEFORE_STOP),
     "tokens with places": (
         {"pre_tokenizer": BYTES, "added_tokens": [added("<a-1b>"), added("2="), added("\nc")]},
-        within_words(["<a-1b>", "2=", "\nc"]),
+        rule_within_words(["<a-1b>", "2=", "\nc"]),
     ),
 }
 
@@ -131,7 +127,7 @@ UNSAFE = {
     "an unknown pattern": {"pre_tokenizer": split_by(r"\w+ \w+")},
     "a pattern that looks back": {"pre_tokenizer": split_by(r"(?<=a) b")},
     "a known pattern used otherwise": {"pre_tokenizer": split_by(QWEN, "MergedWithNext")},
-    "only further cuts": {"pre_tokenizer": sequence({"type": "Digits", "individual_digits": True})},
+    "only further splits": {"pre_tokenizer": sequence({"type": "Digits", "individual_digits": True})},
     "scripts": {"pre_tokenizer": {"type": "UnicodeScripts"}},
     "a space put before each of several": {"pre_tokenizer": sequence(split_by(QWEN), {**BYTES, "add_prefix_space": True})},
     "an unknown normalizer": {
@@ -152,28 +148,28 @@ UNSAFE = {
 def test_known_ways_of_cutting_words(case, texts, tmp_path_factory):
     parts, expected = SAFE[case]
     vocabulary = written(tmp_path_factory.mktemp("safe"), **parts)
-    assert places_of(vocabulary) == expected
+    assert split_rule_of(vocabulary) == expected
     engine = Tokenizers(vocabulary, threads=1)
     for text in (text.encode() for text in texts):
-        assert sum(engine.count(list(cut(text, expected, text_bytes=0)))) == engine.count([text])[0]
+        assert sum(engine.count(list(split(text, expected, text_bytes=0)))) == engine.count([text])[0]
 
 
 @pytest.mark.parametrize("case", UNSAFE)
 def test_where_a_cut_may_change_a_count_nothing_is_cut(case, tmp_path):
-    assert places_of(written(tmp_path, **UNSAFE[case])) is None
+    assert split_rule_of(written(tmp_path, **UNSAFE[case])) is None
 
 
 def test_a_token_over_a_space_forbids_cuts_at_spaces(tmp_path, monkeypatch):
     monkeypatch.setitem(globals(), "WORDS", [*WORDS, "a▁the"])
-    assert places_of(written(tmp_path, normalizer=SPELLED)) is None
-    assert places_of(written(tmp_path, pre_tokenizer=METASPACE)) is BEFORE_SPACE
+    assert split_rule_of(written(tmp_path, normalizer=SPELLED)) is None
+    assert split_rule_of(written(tmp_path, pre_tokenizer=METASPACE)) is BEFORE_SPACE
 
 
 def test_what_structure_allows_is_still_tried_on_the_input():
     engine, _ = counter("r50k")
-    anywhere = Cuts(re.compile(rb"a"))
+    anywhere = SplitRule(re.compile(rb"a"))
     assert not adds_up(anywhere, engine, [b"a small banana " * 500])
-    assert cuts_for(vocabulary_of("r50k"), engine, real_texts()[:14]) == WITHIN
+    assert split_rule_for(vocabulary_of("r50k"), engine, real_texts()[:14]) == WITHIN
 
     class Moody:
         name, version = "moody", "1"
@@ -181,7 +177,7 @@ def test_what_structure_allows_is_still_tried_on_the_input():
         def count(self, texts):
             return [len(text) % 7 for text in texts]
 
-    assert cuts_for(vocabulary_of("r50k"), Moody(), real_texts()) is None
+    assert split_rule_for(vocabulary_of("r50k"), Moody(), real_texts()) is None
 
 
 @cache
@@ -211,68 +207,63 @@ def test_sentencepiece_models(asked, expected, tmp_path):
     path = tmp_path / "m.model"
     path.write_bytes(sentencepiece_model(**asked))
     vocabulary = vocabulary_of(str(path))
-    assert places_of(vocabulary) is expected
+    assert split_rule_of(vocabulary) is expected
     if expected:
         engine = SentencePiece(vocabulary, threads=2)
-        assert engine.count(real_texts()) == [sum(engine.count(list(cut(text, expected, 0)))) for text in real_texts()]
+        assert engine.count(real_texts()) == [sum(engine.count(list(split(text, expected, 0)))) for text in real_texts()]
 
 
-def fed(stitcher, text, size):
+def fed(documents, text, size):
     pieces = [text[at : at + size] for at in range(0, len(text), size)] or [b""]
-    return [out for at, piece in enumerate(pieces) for out in stitcher.feed(Piece(piece, ends=at == len(pieces) - 1))]
+    return [out for at, piece in enumerate(pieces) for out in documents.feed(Chunk(piece, ends=at == len(pieces) - 1))]
 
 
 @settings(max_examples=100, deadline=None)
 @given(texts=st.lists(strings, min_size=1, max_size=4), size=st.integers(1, 50), most=st.integers(1, 30))
 def test_pieces_of_documents_become_texts_that_count_as_the_documents(texts, size, most):
-    engine, cuts = counter("r50k")
-    stitcher = Stitcher(cuts, text_bytes=most)
+    engine, rule = counter("r50k")
+    documents = DocumentSplitter(rule, text_bytes=most)
     for text in (text.encode() for text in texts):
-        ready = fed(stitcher, text, size)
+        ready = fed(documents, text, size)
         assert b"".join(ready) == text
         assert sum(engine.count(ready)) == engine.count([text])[0]
 
 
 def test_texts_are_cut_wherever_the_pieces_end():
     text = b"".join(real_texts())
-    cuts = list(cut(text, BEFORE_STOP, 1000))
-    assert all(fed(Stitcher(BEFORE_STOP, text_bytes=1000), text, size) == cuts for size in (1001, 4096, 10_000, len(text)))
-    assert 1000 < max(map(len, cuts)) < 5000
+    parts = list(split(text, BEFORE_STOP, 1000))
+    assert all(
+        fed(DocumentSplitter(BEFORE_STOP, text_bytes=1000), text, size) == parts for size in (1001, 4096, 10_000, len(text))
+    )
+    assert 1000 < max(map(len, parts)) < 5000
 
 
 def test_a_document_longer_than_memory_passes_through_in_little_of_it():
-    stitcher = Stitcher(BEFORE_STOP)
+    documents = DocumentSplitter(BEFORE_STOP)
     line = b"a line that never ends, " * 43_691
     longest = held = 0
     for _ in range(40):
-        texts = stitcher.feed(Piece(line, ends=False))
-        longest, held = max(longest, *map(len, texts), 0), max(held, len(stitcher._held))
+        texts = documents.feed(Chunk(line, ends=False))
+        longest, held = max(longest, *map(len, texts), 0), max(held, len(documents._waiting))
     assert longest < splitter.TEXT_BYTES + 100
     assert held <= 2 * splitter.TEXT_BYTES
 
 
 @pytest.mark.parametrize(
-    ("cuts", "why"),
+    ("rule", "why"),
     [
         (BEFORE_STOP, "no end of a word, where"),
         (WITHIN, "no end of a word, number or line"),
-        (None, "cannot be cut for this vocabulary"),
+        (None, "cannot be split for this vocabulary"),
     ],
 )
-def test_a_run_without_a_place_is_refused_and_forgotten(cuts, why):
-    stitcher = Stitcher(cuts, text_bytes=100, held_bytes=1 << 20)
-    run = Piece(b"-" * 300_000, ends=False)
-    assert [stitcher.feed(run) for _ in range(3)] == [[], [], []]
-    with pytest.raises(CannotCut, match=why):
-        stitcher.feed(run)
-    assert stitcher.feed(Piece(b"next", ends=True)) == [b"next"]
-
-
-def test_an_abandoned_document_leaves_nothing_behind():
-    stitcher = Stitcher(None)
-    stitcher.feed(Piece(b"half of", ends=False))
-    stitcher.abandon()
-    assert stitcher.feed(Piece(b"another", ends=True)) == [b"another"]
+def test_a_run_without_a_place_is_refused_and_forgotten(rule, why):
+    documents = DocumentSplitter(rule, text_bytes=100, most_waiting_bytes=1 << 20)
+    run = Chunk(b"-" * 300_000, ends=False)
+    assert [documents.feed(run) for _ in range(3)] == [[], [], []]
+    with pytest.raises(CannotSplit, match=why):
+        documents.feed(run)
+    assert documents.feed(Chunk(b"next", ends=True)) == [b"next"]
 
 
 WITHOUT_BLANKS = {
@@ -288,8 +279,8 @@ WITHOUT_BLANKS = {
 @pytest.mark.parametrize("kind", WITHOUT_BLANKS)
 @pytest.mark.parametrize("name", NAMES)
 def test_documents_without_blanks_are_cut_and_count_as_the_whole(name, kind):
-    engine, cuts = counter(name)
+    engine, rule = counter(name)
     text = WITHOUT_BLANKS[kind]
-    texts = fed(Stitcher(cuts, text_bytes=1 << 8, held_bytes=1 << 11), text, 1 << 10)
+    texts = fed(DocumentSplitter(rule, text_bytes=1 << 8, most_waiting_bytes=1 << 11), text, 1 << 10)
     assert len(texts) > len(text) >> 11
     assert sum(engine.count(texts)) == engine.count([text])[0]

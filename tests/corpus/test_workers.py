@@ -12,14 +12,15 @@ from pathlib import Path
 import pytest
 from corpus.made import small_files
 
-from ingest.corpus.counting import exact, runners, worker_process
+from ingest.corpus import worker_process
+from ingest.corpus.counting import exact, runners
 from ingest.corpus.counting.ledger import Shards
-from ingest.corpus.counting.runners import Local, OfShards, OfTexts, Task, Work, local_runner
-from ingest.corpus.counting.worker_process import can_fork, worker_pool
+from ingest.corpus.counting.runners import CountingTask, LocalRunner, ShardPool, SharedState, TextPool, local_runner
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.formats.documents import Reading
-from ingest.corpus.tokenizers.splitter import BEFORE_STOP
+from ingest.corpus.tokenizers.split_points import BEFORE_STOP
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
+from ingest.corpus.worker_process import can_fork, worker_pool
 from ingest.errors import IngestError
 
 ROOT = Path(__file__).parents[2]
@@ -49,10 +50,10 @@ class Refusing(Words):
 
 @pytest.fixture(autouse=True)
 def _as_without_threads(monkeypatch):
-    """Other tests leave threads in this process, which do no harm to what is copied here."""
+    """Other tests leave threads in this process, which are harmless to the workers here."""
     monkeypatch.setattr(worker_process, "can_fork", lambda: True)
     monkeypatch.setattr(runners, "cores", lambda: 8)
-    monkeypatch.setattr(runners, "TEXT_EACH", 1)
+    monkeypatch.setattr(runners, "BYTES_PER_PROCESS", 1)
 
 
 @pytest.fixture(scope="module")
@@ -66,13 +67,13 @@ def corpus(tmp_path_factory):
 
 def parts(corpus):
     listing = list_inputs([str(corpus)])
-    return Task(vocabulary_of(None), Reading(), "", ()), Shards(listing, listing.sizes)
+    return CountingTask(vocabulary_of(None), Reading(), "", ()), Shards(listing, listing.sizes)
 
 
 def workers(corpus, kind, engine=None, processes=2):
     """A runner, and the numbers of the shards that it is to count."""
     task, shards = parts(corpus)
-    work = Work(Local(task, shards, engine or Words(), BEFORE_STOP))
+    work = SharedState(LocalRunner(task, shards, engine or Words(), BEFORE_STOP))
     return kind(work, worker_pool(processes, runners._prepare, work, 64 << 20), processes), iter(range(len(shards)))
 
 
@@ -95,14 +96,14 @@ def runs(process):
         return False
 
 
-KINDS = pytest.mark.parametrize("kind", [OfShards, OfTexts])
+KINDS = pytest.mark.parametrize("kind", [ShardPool, TextPool])
 
 
 @KINDS
 def test_workers_count_what_one_process_counts(corpus, kind, monkeypatch):
     monkeypatch.setattr(exact, "BATCH_BYTES", 20_000)
     task, shards = parts(corpus)
-    alone = counted(Local(task, shards, Words(), BEFORE_STOP), iter(range(len(shards))))
+    alone = counted(LocalRunner(task, shards, Words(), BEFORE_STOP), iter(range(len(shards))))
     assert len(alone[0]) == 10
     assert sum(len(one.skipped) for one in alone[0]) == 2
     for processes in (1, 2, 5, 20):
@@ -135,8 +136,8 @@ def test_an_interrupted_run_does_not_wait_for_a_large_shard(tmp_path, monkeypatc
         (tmp_path / name).write_text("one two three\n" * 100_000)
     task, shards = parts(tmp_path)
     monkeypatch.setattr(shards, "_spans", [range(0, 1), range(1, 2)])
-    work = Work(Local(task, shards, Endless(), BEFORE_STOP))
-    runner = OfShards(work, worker_pool(2, runners._prepare, work, 64 << 20), 2)
+    work = SharedState(LocalRunner(task, shards, Endless(), BEFORE_STOP))
+    runner = ShardPool(work, worker_pool(2, runners._prepare, work, 64 << 20), 2)
 
     def interrupt(moved):
         if moved:
@@ -155,7 +156,7 @@ def test_where_the_system_allows_no_process_threads_count(corpus, monkeypatch):
         raise BlockingIOError("no more processes")
 
     monkeypatch.setattr("multiprocessing.context.ForkProcess.start", refused)
-    assert type(local_runner(task, shards, Words(), None, 2)) is Local
+    assert type(local_runner(task, shards, Words(), None, 2)) is LocalRunner
 
 
 def test_a_process_with_threads_is_not_forked():
@@ -173,19 +174,19 @@ def test_workers_are_forked_where_they_are_of_use(corpus, monkeypatch):
 
     def kind_of(*given, **options):
         runner = local_runner(task, shards, Words(), None, *given, **options)
-        if isinstance(runner, OfShards | OfTexts):
+        if isinstance(runner, ShardPool | TextPool):
             made.append(len(runner.pool._processes))
             runner.pool.shutdown()
         return type(runner)
 
-    assert kind_of(2) is OfShards
-    assert kind_of(3) is OfTexts
-    assert kind_of(1) is Local
-    assert kind_of(2, with_standard_input=True) is OfTexts
-    assert kind_of(1000) is OfTexts
+    assert kind_of(2) is ShardPool
+    assert kind_of(3) is TextPool
+    assert kind_of(1) is LocalRunner
+    assert kind_of(2, with_standard_input=True) is TextPool
+    assert kind_of(1000) is TextPool
     assert made == [2, 3, 2, 8]
-    monkeypatch.setattr(runners, "TEXT_EACH", shards.total_bytes)
-    assert kind_of(2) is Local
+    monkeypatch.setattr(runners, "BYTES_PER_PROCESS", shards.total_bytes)
+    assert kind_of(2) is LocalRunner
 
 
 def test_a_worker_does_not_take_ctrl_c():
@@ -195,7 +196,7 @@ def test_a_worker_does_not_take_ctrl_c():
         assert pool.submit(os.getpid).result() == worker
 
 
-def test_standard_input_beside_many_shards_is_read_by_the_process_that_has_it(corpus):
+def test_standard_input_with_many_shards_is_read_by_the_main_process(corpus):
     text = "one two three\n" * 300_000
     words = [sys.executable, str(ROOT / "cli.py"), "measure", str(corpus), "-", "--threads", "2", "--format", "json"]
     done = subprocess.run(words, input=text, capture_output=True, text=True, check=True, cwd=ROOT)
@@ -243,7 +244,7 @@ def test_workers_end_when_their_process_is_killed(tmp_path):
 
 ORPHAN = """
 import time
-from ingest.corpus.counting.worker_process import worker_pool
+from ingest.corpus.worker_process import worker_pool
 pool = worker_pool(2)
 print(*pool._processes, flush=True)
 for _ in range(2):
