@@ -6,7 +6,12 @@ from ingest.engine.expression import Num
 from ingest.engine.registry import formula
 
 
-@formula(unit="sample/s/GPU", source="mlperf-storage-v2", where="definition of accelerator utilization")
+@formula(
+    unit="sample/s/GPU",
+    source="mlperf-storage-v2",
+    where="definition of accelerator utilization",
+    label="samples per second per GPU",
+)
 def samples_per_second_per_gpu(
     unstalled_samples_per_second_per_gpu: Num, accelerator_utilization: Num, scaling_efficiency: Num
 ) -> Num:
@@ -28,7 +33,7 @@ def bytes_read_per_sample(sample_bytes: Num, cache_hit_fraction: Num) -> Num:
     return sample_bytes * (1 - cache_hit_fraction)
 
 
-@formula(unit="B/s/GPU", source="ibrahim2021", where="sec. III")
+@formula(unit="B/s/GPU", source="ibrahim2021", where="sec. III", label="read bandwidth per GPU")
 def ingest_bandwidth_per_gpu(samples_per_second_per_gpu: Num, bytes_read_per_sample: Num) -> Num:
     """Bytes that storage must deliver each second to keep one GPU busy.
 
@@ -38,7 +43,7 @@ def ingest_bandwidth_per_gpu(samples_per_second_per_gpu: Num, bytes_read_per_sam
     return samples_per_second_per_gpu * bytes_read_per_sample
 
 
-@formula(unit="B/s/GPU", source="ibrahim2021", where="sec. III")
+@formula(unit="B/s/GPU", source="ibrahim2021", where="sec. III", label="read bandwidth per GPU without stalls")
 def unstalled_bandwidth_per_gpu(unstalled_samples_per_second_per_gpu: Num, bytes_read_per_sample: Num) -> Num:
     """Read bandwidth of one GPU that never waits: accelerator utilization 1, linear scaling.
 
@@ -48,7 +53,7 @@ def unstalled_bandwidth_per_gpu(unstalled_samples_per_second_per_gpu: Num, bytes
     return unstalled_samples_per_second_per_gpu * bytes_read_per_sample
 
 
-@formula(unit="B/s/node", source="definition")
+@formula(unit="B/s/node", source="definition", label="read bandwidth per node")
 def ingest_bandwidth_per_node(ingest_bandwidth_per_gpu: Num, gpus_per_node: Num) -> Num:
     """Read bandwidth into one node.
 
@@ -68,7 +73,7 @@ def gpus(nodes: Num, gpus_per_node: Num) -> Num:
     return nodes * gpus_per_node
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="read bandwidth per job")
 def ingest_bandwidth_per_job(ingest_bandwidth_per_gpu: Num, gpus: Num) -> Num:
     """Read bandwidth of the whole job.
 
@@ -88,7 +93,7 @@ def samples_per_second_per_job(samples_per_second_per_gpu: Num, gpus: Num) -> Nu
     return samples_per_second_per_gpu * gpus
 
 
-@formula(unit="file/s", source="definition")
+@formula(unit="file/s", source="definition", label="file opens per job")
 def file_opens_per_second_per_job(samples_per_second_per_job: Num, samples_per_file: Num, cache_hit_fraction: Num) -> Num:
     """Files that the whole job opens each second; each file is opened once per pass.
 
@@ -98,7 +103,7 @@ def file_opens_per_second_per_job(samples_per_second_per_job: Num, samples_per_f
     return samples_per_second_per_job / samples_per_file * (1 - cache_hit_fraction)
 
 
-@formula(unit="B/file", source="definition")
+@formula(unit="B/file", source="definition", label="largest read per file open")
 def bytes_per_file_open(sample_bytes: Num, samples_per_file: Num) -> Num:
     """Bytes behind one open: the most that a single sequential read can take.
 
@@ -108,7 +113,7 @@ def bytes_per_file_open(sample_bytes: Num, samples_per_file: Num) -> Num:
     return sample_bytes * samples_per_file
 
 
-@formula(unit="s", source="definition")
+@formula(unit="s", source="definition", label="duration of an epoch")
 def epoch_seconds(dataset_samples: Num, samples_per_second_per_job: Num) -> Num:
     """Time of one pass over the data set.
 
@@ -118,7 +123,7 @@ def epoch_seconds(dataset_samples: Num, samples_per_second_per_job: Num) -> Num:
     return dataset_samples / samples_per_second_per_job
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", label="share of the storage NICs")
 def storage_nic_share(ingest_bandwidth_per_node: Num, storage_nic_bandwidth_per_node: Num) -> Num:
     """Share of a node's storage NICs that the reads take; above 1 the NIC is the bottleneck.
 
@@ -128,7 +133,7 @@ def storage_nic_share(ingest_bandwidth_per_node: Num, storage_nic_bandwidth_per_
     return ingest_bandwidth_per_node / storage_nic_bandwidth_per_node
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", label="share of your storage client")
 def client_share(ingest_bandwidth_per_node: Num, client_bandwidth_per_node: Num) -> Num:
     """Share of what one storage client reaches that the reads take; above 1 one client is too few.
 
@@ -178,7 +183,7 @@ def achieved_flops_per_gpu(peak_flops_per_gpu: Num, model_flops_utilization: Num
     return peak_flops_per_gpu * model_flops_utilization
 
 
-@formula(unit="sample/s/GPU", source="ibrahim2021", where="sec. III")
+@formula(unit="sample/s/GPU", source="ibrahim2021", where="sec. III", label="training rate per GPU")
 def unstalled_samples_per_second_per_gpu(achieved_flops_per_gpu: Num, flops_per_sample: Num) -> Num:
     """Samples that one GPU consumes each second when it never waits for storage.
 
@@ -188,7 +193,7 @@ def unstalled_samples_per_second_per_gpu(achieved_flops_per_gpu: Num, flops_per_
     return achieved_flops_per_gpu / flops_per_sample
 
 
-@formula(unit="1", source="palm2022", where="appendix B, model FLOPs utilization")
+@formula(unit="1", source="palm2022", where="appendix B, model FLOPs utilization", label="share of the dense peak")
 def implied_flops_utilization(unstalled_samples_per_second_per_gpu: Num, flops_per_sample: Num, peak_flops_per_gpu: Num) -> Num:
     """Share of the dense peak that a rate of samples implies.
 

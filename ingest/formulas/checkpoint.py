@@ -71,7 +71,7 @@ def checkpoint_extra_bytes(extra_bytes_per_rank: Num, gpus: Num) -> Num:
     return extra_bytes_per_rank * gpus
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", label="checkpoint size")
 def checkpoint_bytes(checkpoint_weights_bytes: Num, checkpoint_optimizer_bytes: Num, checkpoint_extra_bytes: Num) -> Num:
     """One whole checkpoint; gradients are never saved.
 
@@ -114,7 +114,7 @@ def checkpoint_bytes_per_rank(checkpoint_bytes: Num, gpus: Num) -> Num:
     return checkpoint_bytes / gpus
 
 
-@formula(unit="file", source="definition")
+@formula(unit="file", source="definition", label="files per checkpoint")
 def checkpoint_files(file_counts: Num) -> Num:
     """Files of one checkpoint: the sum over the rows of its layout.
 
@@ -186,7 +186,7 @@ def restart_bytes_all(checkpoint_bytes: Num, data_parallel: Num) -> Num:
     return checkpoint_bytes * data_parallel
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="restore read bandwidth")
 def restart_read_bandwidth(restart_read_bytes: Num, restart_seconds: Num) -> Num:
     """Read bandwidth that restores a checkpoint within the time allowed.
 
@@ -216,7 +216,7 @@ def checkpoints_kept_forever(checkpoints_written: Num, keep_every: Num) -> Num:
     return ceil(checkpoints_written / keep_every)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", label="checkpoints kept")
 def checkpoints_retained(keep_last: Num, checkpoints_kept_forever: Num, keep_final: Num) -> Num:
     """Checkpoints on storage at the end of the training.
 

@@ -19,7 +19,7 @@ def nodes_in_job(gpus: Num, gpus_per_node: Num) -> Num:
     return ceil(gpus / gpus_per_node)
 
 
-@formula(unit="1/s/node", source="definition")
+@formula(unit="1/s/node", source="definition", label="failure rate of a node")
 def failures_per_node_second(observed_interrupts: Num, observed_seconds: Num, observed_nodes: Num) -> Num:
     """Failure rate of one node, from interrupts counted on a cluster.
 
@@ -69,7 +69,12 @@ def observed_gpus(observed_nodes: Num, gpus_per_node: Num) -> Num:
     return observed_nodes * gpus_per_node
 
 
-@formula(unit="s", source=MODEL, where="nodes in series, and what strikes all of them at once: 1/(n·λ + λ0)")
+@formula(
+    unit="s",
+    source=MODEL,
+    where="nodes in series, and what strikes all of them at once: 1/(n·λ + λ0)",
+    label="mean time to interrupt",
+)
 def job_mean_time_to_interrupt(nodes_in_job: Num, failures_per_node_second: Num, common_failures_per_second: Num) -> Num:
     """Mean time between interrupts of a job that stops when any of its nodes fails.
 
@@ -89,7 +94,7 @@ def repair_seconds_allowed(job_mean_time_to_interrupt: Num, uptime_share: Num) -
     return job_mean_time_to_interrupt * (1 - uptime_share) / uptime_share
 
 
-@formula(unit="s", source="definition")
+@formula(unit="s", source="definition", label="time to write a checkpoint")
 def checkpoint_dump_seconds(checkpoint_bytes: Num, checkpoint_write_bandwidth: Num) -> Num:
     """Time to write one checkpoint: δ.
 
@@ -284,7 +289,7 @@ def device_copy_seconds(checkpoint_bytes_per_rank_max: Num, device_to_host_bandw
     return checkpoint_bytes_per_rank_max / device_to_host_bandwidth
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", label="checkpoint stall fraction")
 def checkpoint_stall_fraction(checkpoint_stall_seconds: Num, checkpoint_interval: Num) -> Num:
     """Share of time for which GPUs wait for checkpoints.
 

@@ -10,8 +10,10 @@ input_quantity("memory_bandwidth_per_gpu", "B/s/GPU", "Bandwidth of the GPU's ow
 input_quantity("storage_nic_bandwidth_per_node", "B/s/node", "Bandwidth of the NICs on the storage path of one node.")
 
 # The model and its data
-input_quantity("flops_per_sample", "FLOP/sample", "Forward and backward pass of one sample.")
-input_quantity("sample_bytes", "B/sample", "Bytes of one sample in the chosen encoding; stored unless said otherwise.")
+input_quantity("flops_per_sample", "FLOP/sample", "Forward and backward pass of one sample.", label="FLOP per sample")
+input_quantity(
+    "sample_bytes", "B/sample", "Bytes of one sample in the chosen encoding; stored unless said otherwise.", label="sample size"
+)
 input_quantity("samples_per_file", "sample/file", "Samples that one file holds.")
 input_quantity("dataset_samples", "sample", "Samples of one pass over the data set.")
 input_quantity("training_tokens", "token", "Tokens seen in the whole training.")
@@ -80,7 +82,13 @@ input_quantity(
 input_quantity("trainable_share", "1", "Share of the parameters that training changes.", high=1, default=1)
 input_quantity("weight_bytes_per_parameter", "B/parameter", "Width of a weight while training; 2 in 16-bit precision.")
 input_quantity("gradient_bytes_per_parameter", "B/parameter", "Width of a gradient; none while only saving.", above=False)
-input_quantity("master_bytes_per_parameter", "B/parameter", "Width of the master copy in full precision.", above=False)
+input_quantity(
+    "master_bytes_per_parameter",
+    "B/parameter",
+    "Width of the master copy in full precision.",
+    above=False,
+    label="bytes of the master copy per parameter",
+)
 input_quantity("momentum_bytes_per_parameter", "B/parameter", "Width of the first moment.", above=False)
 input_quantity("variance_bytes_per_parameter", "B/parameter", "Width of the second moment.", above=False)
 input_quantity(
@@ -114,12 +122,14 @@ input_quantity("file_counts", "file", "Files of each kind in one checkpoint.", a
 # Failures, intervals and rates
 input_quantity("observed_interrupts", "1", "Interrupts counted.", whole=True)
 input_quantity("interrupts_of_cause", "1", "Interrupts that one cause has.", whole=True)
-input_quantity("observed_seconds", "s", "Time over which they were counted.")
+input_quantity("observed_seconds", "s", "Time over which they were counted.", label="observation period")
 input_quantity("observed_nodes", "node", "Nodes that were watched.", whole=True)
 input_quantity("common_failures_per_second", "1/s", "Failures that strike all nodes at once.", above=False, default=0)
 input_quantity("uptime_share", "1", "Share of the time in which the job works.", high=1)
-input_quantity("checkpoint_interval", "s", "Computing between two checkpoints.")
-input_quantity("checkpoint_write_bandwidth", "B/s", "Rate at which checkpoints are written.")
+input_quantity("checkpoint_interval", "s", "Computing between two checkpoints.", label="checkpoint interval")
+input_quantity(
+    "checkpoint_write_bandwidth", "B/s", "Rate at which checkpoints are written.", label="checkpoint write bandwidth"
+)
 input_quantity("write_bandwidth", "B/s", "Rate at which the storage at hand takes checkpoints.")
 input_quantity("checkpoint_stall_seconds", "s", "Time for which GPUs wait per checkpoint.", above=False)
 input_quantity("waste_allowed", "1", "Share of time that checkpoints and lost work may cost.", high=0.25)
@@ -127,10 +137,17 @@ input_quantity("waste_from", "1", "Low end of the waste shown.", high=0.99, defa
 input_quantity("waste_to", "1", "High end of the waste shown.", high=0.99, default=0.2)
 input_quantity("dump_seconds_allowed", "s", "Time that one dump may take.")
 input_quantity("drain_fraction", "1", "Share of the interval in which a checkpoint drains to storage.", high=1, default=1)
-input_quantity("persistent_every", "1", "Every k-th checkpoint goes to shared storage.", whole=True, default=1)
+input_quantity(
+    "persistent_every",
+    "1",
+    "Every k-th checkpoint goes to shared storage.",
+    whole=True,
+    default=1,
+    label="checkpoints per persistent checkpoint",
+)
 input_quantity("device_to_host_bandwidth", "B/s/GPU", "Rate at which one GPU copies into host memory.")
-input_quantity("restart_read_bytes", "B", "Bytes that a restore reads.")
-input_quantity("restart_seconds", "s", "Time in which a restart must have read its checkpoint.")
+input_quantity("restart_read_bytes", "B", "Bytes that a restore reads.", label="bytes read by a restore")
+input_quantity("restart_seconds", "s", "Time in which a restart must have read its checkpoint.", label="restore time")
 input_quantity("keep_last", "1", "Newest checkpoints that are kept.", whole=True)
 input_quantity("keep_every", "1", "Every m-th checkpoint is kept for good.", whole=True)
 input_quantity("keep_final", "1", "Copies kept of the final checkpoint, beside the others.", above=False, whole=True, default=0)

@@ -4,8 +4,8 @@ from ingest.engine.expression import Num, ceil, maximum
 from ingest.engine.registry import formula, input_quantity
 
 # One data set
-input_quantity("data_samples", "sample", "Samples of a data set.")
-input_quantity("data_sample_bytes", "B/sample", "Stored bytes of one sample.")
+input_quantity("data_samples", "sample", "Samples of a data set.", label="samples of the data set")
+input_quantity("data_sample_bytes", "B/sample", "Stored bytes of one sample.", label="stored sample size")
 input_quantity("data_tokens", "token", "Tokens of a data set.")
 input_quantity("data_bytes_per_token", "B/token", "Stored bytes of one token.")
 input_quantity("origin_bytes", "B", "Bytes of the data set that this one is made from.")
@@ -14,12 +14,20 @@ input_quantity(
 )
 input_quantity("samples_in_file", "sample/file", "Samples in one file of a data set.")
 input_quantity("file_bytes", "B/file", "Bytes in one file of a data set.")
-input_quantity("data_bytes", "B", "Bytes of one copy of one version of a data set at the start of the plan.")
-input_quantity("data_files", "file", "Files of one copy of one version of a data set at the start of the plan.", above=False)
-input_quantity("data_copies", "1", "Copies of a data set on this storage.", whole=True, default=1)
+input_quantity(
+    "data_bytes", "B", "Bytes of one copy of one version of a data set at the start of the plan.", label="data set size"
+)
+input_quantity(
+    "data_files",
+    "file",
+    "Files of one copy of one version of a data set at the start of the plan.",
+    above=False,
+    label="data set files",
+)
+input_quantity("data_copies", "1", "Copies of a data set on this storage.", whole=True, default=1, label="data set copies")
 input_quantity("retention_seconds", "s", "How long a superseded version is kept.", above=False, default=0)
 input_quantity("refresh_seconds", "s", "How often a new version supersedes the old one.")
-input_quantity("versions_held", "1", "Versions of a data set that are on storage.", default=1)
+input_quantity("versions_held", "1", "Versions of a data set that are on storage.", default=1, label="versions kept")
 input_quantity("present", "1", "1 in the years in which a data set is on storage, else 0.",
      above=False, whole=True, high=1, default=1)  # fmt: skip
 
@@ -89,7 +97,7 @@ def versions_kept(retention_seconds: Num, refresh_seconds: Num) -> Num:
     return 1 + ceil(retention_seconds / refresh_seconds)
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", label="data set bytes held")
 def dataset_bytes_held(data_bytes: Num, data_copies: Num, versions_held: Num, present: Num, capacity_growth: Num) -> Num:
     """A data set on storage: copies, versions, growth.
 
@@ -99,7 +107,7 @@ def dataset_bytes_held(data_bytes: Num, data_copies: Num, versions_held: Num, pr
     return data_bytes * data_copies * versions_held * present * capacity_growth
 
 
-@formula(unit="file", source="definition")
+@formula(unit="file", source="definition", label="data set files held")
 def dataset_files_held(data_files: Num, data_copies: Num, versions_held: Num, present: Num, capacity_growth: Num) -> Num:
     """Files of a data set on storage.
 
@@ -109,7 +117,7 @@ def dataset_files_held(data_files: Num, data_copies: Num, versions_held: Num, pr
     return data_files * data_copies * versions_held * present * capacity_growth
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", label="data set writes per day")
 def dataset_bytes_written_per_day(
     data_bytes: Num, data_copies: Num, present: Num, capacity_growth: Num, seconds_per_day: Num, refresh_seconds: Num
 ) -> Num:

@@ -7,8 +7,8 @@ from ingest.engine.registry import formula, input_quantity
 MOST_PERIODS = 25
 
 # One job
-input_quantity("concurrent_runs", "1", "Runs of the job at the same time.", whole=True, default=1)
-input_quantity("share_of_time", "1", "Share of the time in which the job runs.", high=1, default=1)
+input_quantity("concurrent_runs", "1", "Runs of the job at the same time.", whole=True, default=1, label="concurrent runs")
+input_quantity("share_of_time", "1", "Share of the time in which the job runs.", high=1, default=1, label="share of time")
 input_quantity(
     "cold_share", "1", "Share of the first pass that storage serves: 0 where data are staged.", above=False, high=1, default=1
 )
@@ -16,17 +16,23 @@ input_quantity(
     "warm_share", "1", "Share of later passes that storage serves: less where nodes cache.", above=False, high=1, default=1
 )
 input_quantity("training_epochs", "1", "Passes over the data set.")
-input_quantity("training_samples", "sample", "Samples of the whole training.")
-input_quantity("request_bytes", "B", "Most that a reader asks for at once.")
-input_quantity("packed_read_bytes", "B", "Least that is read at once from a file of many samples.", default=131_072)
+input_quantity("training_samples", "sample", "Samples of the whole training.", label="samples of a training run")
+input_quantity("request_bytes", "B", "Most that a reader asks for at once.", label="read request size")
+input_quantity(
+    "packed_read_bytes",
+    "B",
+    "Least that is read at once from a file of many samples.",
+    default=131_072,
+    label="read-ahead size",
+)
 input_quantity("staging_nodes", "node", "Nodes of a job that stages its data, all its runs at once.", above=False)
 input_quantity("writing_nodes", "node", "Nodes of a job that has checkpoints, all its runs at once.", above=False)
 input_quantity("one_sample", "sample", "A single sample.", low=1, high=1, above=False, default=1)
-input_quantity("node_nvme_bytes", "B/node", "NVMe of one node.", above=False)
+input_quantity("node_nvme_bytes", "B/node", "NVMe of one node.", above=False, label="NVMe per node")
 input_quantity("staging_seconds_allowed", "s", "Time in which a data set must be on the nodes.")
 input_quantity("node_local_bytes", "B/node", "Bytes that a job keeps on the NVMe of a node.", above=False)
 input_quantity("node_cache_hit", "1", "Share of later reads that the nodes' NVMe serves.", above=False, high=1)
-input_quantity("job_dataset_bytes", "B", "Bytes of the data set that the job reads.")
+input_quantity("job_dataset_bytes", "B", "Bytes of the data set that the job reads.", label="data set read by the job")
 
 # Growth
 input_quantity("elapsed_seconds", "s", "Time since the start of the plan.", above=False, default=0)
@@ -36,10 +42,10 @@ input_quantity(
 input_quantity(
     "bandwidth_growth_factor", "1", "Bandwidth after one period, over that before.", low=1, above=False, high=1000, default=1
 )
-input_quantity("growth_period_seconds", "s", "The period of growth.", default=63_115_200)
+input_quantity("growth_period_seconds", "s", "The period of growth.", default=63_115_200, label="growth period")
 
 # One cluster
-input_quantity("cluster_nodes", "node", "Nodes of a cluster.", whole=True)
+input_quantity("cluster_nodes", "node", "Nodes of a cluster.", whole=True, label="nodes of the cluster")
 
 
 @formula(unit="1", source="zhao2022", where="growth over two years, compounded: g^(N/2)")
@@ -72,7 +78,7 @@ def samples_of_file_bytes(file_bytes: Num, sample_bytes: Num) -> Num:
     return file_bytes / sample_bytes
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="read bandwidth of one run")
 def run_read_bandwidth(ingest_bandwidth_per_job: Num, cold_share: Num, bandwidth_growth: Num) -> Num:
     """Reads of one run in its first pass, when no node holds any of its data.
 
@@ -82,7 +88,7 @@ def run_read_bandwidth(ingest_bandwidth_per_job: Num, cold_share: Num, bandwidth
     return ingest_bandwidth_per_job * cold_share * bandwidth_growth
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="read bandwidth of concurrent runs")
 def job_read_bandwidth(run_read_bandwidth: Num, concurrent_runs: Num) -> Num:
     """Reads of a job, all its runs at once.
 
@@ -92,7 +98,7 @@ def job_read_bandwidth(run_read_bandwidth: Num, concurrent_runs: Num) -> Num:
     return run_read_bandwidth * concurrent_runs
 
 
-@formula(unit="B/s/node", source="definition")
+@formula(unit="B/s/node", source="definition", label="read bandwidth of one node of the job")
 def node_read_bandwidth(run_read_bandwidth: Num, nodes: Num) -> Num:
     """Reads of a job into one node.
 
@@ -102,7 +108,7 @@ def node_read_bandwidth(run_read_bandwidth: Num, nodes: Num) -> Num:
     return run_read_bandwidth / nodes
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="sustained read bandwidth of the job")
 def job_sustained_read_bandwidth(
     ingest_bandwidth_per_job: Num, warm_share: Num, concurrent_runs: Num, share_of_time: Num, bandwidth_growth: Num
 ) -> Num:
@@ -197,7 +203,7 @@ def samples_of_tokens(training_tokens: Num, tokens_per_sample: Num) -> Num:
     return training_tokens / tokens_per_sample
 
 
-@formula(unit="s", source="definition")
+@formula(unit="s", source="definition", label="duration of a run")
 def run_seconds(training_samples: Num, samples_per_second_per_job: Num) -> Num:
     """Time of one run that never waits.
 
@@ -207,7 +213,7 @@ def run_seconds(training_samples: Num, samples_per_second_per_job: Num) -> Num:
     return training_samples / samples_per_second_per_job
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="checkpoint write bandwidth of concurrent runs")
 def job_write_bandwidth(checkpoint_write_bandwidth: Num, concurrent_runs: Num) -> Num:
     """Checkpoint writes of a job, all its runs at once.
 
@@ -227,7 +233,7 @@ def job_checkpoint_bytes_per_day(checkpoint_bytes_written_per_day: Num, concurre
     return checkpoint_bytes_written_per_day * concurrent_runs * share_of_time
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="sustained checkpoint write bandwidth of the job")
 def job_sustained_write_bandwidth(job_checkpoint_bytes_per_day: Num, seconds_per_day: Num) -> Num:
     """Checkpoint writes of a job, averaged over time.
 
@@ -247,7 +253,7 @@ def job_restart_bandwidth(restart_read_bandwidth: Num, concurrent_runs: Num) -> 
     return restart_read_bandwidth * concurrent_runs
 
 
-@formula(unit="file/s", source="definition")
+@formula(unit="file/s", source="definition", label="file opens of concurrent runs")
 def job_file_opens(file_opens_per_second_per_job: Num, cold_share: Num, concurrent_runs: Num, bandwidth_growth: Num) -> Num:
     """Files that a job opens each second, all its runs at once.
 
@@ -257,7 +263,7 @@ def job_file_opens(file_opens_per_second_per_job: Num, cold_share: Num, concurre
     return file_opens_per_second_per_job * cold_share * concurrent_runs * bandwidth_growth
 
 
-@formula(unit="file/s", source="definition")
+@formula(unit="file/s", source="definition", label="file creates during a checkpoint")
 def job_file_creates(checkpoint_files: Num, checkpoint_dump_seconds: Num, concurrent_runs: Num) -> Num:
     """Files that a job creates each second while it writes a checkpoint.
 
@@ -267,7 +273,7 @@ def job_file_creates(checkpoint_files: Num, checkpoint_dump_seconds: Num, concur
     return checkpoint_files / checkpoint_dump_seconds * concurrent_runs
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", label="bytes of checkpoints kept")
 def job_checkpoint_bytes_held(checkpoint_retained_bytes: Num, concurrent_runs: Num) -> Num:
     """Checkpoints of a job on storage, each run keeping its own.
 
@@ -277,7 +283,7 @@ def job_checkpoint_bytes_held(checkpoint_retained_bytes: Num, concurrent_runs: N
     return checkpoint_retained_bytes * concurrent_runs
 
 
-@formula(unit="file", source="definition")
+@formula(unit="file", source="definition", label="files of checkpoints kept")
 def job_checkpoint_files_held(checkpoint_files: Num, checkpoints_retained: Num, concurrent_runs: Num) -> Num:
     """Files of these checkpoints.
 
@@ -297,11 +303,11 @@ def staged_bytes_each(node_bytes_whole: Num, nodes: Num) -> Num:
     return node_bytes_whole * nodes
 
 
-input_quantity("staged_bytes", "B", "Bytes read from storage to stage the data set of one run.")
+input_quantity("staged_bytes", "B", "Bytes read from storage to stage the data set of one run.", label="bytes staged per run")
 input_quantity("single_node", "node", "One node.", low=1, high=1, above=False, default=1)
 
 
-@formula(unit="B/node", source="definition")
+@formula(unit="B/node", source="definition", label="NVMe per node for the whole data set")
 def node_bytes_whole(job_dataset_bytes: Num, single_node: Num) -> Num:
     """NVMe of a node that holds the whole data set.
 
@@ -311,7 +317,7 @@ def node_bytes_whole(job_dataset_bytes: Num, single_node: Num) -> Num:
     return job_dataset_bytes / single_node
 
 
-@formula(unit="B/node", source="definition")
+@formula(unit="B/node", source="definition", label="NVMe per node for a share of the data set")
 def node_bytes_shared(job_dataset_bytes: Num, nodes: Num) -> Num:
     """NVMe of a node that holds its share of the data set.
 
@@ -331,7 +337,7 @@ def job_staging_bandwidth(staged_bytes: Num, staging_seconds_allowed: Num, concu
     return staged_bytes / staging_seconds_allowed * concurrent_runs
 
 
-@formula(unit="s", source="definition")
+@formula(unit="s", source="definition", label="staging time")
 def staging_seconds(staged_bytes: Num, ingest_bandwidth_per_job: Num) -> Num:
     """Time to stage at the rate at which the run would stream.
 
@@ -341,7 +347,7 @@ def staging_seconds(staged_bytes: Num, ingest_bandwidth_per_job: Num) -> Num:
     return staged_bytes / ingest_bandwidth_per_job
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", label="cache hit share that NVMe allows")
 def cache_hit_possible(node_nvme_bytes: Num, nodes: Num, job_dataset_bytes: Num) -> Num:
     """Share of later reads that the NVMe of a run's nodes can serve, each node holding its share.
 

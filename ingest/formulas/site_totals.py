@@ -14,8 +14,8 @@ input_quantity("replicas", "1", "Whole copies that protect each byte.", whole=Tr
 input_quantity("storage_units", "1", "Servers or enclosures that share the data.", whole=True, default=1)
 
 # How a requirement is tested
-input_quantity("test_seconds", "s", "Time for which a rate must hold.", default=1800)
-input_quantity("write_request_bytes", "B", "Size of one checkpoint write.", default=1_048_576)
+input_quantity("test_seconds", "s", "Time for which a rate must hold.", default=1800, label="test duration")
+input_quantity("write_request_bytes", "B", "Size of one checkpoint write.", default=1_048_576, label="write request size")
 
 input_quantity(
     "smallest_bandwidth_asked", "B/s", "Rates below it are not asked for: one drive gives them.", above=False, default=1e8
@@ -23,7 +23,13 @@ input_quantity(
 input_quantity("smallest_file_rate_asked", "file/s", "File rates below it are not asked for.", above=False, default=100)
 
 input_quantity("writes_at_once", "B/s", "Checkpoint writes that fall into one moment: of all jobs, or of one.", above=False)
-input_quantity("site_grown_read_bandwidth", "B/s", "Reads of the site at once, in the last year of the plan.", above=False)
+input_quantity(
+    "site_grown_read_bandwidth",
+    "B/s",
+    "Reads of the site at once, in the last year of the plan.",
+    above=False,
+    label="aggregate read bandwidth in the last year",
+)
 
 # Columns
 input_quantity("job_read_bandwidth_of_jobs", "B/s", "Column of each job's reads, all its runs at once.", above=False)
@@ -65,7 +71,12 @@ input_quantity("year_usable_bytes_of_years", "B", "Column of the capacity in use
 input_quantity("year_files_of_years", "file", "Column of the files, by year.", above=False)
 
 
-@formula(unit="B/s", source=MODEL, where="no more than all jobs at once, no more than all nodes with the hungriest job")
+@formula(
+    unit="B/s",
+    source=MODEL,
+    where="no more than all jobs at once, no more than all nodes with the hungriest job",
+    label="read bandwidth of the cluster",
+)
 def cluster_read_bandwidth(job_read_bandwidth_of_jobs: Num, node_read_bandwidth_of_jobs: Num, cluster_nodes: Num) -> Num:
     """Reads of a cluster at once; jobs that share nodes in turn cannot all read at the same time.
 
@@ -75,7 +86,7 @@ def cluster_read_bandwidth(job_read_bandwidth_of_jobs: Num, node_read_bandwidth_
     return minimum(total(job_read_bandwidth_of_jobs), largest(node_read_bandwidth_of_jobs) * cluster_nodes)
 
 
-@formula(unit="node", source="definition")
+@formula(unit="node", source="definition", label="nodes that read concurrently")
 def cluster_clients(nodes_at_once_of_jobs: Num, cluster_nodes: Num) -> Num:
     """Nodes of a cluster that read at once.
 
@@ -115,7 +126,7 @@ def writing_clients(writing_nodes_of_jobs: Num, site_clients: Num) -> Num:
     return minimum(total(writing_nodes_of_jobs), site_clients)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", label="share of nodes in use")
 def cluster_allocation(nodes_on_average_of_jobs: Num, cluster_nodes: Num) -> Num:
     """Share of a cluster that its jobs take, averaged over time; above 1 it cannot be.
 
@@ -125,7 +136,7 @@ def cluster_allocation(nodes_on_average_of_jobs: Num, cluster_nodes: Num) -> Num
     return total(nodes_on_average_of_jobs) / cluster_nodes
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="sustained read bandwidth")
 def site_sustained_read_bandwidth(job_sustained_read_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
     """Reads of the site averaged over time, in sum.
 
@@ -135,7 +146,7 @@ def site_sustained_read_bandwidth(job_sustained_read_bandwidth_of_jobs: Num, per
     return total(job_sustained_read_bandwidth_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="read bandwidth of the most demanding run")
 def site_largest_read_bandwidth(run_read_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
     """Reads of the hungriest single run.
 
@@ -145,7 +156,7 @@ def site_largest_read_bandwidth(run_read_bandwidth_of_jobs: Num, performance_hea
     return largest(run_read_bandwidth_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="aggregate read bandwidth of concurrent jobs")
 def site_read_bandwidth(cluster_read_bandwidth_of_clusters: Num, performance_headroom: Num) -> Num:
     """Reads of the site when all that can run runs at once, in its first pass.
 
@@ -155,7 +166,7 @@ def site_read_bandwidth(cluster_read_bandwidth_of_clusters: Num, performance_hea
     return total(cluster_read_bandwidth_of_clusters) * (1 + performance_headroom)
 
 
-@formula(unit="B/s/node", source="definition")
+@formula(unit="B/s/node", source="definition", label="read bandwidth of one node")
 def site_node_read_bandwidth(node_read_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
     """Reads into one node, of the job that takes most.
 
@@ -165,7 +176,7 @@ def site_node_read_bandwidth(node_read_bandwidth_of_jobs: Num, performance_headr
     return largest(node_read_bandwidth_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="aggregate write bandwidth of concurrent checkpoints")
 def site_write_bandwidth(job_write_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
     """Checkpoint writes of the site, all jobs at once.
 
@@ -175,7 +186,7 @@ def site_write_bandwidth(job_write_bandwidth_of_jobs: Num, performance_headroom:
     return total(job_write_bandwidth_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="write bandwidth of the most demanding run")
 def site_largest_write_bandwidth(checkpoint_write_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
     """Checkpoint writes of the single run that writes fastest.
 
@@ -185,7 +196,7 @@ def site_largest_write_bandwidth(checkpoint_write_bandwidth_of_jobs: Num, perfor
     return largest(checkpoint_write_bandwidth_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="sustained write bandwidth")
 def site_sustained_write_bandwidth(job_sustained_write_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
     """Checkpoint writes of the site averaged over time, in sum.
 
@@ -205,7 +216,7 @@ def site_writes_in_turn(site_largest_write_bandwidth: Num, site_sustained_write_
     return maximum(site_largest_write_bandwidth, site_sustained_write_bandwidth)
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="aggregate bandwidth of concurrent reads and checkpoints")
 def site_mixed_bandwidth(site_read_bandwidth: Num, writes_at_once: Num) -> Num:
     """Reads and checkpoint writes together, where both fall into the same moment.
 
@@ -215,7 +226,7 @@ def site_mixed_bandwidth(site_read_bandwidth: Num, writes_at_once: Num) -> Num:
     return site_read_bandwidth + writes_at_once
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="bandwidth of alternating reads and checkpoints")
 def site_alternating_bandwidth(site_read_bandwidth: Num, writes_at_once: Num) -> Num:
     """Reads or checkpoint writes, whichever is more, where they take turns.
 
@@ -225,7 +236,7 @@ def site_alternating_bandwidth(site_read_bandwidth: Num, writes_at_once: Num) ->
     return maximum(site_read_bandwidth, writes_at_once)
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="restore bandwidth of the most demanding run")
 def site_largest_restart_bandwidth(restart_read_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
     """Restart reads of the single run that takes most.
 
@@ -235,7 +246,7 @@ def site_largest_restart_bandwidth(restart_read_bandwidth_of_jobs: Num, performa
     return largest(restart_read_bandwidth_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="aggregate restore bandwidth of concurrent runs")
 def site_restart_bandwidth(job_restart_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
     """Restart reads of all jobs at once, after an outage of the whole site.
 
@@ -245,7 +256,7 @@ def site_restart_bandwidth(job_restart_bandwidth_of_jobs: Num, performance_headr
     return total(job_restart_bandwidth_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="file/s", source="definition")
+@formula(unit="file/s", source="definition", label="aggregate file opens")
 def site_file_opens(job_file_opens_of_jobs: Num, performance_headroom: Num) -> Num:
     """Files that the site opens each second.
 
@@ -255,7 +266,7 @@ def site_file_opens(job_file_opens_of_jobs: Num, performance_headroom: Num) -> N
     return total(job_file_opens_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="file/s", source="definition")
+@formula(unit="file/s", source="definition", label="aggregate file creates")
 def site_file_creates(job_file_creates_of_jobs: Num, performance_headroom: Num) -> Num:
     """Files that the site creates each second while all checkpoints are written.
 
@@ -265,7 +276,7 @@ def site_file_creates(job_file_creates_of_jobs: Num, performance_headroom: Num) 
     return total(job_file_creates_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="staging bandwidth")
 def site_staging_bandwidth(job_staging_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
     """Reads that bring all staged data sets onto their nodes in time.
 
@@ -275,7 +286,7 @@ def site_staging_bandwidth(job_staging_bandwidth_of_jobs: Num, performance_headr
     return total(job_staging_bandwidth_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="B/node", source="definition")
+@formula(unit="B/node", source="definition", label="node-local capacity")
 def site_node_local_bytes(node_local_bytes_of_jobs: Num) -> Num:
     """NVMe of a node that staging or caching takes, for the job that takes most.
 
@@ -285,7 +296,7 @@ def site_node_local_bytes(node_local_bytes_of_jobs: Num) -> Num:
     return largest(node_local_bytes_of_jobs)
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", label="data held")
 def year_usable_bytes(dataset_bytes_held_of_datasets: Num, job_checkpoint_bytes_held_of_jobs: Num) -> Num:
     """Capacity in use in one year: data sets and retained checkpoints.
 
@@ -295,7 +306,7 @@ def year_usable_bytes(dataset_bytes_held_of_datasets: Num, job_checkpoint_bytes_
     return total(dataset_bytes_held_of_datasets) + total(job_checkpoint_bytes_held_of_jobs)
 
 
-@formula(unit="file", source="definition")
+@formula(unit="file", source="definition", label="files held")
 def year_files(dataset_files_held_of_datasets: Num, job_checkpoint_files_held_of_jobs: Num) -> Num:
     """Files in one year: of data sets and of retained checkpoints.
 
@@ -305,7 +316,7 @@ def year_files(dataset_files_held_of_datasets: Num, job_checkpoint_files_held_of
     return total(dataset_files_held_of_datasets) + total(job_checkpoint_files_held_of_jobs)
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", label="data held")
 def site_usable_bytes(year_usable_bytes_of_years: Num) -> Num:
     """Capacity in use in the year that needs most.
 
@@ -315,7 +326,7 @@ def site_usable_bytes(year_usable_bytes_of_years: Num) -> Num:
     return largest(year_usable_bytes_of_years)
 
 
-@formula(unit="file", source="definition")
+@formula(unit="file", source="definition", label="files held")
 def site_files(year_files_of_years: Num) -> Num:
     """Files in the year that has most.
 
@@ -345,7 +356,7 @@ def working_units(storage_units: Num, failed_servers: Num) -> Num:
     return maximum(storage_units - failed_servers, 1)
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", label="raw capacity")
 def year_raw_bytes(year_usable_bytes: Num, usable_share: Num) -> Num:
     """Raw capacity that holds the bytes in use: protection, file system, fill limit, units that may be down.
 
@@ -355,7 +366,7 @@ def year_raw_bytes(year_usable_bytes: Num, usable_share: Num) -> Num:
     return year_usable_bytes / usable_share
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", label="raw capacity")
 def site_raw_bytes(site_usable_bytes: Num, usable_share: Num) -> Num:
     """Raw capacity for the year that needs most.
 
@@ -365,7 +376,7 @@ def site_raw_bytes(site_usable_bytes: Num, usable_share: Num) -> Num:
     return site_usable_bytes / usable_share
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", label="writes per day")
 def year_bytes_written_per_day(
     job_checkpoint_bytes_per_day_of_jobs: Num,
     dataset_bytes_written_per_day_of_datasets: Num,
@@ -393,7 +404,7 @@ def site_bytes_written_per_day(year_bytes_written_per_day_of_years: Num) -> Num:
     return largest(year_bytes_written_per_day_of_years)
 
 
-@formula(unit="B", source=MODEL, where="written bytes ÷ η: replicas and parity are written too")
+@formula(unit="B", source=MODEL, where="written bytes ÷ η: replicas and parity are written too", label="media writes per day")
 def site_media_bytes_per_day(site_bytes_written_per_day: Num, protection_efficiency: Num) -> Num:
     """Bytes per day written to the media, replicas and parity included; amplification inside the drives is left out.
 
