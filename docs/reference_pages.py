@@ -10,8 +10,7 @@ import formula_pages
 from common import CATALOG, GRADES, ROOT, SHOW, aliases_part, limits, missing_part, notes_part, page, shown, table
 
 from ingest.architecture import describe
-from ingest.architecture.families import PLACES
-from ingest.architecture.registry import KNOWN, find
+from ingest.architecture.registry import families as model_families
 from ingest.catalog.records import (
     PRECISIONS,
     SIZES,
@@ -177,17 +176,19 @@ def architectures_page() -> str:
     ]
     columns = ("id", "family", "layers", "width", "heads", "key and value heads", "vocabulary")
     totals = ("parameters", "active", "cache, B per token at bf16")
+    described = model_families()
     families = []
-    for place in PLACES:
+    for module in sorted({function.__module__ for function in described.values()}):
         rows = []
-        for name in sorted(key for key, module in KNOWN.items() if module == place):
-            doc = (find(name).__doc__ or "").strip()
+        for name in sorted(key for key, function in described.items() if function.__module__ == module):
+            doc = (described[name].__doc__ or "").strip()
             rows.append((f"`{name}`", " ".join(doc.split("\n\n")[0].split())))
-        families.append(f"### {place.replace('_', ' ').capitalize()}\n\n" + table(("model_type", "what is counted"), rows))
+        heading = module.rpartition(".")[2].replace("_", " ").capitalize()
+        families.append(f"### {heading}\n\n" + table(("model_type", "what is counted"), rows))
     return page(
         "Architectures",
         f"{len(made)} models are described by the hyper-parameters of their own `config.json`; "
-        f"{len(KNOWN)} values of `model_type` are known. Any other model is refused, "
+        f"{len(described)} values of `model_type` are known. Any other model is refused, "
         "[or written by hand](../howto/size-a-model.md).",
         table((*columns, *totals), sizes),
         "## Families\n\nThe module in `ingest/architecture/families/` groups them; the sentence is its own.",

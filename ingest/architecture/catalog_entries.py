@@ -38,8 +38,6 @@ def structure(name: str, catalog: Catalog) -> Structure:
         UsageError: no such architecture, with the nearest one.
         IngestError: a file that cannot be read, or a family that nobody has described.
     """
-    from ingest.architecture import describe
-
     made = describe(name, catalog)
     places = (Path(name), *(folder / Structure.kind / f"{made.id}.yaml" for folder in catalog.folders))
     path = next(place for place in places if place.is_file())

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.architecture.hf_config import Config, read_config
-from ingest.architecture.registry import KNOWN, ended, find
+from ingest.architecture.registry import ended, families
 from ingest.architecture.weight_table import HOW, Attention, Row, Weight, by_hand, joined
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
@@ -186,11 +186,11 @@ def _family(config: Config) -> Iterable[Row]:
     found = config.data.get("model_type")
     if not isinstance(found, str):
         raise IngestError(f"{config.path}: model_type: found {found!r}, expected the name of a family, such as llama")
-    describing = find(found)
+    describing = families().get(found)
     if describing is None:
         from difflib import get_close_matches
 
-        near = get_close_matches(found, KNOWN, n=3, cutoff=0.5)
+        near = get_close_matches(found, families(), n=3, cutoff=0.5)
         hint = f"; near are {', '.join(near)}" if near else ""
         raise IngestError(f"{config.path}: model_type: nobody has described '{found[:60]}'{hint}; {HOW}")
     rows = [*describing(config)]

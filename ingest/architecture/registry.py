@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from importlib import import_module
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from typing import TypeVar
 
-from ingest.architecture.families import PLACES
 from ingest.architecture.hf_config import Config
 from ingest.architecture.weight_table import HOW, Row, Weight
+from ingest.engine.registry import load_modules
 
 Family = Callable[[Config], Iterable[Row]]
 AnyFamily = TypeVar("AnyFamily", bound=Family)
 
-FAMILIES: dict[str, Family] = {}
-#: model type -> the module that describes it
-KNOWN = {name: module for module, names in PLACES.items() for name in names.split()}
+_families: dict[str, Family] = {}
 
 
 def family(*model_types: str) -> Callable[[AnyFamily], AnyFamily]:
@@ -25,24 +22,22 @@ def family(*model_types: str) -> Callable[[AnyFamily], AnyFamily]:
 
     def register(function: AnyFamily) -> AnyFamily:
         for name in model_types:
-            if name in FAMILIES:
+            if name in _families:
                 raise ValueError(f"two descriptions of the model type '{name}'")
-            FAMILIES[name] = function
+            _families[name] = function
         return function
 
     return register
 
 
-def find(model_type: str) -> Family | None:
-    """Return the function that describes a model type, or None where nobody has.
+def families() -> Mapping[str, Family]:
+    """All described model types and the functions that describe them; the first call imports the modules of families.
 
-    >>> find("llama") is not None, find("lama")
-    (True, None)
+    >>> "llama" in families(), "lama" in families()
+    (True, False)
     """
-    if model_type not in KNOWN:
-        return None
-    import_module(f"ingest.architecture.families.{KNOWN[model_type]}")
-    return FAMILIES[model_type]
+    load_modules("ingest.architecture.families")
+    return _families
 
 
 #: Stems of class names that are no spelling of the model type: renamed in the library, or in the files of a release.

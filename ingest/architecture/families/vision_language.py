@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 
 from ingest.architecture.families import vision_encoders
 from ingest.architecture.families.decoders import ministral3
+from ingest.architecture.families.moe import mixture, qwen_sparse
 from ingest.architecture.hf_config import Config
 from ingest.architecture.layers import Sizes, linear, norm, sizes, sliding, windowed
-from ingest.architecture.registry import class_suffix, family, find
+from ingest.architecture.registry import class_suffix, families, family
 from ingest.architecture.weight_table import Row, Weight, relabelled, times
 
 #: Keys of the wrapper that are no structure: places of images in the text.
@@ -46,7 +47,7 @@ def joined(
         text.only("tie_word_embeddings", False)
     kind = text.text("model_type", default)
     kind = _ALIASES.get(kind, kind)
-    describing = find(kind)
+    describing = families().get(kind)
     if describing is None:
         raise text.refuse("model_type", kind, "a family that somebody has described")
     _, own = text.get("tie_word_embeddings")
@@ -193,8 +194,6 @@ def qwen3_vl_text(config: Config) -> Iterator[Row]:
 @family("qwen3_vl_moe_text")
 def qwen3_vl_moe_text(config: Config) -> Iterator[Row]:
     """The text part of Qwen3-VL MoE: Qwen3 MoE with other defaults."""
-    from ingest.architecture.families.moe import mixture, qwen_sparse
-
     s = sizes(config, 2048, 5632, 24, 16, 151936, kv_heads=16, width=128)
     sparse = qwen_sparse(config, s.layers)
     number, chosen = config.whole("num_local_experts|num_experts", 60), config.whole("num_experts_per_tok", 4)
