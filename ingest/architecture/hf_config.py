@@ -21,11 +21,11 @@ MAX_LAYERS = 100_000
 MAX_DIGITS = 100
 
 
-class _Required:
-    """Stands for: there is no default."""
+class Required:
+    """The type of `REQUIRED`: a key without a default."""
 
 
-REQUIRED = _Required()
+REQUIRED = Required()
 
 
 class Config:
@@ -65,12 +65,12 @@ class Config:
         return keys[0], None
 
     def _absent(self, key: str, default: Any, expected: str) -> Any:
-        if isinstance(default, _Required):
+        if isinstance(default, Required):
             raise IngestError(f"{self.path}: {self.prefix}{key}: missing, expected {expected}")
         self.defaults[self.prefix + key] = default
         return default
 
-    def whole(self, names: str, default: int | _Required = REQUIRED, low: int = 1, high: int = MAX_NUMBER) -> int:
+    def whole(self, names: str, default: int | Required = REQUIRED, low: int = 1, high: int = MAX_NUMBER) -> int:
         """Return a whole number.
 
         >>> Config({"hidden_size": 64}, "config.json").whole("hidden_size")
@@ -109,7 +109,7 @@ class Config:
         _, found = self.get(names)
         return None if found == "auto" else self.whole(names, default)
 
-    def number(self, names: str, default: float | _Required = REQUIRED) -> float:
+    def number(self, names: str, default: float | Required = REQUIRED) -> float:
         """Return a finite number above zero."""
         key, found = self.get(names)
         if found is None:
@@ -118,7 +118,7 @@ class Config:
             raise self.refuse(key, found, "a number above 0")
         return float(found)
 
-    def flag(self, names: str, default: bool | _Required = REQUIRED) -> bool:
+    def flag(self, names: str, default: bool | Required = REQUIRED) -> bool:
         """Return true or false."""
         key, found = self.get(names)
         if found is None:
@@ -127,7 +127,7 @@ class Config:
             raise self.refuse(key, found, "true or false")
         return bool(found)
 
-    def text(self, names: str, default: str | _Required = REQUIRED, choices: tuple[str, ...] = ()) -> str:
+    def text(self, names: str, default: str | Required = REQUIRED, choices: tuple[str, ...] = ()) -> str:
         """Return a word, one of the choices where there are any."""
         key, found = self.get(names)
         expected = f"one of {', '.join(choices)}" if choices else "text"

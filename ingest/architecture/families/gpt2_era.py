@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ingest.architecture.families.decoders import Decoder, register
 from ingest.architecture.hf_config import MAX_LAYERS, Config
 from ingest.architecture.layers import (
     attention,
@@ -15,7 +16,6 @@ from ingest.architecture.layers import (
     norm,
     plain_mlp,
     positions,
-    sizes,
     windowed,
 )
 from ingest.architecture.registry import family
@@ -115,15 +115,6 @@ def gpt_neo(config: Config) -> Iterator[Row]:
     yield from windowed(times(layers, layer), short, window)
     yield from norm("final_norm", hidden, bias=True)
     yield from head(words, hidden, config.flag("tie_word_embeddings", True))
-
-
-@family("gpt_neox")
-def gpt_neox(config: Config) -> Iterator[Row]:
-    """GPT-NeoX and Pythia: rotary positions, LayerNorm, biases."""
-    s = sizes(config, 6144, 24576, 44, 64, 50432)
-    config.ignore("use_parallel_residual", "num_key_value_heads", "head_dim")
-    layer = [*s.attention(config.flag("attention_bias", True)), *s.plain(), *s.norms(2, bias=True)]
-    yield from s.frame(times(s.layers, layer), norm_bias=True)
 
 
 @family("opt")
@@ -247,3 +238,18 @@ def mpt(config: Config) -> Iterator[Row]:
     yield from times(layers, [*layer, *norm("norm", hidden, number=2)])
     yield from norm("final_norm", hidden)
     yield from head(words, hidden, config.flag("tie_word_embeddings", True))
+
+
+register(
+    __name__,
+    Decoder(
+        "gpt_neox",
+        "GPT-NeoX and Pythia: rotary positions, LayerNorm, biases.",
+        *(6144, 24576, 44, 64, 50432),
+        bias=("attention_bias", True),
+        gated=False,
+        mlp_bias=True,
+        norm_bias=True,
+        ignore=("use_parallel_residual", "num_key_value_heads", "head_dim"),
+    ),
+)

@@ -108,7 +108,8 @@ def deepseek(
     vocabulary = config.size("vocab_size", default.words)
     config.ignore("num_nextn_predict_layers", "n_group", "topk_group", "ep_size", "aux_loss_alpha", "seq_aux")
     config.only("moe_layer_freq", 1)
-    first, sparse = dense_first(config, deep, default.dense)
+    first = dense_first(config, deep, default.dense)
+    sparse = deep - first
     s = Sizes(config, a.hidden, config.size("intermediate_size", default.inner), deep, a.heads, a.heads, a.nope, vocabulary)
     width = config.whole("moe_intermediate_size", default.expert)
     visited = config.whole("num_experts_per_tok", chosen) if chosen else config.whole("num_experts_per_tok")

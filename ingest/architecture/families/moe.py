@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from ingest.architecture.hf_config import MAX_LAYERS, Config
+from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, Experts, register, rows_if, slide
+from ingest.architecture.hf_config import MAX_LAYERS, REQUIRED, Config
 from ingest.architecture.layers import (
     Sizes,
     experts,
@@ -20,12 +21,105 @@ from ingest.architecture.layers import (
 from ingest.architecture.registry import family
 from ingest.architecture.weight_table import Attention, Row, Weight, routed, times
 
+#: Keys of Qwen's sliding window, which its classes with experts do not use.
+QWEN_WINDOW = ("use_sliding_window", "sliding_window", "max_window_layers", "layer_types")
 
-def dense_first(config: Config, layers: int, default: int, names: str = "first_k_dense_replace") -> tuple[int, int]:
-    """How many layers are dense and how many sparse: from the list of types, or the first k."""
-    first = min(config.whole(names, default, low=0), layers)
+
+def dense_first(config: Config, layers: int, default: int) -> int:
+    """Return how many layers are dense: from the list of types, or the first k."""
+    first = min(config.whole("first_k_dense_replace", default, low=0), layers)
     listed = layers_of(config, "mlp_layer_types", layers, ("dense", "sparse"))
-    return (listed["dense"], listed["sparse"]) if listed else (first, layers - first)
+    return listed["dense"] if listed else first
+
+
+def first_dense(default: int) -> Callable[[Config, int], int]:
+    """Return `dense_first` with the family's default."""
+    return lambda config, layers: dense_first(config, layers, default)
+
+
+def qwen_sparse(config: Config, layers: int) -> int:
+    """Return how many layers have experts: every `decoder_sparse_step`-th, without those listed as dense."""
+    step = config.whole("decoder_sparse_step", 1)
+    listed = set(config.wholes("mlp_only_layers") or ())
+    return sum((layer + 1) % step == 0 and layer not in listed for layer in range(layers))
+
+
+def qwen_dense(config: Config, layers: int) -> int:
+    """Return how many layers of a Qwen model have a feed-forward network instead of experts."""
+    return layers - qwen_sparse(config, layers)
+
+
+def shared_gate(s: Sizes, _: int = 0) -> Iterator[Row]:
+    """Return the gate before the shared expert."""
+    return linear("shared_expert_gate", 1, s.hidden, kind="router")
+
+
+def _attention_gate(s: Sizes) -> Iterator[Row]:
+    return linear("attention.gate", s.heads * s.width, s.hidden, kind="attention")
+
+
+#: Keys of the number of experts, by the name that the class prefers.
+LOCAL, PLAIN, ROUTED = "num_local_experts|num_experts", "num_experts|num_local_experts", "n_routed_experts|num_local_experts"
+CHOSEN, WIDTH = "num_experts_per_tok", "moe_intermediate_size"
+
+# fmt: off
+register(
+    __name__,
+    Decoder("mixtral", "Jiang et al. 2024: Mistral with eight experts per layer, of which a token visits two.",
+            4096, 14336, 32, 32, 32000, kv_heads=8, window=slide(), experts=Experts((LOCAL, 8), (CHOSEN, 2))),
+    Decoder("phimoe", "Phi-3.5-MoE: Mixtral with LayerNorm and a switch for biases.",
+            4096, 6400, 32, 32, 32064, kv_heads=8, window=slide(), bias=ATTENTION_BIAS, norm_bias=True,
+            head_bias=("lm_head_bias", False), experts=Experts(("num_local_experts", 16), (CHOSEN, 2))),
+    Decoder("qwen2_moe", "Qwen1.5-MoE and Qwen2-57B: fine experts, and a shared one behind a gate of its own.",
+            2048, 5632, 24, 16, 151936, kv_heads=16, bias=("qkv_bias", True), o_bias=False, ignore=QWEN_WINDOW,
+            experts=Experts(("num_experts", 60), (CHOSEN, 4), (WIDTH, 1408), dense=qwen_dense, extra=shared_gate,
+                            shared_width=("shared_expert_intermediate_size", 5632))),
+    Decoder("qwen3_moe", "Qwen3-30B-A3B and 235B-A22B: norms on the heads of Q and K, no shared expert.",
+            2048, 6144, 24, 32, 151936, kv_heads=4, bias=ATTENTION_BIAS, qk_norm="heads", ignore=QWEN_WINDOW,
+            experts=Experts((LOCAL, 128), (CHOSEN, 8), (WIDTH, 768), dense=qwen_dense)),
+    Decoder("olmoe", "Muennighoff et al. 2024: OLMo's norms over all of Q and K; of 64 experts a token visits eight.",
+            2048, 2048, 16, 16, 50304, bias=ATTENTION_BIAS, qk_norm="flat", experts=Experts((LOCAL, 64), (CHOSEN, 8))),
+    Decoder("flex_olmo", "FlexOlmo: OLMo 2 with experts that were trained separately.",
+            4096, 11008, 32, 32, 100352, bias=ATTENTION_BIAS, qk_norm="flat", experts=Experts((LOCAL, 7), (CHOSEN, 5))),
+    Decoder("granitemoe", "Granite 3 MoE: LLaMA with experts.",
+            4096, 11008, 32, 32, 32000, bias=ATTENTION_BIAS, experts=Experts(("num_local_experts", 8), (CHOSEN, 2))),
+    Decoder("granitemoeshared", "Granite 3 MoE with a shared expert where its width is given.",
+            4096, 11008, 32, 32, 32000, bias=ATTENTION_BIAS,
+            experts=Experts(("num_local_experts", 8), (CHOSEN, 2), shared_width=("shared_intermediate_size", 0, 0))),
+    Decoder("gpt_oss", "gpt-oss: biases on all matrices, also of the experts; one learned attention sink per head.",
+            2880, 2880, 36, 64, 201088, kv_heads=8, head_width=64, bias=("attention_bias", True), window=slide(128, 2),
+            ignore=("experts_per_token",), after_attention=lambda s: [Weight("attention.sinks", (s.heads,), "attention")],
+            experts=Experts((LOCAL, 128), (CHOSEN, 4), router_bias=True, bias=True)),
+    Decoder("minimax_m2", "MiniMax-M2: norms over all of Q and K, 256 experts; without the prediction modules of the release.",
+            3072, 1536, 62, 48, 200064, kv_heads=8, head_width=128, qk_norm="flat", experts=Experts((LOCAL, 256), (CHOSEN, 8)),
+            only=(("use_qk_norm", True), ("qk_norm_type", "per_layer"), ("shared_intermediate_size", 0)),
+            ignore=("use_routing_bias", "mtp_transformer_layers", "num_mtp_modules", "use_mtp", "attn_type_list")),
+    Decoder("glm4_moe", "GLM-4.5 to 4.7: first layers dense, then 128 or 160 experts and a shared one; head norms by switch.",
+            4096, 10944, 46, 96, 151552, kv_heads=8, bias=ATTENTION_BIAS, o_bias=False, ignore=("num_nextn_predict_layers",),
+            extra=rows_if("use_qk_norm", False, Sizes.head_norms),
+            experts=Experts((ROUTED, 128), (CHOSEN, 8), (WIDTH, 1408), ("n_shared_experts", 1, 0), dense=first_dense(1))),
+    Decoder("dots1", "dots.llm1: norms on the heads of Q and K, the first layers dense, shared experts.",
+            4608, 10944, 62, 32, 152064, kv_heads=32, bias=ATTENTION_BIAS, qk_norm="heads", window=slide(4096, 0),
+            ignore=("max_window_layers",),
+            experts=Experts((ROUTED, REQUIRED), (CHOSEN, REQUIRED), (WIDTH, 1408), ("n_shared_experts", REQUIRED),
+                            dense=first_dense(0))),
+    Decoder("exaone_moe", "K-EXAONE: norms on the heads of Q and K, the first layer dense, a shared expert.",
+            4096, 16384, 32, 32, 102400, kv_heads=32, qk_norm="heads", window=slide(4096, 4),
+            ignore=("sliding_window_pattern", "num_nextn_predict_layers"),
+            experts=Experts((PLAIN, 64), (CHOSEN, 8), (WIDTH, 1024), ("num_shared_experts", 1, 0), dense=first_dense(1))),
+    Decoder("solar_open", "Solar Open: experts in every layer, and a shared one.",
+            4096, None, 48, 64, 196608, kv_heads=8, head_width=128, bias=ATTENTION_BIAS, o_bias=False,
+            ignore=("intermediate_size", "first_k_dense_replace", "use_qk_norm"),
+            experts=Experts((ROUTED, 128), (CHOSEN, 8), (WIDTH, 1280), ("n_shared_experts", 1, 0))),
+    Decoder("afmoe", "Arcee Trinity: a gate on attention's output, norms before and after each part, a correction per expert.",
+            2048, 6144, 32, 16, 200192, head_width=128, bias=ATTENTION_BIAS, qk_norm="heads", norms=4,
+            window=slide(1024, ("global_attn_every_n_layers", 4)), after_attention=_attention_gate,
+            ignore=("score_func", "num_expert_groups", "num_limited_groups", "n_group", "topk_group"),
+            experts=Experts((PLAIN, 64), (CHOSEN, 6), (WIDTH, 1408), ("num_shared_experts", 2, 0),
+                            dense=lambda config, layers: min(config.whole("num_dense_layers", 1, low=0), layers),
+                            extra=lambda _, number: [Weight("expert_bias", (number,), "router")])),
+)
+# fmt: on
 
 
 def mixture(s: Sizes, mixer: Iterable[Row], dense: int, dense_rows: Iterable[Row], expert_rows: Iterable[Row]) -> Iterator[Row]:
@@ -33,197 +127,6 @@ def mixture(s: Sizes, mixer: Iterable[Row], dense: int, dense_rows: Iterable[Row
     yield from times(s.layers, mixer)
     yield from times(dense, dense_rows)
     yield from times(s.layers - dense, expert_rows)
-
-
-@family("mixtral")
-def mixtral(config: Config) -> Iterator[Row]:
-    """Jiang et al. 2024: Mistral with eight experts per layer, two of them visited."""
-    s = sizes(config, 4096, 14336, 32, 32, 32000, kv_heads=8)
-    short, window = sliding(config, s.layers, every=1)
-    number = config.whole("num_local_experts|num_experts", 8)
-    parts = s.experts(number, config.whole("num_experts_per_tok", 2), s.inner)
-    yield from s.frame(windowed(times(s.layers, [*s.attention(), *s.norms(2), *parts]), short, window))
-
-
-@family("phimoe")
-def phimoe(config: Config) -> Iterator[Row]:
-    """Phi-3.5-MoE: Mixtral with LayerNorm and a switch for biases."""
-    s = sizes(config, 4096, 6400, 32, 32, 32064, kv_heads=8)
-    short, window = sliding(config, s.layers, every=1)
-    bias, head_bias = config.flag("attention_bias", False), config.flag("lm_head_bias", False)
-    parts = s.experts(config.whole("num_local_experts", 16), config.whole("num_experts_per_tok", 2), s.inner)
-    rows = windowed(times(s.layers, [*s.attention(bias), *s.norms(2, bias=True), *parts]), short, window)
-    yield from s.frame(rows, norm_bias=True, head_bias=head_bias)
-
-
-@family("qwen2_moe")
-def qwen2_moe(config: Config) -> Iterator[Row]:
-    """Qwen1.5-MoE and Qwen2-57B: fine experts, and a shared one behind a gate of its own."""
-    s = sizes(config, 2048, 5632, 24, 16, 151936, kv_heads=16)
-    config.ignore("use_sliding_window", "sliding_window", "max_window_layers", "layer_types")
-    sparse = qwen_sparse(config, s.layers)
-    shared = config.whole("shared_expert_intermediate_size", 5632)
-    parts = s.experts(
-        config.whole("num_experts", 60),
-        config.whole("num_experts_per_tok", 4),
-        config.whole("moe_intermediate_size", 1408),
-        shared=shared,
-    )
-    gate = linear("shared_expert_gate", 1, s.hidden, kind="router")
-    mixer = [*s.attention(config.flag("qkv_bias", True), o_bias=False), *s.norms(2)]
-    yield from s.frame(mixture(s, mixer, s.layers - sparse, s.gated(), [*parts, *gate]))
-
-
-@family("qwen3_moe")
-def qwen3_moe(config: Config) -> Iterator[Row]:
-    """Qwen3-30B-A3B and 235B-A22B: norms on the heads of Q and K, no shared expert."""
-    s = sizes(config, 2048, 6144, 24, 32, 151936, kv_heads=4)
-    config.ignore("use_sliding_window", "sliding_window", "max_window_layers", "layer_types")
-    sparse = qwen_sparse(config, s.layers)
-    parts = s.experts(
-        config.whole("num_local_experts|num_experts", 128),
-        config.whole("num_experts_per_tok", 8),
-        config.whole("moe_intermediate_size", 768),
-    )
-    mixer = [*s.attention(config.flag("attention_bias", False)), *s.head_norms(), *s.norms(2)]
-    yield from s.frame(mixture(s, mixer, s.layers - sparse, s.gated(), parts))
-
-
-def qwen_sparse(config: Config, layers: int) -> int:
-    """Layers with experts: every `decoder_sparse_step`-th, without those listed as dense."""
-    step = config.whole("decoder_sparse_step", 1)
-    listed = set(config.wholes("mlp_only_layers") or ())
-    return sum((layer + 1) % step == 0 and layer not in listed for layer in range(layers))
-
-
-@family("olmoe")
-def olmoe(config: Config) -> Iterator[Row]:
-    """Muennighoff et al. 2024: OLMo's norms over all of Q and K, 64 experts, eight visited."""
-    s = sizes(config, 2048, 2048, 16, 16, 50304)
-    parts = s.experts(config.whole("num_local_experts|num_experts", 64), config.whole("num_experts_per_tok", 8), s.inner)
-    mixer = [*s.attention(config.flag("attention_bias", False)), *s.flat_norms(), *s.norms(2)]
-    yield from s.frame(times(s.layers, [*mixer, *parts]))
-
-
-@family("flex_olmo")
-def flex_olmo(config: Config) -> Iterator[Row]:
-    """FlexOlmo: OLMo 2 with experts trained apart."""
-    s = sizes(config, 4096, 11008, 32, 32, 100352)
-    parts = s.experts(config.whole("num_local_experts|num_experts", 7), config.whole("num_experts_per_tok", 5), s.inner)
-    mixer = [*s.attention(config.flag("attention_bias", False)), *s.flat_norms(), *s.norms(2)]
-    yield from s.frame(times(s.layers, [*mixer, *parts]))
-
-
-@family("granitemoe", "granitemoeshared")
-def granitemoe(config: Config) -> Iterator[Row]:
-    """Granite 3 MoE: LLaMA with experts; a shared one beside them where its width is given."""
-    s = sizes(config, 4096, 11008, 32, 32, 32000)
-    shared = config.whole("shared_intermediate_size", 0, low=0) if config.data["model_type"] == "granitemoeshared" else 0
-    parts = s.experts(config.whole("num_local_experts", 8), config.whole("num_experts_per_tok", 2), s.inner, shared=shared)
-    mixer = [*s.attention(config.flag("attention_bias", False)), *s.norms(2)]
-    yield from s.frame(times(s.layers, [*mixer, *parts]))
-
-
-@family("gpt_oss")
-def gpt_oss(config: Config) -> Iterator[Row]:
-    """gpt-oss: biases everywhere, the experts' too; one learned attention sink per head."""
-    s = sizes(config, 2880, 2880, 36, 64, 201088, kv_heads=8, width=64)
-    config.ignore("experts_per_token")
-    short, window = sliding(config, s.layers, 128, every=2)
-    parts = s.experts(
-        config.whole("num_local_experts|num_experts", 128),
-        config.whole("num_experts_per_tok", 4),
-        s.inner,
-        router_bias=True,
-        bias=True,
-    )
-    mixer = [*s.attention(config.flag("attention_bias", True)), Weight("attention.sinks", (s.heads,), "attention")]
-    yield from s.frame(windowed(times(s.layers, [*mixer, *s.norms(2), *parts]), short, window))
-
-
-@family("minimax_m2")
-def minimax_m2(config: Config) -> Iterator[Row]:
-    """MiniMax-M2: norms over all of Q and K, 256 experts; the prediction modules of the release are not part of it."""
-    s = sizes(config, 3072, 1536, 62, 48, 200064, kv_heads=8, width=128)
-    config.only("use_qk_norm", True)
-    config.ignore("use_routing_bias")
-    config.only("qk_norm_type", "per_layer")
-    config.only("shared_intermediate_size", 0)
-    config.ignore("mtp_transformer_layers", "num_mtp_modules", "use_mtp", "attn_type_list")
-    number = config.whole("num_local_experts|num_experts", 256)
-    parts = s.experts(number, config.whole("num_experts_per_tok", 8), s.inner)
-    yield from s.frame(times(s.layers, [*s.attention(), *s.flat_norms(), *s.norms(2), *parts]))
-
-
-@family("glm4_moe")
-def glm4_moe(config: Config) -> Iterator[Row]:
-    """GLM-4.5 to 4.7: the first layers dense, then 128 or 160 experts and a shared one; norms on heads by switch."""
-    s = sizes(config, 4096, 10944, 46, 96, 151552, kv_heads=8)
-    config.ignore("num_nextn_predict_layers")
-    dense, _ = dense_first(config, s.layers, 1)
-    inner = config.whole("moe_intermediate_size", 1408)
-    parts = s.experts(
-        config.whole("n_routed_experts|num_local_experts", 128),
-        config.whole("num_experts_per_tok", 8),
-        inner,
-        shared=inner * config.whole("n_shared_experts", 1, low=0),
-    )
-    mixer = [*s.attention(config.flag("attention_bias", False), o_bias=False), *s.norms(2)]
-    if config.flag("use_qk_norm", False):
-        mixer += s.head_norms()
-    yield from s.frame(mixture(s, mixer, dense, s.gated(), parts))
-
-
-@family("dots1")
-def dots1(config: Config) -> Iterator[Row]:
-    """dots.llm1: norms on the heads of Q and K, the first layers dense, shared experts."""
-    s = sizes(config, 4608, 10944, 62, 32, 152064, kv_heads=32)
-    short, window = sliding(config, s.layers, 4096)
-    config.ignore("max_window_layers")
-    dense, _ = dense_first(config, s.layers, 0)
-    inner = config.whole("moe_intermediate_size", 1408)
-    parts = s.experts(
-        config.whole("n_routed_experts|num_local_experts"),
-        config.whole("num_experts_per_tok"),
-        inner,
-        shared=inner * config.whole("n_shared_experts", low=1),
-    )
-    mixer = [*s.attention(config.flag("attention_bias", False)), *s.head_norms(), *s.norms(2)]
-    yield from s.frame(windowed(mixture(s, mixer, dense, s.gated(), parts), short, window))
-
-
-@family("exaone_moe")
-def exaone_moe(config: Config) -> Iterator[Row]:
-    """K-EXAONE: norms on the heads of Q and K, the first layer dense, a shared expert."""
-    s = sizes(config, 4096, 16384, 32, 32, 102400, kv_heads=32)
-    config.ignore("sliding_window_pattern", "num_nextn_predict_layers")
-    short, window = sliding(config, s.layers, 4096, every=4)
-    dense, _ = dense_first(config, s.layers, 1)
-    inner = config.whole("moe_intermediate_size", 1024)
-    parts = s.experts(
-        config.whole("num_experts|num_local_experts", 64),
-        config.whole("num_experts_per_tok", 8),
-        inner,
-        shared=inner * config.whole("num_shared_experts", 1, low=0),
-    )
-    mixer = [*s.attention(), *s.head_norms(), *s.norms(2)]
-    yield from s.frame(windowed(mixture(s, mixer, dense, s.gated(), parts), short, window))
-
-
-@family("solar_open")
-def solar_open(config: Config) -> Iterator[Row]:
-    """Solar Open: experts in every layer, and a shared one."""
-    s = sizes(config, 4096, None, 48, 64, 196608, kv_heads=8, width=128)
-    config.ignore("intermediate_size", "first_k_dense_replace", "use_qk_norm")
-    inner = config.whole("moe_intermediate_size", 1280)
-    parts = s.experts(
-        config.whole("n_routed_experts|num_local_experts", 128),
-        config.whole("num_experts_per_tok", 8),
-        inner,
-        shared=inner * config.whole("n_shared_experts", 1, low=0),
-    )
-    mixer = [*s.attention(config.flag("attention_bias", False), o_bias=False), *s.norms(2)]
-    yield from s.frame(times(s.layers, [*mixer, *parts]))
 
 
 @family("hy_v3")
@@ -239,30 +142,6 @@ def hy_v3(config: Config) -> Iterator[Row]:
     mixer = [*s.attention(bias), *s.head_norms(), *s.norms(2)]
     dense = listed["dense"] if listed else 1
     yield from s.frame(mixture(s, mixer, dense, s.gated(bias=mlp_bias), [*parts, *shared]))
-
-
-@family("afmoe")
-def afmoe(config: Config) -> Iterator[Row]:
-    """Arcee Trinity: a gate on attention's output, norms before and after each part, a stored correction per expert."""
-    s = sizes(config, 2048, 6144, 32, 16, 200192, width=128)
-    every = config.whole("global_attn_every_n_layers", 4)
-    short, window = sliding(config, s.layers, 1024, every=every)
-    config.ignore("score_func", "num_expert_groups", "num_limited_groups", "n_group", "topk_group")
-    bias = config.flag("attention_bias", False)
-    dense = min(config.whole("num_dense_layers", 1, low=0), s.layers)
-    inner, number = config.whole("moe_intermediate_size", 1408), config.whole("num_experts|num_local_experts", 64)
-    parts = [
-        *s.experts(
-            number,
-            config.whole("num_experts_per_tok", 6),
-            inner,
-            shared=inner * config.whole("num_shared_experts", 2, low=0),
-        ),
-        Weight("expert_bias", (number,), "router"),
-    ]
-    gate = linear("attention.gate", s.heads * s.width, s.hidden, kind="attention")
-    mixer = [*s.attention(bias), *gate, *s.head_norms(), *s.norms(4)]
-    yield from s.frame(windowed(mixture(s, mixer, dense, s.gated(), parts), short, window))
 
 
 @family("ernie4_5_moe")

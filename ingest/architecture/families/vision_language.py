@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from ingest.architecture.families import vision_encoders
-from ingest.architecture.families.decoders import ministral3
-from ingest.architecture.families.moe import mixture, qwen_sparse
+from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, Experts, register
+from ingest.architecture.families.moe import CHOSEN, LOCAL, QWEN_WINDOW, WIDTH, qwen_dense
 from ingest.architecture.hf_config import Config
 from ingest.architecture.layers import Sizes, linear, norm, sizes, sliding, windowed
 from ingest.architecture.registry import class_suffix, families, family
@@ -79,6 +79,20 @@ def _two_products(config: Config, width: int, text: int, bias: bool) -> Iterator
     yield from linear("projector.2", text, text, bias)
 
 
+# fmt: off
+register(
+    __name__,
+    Decoder("qwen2_vl_text qwen2_5_vl_text", "The text part of Qwen2-VL: Qwen2 with other defaults.",
+            8192, 29568, 80, 64, 152064, kv_heads=8, bias=True, o_bias=False, ignore=QWEN_WINDOW),
+    Decoder("qwen3_vl_text", "The text part of Qwen3-VL: Qwen3 with other defaults.",
+            4096, 22016, 32, 32, 151936, kv_heads=32, head_width=128, bias=ATTENTION_BIAS, qk_norm="heads"),
+    Decoder("qwen3_vl_moe_text", "The text part of Qwen3-VL MoE: Qwen3 MoE with other defaults.",
+            2048, 5632, 24, 16, 151936, kv_heads=16, head_width=128, bias=ATTENTION_BIAS, qk_norm="heads",
+            ignore=("sliding_window", "use_sliding_window"),
+            experts=Experts((LOCAL, 60), (CHOSEN, 4), (WIDTH, 1408), dense=qwen_dense)),
+)
+# fmt: on
+
 _SEERS = {
     "pixtral": vision_encoders.pixtral,
     "clip_vision_model": vision_encoders.clip,
@@ -99,7 +113,7 @@ def _seer(config: Config, default: str) -> tuple[int, list[Row]]:
 def mistral3(config: Config) -> Iterator[Row]:
     """Mistral Small 3.1 and Ministral 3: Pixtral sees; a norm, a merger of patches and two products join."""
     if "text_config" not in config.data and config.data["model_type"] == "ministral3":
-        yield from ministral3(config)
+        yield from families()["ministral3_text"](config)
         return
 
     def rows(whole: Config) -> Iterator[Row]:
@@ -161,14 +175,6 @@ def paligemma(config: Config) -> Iterator[Row]:
     yield from joined(config, "gemma", True, rows)
 
 
-@family("qwen2_vl_text", "qwen2_5_vl_text")
-def qwen2_vl_text(config: Config) -> Iterator[Row]:
-    """The text part of Qwen2-VL: Qwen2 with other defaults."""
-    s = sizes(config, 8192, 29568, 80, 64, 152064, kv_heads=8)
-    config.ignore("use_sliding_window", "sliding_window", "max_window_layers", "layer_types")
-    yield from s.frame(times(s.layers, [*s.attention(bias=True, o_bias=False), *s.gated(), *s.norms(2)]))
-
-
 @family("qwen2_vl", "qwen2_5_vl")
 def qwen2_vl(config: Config) -> Iterator[Row]:
     """Qwen2-VL and Qwen2.5-VL; older files keep the keys of the text beside `vision_config`."""
@@ -176,31 +182,11 @@ def qwen2_vl(config: Config) -> Iterator[Row]:
     tower = vision_encoders.qwen2_vl if kind == "qwen2_vl" else vision_encoders.qwen2_5_vl
     if "text_config" not in config.data:
         class_suffix(config, "ForConditionalGeneration")
-        yield from qwen2_vl_text(config)
+        yield from families()["qwen2_vl_text"](config)
         vision = config.table("vision_config")
         yield from relabelled(tower(vision), "vision", "vision", computed=False)
         return
     yield from joined(config, f"{kind}_text", False, lambda whole: tower(whole.table("vision_config")), either=True)
-
-
-@family("qwen3_vl_text")
-def qwen3_vl_text(config: Config) -> Iterator[Row]:
-    """The text part of Qwen3-VL: Qwen3 with other defaults."""
-    s = sizes(config, 4096, 22016, 32, 32, 151936, kv_heads=32, width=128)
-    bias = config.flag("attention_bias", False)
-    yield from s.frame(times(s.layers, [*s.attention(bias), *s.head_norms(), *s.gated(), *s.norms(2)]))
-
-
-@family("qwen3_vl_moe_text")
-def qwen3_vl_moe_text(config: Config) -> Iterator[Row]:
-    """The text part of Qwen3-VL MoE: Qwen3 MoE with other defaults."""
-    s = sizes(config, 2048, 5632, 24, 16, 151936, kv_heads=16, width=128)
-    sparse = qwen_sparse(config, s.layers)
-    number, chosen = config.whole("num_local_experts|num_experts", 60), config.whole("num_experts_per_tok", 4)
-    parts = s.experts(number, chosen, config.whole("moe_intermediate_size", 1408))
-    mixer = [*s.attention(config.flag("attention_bias", False)), *s.head_norms(), *s.norms(2)]
-    config.ignore("sliding_window", "use_sliding_window")
-    yield from s.frame(mixture(s, mixer, s.layers - sparse, s.gated(), parts))
 
 
 @family("qwen3_vl", "qwen3_vl_moe")
