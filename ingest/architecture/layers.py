@@ -82,6 +82,11 @@ def attention(
     yield Attention(name, heads, key, wide, 1, kv_heads * (key + wide) if cached else 0, window, causal)
 
 
+def encoder_attention(hidden: int, heads: int, width: int, bias: bool = True) -> Iterator[Row]:
+    """Multi-head attention of an encoder: every token sees every token, and nothing is cached."""
+    return attention(hidden, heads, heads, width, q_bias=bias, kv_bias=bias, o_bias=bias, causal=False, cached=False)
+
+
 def gated_mlp(hidden: int, inner: int, bias: bool = False, kind: str = "mlp", prefix: str = "mlp") -> Iterator[Weight]:
     """SwiGLU, GeGLU: gate and up side by side, then down.
 

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ingest.architecture.hf_config import MAX_LAYERS, Config
-from ingest.architecture.layers import attention, embedding, gated_mlp, head, head_width, linear, norm, plain_mlp, positions
+from ingest.architecture.layers import (
+    embedding,
+    encoder_attention,
+    gated_mlp,
+    head,
+    head_width,
+    linear,
+    norm,
+    plain_mlp,
+    positions,
+)
 from ingest.architecture.registry import class_suffix, family, labels
 from ingest.architecture.weight_table import Attention, Row, Weight, shared, times
+
+#: Ends of the class names of classifiers.
+CLASSIFIERS = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
 
 
 @dataclass(frozen=True)
@@ -26,17 +39,7 @@ class Encoder:
 
     def layer(self) -> Iterator[Row]:
         """Attention and a plain network, biases everywhere, a LayerNorm each."""
-        yield from attention(
-            self.hidden,
-            self.heads,
-            self.heads,
-            self.width,
-            q_bias=True,
-            kv_bias=True,
-            o_bias=True,
-            causal=False,
-            cached=False,
-        )
+        yield from encoder_attention(self.hidden, self.heads, self.width)
         yield from plain_mlp(self.hidden, self.inner)
         yield from norm("norm", self.hidden, True, 2)
 
@@ -91,8 +94,10 @@ def tied(config: Config, words: int, width: int, bias: bool = True, twice: bool 
         yield Weight("head.bias", (words,), "head")
 
 
-def classifier(config: Config, width: int) -> Iterator[Row]:
-    """One product over the first token; it costs next to nothing per token."""
+def classifier(config: Config, width: int, end: str) -> Iterator[Row]:
+    """Return the classifier of such a class: one product over the first token, behind the pooler for whole sequences."""
+    if end == "ForSequenceClassification":
+        yield from pooler(width)
     count = labels(config)
     yield Weight("classifier", (count, width), "head")
     yield Weight("classifier.bias", (count,), "head")
@@ -122,26 +127,21 @@ def bert(config: Config) -> Iterator[Row]:
     if tasks:
         yield positions(tasks, e.hidden, "task_embedding")
     yield from times(e.layers, e.layer())
-    yield from _bert_end(config, e)
-
-
-def _bert_end(config: Config, e: Encoder) -> Iterator[Row]:
     yield from _heads(config, e, ("ForMaskedLM", "LMHeadModel"), e.hidden, "next_sentence")
 
 
 def _heads(config: Config, e: Encoder, language: tuple[str, ...], narrow: int, sentence: str) -> Iterator[Row]:
     """What BERT's class puts on top: words at the width of the embedding, a pair of sentences, or classes."""
-    others = ("ForPreTraining", "Model", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
-    end = class_suffix(config, *language, *others)
-    if end in ("ForPreTraining", "Model", "ForSequenceClassification"):
+    end = class_suffix(config, *language, "ForPreTraining", "Model", *CLASSIFIERS)
+    if end in ("ForPreTraining", "Model"):
         yield from pooler(e.hidden)
     if end in (*language, "ForPreTraining"):
         yield from transform(narrow, e.hidden)
         yield from tied(config, e.words, narrow)
     if end == "ForPreTraining":
         yield from linear(sentence, 2, e.hidden, True, "head")
-    if end in ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"):
-        yield from classifier(config, e.hidden)
+    if end in CLASSIFIERS:
+        yield from classifier(config, e.hidden, end)
 
 
 @family("megatron-bert")
@@ -151,7 +151,7 @@ def megatron_bert(config: Config) -> Iterator[Row]:
     yield from e.tables(scaled=False)
     yield from times(e.layers, e.layer())
     yield from norm("final_norm", e.hidden, True)
-    yield from _bert_end(config, e)
+    yield from _heads(config, e, ("ForMaskedLM", "LMHeadModel"), e.hidden, "next_sentence")
 
 
 @family("roberta", "xlm-roberta", "camembert")
@@ -161,24 +161,14 @@ def roberta(config: Config) -> Iterator[Row]:
     e = encoder(config, 768, 3072, 12, 12, words, segments=segments)
     yield from e.tables()
     yield from times(e.layers, e.layer())
-    end = class_suffix(
-        config,
-        "ForMaskedLM",
-        "ForCausalLM",
-        "Model",
-        "ForSequenceClassification",
-        "ForTokenClassification",
-        "ForQuestionAnswering",
-    )
+    end = class_suffix(config, "ForMaskedLM", "ForCausalLM", "Model", *CLASSIFIERS)
     if end in ("ForMaskedLM", "ForCausalLM"):
         yield from transform(e.hidden, e.hidden)
         yield from tied(config, e.words, e.hidden)
     elif end == "Model":
         yield from pooler(e.hidden)
     else:
-        if end == "ForSequenceClassification":
-            yield from pooler(e.hidden)
-        yield from classifier(config, e.hidden)
+        yield from classifier(config, e.hidden, end)
 
 
 @family("distilbert")
@@ -186,18 +176,14 @@ def distilbert(config: Config) -> Iterator[Row]:
     """Sanh et al. 2019: half the layers of BERT, no segments."""
     config.ignore("sinusoidal_pos_embds", "tie_weights_", "type_vocab_size")
     e = encoder(config, 768, 3072, 6, 12, 30522, segments=0)
-    yield from Encoder(e.hidden, e.inner, e.layers, e.heads, e.width, e.words, e.places, 0).tables()
+    yield from replace(e, segments=0).tables()
     yield from times(e.layers, e.layer())
-    end = class_suffix(
-        config, "ForMaskedLM", "Model", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
-    )
+    end = class_suffix(config, "ForMaskedLM", "Model", *CLASSIFIERS)
     if end == "ForMaskedLM":
         yield from transform(e.hidden, e.hidden)
         yield from tied(config, e.words, e.hidden, twice=False)
     elif end != "Model":
-        if end == "ForSequenceClassification":
-            yield from pooler(e.hidden)
-        yield from classifier(config, e.hidden)
+        yield from classifier(config, e.hidden, end)
 
 
 @family("albert")
@@ -224,15 +210,7 @@ def electra(config: Config) -> Iterator[Row]:
     if narrow != e.hidden:
         yield from linear("embedding.in", e.hidden, narrow, True, "other")
     yield from times(e.layers, e.layer())
-    end = class_suffix(
-        config,
-        "ForMaskedLM",
-        "Model",
-        "ForPreTraining",
-        "ForSequenceClassification",
-        "ForTokenClassification",
-        "ForQuestionAnswering",
-    )
+    end = class_suffix(config, "ForMaskedLM", "Model", "ForPreTraining", *CLASSIFIERS)
     if end == "ForMaskedLM":
         yield from transform(narrow, e.hidden)
         yield from tied(config, e.words, narrow, twice=False)
@@ -240,9 +218,14 @@ def electra(config: Config) -> Iterator[Row]:
         yield from linear("discriminator", e.hidden, e.hidden, True, "head")
         yield from linear("discriminator.out", 1, e.hidden, True, "head")
     elif end != "Model":
-        if end == "ForSequenceClassification":
-            yield from pooler(e.hidden)
-        yield from classifier(config, e.hidden)
+        yield from classifier(config, e.hidden, end)
+
+
+def _relative_kinds(config: Config) -> list[str]:
+    kinds = config.names("pos_att_type")
+    if not all(kind in ("c2p", "p2c") for kind in kinds):
+        raise config.refuse("pos_att_type", kinds, "c2p, p2c or both")
+    return kinds
 
 
 @family("deberta-v2")
@@ -253,13 +236,11 @@ def deberta_v2(config: Config) -> Iterator[Row]:
     config.only("embedding_size", e.hidden)
     config.only("attention_head_size", e.width)
     relative = config.flag("relative_attention", False)
-    kinds = config.names("pos_att_type")
-    if not all(kind in ("c2p", "p2c") for kind in kinds):
-        raise config.refuse("pos_att_type", kinds, "c2p, p2c or both")
+    kinds = _relative_kinds(config)
     reach = config.maybe("max_relative_positions", -1, 0) or e.places
     span = config.maybe("position_buckets", -1, 0) or reach
     biased = config.flag("position_biased_input", True)
-    yield from Encoder(e.hidden, e.inner, e.layers, e.heads, e.width, e.words, e.places if biased else 0, e.segments).tables()
+    yield from replace(e, places=e.places if biased else 0).tables()
     own = 0
     if relative and not config.flag("share_att_key", False):
         own = len(kinds)
@@ -291,17 +272,13 @@ def deberta_v2(config: Config) -> Iterator[Row]:
 
 
 def _deberta_end(config: Config, e: Encoder) -> Iterator[Row]:
-    end = class_suffix(
-        config, "ForMaskedLM", "Model", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
-    )
+    end = class_suffix(config, "ForMaskedLM", "Model", *CLASSIFIERS)
     if end == "ForMaskedLM":
         config.only("legacy", True)
         yield from transform(e.hidden, e.hidden)
         yield from tied(config, e.words, e.hidden)
     elif end != "Model":
-        if end == "ForSequenceClassification":
-            yield from pooler(e.hidden)
-        yield from classifier(config, e.hidden)
+        yield from classifier(config, e.hidden, end)
 
 
 @family("deberta")
@@ -312,12 +289,10 @@ def deberta(config: Config) -> Iterator[Row]:
     config.only("embedding_size", e.hidden)
     config.only("talking_head", False)
     relative = config.flag("relative_attention", False)
-    kinds = config.names("pos_att_type")
-    if not all(kind in ("c2p", "p2c") for kind in kinds):
-        raise config.refuse("pos_att_type", kinds, "c2p, p2c or both")
+    kinds = _relative_kinds(config)
     span = config.maybe("max_relative_positions", -1, 0) or e.places
     biased = config.flag("position_biased_input", True)
-    yield from Encoder(e.hidden, e.inner, e.layers, e.heads, e.width, e.words, e.places if biased else 0, e.segments).tables()
+    yield from replace(e, places=e.places if biased else 0).tables()
     layer = [row for row in e.layer() if getattr(row, "name", "") != "attention.k.bias"]
     if relative:
         if "c2p" in kinds:
@@ -343,7 +318,7 @@ def modernbert(config: Config) -> Iterator[Row]:
     config.ignore("global_attn_every_n_layers", "local_attention", "sliding_window")
     yield embedding(e.words, e.hidden)
     yield from norm("embedding_norm", e.hidden, norms)
-    look = attention(e.hidden, e.heads, e.heads, e.width, q_bias=bias, kv_bias=bias, o_bias=bias, causal=False, cached=False)
+    look = encoder_attention(e.hidden, e.heads, e.width, bias)
     yield from times(e.layers, [*look, *gated_mlp(e.hidden, e.inner, mlp_bias)])
     yield from norm("norm", e.hidden, norms, 2 * e.layers - 1)
     yield from norm("final_norm", e.hidden, norms)

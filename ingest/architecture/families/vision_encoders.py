@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ingest.architecture.hf_config import MAX_LAYERS, Config
-from ingest.architecture.layers import attention, gated_mlp, head_width, linear, norm, plain_mlp
+from ingest.architecture.layers import attention, encoder_attention, gated_mlp, head_width, linear, norm, plain_mlp
 from ingest.architecture.weight_table import Row, Weight, times
 
 
@@ -29,10 +29,6 @@ def _sizes(config: Config, hidden: int, inner: int, layers: int, heads: int) -> 
     )
 
 
-def _look(hidden: int, heads: int, width: int, bias: bool) -> Iterator[Row]:
-    return attention(hidden, heads, heads, width, q_bias=bias, kv_bias=bias, o_bias=bias, causal=False, cached=False)
-
-
 def pixtral(config: Config) -> tuple[int, list[Row]]:
     """Pixtral: rotary positions, gated networks, RMSNorm. Returns its width and rows, as all towers do."""
     hidden, inner, layers, heads = _sizes(config, 1024, 4096, 24, 16)
@@ -42,13 +38,13 @@ def pixtral(config: Config) -> tuple[int, list[Row]]:
             "head_dim", config.data["head_dim"], f"{width:,}, hidden_size over num_attention_heads, as the class has it"
         )
     config.ignore("image_size", "projection_dim", "vocab_size")
-    layer = [*_look(hidden, heads, width, False), *gated_mlp(hidden, inner), *norm("norm", hidden, number=2)]
+    layer = [*encoder_attention(hidden, heads, width, False), *gated_mlp(hidden, inner), *norm("norm", hidden, number=2)]
     patches = Weight("patches", (hidden, config.whole("num_channels", 3), patch, patch), "vision")
     return hidden, [patches, *norm("first_norm", hidden), *times(layers, layer)]
 
 
 def _classic(hidden: int, inner: int, layers: int, heads: int, width: int) -> Iterator[Row]:
-    layer = [*_look(hidden, heads, width, True), *plain_mlp(hidden, inner), *norm("norm", hidden, True, 2)]
+    layer = [*encoder_attention(hidden, heads, width, True), *plain_mlp(hidden, inner), *norm("norm", hidden, True, 2)]
     return times(layers, layer)
 
 
@@ -112,7 +108,7 @@ def qwen2_5_vl(config: Config) -> list[Row]:
     out = config.whole("out_hidden_size", 3584)
     config.ignore("spatial_patch_size", "window_size", "fullatt_block_indexes", "tokens_per_second")
     merged = hidden * config.whole("spatial_merge_size", 2) ** 2
-    look = _look(hidden, heads, head_width(config, hidden, heads, name="-"), True)
+    look = encoder_attention(hidden, heads, head_width(config, hidden, heads, name="-"), True)
     layer = [*look, *gated_mlp(hidden, inner, True), *norm("norm", hidden, number=2)]
     patch = _patches(config, hidden, config.whole("patch_size", 14), False)
     merger = [*linear("merger.1", merged, merged, True), *linear("merger.2", out, merged, True)]
