@@ -4,7 +4,7 @@ from ingest.engine.expression import Num, ceil, maximum, where
 from ingest.engine.registry import formula, input_quantity
 
 # Token ids
-input_quantity("id_bits", "1/token", "Bits that tell the ids of a vocabulary apart.", whole=True)
+input_quantity("id_bits", "1/token", "Bits of one token id of the vocabulary.", whole=True)
 input_quantity("stored_id_bytes", "B/token", "Width of a token id in the format.")
 input_quantity("format_narrow_vocabulary", "1", "Ids that the format stores in two bytes.", whole=True)
 input_quantity("bits_per_byte", "1/B", "A byte.", default=8)
@@ -23,7 +23,7 @@ input_quantity("member_padding_bytes", "B", "Mean padding of one member.", above
 input_quantity("group_bytes", "B", "Bytes that the format adds to each batch of records.", above=False, default=0)
 input_quantity("records_per_group", "sample", "Records in such a batch.", default=1)
 input_quantity("shard_fixed_bytes", "B/file", "Headers and footers of each shard.", above=False, default=0)
-input_quantity("index_bytes_per_shard", "B/file", "Index of each shard, beside its records.", above=False, default=0)
+input_quantity("index_bytes_per_shard", "B/file", "Index of each shard, in addition to its records.", above=False, default=0)
 input_quantity("shard_quantum", "B/file", "Shards are padded to a multiple of this.", default=1)
 input_quantity("smallest_quantum", "B", "Padding to single bytes is none.", default=1)
 input_quantity("smallest_file_quantum", "B/file", "Padding of files to single bytes is none.", default=1)
@@ -174,7 +174,7 @@ def shard_overhead_bytes(
 
 @formula(unit="B", source="definition")
 def dataset_bytes(content_bytes: Num, shards: Num, shard_overhead_bytes: Num) -> Num:
-    """One copy of the data set that is trained on, in its format.
+    """One copy of the training data set, in its format.
 
     >>> dataset_bytes(1_002_000, 10, 42)
     1002420
