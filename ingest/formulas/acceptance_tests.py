@@ -11,7 +11,12 @@ input_quantity("rate_per_client", "1/s/node", "Rate that a requirement line dema
 input_quantity("clients_under_test", "node", "Nodes that run a test concurrently.", whole=True)
 input_quantity("threads_per_client", "1/node", "Processes or threads that issue requests on each client.", whole=True)
 input_quantity(
-    "requests_in_flight_per_thread", "1", "Queue depth of one thread; a blocking thread has 1.", whole=True, default=1
+    "requests_in_flight_per_thread",
+    "1",
+    "Queue depth of one thread; a blocking thread has 1.",
+    whole=True,
+    default=1,
+    label="queue depth per thread",
 )
 input_quantity("requested_io_bytes", "B", "I/O size of the requirement line.")
 input_quantity(
@@ -100,7 +105,7 @@ def required_requests_per_second(required_bandwidth: Num, aligned_io_bytes: Num)
     return required_bandwidth / aligned_io_bytes
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", label="queue depth of the test")
 def requests_in_flight(clients_under_test: Num, threads_per_client: Num, requests_in_flight_per_thread: Num) -> Num:
     """Queue depth of the whole test: outstanding I/Os of all clients.
 

@@ -154,7 +154,7 @@ def data_parallel(gpus: Num, tensor_parallel: Num, pipeline_parallel: Num) -> Nu
     return gpus / (tensor_parallel * pipeline_parallel)
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", label="bytes of a restore without replicas")
 def restart_bytes_unique(checkpoint_bytes: Num) -> Num:
     """Bytes of a restore that reads each byte once and distributes it between the GPUs.
 
@@ -164,7 +164,12 @@ def restart_bytes_unique(checkpoint_bytes: Num) -> Num:
     return checkpoint_bytes * 1
 
 
-@formula(unit="B", source="ingest-checkpoint-model", where="naive ZeRO-1: W·DP + O")
+@formula(
+    unit="B",
+    source="ingest-checkpoint-model",
+    where="naive ZeRO-1: W·DP + O",
+    label="bytes of a restore with replicated weights",
+)
 def restart_bytes_replicated(
     checkpoint_weights_bytes: Num, data_parallel: Num, checkpoint_optimizer_bytes: Num, checkpoint_extra_bytes: Num
 ) -> Num:
@@ -176,7 +181,7 @@ def restart_bytes_replicated(
     return checkpoint_weights_bytes * data_parallel + checkpoint_optimizer_bytes + checkpoint_extra_bytes
 
 
-@formula(unit="B", source="ingest-checkpoint-model", where="worst case: S·DP")
+@formula(unit="B", source="ingest-checkpoint-model", where="worst case: S·DP", label="bytes of a restore by every replica")
 def restart_bytes_all(checkpoint_bytes: Num, data_parallel: Num) -> Num:
     """Bytes of a restore in which every replica reads the whole checkpoint.
 
@@ -206,7 +211,7 @@ def checkpoints_written(training_seconds: Num, checkpoint_interval: Num) -> Num:
     return ceil(training_seconds / checkpoint_interval)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", label="checkpoints kept for good")
 def checkpoints_kept_forever(checkpoints_written: Num, keep_every: Num) -> Num:
     """Checkpoints kept for good: every m-th, rounded up.
 
@@ -252,7 +257,7 @@ def checkpoint_bytes_written_per_day(
     return checkpoint_bytes / persistent_every * seconds_per_day / (checkpoint_interval + checkpoint_stall_seconds)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", label="drive writes per day")
 def drive_writes_per_day(checkpoint_bytes_written_per_day: Num, checkpoint_tier_bytes: Num) -> Num:
     """Drive writes per day (DWPD) of the checkpoint tier: bytes written per day over its capacity.
 

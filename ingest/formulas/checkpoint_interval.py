@@ -30,7 +30,7 @@ def failures_per_node_second(observed_interrupts: Num, observed_seconds: Num, ob
     return observed_interrupts / observed_seconds / observed_nodes
 
 
-@formula(unit="s", source="definition")
+@formula(unit="s", source="definition", label="observed mean time to interrupt")
 def observed_mean_time_to_interrupt(observed_seconds: Num, observed_interrupts: Num) -> Num:
     """Mean time to interrupt (MTTI) that the counted interrupts show.
 
@@ -135,7 +135,9 @@ def daly_interval(checkpoint_dump_seconds: Num, job_mean_time_to_interrupt: Num)
     )
 
 
-@formula(unit="1", source="young1974", where="the overhead at Young's interval, without restarts")
+@formula(
+    unit="1", source="young1974", where="the overhead at Young's interval, without restarts", label="least checkpoint overhead"
+)
 def least_waste(checkpoint_dump_seconds: Num, job_mean_time_to_interrupt: Num) -> Num:
     """Checkpoint overhead (share of time lost) at the optimal interval: √(2δ/M).
 
@@ -145,7 +147,7 @@ def least_waste(checkpoint_dump_seconds: Num, job_mean_time_to_interrupt: Num) -
     return (2 * checkpoint_dump_seconds / job_mean_time_to_interrupt) ** 0.5
 
 
-@formula(unit="1", source="young1974", where="δ/τ + τ/2M")
+@formula(unit="1", source="young1974", where="δ/τ + τ/2M", label="overhead of synchronous checkpoints")
 def synchronous_waste(checkpoint_dump_seconds: Num, checkpoint_interval: Num, job_mean_time_to_interrupt: Num) -> Num:
     """Overhead of synchronous checkpoints: share of time lost to dumps, for which the GPUs wait, and to repeated work.
 
@@ -155,7 +157,7 @@ def synchronous_waste(checkpoint_dump_seconds: Num, checkpoint_interval: Num, jo
     return checkpoint_dump_seconds / checkpoint_interval + checkpoint_interval / (2 * job_mean_time_to_interrupt)
 
 
-@formula(unit="1", source=MODEL, where="δs/τ + (k·τ/2 + drain)/M")
+@formula(unit="1", source=MODEL, where="δs/τ + (k·τ/2 + drain)/M", label="overhead of asynchronous checkpoints")
 def asynchronous_waste(
     device_copy_seconds: Num,
     checkpoint_interval: Num,
@@ -174,7 +176,7 @@ def asynchronous_waste(
     )
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", label="goodput loss from restores")
 def restart_waste(restart_seconds: Num, job_mean_time_to_interrupt: Num) -> Num:
     """Goodput loss from restores: share of time that the job spends reading checkpoints after interrupts.
 
@@ -184,7 +186,12 @@ def restart_waste(restart_seconds: Num, job_mean_time_to_interrupt: Num) -> Num:
     return restart_seconds / job_mean_time_to_interrupt
 
 
-@formula(unit="B/s", source=MODEL, where="B ≥ 2S/(w²M), from the overhead at Young's interval")
+@formula(
+    unit="B/s",
+    source=MODEL,
+    where="B ≥ 2S/(w²M), from the overhead at Young's interval",
+    label="write bandwidth for the allowed overhead",
+)
 def bandwidth_for_waste(checkpoint_bytes: Num, waste_allowed: Num, job_mean_time_to_interrupt: Num) -> Num:
     """Write bandwidth at which synchronous checkpoints at the optimal interval stay within the allowed overhead.
 
@@ -194,7 +201,7 @@ def bandwidth_for_waste(checkpoint_bytes: Num, waste_allowed: Num, job_mean_time
     return 2 * checkpoint_bytes / (waste_allowed * waste_allowed * job_mean_time_to_interrupt)
 
 
-@formula(unit="1", source=MODEL, where="w − τ/2M")
+@formula(unit="1", source=MODEL, where="w − τ/2M", label="overhead left for dumps")
 def waste_left_for_dumps(waste_allowed: Num, checkpoint_interval: Num, job_mean_time_to_interrupt: Num) -> Num:
     """Allowed overhead that remains for dumps at a fixed interval; at zero or below no bandwidth suffices.
 
@@ -224,7 +231,12 @@ def bandwidth_for_dump(checkpoint_bytes: Num, dump_seconds_allowed: Num) -> Num:
     return checkpoint_bytes / dump_seconds_allowed
 
 
-@formula(unit="B/s", source=MODEL, where="S/(x·k·τ): every k-th checkpoint, drain window x of its interval")
+@formula(
+    unit="B/s",
+    source=MODEL,
+    where="S/(x·k·τ): every k-th checkpoint, drain window x of its interval",
+    label="write bandwidth of the drain window",
+)
 def drain_bandwidth(checkpoint_bytes: Num, drain_fraction: Num, persistent_every: Num, checkpoint_interval: Num) -> Num:
     """Write bandwidth that drains an asynchronous checkpoint within its drain window.
 
@@ -234,7 +246,7 @@ def drain_bandwidth(checkpoint_bytes: Num, drain_fraction: Num, persistent_every
     return checkpoint_bytes / (drain_fraction * persistent_every * checkpoint_interval)
 
 
-@formula(unit="s", source=MODEL, where="S/(x·k·B)")
+@formula(unit="s", source=MODEL, where="S/(x·k·B)", label="shortest interval of the drain window")
 def drain_limited_interval(checkpoint_bytes: Num, drain_fraction: Num, persistent_every: Num, write_bandwidth: Num) -> Num:
     """Shortest interval at which a given bandwidth drains each asynchronous checkpoint within its drain window.
 
@@ -244,7 +256,12 @@ def drain_limited_interval(checkpoint_bytes: Num, drain_fraction: Num, persisten
     return checkpoint_bytes / (drain_fraction * persistent_every * write_bandwidth)
 
 
-@formula(unit="1/s", source=MODEL, where="k·(½ + x)/M: half an interval and its drain are lost per interrupt")
+@formula(
+    unit="1/s",
+    source=MODEL,
+    where="k·(½ + x)/M: half an interval and its drain are lost per interrupt",
+    label="overhead per second of the interval",
+)
 def waste_per_second_of_interval(drain_fraction: Num, persistent_every: Num, job_mean_time_to_interrupt: Num) -> Num:
     """Overhead that each second of an asynchronous checkpoint interval adds.
 
@@ -254,7 +271,9 @@ def waste_per_second_of_interval(drain_fraction: Num, persistent_every: Num, job
     return persistent_every * (0.5 + drain_fraction) / job_mean_time_to_interrupt
 
 
-@formula(unit="1", source=MODEL, where="w² − 4·a·δs; below zero no interval is that cheap")
+@formula(
+    unit="1", source=MODEL, where="w² − 4·a·δs; below zero no interval is that cheap", label="margin of the allowed overhead"
+)
 def waste_margin(waste_allowed: Num, waste_per_second_of_interval: Num, device_copy_seconds: Num) -> Num:
     """Allowed overhead squared, less the part for copies into host memory; below zero no interval meets it.
 
@@ -264,7 +283,12 @@ def waste_margin(waste_allowed: Num, waste_per_second_of_interval: Num, device_c
     return waste_allowed * waste_allowed - 4 * waste_per_second_of_interval * device_copy_seconds
 
 
-@formula(unit="s", source=MODEL, where="larger root of δs/τ + a·τ = w, or the interval of least overhead √(δs/a)")
+@formula(
+    unit="s",
+    source=MODEL,
+    where="larger root of δs/τ + a·τ = w, or the interval of least overhead √(δs/a)",
+    label="interval for the allowed overhead",
+)
 def interval_for_waste(
     waste_allowed: Num, waste_margin: Num, waste_per_second_of_interval: Num, device_copy_seconds: Num
 ) -> Num:
@@ -300,7 +324,12 @@ def checkpoint_stall_fraction(checkpoint_stall_seconds: Num, checkpoint_interval
     return checkpoint_stall_seconds / (checkpoint_interval + checkpoint_stall_seconds)
 
 
-@formula(unit="1", source="young1974", where="τ/M: the overhead where this interval is optimal")
+@formula(
+    unit="1",
+    source="young1974",
+    where="τ/M: the overhead where this interval is optimal",
+    label="overhead of the optimal interval",
+)
 def waste_at_interval(checkpoint_interval: Num, job_mean_time_to_interrupt: Num) -> Num:
     """Overhead of synchronous checkpoints where this interval is the optimal one.
 
@@ -310,7 +339,12 @@ def waste_at_interval(checkpoint_interval: Num, job_mean_time_to_interrupt: Num)
     return checkpoint_interval / job_mean_time_to_interrupt
 
 
-@formula(unit="1", source=MODEL, where="farthest from the chord of w ↦ w⁻² over the range shown")
+@formula(
+    unit="1",
+    source=MODEL,
+    where="farthest from the chord of w ↦ w⁻² over the range shown",
+    label="overhead at the knee of synchronous checkpoints",
+)
 def knee_waste_synchronous(waste_from: Num, waste_to: Num) -> Num:
     """Overhead at the knee of bandwidth over overhead, synchronous: below it the bandwidth soars, above it little is saved.
 
@@ -320,7 +354,12 @@ def knee_waste_synchronous(waste_from: Num, waste_to: Num) -> Num:
     return (2 * (waste_to * waste_from) ** 2 / (waste_to + waste_from)) ** (1 / 3)
 
 
-@formula(unit="1", source=MODEL, where="farthest from the chord of w ↦ w⁻¹ over the range shown")
+@formula(
+    unit="1",
+    source=MODEL,
+    where="farthest from the chord of w ↦ w⁻¹ over the range shown",
+    label="overhead at the knee of asynchronous checkpoints",
+)
 def knee_waste_asynchronous(waste_from: Num, waste_to: Num) -> Num:
     """Overhead at the knee of bandwidth over overhead, asynchronous: the bandwidth falls in proportion to the overhead.
 

@@ -24,7 +24,13 @@ input_quantity("host_memory_per_node", "B/node", "Host memory of one node.")
 input_quantity("io_bytes", "B", "Bytes of one read request.")
 input_quantity("reference_io_bytes", "B", "Size of the requests at which a ceiling was measured.")
 input_quantity("request_seconds", "s", "Latency of a single small request.")
-input_quantity("requests_in_flight_per_node", "1/node", "Queue depth of one node: outstanding I/Os.", whole=True)
+input_quantity(
+    "requests_in_flight_per_node",
+    "1/node",
+    "Queue depth of one node: outstanding I/Os.",
+    whole=True,
+    label="queue depth per node",
+)
 input_quantity("readers_per_gpu", "1/GPU", "Threads that read for one GPU.", whole=True)
 input_quantity("request_bytes_max", "B/file", "Largest read request that a client sends for one open file.")
 
@@ -243,7 +249,7 @@ def small_read_factor(read_efficiency_at_io_size: Num, read_efficiency_at_refere
     return minimum(1, read_efficiency_at_io_size / read_efficiency_at_reference)
 
 
-@formula(unit="1/s", source="definition")
+@formula(unit="1/s", source="definition", label="IOPS needed")
 def io_per_second_needed(read_bandwidth_needed: Num, io_bytes: Num) -> Num:
     """IOPS of all nodes.
 
@@ -253,7 +259,7 @@ def io_per_second_needed(read_bandwidth_needed: Num, io_bytes: Num) -> Num:
     return read_bandwidth_needed / io_bytes
 
 
-@formula(unit="1/s/node", source="definition")
+@formula(unit="1/s/node", source="definition", label="IOPS per node")
 def io_per_second_per_node(io_per_second_needed: Num, nodes: Num) -> Num:
     """IOPS of one node.
 
@@ -273,7 +279,7 @@ def request_seconds_allowed(requests_in_flight_per_node: Num, io_per_second_per_
     return requests_in_flight_per_node / io_per_second_per_node
 
 
-@formula(unit="1/node", source="little1961")
+@formula(unit="1/node", source="little1961", label="queue depth needed per node")
 def requests_in_flight_needed(io_per_second_per_node: Num, request_seconds: Num) -> Num:
     """Queue depth per node that hides the latency of requests: Little's law.
 
@@ -283,7 +289,7 @@ def requests_in_flight_needed(io_per_second_per_node: Num, request_seconds: Num)
     return io_per_second_per_node * request_seconds
 
 
-@formula(unit="1/node", source="definition")
+@formula(unit="1/node", source="definition", label="queue depth of the readers per node")
 def requests_in_flight_of_readers(readers_per_gpu: Num, gpus_per_node: Num) -> Num:
     """Queue depth of one node where each reader has one outstanding request.
 

@@ -259,7 +259,7 @@ def dataset_kept_bytes(dataset_bytes: Num, dataset_copies: Num) -> Num:
     return dataset_bytes * dataset_copies
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", label="data held by all stages")
 def usable_bytes(
     raw_kept_bytes: Num,
     extracted_kept_bytes: Num,

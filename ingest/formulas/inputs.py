@@ -117,7 +117,12 @@ input_quantity("largest_stage_factor", "1", "Largest pipeline stage over the mea
 input_quantity("shard_bytes_max", "B/file", "Largest shard of a release.", default=5_000_000_000, source="huggingface-hub")
 input_quantity("files_per_rank", "file/GPU", "Files that each rank writes of one checkpoint.", whole=True)
 input_quantity(
-    "files_beside", "file", "Index files and the like, in addition to the files of the ranks.", above=False, whole=True
+    "files_beside",
+    "file",
+    "Index files and the like, in addition to the files of the ranks.",
+    above=False,
+    whole=True,
+    label="index files",
 )
 input_quantity("file_counts", "file", "Files of each kind in one checkpoint.", above=False)
 
@@ -134,12 +139,37 @@ input_quantity(
 input_quantity("checkpoint_write_bandwidth", "B/s", "Write bandwidth of checkpoints.", label="checkpoint write bandwidth")
 input_quantity("write_bandwidth", "B/s", "Write bandwidth of the storage that is available for checkpoints.")
 input_quantity("checkpoint_stall_seconds", "s", "Stall per checkpoint: time in which GPUs wait.", above=False)
-input_quantity("waste_allowed", "1", "Checkpoint overhead allowed: share of time for checkpoints and lost work.", high=0.25)
-input_quantity("waste_from", "1", "Low end of the checkpoint overhead shown.", high=0.99, default=0.01)
-input_quantity("waste_to", "1", "High end of the checkpoint overhead shown.", high=0.99, default=0.2)
+input_quantity(
+    "waste_allowed",
+    "1",
+    "Checkpoint overhead allowed: share of time for checkpoints and lost work.",
+    high=0.25,
+    label="checkpoint overhead allowed",
+)
+input_quantity(
+    "waste_from",
+    "1",
+    "Low end of the checkpoint overhead shown.",
+    high=0.99,
+    default=0.01,
+    label="lowest checkpoint overhead shown",
+)
+input_quantity(
+    "waste_to",
+    "1",
+    "High end of the checkpoint overhead shown.",
+    high=0.99,
+    default=0.2,
+    label="highest checkpoint overhead shown",
+)
 input_quantity("dump_seconds_allowed", "s", "Time that one dump may take.")
 input_quantity(
-    "drain_fraction", "1", "Drain window: share of the interval in which a checkpoint drains to storage.", high=1, default=1
+    "drain_fraction",
+    "1",
+    "Drain window: share of the interval in which a checkpoint drains to storage.",
+    high=1,
+    default=1,
+    label="drain window",
 )
 input_quantity(
     "persistent_every",

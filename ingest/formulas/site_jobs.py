@@ -125,7 +125,7 @@ def job_sustained_read_bandwidth(
     return ingest_bandwidth_per_job * warm_share * concurrent_runs * share_of_time * bandwidth_growth
 
 
-@formula(unit="node", source="definition")
+@formula(unit="node", source="definition", label="nodes of concurrent runs")
 def nodes_at_once(nodes: Num, concurrent_runs: Num) -> Num:
     """Nodes of all concurrent runs of a job.
 
@@ -248,7 +248,7 @@ def job_sustained_write_bandwidth(job_checkpoint_bytes_per_day: Num, seconds_per
     return job_checkpoint_bytes_per_day / seconds_per_day
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="restore bandwidth of concurrent runs")
 def job_restart_bandwidth(restart_read_bandwidth: Num, concurrent_runs: Num) -> Num:
     """Restore bandwidth of all concurrent runs of a job, as after an outage of the whole site.
 

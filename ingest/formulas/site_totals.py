@@ -18,11 +18,29 @@ input_quantity("test_seconds", "s", "Time for which a rate must hold.", default=
 input_quantity("write_request_bytes", "B", "Size of one checkpoint write.", default=1_048_576, label="write request size")
 
 input_quantity(
-    "smallest_bandwidth_asked", "B/s", "Reporting threshold of bandwidths: one drive delivers less.", above=False, default=1e8
+    "smallest_bandwidth_asked",
+    "B/s",
+    "Reporting threshold of bandwidths: one drive delivers less.",
+    above=False,
+    default=1e8,
+    label="reporting threshold of bandwidths",
 )
-input_quantity("smallest_file_rate_asked", "file/s", "Reporting threshold of file rates.", above=False, default=100)
+input_quantity(
+    "smallest_file_rate_asked",
+    "file/s",
+    "Reporting threshold of file rates.",
+    above=False,
+    default=100,
+    label="reporting threshold of file rates",
+)
 
-input_quantity("writes_at_once", "B/s", "Write bandwidth of concurrent checkpoints: of all jobs, or of one.", above=False)
+input_quantity(
+    "writes_at_once",
+    "B/s",
+    "Write bandwidth of concurrent checkpoints: of all jobs, or of one.",
+    above=False,
+    label="write bandwidth of concurrent checkpoints",
+)
 input_quantity(
     "site_grown_read_bandwidth",
     "B/s",
@@ -216,7 +234,12 @@ def site_sustained_write_bandwidth(job_sustained_write_bandwidth_of_jobs: Num, p
     return total(job_sustained_write_bandwidth_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="B/s", source=MODEL, where="a single run, but never less than what all of them write on average")
+@formula(
+    unit="B/s",
+    source=MODEL,
+    where="a single run, but never less than what all of them write on average",
+    label="write bandwidth of alternating checkpoints",
+)
 def site_writes_in_turn(site_largest_write_bandwidth: Num, site_sustained_write_bandwidth: Num) -> Num:
     """Checkpoint write bandwidth where runs alternate: asynchronous checkpoints may drain without a pause.
 

@@ -8,7 +8,9 @@ from ingest.engine.registry import formula, input_quantity
 # The need
 input_quantity("read_bandwidth_needed", "B/s", "Read bandwidth that the GPUs need from storage.", above=False)
 input_quantity("write_bandwidth_needed", "B/s", "Write bandwidth that is needed from storage.", above=False)
-input_quantity("required_usable_bytes", "B", "Usable capacity needed: data held by the system.", above=False)
+input_quantity(
+    "required_usable_bytes", "B", "Usable capacity needed: data held by the system.", above=False, label="data to hold"
+)
 input_quantity("opens_per_second_needed", "file/s", "Files that are opened each second.", above=False)
 input_quantity("creates_per_second_needed", "file/s", "Files that are created each second.", above=False)
 input_quantity("files_needed", "file", "Files that the system must hold.", above=False)
@@ -41,7 +43,7 @@ input_quantity("unit_usable_bytes", "B", "Capacity of one unit after protection.
 input_quantity("unit_raw_bytes", "B", "Raw capacity of the drives of one unit.")
 input_quantity("unit_opens_per_second", "file/s", "Files that one unit opens each second.")
 input_quantity("unit_creates_per_second", "file/s", "Files that one unit creates each second.")
-input_quantity("unit_io_per_second", "1/s", "IOPS of one unit.")
+input_quantity("unit_io_per_second", "1/s", "IOPS of one unit.", label="IOPS of one unit")
 input_quantity("spare_units", "1", "Units beyond the need, such as the 1 of N+1.", above=False, whole=True, default=0)
 
 
