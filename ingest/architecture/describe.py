@@ -8,9 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ingest.architecture.hf_config import Config, read_config
+from ingest.architecture.hf_config import ModelConfig, read_config
 from ingest.architecture.registry import ended, families
-from ingest.architecture.weight_table import HOW, Attention, Row, Weight, by_hand, joined
+from ingest.architecture.weight_table import HOW, Attention, TableRow, Weight, by_hand, joined
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.engine.expression import Num
@@ -157,7 +157,7 @@ def _keys(path: Path, data: Any) -> Mapping[str, Any]:
 
 
 def _described(name: str, path: Path, data: Mapping[str, Any]) -> Architecture:
-    config = Config({key: item for key, item in data.items() if key not in ("source", "where", "name")}, str(path))
+    config = ModelConfig({key: item for key, item in data.items() if key not in ("source", "where", "name")}, str(path))
     rows = [*joined(by_hand(config) if "weights" in data else _family(config))]
     weights = tuple(row for row in rows if isinstance(row, Weight))
     attentions = tuple(row for row in rows if isinstance(row, Attention))
@@ -180,7 +180,7 @@ def _described(name: str, path: Path, data: Mapping[str, Any]) -> Architecture:
     )
 
 
-def _family(config: Config) -> Iterable[Row]:
+def _family(config: ModelConfig) -> Iterable[TableRow]:
     """The rows of the family that `model_type` names, with the end that `architectures` names."""
     config.ignore("model_type")
     found = config.data.get("model_type")
@@ -194,14 +194,14 @@ def _family(config: Config) -> Iterable[Row]:
         hint = f"; near are {', '.join(near)}" if near else ""
         raise IngestError(f"{config.path}: model_type: nobody has described '{found[:60]}'{hint}; {HOW}")
     rows = [*describing(config)]
-    if "architectures" not in config.asked:
+    if "architectures" not in config.read_keys:
         rows = [*ended(config, rows)]
-    for owner, key in config.leftovers():
+    for owner, key in config.unread():
         raise owner.refuse(key, owner.data[key], f"a key known for '{found}': this one may change the structure; {HOW}")
     return rows
 
 
-def _layers(config: Config) -> int:
+def _layers(config: ModelConfig) -> int:
     for key in ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers"):
         found = config.data.get(key)
         if isinstance(found, int):

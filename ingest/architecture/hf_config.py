@@ -28,7 +28,7 @@ class Required:
 REQUIRED = Required()
 
 
-class Config:
+class ModelConfig:
     """The keys of one config, or of one table within it.
 
     Args:
@@ -43,9 +43,9 @@ class Config:
         self.path = path
         self.prefix = prefix
         self.lenient = lenient
-        self.asked: set[str] = set()
+        self.read_keys: set[str] = set()
         self.defaults: dict[str, Any] = {}
-        self.parts: list[Config] = []
+        self.parts: list[ModelConfig] = []
 
     def refuse(self, key: str, found: object, expected: str) -> IngestError:
         """An error that names file and key."""
@@ -58,7 +58,7 @@ class Config:
     def get(self, names: str) -> tuple[str, Any]:
         """Return the first key of `a|b|c` that is there and not null, and its value; the first one and None."""
         keys = names.split("|")
-        self.asked.update(keys)
+        self.read_keys.update(keys)
         for key in keys:
             if self.data.get(key) is not None:
                 return key, self.data[key]
@@ -70,10 +70,10 @@ class Config:
         self.defaults[self.prefix + key] = default
         return default
 
-    def whole(self, names: str, default: int | Required = REQUIRED, low: int = 1, high: int = MAX_NUMBER) -> int:
+    def integer(self, names: str, default: int | Required = REQUIRED, low: int = 1, high: int = MAX_NUMBER) -> int:
         """Return a whole number.
 
-        >>> Config({"hidden_size": 64}, "config.json").whole("hidden_size")
+        >>> ModelConfig({"hidden_size": 64}, "config.json").integer("hidden_size")
         64
 
         Raises:
@@ -91,23 +91,23 @@ class Config:
 
     def size(self, names: str, default: int, low: int = 1, high: int = MAX_NUMBER) -> int:
         """Return a size that a file must state itself; within a nested table the class default will do."""
-        return self.whole(names, default if self.lenient else REQUIRED, low, high)
+        return self.integer(names, default if self.lenient else REQUIRED, low, high)
 
-    def maybe(self, names: str, *unset: int, low: int = 1, high: int = MAX_NUMBER) -> int | None:
+    def optional_integer(self, names: str, *unset: int, low: int = 1, high: int = MAX_NUMBER) -> int | None:
         """Return a whole number, or None where there is none or where it is one that stands for none.
 
-        >>> Config({"buckets": -1}, "config.json").maybe("buckets", -1, 0) is None
+        >>> ModelConfig({"buckets": -1}, "config.json").optional_integer("buckets", -1, 0) is None
         True
         """
         _, found = self.get(names)
         if found is None or (type(found) is int and found in unset):
             return None
-        return self.whole(names, low=low, high=high)
+        return self.integer(names, low=low, high=high)
 
-    def auto(self, names: str, default: int) -> int | None:
+    def integer_or_auto(self, names: str, default: int) -> int | None:
         """Return a whole number, or None where the file says `auto`."""
         _, found = self.get(names)
-        return None if found == "auto" else self.whole(names, default)
+        return None if found == "auto" else self.integer(names, default)
 
     def number(self, names: str, default: float | Required = REQUIRED) -> float:
         """Return a finite number above zero."""
@@ -137,13 +137,13 @@ class Config:
             raise self.refuse(key, found, expected)
         return found
 
-    def words(self, names: str, length: int | None = None) -> list[str] | None:
+    def texts(self, names: str, length: int | None = None) -> list[str] | None:
         """Return a list of words, one per layer, or None where there is none."""
         return self._list(names, str, "words", length)
 
-    def wording(self, name: str) -> str:
+    def first_text(self, name: str) -> str:
         """Return the first word of a list of words, or nothing."""
-        listed = self.words(name)
+        listed = self.texts(name)
         return listed[0] if listed else ""
 
     def names(self, name: str) -> list[str]:
@@ -151,9 +151,11 @@ class Config:
         _, found = self.get(name)
         if isinstance(found, str):
             return [word.strip() for word in found.split("|")]
-        return self.words(name) or []
+        return self.texts(name) or []
 
-    def wholes(self, names: str, length: int | None = None, low: int = -MAX_NUMBER, high: int = MAX_NUMBER) -> list[int] | None:
+    def integers(
+        self, names: str, length: int | None = None, low: int = -MAX_NUMBER, high: int = MAX_NUMBER
+    ) -> list[int] | None:
         """Return a list of whole numbers, or None where there is none."""
         listed: list[int] | None = self._list(names, int, "whole numbers", length)
         odd = next((item for item in listed or () if not low <= item <= high), None)
@@ -161,13 +163,13 @@ class Config:
             raise self.refuse(self.get(names)[0], odd, f"whole numbers from {low:,} to {high:,}")
         return listed
 
-    def number_of(self, names: str) -> int:
+    def length_of(self, names: str) -> int:
         """Return how many whole numbers are listed; one for a bare number, and where there is none."""
         _, found = self.get(names)
         if isinstance(found, list):
-            return len(self.wholes(names) or ())
+            return len(self.integers(names) or ())
         if found is not None:
-            self.whole(names, low=-MAX_NUMBER)
+            self.integer(names, low=-MAX_NUMBER)
         return 1
 
     def _list(self, names: str, kind: type, what: str, length: int | None) -> list[Any] | None:
@@ -181,31 +183,31 @@ class Config:
             raise self.refuse(key, shown, expected)
         return list(found)
 
-    def part(self, names: str, required: bool = True) -> Config | None:
+    def part(self, names: str, required: bool = True) -> ModelConfig | None:
         """Return a nested table."""
         key, found = self.get(names)
         if found is None and not required:
             return None
         if not isinstance(found, dict):
             raise self.refuse(key, found, "a table of keys and values")
-        inner = Config(found, self.path, f"{self.prefix}{key}.", lenient=True)
+        inner = ModelConfig(found, self.path, f"{self.prefix}{key}.", lenient=True)
         self.parts.append(inner)
         return inner
 
-    def table(self, names: str) -> Config:
+    def table(self, names: str) -> ModelConfig:
         """Return a nested table that is there."""
         found = self.part(names)
         assert found is not None
         return found
 
-    def tables(self, names: str) -> list[Config]:
+    def tables(self, names: str) -> list[ModelConfig]:
         """Return a list of nested tables; none where there is no list."""
         key, found = self.get(names)
         if found is None:
             return []
         if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
             raise self.refuse(key, found, "a list of tables of keys and values")
-        inner = [Config(item, self.path, f"{self.prefix}{key}.{number}.") for number, item in enumerate(found, start=1)]
+        inner = [ModelConfig(item, self.path, f"{self.prefix}{key}.{number}.") for number, item in enumerate(found, start=1)]
         self.parts += inner
         return inner
 
@@ -221,20 +223,20 @@ class Config:
 
     def ignore(self, *names: str) -> None:
         """Keys that this family has looked at and that change no weight."""
-        self.asked.update(names)
+        self.read_keys.update(names)
 
     def all_defaults(self) -> dict[str, Any]:
         """What this table and those within leave to the class."""
         return {**self.defaults, **{key: item for part in self.parts for key, item in part.all_defaults().items()}}
 
-    def leftovers(self) -> list[tuple[Config, str]]:
+    def unread(self) -> list[tuple[ModelConfig, str]]:
         """Keys that nobody asked for, that sound like structure and are not switched off."""
         found = [
             (self, key)
             for key, value in self.data.items()
-            if key not in self.asked and key not in HARMLESS and (structural(key) or _table(key, value)) and not _off(value)
+            if key not in self.read_keys and key not in HARMLESS and (structural(key) or _table(key, value)) and not _off(value)
         ]
-        return found + [item for part in self.parts for item in part.leftovers()]
+        return found + [item for part in self.parts for item in part.unread()]
 
 
 def _off(value: object) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ingest.architecture.hf_config import MAX_LAYERS, Config
-from ingest.architecture.weight_table import Attention, Row, Weight, routed, times
+from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
+from ingest.architecture.weight_table import Attention, TableRow, Weight, routed, times
 
 
 def linear(name: str, out: int, into: int, bias: bool = False, kind: str = "mlp") -> Iterator[Weight]:
@@ -67,7 +67,7 @@ def attention(
     prefix: str = "attention",
     into: int | None = None,
     out: int | None = None,
-) -> Iterator[Row]:
+) -> Iterator[TableRow]:
     """Multi-head, grouped-query or multi-query attention: Q, K, V, O and the look at other tokens.
 
     >>> sum(row.parameters for row in attention(8, 4, 2, 2) if isinstance(row, Weight))
@@ -82,7 +82,7 @@ def attention(
     yield Attention(name, heads, key, wide, 1, kv_heads * (key + wide) if cached else 0, window, causal)
 
 
-def encoder_attention(hidden: int, heads: int, width: int, bias: bool = True) -> Iterator[Row]:
+def encoder_attention(hidden: int, heads: int, width: int, bias: bool = True) -> Iterator[TableRow]:
     """Multi-head attention of an encoder: every token sees every token, and nothing is cached."""
     return attention(hidden, heads, heads, width, q_bias=bias, kv_bias=bias, o_bias=bias, causal=False, cached=False)
 
@@ -109,15 +109,15 @@ def plain_mlp(hidden: int, inner: int, bias: bool = True, kind: str = "mlp", pre
 
 
 def experts(
-    hidden: int, number: int, chosen: int, rows: Iterable[Row], *, router_bias: bool = False, router: str = "router"
-) -> Iterator[Row]:
+    hidden: int, number: int, chosen: int, rows: Iterable[TableRow], *, router_bias: bool = False, router: str = "router"
+) -> Iterator[TableRow]:
     """A router and the experts behind it."""
     yield from linear(router, number, hidden, router_bias, "router")
     yield from routed(number, chosen, rows)
 
 
 @dataclass(frozen=True)
-class Sizes:
+class DecoderSizes:
     """Width, depth and heads of a decoder, read once; its blocks know them.
 
     Attributes:
@@ -128,7 +128,7 @@ class Sizes:
         vocabulary: words.
     """
 
-    config: Config
+    config: ModelConfig
     hidden: int
     inner: int
     layers: int
@@ -137,7 +137,7 @@ class Sizes:
     width: int
     vocabulary: int
 
-    def attention(self, bias: bool = False, o_bias: bool | None = None, gate: bool = False) -> Iterator[Row]:
+    def attention(self, bias: bool = False, o_bias: bool | None = None, gate: bool = False) -> Iterator[TableRow]:
         """Q, K, V and O; `bias` on all four unless `o_bias` says otherwise; `gate` doubles Q."""
         last = bias if o_bias is None else o_bias
         rows = attention(self.hidden, self.heads, self.kv_heads, self.width, q_bias=bias, kv_bias=bias, o_bias=last)
@@ -170,7 +170,7 @@ class Sizes:
 
     def experts(
         self, number: int, chosen: int, inner: int, *, shared: int = 0, router_bias: bool = False, bias: bool = False
-    ) -> Iterator[Row]:
+    ) -> Iterator[TableRow]:
         """Routed experts with their router, and one shared network of width `shared` that every token visits."""
         if chosen > number:
             raise self.config.refuse("num_experts_per_tok", chosen, f"at most the number of experts, {number:,}")
@@ -181,13 +181,13 @@ class Sizes:
 
     def frame(
         self,
-        rows: Iterable[Row],
+        rows: Iterable[TableRow],
         *,
         tied: bool = False,
         norm_bias: bool = False,
         final_norm: bool = True,
         head_bias: bool = False,
-    ) -> Iterator[Row]:
+    ) -> Iterator[TableRow]:
         """Embedding, layers, last norm and head; `tied` is the family's default."""
         yield embedding(self.vocabulary, self.hidden)
         yield from rows
@@ -196,7 +196,7 @@ class Sizes:
 
 
 def sizes(
-    config: Config,
+    config: ModelConfig,
     hidden: int,
     inner: int | None,
     layers: int,
@@ -205,7 +205,7 @@ def sizes(
     *,
     kv_heads: int | None = None,
     width: int | None = None,
-) -> Sizes:
+) -> DecoderSizes:
     """Read the sizes; the arguments are the family's own defaults.
 
     Args:
@@ -220,7 +220,7 @@ def sizes(
     wide = config.size("hidden_size", hidden)
     count = config.size("num_attention_heads", heads)
     groups = kv_group_count(config, count, kv_heads)
-    return Sizes(
+    return DecoderSizes(
         config=config,
         hidden=wide,
         inner=config.size("intermediate_size", inner) if inner is not None else 0,
@@ -232,19 +232,19 @@ def sizes(
     )
 
 
-def kv_group_count(config: Config, heads: int, default: int | None, names: str = "num_key_value_heads") -> int:
+def kv_group_count(config: ModelConfig, heads: int, default: int | None, names: str = "num_key_value_heads") -> int:
     """Key and value heads: as stated; `null` means as many as query heads."""
     key, stated = config.get(names)
     if stated is None:
-        nothing_said = default is not None and not any(name in config.data for name in names.split("|"))
-        return config.whole(names, default if nothing_said and default is not None else heads)
-    groups = config.whole(names)
+        unset = default is not None and not any(name in config.data for name in names.split("|"))
+        return config.integer(names, default if unset and default is not None else heads)
+    groups = config.integer(names)
     if heads % groups:
         raise config.refuse(key, groups, f"a divisor of the {heads:,} query heads")
     return groups
 
 
-def head_width(config: Config, hidden: int, heads: int, default: int | None = None, name: str = "head_dim") -> int:
+def head_width(config: ModelConfig, hidden: int, heads: int, default: int | None = None, name: str = "head_dim") -> int:
     """Width of a head: as stated, or the hidden size shared among the heads.
 
     Raises:
@@ -252,15 +252,15 @@ def head_width(config: Config, hidden: int, heads: int, default: int | None = No
     """
     _, stated = config.get(name)
     if stated is not None:
-        return config.whole(name)
+        return config.integer(name)
     if default is not None and name not in config.data:
-        return config.whole(name, default)
+        return config.integer(name, default)
     if hidden % heads:
         raise config.refuse("num_attention_heads", heads, f"a divisor of the hidden size {hidden:,}")
     return hidden // heads
 
 
-def windowed(rows: Iterable[Row], short: int, window: int) -> Iterator[Row]:
+def windowed(rows: Iterable[TableRow], short: int, window: int) -> Iterator[TableRow]:
     """Give so many of the layers a sliding window; the others look at everything."""
     for row in rows:
         if isinstance(row, Attention) and short and window:
@@ -271,19 +271,19 @@ def windowed(rows: Iterable[Row], short: int, window: int) -> Iterator[Row]:
             yield row
 
 
-def sliding(config: Config, layers: int, default_window: int = 0, every: int = 0) -> tuple[int, int]:
+def sliding(config: ModelConfig, layers: int, default_window: int = 0, every: int = 0) -> tuple[int, int]:
     """How many layers slide, and the width of their window.
 
     Args:
         config: the keys.
         layers: depth.
         default_window: the family's window where the file names none.
-        every: each so-manieth layer looks at everything where the file lists no types; 0 for none that slides,
+        every: each so-manieth layer attention_layers at everything where the file lists no types; 0 for none that slides,
             1 for all that do.
     """
-    kinds = config.words("layer_types", layers)
+    kinds = config.texts("layer_types", layers)
     stated = "sliding_window" in config.data
-    window = config.whole("sliding_window", 0 if stated else default_window, low=0)
+    window = config.integer("sliding_window", 0 if stated else default_window, low=0)
     if kinds is not None:
         known = ("full_attention", "sliding_attention", "chunked_attention")
         odd = next((kind for kind in kinds if kind not in known), None)
@@ -295,9 +295,9 @@ def sliding(config: Config, layers: int, default_window: int = 0, every: int = 0
     return layers if every == 1 else layers - layers // every, window
 
 
-def layers_of(config: Config, names: str, layers: int, kinds: tuple[str, ...]) -> dict[str, int] | None:
+def layers_of(config: ModelConfig, names: str, layers: int, kinds: tuple[str, ...]) -> dict[str, int] | None:
     """Count the layers of each kind in a list such as `mlp_layer_types`; None where there is no list."""
-    listed = config.words(names, layers)
+    listed = config.texts(names, layers)
     if listed is None:
         return None
     odd = next((kind for kind in listed if kind not in kinds), None)
@@ -306,4 +306,4 @@ def layers_of(config: Config, names: str, layers: int, kinds: tuple[str, ...]) -
     return {kind: listed.count(kind) for kind in kinds}
 
 
-__all__ = ["Sizes", "head_width", "kv_group_count", "layers_of", "sizes", "sliding", "times", "windowed"]
+__all__ = ["DecoderSizes", "head_width", "kv_group_count", "layers_of", "sizes", "sliding", "times", "windowed"]

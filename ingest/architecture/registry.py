@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from typing import TypeVar
 
-from ingest.architecture.hf_config import Config
-from ingest.architecture.weight_table import HOW, Row, Weight
+from ingest.architecture.hf_config import ModelConfig
+from ingest.architecture.weight_table import HOW, TableRow, Weight
 from ingest.engine.registry import load_modules
 
-Family = Callable[[Config], Iterable[Row]]
+Family = Callable[[ModelConfig], Iterable[TableRow]]
 AnyFamily = TypeVar("AnyFamily", bound=Family)
 
 _families: dict[str, Family] = {}
@@ -52,7 +52,9 @@ _OTHER_STEMS = {
 _REMOTE_STEMS = {"hunyuan_v1_dense": ("hunyuan",), "hunyuan_v1_moe": ("hunyuan",)}
 
 #: How the name of a class of a model may go on after the stem, in `auto_map`.
-_ANY_END = re.compile(r"(PreTrainedModel|LMHeadModel|WithLMHeadModel|EncoderModel|MTModel|Model|Config|For[A-Z][A-Za-z0-9]*)$")
+_ANY_END = re.compile(
+    r"(PreTrainedModel|LMHeadModel|WithLMHeadModel|EncoderModel|MTModel|Model|ModelConfig|For[A-Z][A-Za-z0-9]*)$"
+)
 
 
 def _bare(name: str) -> str:
@@ -68,7 +70,7 @@ def stems(model_type: str) -> set[str]:
     return {_bare(model_type), _bare(model_type.removesuffix("_text")), *_OTHER_STEMS.get(model_type, ())}
 
 
-def _check_remote(config: Config, model_type: str) -> None:
+def _check_remote(config: ModelConfig, model_type: str) -> None:
     """Refuse a file whose `auto_map` names classes of another model."""
     _, named = config.get("auto_map")
     if named is None:
@@ -86,10 +88,10 @@ def _check_remote(config: Config, model_type: str) -> None:
             raise config.refuse(f"auto_map.{key}", name, f"a class of '{model_type}': {HOW}")
 
 
-def class_suffix(config: Config, *known: str) -> str:
+def class_suffix(config: ModelConfig, *known: str) -> str:
     """Which of the known classes `architectures` names; the first one where it names none.
 
-    >>> bert = Config({"model_type": "bert", "architectures": ["BertModel"]}, "config.json")
+    >>> bert = ModelConfig({"model_type": "bert", "architectures": ["BertModel"]}, "config.json")
     >>> class_suffix(bert, "ForMaskedLM", "Model")
     'Model'
 
@@ -98,7 +100,7 @@ def class_suffix(config: Config, *known: str) -> str:
     """
     model_type = str(config.data["model_type"])
     _check_remote(config, model_type)
-    listed = config.words("architectures")
+    listed = config.texts("architectures")
     if not listed:
         return known[0]
     if len(set(listed)) > 1:
@@ -111,7 +113,7 @@ def class_suffix(config: Config, *known: str) -> str:
     raise config.refuse("architectures", found, f"the name of '{model_type}' before one of {ends}; for another class {HOW}")
 
 
-def ended(config: Config, rows: Iterable[Row]) -> Iterator[Row]:
+def ended(config: ModelConfig, rows: Iterable[TableRow]) -> Iterator[TableRow]:
     """The rows of a decoder with the end that `architectures` names: a head over the words, none, or a classifier.
 
     Raises:
@@ -128,10 +130,10 @@ def ended(config: Config, rows: Iterable[Row]) -> Iterator[Row]:
         yield Weight("classifier", (labels(config), width), "head")
 
 
-def labels(config: Config) -> int:
+def labels(config: ModelConfig) -> int:
     """How many classes a classifier tells apart."""
     _, named = config.get("id2label")
     if named is not None and not isinstance(named, dict):
         raise config.refuse("id2label", named, "a table of labels")
     config.ignore("label2id")
-    return len(named) if named else config.whole("num_labels|_num_labels", 2)
+    return len(named) if named else config.integer("num_labels|_num_labels", 2)

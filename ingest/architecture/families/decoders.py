@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from ingest.architecture.hf_config import Config, Required
-from ingest.architecture.layers import Sizes, norm, sizes, sliding, windowed
+from ingest.architecture.hf_config import ModelConfig, Required
+from ingest.architecture.layers import DecoderSizes, norm, sizes, sliding, windowed
 from ingest.architecture.registry import family
-from ingest.architecture.weight_table import Row, times
+from ingest.architecture.weight_table import TableRow, times
 
 #: A constant, or the key that decides and the family's default.
 Switch = bool | tuple[str, bool]
 #: A key, the family's default, and the smallest value where it is not 1.
 Number = tuple[str, int | Required] | tuple[str, int | Required, int]
 #: How many layers have a sliding window, and its width, from the keys and the number of layers.
-Window = Callable[[Config, int], tuple[int, int]]
+Window = Callable[[ModelConfig, int], tuple[int, int]]
 #: Rows of one layer that only some families have.
-Rows = Callable[[Sizes], Iterable[Row]]
+Rows = Callable[[DecoderSizes], Iterable[TableRow]]
 
 ATTENTION_BIAS, MLP_BIAS = ("attention_bias", False), ("mlp_bias", False)
 
 
-def switched(config: Config, switch: Switch) -> bool:
+def switched(config: ModelConfig, switch: Switch) -> bool:
     """Return the value of a switch."""
     return switch if isinstance(switch, bool) else config.flag(*switch)
 
@@ -34,7 +34,7 @@ def rows_if(name: str, default: bool, rows: Rows) -> Rows:
 
 def slide(width: int = 0, every: int | tuple[str, int] = 1) -> Window:
     """Return the rule of a sliding window: its default width, and which layers have full attention (see `sliding`)."""
-    return lambda config, layers: sliding(config, layers, width, every if isinstance(every, int) else config.whole(*every))
+    return lambda config, layers: sliding(config, layers, width, every if isinstance(every, int) else config.integer(*every))
 
 
 @dataclass(frozen=True)
@@ -56,17 +56,17 @@ class Experts:
     width: Number | None = None
     shared: Number | None = None
     shared_width: Number | None = None
-    dense: Callable[[Config, int], int] | None = None
+    dense: Callable[[ModelConfig, int], int] | None = None
     router_bias: bool = False
     bias: bool = False
-    extra: Callable[[Sizes, int], Iterable[Row]] | None = None
+    extra: Callable[[DecoderSizes, int], Iterable[TableRow]] | None = None
 
-    def rows(self, s: Sizes) -> Iterator[Row]:
+    def rows(self, s: DecoderSizes) -> Iterator[TableRow]:
         """Return the rows of one layer: router, experts, shared experts."""
-        number, chosen = s.config.whole(*self.number), s.config.whole(*self.chosen)
-        inner = s.config.whole(*self.width) if self.width else s.inner
-        shared = inner * s.config.whole(*self.shared) if self.shared else 0
-        shared = s.config.whole(*self.shared_width) if self.shared_width else shared
+        number, chosen = s.config.integer(*self.number), s.config.integer(*self.chosen)
+        inner = s.config.integer(*self.width) if self.width else s.inner
+        shared = inner * s.config.integer(*self.shared) if self.shared else 0
+        shared = s.config.integer(*self.shared_width) if self.shared_width else shared
         yield from s.experts(number, chosen, inner, shared=shared, router_bias=self.router_bias, bias=self.bias)
         yield from self.extra(s, number) if self.extra else ()
 
@@ -117,7 +117,7 @@ class Decoder:
     after_attention: Rows | None = None
     extra: Rows | None = None
 
-    def rows(self, config: Config) -> Iterator[Row]:
+    def rows(self, config: ModelConfig) -> Iterator[TableRow]:
         """Return the rows of one model of the family."""
         config.ignore(*self.ignore)
         for key, value in self.only:
@@ -141,9 +141,9 @@ class Decoder:
             head_bias=switched(config, self.head_bias),
         )
 
-    def _layers(self, s: Sizes) -> Iterator[Row]:
+    def _layers(self, s: DecoderSizes) -> Iterator[TableRow]:
         bias = switched(s.config, self.bias)
-        mixer: list[Row] = [*s.attention(bias, bias if self.o_bias is None else switched(s.config, self.o_bias))]
+        mixer: list[TableRow] = [*s.attention(bias, bias if self.o_bias is None else switched(s.config, self.o_bias))]
         mixer += self.after_attention(s) if self.after_attention else ()
         if self.qk_norm:
             mixer += s.head_norms() if self.qk_norm == "heads" else s.flat_norms()
@@ -164,17 +164,17 @@ def register(module: str, *families: Decoder) -> None:
     """Register families under their model types, as described in a module."""
     for one in families:
 
-        def describing(config: Config, one: Decoder = one) -> Iterator[Row]:
+        def describing(config: ModelConfig, one: Decoder = one) -> Iterator[TableRow]:
             return one.rows(config)
 
         describing.__doc__, describing.__module__ = one.doc, module
         family(*one.model_types.split())(describing)
 
 
-def qwen_window(config: Config, layers: int) -> tuple[int, int]:
+def qwen_window(config: ModelConfig, layers: int) -> tuple[int, int]:
     """The window holds only where it is switched on, and from `max_window_layers` on."""
     on = config.flag("use_sliding_window", False)
-    first = config.whole("max_window_layers", 28, low=0)
+    first = config.integer("max_window_layers", 28, low=0)
     short, window = sliding(config, layers, 4096, every=1)
     if not on:
         return 0, 0
@@ -182,7 +182,7 @@ def qwen_window(config: Config, layers: int) -> tuple[int, int]:
 
 
 @family("internlm3")
-def internlm3(config: Config) -> Iterator[Row]:
+def internlm3(config: ModelConfig) -> Iterator[TableRow]:
     """InternLM3: as LLaMA, one switch for all biases; `qkv_bias` and `bias` in its first files."""
     s = sizes(config, 4096, 10240, 48, 32, 128512, kv_heads=2)
     bias, mlp_bias = config.flag("attention_bias|qkv_bias", False), config.flag("mlp_bias|bias", False)
@@ -192,7 +192,7 @@ def internlm3(config: Config) -> Iterator[Row]:
 
 
 @family("stablelm")
-def stablelm(config: Config) -> Iterator[Row]:
+def stablelm(config: ModelConfig) -> Iterator[TableRow]:
     """StableLM 2: LayerNorm with bias; norms of each head of Q and K, every head with a scale of its own."""
     s = sizes(config, 2560, 6912, 32, 32, 50304, kv_heads=32)
     parallel = config.flag("use_parallel_residual", False)
@@ -204,7 +204,7 @@ def stablelm(config: Config) -> Iterator[Row]:
 
 
 @family("helium")
-def helium(config: Config) -> Iterator[Row]:
+def helium(config: ModelConfig) -> Iterator[TableRow]:
     """Helium 1: as LLaMA; O without bias."""
     s = sizes(config, 2560, 7040, 24, 20, 48000, kv_heads=20, width=128)
     bias, mlp_bias = config.flag("attention_bias", False), config.flag("mlp_bias", False)
@@ -254,7 +254,7 @@ register(
             4096, 11008, 32, 32, 50304, bias=ATTENTION_BIAS, qk_norm="flat", window=slide(4096, 4)),
     Decoder("cohere", "Command R: one norm before attention and a parallel feed-forward network; norms over Q and K by switch.",
             8192, 22528, 40, 64, 256000, bias=ATTENTION_BIAS, norms=1, tied=True,
-            extra=rows_if("use_qk_norm", False, Sizes.flat_norms)),
+            extra=rows_if("use_qk_norm", False, DecoderSizes.flat_norms)),
     Decoder("cohere2", "Command A: Command R with three layers of four within a window.",
             8192, 22528, 40, 64, 256000, bias=ATTENTION_BIAS, norms=1, tied=True,
             window=slide(4096, ("sliding_window_pattern", 4)), only=(("use_qk_norm", False),)),

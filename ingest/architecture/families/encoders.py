@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ingest.architecture.hf_config import MAX_LAYERS, Config
+from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import (
     embedding,
     encoder_attention,
@@ -18,7 +18,7 @@ from ingest.architecture.layers import (
     positions,
 )
 from ingest.architecture.registry import class_suffix, family, labels
-from ingest.architecture.weight_table import Attention, Row, Weight, shared, times
+from ingest.architecture.weight_table import Attention, TableRow, Weight, shared, times
 
 #: Ends of the class names of classifiers.
 CLASSIFIERS = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
@@ -26,7 +26,7 @@ CLASSIFIERS = ("ForSequenceClassification", "ForTokenClassification", "ForQuesti
 
 @dataclass(frozen=True)
 class Encoder:
-    """Sizes of a BERT."""
+    """DecoderSizes of a BERT."""
 
     hidden: int
     inner: int
@@ -37,13 +37,13 @@ class Encoder:
     places: int
     segments: int
 
-    def layer(self) -> Iterator[Row]:
+    def layer(self) -> Iterator[TableRow]:
         """Attention and a plain network, biases everywhere, a LayerNorm each."""
         yield from encoder_attention(self.hidden, self.heads, self.width)
         yield from plain_mlp(self.hidden, self.inner)
         yield from norm("norm", self.hidden, True, 2)
 
-    def tables(self, width: int | None = None, scaled: bool = True) -> Iterator[Row]:
+    def tables(self, width: int | None = None, scaled: bool = True) -> Iterator[TableRow]:
         """Words, places and segments, and a norm over their sum."""
         wide = width or self.hidden
         yield embedding(self.words, wide)
@@ -55,7 +55,7 @@ class Encoder:
 
 
 def encoder(
-    config: Config,
+    config: ModelConfig,
     hidden: int,
     inner: int,
     layers: int,
@@ -81,12 +81,12 @@ def encoder(
         count,
         head_width(config, wide, count, name="-"),
         config.size("vocab_size", words),
-        config.whole("max_position_embeddings", places),
-        config.whole("type_vocab_size", segments, low=0),
+        config.integer("max_position_embeddings", places),
+        config.integer("type_vocab_size", segments, low=0),
     )
 
 
-def tied(config: Config, words: int, width: int, bias: bool = True, twice: bool = True) -> Iterator[Row]:
+def tied(config: ModelConfig, words: int, width: int, bias: bool = True, twice: bool = True) -> Iterator[TableRow]:
     """The head over the words, tied unless the file says otherwise; untied, many classes keep a second bias."""
     together = config.flag("tie_word_embeddings", True)
     yield from head(words, width, together, bias)
@@ -94,7 +94,7 @@ def tied(config: Config, words: int, width: int, bias: bool = True, twice: bool 
         yield Weight("head.bias", (words,), "head")
 
 
-def classifier(config: Config, width: int, end: str) -> Iterator[Row]:
+def classifier(config: ModelConfig, width: int, end: str) -> Iterator[TableRow]:
     """Return the classifier of such a class: one product over the first token, behind the pooler for whole sequences."""
     if end == "ForSequenceClassification":
         yield from pooler(width)
@@ -103,25 +103,25 @@ def classifier(config: Config, width: int, end: str) -> Iterator[Row]:
     yield Weight("classifier.bias", (count,), "head")
 
 
-def pooler(width: int) -> Iterator[Row]:
+def pooler(width: int) -> Iterator[TableRow]:
     """A product over the first token."""
     yield Weight("pooler", (width, width), "head")
     yield Weight("pooler.bias", (width,), "head")
 
 
-def transform(out: int, into: int) -> Iterator[Row]:
+def transform(out: int, into: int) -> Iterator[TableRow]:
     """The product and norm before the head over the words."""
     yield from linear("head.transform", out, into, True, "head")
     yield from norm("head.norm", out, True)
 
 
 @family("bert", "ernie")
-def bert(config: Config) -> Iterator[Row]:
+def bert(config: ModelConfig) -> Iterator[TableRow]:
     """Devlin et al. 2018; the parts behind the layers depend on the class that `architectures` names."""
     e = encoder(config, 768, 3072, 12, 12, 30522)
     tasks = 0
     if config.data["model_type"] == "ernie" and config.flag("use_task_id", False):
-        tasks = config.whole("task_type_vocab_size", 3)
+        tasks = config.integer("task_type_vocab_size", 3)
     config.ignore("task_type_vocab_size")
     yield from e.tables()
     if tasks:
@@ -130,7 +130,7 @@ def bert(config: Config) -> Iterator[Row]:
     yield from _heads(config, e, ("ForMaskedLM", "LMHeadModel"), e.hidden, "next_sentence")
 
 
-def _heads(config: Config, e: Encoder, language: tuple[str, ...], narrow: int, sentence: str) -> Iterator[Row]:
+def _heads(config: ModelConfig, e: Encoder, language: tuple[str, ...], narrow: int, sentence: str) -> Iterator[TableRow]:
     """What BERT's class puts on top: words at the width of the embedding, a pair of sentences, or classes."""
     end = class_suffix(config, *language, "ForPreTraining", "Model", *CLASSIFIERS)
     if end in ("ForPreTraining", "Model"):
@@ -145,7 +145,7 @@ def _heads(config: Config, e: Encoder, language: tuple[str, ...], narrow: int, s
 
 
 @family("megatron-bert")
-def megatron_bert(config: Config) -> Iterator[Row]:
+def megatron_bert(config: ModelConfig) -> Iterator[TableRow]:
     """Megatron BERT: norms before each part, so one at the end and none over the embedding."""
     e = encoder(config, 1024, 4096, 24, 16, 29056)
     yield from e.tables(scaled=False)
@@ -155,7 +155,7 @@ def megatron_bert(config: Config) -> Iterator[Row]:
 
 
 @family("roberta", "xlm-roberta", "camembert")
-def roberta(config: Config) -> Iterator[Row]:
+def roberta(config: ModelConfig) -> Iterator[TableRow]:
     """Liu et al. 2019: BERT without the sentence task."""
     segments, words = (2, 50265) if config.data["model_type"] == "roberta" else (2, 30522)
     e = encoder(config, 768, 3072, 12, 12, words, segments=segments)
@@ -172,7 +172,7 @@ def roberta(config: Config) -> Iterator[Row]:
 
 
 @family("distilbert")
-def distilbert(config: Config) -> Iterator[Row]:
+def distilbert(config: ModelConfig) -> Iterator[TableRow]:
     """Sanh et al. 2019: half the layers of BERT, no segments."""
     config.ignore("sinusoidal_pos_embds", "tie_weights_", "type_vocab_size")
     e = encoder(config, 768, 3072, 6, 12, 30522, segments=0)
@@ -187,11 +187,11 @@ def distilbert(config: Config) -> Iterator[Row]:
 
 
 @family("albert")
-def albert(config: Config) -> Iterator[Row]:
+def albert(config: ModelConfig) -> Iterator[TableRow]:
     """Lan et al. 2019: one layer for all, a narrow embedding."""
     e = encoder(config, 4096, 16384, 12, 64, 30000)
-    narrow = config.whole("embedding_size", 128)
-    groups, deep = config.whole("num_hidden_groups", 1), config.whole("inner_group_num", 1)
+    narrow = config.integer("embedding_size", 128)
+    groups, deep = config.integer("num_hidden_groups", 1), config.integer("inner_group_num", 1)
     if e.layers % groups:
         raise config.refuse("num_hidden_groups", groups, f"a divisor of the {e.layers:,} layers")
     yield from e.tables(narrow)
@@ -201,11 +201,11 @@ def albert(config: Config) -> Iterator[Row]:
 
 
 @family("electra")
-def electra(config: Config) -> Iterator[Row]:
+def electra(config: ModelConfig) -> Iterator[TableRow]:
     """Clark et al. 2020: a discriminator over replaced tokens, or the generator that replaces them."""
     e = encoder(config, 256, 1024, 12, 4, 30522)
     config.ignore("summary_type", "summary_use_proj", "summary_activation", "summary_last_dropout")
-    narrow = config.whole("embedding_size", 128)
+    narrow = config.integer("embedding_size", 128)
     yield from e.tables(narrow)
     if narrow != e.hidden:
         yield from linear("embedding.in", e.hidden, narrow, True, "other")
@@ -221,7 +221,7 @@ def electra(config: Config) -> Iterator[Row]:
         yield from classifier(config, e.hidden, end)
 
 
-def _relative_kinds(config: Config) -> list[str]:
+def _relative_kinds(config: ModelConfig) -> list[str]:
     kinds = config.names("pos_att_type")
     if not all(kind in ("c2p", "p2c") for kind in kinds):
         raise config.refuse("pos_att_type", kinds, "c2p, p2c or both")
@@ -229,7 +229,7 @@ def _relative_kinds(config: Config) -> list[str]:
 
 
 @family("deberta-v2")
-def deberta_v2(config: Config) -> Iterator[Row]:
+def deberta_v2(config: ModelConfig) -> Iterator[TableRow]:
     """He et al. 2021: attention to contents and to relative places; their projections shared with those of the contents."""
     e = encoder(config, 1536, 6144, 24, 24, 128100, segments=0)
     config.ignore("pooler_dropout", "pooler_hidden_act", "pooler_hidden_size", "legacy", "norm_rel_ebd", "pos_att_type")
@@ -237,8 +237,8 @@ def deberta_v2(config: Config) -> Iterator[Row]:
     config.only("attention_head_size", e.width)
     relative = config.flag("relative_attention", False)
     kinds = _relative_kinds(config)
-    reach = config.maybe("max_relative_positions", -1, 0) or e.places
-    span = config.maybe("position_buckets", -1, 0) or reach
+    reach = config.optional_integer("max_relative_positions", -1, 0) or e.places
+    span = config.optional_integer("position_buckets", -1, 0) or reach
     biased = config.flag("position_biased_input", True)
     yield from replace(e, places=e.places if biased else 0).tables()
     own = 0
@@ -261,9 +261,9 @@ def deberta_v2(config: Config) -> Iterator[Row]:
         raise config.refuse("norm_rel_ebd", "|".join(scaled), "none or layer_norm")
     if "layer_norm" in scaled:
         yield from norm("relative_norm", e.hidden, True)
-    taps = config.maybe("conv_kernel_size", 0)
+    taps = config.optional_integer("conv_kernel_size", 0)
     if taps is not None:
-        groups = config.whole("conv_groups", 1)
+        groups = config.integer("conv_groups", 1)
         yield Weight("conv", (e.hidden, e.hidden // groups, taps), "conv", passes=1)
         yield Weight("conv.bias", (e.hidden,), "conv")
         yield from norm("conv.norm", e.hidden, True)
@@ -271,7 +271,7 @@ def deberta_v2(config: Config) -> Iterator[Row]:
     yield from _deberta_end(config, e)
 
 
-def _deberta_end(config: Config, e: Encoder) -> Iterator[Row]:
+def _deberta_end(config: ModelConfig, e: Encoder) -> Iterator[TableRow]:
     end = class_suffix(config, "ForMaskedLM", "Model", *CLASSIFIERS)
     if end == "ForMaskedLM":
         config.only("legacy", True)
@@ -282,7 +282,7 @@ def _deberta_end(config: Config, e: Encoder) -> Iterator[Row]:
 
 
 @family("deberta")
-def deberta(config: Config) -> Iterator[Row]:
+def deberta(config: ModelConfig) -> Iterator[TableRow]:
     """He et al. 2020: one matrix for Q, K, V with biases on Q and V, and projections of relative places."""
     e = encoder(config, 768, 3072, 12, 12, 50265, segments=0)
     config.ignore("pooler_dropout", "pooler_hidden_act", "pooler_hidden_size", "legacy")
@@ -290,7 +290,7 @@ def deberta(config: Config) -> Iterator[Row]:
     config.only("talking_head", False)
     relative = config.flag("relative_attention", False)
     kinds = _relative_kinds(config)
-    span = config.maybe("max_relative_positions", -1, 0) or e.places
+    span = config.optional_integer("max_relative_positions", -1, 0) or e.places
     biased = config.flag("position_biased_input", True)
     yield from replace(e, places=e.places if biased else 0).tables()
     layer = [row for row in e.layer() if getattr(row, "name", "") != "attention.k.bias"]
@@ -307,7 +307,7 @@ def deberta(config: Config) -> Iterator[Row]:
 
 
 @family("modernbert")
-def modernbert(config: Config) -> Iterator[Row]:
+def modernbert(config: ModelConfig) -> Iterator[TableRow]:
     """Warner et al. 2024: rotary positions, gated networks, two layers of three within a window."""
     e = encoder(config, 768, 1152, 22, 12, 50368, places=8192, segments=0)
     norms, bias = config.flag("norm_bias", False), config.flag("attention_bias", False)
@@ -318,8 +318,8 @@ def modernbert(config: Config) -> Iterator[Row]:
     config.ignore("global_attn_every_n_layers", "local_attention", "sliding_window")
     yield embedding(e.words, e.hidden)
     yield from norm("embedding_norm", e.hidden, norms)
-    look = encoder_attention(e.hidden, e.heads, e.width, bias)
-    yield from times(e.layers, [*look, *gated_mlp(e.hidden, e.inner, mlp_bias)])
+    mixer = encoder_attention(e.hidden, e.heads, e.width, bias)
+    yield from times(e.layers, [*mixer, *gated_mlp(e.hidden, e.inner, mlp_bias)])
     yield from norm("norm", e.hidden, norms, 2 * e.layers - 1)
     yield from norm("final_norm", e.hidden, norms)
     end = class_suffix(config, "ForMaskedLM", "Model")
