@@ -30,7 +30,9 @@ def test_labels_have_no_comma_nor_bracket_so_that_they_read_inside_formulas():
 
 
 def test_labels_start_small_unless_they_start_with_an_abbreviation():
-    assert [words for words in LABELS.values() if words[0].isupper() and not words.startswith(("NVMe", "FLOP", "GPU", "IOPS"))] == []
+    assert [
+        words for words in LABELS.values() if words[0].isupper() and not words.startswith(("NVMe", "FLOP", "GPU", "IOPS"))
+    ] == []
 
 
 def test_terminal_and_document_call_a_quantity_by_one_name(tmp_path):

@@ -1,7 +1,7 @@
-"""A model's hyper-parameters, read with suspicion: every key is checked, and remembered as read.
+"""The keys of a model's configuration: each is checked, and recorded as read.
 
-What a file says and no family function has asked for is looked at once more: a key that sounds like structure and is
-not switched off means that the model is not the one the family describes, and it is refused.
+A key that no family reads, that names a part of the structure and that is not switched off means that the model differs
+from its family, and the model is refused.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ModelConfig:
         self.parts: list[ModelConfig] = []
 
     def refuse(self, key: str, found: object, expected: str) -> IngestError:
-        """An error that names file and key."""
+        """Return an error that names the file and the key."""
         if isinstance(found, int) and found.bit_length() > MAX_DIGITS:
             found = "a number of very many digits"
         shown = repr(found) if not isinstance(found, str) else f"'{found}'"
@@ -56,7 +56,7 @@ class ModelConfig:
         return IngestError(f"{self.path}: {self.prefix}{key}: found {shown}, expected {expected}")
 
     def get(self, names: str) -> tuple[str, Any]:
-        """Return the first key of `a|b|c` that is there and not null, and its value; the first one and None."""
+        """Return the first key of `a|b|c` that has a value, and the value; else the first key and None."""
         keys = names.split("|")
         self.read_keys.update(keys)
         for key in keys:
@@ -90,11 +90,11 @@ class ModelConfig:
         return found
 
     def size(self, names: str, default: int, low: int = 1, high: int = MAX_NUMBER) -> int:
-        """Return a size that a file must state itself; within a nested table the class default will do."""
+        """Return a size that the file must state; a nested table may leave it to the class default."""
         return self.integer(names, default if self.lenient else REQUIRED, low, high)
 
     def optional_integer(self, names: str, *unset: int, low: int = 1, high: int = MAX_NUMBER) -> int | None:
-        """Return a whole number, or None where there is none or where it is one that stands for none.
+        """Return a whole number, or None where the key is absent or has a value that means unset.
 
         >>> ModelConfig({"buckets": -1}, "config.json").optional_integer("buckets", -1, 0) is None
         True
@@ -128,7 +128,7 @@ class ModelConfig:
         return bool(found)
 
     def text(self, names: str, default: str | Required = REQUIRED, choices: tuple[str, ...] = ()) -> str:
-        """Return a word, one of the choices where there are any."""
+        """Return a text, one of the choices where they are limited."""
         key, found = self.get(names)
         expected = f"one of {', '.join(choices)}" if choices else "text"
         if found is None:
@@ -138,16 +138,16 @@ class ModelConfig:
         return found
 
     def texts(self, names: str, length: int | None = None) -> list[str] | None:
-        """Return a list of words, one per layer, or None where there is none."""
+        """Return a list of texts, one per layer, or None where the key is absent."""
         return self._list(names, str, "words", length)
 
     def first_text(self, name: str) -> str:
-        """Return the first word of a list of words, or nothing."""
+        """Return the first text of a list, or an empty text."""
         listed = self.texts(name)
         return listed[0] if listed else ""
 
     def names(self, name: str) -> list[str]:
-        """Return words, listed or written as `one|other`; none where there are none."""
+        """Return texts, listed or separated by `|`; an empty list where the key is absent."""
         _, found = self.get(name)
         if isinstance(found, str):
             return [word.strip() for word in found.split("|")]
@@ -156,7 +156,7 @@ class ModelConfig:
     def integers(
         self, names: str, length: int | None = None, low: int = -MAX_NUMBER, high: int = MAX_NUMBER
     ) -> list[int] | None:
-        """Return a list of whole numbers, or None where there is none."""
+        """Return a list of whole numbers, or None where the key is absent."""
         listed: list[int] | None = self._list(names, int, "whole numbers", length)
         odd = next((item for item in listed or () if not low <= item <= high), None)
         if odd is not None:
@@ -164,7 +164,7 @@ class ModelConfig:
         return listed
 
     def length_of(self, names: str) -> int:
-        """Return how many whole numbers are listed; one for a bare number, and where there is none."""
+        """Return the length of a list of whole numbers; 1 for a single number or an absent key."""
         _, found = self.get(names)
         if isinstance(found, list):
             return len(self.integers(names) or ())
@@ -195,13 +195,13 @@ class ModelConfig:
         return inner
 
     def table(self, names: str) -> ModelConfig:
-        """Return a nested table that is there."""
+        """Return a required nested table."""
         found = self.part(names)
         assert found is not None
         return found
 
     def tables(self, names: str) -> list[ModelConfig]:
-        """Return a list of nested tables; none where there is no list."""
+        """Return a list of nested tables; an empty list where the key is absent."""
         key, found = self.get(names)
         if found is None:
             return []
@@ -219,18 +219,18 @@ class ModelConfig:
         """
         key, found = self.get(names)
         if found is not None and found not in allowed and found != default:
-            raise self.refuse(key, found, f"{' or '.join(map(str, allowed))}: nobody has described another")
+            raise self.refuse(key, found, f"{' or '.join(map(str, allowed))}; no other value is described")
 
     def ignore(self, *names: str) -> None:
-        """Keys that this family has looked at and that change no weight."""
+        """Mark keys as read that change no weight of this family."""
         self.read_keys.update(names)
 
     def all_defaults(self) -> dict[str, Any]:
-        """What this table and those within leave to the class."""
+        """Return the class defaults that this table and its nested tables use."""
         return {**self.defaults, **{key: item for part in self.parts for key, item in part.all_defaults().items()}}
 
     def unread(self) -> list[tuple[ModelConfig, str]]:
-        """Keys that nobody asked for, that sound like structure and are not switched off."""
+        """Return keys that no family read, that name a part of the structure and are not switched off."""
         found = [
             (self, key)
             for key, value in self.data.items()
@@ -248,7 +248,7 @@ def _table(key: str, value: object) -> bool:
     return key.endswith("_config") and isinstance(value, (dict, list))
 
 
-#: Words by which a key sounds like structure.
+#: Words in keys that name a part of the structure.
 _STRUCTURAL = """
 adapter affine altup arch bias block blocks channels conv depth depths dim dims embed embd embedding embeddings expert
 experts feed ffn ff gate gated groups head heads hidden inner intermediate kv latent layer layers lora mamba mixer mlp moe mtp n
@@ -259,7 +259,7 @@ STRUCTURAL = frozenset(_STRUCTURAL.split())
 
 
 def structural(key: str) -> bool:
-    """Whether a key sounds like structure.
+    """Whether a key names a part of the structure.
 
     >>> structural("num_local_experts"), structural("activation_function"), structural("mlp_bias")
     (True, False, True)
@@ -269,7 +269,7 @@ def structural(key: str) -> bool:
     return not STRUCTURAL.isdisjoint(re.split(r"[_\W\d]+", key.lower()))
 
 
-#: Keys that sound like structure and are none: training, generation, positions without weights, other software.
+#: Keys with such words that change no weight: training, generation, positions without weights, other software.
 _HARMLESS = """
 _attn_implementation attention_dropout attn_pdrop embd_pdrop embd_dropout embed_dropout embedding_dropout ffn_dropout
 hidden_dropout hidden_dropout_prob layerdrop encoder_layerdrop decoder_layerdrop initializer_range initializer_factor
@@ -305,7 +305,7 @@ def read_config(path: Path) -> Mapping[str, Any]:
     """Return the keys of a JSON config.
 
     Raises:
-        IngestError: unreadable, too large, not JSON, nested too deeply, or no table.
+        IngestError: unreadable, too large, not JSON, nested too deeply, or not an object.
     """
     try:
         with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""What families are built from: linear layers, norms, attention, feed-forward networks, experts."""
+"""Layers of model families: linear layers, norms, attention, feed-forward networks, experts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ingest.architecture.weight_table import Attention, TableRow, Weight, routed
 
 
 def linear(name: str, out: int, into: int, bias: bool = False, kind: str = "mlp") -> Iterator[Weight]:
-    """A matrix that every token is multiplied with, and its bias.
+    """Return a matrix with which every token is multiplied, and its bias.
 
     >>> [row.parameters for row in linear("q", 4, 3, bias=True)]
     [12, 4]
@@ -29,17 +29,17 @@ def norm(name: str, width: int, bias: bool = False, number: int = 1) -> Iterator
 
 
 def embedding(vocabulary: int, width: int) -> Weight:
-    """The table that is looked up by token id."""
+    """Return the token embedding table."""
     return Weight("token_embedding", (vocabulary, width), "embedding")
 
 
 def positions(number: int, width: int, name: str = "position_embedding") -> Weight:
-    """A learned table that is looked up by position, or by segment."""
+    """Return a learned table of positions, or of segments."""
     return Weight(name, (number, width), "position")
 
 
 def head(vocabulary: int, width: int, tied: bool, bias: bool = False) -> Iterator[Weight]:
-    """The product that yields a score for every word; tied: with the embedding table, stored once.
+    """Return the output matrix, with a score for every token id; tied: the embedding table, stored once.
 
     >>> [(row.parameters, row.multiply_adds) for row in head(10, 4, tied=True)]
     [(0, 40)]
@@ -68,7 +68,7 @@ def attention(
     into: int | None = None,
     out: int | None = None,
 ) -> Iterator[TableRow]:
-    """Multi-head, grouped-query or multi-query attention: Q, K, V, O and the look at other tokens.
+    """Multi-head, grouped-query or multi-query attention: Q, K, V, O and the attention itself.
 
     >>> sum(row.parameters for row in attention(8, 4, 2, 2) if isinstance(row, Weight))
     192
@@ -83,12 +83,12 @@ def attention(
 
 
 def encoder_attention(hidden: int, heads: int, width: int, bias: bool = True) -> Iterator[TableRow]:
-    """Multi-head attention of an encoder: every token sees every token, and nothing is cached."""
+    """Multi-head attention of an encoder: every token attends to every token, without a cache."""
     return attention(hidden, heads, heads, width, q_bias=bias, kv_bias=bias, o_bias=bias, causal=False, cached=False)
 
 
 def gated_mlp(hidden: int, inner: int, bias: bool = False, kind: str = "mlp", prefix: str = "mlp") -> Iterator[Weight]:
-    """SwiGLU, GeGLU: gate and up side by side, then down.
+    """Gated feed-forward network (SwiGLU, GeGLU): gate, up, down.
 
     >>> sum(row.parameters for row in gated_mlp(4, 8))
     96
@@ -99,7 +99,7 @@ def gated_mlp(hidden: int, inner: int, bias: bool = False, kind: str = "mlp", pr
 
 
 def plain_mlp(hidden: int, inner: int, bias: bool = True, kind: str = "mlp", prefix: str = "mlp") -> Iterator[Weight]:
-    """Up, an activation, down.
+    """Feed-forward network without gate: up, activation, down.
 
     >>> sum(row.parameters for row in plain_mlp(4, 8))
     76
@@ -111,21 +111,21 @@ def plain_mlp(hidden: int, inner: int, bias: bool = True, kind: str = "mlp", pre
 def experts(
     hidden: int, number: int, chosen: int, rows: Iterable[TableRow], *, router_bias: bool = False, router: str = "router"
 ) -> Iterator[TableRow]:
-    """A router and the experts behind it."""
+    """Return a router and its experts."""
     yield from linear(router, number, hidden, router_bias, "router")
     yield from routed(number, chosen, rows)
 
 
 @dataclass(frozen=True)
 class DecoderSizes:
-    """Width, depth and heads of a decoder, read once; its blocks know them.
+    """Width, depth and heads of a decoder, and the parts that follow from them.
 
     Attributes:
         hidden: width of the residual stream.
         inner: width within the feed-forward network; 0 where the family reads its own.
         layers: depth.
         heads, kv_heads, width: query heads, key and value heads, width of one head.
-        vocabulary: words.
+        vocabulary: token ids.
     """
 
     config: ModelConfig
@@ -138,7 +138,7 @@ class DecoderSizes:
     vocabulary: int
 
     def attention(self, bias: bool = False, o_bias: bool | None = None, gate: bool = False) -> Iterator[TableRow]:
-        """Q, K, V and O; `bias` on all four unless `o_bias` says otherwise; `gate` doubles Q."""
+        """Q, K, V and O; `bias` on all four unless `o_bias` is given; `gate` adds a matrix as large as Q."""
         last = bias if o_bias is None else o_bias
         rows = attention(self.hidden, self.heads, self.kv_heads, self.width, q_bias=bias, kv_bias=bias, o_bias=last)
         yield from rows
@@ -215,7 +215,7 @@ def sizes(
         width: default width of a head; None for hidden size over heads.
 
     Raises:
-        IngestError: the heads do not divide what they must.
+        IngestError: key and value heads do not divide the query heads, or the heads the hidden size.
     """
     wide = config.size("hidden_size", hidden)
     count = config.size("num_attention_heads", heads)
@@ -233,7 +233,7 @@ def sizes(
 
 
 def kv_group_count(config: ModelConfig, heads: int, default: int | None, names: str = "num_key_value_heads") -> int:
-    """Key and value heads: as stated; `null` means as many as query heads."""
+    """Return the key and value heads: as stated; `null` means as many as query heads."""
     key, stated = config.get(names)
     if stated is None:
         unset = default is not None and not any(name in config.data for name in names.split("|"))
@@ -245,7 +245,7 @@ def kv_group_count(config: ModelConfig, heads: int, default: int | None, names: 
 
 
 def head_width(config: ModelConfig, hidden: int, heads: int, default: int | None = None, name: str = "head_dim") -> int:
-    """Width of a head: as stated, or the hidden size shared among the heads.
+    """Return the width of a head: as stated, or the hidden size over the heads.
 
     Raises:
         IngestError: the heads do not divide the hidden size.
@@ -261,7 +261,7 @@ def head_width(config: ModelConfig, hidden: int, heads: int, default: int | None
 
 
 def windowed(rows: Iterable[TableRow], short: int, window: int) -> Iterator[TableRow]:
-    """Give so many of the layers a sliding window; the others look at everything."""
+    """Give a number of layers a sliding window; the others have full attention."""
     for row in rows:
         if isinstance(row, Attention) and short and window:
             yield row._replace(layers=short, window=window)
@@ -272,14 +272,14 @@ def windowed(rows: Iterable[TableRow], short: int, window: int) -> Iterator[Tabl
 
 
 def sliding(config: ModelConfig, layers: int, default_window: int = 0, every: int = 0) -> tuple[int, int]:
-    """How many layers slide, and the width of their window.
+    """Return how many layers have a sliding window, and its width.
 
     Args:
         config: the keys.
         layers: depth.
         default_window: the family's window where the file names none.
-        every: each so-manieth layer attention_layers at everything where the file lists no types; 0 for none that slides,
-            1 for all that do.
+        every: every n-th layer has full attention where the file lists no types; 0 for no sliding window,
+            1 for a window in all layers.
     """
     kinds = config.texts("layer_types", layers)
     stated = "sliding_window" in config.data

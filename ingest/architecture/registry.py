@@ -1,4 +1,4 @@
-"""Which function describes which `model_type`."""
+"""The registry of model families: which function describes which `model_type`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def families() -> Mapping[str, Family]:
     return _families
 
 
-#: Stems of class names that are no spelling of the model type: renamed in the library, or in the files of a release.
+#: Stems of class names other than the model type: renamed in the library, or in the files of a release.
 _OTHER_STEMS = {
     "hunyuan_v1_dense": ("hunyuandensev1",),
     "hunyuan_v1_moe": ("hunyuanmoev1",),
@@ -48,13 +48,11 @@ _OTHER_STEMS = {
     "ministral3": ("mistral3",),
 }
 
-#: Stems that only `auto_map` may name: the files of a release call the parts so.
+#: Stems that `auto_map` alone may name, from the files of a release.
 _REMOTE_STEMS = {"hunyuan_v1_dense": ("hunyuan",), "hunyuan_v1_moe": ("hunyuan",)}
 
-#: How the name of a class of a model may go on after the stem, in `auto_map`.
-_ANY_END = re.compile(
-    r"(PreTrainedModel|LMHeadModel|WithLMHeadModel|EncoderModel|MTModel|Model|ModelConfig|For[A-Z][A-Za-z0-9]*)$"
-)
+#: Endings of class names after the stem, in `auto_map`.
+_ANY_END = re.compile(r"(PreTrainedModel|LMHeadModel|WithLMHeadModel|EncoderModel|MTModel|Model|Config|For[A-Z][A-Za-z0-9]*)$")
 
 
 def _bare(name: str) -> str:
@@ -62,7 +60,7 @@ def _bare(name: str) -> str:
 
 
 def stems(model_type: str) -> set[str]:
-    """What the class names of a model type may begin with, in small letters and digits alone.
+    """Return the stems that class names of a model type may have, in lower-case letters and digits.
 
     >>> sorted(stems("gpt_neox")), sorted(stems("gemma3_text"))
     (['gptneox'], ['gemma3', 'gemma3text'])
@@ -89,14 +87,14 @@ def _check_remote(config: ModelConfig, model_type: str) -> None:
 
 
 def class_suffix(config: ModelConfig, *known: str) -> str:
-    """Which of the known classes `architectures` names; the first one where it names none.
+    """Return which of the known classes `architectures` names; the first one where it names none.
 
     >>> bert = ModelConfig({"model_type": "bert", "architectures": ["BertModel"]}, "config.json")
     >>> class_suffix(bert, "ForMaskedLM", "Model")
     'Model'
 
     Raises:
-        IngestError: another class, whose last layers nobody has described, or a class of another family.
+        IngestError: a class whose last layers are not described, or a class of another family.
     """
     model_type = str(config.data["model_type"])
     _check_remote(config, model_type)
@@ -117,7 +115,7 @@ def ended(config: ModelConfig, rows: Iterable[TableRow]) -> Iterator[TableRow]:
     """The rows of a decoder with the end that `architectures` names: a head over the words, none, or a classifier.
 
     Raises:
-        IngestError: another class, whose last layers nobody has described.
+        IngestError: a class whose last layers are not described.
     """
     end = class_suffix(config, "ForCausalLM", "LMHeadModel", "Model", "ForSequenceClassification")
     width = 0
@@ -131,7 +129,7 @@ def ended(config: ModelConfig, rows: Iterable[TableRow]) -> Iterator[TableRow]:
 
 
 def labels(config: ModelConfig) -> int:
-    """How many classes a classifier tells apart."""
+    """Return the number of classes of a classifier."""
     _, named = config.get("id2label")
     if named is not None and not isinstance(named, dict):
         raise config.refuse("id2label", named, "a table of labels")

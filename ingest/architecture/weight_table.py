@@ -1,6 +1,6 @@
-"""The two tables that a model is: its weights, and its attention. Nothing here knows a family.
+"""The structure of a model as two tables: its weights, and its attention layers.
 
-Rows are what repeats; totals over them are formulas (`ingest.formulas.transformer`).
+Totals over the rows are formulas (`ingest.formulas.transformer`).
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ KINDS = (
 
 
 class Weight(NamedTuple):
-    """Weights of one shape and one duty.
+    """Weights of one shape and one function.
 
     Attributes:
-        name: what the paper calls it, such as `attention.q` or `expert.down`.
+        name: name in the paper, such as `attention.q` or `expert.down`.
         shape: of one tensor, `(output, input)` for a matrix.
         kind: one of `KINDS`.
         count: how many such tensors are stored.
@@ -75,17 +75,17 @@ class Weight(NamedTuple):
 
 
 class Attention(NamedTuple):
-    """Layers that look at other tokens.
+    """Attention layers of one kind.
 
     Attributes:
-        name: `self`, `cross`, or what the paper calls it.
+        name: `self`, `cross`, or the name in the paper.
         heads: query heads.
         key: width of a query and of a key in one head.
         value: width of a value in one head.
         layers: how many such layers a token passes through.
         cached: elements that one layer keeps per token while generating; 0 for an encoder.
-        window: tokens that a query can look back on; 0 for all.
-        causal: a query sees only what came before it.
+        window: width of the sliding window; 0 for all tokens.
+        causal: a query attends to earlier tokens only.
     """
 
     name: str
@@ -129,14 +129,14 @@ def shared(uses: int, rows: Iterable[TableRow]) -> Iterator[TableRow]:
 
 
 def routed(experts: int, chosen: int, rows: Iterable[TableRow]) -> Iterator[TableRow]:
-    """So many experts side by side, of which a token visits the chosen few."""
+    """Repeat rows for a number of experts, of which a token visits the chosen ones."""
     for row in rows:
         assert isinstance(row, Weight)
         yield row._replace(count=row.count * experts, active=row.active * chosen, passes=row.passes * chosen, kind="expert")
 
 
 def relabelled(rows: Iterable[TableRow], prefix: str, kind: str | None = None, computed: bool = True) -> Iterator[TableRow]:
-    """Put rows under another name, and kind; `computed=False` for a tower that text does not pass through."""
+    """Rename rows, and change their kind; `computed=False` for an encoder that text tokens do not pass."""
     for row in rows:
         if isinstance(row, Weight):
             passes = row.passes if computed else 0
@@ -146,7 +146,7 @@ def relabelled(rows: Iterable[TableRow], prefix: str, kind: str | None = None, c
 
 
 def joined(rows: Iterable[TableRow]) -> Iterator[TableRow]:
-    """Add up rows that differ only in their number, so that a table has one line per kind of weight."""
+    """Add up rows that differ in their number alone."""
     weights: dict[tuple[object, ...], Weight] = {}
     attentions: dict[tuple[object, ...], Attention] = {}
     for row in rows:
@@ -163,7 +163,7 @@ def joined(rows: Iterable[TableRow]) -> Iterator[TableRow]:
     yield from attentions.values()
 
 
-#: What the message of a refusal says about this way.
+#: Advice in the message of a refusal.
 HOW = (
     "describe it by hand in YAML: `model_type` and sizes of a family that is like it, or rows under `weights:` and `attention:`"
 )
@@ -177,7 +177,7 @@ def by_hand(config: ModelConfig) -> Iterator[TableRow]:
     64
 
     Raises:
-        IngestError: a row without shape, or with a key or kind that nobody knows.
+        IngestError: a row without shape, or with an unknown key or kind.
     """
     for row in config.tables("weights"):
         count = row.integer("count", 1)

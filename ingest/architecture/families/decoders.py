@@ -1,4 +1,4 @@
-"""Decoders with rotary positions: LLaMA and those that follow it, each a record of what it has of its own."""
+"""Decoders with rotary positions, LLaMA and successors: one record per family."""
 
 from __future__ import annotations
 

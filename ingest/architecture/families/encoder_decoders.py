@@ -1,4 +1,4 @@
-"""Encoder and decoder: T5, BART, and those that follow them. A token here is one place in both."""
+"""Encoder-decoder models: T5, BART and successors. One token is one position in encoder and decoder."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def t5(config: ModelConfig) -> Iterator[TableRow]:
 
 @dataclass(frozen=True)
 class TranslatorSizes:
-    """DecoderSizes of a BART."""
+    """Sizes of a BART."""
 
     hidden: int
     layers: tuple[int, int]

@@ -1,4 +1,4 @@
-"""Encoders that read a whole text at once: BERT and those that follow it."""
+"""Encoders of text: BERT and its successors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CLASSIFIERS = ("ForSequenceClassification", "ForTokenClassification", "ForQuesti
 
 @dataclass(frozen=True)
 class Encoder:
-    """DecoderSizes of a BERT."""
+    """Sizes of a BERT."""
 
     hidden: int
     inner: int
@@ -87,7 +87,7 @@ def encoder(
 
 
 def tied(config: ModelConfig, words: int, width: int, bias: bool = True, twice: bool = True) -> Iterator[TableRow]:
-    """The head over the words, tied unless the file says otherwise; untied, many classes keep a second bias."""
+    """Return the head over the words, tied by default; untied, many classes keep a second bias."""
     together = config.flag("tie_word_embeddings", True)
     yield from head(words, width, together, bias)
     if not together and twice:

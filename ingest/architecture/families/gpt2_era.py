@@ -27,7 +27,7 @@ NAMES = ("n_embd|hidden_size", "n_layer|num_hidden_layers", "n_head|num_attentio
 
 
 class GptFrame(NamedTuple):
-    """DecoderSizes of a decoder, and the parts that these families share."""
+    """Sizes of a decoder, and the parts that these families share."""
 
     config: ModelConfig
     hidden: int

@@ -1,4 +1,4 @@
-"""Multi-head latent attention: DeepSeek-V2 and those that follow it."""
+"""Multi-head latent attention: DeepSeek-V2 and successors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ingest.architecture.weight_table import Attention, TableRow, times
 
 @dataclass(frozen=True)
 class Latent:
-    """The widths of latent attention: what is cached per token is `kv_rank + rope`, for all heads together."""
+    """The widths of latent attention; the cache keeps `kv_rank + rope` elements per token for all heads."""
 
     hidden: int
     heads: int
@@ -43,7 +43,7 @@ class Latent:
         yield Attention("self", self.heads, self.nope + self.rope, self.value, 1, cached)
 
     def indexer(self, heads: int, width: int) -> Iterator[TableRow]:
-        """DeepSeek-V3.2: a light attention that picks the tokens worth looking at."""
+        """DeepSeek-V3.2: a light attention that selects the tokens to attend to."""
         yield from linear("indexer.q", heads * width, self.q_rank, kind="attention")
         yield from linear("indexer.k", width, self.hidden, kind="attention")
         yield from norm("indexer.norm", width, bias=True)

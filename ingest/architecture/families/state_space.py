@@ -1,4 +1,4 @@
-"""State-space layers, alone and between attention layers: Mamba, Mamba-2, and the hybrids."""
+"""State-space layers, and their hybrids with attention: Mamba, Mamba-2, Jamba and successors."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def jamba(config: ModelConfig) -> Iterator[TableRow]:
 
 
 def _placed(config: ModelConfig, what: str, layers: int, period: int, offset: int) -> int:
-    """How many layers stand at `offset` in every `period`."""
+    """Return how many layers are at `offset` of every `period`."""
     every, first = config.integer(f"{what}_period", period), config.integer(f"{what}_offset", offset, low=0)
     return sum(layer % every == first for layer in range(layers))
 
@@ -172,7 +172,7 @@ def bamba(config: ModelConfig) -> Iterator[TableRow]:
 
 @family("granitemoehybrid")
 def granite_hybrid(config: ModelConfig) -> Iterator[TableRow]:
-    """Granite 4: Mamba-2 and attention layers; a shared network in each, experts beside it where there are any."""
+    """Granite 4: Mamba-2 and attention layers; a shared network in each, and experts where the config has them."""
     s = sizes(config, 4096, 11008, 32, 32, 32000)
     kinds = config.texts("layer_types|layers_block_type", s.layers) or ["mamba"] * s.layers
     known = ("mamba", "linear_attention", "attention", "full_attention")
@@ -197,7 +197,7 @@ def granite_hybrid(config: ModelConfig) -> Iterator[TableRow]:
 
 @family("falcon_h1")
 def falcon_h1(config: ModelConfig) -> Iterator[TableRow]:
-    """Falcon-H1: Mamba-2 and attention side by side in every layer."""
+    """Falcon-H1: Mamba-2 and attention in parallel in every layer."""
     s = sizes(config, 4096, 14336, 32, 32, 128000, kv_heads=8)
     heads = config.integer("mamba_n_heads", 128)
     null = "mamba_d_ssm" in config.data and config.optional_integer("mamba_d_ssm") is None

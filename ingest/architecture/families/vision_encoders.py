@@ -1,4 +1,4 @@
-"""What vision: vision encoders, as parts of models that read text too. Text does not pass through them."""
+"""Vision encoders of models that read images and text. Text tokens do not pass through them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _sizes(config: ModelConfig, hidden: int, inner: int, layers: int, heads: int
 
 
 def pixtral(config: ModelConfig) -> tuple[int, list[TableRow]]:
-    """Pixtral: rotary positions, gated networks, RMSNorm. Returns its width and rows, as all towers do."""
+    """Pixtral: rotary positions, gated networks, RMSNorm. Returns its width and rows."""
     hidden, inner, layers, heads = _sizes(config, 1024, 4096, 24, 16)
     width, patch = head_width(config, hidden, heads, name="-"), _number(config, "patch_size", 16)
     if config.optional_integer("head_dim") not in (None, width):
@@ -49,7 +49,7 @@ def _classic(hidden: int, inner: int, layers: int, heads: int, width: int) -> It
 
 
 def siglip(config: ModelConfig) -> tuple[int, list[TableRow]]:
-    """SigLIP: learned places, LayerNorm; at the end a query that pools, unless switched off."""
+    """SigLIP: learned places, LayerNorm; at the end a pooling query, unless switched off."""
     hidden, inner, layers, heads = _sizes(config, 768, 3072, 12, 12)
     patch, image = _number(config, "patch_size", 16), _number(config, "image_size", 224)
     config.ignore("projection_dim", "vocab_size", "num_image_tokens", "num_positions", "projector_hidden_act", "max_image_size")

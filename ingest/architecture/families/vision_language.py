@@ -1,6 +1,6 @@
-"""Models that read images beside text: a text model, a tower that sees, and what joins them.
+"""Models that read images and text: a text model, a vision encoder, and the projection between them.
 
-The towers count as parameters; FLOPs per token are those of a text token.
+The vision encoders count as parameters; FLOPs per token are those of a text token.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from ingest.architecture.layers import DecoderSizes, linear, norm, sizes, slidin
 from ingest.architecture.registry import class_suffix, families, family
 from ingest.architecture.weight_table import TableRow, Weight, relabelled, times
 
-#: Keys of the wrapper that are no structure: places of images in the text.
+#: Keys of the wrapper that change no weight: places of images in the text.
 _MARKS = ("image_seq_length", "image_token_index", "video_token_index", "spatial_merge_size", "image_grid_pinpoints")
 
-#: Model types of text parts that have another name on their own.
+#: Model types of text parts that are registered under another name.
 _ALIASES = {"ministral3": "ministral3_text"}
 
 
@@ -33,10 +33,10 @@ def joined(
     sized: bool = False,
     never_tied: bool = False,
 ) -> Iterator[TableRow]:
-    """The text part by its own family, then the rows of the tower.
+    """Return the rows of the text part by its own family, then those of the vision encoder.
 
-    The wrapper says whether the head is tied; a text part that says otherwise is refused where the wrapper is silent.
-    With `either`, the head is tied where the wrapper or the text part says so; with `never_tied`, neither may.
+    The wrapper decides whether the head is tied; where it does not, a text part with another value is refused.
+    With `either`, the head is tied where the wrapper or the text part ties it; with `never_tied`, neither may.
     With `sized`, the text part must state its width: versions of the class disagree on the default.
     """
     class_suffix(config, "ForConditionalGeneration")
@@ -49,14 +49,14 @@ def joined(
     kind = _ALIASES.get(kind, kind)
     describing = families().get(kind)
     if describing is None:
-        raise text.refuse("model_type", kind, "a family that somebody has described")
+        raise text.refuse("model_type", kind, "a described family")
     _, own = text.get("tie_word_embeddings")
     own = None if own is None else text.flag("tie_word_embeddings")
     together = config.flag("tie_word_embeddings", tied)
     if either:
         together = together or (own if own is not None else kind.startswith("gemma"))
     elif "tie_word_embeddings" not in config.data and own is not None and own != together:
-        raise text.refuse("tie_word_embeddings", own, f"{together}, or the same key beside text_config, which decides")
+        raise text.refuse("tie_word_embeddings", own, f"{together}, or the same key next to text_config, which decides")
     text.data = {**text.data, "model_type": kind, "tie_word_embeddings": together}
     text.ignore("architectures", "model_type", "num_image_tokens")
     config.ignore(*_MARKS)
@@ -73,7 +73,7 @@ def _text_width(config: ModelConfig) -> int:
 
 
 def _two_products(config: ModelConfig, width: int, text: int, bias: bool) -> Iterator[TableRow]:
-    """The joint of LLaVA: two products."""
+    """Return the projection of LLaVA: two matrices."""
     times_wide = config.length_of("vision_feature_layer")
     yield from linear("projector.1", text, width * times_wide, bias)
     yield from linear("projector.2", text, text, bias)
@@ -111,7 +111,7 @@ def _vision_encoder(config: ModelConfig, default: str) -> tuple[int, list[TableR
 
 @family("mistral3", "ministral3")
 def mistral3(config: ModelConfig) -> Iterator[TableRow]:
-    """Mistral Small 3.1 and Ministral 3: Pixtral sees; a norm, a merger of patches and two products join."""
+    """Mistral Small 3.1 and Ministral 3: Pixtral; a projection of a norm, a merger of patches and two matrices."""
     if "text_config" not in config.data and config.data["model_type"] == "ministral3":
         yield from families()["ministral3_text"](config)
         return
@@ -129,7 +129,7 @@ def mistral3(config: ModelConfig) -> Iterator[TableRow]:
 
 @family("llava", "llava_next")
 def llava(config: ModelConfig) -> Iterator[TableRow]:
-    """Liu et al. 2023: CLIP sees, two products join; a learned end of line in LLaVA-NeXT."""
+    """Liu et al. 2023: CLIP, projected by two matrices; a learned end of line in LLaVA-NeXT."""
 
     def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
         width, tower = _vision_encoder(wrapper, "clip_vision_model")
@@ -145,7 +145,7 @@ def llava(config: ModelConfig) -> Iterator[TableRow]:
 
 @family("gemma3")
 def gemma3(config: ModelConfig) -> Iterator[TableRow]:
-    """Gemma 3: SigLIP sees, a norm and one product join."""
+    """Gemma 3: SigLIP, projected by a norm and one matrix."""
 
     def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
         width, tower = vision_encoders.siglip(wrapper.table("vision_config"))
@@ -159,7 +159,7 @@ def gemma3(config: ModelConfig) -> Iterator[TableRow]:
 
 @family("paligemma")
 def paligemma(config: ModelConfig) -> Iterator[TableRow]:
-    """PaliGemma: SigLIP sees, one product joins."""
+    """PaliGemma: SigLIP, projected by one matrix."""
 
     def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
         width, tower = vision_encoders.siglip(wrapper.table("vision_config"))
@@ -168,7 +168,7 @@ def paligemma(config: ModelConfig) -> Iterator[TableRow]:
         text = _text_width(wrapper)
         wrapper.only("projection_dim", text)
         if (2048 if out is None else out) != text:
-            raise wrapper.refuse("projection_dim", out, f"the width of the text, {text:,} (2,048 where the file says nothing)")
+            raise wrapper.refuse("projection_dim", out, f"the width of the text, {text:,} (2,048 by default)")
         yield from linear("projector", text, width, True)
 
     config.ignore("num_image_tokens", "vocab_size", "hidden_size", "_vocab_size")
@@ -177,7 +177,7 @@ def paligemma(config: ModelConfig) -> Iterator[TableRow]:
 
 @family("qwen2_vl", "qwen2_5_vl")
 def qwen2_vl(config: ModelConfig) -> Iterator[TableRow]:
-    """Qwen2-VL and Qwen2.5-VL; older files keep the keys of the text beside `vision_config`."""
+    """Qwen2-VL and Qwen2.5-VL; older files keep the keys of the text next to `vision_config`."""
     kind = str(config.data["model_type"])
     tower = vision_encoders.qwen2_vl if kind == "qwen2_vl" else vision_encoders.qwen2_5_vl
     if "text_config" not in config.data:
@@ -218,7 +218,7 @@ def llama4(config: ModelConfig) -> Iterator[TableRow]:
 
 @family("kimi_k25")
 def kimi_k25(config: ModelConfig) -> Iterator[TableRow]:
-    """Kimi K2.5: DeepSeek-V3's structure reads."""
+    """Kimi K2.5: DeepSeek-V3's structure for the text."""
 
     def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
         joint = wrapper.integer("projection_hidden_size", 1152)
@@ -229,7 +229,7 @@ def kimi_k25(config: ModelConfig) -> Iterator[TableRow]:
 
 @family("gemma4_text")
 def gemma4_text(config: ModelConfig) -> Iterator[TableRow]:
-    """Gemma 4: wide heads in the layers that see everything, experts beside the dense network where switched on."""
+    """Gemma 4: wide heads in the layers with full attention, experts next to the dense network where switched on."""
     s = sizes(config, 2304, 9216, 30, 8, 262144, kv_heads=4, width=256)
     kinds = config.texts("layer_types", s.layers)
     short, window = sliding(config, s.layers, 512, every=6)
@@ -264,7 +264,7 @@ def gemma4_text(config: ModelConfig) -> Iterator[TableRow]:
 
 
 def _global_heads(config: ModelConfig, s: DecoderSizes, kinds: list[str] | None, same: bool) -> tuple[int, int]:
-    """Width and key-value heads of the layers that see everything: by keys of their own, or layer by layer."""
+    """Width and key-value heads of the layers with full attention: by keys of their own, or layer by layer."""
     wide = config.integer("global_head_dim", 512)
     groups = config.integer("num_global_key_value_heads", s.kv_heads) if same else s.kv_heads
     config.ignore("num_global_key_value_heads")
@@ -281,7 +281,7 @@ def _global_heads(config: ModelConfig, s: DecoderSizes, kinds: list[str] | None,
 
 @family("gemma4")
 def gemma4(config: ModelConfig) -> Iterator[TableRow]:
-    """Gemma 4 with its tower; not those that hear."""
+    """Gemma 4 with its vision encoder, without audio."""
     config.only("audio_config")
     vision = config.get("vision_config")[1] is not None
 
