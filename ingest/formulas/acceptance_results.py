@@ -14,9 +14,8 @@ input_quantity("measured_seconds", "s", "Time that a measurement took.")
 input_quantity("transferred_bytes", "B", "Bytes that a run moved.")
 input_quantity("transferred_requests", "1", "Requests that the transfer took.")
 input_quantity("measured_samples_per_second", "sample/s", "Samples of a whole run, as DLIO reports them.", above=False)
-input_quantity(
-    "reported_mebibytes_per_second", "1/s", "A rate as a benchmark prints it: MiB/s, also where it says MB/s.", above=False
-)
+input_quantity("reported_mebibytes_per_second", "1/s", "A rate as a benchmark prints it: MiB/s, also where it says MB/s.",
+    above=False)  # fmt: skip
 input_quantity("bytes_per_mebibyte", "B", "A MiB.", default=1_048_576)
 input_quantity("reported_kibibytes_per_second", "1/s", "A rate in KiB/s, as fio prints it next to bytes.", above=False)
 input_quantity("reported_kibibytes", "1", "A size in KiB, as a benchmark prints it.", above=False)

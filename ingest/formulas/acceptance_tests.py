@@ -10,32 +10,19 @@ input_quantity("required_write_bandwidth", "B/s", "Write bandwidth of checkpoint
 input_quantity("rate_per_client", "1/s/node", "Rate that a requirement line demands of each client.")
 input_quantity("clients_under_test", "node", "Nodes that run a test concurrently.", whole=True)
 input_quantity("threads_per_client", "1/node", "Processes or threads that issue requests on each client.", whole=True)
-input_quantity(
-    "requests_in_flight_per_thread",
-    "1",
-    "Queue depth of one thread; a blocking thread has 1.",
-    whole=True,
-    default=1,
-    label="queue depth per thread",
-)
+input_quantity("requests_in_flight_per_thread", "1", "Queue depth of one thread; a blocking thread has 1.",
+    whole=True, default=1, label="queue depth per thread")  # fmt: skip
 input_quantity("requested_io_bytes", "B", "I/O size of the requirement line.")
-input_quantity(
-    "direct_io_alignment", "B", "Alignment that direct I/O requires: one memory page.", default=4096, source="fio-docs"
-)
+input_quantity("direct_io_alignment", "B", "Alignment that direct I/O requires: one memory page.",
+    default=4096, source="fio-docs")  # fmt: skip
 input_quantity("acceptance_seconds", "s", "Time over which a rate is measured.")
 
 # Rules of an acceptance test
 input_quantity("client_memory_bytes", "B/node", "Main memory of one client, which could cache what it reads.")
-input_quantity(
-    "dataset_memory_multiple",
-    "1",
-    "Data set over the clients' memory, so that no cache serves a read.",
-    default=5,
-    source="mlperf-storage-v2",
-)
-input_quantity(
-    "smallest_fill_request", "B", "Requests in which test files are filled are at least this large.", default=1_048_576
-)
+input_quantity("dataset_memory_multiple", "1", "Data set over the clients' memory, so that no cache serves a read.",
+    default=5, source="mlperf-storage-v2")  # fmt: skip
+input_quantity("smallest_fill_request", "B", "Requests in which test files are filled are at least this large.",
+    default=1_048_576)  # fmt: skip
 input_quantity("acceptance_files_per_client", "file/node", "Files that the threads of one client read.", whole=True)
 input_quantity("fewest_metadata_files", "file/node", "Fewest files of a client in a metadata test.", default=1000)
 input_quantity("most_metadata_files", "file", "Files that the system must hold.", default=1e12)
@@ -44,25 +31,17 @@ input_quantity("acceptance_usable_bytes", "B", "Usable capacity that a requireme
 input_quantity("fill_under_test", "1", "Share of the capacity that is in use during the tests.", high=1)
 input_quantity("dataset_bytes_at_most", "B", "Largest data set of a tool that the user allows.", default=1e30)
 input_quantity("dataset_count", "1", "Data sets of one tool, for different numbers of threads.", whole=True)
-input_quantity(
-    "allowed_deviation", "1", "Share by which the worst repeat may stay below the requirement.", above=False, high=0.5
-)
+input_quantity("allowed_deviation", "1", "Share by which the worst repeat may stay below the requirement.",
+    above=False, high=0.5)  # fmt: skip
 
 # The benchmarks of DLIO and MLPerf Storage
-input_quantity(
-    "accepted_utilization", "1", "AU at which DLIO calls a run a success.", high=1, default=0.9, source="mlperf-storage-v2"
-)
+input_quantity("accepted_utilization", "1", "AU at which DLIO calls a run a success.",
+    high=1, default=0.9, source="mlperf-storage-v2")  # fmt: skip
 input_quantity("mlperf_batch", "sample/GPU", "Batch of the benchmark's UNet3D.", default=7, source="mlperf-storage-v2")
-input_quantity(
-    "mlperf_record_bytes",
-    "B/sample",
-    "Mean bytes of one record of the benchmark's data set.",
-    default=146_600_628,
-    source="mlperf-storage-v2",
-)
-input_quantity(
-    "mlperf_step_seconds", "s", "Time that an emulated H100 computes on a batch.", default=0.323, source="mlperf-storage-v2"
-)
+input_quantity("mlperf_record_bytes", "B/sample", "Mean bytes of one record of the benchmark's data set.",
+    default=146_600_628, source="mlperf-storage-v2")  # fmt: skip
+input_quantity("mlperf_step_seconds", "s", "Time that an emulated H100 computes on a batch.",
+    default=0.323, source="mlperf-storage-v2")  # fmt: skip
 
 
 @formula(unit="B", source="fio-docs", where="direct: size and position of a request must suit the block size")

@@ -6,9 +6,8 @@ from ingest.engine.registry import formula, input_quantity
 # The layers between GPU and storage
 input_quantity("host_link_bandwidth_per_gpu", "B/s/GPU", "Bandwidth of the link between host and one GPU.")
 input_quantity("decoded_sample_bytes", "B/sample", "Bytes of one sample that the host hands to the GPU.")
-input_quantity(
-    "node_read_bandwidth_needed", "B/s/node", "Read bandwidth that the most demanding single node needs.", above=False
-)
+input_quantity("node_read_bandwidth_needed", "B/s/node", "Read bandwidth that the most demanding single node needs.",
+    above=False)  # fmt: skip
 input_quantity("client_write_bandwidth_per_node", "B/s/node", "Write bandwidth of one storage client.")
 input_quantity("client_bandwidth_per_gpu", "B/s/GPU", "Read bandwidth of one GPU where each has a path of its own.")
 input_quantity("nic_efficiency", "1", "Share of a NIC’s line rate that a protocol reaches.", high=1)
@@ -24,13 +23,8 @@ input_quantity("host_memory_per_node", "B/node", "Host memory of one node.")
 input_quantity("io_bytes", "B", "Bytes of one read request.")
 input_quantity("reference_io_bytes", "B", "Size of the requests at which a ceiling was measured.")
 input_quantity("request_seconds", "s", "Latency of a single small request.")
-input_quantity(
-    "requests_in_flight_per_node",
-    "1/node",
-    "Queue depth of one node: outstanding I/Os.",
-    whole=True,
-    label="queue depth per node",
-)
+input_quantity("requests_in_flight_per_node", "1/node", "Queue depth of one node: outstanding I/Os.",
+    whole=True, label="queue depth per node")  # fmt: skip
 input_quantity("readers_per_gpu", "1/GPU", "Threads that read for one GPU.", whole=True)
 input_quantity("request_bytes_max", "B/file", "Largest read request that a client sends for one open file.")
 

@@ -17,33 +17,28 @@ input_quantity("pipeline_output_documents", "document", "Published documents tha
 input_quantity("pipeline_input_tokens", "token", "Published tokens that went in.")
 input_quantity("pipeline_output_tokens", "token", "Published tokens that came out.")
 input_quantity("extracted_share", "1", "Bytes of extracted text over bytes of the raw input, each as stored.")
-input_quantity(
-    "pipeline_output_share", "1", "Stored bytes of one byte of clean text where the pipeline's ratio counts it.", default=1
-)
+input_quantity("pipeline_output_share", "1", "Stored bytes of one byte of clean text where the pipeline's ratio counts it.",
+    default=1)  # fmt: skip
 input_quantity("clean_stored_share", "1", "Stored bytes of one byte of clean text where it is kept.", default=1)
-input_quantity(
-    "dedup_hashes", "1/document", "Hash values that deduplication keeps for each document.", above=False, whole=True, default=0
-)
-input_quantity(
-    "documents_before_dedup", "1", "Documents that reach deduplication for each one that leaves it.", low=1, above=False
-)
+input_quantity("dedup_hashes", "1/document", "Hash values that deduplication keeps for each document.",
+    above=False, whole=True, default=0)  # fmt: skip
+input_quantity("documents_before_dedup", "1", "Documents that reach deduplication for each one that leaves it.",
+    low=1, above=False)  # fmt: skip
 input_quantity("dedup_hash_bytes", "B", "Width of such a hash value.", default=8)
 
 # What is kept of it
 input_quantity("raw_copies", "1", "Copies of the raw input that are kept.", above=False, whole=True)
 input_quantity("extracted_copies", "1", "Copies of the extracted text that are kept.", above=False, whole=True)
 input_quantity("clean_copies", "1", "Copies of the clean data that are kept.", above=False, whole=True)
-input_quantity(
-    "tokenized_copies", "1", "Copies of plain token ids, in addition to the training data set.", above=False, whole=True
-)
+input_quantity("tokenized_copies", "1", "Copies of plain token ids, in addition to the training data set.",
+    above=False, whole=True)  # fmt: skip
 input_quantity("dataset_copies", "1", "Copies of the training data set, shuffled and packed ones included.", whole=True)
 input_quantity("metadata_share", "1", "File-system metadata over the data held.", above=False, high=1)
 
 # Files and their metadata
 input_quantity("files_per_directory", "1", "Files that one directory holds.", whole=True, default=10_000)
-input_quantity(
-    "mdt_bytes_per_inode", "B/file", "Space of a metadata target for one inode.", default=2560, source="lustre-manual"
-)
+input_quantity("mdt_bytes_per_inode", "B/file", "Space of a metadata target for one inode.",
+    default=2560, source="lustre-manual")  # fmt: skip
 input_quantity("mdt_inodes", "file", "Inodes that one metadata target can hold.", default=4_000_000_000, source="lustre-manual")
 input_quantity("epochs", "1", "Epochs: passes over the data set.", default=1)
 input_quantity("opens_per_file", "1", "Opens of each file in one epoch.", default=1)

@@ -12,9 +12,8 @@ input_quantity("bits_per_byte", "1/B", "A byte.", default=8)
 # What a format adds
 input_quantity("encoding_factor", "1", "Bytes that the format writes for one byte of payload, before compression.", default=1)
 input_quantity("compressed_share", "1", "Stored over written bytes; 1 where the format does not compress.", default=1)
-input_quantity(
-    "container_bytes_per_record", "B/sample", "Bytes that the format puts around each record.", above=False, default=0
-)
+input_quantity("container_bytes_per_record", "B/sample", "Bytes that the format puts around each record.",
+    above=False, default=0)  # fmt: skip
 input_quantity("index_bytes_per_record", "B/sample", "Bytes that an index holds for each record.", above=False, default=0)
 input_quantity("members_per_record", "1/sample", "Files or archive members that make up one record.", default=1)
 input_quantity("member_header_bytes", "B", "Header of each member.", above=False, default=0)

@@ -13,13 +13,8 @@ input_quantity("benchmark_accelerators", "GPU", "Emulated accelerators of all cl
 input_quantity("benchmark_batch", "sample/GPU", "Batch size of one emulated accelerator.", whole=True)
 input_quantity("benchmark_record_bytes", "B/sample", "Mean bytes of one record.")
 input_quantity("benchmark_samples_per_file", "sample/file", "Records in one file.", whole=True)
-input_quantity(
-    "benchmark_memory_multiple",
-    "1",
-    "Data set over the memory of all clients, at least.",
-    default=5,
-    source="mlperf-storage-v2",
-)
+input_quantity("benchmark_memory_multiple", "1", "Data set over the memory of all clients, at least.",
+    default=5, source="mlperf-storage-v2")  # fmt: skip
 input_quantity("benchmark_files", "file", "Files of the data set, in one of the two forms.", whole=True)
 input_quantity("benchmark_steps", "1", "Steps that an epoch must have.", default=500, source="mlperf-storage-v2")
 

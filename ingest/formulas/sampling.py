@@ -11,9 +11,8 @@ input_quantity("drawn_densities", "1/B", "Amount per stored byte of each drawn b
 input_quantity("pair_differences", "1/B", "Difference of the two draws of each stratum.", low=-float("inf"))
 input_quantity("draws", "1", "Blocks or shards drawn; one that is drawn twice counts twice.")
 input_quantity("frame_bytes", "B", "Stored bytes that could have been drawn.")
-input_quantity(
-    "base_densities", "1/B", "Amount per stored byte, for each draw, of the quantity that a ratio divides by.", above=False
-)
+input_quantity("base_densities", "1/B", "Amount per stored byte, for each draw, of the quantity that a ratio divides by.",
+    above=False)  # fmt: skip
 input_quantity("ratio_guess", "1", "Ratio in the sample.")
 input_quantity("ratio_base", "1", "Total of the quantity that a ratio divides by.")
 input_quantity("variances_of_pairs", "1", "Contribution of each stratum to the variance of an estimate.", above=False)

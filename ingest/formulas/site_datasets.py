@@ -9,21 +9,14 @@ input_quantity("data_sample_bytes", "B/sample", "Stored bytes of one sample.", l
 input_quantity("data_tokens", "token", "Tokens of a data set.")
 input_quantity("data_bytes_per_token", "B/token", "Stored bytes of one token.")
 input_quantity("origin_bytes", "B", "Bytes of the data set that this one is made from.")
-input_quantity(
-    "kept_share", "1", "Share of the bytes of its origin that a data set keeps; above 1 where the data grow.", high=1000
-)
+input_quantity("kept_share", "1", "Share of the bytes of its origin that a data set keeps; above 1 where the data grow.",
+    high=1000)  # fmt: skip
 input_quantity("samples_in_file", "sample/file", "Samples in one file of a data set.")
 input_quantity("file_bytes", "B/file", "Bytes in one file of a data set.")
-input_quantity(
-    "data_bytes", "B", "Bytes of one copy of one version of a data set at the start of the plan.", label="data set size"
-)
-input_quantity(
-    "data_files",
-    "file",
-    "Files of one copy of one version of a data set at the start of the plan.",
-    above=False,
-    label="data set files",
-)
+input_quantity("data_bytes", "B", "Bytes of one copy of one version of a data set at the start of the plan.",
+    label="data set size")  # fmt: skip
+input_quantity("data_files", "file", "Files of one copy of one version of a data set at the start of the plan.",
+    above=False, label="data set files")  # fmt: skip
 input_quantity("data_copies", "1", "Copies of a data set on this storage.", whole=True, default=1, label="data set copies")
 input_quantity("retention_seconds", "s", "Retention time of a superseded version.", above=False, default=0)
 input_quantity("refresh_seconds", "s", "Time after which a new version supersedes the old one.")
@@ -32,9 +25,8 @@ input_quantity("present", "1", "1 in the years in which a data set is on storage
      above=False, whole=True, high=1, default=1)  # fmt: skip
 
 input_quantity("dataset_bytes_held_before", "B", "Bytes of a data set held in the year before.", above=False)
-input_quantity(
-    "seconds_per_year", "s", "A year of 365.25 days.", low=31_557_600, high=31_557_600, above=False, default=31_557_600
-)
+input_quantity("seconds_per_year", "s", "A year of 365.25 days.",
+    low=31_557_600, high=31_557_600, above=False, default=31_557_600)  # fmt: skip
 
 
 @formula(unit="B", source="definition")

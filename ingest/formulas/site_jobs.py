@@ -9,27 +9,15 @@ MOST_PERIODS = 25
 # One job
 input_quantity("concurrent_runs", "1", "Runs of the job at the same time.", whole=True, default=1, label="concurrent runs")
 input_quantity("share_of_time", "1", "Share of the time in which the job runs.", high=1, default=1, label="share of time")
-input_quantity(
-    "cold_share",
-    "1",
-    "Share of the first epoch (cold cache) that storage serves: 0 where data are staged.",
-    above=False,
-    high=1,
-    default=1,
-)
-input_quantity(
-    "warm_share", "1", "Share of later epochs that storage serves: less where nodes cache.", above=False, high=1, default=1
-)
+input_quantity("cold_share", "1", "Share of the first epoch (cold cache) that storage serves: 0 where data are staged.",
+    above=False, high=1, default=1)  # fmt: skip
+input_quantity("warm_share", "1", "Share of later epochs that storage serves: less where nodes cache.",
+    above=False, high=1, default=1)  # fmt: skip
 input_quantity("training_epochs", "1", "Epochs of a training run.")
 input_quantity("training_samples", "sample", "Samples of the whole training run.", label="samples of a training run")
 input_quantity("request_bytes", "B", "Largest read request of a reader.", label="read request size")
-input_quantity(
-    "packed_read_bytes",
-    "B",
-    "Read-ahead: smallest read from a file of many samples.",
-    default=131_072,
-    label="read-ahead size",
-)
+input_quantity("packed_read_bytes", "B", "Read-ahead: smallest read from a file of many samples.",
+    default=131_072, label="read-ahead size")  # fmt: skip
 input_quantity("staging_nodes", "node", "Nodes of all concurrent runs of a job that stages its data.", above=False)
 input_quantity("writing_nodes", "node", "Nodes of all concurrent runs of a job that writes checkpoints.", above=False)
 input_quantity("one_sample", "sample", "A single sample.", low=1, high=1, above=False, default=1)
@@ -41,12 +29,10 @@ input_quantity("job_dataset_bytes", "B", "Bytes of the data set that the job rea
 
 # Growth
 input_quantity("elapsed_seconds", "s", "Time since the start of the plan.", above=False, default=0)
-input_quantity(
-    "capacity_growth_factor", "1", "Bytes after one period, over those before.", low=1, above=False, high=1000, default=1
-)
-input_quantity(
-    "bandwidth_growth_factor", "1", "Bandwidth after one period, over that before.", low=1, above=False, high=1000, default=1
-)
+input_quantity("capacity_growth_factor", "1", "Bytes after one period, over those before.",
+    low=1, above=False, high=1000, default=1)  # fmt: skip
+input_quantity("bandwidth_growth_factor", "1", "Bandwidth after one period, over that before.",
+    low=1, above=False, high=1000, default=1)  # fmt: skip
 input_quantity("growth_period_seconds", "s", "The period of growth.", default=63_115_200, label="growth period")
 
 # One cluster

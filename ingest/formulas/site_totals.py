@@ -17,37 +17,15 @@ input_quantity("storage_units", "1", "Servers or enclosures that share the data.
 input_quantity("test_seconds", "s", "Time for which a rate must hold.", default=1800, label="test duration")
 input_quantity("write_request_bytes", "B", "Size of one checkpoint write.", default=1_048_576, label="write request size")
 
-input_quantity(
-    "smallest_bandwidth_asked",
-    "B/s",
-    "Reporting threshold of bandwidths: one drive delivers less.",
-    above=False,
-    default=1e8,
-    label="reporting threshold of bandwidths",
-)
-input_quantity(
-    "smallest_file_rate_asked",
-    "file/s",
-    "Reporting threshold of file rates.",
-    above=False,
-    default=100,
-    label="reporting threshold of file rates",
-)
+input_quantity("smallest_bandwidth_asked", "B/s", "Reporting threshold of bandwidths: one drive delivers less.",
+    above=False, default=1e8, label="reporting threshold of bandwidths")  # fmt: skip
+input_quantity("smallest_file_rate_asked", "file/s", "Reporting threshold of file rates.",
+    above=False, default=100, label="reporting threshold of file rates")  # fmt: skip
 
-input_quantity(
-    "writes_at_once",
-    "B/s",
-    "Write bandwidth of concurrent checkpoints: of all jobs, or of one.",
-    above=False,
-    label="write bandwidth of concurrent checkpoints",
-)
-input_quantity(
-    "site_grown_read_bandwidth",
-    "B/s",
-    "Aggregate read bandwidth of concurrent jobs in the last year of the plan.",
-    above=False,
-    label="aggregate read bandwidth in the last year",
-)
+input_quantity("writes_at_once", "B/s", "Write bandwidth of concurrent checkpoints: of all jobs, or of one.",
+    above=False, label="write bandwidth of concurrent checkpoints")  # fmt: skip
+input_quantity("site_grown_read_bandwidth", "B/s", "Aggregate read bandwidth of concurrent jobs in the last year of the plan.",
+    above=False, label="aggregate read bandwidth in the last year")  # fmt: skip
 
 
 def columns(table: str, **units: str) -> None:

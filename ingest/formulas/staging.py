@@ -7,9 +7,8 @@ from ingest.engine.registry import formula, input_quantity
 input_quantity("rebuild_share", "1", "Share of the bandwidth that a rebuild takes.", above=False, high=0.99)
 
 # Staging, caching and prefetching
-input_quantity(
-    "copies_cached", "1", "Nodes that cache the same sample: all where every node reads the whole data set.", whole=True
-)
+input_quantity("copies_cached", "1", "Nodes that cache the same sample: all where every node reads the whole data set.",
+    whole=True)  # fmt: skip
 input_quantity("copies_staged", "1", "Copies of the data set on local drives.", whole=True)
 input_quantity("cache_memory_share", "1", "Share of the host memory that caches the data set.", high=1)
 input_quantity("stall_bridged_seconds", "s", "Pause of the storage that prefetched samples bridge.")

@@ -8,26 +8,22 @@ from ingest.engine.registry import formula, input_quantity
 # The need
 input_quantity("read_bandwidth_needed", "B/s", "Read bandwidth that the GPUs need from storage.", above=False)
 input_quantity("write_bandwidth_needed", "B/s", "Write bandwidth that is needed from storage.", above=False)
-input_quantity(
-    "required_usable_bytes", "B", "Usable capacity needed: data held by the system.", above=False, label="data to hold"
-)
+input_quantity("required_usable_bytes", "B", "Usable capacity needed: data held by the system.",
+    above=False, label="data to hold")  # fmt: skip
 input_quantity("opens_per_second_needed", "file/s", "Files that are opened each second.", above=False)
 input_quantity("creates_per_second_needed", "file/s", "Files that are created each second.", above=False)
 input_quantity("files_needed", "file", "Files that the system must hold.", above=False)
 
 # How data are protected, and how full a system may be
 input_quantity("data_units", "1", "Parts that carry data: the k of k+m; 1 for copies.", whole=True)
-input_quantity(
-    "redundancy_units", "1", "Parts that carry redundancy: the m of k+m; the further copies.", above=False, whole=True
-)
-input_quantity(
-    "filesystem_efficiency", "1", "Share of the protected capacity that the file system leaves to data.", high=1, default=1
-)
+input_quantity("redundancy_units", "1", "Parts that carry redundancy: the m of k+m; the further copies.",
+    above=False, whole=True)  # fmt: skip
+input_quantity("filesystem_efficiency", "1", "Share of the protected capacity that the file system leaves to data.",
+    high=1, default=1)  # fmt: skip
 input_quantity("fill_limit", "1", "Share of the capacity that may be filled.", high=1)
 input_quantity("servers_left", "1", "Servers that must hold the data after the failures to be survived.", whole=True, default=1)
-input_quantity(
-    "failed_servers", "1", "Further servers, which may be down while the data still fit.", above=False, whole=True, default=0
-)
+input_quantity("failed_servers", "1", "Further servers, which may be down while the data still fit.",
+    above=False, whole=True, default=0)  # fmt: skip
 
 # Drives
 input_quantity("drive_bytes", "B", "Raw capacity of one drive.")
