@@ -141,11 +141,6 @@ class ModelConfig:
         """Return a list of texts, one per layer, or None where the key is absent."""
         return self._list(names, str, "words", length)
 
-    def first_text(self, name: str) -> str:
-        """Return the first text of a list, or an empty text."""
-        listed = self.texts(name)
-        return listed[0] if listed else ""
-
     def names(self, name: str) -> list[str]:
         """Return texts, listed or separated by `|`; an empty list where the key is absent."""
         _, found = self.get(name)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from ingest.architecture.families.moe import qwen_sparse
+from ingest.architecture.families.moe import qwen_sparse, shared_gate
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import DecoderSizes, embedding, head, linear, norm, sizes
 from ingest.architecture.registry import family
@@ -58,8 +58,7 @@ def qwen3_next(config: ModelConfig) -> Iterator[TableRow]:
         config.integer("moe_intermediate_size", 512),
         shared=config.integer("shared_expert_intermediate_size", 512),
     )
-    gate = linear("shared_expert_gate", 1, s.hidden, kind="router")
-    rows = [*_mixers(config, s), *times(s.layers - sparse, s.gated()), *times(sparse, [*parts, *gate])]
+    rows = [*_mixers(config, s), *times(s.layers - sparse, s.gated()), *times(sparse, [*parts, *shared_gate(s)])]
     yield from s.frame(rows)
 
 
@@ -83,8 +82,7 @@ def qwen3_5_moe(config: ModelConfig) -> Iterator[TableRow]:
         config.integer("moe_intermediate_size", 512),
         shared=config.integer("shared_expert_intermediate_size", 512),
     )
-    gate = linear("shared_expert_gate", 1, s.hidden, kind="router")
-    yield from s.frame([*_mixers(config, s), *times(s.layers, [*parts, *gate])])
+    yield from s.frame([*_mixers(config, s), *times(s.layers, [*parts, *shared_gate(s)])])
 
 
 def short_conv(config: ModelConfig, hidden: int) -> Iterator[TableRow]:
@@ -108,6 +106,13 @@ def _conv_layers(config: ModelConfig, layers: int) -> int:
     return kinds.count("conv")
 
 
+def _lfm2_frame(config: ModelConfig, s: DecoderSizes, convs: int, rows: Iterable[TableRow]) -> Iterator[TableRow]:
+    mixers = [*times(convs, short_conv(config, s.hidden)), *times(s.layers - convs, [*s.attention(), *s.head_norms()])]
+    if "tie_embedding" in config.data:
+        config.only("tie_word_embeddings", config.flag("tie_embedding"))
+    yield from s.frame([*mixers, *rows], tied=config.flag("tie_embedding", True))
+
+
 @family("lfm2")
 def lfm2(config: ModelConfig) -> Iterator[TableRow]:
     """LFM2: gated short convolutions, and attention with norms on the heads of Q and K."""
@@ -122,14 +127,7 @@ def lfm2(config: ModelConfig) -> Iterator[TableRow]:
     config.ignore("block_multiple_of", "block_ffn_dim_multiplier")
     config.only("use_pos_enc", True)
     convs = _conv_layers(config, s.layers)
-    rows = [
-        *times(convs, short_conv(config, s.hidden)),
-        *times(s.layers - convs, [*s.attention(), *s.head_norms()]),
-        *times(s.layers, [*s.gated(inner), *s.norms(2)]),
-    ]
-    if "tie_embedding" in config.data:
-        config.only("tie_word_embeddings", config.flag("tie_embedding"))
-    yield from s.frame(rows, tied=config.flag("tie_embedding", True))
+    yield from _lfm2_frame(config, s, convs, times(s.layers, [*s.gated(inner), *s.norms(2)]))
 
 
 @family("lfm2_moe")
@@ -145,16 +143,8 @@ def lfm2_moe(config: ModelConfig) -> Iterator[TableRow]:
         config.integer("num_experts_per_tok", 4),
         config.integer("moe_intermediate_size", 1792),
     )
-    rows = [
-        *times(convs, short_conv(config, s.hidden)),
-        *times(s.layers - convs, [*s.attention(), *s.head_norms()]),
-        *times(dense, s.gated()),
-        *times(s.layers - dense, parts),
-        *times(s.layers, s.norms(2)),
-    ]
-    if "tie_embedding" in config.data:
-        config.only("tie_word_embeddings", config.flag("tie_embedding"))
-    yield from s.frame(rows, tied=config.flag("tie_embedding", True))
+    rows = [*times(dense, s.gated()), *times(s.layers - dense, parts), *times(s.layers, s.norms(2))]
+    yield from _lfm2_frame(config, s, convs, rows)
 
 
 @family("recurrent_gemma")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ingest.architecture.hf_config import MAX_LAYERS, REQUIRED, ModelConfig
 from ingest.architecture.layers import DecoderSizes, embedding, experts, head, kv_group_count, linear, norm, plain_mlp, sizes
@@ -66,6 +66,15 @@ def step_rank(config: ModelConfig, key: str, hidden: int, default: int | None = 
     return config.integer(key, default or 1)
 
 
+def _mamba_frame(
+    config: ModelConfig, words: int, hidden: int, layers: int, block: Iterable[TableRow], tied: bool
+) -> Iterator[TableRow]:
+    yield embedding(words, hidden)
+    yield from times(layers, [*block, *norm("norm", hidden)])
+    yield from norm("final_norm", hidden)
+    yield from head(words, hidden, config.flag("tie_word_embeddings", tied))
+
+
 @family("mamba", "falcon_mamba")
 def mamba(config: ModelConfig) -> Iterator[TableRow]:
     """Gu & Dao 2023."""
@@ -82,10 +91,7 @@ def mamba(config: ModelConfig) -> Iterator[TableRow]:
     state, conv = config.integer("state_size", 16), config.integer("conv_kernel", 4)
     inner = config.integer("intermediate_size", expand * hidden)
     block = selective(hidden, inner, state, conv, rank, bias=bias, conv_bias=conv_bias)
-    yield embedding(words, hidden)
-    yield from times(layers, [*block, *norm("norm", hidden)])
-    yield from norm("final_norm", hidden)
-    yield from head(words, hidden, config.flag("tie_word_embeddings", True))
+    yield from _mamba_frame(config, words, hidden, layers, block, tied=True)
 
 
 @family("mamba2")
@@ -103,10 +109,7 @@ def mamba2(config: ModelConfig) -> Iterator[TableRow]:
     state, groups, conv = config.integer("state_size", 128), config.integer("n_groups", 8), config.integer("conv_kernel", 4)
     chunk = config.integer("chunk_size", 256)
     block = duality(hidden, heads, width, state, groups, conv, chunk, bias=bias, conv_bias=conv_bias)
-    yield embedding(words, hidden)
-    yield from times(layers, [*block, *norm("norm", hidden)])
-    yield from norm("final_norm", hidden)
-    yield from head(words, hidden, config.flag("tie_word_embeddings", False))
+    yield from _mamba_frame(config, words, hidden, layers, block, tied=False)
 
 
 @family("jamba")
@@ -245,17 +248,17 @@ def nemotron_h(config: ModelConfig) -> Iterator[TableRow]:
     groups = kv_group_count(config, heads, 8)
     width = config.integer("head_dim|attention_head_dim", 128)
     s = DecoderSizes(config, hidden, 0, len(kinds), heads, groups, width, words)
+    config.ignore("use_mamba_kernels", "mamba_ssm_cache_dtype", "time_step_rank", "mamba_dt_rank", "residual_in_fp32")
     config.ignore(
-        "use_mamba_kernels",
-        "mamba_ssm_cache_dtype",
-        "time_step_rank",
-        "mamba_dt_rank",
-        "residual_in_fp32",
         "attention_bias",
         "mamba_proj_bias",
         "expand",
+        "mamba_expand",
+        "n_group",
+        "topk_group",
+        "moe_shared_expert_overlap",
+        "mtp_layers_block_type",
     )
-    config.ignore("mamba_expand", "n_group", "topk_group", "moe_shared_expert_overlap", "mtp_layers_block_type")
     config.ignore("mtp_hybrid_override_pattern", "num_nextn_predict_layers", "mamba_state_scale_weights", "norm_topk_prob")
     bias, mlp_bias = config.flag("use_bias", False), config.flag("mlp_bias", False)
     rows: list[TableRow] = [*times(len(kinds), s.norms(1))]
