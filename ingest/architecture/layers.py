@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
 from ingest.architecture.weight_table import Attention, TableRow, Weight, routed, times
@@ -116,8 +116,7 @@ def experts(
     yield from routed(number, chosen, rows)
 
 
-@dataclass(frozen=True)
-class DecoderSizes:
+class DecoderSizes(NamedTuple):
     """Width, depth and heads of a decoder, and the parts that follow from them.
 
     Attributes:

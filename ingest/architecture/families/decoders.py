@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ingest.architecture.hf_config import ModelConfig, Required
 from ingest.architecture.layers import DecoderSizes, norm, sizes, sliding, windowed
@@ -37,8 +37,7 @@ def slide(width: int = 0, every: int | tuple[str, int] = 1) -> Window:
     return lambda config, layers: sliding(config, layers, width, every if isinstance(every, int) else config.integer(*every))
 
 
-@dataclass(frozen=True)
-class Experts:
+class Experts(NamedTuple):
     """A mixture of experts in place of the feed-forward network.
 
     Attributes:
@@ -71,8 +70,7 @@ class Experts:
         yield from self.extra(s, number) if self.extra else ()
 
 
-@dataclass(frozen=True)
-class Decoder:
+class Decoder(NamedTuple):
     """A family of decoders whose layers are alike.
 
     Attributes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import attention, embedding, gated_mlp, head, head_width, norm, plain_mlp, positions
@@ -50,8 +50,7 @@ def t5(config: ModelConfig) -> Iterator[TableRow]:
         yield from head(vocabulary, hidden, tied=True)
 
 
-@dataclass(frozen=True)
-class TranslatorSizes:
+class TranslatorSizes(NamedTuple):
     """Sizes of a BART."""
 
     hidden: int

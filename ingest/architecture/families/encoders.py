@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import (
@@ -24,8 +24,7 @@ from ingest.architecture.weight_table import Attention, TableRow, Weight, shared
 CLASSIFIERS = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
 
 
-@dataclass(frozen=True)
-class Encoder:
+class Encoder(NamedTuple):
     """Sizes of a BERT."""
 
     hidden: int
@@ -176,7 +175,7 @@ def distilbert(config: ModelConfig) -> Iterator[TableRow]:
     """Sanh et al. 2019: half the layers of BERT, no segments."""
     config.ignore("sinusoidal_pos_embds", "tie_weights_", "type_vocab_size")
     e = encoder(config, 768, 3072, 6, 12, 30522, segments=0)
-    yield from replace(e, segments=0).tables()
+    yield from e._replace(segments=0).tables()
     yield from times(e.layers, e.layer())
     end = class_suffix(config, "ForMaskedLM", "Model", *CLASSIFIERS)
     if end == "ForMaskedLM":
@@ -240,7 +239,7 @@ def deberta_v2(config: ModelConfig) -> Iterator[TableRow]:
     reach = config.optional_integer("max_relative_positions", -1, 0) or e.places
     span = config.optional_integer("position_buckets", -1, 0) or reach
     biased = config.flag("position_biased_input", True)
-    yield from replace(e, places=e.places if biased else 0).tables()
+    yield from e._replace(places=e.places if biased else 0).tables()
     own = 0
     if relative and not config.flag("share_att_key", False):
         own = len(kinds)
@@ -292,7 +291,7 @@ def deberta(config: ModelConfig) -> Iterator[TableRow]:
     kinds = _relative_kinds(config)
     span = config.optional_integer("max_relative_positions", -1, 0) or e.places
     biased = config.flag("position_biased_input", True)
-    yield from replace(e, places=e.places if biased else 0).tables()
+    yield from e._replace(places=e.places if biased else 0).tables()
     layer = [row for row in e.layer() if getattr(row, "name", "") != "attention.k.bias"]
     if relative:
         if "c2p" in kinds:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from ingest.architecture.families.moe import dense_first
@@ -13,8 +12,7 @@ from ingest.architecture.registry import family
 from ingest.architecture.weight_table import Attention, TableRow, times
 
 
-@dataclass(frozen=True)
-class Latent:
+class Latent(NamedTuple):
     """The widths of latent attention; the cache keeps `kv_rank + rope` elements per token for all heads."""
 
     hidden: int
