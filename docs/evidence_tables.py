@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from common import CATALOG, ROOT, limits, table
 
-from ingest.architecture.registry import KNOWN
+from ingest.architecture.registry import families
 from ingest.catalog.records import Failures, Gpu, Model, Node, Optimizer, Protocol, Recipe, Scaling, Storage
 from ingest.engine.expression import prose
 from ingest.engine.registry import FORMULAS
@@ -136,7 +136,7 @@ def counts() -> str:
     rows = [(word, len(CATALOG.all(kind))) for kind, word in kinds]
     more = [("measured rates", f"{len(rates):,}"), ("pairs of model and GPU with a rate", len(pairs))]
     more += [("architectures", len(list((ROOT / "catalogs" / "architectures").glob("*.yaml"))))]
-    more += [("families of architectures (values of `model_type`)", len(KNOWN))]
+    more += [("families of architectures (values of `model_type`)", len(families()))]
     more += [(word, len(CATALOG.all(kind))) for kind, word in ((Optimizer, "optimizers"), (Recipe, "recipes of model states"))]
     more += [("failure rates", len(CATALOG.all(Failures)))]
     return table(("content", "number"), [*rows, *more, ("sources", len(CATALOG.sources))])

@@ -10,8 +10,7 @@ import formula_pages
 from common import CATALOG, GRADES, ROOT, SHOW, aliases_part, limits, missing_part, notes_part, page, shown, table
 
 from ingest.architecture import describe
-from ingest.architecture.families import PLACES
-from ingest.architecture.registry import KNOWN, find
+from ingest.architecture.registry import families as model_families
 from ingest.catalog.records import (
     PRECISIONS,
     SIZES,
@@ -180,19 +179,21 @@ def architectures_page() -> str:
     ]
     columns = ("id", "family", "layers", "width", "heads", "key and value heads", "vocabulary")
     totals = ("parameters", "active", "cache, B per token at bf16")
+    described = model_families()
     families = []
-    for place in PLACES:
+    for module in sorted({function.__module__ for function in described.values()}):
         rows = []
-        for name in sorted(key for key, module in KNOWN.items() if module == place):
-            doc = (find(name).__doc__ or "").strip()
+        for name in sorted(key for key, function in described.items() if function.__module__ == module):
+            doc = (described[name].__doc__ or "").strip()
             rows.append((f"`{name}`", " ".join(doc.split("\n\n")[0].split())))
+        place = module.rpartition(".")[2]
         families.append(
             f"### {FAMILIES.get(place) or place.replace('_', ' ').capitalize()}\n\n"
             + table(("model_type", "what is counted"), rows)
         )
     return page(
         "Architectures",
-        f"The catalog holds the hyper-parameters of {len(made)} models; {len(KNOWN)} values of `model_type` are known. Other "
+        f"The catalog holds the hyper-parameters of {len(made)} models; {len(described)} values of `model_type` are known. Other "
         "models are refused; [describe them as rows](../howto/size-a-model.md).",
         table((*columns, *totals), sizes),
         "## Families\n\nGrouped by module of `ingest/architecture/families/`.",

@@ -70,6 +70,11 @@ def test_nothing_heavy_is_imported(words):
     assert modules & HEAVY == set()
 
 
+def test_a_job_of_a_catalog_entry_imports_no_model_family():
+    probe = PROBE.replace('if "." not in name', 'if name.startswith("ingest.architecture.families")')
+    assert imported(MAIN_JOB, probe + "print(file=sys.stderr)")[0] == set()
+
+
 def test_the_probe_sees_what_a_sweep_imports():
     assert {"numpy", "pandas"} <= imported(["sweep", "nodes=1,2", "--model", "cosmoflow", "--gpu", "h100"])[0]
 

@@ -1,4 +1,4 @@
-"""A model as a table of weights: from its `config.json`, without the software that runs it.
+"""A model as tables of weights and attention layers, from its `config.json` alone.
 
 >>> from ingest.architecture import describe
 """

@@ -1,4 +1,4 @@
-"""Architectures as `ingest catalog` lists them: the hyper-parameters of a model, and what `ingest model` counts in them."""
+"""Architectures as catalog entries: the hyper-parameters of a model, and its counted parameters."""
 
 from __future__ import annotations
 
@@ -36,10 +36,8 @@ def structure(name: str, catalog: Catalog) -> Structure:
 
     Raises:
         UsageError: no such architecture, with the nearest one.
-        IngestError: a file that cannot be read, or a family that nobody has described.
+        IngestError: a file that cannot be read, or a family that is not described.
     """
-    from ingest.architecture import describe
-
     made = describe(name, catalog)
     places = (Path(name), *(folder / Structure.kind / f"{made.id}.yaml" for folder in catalog.folders))
     path = next(place for place in places if place.is_file())
@@ -61,7 +59,7 @@ def structure(name: str, catalog: Catalog) -> Structure:
     )
 
 
-#: The length that FLOPs are counted at; attention is a small part of them at such lengths.
+#: Sequence length at which FLOPs are counted; attention is a small part of them at such lengths.
 USUAL_SEQUENCE = 4096
 
 
@@ -73,7 +71,7 @@ def model_of(source: str, catalog: Catalog) -> Model:
 
     Raises:
         UsageError: no such entry or file.
-        IngestError: a family that nobody has described.
+        IngestError: a family that is not described.
     """
     return _made(source, catalog) if _describes_structure(source, catalog) else catalog.get(Model, source)
 
@@ -109,7 +107,7 @@ def _made(source: str, catalog: Catalog) -> Model:
         parameters=Value(made.parameters, "parameter", "arithmetic", "derived", f"rows of {made.id}"),
         encodings=encodings,
         missing={
-            "sample_bytes": "bytes per token are not known",
-            "dataset_samples": "tokens of the data set are not known",
+            "sample_bytes": "bytes per token are unknown",
+            "dataset_samples": "tokens of the data set are unknown",
         },
     )

@@ -8,16 +8,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ingest.architecture.hf_config import Config, read_config
-from ingest.architecture.registry import KNOWN, ended, find
-from ingest.architecture.weight_table import HOW, Attention, Row, Weight, by_hand, joined
+from ingest.architecture.hf_config import ModelConfig, read_config
+from ingest.architecture.registry import ended, families
+from ingest.architecture.weight_table import HOW, Attention, TableRow, Weight, by_hand, joined
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.engine.expression import Num
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, UsageError, nearest
 
-#: More than anybody can build; beyond it a number in the config is wrong.
+#: Beyond this a number in the config is wrong.
 MAX_PARAMETERS = 10**17
 
 
@@ -29,9 +29,9 @@ class Architecture:
         id: file stem or catalog id.
         model_type: the family's name in the config.
         weights: the rows, see `Weight`.
-        attentions: the layers that look at other tokens, see `Attention`.
-        layers, hidden, heads, kv_heads, head_dim, vocabulary: the sizes people name a model by; 0 where it has none.
-        defaults: keys that the file leaves to its class, and their values.
+        attentions: the attention layers, see `Attention`.
+        layers, hidden, heads, kv_heads, head_dim, vocabulary: the usual sizes of a model; 0 where it has none.
+        defaults: keys that the file leaves to the defaults of the model's class, and their values.
     """
 
     id: str
@@ -48,7 +48,7 @@ class Architecture:
 
     @cached_property
     def columns(self) -> dict[str, Any]:
-        """The columns that formulas add up, by the name of their quantity."""
+        """The columns over which formulas sum, by quantity."""
         return {
             "weight_parameters": [row.parameters for row in self.weights],
             "active_weight_parameters": [row.parameters_active for row in self.weights],
@@ -59,7 +59,7 @@ class Architecture:
         }
 
     def quantities(self, sequence_length: Num | None = None) -> dict[str, Any]:
-        """What formulas need to know about this model, at a sequence length where one is given."""
+        """Return the inputs of formulas for this model, with those for a sequence length where it is given."""
         known = dict(self.columns)
         if sequence_length is not None:
             known["sequence_length"] = sequence_length
@@ -87,7 +87,7 @@ class Architecture:
 
     @property
     def parameters_active(self) -> int:
-        """Parameters without the experts that a token does not visit."""
+        """Parameters that one token uses: all but the experts that it does not visit."""
         return int(self.solve("parameters_active"))
 
     @property
@@ -96,7 +96,7 @@ class Architecture:
         return int(self.solve("parameters_embedding"))
 
     def kv_cache_bytes_per_token(self, bytes_per_cached_element: float = 2) -> float:
-        """Bytes that generating keeps per token, before a sliding window cuts them."""
+        """Key-value cache per token, before a sliding window limits it."""
         return float(self.solve("kv_cache_bytes_per_token", bytes_per_cached_element=bytes_per_cached_element))
 
     def flops_per_token(self, sequence_length: Num, causal: bool = True) -> Num:
@@ -120,7 +120,7 @@ def describe(source: str | Path, catalog: Catalog | None = None) -> Architecture
     68976648192
 
     Raises:
-        IngestError: a file that cannot be read, or a family that nobody has described.
+        IngestError: a file that cannot be read, or a family that is not described.
         UsageError: no such file or id.
     """
     path = Path(source)
@@ -145,9 +145,9 @@ def _from_catalog(name: str, catalog: Catalog) -> Architecture:
                 return _described(candidate, path, _keys(path, read_yaml(path)))
     ids = {item.stem for folder in catalog.folders for item in (folder / "architectures").glob("*.yaml")}
     if wanted in catalog.ids("models") or wanted in catalog.aliases.get("models", {}):
-        raise IngestError(f"the structure of {name} is not known; supply its config.json{nearest(wanted, ids)}")
-    hint = nearest(wanted, ids) or f"; known are {', '.join(sorted(ids))}"
-    raise UsageError(f"no architecture is called '{name}', expected an id, a config.json or a YAML file{hint}")
+        raise IngestError(f"the structure of {name} is unknown; supply its config.json{nearest(wanted, ids)}")
+    hint = nearest(wanted, ids) or f"; known: {', '.join(sorted(ids))}"
+    raise UsageError(f"unknown architecture '{name}', expected an id, a config.json or a YAML file{hint}")
 
 
 def _keys(path: Path, data: Any) -> Mapping[str, Any]:
@@ -157,7 +157,7 @@ def _keys(path: Path, data: Any) -> Mapping[str, Any]:
 
 
 def _described(name: str, path: Path, data: Mapping[str, Any]) -> Architecture:
-    config = Config({key: item for key, item in data.items() if key not in ("source", "where", "name")}, str(path))
+    config = ModelConfig({key: item for key, item in data.items() if key not in ("source", "where", "name")}, str(path))
     rows = [*joined(by_hand(config) if "weights" in data else _family(config))]
     weights = tuple(row for row in rows if isinstance(row, Weight))
     attentions = tuple(row for row in rows if isinstance(row, Attention))
@@ -180,28 +180,28 @@ def _described(name: str, path: Path, data: Mapping[str, Any]) -> Architecture:
     )
 
 
-def _family(config: Config) -> Iterable[Row]:
+def _family(config: ModelConfig) -> Iterable[TableRow]:
     """The rows of the family that `model_type` names, with the end that `architectures` names."""
     config.ignore("model_type")
     found = config.data.get("model_type")
     if not isinstance(found, str):
         raise IngestError(f"{config.path}: model_type: found {found!r}, expected the name of a family, such as llama")
-    describing = find(found)
+    describing = families().get(found)
     if describing is None:
         from difflib import get_close_matches
 
-        near = get_close_matches(found, KNOWN, n=3, cutoff=0.5)
-        hint = f"; near are {', '.join(near)}" if near else ""
-        raise IngestError(f"{config.path}: model_type: nobody has described '{found[:60]}'{hint}; {HOW}")
+        near = get_close_matches(found, families(), n=3, cutoff=0.5)
+        hint = f"; nearest: {', '.join(near)}" if near else ""
+        raise IngestError(f"{config.path}: model_type: the family '{found[:60]}' is not described{hint}; {HOW}")
     rows = [*describing(config)]
-    if "architectures" not in config.asked:
+    if "architectures" not in config.read_keys:
         rows = [*ended(config, rows)]
-    for owner, key in config.leftovers():
-        raise owner.refuse(key, owner.data[key], f"a key known for '{found}': this one may change the structure; {HOW}")
+    for owner, key in config.unread():
+        raise owner.refuse(key, owner.data[key], f"a key of the family '{found}': this key may change the structure; {HOW}")
     return rows
 
 
-def _layers(config: Config) -> int:
+def _layers(config: ModelConfig) -> int:
     for key in ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers"):
         found = config.data.get(key)
         if isinstance(found, int):

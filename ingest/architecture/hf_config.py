@@ -1,7 +1,7 @@
-"""A model's hyper-parameters, read with suspicion: every key is checked, and remembered as read.
+"""The keys of a model's configuration: each is checked, and recorded as read.
 
-What a file says and no family function has asked for is looked at once more: a key that sounds like structure and is
-not switched off means that the model is not the one the family describes, and it is refused.
+A key that no family reads, that names a part of the structure and that is not switched off means that the model differs
+from its family, and the model is refused.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ MAX_LAYERS = 100_000
 MAX_DIGITS = 100
 
 
-class _Required:
-    """Stands for: there is no default."""
+class Required:
+    """The type of `REQUIRED`: a key without a default."""
 
 
-REQUIRED = _Required()
+REQUIRED = Required()
 
 
-class Config:
+class ModelConfig:
     """The keys of one config, or of one table within it.
 
     Args:
@@ -43,12 +43,12 @@ class Config:
         self.path = path
         self.prefix = prefix
         self.lenient = lenient
-        self.asked: set[str] = set()
+        self.read_keys: set[str] = set()
         self.defaults: dict[str, Any] = {}
-        self.parts: list[Config] = []
+        self.parts: list[ModelConfig] = []
 
     def refuse(self, key: str, found: object, expected: str) -> IngestError:
-        """An error that names file and key."""
+        """Return an error that names the file and the key."""
         if isinstance(found, int) and found.bit_length() > MAX_DIGITS:
             found = "a number of very many digits"
         shown = repr(found) if not isinstance(found, str) else f"'{found}'"
@@ -56,24 +56,24 @@ class Config:
         return IngestError(f"{self.path}: {self.prefix}{key}: found {shown}, expected {expected}")
 
     def get(self, names: str) -> tuple[str, Any]:
-        """Return the first key of `a|b|c` that is there and not null, and its value; the first one and None."""
+        """Return the first key of `a|b|c` that has a value, and the value; else the first key and None."""
         keys = names.split("|")
-        self.asked.update(keys)
+        self.read_keys.update(keys)
         for key in keys:
             if self.data.get(key) is not None:
                 return key, self.data[key]
         return keys[0], None
 
     def _absent(self, key: str, default: Any, expected: str) -> Any:
-        if isinstance(default, _Required):
+        if isinstance(default, Required):
             raise IngestError(f"{self.path}: {self.prefix}{key}: missing, expected {expected}")
         self.defaults[self.prefix + key] = default
         return default
 
-    def whole(self, names: str, default: int | _Required = REQUIRED, low: int = 1, high: int = MAX_NUMBER) -> int:
+    def integer(self, names: str, default: int | Required = REQUIRED, low: int = 1, high: int = MAX_NUMBER) -> int:
         """Return a whole number.
 
-        >>> Config({"hidden_size": 64}, "config.json").whole("hidden_size")
+        >>> ModelConfig({"hidden_size": 64}, "config.json").integer("hidden_size")
         64
 
         Raises:
@@ -90,26 +90,26 @@ class Config:
         return found
 
     def size(self, names: str, default: int, low: int = 1, high: int = MAX_NUMBER) -> int:
-        """Return a size that a file must state itself; within a nested table the class default will do."""
-        return self.whole(names, default if self.lenient else REQUIRED, low, high)
+        """Return a size that the file must state; a nested table may leave it to the class default."""
+        return self.integer(names, default if self.lenient else REQUIRED, low, high)
 
-    def maybe(self, names: str, *unset: int, low: int = 1, high: int = MAX_NUMBER) -> int | None:
-        """Return a whole number, or None where there is none or where it is one that stands for none.
+    def optional_integer(self, names: str, *unset: int, low: int = 1, high: int = MAX_NUMBER) -> int | None:
+        """Return a whole number, or None where the key is absent or has a value that means unset.
 
-        >>> Config({"buckets": -1}, "config.json").maybe("buckets", -1, 0) is None
+        >>> ModelConfig({"buckets": -1}, "config.json").optional_integer("buckets", -1, 0) is None
         True
         """
         _, found = self.get(names)
         if found is None or (type(found) is int and found in unset):
             return None
-        return self.whole(names, low=low, high=high)
+        return self.integer(names, low=low, high=high)
 
-    def auto(self, names: str, default: int) -> int | None:
+    def integer_or_auto(self, names: str, default: int) -> int | None:
         """Return a whole number, or None where the file says `auto`."""
         _, found = self.get(names)
-        return None if found == "auto" else self.whole(names, default)
+        return None if found == "auto" else self.integer(names, default)
 
-    def number(self, names: str, default: float | _Required = REQUIRED) -> float:
+    def number(self, names: str, default: float | Required = REQUIRED) -> float:
         """Return a finite number above zero."""
         key, found = self.get(names)
         if found is None:
@@ -118,7 +118,7 @@ class Config:
             raise self.refuse(key, found, "a number above 0")
         return float(found)
 
-    def flag(self, names: str, default: bool | _Required = REQUIRED) -> bool:
+    def flag(self, names: str, default: bool | Required = REQUIRED) -> bool:
         """Return true or false."""
         key, found = self.get(names)
         if found is None:
@@ -127,8 +127,8 @@ class Config:
             raise self.refuse(key, found, "true or false")
         return bool(found)
 
-    def text(self, names: str, default: str | _Required = REQUIRED, choices: tuple[str, ...] = ()) -> str:
-        """Return a word, one of the choices where there are any."""
+    def text(self, names: str, default: str | Required = REQUIRED, choices: tuple[str, ...] = ()) -> str:
+        """Return a text, one of the choices where they are limited."""
         key, found = self.get(names)
         expected = f"one of {', '.join(choices)}" if choices else "text"
         if found is None:
@@ -137,37 +137,34 @@ class Config:
             raise self.refuse(key, found, expected)
         return found
 
-    def words(self, names: str, length: int | None = None) -> list[str] | None:
-        """Return a list of words, one per layer, or None where there is none."""
+    def texts(self, names: str, length: int | None = None) -> list[str] | None:
+        """Return a list of texts, one per layer, or None where the key is absent."""
         return self._list(names, str, "words", length)
 
-    def wording(self, name: str) -> str:
-        """Return the first word of a list of words, or nothing."""
-        listed = self.words(name)
-        return listed[0] if listed else ""
-
     def names(self, name: str) -> list[str]:
-        """Return words, listed or written as `one|other`; none where there are none."""
+        """Return texts, listed or separated by `|`; an empty list where the key is absent."""
         _, found = self.get(name)
         if isinstance(found, str):
             return [word.strip() for word in found.split("|")]
-        return self.words(name) or []
+        return self.texts(name) or []
 
-    def wholes(self, names: str, length: int | None = None, low: int = -MAX_NUMBER, high: int = MAX_NUMBER) -> list[int] | None:
-        """Return a list of whole numbers, or None where there is none."""
+    def integers(
+        self, names: str, length: int | None = None, low: int = -MAX_NUMBER, high: int = MAX_NUMBER
+    ) -> list[int] | None:
+        """Return a list of whole numbers, or None where the key is absent."""
         listed: list[int] | None = self._list(names, int, "whole numbers", length)
         odd = next((item for item in listed or () if not low <= item <= high), None)
         if odd is not None:
             raise self.refuse(self.get(names)[0], odd, f"whole numbers from {low:,} to {high:,}")
         return listed
 
-    def number_of(self, names: str) -> int:
-        """Return how many whole numbers are listed; one for a bare number, and where there is none."""
+    def length_of(self, names: str) -> int:
+        """Return the length of a list of whole numbers; 1 for a single number or an absent key."""
         _, found = self.get(names)
         if isinstance(found, list):
-            return len(self.wholes(names) or ())
+            return len(self.integers(names) or ())
         if found is not None:
-            self.whole(names, low=-MAX_NUMBER)
+            self.integer(names, low=-MAX_NUMBER)
         return 1
 
     def _list(self, names: str, kind: type, what: str, length: int | None) -> list[Any] | None:
@@ -181,31 +178,31 @@ class Config:
             raise self.refuse(key, shown, expected)
         return list(found)
 
-    def part(self, names: str, required: bool = True) -> Config | None:
+    def part(self, names: str, required: bool = True) -> ModelConfig | None:
         """Return a nested table."""
         key, found = self.get(names)
         if found is None and not required:
             return None
         if not isinstance(found, dict):
             raise self.refuse(key, found, "a table of keys and values")
-        inner = Config(found, self.path, f"{self.prefix}{key}.", lenient=True)
+        inner = ModelConfig(found, self.path, f"{self.prefix}{key}.", lenient=True)
         self.parts.append(inner)
         return inner
 
-    def table(self, names: str) -> Config:
-        """Return a nested table that is there."""
+    def table(self, names: str) -> ModelConfig:
+        """Return a required nested table."""
         found = self.part(names)
         assert found is not None
         return found
 
-    def tables(self, names: str) -> list[Config]:
-        """Return a list of nested tables; none where there is no list."""
+    def tables(self, names: str) -> list[ModelConfig]:
+        """Return a list of nested tables; an empty list where the key is absent."""
         key, found = self.get(names)
         if found is None:
             return []
         if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
             raise self.refuse(key, found, "a list of tables of keys and values")
-        inner = [Config(item, self.path, f"{self.prefix}{key}.{number}.") for number, item in enumerate(found, start=1)]
+        inner = [ModelConfig(item, self.path, f"{self.prefix}{key}.{number}.") for number, item in enumerate(found, start=1)]
         self.parts += inner
         return inner
 
@@ -217,24 +214,24 @@ class Config:
         """
         key, found = self.get(names)
         if found is not None and found not in allowed and found != default:
-            raise self.refuse(key, found, f"{' or '.join(map(str, allowed))}: nobody has described another")
+            raise self.refuse(key, found, f"{' or '.join(map(str, allowed))}; no other value is described")
 
     def ignore(self, *names: str) -> None:
-        """Keys that this family has looked at and that change no weight."""
-        self.asked.update(names)
+        """Mark keys as read that change no weight of this family."""
+        self.read_keys.update(names)
 
     def all_defaults(self) -> dict[str, Any]:
-        """What this table and those within leave to the class."""
+        """Return the class defaults that this table and its nested tables use."""
         return {**self.defaults, **{key: item for part in self.parts for key, item in part.all_defaults().items()}}
 
-    def leftovers(self) -> list[tuple[Config, str]]:
-        """Keys that nobody asked for, that sound like structure and are not switched off."""
+    def unread(self) -> list[tuple[ModelConfig, str]]:
+        """Return keys that no family read, that name a part of the structure and are not switched off."""
         found = [
             (self, key)
             for key, value in self.data.items()
-            if key not in self.asked and key not in HARMLESS and (structural(key) or _table(key, value)) and not _off(value)
+            if key not in self.read_keys and key not in HARMLESS and (structural(key) or _table(key, value)) and not _off(value)
         ]
-        return found + [item for part in self.parts for item in part.leftovers()]
+        return found + [item for part in self.parts for item in part.unread()]
 
 
 def _off(value: object) -> bool:
@@ -246,7 +243,7 @@ def _table(key: str, value: object) -> bool:
     return key.endswith("_config") and isinstance(value, (dict, list))
 
 
-#: Words by which a key sounds like structure.
+#: Words in keys that name a part of the structure.
 _STRUCTURAL = """
 adapter affine altup arch bias block blocks channels conv depth depths dim dims embed embd embedding embeddings expert
 experts feed ffn ff gate gated groups head heads hidden inner intermediate kv latent layer layers lora mamba mixer mlp moe mtp n
@@ -257,7 +254,7 @@ STRUCTURAL = frozenset(_STRUCTURAL.split())
 
 
 def structural(key: str) -> bool:
-    """Whether a key sounds like structure.
+    """Whether a key names a part of the structure.
 
     >>> structural("num_local_experts"), structural("activation_function"), structural("mlp_bias")
     (True, False, True)
@@ -267,7 +264,7 @@ def structural(key: str) -> bool:
     return not STRUCTURAL.isdisjoint(re.split(r"[_\W\d]+", key.lower()))
 
 
-#: Keys that sound like structure and are none: training, generation, positions without weights, other software.
+#: Keys with such words that change no weight: training, generation, positions without weights, other software.
 _HARMLESS = """
 _attn_implementation attention_dropout attn_pdrop embd_pdrop embd_dropout embed_dropout embedding_dropout ffn_dropout
 hidden_dropout hidden_dropout_prob layerdrop encoder_layerdrop decoder_layerdrop initializer_range initializer_factor
@@ -303,7 +300,7 @@ def read_config(path: Path) -> Mapping[str, Any]:
     """Return the keys of a JSON config.
 
     Raises:
-        IngestError: unreadable, too large, not JSON, nested too deeply, or no table.
+        IngestError: unreadable, too large, not JSON, nested too deeply, or not an object.
     """
     try:
         with path.open("rb") as file:

@@ -1,16 +1,16 @@
-"""What families are built from: linear layers, norms, attention, feed-forward networks, experts."""
+"""Layers of model families: linear layers, norms, attention, feed-forward networks, experts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from ingest.architecture.hf_config import MAX_LAYERS, Config
-from ingest.architecture.weight_table import Attention, Row, Weight, routed, times
+from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
+from ingest.architecture.weight_table import Attention, TableRow, Weight, routed, times
 
 
 def linear(name: str, out: int, into: int, bias: bool = False, kind: str = "mlp") -> Iterator[Weight]:
-    """A matrix that every token is multiplied with, and its bias.
+    """Return a matrix with which every token is multiplied, and its bias.
 
     >>> [row.parameters for row in linear("q", 4, 3, bias=True)]
     [12, 4]
@@ -29,17 +29,17 @@ def norm(name: str, width: int, bias: bool = False, number: int = 1) -> Iterator
 
 
 def embedding(vocabulary: int, width: int) -> Weight:
-    """The table that is looked up by token id."""
+    """Return the token embedding table."""
     return Weight("token_embedding", (vocabulary, width), "embedding")
 
 
 def positions(number: int, width: int, name: str = "position_embedding") -> Weight:
-    """A learned table that is looked up by position, or by segment."""
+    """Return a learned table of positions, or of segments."""
     return Weight(name, (number, width), "position")
 
 
 def head(vocabulary: int, width: int, tied: bool, bias: bool = False) -> Iterator[Weight]:
-    """The product that yields a score for every word; tied: with the embedding table, stored once.
+    """Return the output matrix, with a score for every token id; tied: the embedding table, stored once.
 
     >>> [(row.parameters, row.multiply_adds) for row in head(10, 4, tied=True)]
     [(0, 40)]
@@ -67,8 +67,8 @@ def attention(
     prefix: str = "attention",
     into: int | None = None,
     out: int | None = None,
-) -> Iterator[Row]:
-    """Multi-head, grouped-query or multi-query attention: Q, K, V, O and the look at other tokens.
+) -> Iterator[TableRow]:
+    """Multi-head, grouped-query or multi-query attention: Q, K, V, O and the attention itself.
 
     >>> sum(row.parameters for row in attention(8, 4, 2, 2) if isinstance(row, Weight))
     192
@@ -82,8 +82,13 @@ def attention(
     yield Attention(name, heads, key, wide, 1, kv_heads * (key + wide) if cached else 0, window, causal)
 
 
+def encoder_attention(hidden: int, heads: int, width: int, bias: bool = True) -> Iterator[TableRow]:
+    """Multi-head attention of an encoder: every token attends to every token, without a cache."""
+    return attention(hidden, heads, heads, width, q_bias=bias, kv_bias=bias, o_bias=bias, causal=False, cached=False)
+
+
 def gated_mlp(hidden: int, inner: int, bias: bool = False, kind: str = "mlp", prefix: str = "mlp") -> Iterator[Weight]:
-    """SwiGLU, GeGLU: gate and up side by side, then down.
+    """Gated feed-forward network (SwiGLU, GeGLU): gate, up, down.
 
     >>> sum(row.parameters for row in gated_mlp(4, 8))
     96
@@ -94,7 +99,7 @@ def gated_mlp(hidden: int, inner: int, bias: bool = False, kind: str = "mlp", pr
 
 
 def plain_mlp(hidden: int, inner: int, bias: bool = True, kind: str = "mlp", prefix: str = "mlp") -> Iterator[Weight]:
-    """Up, an activation, down.
+    """Feed-forward network without gate: up, activation, down.
 
     >>> sum(row.parameters for row in plain_mlp(4, 8))
     76
@@ -104,26 +109,25 @@ def plain_mlp(hidden: int, inner: int, bias: bool = True, kind: str = "mlp", pre
 
 
 def experts(
-    hidden: int, number: int, chosen: int, rows: Iterable[Row], *, router_bias: bool = False, router: str = "router"
-) -> Iterator[Row]:
-    """A router and the experts behind it."""
+    hidden: int, number: int, chosen: int, rows: Iterable[TableRow], *, router_bias: bool = False, router: str = "router"
+) -> Iterator[TableRow]:
+    """Return a router and its experts."""
     yield from linear(router, number, hidden, router_bias, "router")
     yield from routed(number, chosen, rows)
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """Width, depth and heads of a decoder, read once; its blocks know them.
+class DecoderSizes(NamedTuple):
+    """Width, depth and heads of a decoder, and the parts that follow from them.
 
     Attributes:
         hidden: width of the residual stream.
         inner: width within the feed-forward network; 0 where the family reads its own.
         layers: depth.
         heads, kv_heads, width: query heads, key and value heads, width of one head.
-        vocabulary: words.
+        vocabulary: token ids.
     """
 
-    config: Config
+    config: ModelConfig
     hidden: int
     inner: int
     layers: int
@@ -132,8 +136,8 @@ class Sizes:
     width: int
     vocabulary: int
 
-    def attention(self, bias: bool = False, o_bias: bool | None = None, gate: bool = False) -> Iterator[Row]:
-        """Q, K, V and O; `bias` on all four unless `o_bias` says otherwise; `gate` doubles Q."""
+    def attention(self, bias: bool = False, o_bias: bool | None = None, gate: bool = False) -> Iterator[TableRow]:
+        """Q, K, V and O; `bias` on all four unless `o_bias` is given; `gate` adds a matrix as large as Q."""
         last = bias if o_bias is None else o_bias
         rows = attention(self.hidden, self.heads, self.kv_heads, self.width, q_bias=bias, kv_bias=bias, o_bias=last)
         yield from rows
@@ -165,7 +169,7 @@ class Sizes:
 
     def experts(
         self, number: int, chosen: int, inner: int, *, shared: int = 0, router_bias: bool = False, bias: bool = False
-    ) -> Iterator[Row]:
+    ) -> Iterator[TableRow]:
         """Routed experts with their router, and one shared network of width `shared` that every token visits."""
         if chosen > number:
             raise self.config.refuse("num_experts_per_tok", chosen, f"at most the number of experts, {number:,}")
@@ -176,13 +180,13 @@ class Sizes:
 
     def frame(
         self,
-        rows: Iterable[Row],
+        rows: Iterable[TableRow],
         *,
         tied: bool = False,
         norm_bias: bool = False,
         final_norm: bool = True,
         head_bias: bool = False,
-    ) -> Iterator[Row]:
+    ) -> Iterator[TableRow]:
         """Embedding, layers, last norm and head; `tied` is the family's default."""
         yield embedding(self.vocabulary, self.hidden)
         yield from rows
@@ -191,7 +195,7 @@ class Sizes:
 
 
 def sizes(
-    config: Config,
+    config: ModelConfig,
     hidden: int,
     inner: int | None,
     layers: int,
@@ -200,7 +204,7 @@ def sizes(
     *,
     kv_heads: int | None = None,
     width: int | None = None,
-) -> Sizes:
+) -> DecoderSizes:
     """Read the sizes; the arguments are the family's own defaults.
 
     Args:
@@ -210,12 +214,12 @@ def sizes(
         width: default width of a head; None for hidden size over heads.
 
     Raises:
-        IngestError: the heads do not divide what they must.
+        IngestError: key and value heads do not divide the query heads, or the heads the hidden size.
     """
     wide = config.size("hidden_size", hidden)
     count = config.size("num_attention_heads", heads)
     groups = kv_group_count(config, count, kv_heads)
-    return Sizes(
+    return DecoderSizes(
         config=config,
         hidden=wide,
         inner=config.size("intermediate_size", inner) if inner is not None else 0,
@@ -227,36 +231,36 @@ def sizes(
     )
 
 
-def kv_group_count(config: Config, heads: int, default: int | None, names: str = "num_key_value_heads") -> int:
-    """Key and value heads: as stated; `null` means as many as query heads."""
+def kv_group_count(config: ModelConfig, heads: int, default: int | None, names: str = "num_key_value_heads") -> int:
+    """Return the key and value heads: as stated; `null` means as many as query heads."""
     key, stated = config.get(names)
     if stated is None:
-        nothing_said = default is not None and not any(name in config.data for name in names.split("|"))
-        return config.whole(names, default if nothing_said and default is not None else heads)
-    groups = config.whole(names)
+        unset = default is not None and not any(name in config.data for name in names.split("|"))
+        return config.integer(names, default if unset and default is not None else heads)
+    groups = config.integer(names)
     if heads % groups:
         raise config.refuse(key, groups, f"a divisor of the {heads:,} query heads")
     return groups
 
 
-def head_width(config: Config, hidden: int, heads: int, default: int | None = None, name: str = "head_dim") -> int:
-    """Width of a head: as stated, or the hidden size shared among the heads.
+def head_width(config: ModelConfig, hidden: int, heads: int, default: int | None = None, name: str = "head_dim") -> int:
+    """Return the width of a head: as stated, or the hidden size over the heads.
 
     Raises:
         IngestError: the heads do not divide the hidden size.
     """
     _, stated = config.get(name)
     if stated is not None:
-        return config.whole(name)
+        return config.integer(name)
     if default is not None and name not in config.data:
-        return config.whole(name, default)
+        return config.integer(name, default)
     if hidden % heads:
         raise config.refuse("num_attention_heads", heads, f"a divisor of the hidden size {hidden:,}")
     return hidden // heads
 
 
-def windowed(rows: Iterable[Row], short: int, window: int) -> Iterator[Row]:
-    """Give so many of the layers a sliding window; the others look at everything."""
+def windowed(rows: Iterable[TableRow], short: int, window: int) -> Iterator[TableRow]:
+    """Give a number of layers a sliding window; the others have full attention."""
     for row in rows:
         if isinstance(row, Attention) and short and window:
             yield row._replace(layers=short, window=window)
@@ -266,19 +270,19 @@ def windowed(rows: Iterable[Row], short: int, window: int) -> Iterator[Row]:
             yield row
 
 
-def sliding(config: Config, layers: int, default_window: int = 0, every: int = 0) -> tuple[int, int]:
-    """How many layers slide, and the width of their window.
+def sliding(config: ModelConfig, layers: int, default_window: int = 0, every: int = 0) -> tuple[int, int]:
+    """Return how many layers have a sliding window, and its width.
 
     Args:
         config: the keys.
         layers: depth.
         default_window: the family's window where the file names none.
-        every: each so-manieth layer looks at everything where the file lists no types; 0 for none that slides,
-            1 for all that do.
+        every: every n-th layer has full attention where the file lists no types; 0 for no sliding window,
+            1 for a window in all layers.
     """
-    kinds = config.words("layer_types", layers)
+    kinds = config.texts("layer_types", layers)
     stated = "sliding_window" in config.data
-    window = config.whole("sliding_window", 0 if stated else default_window, low=0)
+    window = config.integer("sliding_window", 0 if stated else default_window, low=0)
     if kinds is not None:
         known = ("full_attention", "sliding_attention", "chunked_attention")
         odd = next((kind for kind in kinds if kind not in known), None)
@@ -290,9 +294,9 @@ def sliding(config: Config, layers: int, default_window: int = 0, every: int = 0
     return layers if every == 1 else layers - layers // every, window
 
 
-def layers_of(config: Config, names: str, layers: int, kinds: tuple[str, ...]) -> dict[str, int] | None:
+def layers_of(config: ModelConfig, names: str, layers: int, kinds: tuple[str, ...]) -> dict[str, int] | None:
     """Count the layers of each kind in a list such as `mlp_layer_types`; None where there is no list."""
-    listed = config.words(names, layers)
+    listed = config.texts(names, layers)
     if listed is None:
         return None
     odd = next((kind for kind in listed if kind not in kinds), None)
@@ -301,4 +305,4 @@ def layers_of(config: Config, names: str, layers: int, kinds: tuple[str, ...]) -
     return {kind: listed.count(kind) for kind in kinds}
 
 
-__all__ = ["Sizes", "head_width", "kv_group_count", "layers_of", "sizes", "sliding", "times", "windowed"]
+__all__ = ["DecoderSizes", "head_width", "kv_group_count", "layers_of", "sizes", "sliding", "times", "windowed"]

@@ -1,23 +1,20 @@
-"""Which function describes which `model_type`."""
+"""The registry of model families: which function describes which `model_type`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from importlib import import_module
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from typing import TypeVar
 
-from ingest.architecture.families import PLACES
-from ingest.architecture.hf_config import Config
-from ingest.architecture.weight_table import HOW, Row, Weight
+from ingest.architecture.hf_config import ModelConfig
+from ingest.architecture.weight_table import HOW, TableRow, Weight
+from ingest.engine.registry import load_modules
 
-Family = Callable[[Config], Iterable[Row]]
+Family = Callable[[ModelConfig], Iterable[TableRow]]
 AnyFamily = TypeVar("AnyFamily", bound=Family)
 
-FAMILIES: dict[str, Family] = {}
-#: model type -> the module that describes it
-KNOWN = {name: module for module, names in PLACES.items() for name in names.split()}
+_families: dict[str, Family] = {}
 
 
 def family(*model_types: str) -> Callable[[AnyFamily], AnyFamily]:
@@ -25,27 +22,25 @@ def family(*model_types: str) -> Callable[[AnyFamily], AnyFamily]:
 
     def register(function: AnyFamily) -> AnyFamily:
         for name in model_types:
-            if name in FAMILIES:
+            if name in _families:
                 raise ValueError(f"two descriptions of the model type '{name}'")
-            FAMILIES[name] = function
+            _families[name] = function
         return function
 
     return register
 
 
-def find(model_type: str) -> Family | None:
-    """Return the function that describes a model type, or None where nobody has.
+def families() -> Mapping[str, Family]:
+    """All described model types and the functions that describe them; the first call imports the modules of families.
 
-    >>> find("llama") is not None, find("lama")
-    (True, None)
+    >>> "llama" in families(), "lama" in families()
+    (True, False)
     """
-    if model_type not in KNOWN:
-        return None
-    import_module(f"ingest.architecture.families.{KNOWN[model_type]}")
-    return FAMILIES[model_type]
+    load_modules("ingest.architecture.families")
+    return _families
 
 
-#: Stems of class names that are no spelling of the model type: renamed in the library, or in the files of a release.
+#: Stems of class names other than the model type: renamed in the library, or in the files of a release.
 _OTHER_STEMS = {
     "hunyuan_v1_dense": ("hunyuandensev1",),
     "hunyuan_v1_moe": ("hunyuanmoev1",),
@@ -53,10 +48,10 @@ _OTHER_STEMS = {
     "ministral3": ("mistral3",),
 }
 
-#: Stems that only `auto_map` may name: the files of a release call the parts so.
+#: Stems that `auto_map` alone may name, from the files of a release.
 _REMOTE_STEMS = {"hunyuan_v1_dense": ("hunyuan",), "hunyuan_v1_moe": ("hunyuan",)}
 
-#: How the name of a class of a model may go on after the stem, in `auto_map`.
+#: Endings of class names after the stem, in `auto_map`.
 _ANY_END = re.compile(r"(PreTrainedModel|LMHeadModel|WithLMHeadModel|EncoderModel|MTModel|Model|Config|For[A-Z][A-Za-z0-9]*)$")
 
 
@@ -65,7 +60,7 @@ def _bare(name: str) -> str:
 
 
 def stems(model_type: str) -> set[str]:
-    """What the class names of a model type may begin with, in small letters and digits alone.
+    """Return the stems that class names of a model type may have, in lower-case letters and digits.
 
     >>> sorted(stems("gpt_neox")), sorted(stems("gemma3_text"))
     (['gptneox'], ['gemma3', 'gemma3text'])
@@ -73,7 +68,7 @@ def stems(model_type: str) -> set[str]:
     return {_bare(model_type), _bare(model_type.removesuffix("_text")), *_OTHER_STEMS.get(model_type, ())}
 
 
-def _check_remote(config: Config, model_type: str) -> None:
+def _check_remote(config: ModelConfig, model_type: str) -> None:
     """Refuse a file whose `auto_map` names classes of another model."""
     _, named = config.get("auto_map")
     if named is None:
@@ -91,19 +86,19 @@ def _check_remote(config: Config, model_type: str) -> None:
             raise config.refuse(f"auto_map.{key}", name, f"a class of '{model_type}': {HOW}")
 
 
-def class_suffix(config: Config, *known: str) -> str:
-    """Which of the known classes `architectures` names; the first one where it names none.
+def class_suffix(config: ModelConfig, *known: str) -> str:
+    """Return which of the known classes `architectures` names; the first one where it names none.
 
-    >>> bert = Config({"model_type": "bert", "architectures": ["BertModel"]}, "config.json")
+    >>> bert = ModelConfig({"model_type": "bert", "architectures": ["BertModel"]}, "config.json")
     >>> class_suffix(bert, "ForMaskedLM", "Model")
     'Model'
 
     Raises:
-        IngestError: another class, whose last layers nobody has described, or a class of another family.
+        IngestError: a class whose last layers are not described, or a class of another family.
     """
     model_type = str(config.data["model_type"])
     _check_remote(config, model_type)
-    listed = config.words("architectures")
+    listed = config.texts("architectures")
     if not listed:
         return known[0]
     if len(set(listed)) > 1:
@@ -116,11 +111,11 @@ def class_suffix(config: Config, *known: str) -> str:
     raise config.refuse("architectures", found, f"the name of '{model_type}' before one of {ends}; for another class {HOW}")
 
 
-def ended(config: Config, rows: Iterable[Row]) -> Iterator[Row]:
+def ended(config: ModelConfig, rows: Iterable[TableRow]) -> Iterator[TableRow]:
     """The rows of a decoder with the end that `architectures` names: a head over the words, none, or a classifier.
 
     Raises:
-        IngestError: another class, whose last layers nobody has described.
+        IngestError: a class whose last layers are not described.
     """
     end = class_suffix(config, "ForCausalLM", "LMHeadModel", "Model", "ForSequenceClassification")
     width = 0
@@ -133,10 +128,10 @@ def ended(config: Config, rows: Iterable[Row]) -> Iterator[Row]:
         yield Weight("classifier", (labels(config), width), "head")
 
 
-def labels(config: Config) -> int:
-    """How many classes a classifier tells apart."""
+def labels(config: ModelConfig) -> int:
+    """Return the number of classes of a classifier."""
     _, named = config.get("id2label")
     if named is not None and not isinstance(named, dict):
         raise config.refuse("id2label", named, "a table of labels")
     config.ignore("label2id")
-    return len(named) if named else config.whole("num_labels|_num_labels", 2)
+    return len(named) if named else config.integer("num_labels|_num_labels", 2)

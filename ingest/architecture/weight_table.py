@@ -1,6 +1,6 @@
-"""The two tables that a model is: its weights, and its attention. Nothing here knows a family.
+"""The structure of a model as two tables: its weights, and its attention layers.
 
-Rows are what repeats; totals over them are formulas (`ingest.formulas.transformer`).
+Totals over the rows are formulas (`ingest.formulas.transformer`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ingest.architecture.hf_config import MAX_NUMBER, Config
+from ingest.architecture.hf_config import MAX_NUMBER, ModelConfig
 
 KINDS = (
     "embedding",
@@ -30,10 +30,10 @@ KINDS = (
 
 
 class Weight(NamedTuple):
-    """Weights of one shape and one duty.
+    """Weights of one shape and one function.
 
     Attributes:
-        name: what the paper calls it, such as `attention.q` or `expert.down`.
+        name: name in the paper, such as `attention.q` or `expert.down`.
         shape: of one tensor, `(output, input)` for a matrix.
         kind: one of `KINDS`.
         count: how many such tensors are stored.
@@ -75,17 +75,17 @@ class Weight(NamedTuple):
 
 
 class Attention(NamedTuple):
-    """Layers that look at other tokens.
+    """Attention layers of one kind.
 
     Attributes:
-        name: `self`, `cross`, or what the paper calls it.
+        name: `self`, `cross`, or the name in the paper.
         heads: query heads.
         key: width of a query and of a key in one head.
         value: width of a value in one head.
         layers: how many such layers a token passes through.
         cached: elements that one layer keeps per token while generating; 0 for an encoder.
-        window: tokens that a query can look back on; 0 for all.
-        causal: a query sees only what came before it.
+        window: width of the sliding window; 0 for all tokens.
+        causal: a query attends to earlier tokens only.
     """
 
     name: str
@@ -103,10 +103,10 @@ class Attention(NamedTuple):
         return self.heads * (self.key + self.value) * self.layers
 
 
-Row = Weight | Attention
+TableRow = Weight | Attention
 
 
-def times(layers: int, rows: Iterable[Row]) -> Iterator[Row]:
+def times(layers: int, rows: Iterable[TableRow]) -> Iterator[TableRow]:
     """Repeat rows: the same layer so many times, each with weights of its own.
 
     >>> next(times(32, [Weight("up", (4, 2), "mlp", passes=1)])).parameters
@@ -119,7 +119,7 @@ def times(layers: int, rows: Iterable[Row]) -> Iterator[Row]:
             yield row._replace(layers=row.layers * layers)
 
 
-def shared(uses: int, rows: Iterable[Row]) -> Iterator[Row]:
+def shared(uses: int, rows: Iterable[TableRow]) -> Iterator[TableRow]:
     """Pass through the same weights several times: stored once, multiplied `uses` times."""
     for row in rows:
         if isinstance(row, Weight):
@@ -128,15 +128,15 @@ def shared(uses: int, rows: Iterable[Row]) -> Iterator[Row]:
             yield row._replace(layers=row.layers * uses)
 
 
-def routed(experts: int, chosen: int, rows: Iterable[Row]) -> Iterator[Row]:
-    """So many experts side by side, of which a token visits the chosen few."""
+def routed(experts: int, chosen: int, rows: Iterable[TableRow]) -> Iterator[TableRow]:
+    """Repeat rows for a number of experts, of which a token visits the chosen ones."""
     for row in rows:
         assert isinstance(row, Weight)
         yield row._replace(count=row.count * experts, active=row.active * chosen, passes=row.passes * chosen, kind="expert")
 
 
-def relabelled(rows: Iterable[Row], prefix: str, kind: str | None = None, computed: bool = True) -> Iterator[Row]:
-    """Put rows under another name, and kind; `computed=False` for a tower that text does not pass through."""
+def relabelled(rows: Iterable[TableRow], prefix: str, kind: str | None = None, computed: bool = True) -> Iterator[TableRow]:
+    """Rename rows, and change their kind; `computed=False` for an encoder that text tokens do not pass."""
     for row in rows:
         if isinstance(row, Weight):
             passes = row.passes if computed else 0
@@ -145,10 +145,10 @@ def relabelled(rows: Iterable[Row], prefix: str, kind: str | None = None, comput
             yield row._replace(name=f"{prefix}.{row.name}")
 
 
-def joined(rows: Iterable[Row]) -> Iterator[Row]:
-    """Add up rows that differ only in their number, so that a table has one line per kind of weight."""
+def joined(rows: Iterable[TableRow]) -> Iterator[TableRow]:
+    """Add up rows that differ in their number alone."""
     weights: dict[tuple[object, ...], Weight] = {}
-    looks: dict[tuple[object, ...], Attention] = {}
+    attentions: dict[tuple[object, ...], Attention] = {}
     for row in rows:
         if isinstance(row, Weight):
             key = (row.name, row.shape, row.kind)
@@ -158,53 +158,53 @@ def joined(rows: Iterable[Row]) -> Iterator[Row]:
             )
         else:
             alike = (row.name, row.heads, row.key, row.value, row.cached, row.window, row.causal)
-            looks[alike] = row._replace(layers=row.layers + (looks[alike].layers if alike in looks else 0))
+            attentions[alike] = row._replace(layers=row.layers + (attentions[alike].layers if alike in attentions else 0))
     yield from weights.values()
-    yield from looks.values()
+    yield from attentions.values()
 
 
-#: What the message of a refusal says about this way.
+#: Advice in the message of a refusal.
 HOW = (
     "describe it by hand in YAML: `model_type` and sizes of a family that is like it, or rows under `weights:` and `attention:`"
 )
 
 
-def by_hand(config: Config) -> Iterator[Row]:
+def by_hand(config: ModelConfig) -> Iterator[TableRow]:
     """Read rows such as `{name: mlp.up, shape: [4096, 1024], kind: mlp, count: 24}`.
 
-    >>> rows = by_hand(Config({"weights": [{"name": "up", "shape": [8, 4], "kind": "mlp", "count": 2}]}, "m.yaml"))
+    >>> rows = by_hand(ModelConfig({"weights": [{"name": "up", "shape": [8, 4], "kind": "mlp", "count": 2}]}, "m.yaml"))
     >>> next(rows).parameters
     64
 
     Raises:
-        IngestError: a row without shape, or with a key or kind that nobody knows.
+        IngestError: a row without shape, or with an unknown key or kind.
     """
     for row in config.tables("weights"):
-        count = row.whole("count", 1)
-        shape = row.wholes("shape")
+        count = row.integer("count", 1)
+        shape = row.integers("shape")
         if not shape or any(not 0 < width <= MAX_NUMBER for width in shape):
             raise row.refuse("shape", shape, "a list of whole numbers above 0, (output, input) for a matrix")
         kind = row.text("kind", "other", choices=KINDS)
         looked_up = kind in ("embedding", "position", "norm") or len(shape) < 2
-        active = row.whole("active", count, low=0, high=count)
+        active = row.integer("active", count, low=0, high=count)
         yield Weight(
-            row.text("name", kind), tuple(shape), kind, count, active, row.whole("passes", 0 if looked_up else active, low=0)
+            row.text("name", kind), tuple(shape), kind, count, active, row.integer("passes", 0 if looked_up else active, low=0)
         )
     for row in config.tables("attention"):
-        heads, key = row.whole("heads"), row.whole("key|head_dim")
-        value = row.whole("value", key, low=0)
-        kv_heads = row.whole("kv_heads", heads)
+        heads, key = row.integer("heads"), row.integer("key|head_dim")
+        value = row.integer("value", key, low=0)
+        kv_heads = row.integer("kv_heads", heads)
         yield Attention(
             row.text("name", "self"),
             heads,
             key,
             value,
-            row.whole("layers", 1),
-            row.whole("cached", kv_heads * (key + value), low=0),
-            row.whole("window", 0, low=0),
+            row.integer("layers", 1),
+            row.integer("cached", kv_heads * (key + value), low=0),
+            row.integer("window", 0, low=0),
             row.flag("causal", True),
         )
     for part in config.parts:
         for name in part.data:
-            if name not in part.asked:
-                raise part.refuse(name, part.data[name], f"one of {', '.join(sorted(part.asked))}")
+            if name not in part.read_keys:
+                raise part.refuse(name, part.data[name], f"one of {', '.join(sorted(part.read_keys))}")

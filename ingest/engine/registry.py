@@ -33,6 +33,7 @@ class Formula(NamedTuple):
         unit: the base unit of the result.
         source: id in the catalogs' sources, or `definition` where the formula is one.
         where: the place within the source.
+        label: its name inside a sentence, where the words of `name` do not serve.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Formula(NamedTuple):
     unit: str
     source: str
     where: str
+    label: str = ""
 
     @property
     def meaning(self) -> str:
@@ -65,6 +67,7 @@ class Leaf(NamedTuple):
         whole: only whole numbers are allowed.
         default: the value when nobody gives one; only for what is a definition or a neutral element.
         source: where a default that is not neutral comes from.
+        label: its name inside a sentence, where the words of `name` do not serve.
     """
 
     name: str
@@ -76,21 +79,27 @@ class Leaf(NamedTuple):
     whole: bool = False
     default: float | None = None
     source: str = ""
+    label: str = ""
 
 
 #: Fields of `bw`, which starts often: a name that they declare costs no import of the others.
 FIRST = ("inputs", "bandwidth")
 _declared: dict[str, Formula | Leaf] = {}
-_loaded: list[bool] = []
+_loaded: set[str] = set()
 Kind = TypeVar("Kind", Formula, Leaf)
+
+
+def load_modules(package: str) -> None:
+    """Import every module of a package, so that its decorators register what the modules declare; once."""
+    if package not in _loaded:
+        for module in pkgutil.iter_modules(import_module(package).__path__):
+            import_module(f"{package}.{module.name}")
+        _loaded.add(package)
 
 
 def load_formulas() -> None:
     """Import every module of formulas, which registers them; once."""
-    if not _loaded:
-        for module in pkgutil.iter_modules(import_module("ingest.formulas").__path__):
-            import_module(f"ingest.formulas.{module.name}")
-        _loaded.append(True)
+    load_modules("ingest.formulas")
 
 
 def _declaration(name: str) -> Formula | Leaf | None:
@@ -127,13 +136,14 @@ FORMULAS = Declared(Formula)
 LEAVES = Declared(Leaf)
 
 
-def formula(unit: str, source: str, where: str = "") -> Callable[[Function], Function]:
+def formula(unit: str, source: str, where: str = "", label: str = "") -> Callable[[Function], Function]:
     """Register a function as the formula for the quantity it is named after, and return it unchanged.
 
     Args:
         unit: base unit of the result, for example `B/s/GPU`.
         source: id of the source; `definition` where the formula defines its quantity.
         where: place within the source.
+        label: name of the quantity inside a sentence.
     """
 
     def register(function: Function) -> Function:
@@ -142,7 +152,7 @@ def formula(unit: str, source: str, where: str = "") -> Callable[[Function], Fun
             raise ValueError(f"two definitions of the quantity '{name}'")
         code = function.__code__
         needs = code.co_varnames[: code.co_argcount]
-        _declared[name] = Formula(name, function, needs, unit, source, where)
+        _declared[name] = Formula(name, function, needs, unit, source, where, label)
         return function
 
     return register
@@ -162,6 +172,16 @@ def is_quantity(name: str) -> bool:
     (True, False)
     """
     return _declaration(name) is not None
+
+
+def label_of(name: str) -> str:
+    """Return the label of a quantity, the words for it inside a sentence; empty where it has none.
+
+    >>> label_of("checkpoint_bytes"), label_of("note")
+    ('checkpoint size', '')
+    """
+    found = _declaration(name)
+    return found.label if found is not None else ""
 
 
 def unit_of(name: str) -> str:

@@ -1,4 +1,4 @@
-"""PHYSICS: pure one-expression functions, a module for each field.
+"""Formulas of the field: pure one-expression functions, one module per topic.
 
-The registry imports them as their names are asked for; nobody else has to.
+The registry (`ingest.engine.registry`) imports the modules when a quantity is first looked up.
 """

@@ -1,4 +1,4 @@
-"""What the tools of acceptance tests print, in base units, and how it stands to what was required."""
+"""Output of test tools in base units, and measured rates against required rates."""
 
 from __future__ import annotations
 
@@ -6,22 +6,21 @@ from ingest.engine.expression import Num
 from ingest.engine.registry import formula, input_quantity
 
 # What was measured
-input_quantity("measured_rate", "1", "Rate that a test measured, in the requirement's own unit.", above=False)
-input_quantity("required_rate", "1", "Rate that the requirement asks for, in its own unit.")
-input_quantity("measured_read_bandwidth", "B/s", "Read bandwidth that a path gave in a test.")
+input_quantity("measured_rate", "1", "Rate that a test measured, in the unit of the requirement line.", above=False)
+input_quantity("required_rate", "1", "Rate that the requirement line demands, in the unit of the line.")
+input_quantity("measured_read_bandwidth", "B/s", "Read bandwidth that a test measured on a path.")
 input_quantity("files_handled", "file", "Files that a metadata test created, opened or looked up.")
 input_quantity("measured_seconds", "s", "Time that a measurement took.")
 input_quantity("transferred_bytes", "B", "Bytes that a run moved.")
 input_quantity("transferred_requests", "1", "Requests that the transfer took.")
 input_quantity("measured_samples_per_second", "sample/s", "Samples of a whole run, as DLIO reports them.", above=False)
-input_quantity(
-    "reported_mebibytes_per_second", "1/s", "A rate as a benchmark prints it: MiB/s, also where it says MB/s.", above=False
-)
+input_quantity("reported_mebibytes_per_second", "1/s", "A rate as a benchmark prints it: MiB/s, also where it says MB/s.",
+    above=False)  # fmt: skip
 input_quantity("bytes_per_mebibyte", "B", "A MiB.", default=1_048_576)
-input_quantity("reported_kibibytes_per_second", "1/s", "A rate in KiB/s, as fio prints it beside bytes.", above=False)
+input_quantity("reported_kibibytes_per_second", "1/s", "A rate in KiB/s, as fio prints it next to bytes.", above=False)
 input_quantity("reported_kibibytes", "1", "A size in KiB, as a benchmark prints it.", above=False)
 input_quantity("block_kibibytes", "1", "Contiguous KiB of a task in a file, as IOR prints them.")
-input_quantity("segments_of_a_task", "1", "Blocks of a task, one behind those of the others.", whole=True, default=1)
+input_quantity("segments_of_a_task", "1", "Blocks of a task; blocks of all tasks alternate.", whole=True, default=1)
 input_quantity("tasks", "1", "Processes of a parallel test.", whole=True)
 input_quantity("files_of_a_task", "file", "Files of one process in one pass of a metadata test.", whole=True)
 input_quantity("passes", "1", "Passes of a metadata test over its files.", whole=True, default=1)
@@ -54,7 +53,7 @@ def worst_rate_allowed(required_rate: Num, allowed_deviation: Num) -> Num:
 
 @formula(unit="B", source="definition")
 def mean_request_bytes(transferred_bytes: Num, transferred_requests: Num) -> Num:
-    """Bytes that a request really moved.
+    """Mean size of the requests that a run issued.
 
     >>> mean_request_bytes(331_087_872, 2526)
     131072.0

@@ -1,65 +1,47 @@
-"""What an acceptance test runs and must reach, and what a measured path could feed."""
+"""Acceptance tests: load, data set, duration and pass limits."""
 
 from ingest.engine.expression import Num, ceil, maximum, minimum
 from ingest.engine.registry import formula, input_quantity
 
 # The requirement under test
-input_quantity("required_bandwidth", "B/s", "Rate that a requirement line asks of the whole system.")
-input_quantity("required_file_rate", "file/s", "Files that a requirement line asks of the whole system each second.")
-input_quantity("required_write_bandwidth", "B/s", "Rate of checkpoint writes that go on at the same time.")
-input_quantity("rate_per_client", "1/s/node", "Rate that a requirement line asks of every client.")
-input_quantity("clients_under_test", "node", "Nodes that take part in a test at once.", whole=True)
+input_quantity("required_bandwidth", "B/s", "Bandwidth that a requirement line demands of the whole system.")
+input_quantity("required_file_rate", "file/s", "File rate that a requirement line demands of the whole system.")
+input_quantity("required_write_bandwidth", "B/s", "Write bandwidth of checkpoints that are written at the same time.")
+input_quantity("rate_per_client", "1/s/node", "Rate that a requirement line demands of each client.")
+input_quantity("clients_under_test", "node", "Nodes that run a test concurrently.", whole=True)
 input_quantity("threads_per_client", "1/node", "Processes or threads that issue requests on each client.", whole=True)
-input_quantity(
-    "requests_in_flight_per_thread", "1", "Queue depth of one thread; a blocking thread has 1.", whole=True, default=1
-)
-input_quantity("requested_io_bytes", "B", "Bytes of one request, as the requirement says.")
-input_quantity(
-    "direct_io_alignment", "B", "Multiple that direct I/O asks for: one memory page.", default=4096, source="fio-docs"
-)
+input_quantity("requests_in_flight_per_thread", "1", "Queue depth of one thread; a blocking thread has 1.",
+    whole=True, default=1, label="queue depth per thread")  # fmt: skip
+input_quantity("requested_io_bytes", "B", "I/O size of the requirement line.")
+input_quantity("direct_io_alignment", "B", "Alignment that direct I/O requires: one memory page.",
+    default=4096, source="fio-docs")  # fmt: skip
 input_quantity("acceptance_seconds", "s", "Time over which a rate is measured.")
 
 # Rules of an acceptance test
 input_quantity("client_memory_bytes", "B/node", "Main memory of one client, which could cache what it reads.")
-input_quantity(
-    "dataset_memory_multiple",
-    "1",
-    "Data set over the clients' memory, so that no cache serves a read.",
-    default=5,
-    source="mlperf-storage-v2",
-)
-input_quantity(
-    "smallest_fill_request", "B", "Requests in which test files are filled are at least this large.", default=1_048_576
-)
+input_quantity("dataset_memory_multiple", "1", "Data set over the clients' memory, so that no cache serves a read.",
+    default=5, source="mlperf-storage-v2")  # fmt: skip
+input_quantity("smallest_fill_request", "B", "Requests in which test files are filled are at least this large.",
+    default=1_048_576)  # fmt: skip
 input_quantity("acceptance_files_per_client", "file/node", "Files that the threads of one client read.", whole=True)
-input_quantity(
-    "fewest_metadata_files", "file/node", "Files of a client in a metadata test, or it is over at once.", default=1000
-)
-input_quantity("most_metadata_files", "file", "Files that the system is to hold.", default=1e12)
+input_quantity("fewest_metadata_files", "file/node", "Fewest files of a client in a metadata test.", default=1000)
+input_quantity("most_metadata_files", "file", "Files that the system must hold.", default=1e12)
 input_quantity("metadata_pass_seconds", "s", "Time of one pass over the files at the required rate.", default=60)
-input_quantity("acceptance_usable_bytes", "B", "Capacity that a requirement line asks for.")
+input_quantity("acceptance_usable_bytes", "B", "Usable capacity that a requirement line demands.")
 input_quantity("fill_under_test", "1", "Share of the capacity that is in use during the tests.", high=1)
 input_quantity("dataset_bytes_at_most", "B", "Largest data set of a tool that the user allows.", default=1e30)
 input_quantity("dataset_count", "1", "Data sets of one tool, for different numbers of threads.", whole=True)
-input_quantity(
-    "allowed_deviation", "1", "Share by which the worst repeat may stay below the requirement.", above=False, high=0.5
-)
+input_quantity("allowed_deviation", "1", "Share by which the worst repeat may stay below the requirement.",
+    above=False, high=0.5)  # fmt: skip
 
 # The benchmarks of DLIO and MLPerf Storage
-input_quantity(
-    "accepted_utilization", "1", "AU at which DLIO calls a run a success.", high=1, default=0.9, source="mlperf-storage-v2"
-)
+input_quantity("accepted_utilization", "1", "AU at which DLIO calls a run a success.",
+    high=1, default=0.9, source="mlperf-storage-v2")  # fmt: skip
 input_quantity("mlperf_batch", "sample/GPU", "Batch of the benchmark's UNet3D.", default=7, source="mlperf-storage-v2")
-input_quantity(
-    "mlperf_record_bytes",
-    "B/sample",
-    "Mean bytes of one record of the benchmark's data set.",
-    default=146_600_628,
-    source="mlperf-storage-v2",
-)
-input_quantity(
-    "mlperf_step_seconds", "s", "Time that an emulated H100 computes on a batch.", default=0.323, source="mlperf-storage-v2"
-)
+input_quantity("mlperf_record_bytes", "B/sample", "Mean bytes of one record of the benchmark's data set.",
+    default=146_600_628, source="mlperf-storage-v2")  # fmt: skip
+input_quantity("mlperf_step_seconds", "s", "Time that an emulated H100 computes on a batch.",
+    default=0.323, source="mlperf-storage-v2")  # fmt: skip
 
 
 @formula(unit="B", source="fio-docs", where="direct: size and position of a request must suit the block size")
@@ -102,9 +84,9 @@ def required_requests_per_second(required_bandwidth: Num, aligned_io_bytes: Num)
     return required_bandwidth / aligned_io_bytes
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", label="queue depth of the test")
 def requests_in_flight(clients_under_test: Num, threads_per_client: Num, requests_in_flight_per_thread: Num) -> Num:
-    """Requests that are under way at once.
+    """Queue depth of the whole test: outstanding I/Os of all clients.
 
     >>> requests_in_flight(128, 8, 1)
     1024
@@ -114,7 +96,7 @@ def requests_in_flight(clients_under_test: Num, threads_per_client: Num, request
 
 @formula(unit="s", source="little1961", where="L = λW")
 def mean_latency_allowed(requests_in_flight: Num, required_requests_per_second: Num) -> Num:
-    """Mean time that a request may take, or the rate is out of reach at this queue depth.
+    """Mean latency allowed: a longer one makes the rate unreachable at this queue depth.
 
     >>> round(mean_latency_allowed(1024, 3_906_250) * 1e6)
     262
@@ -124,7 +106,7 @@ def mean_latency_allowed(requests_in_flight: Num, required_requests_per_second: 
 
 @formula(unit="B/node", source="mlperf-storage-v2", where="data set at least five times the clients' memory")
 def acceptance_dataset_bytes_per_client(client_memory_bytes: Num, dataset_memory_multiple: Num) -> Num:
-    """Bytes that a client must have to read, so that its memory cannot hold them.
+    """Data set of one client in a read test: large enough that client memory cannot cache it.
 
     >>> acceptance_dataset_bytes_per_client(2 * 2**40, 5)
     10995116277760
@@ -134,7 +116,7 @@ def acceptance_dataset_bytes_per_client(client_memory_bytes: Num, dataset_memory
 
 @formula(unit="B", source="definition")
 def dataset_room(acceptance_usable_bytes: Num, fill_under_test: Num, dataset_bytes_at_most: Num) -> Num:
-    """Storage of the system under test that the data sets of a tool may occupy.
+    """Capacity of the system under test that the data sets of one tool may occupy.
 
     >>> dataset_room(167e12, 0.8, 1e30), dataset_room(167e12, 0.8, 50e12)
     (133600000000000.0, 50000000000000.0)
@@ -144,7 +126,7 @@ def dataset_room(acceptance_usable_bytes: Num, fill_under_test: Num, dataset_byt
 
 @formula(unit="B/node", source="definition")
 def dataset_room_per_client(dataset_room: Num, dataset_count: Num, clients_under_test: Num) -> Num:
-    """One client's share of that room, in each data set.
+    """One client's share of the capacity that the data sets of one tool may occupy, per data set.
 
     >>> dataset_room_per_client(133.6e12, 1, 128)
     1043750000000.0
@@ -154,7 +136,7 @@ def dataset_room_per_client(dataset_room: Num, dataset_count: Num, clients_under
 
 @formula(unit="B/node", source="definition")
 def dataset_bytes_that_fit(acceptance_dataset_bytes_per_client: Num, dataset_room_per_client: Num) -> Num:
-    """Bytes of a client's data: what no cache holds, or what fits.
+    """Data set of one client, reduced to the capacity that is available.
 
     >>> dataset_bytes_that_fit(10 * 2**40, 1e12), dataset_bytes_that_fit(10 * 2**40, 1e14)
     (1000000000000.0, 10995116277760)
@@ -164,7 +146,7 @@ def dataset_bytes_that_fit(acceptance_dataset_bytes_per_client: Num, dataset_roo
 
 @formula(unit="1", source="definition")
 def data_over_memory(dataset_bytes_that_fit: Num, client_memory_bytes: Num) -> Num:
-    """Times that a client's data are its memory.
+    """Data set of one client over its memory.
 
     >>> data_over_memory(1e12, 2e12)
     0.5
@@ -184,7 +166,7 @@ def all_dataset_bytes(acceptance_dataset_bytes: Num, dataset_count: Num) -> Num:
 
 @formula(unit="s", source="definition")
 def fill_seconds(all_dataset_bytes: Num, required_write_bandwidth: Num) -> Num:
-    """Time to fill a data set at the rate of writes that is asked for.
+    """Time to fill the data sets at the required write bandwidth.
 
     >>> round(fill_seconds(133.6e12, 21e9) / 3600, 2)
     1.77
@@ -194,7 +176,7 @@ def fill_seconds(all_dataset_bytes: Num, required_write_bandwidth: Num) -> Num:
 
 @formula(unit="1", source="definition")
 def request_growth(aligned_io_bytes: Num, requested_io_bytes: Num) -> Num:
-    """Times that the requests of a test are those of the requirement: so many too few of them reach the same rate.
+    """I/O size of the test over that of the requirement; the test needs fewer requests by this factor for the same bandwidth.
 
     >>> round(request_growth(4096, 912), 2)
     4.49
@@ -236,7 +218,7 @@ def acceptance_file_bytes(
 
 @formula(unit="B/node", source="definition")
 def written_bytes_per_client(required_bandwidth_per_client: Num, acceptance_seconds: Num) -> Num:
-    """Bytes that a client writes in a test at the required rate, so that nothing is overwritten before its end.
+    """Bytes that a client writes in a test at the required bandwidth; no file is overwritten before the test ends.
 
     >>> written_bytes_per_client(2e9, 600)
     1200000000000.0
@@ -251,7 +233,7 @@ def metadata_files(
     fewest_metadata_files: Num,
     most_metadata_files_per_client: Num,
 ) -> Num:
-    """Files of a client in one pass of a metadata test at the required rate, no more than the system is to hold.
+    """Files of a client in one pass of a metadata test at the required rate, at most its share of the files to hold.
 
     >>> metadata_files(1562.5, 60, 1000, 1e9), metadata_files(0.02, 60, 1000, 1e9), metadata_files(1562.5, 60, 1000, 2e4)
     (93750, 1000, 20000)
@@ -266,7 +248,7 @@ def metadata_files(
 
 @formula(unit="file/node", source="definition")
 def most_metadata_files_per_client(most_metadata_files: Num, clients_under_test: Num) -> Num:
-    """One client's share of the files that the system is to hold.
+    """One client's share of the files that the system must hold.
 
     >>> most_metadata_files_per_client(2_560_000, 128)
     20000.0
@@ -326,7 +308,7 @@ def emulated_accelerator_bandwidth(mlperf_batch: Num, mlperf_record_bytes: Num, 
 
 @formula(unit="GPU", source="definition")
 def accelerators_for_bandwidth(required_bandwidth: Num, emulated_accelerator_bandwidth: Num, accepted_utilization: Num) -> Num:
-    """Emulated accelerators that need a rate, at the utilization where the benchmark still passes.
+    """Emulated accelerators that together read at a required bandwidth, at the lowest utilization that the benchmark accepts.
 
     >>> accelerators_for_bandwidth(512e9, 3177.1e6, 0.9)
     180
@@ -342,7 +324,7 @@ def emulated_step_seconds(
     benchmark_record_bytes: Num,
     required_bandwidth: Num,
 ) -> Num:
-    """Time per batch with which emulated accelerators need a rate, at the utilization where the run passes.
+    """Compute time per batch at which emulated accelerators need a bandwidth, at the lowest utilization that passes.
 
     >>> emulated_step_seconds(0.9, 128, 8, 2**27, 512e9)
     0.2415919104
@@ -352,7 +334,7 @@ def emulated_step_seconds(
 
 @formula(unit="1", source="definition")
 def epochs_for_duration(acceptance_seconds: Num, required_bandwidth: Num, benchmark_data_bytes: Num) -> Num:
-    """Passes over the data that last as long as the test, at the required rate.
+    """Epochs that last as long as the test, at the required bandwidth.
 
     >>> epochs_for_duration(1800, 512e9, 1.407e15), epochs_for_duration(7200, 512e9, 1.407e15)
     (1, 3)

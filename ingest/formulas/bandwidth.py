@@ -1,4 +1,4 @@
-"""What storage must deliver so that GPUs never wait."""
+"""Read bandwidth that storage must deliver so that no GPU waits for data."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ from ingest.engine.expression import Num
 from ingest.engine.registry import formula
 
 
-@formula(unit="sample/s/GPU", source="mlperf-storage-v2", where="definition of accelerator utilization")
+@formula(
+    unit="sample/s/GPU",
+    source="mlperf-storage-v2",
+    where="definition of accelerator utilization",
+    label="samples per second per GPU",
+)
 def samples_per_second_per_gpu(
     unstalled_samples_per_second_per_gpu: Num, accelerator_utilization: Num, scaling_efficiency: Num
 ) -> Num:
-    """Samples that one GPU consumes each second, at the accepted utilization and at the asked size.
+    """Samples per second that one GPU consumes, at the accepted utilization and the scaling efficiency of the job size.
 
     >>> samples_per_second_per_gpu(285.7, 0.7, 1)
     199.98999999999998
@@ -20,7 +25,7 @@ def samples_per_second_per_gpu(
 
 @formula(unit="B/sample", source="definition")
 def bytes_read_per_sample(sample_bytes: Num, cache_hit_fraction: Num) -> Num:
-    """Bytes that storage moves for one sample; what a cache on the node serves is not read.
+    """Bytes read from storage for one sample; hits in a cache of the node cost no read.
 
     >>> bytes_read_per_sample(2_828_486, 0.5)
     1414243.0
@@ -28,7 +33,7 @@ def bytes_read_per_sample(sample_bytes: Num, cache_hit_fraction: Num) -> Num:
     return sample_bytes * (1 - cache_hit_fraction)
 
 
-@formula(unit="B/s/GPU", source="ibrahim2021", where="sec. III")
+@formula(unit="B/s/GPU", source="ibrahim2021", where="sec. III", label="read bandwidth per GPU")
 def ingest_bandwidth_per_gpu(samples_per_second_per_gpu: Num, bytes_read_per_sample: Num) -> Num:
     """Bytes that storage must deliver each second to keep one GPU busy.
 
@@ -38,7 +43,7 @@ def ingest_bandwidth_per_gpu(samples_per_second_per_gpu: Num, bytes_read_per_sam
     return samples_per_second_per_gpu * bytes_read_per_sample
 
 
-@formula(unit="B/s/GPU", source="ibrahim2021", where="sec. III")
+@formula(unit="B/s/GPU", source="ibrahim2021", where="sec. III", label="read bandwidth per GPU without stalls")
 def unstalled_bandwidth_per_gpu(unstalled_samples_per_second_per_gpu: Num, bytes_read_per_sample: Num) -> Num:
     """Read bandwidth of one GPU that never waits: accelerator utilization 1, linear scaling.
 
@@ -48,7 +53,7 @@ def unstalled_bandwidth_per_gpu(unstalled_samples_per_second_per_gpu: Num, bytes
     return unstalled_samples_per_second_per_gpu * bytes_read_per_sample
 
 
-@formula(unit="B/s/node", source="definition")
+@formula(unit="B/s/node", source="definition", label="read bandwidth per node")
 def ingest_bandwidth_per_node(ingest_bandwidth_per_gpu: Num, gpus_per_node: Num) -> Num:
     """Read bandwidth into one node.
 
@@ -68,7 +73,7 @@ def gpus(nodes: Num, gpus_per_node: Num) -> Num:
     return nodes * gpus_per_node
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="read bandwidth per job")
 def ingest_bandwidth_per_job(ingest_bandwidth_per_gpu: Num, gpus: Num) -> Num:
     """Read bandwidth of the whole job.
 
@@ -88,9 +93,9 @@ def samples_per_second_per_job(samples_per_second_per_gpu: Num, gpus: Num) -> Nu
     return samples_per_second_per_gpu * gpus
 
 
-@formula(unit="file/s", source="definition")
+@formula(unit="file/s", source="definition", label="file opens per job")
 def file_opens_per_second_per_job(samples_per_second_per_job: Num, samples_per_file: Num, cache_hit_fraction: Num) -> Num:
-    """Files that the whole job opens each second; each file is opened once per pass.
+    """Files that the whole job opens each second; each file is opened once per epoch.
 
     >>> file_opens_per_second_per_job(292_556.8, 1, 0)
     292556.8
@@ -98,9 +103,9 @@ def file_opens_per_second_per_job(samples_per_second_per_job: Num, samples_per_f
     return samples_per_second_per_job / samples_per_file * (1 - cache_hit_fraction)
 
 
-@formula(unit="B/file", source="definition")
+@formula(unit="B/file", source="definition", label="largest read per file open")
 def bytes_per_file_open(sample_bytes: Num, samples_per_file: Num) -> Num:
-    """Bytes behind one open: the most that a single sequential read can take.
+    """Bytes per file open: upper bound of the size of one sequential read.
 
     >>> bytes_per_file_open(114_660, 1251)
     143439660
@@ -108,9 +113,9 @@ def bytes_per_file_open(sample_bytes: Num, samples_per_file: Num) -> Num:
     return sample_bytes * samples_per_file
 
 
-@formula(unit="s", source="definition")
+@formula(unit="s", source="definition", label="duration of an epoch")
 def epoch_seconds(dataset_samples: Num, samples_per_second_per_job: Num) -> Num:
-    """Time of one pass over the data set.
+    """Duration of one epoch.
 
     >>> round(epoch_seconds(524_288, 292_556.8), 3)
     1.792
@@ -118,9 +123,9 @@ def epoch_seconds(dataset_samples: Num, samples_per_second_per_job: Num) -> Num:
     return dataset_samples / samples_per_second_per_job
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", label="share of the storage NICs")
 def storage_nic_share(ingest_bandwidth_per_node: Num, storage_nic_bandwidth_per_node: Num) -> Num:
-    """Share of a node's storage NICs that the reads take; above 1 the NIC is the bottleneck.
+    """Reads of a node over the bandwidth of its storage NICs; above 1 the NIC is the bottleneck.
 
     >>> storage_nic_share(6.464e9, 80e9)
     0.0808
@@ -128,9 +133,9 @@ def storage_nic_share(ingest_bandwidth_per_node: Num, storage_nic_bandwidth_per_
     return ingest_bandwidth_per_node / storage_nic_bandwidth_per_node
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", label="share of your storage client")
 def client_share(ingest_bandwidth_per_node: Num, client_bandwidth_per_node: Num) -> Num:
-    """Share of what one storage client reaches that the reads take; above 1 one client is too few.
+    """Reads of a node over the bandwidth of one storage client; above 1, one client per node does not suffice.
 
     >>> round(client_share(6.464e9, 3e9), 3)
     2.155
@@ -178,9 +183,9 @@ def achieved_flops_per_gpu(peak_flops_per_gpu: Num, model_flops_utilization: Num
     return peak_flops_per_gpu * model_flops_utilization
 
 
-@formula(unit="sample/s/GPU", source="ibrahim2021", where="sec. III")
+@formula(unit="sample/s/GPU", source="ibrahim2021", where="sec. III", label="training rate per GPU")
 def unstalled_samples_per_second_per_gpu(achieved_flops_per_gpu: Num, flops_per_sample: Num) -> Num:
-    """Samples that one GPU consumes each second when it never waits for storage.
+    """Samples per second that one GPU consumes when it never waits for storage.
 
     >>> round(unstalled_samples_per_second_per_gpu(35e12, 247e9), 1)
     141.7
@@ -188,7 +193,7 @@ def unstalled_samples_per_second_per_gpu(achieved_flops_per_gpu: Num, flops_per_
     return achieved_flops_per_gpu / flops_per_sample
 
 
-@formula(unit="1", source="palm2022", where="appendix B, model FLOPs utilization")
+@formula(unit="1", source="palm2022", where="appendix B, model FLOPs utilization", label="share of the dense peak")
 def implied_flops_utilization(unstalled_samples_per_second_per_gpu: Num, flops_per_sample: Num, peak_flops_per_gpu: Num) -> Num:
     """Share of the dense peak that a rate of samples implies.
 
@@ -220,7 +225,7 @@ def memory_bandwidth_ratio(memory_bandwidth_per_gpu: Num, source_memory_bandwidt
 
 @formula(unit="1", source="ingest-transfer-study", where="plain geometric mean")
 def transfer_ratio(peak_flops_ratio: Num, memory_bandwidth_ratio: Num) -> Num:
-    """How much faster this GPU trains than the other: the geometric mean of both ratios, untuned.
+    """Training speed of this GPU over the other: the geometric mean of both ratios, untuned.
 
     >>> transfer_ratio(4, 1)
     2.0
@@ -230,7 +235,7 @@ def transfer_ratio(peak_flops_ratio: Num, memory_bandwidth_ratio: Num) -> Num:
 
 @formula(unit="sample/s/GPU", source="ingest-transfer-study", where="plain geometric mean")
 def transferred_samples_per_second_per_gpu(source_samples_per_second_per_gpu: Num, transfer_ratio: Num) -> Num:
-    """A rate measured on another GPU, carried over to this one.
+    """Training rate measured on another GPU, scaled to this one.
 
     >>> transferred_samples_per_second_per_gpu(100, 2.0)
     200.0

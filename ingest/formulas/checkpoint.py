@@ -1,4 +1,4 @@
-"""What a checkpoint holds, how it lies in files, what a restart reads and what is kept."""
+"""Checkpoints: size, files, bytes read by a restore, retention."""
 
 from ingest.engine.expression import Num, ceil, total
 from ingest.engine.registry import formula
@@ -71,7 +71,7 @@ def checkpoint_extra_bytes(extra_bytes_per_rank: Num, gpus: Num) -> Num:
     return extra_bytes_per_rank * gpus
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", label="checkpoint size")
 def checkpoint_bytes(checkpoint_weights_bytes: Num, checkpoint_optimizer_bytes: Num, checkpoint_extra_bytes: Num) -> Num:
     """One whole checkpoint; gradients are never saved.
 
@@ -106,7 +106,7 @@ def checkpoint_bytes_per_rank_max(
 
 @formula(unit="B/GPU", source="definition")
 def checkpoint_bytes_per_rank(checkpoint_bytes: Num, gpus: Num) -> Num:
-    """Mean bytes of a checkpoint per GPU: what each copies to its host where the states are sharded over all.
+    """Mean bytes of a checkpoint per GPU, as each copies to its host where the states are sharded over all GPUs.
 
     >>> checkpoint_bytes_per_rank(5.682e12, 16_384)
     346801757.8125
@@ -114,7 +114,7 @@ def checkpoint_bytes_per_rank(checkpoint_bytes: Num, gpus: Num) -> Num:
     return checkpoint_bytes / gpus
 
 
-@formula(unit="file", source="definition")
+@formula(unit="file", source="definition", label="files per checkpoint")
 def checkpoint_files(file_counts: Num) -> Num:
     """Files of one checkpoint: the sum over the rows of its layout.
 
@@ -126,7 +126,7 @@ def checkpoint_files(file_counts: Num) -> Num:
 
 @formula(unit="file", source="definition")
 def files_of_ranks(files_per_rank: Num, gpus: Num, files_beside: Num) -> Num:
-    """Files of one checkpoint of which every rank writes its share, and their indexes.
+    """Files of one checkpoint that all ranks write, with their indexes.
 
     >>> files_of_ranks(2, 1024, 3)
     2051
@@ -154,9 +154,9 @@ def data_parallel(gpus: Num, tensor_parallel: Num, pipeline_parallel: Num) -> Nu
     return gpus / (tensor_parallel * pipeline_parallel)
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", label="bytes of a restore without replicas")
 def restart_bytes_unique(checkpoint_bytes: Num) -> Num:
-    """A restart where each byte is read once, and passed on between the GPUs.
+    """Bytes of a restore that reads each byte once and distributes it between the GPUs.
 
     >>> restart_bytes_unique(5.682e12)
     5682000000000.0
@@ -164,11 +164,16 @@ def restart_bytes_unique(checkpoint_bytes: Num) -> Num:
     return checkpoint_bytes * 1
 
 
-@formula(unit="B", source="ingest-checkpoint-model", where="naive ZeRO-1: W·DP + O")
+@formula(
+    unit="B",
+    source="ingest-checkpoint-model",
+    where="naive ZeRO-1: W·DP + O",
+    label="bytes of a restore with replicated weights",
+)
 def restart_bytes_replicated(
     checkpoint_weights_bytes: Num, data_parallel: Num, checkpoint_optimizer_bytes: Num, checkpoint_extra_bytes: Num
 ) -> Num:
-    """A restart where every replica reads the weights, and each GPU its own optimizer states.
+    """Bytes of a restore in which every replica reads the weights, and each GPU its own optimizer states.
 
     >>> restart_bytes_replicated(0.8117e12, 128, 4.8703e12, 0)
     108767900000000.0
@@ -176,9 +181,9 @@ def restart_bytes_replicated(
     return checkpoint_weights_bytes * data_parallel + checkpoint_optimizer_bytes + checkpoint_extra_bytes
 
 
-@formula(unit="B", source="ingest-checkpoint-model", where="worst case: S·DP")
+@formula(unit="B", source="ingest-checkpoint-model", where="worst case: S·DP", label="bytes of a restore by every replica")
 def restart_bytes_all(checkpoint_bytes: Num, data_parallel: Num) -> Num:
-    """A restart where every replica reads everything.
+    """Bytes of a restore in which every replica reads the whole checkpoint.
 
     >>> restart_bytes_all(5.682e12, 128)
     727296000000000.0
@@ -186,7 +191,7 @@ def restart_bytes_all(checkpoint_bytes: Num, data_parallel: Num) -> Num:
     return checkpoint_bytes * data_parallel
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="restore read bandwidth")
 def restart_read_bandwidth(restart_read_bytes: Num, restart_seconds: Num) -> Num:
     """Read bandwidth that restores a checkpoint within the time allowed.
 
@@ -198,7 +203,7 @@ def restart_read_bandwidth(restart_read_bytes: Num, restart_seconds: Num) -> Num
 
 @formula(unit="1", source="definition")
 def checkpoints_written(training_seconds: Num, checkpoint_interval: Num) -> Num:
-    """Checkpoints written in the whole training.
+    """Checkpoints written in the whole training run.
 
     >>> checkpoints_written(54 * 86_400, 900)
     5184
@@ -206,9 +211,9 @@ def checkpoints_written(training_seconds: Num, checkpoint_interval: Num) -> Num:
     return ceil(training_seconds / checkpoint_interval)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", label="checkpoints kept for good")
 def checkpoints_kept_forever(checkpoints_written: Num, keep_every: Num) -> Num:
-    """Checkpoints that stay: every m-th; a group begun counts.
+    """Checkpoints kept for good: every m-th, rounded up.
 
     >>> checkpoints_kept_forever(5184, 100)
     52
@@ -216,9 +221,9 @@ def checkpoints_kept_forever(checkpoints_written: Num, keep_every: Num) -> Num:
     return ceil(checkpoints_written / keep_every)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", label="checkpoints kept")
 def checkpoints_retained(keep_last: Num, checkpoints_kept_forever: Num, keep_final: Num) -> Num:
-    """Checkpoints on storage at the end of the training.
+    """Checkpoints on storage at the end of the training run.
 
     >>> checkpoints_retained(3, 52, 1)
     56
@@ -244,7 +249,7 @@ def checkpoint_bytes_written_per_day(
     checkpoint_stall_seconds: Num,
     seconds_per_day: Num,
 ) -> Num:
-    """Bytes that reach shared storage in one day.
+    """Checkpoint bytes that reach shared storage in one day.
 
     >>> checkpoint_bytes_written_per_day(5.682e12, 1, 900, 0, 86_400)
     545472000000000.0
@@ -252,9 +257,9 @@ def checkpoint_bytes_written_per_day(
     return checkpoint_bytes / persistent_every * seconds_per_day / (checkpoint_interval + checkpoint_stall_seconds)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", label="drive writes per day")
 def drive_writes_per_day(checkpoint_bytes_written_per_day: Num, checkpoint_tier_bytes: Num) -> Num:
-    """How often a day the tier that takes the checkpoints is written in full: the endurance that it needs.
+    """Drive writes per day (DWPD) of the checkpoint tier: bytes written per day over its capacity.
 
     >>> round(drive_writes_per_day(545.472e12, 1e15), 3)
     0.545
@@ -284,7 +289,7 @@ def checkpoint_bytes_per_node(checkpoint_bytes: Num, nodes_in_job: Num) -> Num:
 
 @formula(unit="B/s", source="definition")
 def device_copy_bandwidth(device_to_host_bandwidth: Num, gpus: Num) -> Num:
-    """Rate at which all GPUs together copy a checkpoint into host memory.
+    """Aggregate rate at which all GPUs copy a checkpoint into host memory.
 
     >>> device_copy_bandwidth(63e9, 16_384)
     1032192000000000.0
@@ -294,7 +299,7 @@ def device_copy_bandwidth(device_to_host_bandwidth: Num, gpus: Num) -> Num:
 
 @formula(unit="B/s", source="definition")
 def node_tier_bandwidth(checkpoint_bytes: Num, checkpoint_interval: Num) -> Num:
-    """Rate at which all nodes together drain every checkpoint to their own NVMe within an interval.
+    """Aggregate rate at which all nodes drain every checkpoint to their own NVMe within an interval.
 
     >>> node_tier_bandwidth(5.682e12, 900)
     6313333333.33

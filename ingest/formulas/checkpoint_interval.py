@@ -1,6 +1,7 @@
-"""How often to checkpoint, what that wastes, and the bandwidth that keeps the waste small.
+"""Checkpoint interval, checkpoint overhead, and the write bandwidth that limits the overhead.
 
-M is the job's mean time to interrupt, δ the time of one dump, τ the computing between two dumps, w the share of time lost.
+M is the job's mean time to interrupt, δ the time of one dump, τ the interval (computing between two dumps), w the overhead
+(share of time lost).
 """
 
 from ingest.engine.expression import Num, ceil, maximum, where
@@ -19,7 +20,7 @@ def nodes_in_job(gpus: Num, gpus_per_node: Num) -> Num:
     return ceil(gpus / gpus_per_node)
 
 
-@formula(unit="1/s/node", source="definition")
+@formula(unit="1/s/node", source="definition", label="failure rate of a node")
 def failures_per_node_second(observed_interrupts: Num, observed_seconds: Num, observed_nodes: Num) -> Num:
     """Failure rate of one node, from interrupts counted on a cluster.
 
@@ -29,9 +30,9 @@ def failures_per_node_second(observed_interrupts: Num, observed_seconds: Num, ob
     return observed_interrupts / observed_seconds / observed_nodes
 
 
-@formula(unit="s", source="definition")
+@formula(unit="s", source="definition", label="observed mean time to interrupt")
 def observed_mean_time_to_interrupt(observed_seconds: Num, observed_interrupts: Num) -> Num:
-    """Mean time between the interrupts that were counted.
+    """Mean time to interrupt (MTTI) that the counted interrupts show.
 
     >>> observed_mean_time_to_interrupt(54 * 86_400, 419) / 3600
     3.0930...
@@ -41,7 +42,7 @@ def observed_mean_time_to_interrupt(observed_seconds: Num, observed_interrupts: 
 
 @formula(unit="1", source="definition")
 def interrupts_share(interrupts_of_cause: Num, observed_interrupts: Num) -> Num:
-    """Share of the interrupts that one cause has.
+    """Share of the interrupts that one cause accounts for.
 
     >>> round(interrupts_share(148, 419), 3)
     0.353
@@ -61,7 +62,7 @@ def failures_per_gpu_second(observed_interrupts: Num, observed_seconds: Num, obs
 
 @formula(unit="GPU", source="definition")
 def observed_gpus(observed_nodes: Num, gpus_per_node: Num) -> Num:
-    """GPUs of the cluster that was watched.
+    """GPUs of the observed cluster.
 
     >>> observed_gpus(2048, 8)
     16384
@@ -69,9 +70,14 @@ def observed_gpus(observed_nodes: Num, gpus_per_node: Num) -> Num:
     return observed_nodes * gpus_per_node
 
 
-@formula(unit="s", source=MODEL, where="nodes in series, and what strikes all of them at once: 1/(n·λ + λ0)")
+@formula(
+    unit="s",
+    source=MODEL,
+    where="nodes in series, and failures that stop all nodes: 1/(n·λ + λ0)",
+    label="mean time to interrupt",
+)
 def job_mean_time_to_interrupt(nodes_in_job: Num, failures_per_node_second: Num, common_failures_per_second: Num) -> Num:
-    """Mean time between interrupts of a job that stops when any of its nodes fails.
+    """Mean time to interrupt (MTTI) of a job that stops when any of its nodes fails.
 
     >>> job_mean_time_to_interrupt(2048, 0.0065 / 86_400, 0) / 3600
     1.8028...
@@ -81,7 +87,7 @@ def job_mean_time_to_interrupt(nodes_in_job: Num, failures_per_node_second: Num,
 
 @formula(unit="s", source="limelead-quartz", where="note on availability")
 def repair_seconds_allowed(job_mean_time_to_interrupt: Num, uptime_share: Num) -> Num:
-    """Longest repair, restart included, that still leaves this share of the time for work.
+    """Longest repair time, restart included, that still leaves the required uptime.
 
     >>> repair_seconds_allowed(2.5 * 3600, 0.9) / 60
     16.666...
@@ -89,7 +95,7 @@ def repair_seconds_allowed(job_mean_time_to_interrupt: Num, uptime_share: Num) -
     return job_mean_time_to_interrupt * (1 - uptime_share) / uptime_share
 
 
-@formula(unit="s", source="definition")
+@formula(unit="s", source="definition", label="time to write a checkpoint")
 def checkpoint_dump_seconds(checkpoint_bytes: Num, checkpoint_write_bandwidth: Num) -> Num:
     """Time to write one checkpoint: δ.
 
@@ -101,7 +107,7 @@ def checkpoint_dump_seconds(checkpoint_bytes: Num, checkpoint_write_bandwidth: N
 
 @formula(unit="s", source="young1974", where="eq. 4")
 def young_interval(checkpoint_dump_seconds: Num, job_mean_time_to_interrupt: Num) -> Num:
-    """Computing between two dumps that wastes least, to first order: √(2δM).
+    """Optimal checkpoint interval, to first order: √(2δM).
 
     >>> round(young_interval(300, 3600), 2)
     1469.69
@@ -111,7 +117,7 @@ def young_interval(checkpoint_dump_seconds: Num, job_mean_time_to_interrupt: Num
 
 @formula(unit="s", source="daly2006", where="eq. 37")
 def daly_interval(checkpoint_dump_seconds: Num, job_mean_time_to_interrupt: Num) -> Num:
-    """Computing between two dumps that wastes least, to higher order; M itself where a dump takes 2M or longer.
+    """Optimal checkpoint interval, to higher order; M itself where a dump takes 2M or longer.
 
     >>> round(daly_interval(300, 3600), 2), daly_interval(7200, 3600)
     (1276.5, 3600)
@@ -129,9 +135,11 @@ def daly_interval(checkpoint_dump_seconds: Num, job_mean_time_to_interrupt: Num)
     )
 
 
-@formula(unit="1", source="young1974", where="the waste at Young's interval, restart left out")
+@formula(
+    unit="1", source="young1974", where="the overhead at Young's interval, without restarts", label="least checkpoint overhead"
+)
 def least_waste(checkpoint_dump_seconds: Num, job_mean_time_to_interrupt: Num) -> Num:
-    """Share of time lost at the best interval: √(2δ/M).
+    """Checkpoint overhead (share of time lost) at the optimal interval: √(2δ/M).
 
     >>> round(least_waste(11.364, 3.093 * 3600), 4)
     0.0452
@@ -139,9 +147,9 @@ def least_waste(checkpoint_dump_seconds: Num, job_mean_time_to_interrupt: Num) -
     return (2 * checkpoint_dump_seconds / job_mean_time_to_interrupt) ** 0.5
 
 
-@formula(unit="1", source="young1974", where="δ/τ + τ/2M")
+@formula(unit="1", source="young1974", where="δ/τ + τ/2M", label="overhead of synchronous checkpoints")
 def synchronous_waste(checkpoint_dump_seconds: Num, checkpoint_interval: Num, job_mean_time_to_interrupt: Num) -> Num:
-    """Share of time lost to dumps and to work done again, while the GPUs wait for each dump.
+    """Overhead of synchronous checkpoints: share of time lost to dumps, for which the GPUs wait, and to repeated work.
 
     >>> round(synchronous_waste(11.364, 495.5, 3.093 * 3600), 4)
     0.0452
@@ -149,7 +157,7 @@ def synchronous_waste(checkpoint_dump_seconds: Num, checkpoint_interval: Num, jo
     return checkpoint_dump_seconds / checkpoint_interval + checkpoint_interval / (2 * job_mean_time_to_interrupt)
 
 
-@formula(unit="1", source=MODEL, where="δs/τ + (k·τ/2 + drain)/M")
+@formula(unit="1", source=MODEL, where="δs/τ + (k·τ/2 + drain)/M", label="overhead of asynchronous checkpoints")
 def asynchronous_waste(
     device_copy_seconds: Num,
     checkpoint_interval: Num,
@@ -157,7 +165,7 @@ def asynchronous_waste(
     checkpoint_dump_seconds: Num,
     job_mean_time_to_interrupt: Num,
 ) -> Num:
-    """Share of time lost to copies into host memory and to work done again; a dump counts only once it has drained.
+    """Overhead of asynchronous checkpoints: share of time lost to copies into host memory and to work since the last drain.
 
     >>> round(asynchronous_waste(0.01, 900, 1, 900, 3.093 * 3600), 4)
     0.1213
@@ -168,9 +176,9 @@ def asynchronous_waste(
     )
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", label="goodput loss from restores")
 def restart_waste(restart_seconds: Num, job_mean_time_to_interrupt: Num) -> Num:
-    """Share of time lost to restarts.
+    """Goodput loss from restores: share of time that the job spends reading checkpoints after interrupts.
 
     >>> round(restart_waste(600, 3.093 * 3600), 4)
     0.0539
@@ -178,9 +186,14 @@ def restart_waste(restart_seconds: Num, job_mean_time_to_interrupt: Num) -> Num:
     return restart_seconds / job_mean_time_to_interrupt
 
 
-@formula(unit="B/s", source=MODEL, where="B ≥ 2S/(w²M), from the waste at Young's interval")
+@formula(
+    unit="B/s",
+    source=MODEL,
+    where="B ≥ 2S/(w²M), from the overhead at Young's interval",
+    label="write bandwidth for the allowed overhead",
+)
 def bandwidth_for_waste(checkpoint_bytes: Num, waste_allowed: Num, job_mean_time_to_interrupt: Num) -> Num:
-    """Write bandwidth at which synchronous checkpoints, taken at the best interval, waste no more than allowed.
+    """Write bandwidth at which synchronous checkpoints at the optimal interval stay within the allowed overhead.
 
     >>> round(bandwidth_for_waste(5.682e12, 0.05, 3.093 * 3600) / 1e9)
     408
@@ -188,9 +201,9 @@ def bandwidth_for_waste(checkpoint_bytes: Num, waste_allowed: Num, job_mean_time
     return 2 * checkpoint_bytes / (waste_allowed * waste_allowed * job_mean_time_to_interrupt)
 
 
-@formula(unit="1", source=MODEL, where="w − τ/2M")
+@formula(unit="1", source=MODEL, where="w − τ/2M", label="overhead left for dumps")
 def waste_left_for_dumps(waste_allowed: Num, checkpoint_interval: Num, job_mean_time_to_interrupt: Num) -> Num:
-    """Allowed waste that remains for dumps at a fixed interval; not above zero: no bandwidth suffices.
+    """Allowed overhead that remains for dumps at a fixed interval; at zero or below no bandwidth suffices.
 
     >>> round(waste_left_for_dumps(0.05, 900, 3.093 * 3600), 4)
     0.0096
@@ -200,7 +213,7 @@ def waste_left_for_dumps(waste_allowed: Num, checkpoint_interval: Num, job_mean_
 
 @formula(unit="B/s", source=MODEL, where="S/(τ·(w − τ/2M))")
 def bandwidth_for_interval(checkpoint_bytes: Num, checkpoint_interval: Num, waste_left_for_dumps: Num) -> Num:
-    """Write bandwidth at which synchronous checkpoints at a fixed interval waste no more than allowed.
+    """Write bandwidth at which synchronous checkpoints at a fixed interval stay within the allowed overhead.
 
     >>> round(bandwidth_for_interval(5.682e12, 900, 0.0096) / 1e9)
     658
@@ -210,7 +223,7 @@ def bandwidth_for_interval(checkpoint_bytes: Num, checkpoint_interval: Num, wast
 
 @formula(unit="B/s", source="definition")
 def bandwidth_for_dump(checkpoint_bytes: Num, dump_seconds_allowed: Num) -> Num:
-    """Write bandwidth that dumps a checkpoint in a given time.
+    """Write bandwidth that writes a checkpoint within the time allowed.
 
     >>> round(bandwidth_for_dump(2.4e15, 432) / 1e12, 2)
     5.56
@@ -218,9 +231,14 @@ def bandwidth_for_dump(checkpoint_bytes: Num, dump_seconds_allowed: Num) -> Num:
     return checkpoint_bytes / dump_seconds_allowed
 
 
-@formula(unit="B/s", source=MODEL, where="S/(x·k·τ): every k-th checkpoint, drained in the share x of its interval")
+@formula(
+    unit="B/s",
+    source=MODEL,
+    where="S/(x·k·τ): every k-th checkpoint, drain window x of its interval",
+    label="write bandwidth of the drain window",
+)
 def drain_bandwidth(checkpoint_bytes: Num, drain_fraction: Num, persistent_every: Num, checkpoint_interval: Num) -> Num:
-    """Write bandwidth that drains asynchronous checkpoints in time.
+    """Write bandwidth that drains an asynchronous checkpoint within its drain window.
 
     >>> drain_bandwidth(5.682e12, 1, 1, 900) / 1e9
     6.3133...
@@ -228,9 +246,9 @@ def drain_bandwidth(checkpoint_bytes: Num, drain_fraction: Num, persistent_every
     return checkpoint_bytes / (drain_fraction * persistent_every * checkpoint_interval)
 
 
-@formula(unit="s", source=MODEL, where="S/(x·k·B)")
+@formula(unit="s", source=MODEL, where="S/(x·k·B)", label="shortest interval of the drain window")
 def drain_limited_interval(checkpoint_bytes: Num, drain_fraction: Num, persistent_every: Num, write_bandwidth: Num) -> Num:
-    """Shortest interval at which a given bandwidth drains asynchronous checkpoints in time.
+    """Shortest interval at which a given bandwidth drains each asynchronous checkpoint within its drain window.
 
     >>> drain_limited_interval(5.682e12, 1, 1, 500e9)
     11.364
@@ -238,9 +256,14 @@ def drain_limited_interval(checkpoint_bytes: Num, drain_fraction: Num, persisten
     return checkpoint_bytes / (drain_fraction * persistent_every * write_bandwidth)
 
 
-@formula(unit="1/s", source=MODEL, where="k·(½ + x)/M: half an interval and its drain are lost per interrupt")
+@formula(
+    unit="1/s",
+    source=MODEL,
+    where="k·(½ + x)/M: half an interval and its drain are lost per interrupt",
+    label="overhead per second of the interval",
+)
 def waste_per_second_of_interval(drain_fraction: Num, persistent_every: Num, job_mean_time_to_interrupt: Num) -> Num:
-    """Share of time that each second of an asynchronous interval costs.
+    """Overhead that each second of an asynchronous checkpoint interval adds.
 
     >>> 0.05 / waste_per_second_of_interval(1, 1, 3.093 * 3600)
     371.16
@@ -248,9 +271,11 @@ def waste_per_second_of_interval(drain_fraction: Num, persistent_every: Num, job
     return persistent_every * (0.5 + drain_fraction) / job_mean_time_to_interrupt
 
 
-@formula(unit="1", source=MODEL, where="w² − 4·a·δs; below zero no interval is that cheap")
+@formula(
+    unit="1", source=MODEL, where="w² − 4·a·δs; below zero no interval is that cheap", label="margin of the allowed overhead"
+)
 def waste_margin(waste_allowed: Num, waste_per_second_of_interval: Num, device_copy_seconds: Num) -> Num:
-    """Allowed waste beyond the copies into host memory; below zero it cannot be met.
+    """Allowed overhead squared, less the part for copies into host memory; below zero no interval meets it.
 
     >>> waste_margin(0.05, 0.0001, 0.0)
     0.0025
@@ -258,11 +283,16 @@ def waste_margin(waste_allowed: Num, waste_per_second_of_interval: Num, device_c
     return waste_allowed * waste_allowed - 4 * waste_per_second_of_interval * device_copy_seconds
 
 
-@formula(unit="s", source=MODEL, where="larger root of δs/τ + a·τ = w, or the least waste √(δs/a)")
+@formula(
+    unit="s",
+    source=MODEL,
+    where="larger root of δs/τ + a·τ = w, or the interval of least overhead √(δs/a)",
+    label="interval for the allowed overhead",
+)
 def interval_for_waste(
     waste_allowed: Num, waste_margin: Num, waste_per_second_of_interval: Num, device_copy_seconds: Num
 ) -> Num:
-    """Longest interval of asynchronous checkpoints that wastes no more than allowed; else the one that wastes least.
+    """Longest interval of asynchronous checkpoints within the allowed overhead; else the interval of least overhead.
 
     >>> interval_for_waste(0.05, 0.0025, 0.05 / 371.16, 0)
     371.16
@@ -276,7 +306,7 @@ def interval_for_waste(
 
 @formula(unit="s", source=MODEL, where="bytes per GPU ÷ device-to-host rate")
 def device_copy_seconds(checkpoint_bytes_per_rank_max: Num, device_to_host_bandwidth: Num) -> Num:
-    """Time for which GPUs wait while an asynchronous checkpoint is copied into host memory.
+    """Stall per asynchronous checkpoint: time in which GPUs wait for the copy into host memory.
 
     >>> device_copy_seconds(347e6, 50e9)
     0.00694
@@ -284,9 +314,9 @@ def device_copy_seconds(checkpoint_bytes_per_rank_max: Num, device_to_host_bandw
     return checkpoint_bytes_per_rank_max / device_to_host_bandwidth
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", label="checkpoint stall fraction")
 def checkpoint_stall_fraction(checkpoint_stall_seconds: Num, checkpoint_interval: Num) -> Num:
-    """Share of time for which GPUs wait for checkpoints.
+    """Share of time in which GPUs wait for checkpoints.
 
     >>> round(checkpoint_stall_fraction(11.364, 495.5), 4)
     0.0224
@@ -294,9 +324,14 @@ def checkpoint_stall_fraction(checkpoint_stall_seconds: Num, checkpoint_interval
     return checkpoint_stall_seconds / (checkpoint_interval + checkpoint_stall_seconds)
 
 
-@formula(unit="1", source="young1974", where="τ/M: the waste where this interval is the best one")
+@formula(
+    unit="1",
+    source="young1974",
+    where="τ/M: the overhead where this interval is optimal",
+    label="overhead of the optimal interval",
+)
 def waste_at_interval(checkpoint_interval: Num, job_mean_time_to_interrupt: Num) -> Num:
-    """Least waste of synchronous checkpoints for which this interval is the best one.
+    """Overhead of synchronous checkpoints where this interval is the optimal one.
 
     >>> waste_at_interval(556.7, 11_134)
     0.05
@@ -304,9 +339,14 @@ def waste_at_interval(checkpoint_interval: Num, job_mean_time_to_interrupt: Num)
     return checkpoint_interval / job_mean_time_to_interrupt
 
 
-@formula(unit="1", source=MODEL, where="farthest from the chord of w ↦ w⁻² over the range shown")
+@formula(
+    unit="1",
+    source=MODEL,
+    where="farthest from the chord of w ↦ w⁻² over the range shown",
+    label="overhead at the knee of synchronous checkpoints",
+)
 def knee_waste_synchronous(waste_from: Num, waste_to: Num) -> Num:
-    """Waste at the bend of the curve of waste and bandwidth: below the bend bandwidth soars, above it waste buys little.
+    """Overhead at the knee of bandwidth over overhead, synchronous: below it the bandwidth soars, above it little is saved.
 
     >>> round(knee_waste_synchronous(0.01, 0.2), 4)
     0.0336
@@ -314,9 +354,14 @@ def knee_waste_synchronous(waste_from: Num, waste_to: Num) -> Num:
     return (2 * (waste_to * waste_from) ** 2 / (waste_to + waste_from)) ** (1 / 3)
 
 
-@formula(unit="1", source=MODEL, where="farthest from the chord of w ↦ w⁻¹ over the range shown")
+@formula(
+    unit="1",
+    source=MODEL,
+    where="farthest from the chord of w ↦ w⁻¹ over the range shown",
+    label="overhead at the knee of asynchronous checkpoints",
+)
 def knee_waste_asynchronous(waste_from: Num, waste_to: Num) -> Num:
-    """Waste at the bend of the curve of waste and bandwidth where the bandwidth falls with the waste itself.
+    """Overhead at the knee of bandwidth over overhead, asynchronous: the bandwidth falls in proportion to the overhead.
 
     >>> round(knee_waste_asynchronous(0.01, 0.2), 4)
     0.0447

@@ -1,4 +1,4 @@
-"""What reaches the GPUs: the ceiling of each layer between drives and GPU, small reads, requests and their latency."""
+"""Data path: the ceiling of each layer between drives and GPU, small reads, queue depth and latency."""
 
 from ingest.engine.expression import Num, ceil, maximum, minimum
 from ingest.engine.registry import formula, input_quantity
@@ -6,13 +6,12 @@ from ingest.engine.registry import formula, input_quantity
 # The layers between GPU and storage
 input_quantity("host_link_bandwidth_per_gpu", "B/s/GPU", "Bandwidth of the link between host and one GPU.")
 input_quantity("decoded_sample_bytes", "B/sample", "Bytes of one sample that the host hands to the GPU.")
-input_quantity(
-    "node_read_bandwidth_needed", "B/s/node", "Read bandwidth that the most demanding single node needs.", above=False
-)
+input_quantity("node_read_bandwidth_needed", "B/s/node", "Read bandwidth that the most demanding single node needs.",
+    above=False)  # fmt: skip
 input_quantity("client_write_bandwidth_per_node", "B/s/node", "Write bandwidth of one storage client.")
 input_quantity("client_bandwidth_per_gpu", "B/s/GPU", "Read bandwidth of one GPU where each has a path of its own.")
 input_quantity("nic_efficiency", "1", "Share of a NIC’s line rate that a protocol reaches.", high=1)
-input_quantity("units", "1", "Units of the system that are at hand or bought.", whole=True)
+input_quantity("units", "1", "Units of the system, installed or to buy.", whole=True)
 input_quantity("nvme_drives_per_node", "1/node", "Local drives in one node.", whole=True)
 input_quantity("nvme_drive_read_bandwidth", "B/s", "Read bandwidth of one local drive.")
 input_quantity("nvme_drive_write_bandwidth", "B/s", "Write bandwidth of one local drive.")
@@ -23,8 +22,9 @@ input_quantity("host_memory_per_node", "B/node", "Host memory of one node.")
 # Requests
 input_quantity("io_bytes", "B", "Bytes of one read request.")
 input_quantity("reference_io_bytes", "B", "Size of the requests at which a ceiling was measured.")
-input_quantity("request_seconds", "s", "Time until a single small request is answered.")
-input_quantity("requests_in_flight_per_node", "1/node", "Requests that one node has under way at once.", whole=True)
+input_quantity("request_seconds", "s", "Latency of a single small request.")
+input_quantity("requests_in_flight_per_node", "1/node", "Queue depth of one node: outstanding I/Os.",
+    whole=True, label="queue depth per node")  # fmt: skip
 input_quantity("readers_per_gpu", "1/GPU", "Threads that read for one GPU.", whole=True)
 input_quantity("request_bytes_max", "B/file", "Largest read request that a client sends for one open file.")
 
@@ -35,7 +35,7 @@ input_quantity("write_bandwidth_available", "B/s", "Write bandwidth of the narro
 
 @formula(unit="1", source="definition")
 def decoded_expansion(decoded_sample_bytes: Num, sample_bytes: Num) -> Num:
-    """Decoded bytes for each byte stored: what decoding on the host adds to the way into the GPU.
+    """Decoded bytes for each stored byte: expansion of the data between host and GPU where the host decodes.
 
     >>> round(decoded_expansion(16_777_216, 2_828_486), 2)
     5.93
@@ -155,7 +155,7 @@ def units_creates_ceiling(unit_creates_per_second: Num, units: Num) -> Num:
 
 @formula(unit="1/s", source="definition")
 def units_requests_ceiling(unit_io_per_second: Num, units: Num) -> Num:
-    """Requests that the units serve each second.
+    """IOPS of the units.
 
     >>> units_requests_ceiling(3_000_000, 2)
     6000000
@@ -205,7 +205,7 @@ def nvme_capacity(nvme_bytes_per_node: Num, nodes: Num, fill_limit: Num) -> Num:
 
 @formula(unit="B", source="definition")
 def waiting_bytes(request_seconds: Num, client_bandwidth_per_node: Num, requests_in_flight_per_node: Num) -> Num:
-    """Bytes that one stream could have moved while it waited for an answer.
+    """Bytes that one stream could have moved during the latency of a request.
 
     >>> waiting_bytes(0.0005, 10e9, 32)
     156250.0
@@ -215,7 +215,7 @@ def waiting_bytes(request_seconds: Num, client_bandwidth_per_node: Num, requests
 
 @formula(unit="1", source="definition")
 def read_efficiency_at_io_size(io_bytes: Num, waiting_bytes: Num) -> Num:
-    """Share of the bandwidth that is left when each request first waits: size ÷ (size + bytes lost to waiting).
+    """Share of the bandwidth that requests of one size reach: size ÷ (size + bytes lost to latency).
 
     >>> read_efficiency_at_io_size(131_072, 131_072)
     0.5
@@ -225,7 +225,7 @@ def read_efficiency_at_io_size(io_bytes: Num, waiting_bytes: Num) -> Num:
 
 @formula(unit="1", source="definition")
 def read_efficiency_at_reference(reference_io_bytes: Num, waiting_bytes: Num) -> Num:
-    """Share of its bandwidth that a stream reaches at the request size at which the ceiling was measured.
+    """Share of the bandwidth that a stream reaches at the I/O size at which the ceiling was measured.
 
     >>> read_efficiency_at_reference(1_048_576, 131_072)
     0.8888888888888888
@@ -235,7 +235,7 @@ def read_efficiency_at_reference(reference_io_bytes: Num, waiting_bytes: Num) ->
 
 @formula(unit="1", source="definition")
 def small_read_factor(read_efficiency_at_io_size: Num, read_efficiency_at_reference: Num) -> Num:
-    """Share of a ceiling that smaller requests reach; requests larger than at its measurement gain nothing.
+    """Share of a ceiling that smaller requests reach; larger requests than in its measurement gain nothing.
 
     >>> small_read_factor(0.5, 0.8), small_read_factor(0.9, 0.8)
     (0.625, 1)
@@ -243,9 +243,9 @@ def small_read_factor(read_efficiency_at_io_size: Num, read_efficiency_at_refere
     return minimum(1, read_efficiency_at_io_size / read_efficiency_at_reference)
 
 
-@formula(unit="1/s", source="definition")
+@formula(unit="1/s", source="definition", label="IOPS needed")
 def io_per_second_needed(read_bandwidth_needed: Num, io_bytes: Num) -> Num:
-    """Requests each second, over all nodes.
+    """IOPS of all nodes.
 
     >>> io_per_second_needed(512e9, 131_072)
     3906250.0
@@ -253,9 +253,9 @@ def io_per_second_needed(read_bandwidth_needed: Num, io_bytes: Num) -> Num:
     return read_bandwidth_needed / io_bytes
 
 
-@formula(unit="1/s/node", source="definition")
+@formula(unit="1/s/node", source="definition", label="IOPS per node")
 def io_per_second_per_node(io_per_second_needed: Num, nodes: Num) -> Num:
-    """Requests each second from one node.
+    """IOPS of one node.
 
     >>> round(io_per_second_per_node(3_906_250, 128))
     30518
@@ -265,7 +265,7 @@ def io_per_second_per_node(io_per_second_needed: Num, nodes: Num) -> Num:
 
 @formula(unit="s", source="little1961")
 def request_seconds_allowed(requests_in_flight_per_node: Num, io_per_second_per_node: Num) -> Num:
-    """Mean time that a request may take with so many under way: Little's law.
+    """Mean latency allowed at a queue depth: Little's law.
 
     >>> round(request_seconds_allowed(8, 30_517.578125) * 1e6)
     262
@@ -273,9 +273,9 @@ def request_seconds_allowed(requests_in_flight_per_node: Num, io_per_second_per_
     return requests_in_flight_per_node / io_per_second_per_node
 
 
-@formula(unit="1/node", source="little1961")
+@formula(unit="1/node", source="little1961", label="queue depth needed per node")
 def requests_in_flight_needed(io_per_second_per_node: Num, request_seconds: Num) -> Num:
-    """Requests that a node must have under way to hide the time that each takes: Little's law.
+    """Queue depth per node that hides the latency of requests: Little's law.
 
     >>> requests_in_flight_needed(30_517.578125, 0.001)
     30.517578125
@@ -283,9 +283,9 @@ def requests_in_flight_needed(io_per_second_per_node: Num, request_seconds: Num)
     return io_per_second_per_node * request_seconds
 
 
-@formula(unit="1/node", source="definition")
+@formula(unit="1/node", source="definition", label="queue depth of the readers per node")
 def requests_in_flight_of_readers(readers_per_gpu: Num, gpus_per_node: Num) -> Num:
-    """Requests that one node has under way where each reader waits for its own.
+    """Queue depth of one node where each reader has one outstanding request.
 
     >>> requests_in_flight_of_readers(4, 8)
     32
@@ -295,7 +295,7 @@ def requests_in_flight_of_readers(readers_per_gpu: Num, gpus_per_node: Num) -> N
 
 @formula(unit="B/file", source="definition")
 def request_bytes_of_open(bytes_per_file_open: Num, request_bytes_max: Num) -> Num:
-    """Bytes of one request: the file, unless the client cuts it into several.
+    """I/O size per file: the whole file, unless the client splits it into several requests.
 
     >>> request_bytes_of_open(114_660, 1_048_576), request_bytes_of_open(2_828_486, 1_048_576)
     (114660, 1048576)
@@ -305,7 +305,7 @@ def request_bytes_of_open(bytes_per_file_open: Num, request_bytes_max: Num) -> N
 
 @formula(unit="node", source="definition")
 def clients_for_read(read_bandwidth_needed: Num, client_bandwidth_per_node: Num, small_read_factor: Num) -> Num:
-    """Client nodes, one client on each, that read what is needed.
+    """Client nodes, one client each, that reach the required read bandwidth.
 
     >>> clients_for_read(18.2e9, 3e9, 1)
     7
@@ -315,7 +315,7 @@ def clients_for_read(read_bandwidth_needed: Num, client_bandwidth_per_node: Num,
 
 @formula(unit="node", source="definition")
 def clients_for_write(write_bandwidth_needed: Num, client_write_bandwidth_per_node: Num) -> Num:
-    """Client nodes, one client on each, that write what is needed.
+    """Client nodes, one client each, that reach the required write bandwidth.
 
     >>> clients_for_write(20e9, 3e9)
     7
@@ -325,7 +325,7 @@ def clients_for_write(write_bandwidth_needed: Num, client_write_bandwidth_per_no
 
 @formula(unit="node", source="definition")
 def clients_required(clients_for_read: Num, clients_for_write: Num) -> Num:
-    """Client nodes for reading and writing at once.
+    """Client nodes for reads and writes: the larger of both counts.
 
     >>> clients_required(7, 3)
     7
@@ -335,7 +335,7 @@ def clients_required(clients_for_read: Num, clients_for_write: Num) -> Num:
 
 @formula(unit="1", source="definition")
 def local_drives_required(read_bandwidth_needed: Num, nodes: Num, nvme_drive_read_bandwidth: Num) -> Num:
-    """Local drives in all nodes, as many in each, that read what is needed.
+    """Local drives in all nodes, equally many in each, that reach the required read bandwidth.
 
     >>> local_drives_required(100e9, 4, 7e9)
     16
@@ -355,7 +355,7 @@ def local_drives(nvme_drives_per_node: Num, nodes: Num) -> Num:
 
 @formula(unit="GPU", source="definition")
 def gpus_fed_by_unit(unit_read_bandwidth: Num, ingest_bandwidth_per_gpu: Num) -> Num:
-    """GPUs that one unit feeds; the part below a whole one is head-room.
+    """GPUs that one unit feeds; the fraction is headroom.
 
     >>> round(gpus_fed_by_unit(103.83e9, 2.8594e9), 2)
     36.31

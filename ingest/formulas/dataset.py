@@ -1,11 +1,11 @@
-"""A data set on storage: its stages, its copies, and the inodes and metadata that come of its files."""
+"""A data set on storage: stages, copies, inodes and metadata."""
 
 from ingest.engine.expression import Num, ceil
 from ingest.engine.registry import formula, input_quantity
 
 # What the data set is
 input_quantity("payload_bytes", "B", "Bytes of the data set before any format adds to it: token ids, text or samples.")
-input_quantity("records", "sample", "Documents, packed sequences or samples that the format keeps apart.")
+input_quantity("records", "sample", "Documents, packed sequences or samples that the format stores as separate records.")
 input_quantity("one_sequence", "sample", "A packed sequence is one record.", default=1)
 input_quantity("records_per_document", "sample/document", "A document is one record.", default=1)
 
@@ -17,43 +17,36 @@ input_quantity("pipeline_output_documents", "document", "Published documents tha
 input_quantity("pipeline_input_tokens", "token", "Published tokens that went in.")
 input_quantity("pipeline_output_tokens", "token", "Published tokens that came out.")
 input_quantity("extracted_share", "1", "Bytes of extracted text over bytes of the raw input, each as stored.")
-input_quantity(
-    "pipeline_output_share", "1", "Stored bytes of one byte of clean text where the pipeline's ratio counts it.", default=1
-)
+input_quantity("pipeline_output_share", "1", "Stored bytes of one byte of clean text where the pipeline's ratio counts it.",
+    default=1)  # fmt: skip
 input_quantity("clean_stored_share", "1", "Stored bytes of one byte of clean text where it is kept.", default=1)
-input_quantity(
-    "dedup_hashes", "1/document", "Hash values that deduplication keeps for each document.", above=False, whole=True, default=0
-)
-input_quantity(
-    "documents_before_dedup", "1", "Documents that reach deduplication for each one that leaves it.", low=1, above=False
-)
+input_quantity("dedup_hashes", "1/document", "Hash values that deduplication keeps for each document.",
+    above=False, whole=True, default=0)  # fmt: skip
+input_quantity("documents_before_dedup", "1", "Documents that reach deduplication for each one that leaves it.",
+    low=1, above=False)  # fmt: skip
 input_quantity("dedup_hash_bytes", "B", "Width of such a hash value.", default=8)
 
 # What is kept of it
 input_quantity("raw_copies", "1", "Copies of the raw input that are kept.", above=False, whole=True)
 input_quantity("extracted_copies", "1", "Copies of the extracted text that are kept.", above=False, whole=True)
 input_quantity("clean_copies", "1", "Copies of the clean data that are kept.", above=False, whole=True)
-input_quantity(
-    "tokenized_copies", "1", "Copies of plain token ids, beside the data set that is trained on.", above=False, whole=True
-)
-input_quantity(
-    "dataset_copies", "1", "Copies of the data set that is trained on, shuffled and packed ones included.", whole=True
-)
-input_quantity("metadata_share", "1", "Share that a file system's own data add to what it holds.", above=False, high=1)
+input_quantity("tokenized_copies", "1", "Copies of plain token ids, in addition to the training data set.",
+    above=False, whole=True)  # fmt: skip
+input_quantity("dataset_copies", "1", "Copies of the training data set, shuffled and packed ones included.", whole=True)
+input_quantity("metadata_share", "1", "File-system metadata over the data held.", above=False, high=1)
 
 # Files and their metadata
 input_quantity("files_per_directory", "1", "Files that one directory holds.", whole=True, default=10_000)
-input_quantity(
-    "mdt_bytes_per_inode", "B/file", "Space of a metadata target for one inode.", default=2560, source="lustre-manual"
-)
+input_quantity("mdt_bytes_per_inode", "B/file", "Space of a metadata target for one inode.",
+    default=2560, source="lustre-manual")  # fmt: skip
 input_quantity("mdt_inodes", "file", "Inodes that one metadata target can hold.", default=4_000_000_000, source="lustre-manual")
-input_quantity("epochs", "1", "Passes over the data set.", default=1)
-input_quantity("opens_per_file", "1", "Times that one pass opens each file.", default=1)
+input_quantity("epochs", "1", "Epochs: passes over the data set.", default=1)
+input_quantity("opens_per_file", "1", "Opens of each file in one epoch.", default=1)
 
 
 @formula(unit="B", source="definition")
 def clean_bytes(tokens: Num, bytes_per_token: Num) -> Num:
-    """Text that is left after filtering and deduplication, without compression.
+    """Text after filtering and deduplication, without compression.
 
     >>> clean_bytes(15_000_000_000_000, 4)
     60000000000000
@@ -93,7 +86,7 @@ def documents_by_length(tokens: Num, tokens_per_document: Num) -> Num:
 
 @formula(unit="sample", source="definition")
 def document_records(documents: Num, records_per_document: Num) -> Num:
-    """Documents as the records that a format keeps apart.
+    """Documents as records of a format.
 
     >>> document_records(25_000_000_000, 1)
     25000000000
@@ -243,7 +236,7 @@ def clean_kept_bytes(clean_bytes: Num, clean_stored_share: Num, clean_copies: Nu
 
 @formula(unit="B", source="definition")
 def tokenized_kept_bytes(tokenized_bytes: Num, tokenized_copies: Num) -> Num:
-    """Plain token ids that stay on storage beside the data set that is trained on.
+    """Plain token ids that stay on storage next to the training data set.
 
     >>> tokenized_kept_bytes(60_000_000_000_000, 0)
     0
@@ -253,7 +246,7 @@ def tokenized_kept_bytes(tokenized_bytes: Num, tokenized_copies: Num) -> Num:
 
 @formula(unit="B", source="definition")
 def dataset_kept_bytes(dataset_bytes: Num, dataset_copies: Num) -> Num:
-    """All copies of the data set that is trained on.
+    """All copies of the training data set.
 
     >>> dataset_kept_bytes(60_500_000_000_000, 2)
     121000000000000
@@ -261,7 +254,7 @@ def dataset_kept_bytes(dataset_bytes: Num, dataset_copies: Num) -> Num:
     return dataset_bytes * dataset_copies
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", label="data held by all stages")
 def usable_bytes(
     raw_kept_bytes: Num,
     extracted_kept_bytes: Num,
@@ -271,7 +264,7 @@ def usable_bytes(
     dedup_scratch_bytes: Num,
     metadata_share: Num,
 ) -> Num:
-    """Usable capacity that all stages take with their copies, before protection and fill limit.
+    """Data held: all stages with their copies, before protection and fill limit.
 
     >>> usable_bytes(0, 0, 60, 0, 121, 0, 0)
     181
@@ -288,7 +281,7 @@ def usable_bytes(
 
 @formula(unit="file", source="definition")
 def file_creates(dataset_files: Num, dataset_copies: Num) -> Num:
-    """Files that are created while all copies are written.
+    """File creates while all copies are written.
 
     >>> file_creates(60_000, 2)
     120000
@@ -308,7 +301,7 @@ def inodes(file_creates: Num, files_per_directory: Num) -> Num:
 
 @formula(unit="file", source="definition")
 def file_opens_per_epoch(dataset_files: Num, opens_per_file: Num) -> Num:
-    """Opens of one pass over the data set.
+    """File opens of one epoch.
 
     >>> file_opens_per_epoch(60_000, 1)
     60000
@@ -318,7 +311,7 @@ def file_opens_per_epoch(dataset_files: Num, opens_per_file: Num) -> Num:
 
 @formula(unit="file", source="definition")
 def file_opens(file_opens_per_epoch: Num, epochs: Num) -> Num:
-    """Opens of all passes.
+    """File opens of all epochs.
 
     >>> file_opens(1_281_167, 90)
     115305030

@@ -4,7 +4,7 @@ from ingest.engine.expression import Num, ceil, maximum, where
 from ingest.engine.registry import formula, input_quantity
 
 # Token ids
-input_quantity("id_bits", "1/token", "Bits that tell the ids of a vocabulary apart.", whole=True)
+input_quantity("id_bits", "1/token", "Bits of one token id of the vocabulary.", whole=True)
 input_quantity("stored_id_bytes", "B/token", "Width of a token id in the format.")
 input_quantity("format_narrow_vocabulary", "1", "Ids that the format stores in two bytes.", whole=True)
 input_quantity("bits_per_byte", "1/B", "A byte.", default=8)
@@ -12,9 +12,8 @@ input_quantity("bits_per_byte", "1/B", "A byte.", default=8)
 # What a format adds
 input_quantity("encoding_factor", "1", "Bytes that the format writes for one byte of payload, before compression.", default=1)
 input_quantity("compressed_share", "1", "Stored over written bytes; 1 where the format does not compress.", default=1)
-input_quantity(
-    "container_bytes_per_record", "B/sample", "Bytes that the format puts around each record.", above=False, default=0
-)
+input_quantity("container_bytes_per_record", "B/sample", "Bytes that the format puts around each record.",
+    above=False, default=0)  # fmt: skip
 input_quantity("index_bytes_per_record", "B/sample", "Bytes that an index holds for each record.", above=False, default=0)
 input_quantity("members_per_record", "1/sample", "Files or archive members that make up one record.", default=1)
 input_quantity("member_header_bytes", "B", "Header of each member.", above=False, default=0)
@@ -23,7 +22,7 @@ input_quantity("member_padding_bytes", "B", "Mean padding of one member.", above
 input_quantity("group_bytes", "B", "Bytes that the format adds to each batch of records.", above=False, default=0)
 input_quantity("records_per_group", "sample", "Records in such a batch.", default=1)
 input_quantity("shard_fixed_bytes", "B/file", "Headers and footers of each shard.", above=False, default=0)
-input_quantity("index_bytes_per_shard", "B/file", "Index of each shard, beside its records.", above=False, default=0)
+input_quantity("index_bytes_per_shard", "B/file", "Index of each shard, in addition to its records.", above=False, default=0)
 input_quantity("shard_quantum", "B/file", "Shards are padded to a multiple of this.", default=1)
 input_quantity("smallest_quantum", "B", "Padding to single bytes is none.", default=1)
 input_quantity("smallest_file_quantum", "B/file", "Padding of files to single bytes is none.", default=1)
@@ -174,7 +173,7 @@ def shard_overhead_bytes(
 
 @formula(unit="B", source="definition")
 def dataset_bytes(content_bytes: Num, shards: Num, shard_overhead_bytes: Num) -> Num:
-    """One copy of the data set that is trained on, in its format.
+    """One copy of the training data set, in its format.
 
     >>> dataset_bytes(1_002_000, 10, 42)
     1002420

@@ -1,20 +1,21 @@
-"""The leaves: quantities that are given by a catalog or by the user, never computed."""
+"""Input quantities: given by a catalog or the user, never computed."""
 
 from ingest.engine.registry import input_quantity
 
 # The machine
 input_quantity("nodes", "node", "Nodes of the job.", whole=True)
 input_quantity("gpus_per_node", "GPU/node", "GPUs in one node.", whole=True)
-input_quantity("peak_flops_per_gpu", "FLOP/s/GPU", "Dense peak rate at the precision asked for; never a sparse figure.")
+input_quantity("peak_flops_per_gpu", "FLOP/s/GPU", "Dense peak rate at the chosen precision; never a sparse figure.")
 input_quantity("memory_bandwidth_per_gpu", "B/s/GPU", "Bandwidth of the GPU's own memory.")
 input_quantity("storage_nic_bandwidth_per_node", "B/s/node", "Bandwidth of the NICs on the storage path of one node.")
 
 # The model and its data
-input_quantity("flops_per_sample", "FLOP/sample", "Forward and backward pass of one sample.")
-input_quantity("sample_bytes", "B/sample", "Bytes of one sample in the chosen encoding; stored unless said otherwise.")
+input_quantity("flops_per_sample", "FLOP/sample", "Forward and backward pass of one sample.", label="FLOP per sample")
+input_quantity("sample_bytes", "B/sample", "Bytes of one sample in the chosen encoding, as stored by default.",
+    label="sample size")  # fmt: skip
 input_quantity("samples_per_file", "sample/file", "Samples that one file holds.")
-input_quantity("dataset_samples", "sample", "Samples of one pass over the data set.")
-input_quantity("training_tokens", "token", "Tokens seen in the whole training.")
+input_quantity("dataset_samples", "sample", "Samples of one epoch.")
+input_quantity("training_tokens", "token", "Tokens of the whole training run.")
 
 input_quantity("elements_per_sample", "1/sample", "Numbers in the decoded tensor of one sample.")
 input_quantity("bytes_per_element", "B", "Width of one number of the tensor.")
@@ -27,9 +28,8 @@ input_quantity("sustained_flops_per_job", "FLOP/s", "Floating-point rate of a wh
 # How the job runs
 input_quantity("model_flops_utilization", "1", "MFU: achieved share of the dense peak.", high=1)
 input_quantity("accelerator_utilization", "1", "AU: share of the time in which a GPU computes.", high=1, default=1)
-input_quantity(
-    "scaling_efficiency", "1", "Rate per GPU at the asked size, over the rate on one to a few nodes.", high=2, default=1
-)
+input_quantity("scaling_efficiency", "1", "Rate per GPU at the size of the job, over the rate on one or a few nodes.",
+    high=2, default=1)  # fmt: skip
 input_quantity("cache_hit_fraction", "1", "Share of reads served by a cache on the node.", above=False, high=1, default=0)
 
 # What one client reaches
@@ -42,13 +42,8 @@ input_quantity("source_memory_bandwidth_per_gpu", "B/s/GPU", "Memory bandwidth o
 
 # A system whose bandwidth is shared
 input_quantity("system_read_bandwidth", "B/s", "Read bandwidth of a whole storage system.")
-input_quantity(
-    "flops_per_parameter_and_token",
-    "FLOP/parameter/token",
-    "Two for the forward and four for the backward pass: the 6 in 6·N·D.",
-    default=6,
-    source="kaplan2020",
-)
+input_quantity("flops_per_parameter_and_token", "FLOP/parameter/token",
+    "Two for the forward and four for the backward pass: the 6 in 6·N·D.", default=6, source="kaplan2020")  # fmt: skip
 
 # A transformer: columns of its tables of weights and attention, and how it is run
 input_quantity("weight_parameters", "parameter", "Parameters of each row of weights.")
@@ -60,11 +55,10 @@ input_quantity(
 )
 input_quantity("pair_multiply_adds", "1/token/token", "Multiply-adds of one kind of attention for one pair of tokens.")
 input_quantity("causal_attention_flops", "FLOP/token", "Attention over the tokens in sight, per kind of attention.")
-input_quantity(
-    "cached_elements_per_token", "1/token", "Numbers kept per token while generating, per kind of attention.", above=False
-)
+input_quantity("cached_elements_per_token", "1/token", "Numbers kept per token while generating, per kind of attention.",
+    above=False)  # fmt: skip
 input_quantity("sequence_length", "token", "Tokens of one sequence.", high=1e10, whole=True)
-input_quantity("attention_window", "token", "Tokens that a query can look back on.")
+input_quantity("attention_window", "token", "Tokens that a query attends to: the sliding window.")
 input_quantity("bytes_per_parameter", "B/parameter", "Width of one parameter as stored.")
 input_quantity("bytes_per_cached_element", "B", "Width of one number of the key-value cache.")
 input_quantity("flops_per_multiply_add", "FLOP", "A multiplication and an addition.", default=2)
@@ -80,25 +74,18 @@ input_quantity(
 input_quantity("trainable_share", "1", "Share of the parameters that training changes.", high=1, default=1)
 input_quantity("weight_bytes_per_parameter", "B/parameter", "Width of a weight while training; 2 in 16-bit precision.")
 input_quantity("gradient_bytes_per_parameter", "B/parameter", "Width of a gradient; none while only saving.", above=False)
-input_quantity("master_bytes_per_parameter", "B/parameter", "Width of the master copy in full precision.", above=False)
+input_quantity("master_bytes_per_parameter", "B/parameter", "Width of the master copy in full precision.",
+    above=False, label="bytes of the master copy per parameter")  # fmt: skip
 input_quantity("momentum_bytes_per_parameter", "B/parameter", "Width of the first moment.", above=False)
 input_quantity("variance_bytes_per_parameter", "B/parameter", "Width of the second moment.", above=False)
-input_quantity(
-    "second_moment_share", "1", "Numbers of second moment per parameter; few where factored.", above=False, default=1
-)
-input_quantity(
-    "tensor_replicated_parameters", "parameter", "Norms and other vectors that tensor ranks replicate.", above=False, default=0
-)
-input_quantity(
-    "tensor_replicas_saved",
-    "1",
-    "Copies, beyond the first, of the tensors that tensor parallelism replicates.",
-    above=False,
-    default=0,
-)
-input_quantity(
-    "extra_bytes_per_rank", "B/GPU", "Buffers, random-number and data-loader state of each rank.", above=False, default=0
-)
+input_quantity("second_moment_share", "1", "Numbers of second moment per parameter; few where factored.",
+    above=False, default=1)  # fmt: skip
+input_quantity("tensor_replicated_parameters", "parameter", "Norms and other vectors that tensor ranks replicate.",
+    above=False, default=0)  # fmt: skip
+input_quantity("tensor_replicas_saved", "1", "Copies, beyond the first, of the tensors that tensor parallelism replicates.",
+    above=False, default=0)  # fmt: skip
+input_quantity("extra_bytes_per_rank", "B/GPU", "Buffers, random-number and data-loader state of each rank.",
+    above=False, default=0)  # fmt: skip
 
 # How the job is laid out, and who writes
 input_quantity("tensor_parallel", "GPU", "GPUs that share each layer.", whole=True, default=1)
@@ -108,44 +95,52 @@ input_quantity("ranks_writing_optimizer", "GPU", "Ranks that share in writing th
 input_quantity("largest_stage_factor", "1", "Largest pipeline stage over the mean one.", low=1, above=False, default=1)
 input_quantity("shard_bytes_max", "B/file", "Largest shard of a release.", default=5_000_000_000, source="huggingface-hub")
 input_quantity("files_per_rank", "file/GPU", "Files that each rank writes of one checkpoint.", whole=True)
-input_quantity("files_beside", "file", "Indexes and similar files next to those of the ranks.", above=False, whole=True)
+input_quantity("files_beside", "file", "Index files and the like, in addition to the files of the ranks.",
+    above=False, whole=True, label="index files")  # fmt: skip
 input_quantity("file_counts", "file", "Files of each kind in one checkpoint.", above=False)
 
 # Failures, intervals and rates
 input_quantity("observed_interrupts", "1", "Interrupts counted.", whole=True)
 input_quantity("interrupts_of_cause", "1", "Interrupts that one cause has.", whole=True)
-input_quantity("observed_seconds", "s", "Time over which they were counted.")
-input_quantity("observed_nodes", "node", "Nodes that were watched.", whole=True)
-input_quantity("common_failures_per_second", "1/s", "Failures that strike all nodes at once.", above=False, default=0)
-input_quantity("uptime_share", "1", "Share of the time in which the job works.", high=1)
-input_quantity("checkpoint_interval", "s", "Computing between two checkpoints.")
-input_quantity("checkpoint_write_bandwidth", "B/s", "Rate at which checkpoints are written.")
-input_quantity("write_bandwidth", "B/s", "Rate at which the storage at hand takes checkpoints.")
-input_quantity("checkpoint_stall_seconds", "s", "Time for which GPUs wait per checkpoint.", above=False)
-input_quantity("waste_allowed", "1", "Share of time that checkpoints and lost work may cost.", high=0.25)
-input_quantity("waste_from", "1", "Low end of the waste shown.", high=0.99, default=0.01)
-input_quantity("waste_to", "1", "High end of the waste shown.", high=0.99, default=0.2)
+input_quantity("observed_seconds", "s", "Observation period of the counted interrupts.", label="observation period")
+input_quantity("observed_nodes", "node", "Nodes of the observed cluster.", whole=True)
+input_quantity("common_failures_per_second", "1/s", "Rate of failures that stop all nodes.", above=False, default=0)
+input_quantity("uptime_share", "1", "Uptime: share of the time in which the job makes progress.", high=1)
+input_quantity("checkpoint_interval", "s", "Checkpoint interval: computing between two checkpoints.",
+    label="checkpoint interval")  # fmt: skip
+input_quantity("checkpoint_write_bandwidth", "B/s", "Write bandwidth of checkpoints.", label="checkpoint write bandwidth")
+input_quantity("write_bandwidth", "B/s", "Write bandwidth of the storage that is available for checkpoints.")
+input_quantity("checkpoint_stall_seconds", "s", "Stall per checkpoint: time in which GPUs wait.", above=False)
+input_quantity("waste_allowed", "1", "Checkpoint overhead allowed: share of time for checkpoints and lost work.",
+    high=0.25, label="checkpoint overhead allowed")  # fmt: skip
+input_quantity("waste_from", "1", "Low end of the checkpoint overhead shown.",
+    high=0.99, default=0.01, label="lowest checkpoint overhead shown")  # fmt: skip
+input_quantity("waste_to", "1", "High end of the checkpoint overhead shown.",
+    high=0.99, default=0.2, label="highest checkpoint overhead shown")  # fmt: skip
 input_quantity("dump_seconds_allowed", "s", "Time that one dump may take.")
-input_quantity("drain_fraction", "1", "Share of the interval in which a checkpoint drains to storage.", high=1, default=1)
-input_quantity("persistent_every", "1", "Every k-th checkpoint goes to shared storage.", whole=True, default=1)
+input_quantity("drain_fraction", "1", "Drain window: share of the interval in which a checkpoint drains to storage.",
+    high=1, default=1, label="drain window")  # fmt: skip
+input_quantity("persistent_every", "1", "Every k-th checkpoint goes to shared storage.",
+    whole=True, default=1, label="checkpoints per persistent checkpoint")  # fmt: skip
 input_quantity("device_to_host_bandwidth", "B/s/GPU", "Rate at which one GPU copies into host memory.")
-input_quantity("restart_read_bytes", "B", "Bytes that a restore reads.")
-input_quantity("restart_seconds", "s", "Time in which a restart must have read its checkpoint.")
+input_quantity("restart_read_bytes", "B", "Bytes that a restore reads.", label="bytes read by a restore")
+input_quantity("restart_seconds", "s", "Restore time: time within which a restart reads its checkpoint.", label="restore time")
 input_quantity("keep_last", "1", "Newest checkpoints that are kept.", whole=True)
 input_quantity("keep_every", "1", "Every m-th checkpoint is kept for good.", whole=True)
-input_quantity("keep_final", "1", "Copies kept of the final checkpoint, beside the others.", above=False, whole=True, default=0)
+input_quantity("keep_final", "1", "Copies of the final checkpoint that are kept.", above=False, whole=True, default=0)
 input_quantity("checkpoint_tier_bytes", "B", "Capacity of the tier that takes the checkpoints.")
 input_quantity("seconds_per_day", "s", "A day.", low=86400, high=86400, above=False, default=86400)
 
 # Memory of the GPUs
 input_quantity("weights_replicated", "1", "1 where every replica holds the weights.", above=False, high=1, default=1)
 input_quantity("weights_partitioned", "1", "1 where the replicas share the weights.", above=False, high=1, default=0)
-input_quantity("weights_offloaded", "1", "1 where the weights lie off the GPU.", above=False, high=1, default=0)
+input_quantity("weights_offloaded", "1", "1 where the weights are offloaded from the GPU.", above=False, high=1, default=0)
 input_quantity("gradients_replicated", "1", "1 where every replica holds the gradients.", above=False, high=1, default=1)
 input_quantity("gradients_partitioned", "1", "1 where the replicas share the gradients.", above=False, high=1, default=0)
 input_quantity("optimizer_replicated", "1", "1 where every replica holds the optimizer states.", above=False, high=1, default=1)
 input_quantity("optimizer_partitioned", "1", "1 where the replicas share the optimizer states.", above=False, high=1, default=0)
-input_quantity("optimizer_offloaded", "1", "1 where the optimizer states lie off the GPU.", above=False, high=1, default=0)
+input_quantity("optimizer_offloaded", "1", "1 where the optimizer states are offloaded from the GPU.",
+    above=False, high=1, default=0)  # fmt: skip
 input_quantity("offloaded_gradient_bytes_per_parameter", "B/parameter", "Gradients kept off the GPU.", above=False, default=0)
 input_quantity("offload_nodes", "node", "Nodes that hold the offloaded states.", whole=True)
 input_quantity("memory_bytes_per_gpu", "B/GPU", "Memory of one GPU.")
@@ -155,15 +150,13 @@ input_quantity("residual_bytes_per_gpu", "B/GPU", "Activations, buffers and frag
 # A transformer by rule of thumb, as founding papers count it
 input_quantity("layers", "1", "Transformer blocks.", whole=True)
 input_quantity("hidden_size", "1", "Width of the hidden state.", whole=True)
-input_quantity(
-    "block_parameter_factor", "parameter", "Parameters of one block over the squared width: the 12 in 12·nl·hd².", default=12
-)
+input_quantity("block_parameter_factor", "parameter", "Parameters of one block over the squared width: the 12 in 12·nl·hd².",
+    default=12)  # fmt: skip
 input_quantity("vector_parameter_factor", "parameter", "Biases and norms of one block over the width.", default=13)
 input_quantity("embeddings", "parameter", "Embedding tables: 1 where input and output share one.", whole=True)
 input_quantity("vocabulary_size", "1", "Tokens in the vocabulary.", whole=True)
-input_quantity(
-    "zero_infinity_bytes", "B/parameter", "Model states per parameter in ZeRO-Infinity.", default=20, source="zero-infinity2021"
-)
+input_quantity("zero_infinity_bytes", "B/parameter", "Model states per parameter in ZeRO-Infinity.",
+    default=20, source="zero-infinity2021")  # fmt: skip
 input_quantity("activation_bytes", "B", "Width of one activation.", default=2)
 input_quantity("batch_sequences", "1", "Sequences in a batch.", whole=True)
 input_quantity("sequence_elements", "1", "Positions of one sequence.", whole=True)
@@ -173,6 +166,6 @@ input_quantity("feed_forward_ratio", "1", "Width of the feed-forward layer over 
 
 # Tokens on storage
 input_quantity("vocabulary", "1", "Different token ids of the model.", whole=True)
-input_quantity("narrow_vocabulary", "1", "Ids that two bytes can tell apart.", whole=True, default=65_536)
+input_quantity("narrow_vocabulary", "1", "Largest vocabulary whose ids fit into two bytes.", whole=True, default=65_536)
 input_quantity("narrow_id_bytes", "B/token", "Width of an id that fits into two bytes.", default=2)
 input_quantity("wide_id_bytes", "B/token", "Width of any other id.", default=4)

@@ -1,4 +1,4 @@
-"""What training keeps in memory for each parameter, on which device, and how many GPUs hold it.
+"""Memory of training: model states per parameter, their place, and the GPUs that hold them.
 
 ZeRO spreads parts of the states over the replicas; offload moves parts off the GPU. Both are tables of shares
 (`ingest.sizing.memory`): a part is replicated (on every GPU of its model shard), partitioned over the replicas, or not
@@ -108,7 +108,7 @@ def memory_left_for_partitions(
     replicated_bytes_per_parameter: Num,
     residual_bytes_per_gpu: Num,
 ) -> Num:
-    """Memory of one GPU that partitioned states may fill; not above zero: no number of GPUs holds the model.
+    """Memory of one GPU that partitioned states may fill; at zero or below no number of GPUs holds the model.
 
     >>> memory_left_for_partitions(80e9, 0.9, 17e9, 0, 0)
     72000000000.0
@@ -165,7 +165,7 @@ def offloaded_bytes(
     optimizer_bytes_per_parameter: Num,
     optimizer_offloaded: Num,
 ) -> Num:
-    """Model states that lie in host memory or on NVMe instead of on the GPUs.
+    """Model states in host memory or on NVMe instead of GPU memory.
 
     >>> offloaded_bytes(13e9, 2, 0, 4, 12, 1)
     208000000000.0
@@ -216,7 +216,7 @@ def activation_checkpoint_bytes(
 
 @formula(unit="B", source="zero-infinity2021", where="eq. 4: 4·hd·4hd")
 def model_state_working_memory(working_bytes: Num, hidden_size: Num, feed_forward_ratio: Num) -> Num:
-    """Weights and gradients of the largest operator, which must fit on a GPU at once.
+    """Weights and gradients of the largest operator, which a GPU must hold together.
 
     >>> model_state_working_memory(4, 25_600, 4) / 2**30
     9.765625

@@ -13,13 +13,8 @@ input_quantity("benchmark_accelerators", "GPU", "Emulated accelerators of all cl
 input_quantity("benchmark_batch", "sample/GPU", "Batch size of one emulated accelerator.", whole=True)
 input_quantity("benchmark_record_bytes", "B/sample", "Mean bytes of one record.")
 input_quantity("benchmark_samples_per_file", "sample/file", "Records in one file.", whole=True)
-input_quantity(
-    "benchmark_memory_multiple",
-    "1",
-    "The data set must be so many times the memory of all clients.",
-    default=5,
-    source="mlperf-storage-v2",
-)
+input_quantity("benchmark_memory_multiple", "1", "Data set over the memory of all clients, at least.",
+    default=5, source="mlperf-storage-v2")  # fmt: skip
 input_quantity("benchmark_files", "file", "Files of the data set, in one of the two forms.", whole=True)
 input_quantity("benchmark_steps", "1", "Steps that an epoch must have.", default=500, source="mlperf-storage-v2")
 
@@ -46,7 +41,7 @@ def benchmark_file_bytes(benchmark_samples_per_file: Num, benchmark_record_bytes
 
 @formula(unit="file", source="mlperf-storage-v2", where="mlpstorage/rules.py, calculate_training_data_size")
 def files_for_memory_down(benchmark_memory_multiple: Num, benchmark_memory: Num, benchmark_file_bytes: Num) -> Num:
-    """Files that exceed the memory often enough, rounded down as in version 2.0.
+    """Files whose bytes are the required multiple of the memory, rounded down as in version 2.0.
 
     >>> files_for_memory_down(5, 64 * 2**30, 2_828_486)
     121477
@@ -56,7 +51,7 @@ def files_for_memory_down(benchmark_memory_multiple: Num, benchmark_memory: Num,
 
 @formula(unit="file", source="mlperf-storage-v3", where="mlpstorage_py/rules/utils.py")
 def files_for_memory_up(benchmark_memory_multiple: Num, benchmark_memory: Num, benchmark_file_bytes: Num) -> Num:
-    """Files that exceed the memory often enough, rounded up as in the later form.
+    """Files whose bytes are the required multiple of the memory, rounded up as in version 3.
 
     >>> files_for_memory_up(5, 64 * 2**30, 2_828_486)
     121478
@@ -66,7 +61,7 @@ def files_for_memory_up(benchmark_memory_multiple: Num, benchmark_memory: Num, b
 
 @formula(unit="sample", source="mlperf-storage-v2", where="mlpstorage/rules.py, calculate_training_data_size")
 def benchmark_samples(benchmark_steps: Num, benchmark_accelerators: Num, benchmark_batch: Num) -> Num:
-    """Samples that the least number of steps takes.
+    """Samples of the least number of steps that the benchmark requires.
 
     >>> benchmark_samples(500, 4, 7)
     14000
@@ -76,7 +71,7 @@ def benchmark_samples(benchmark_steps: Num, benchmark_accelerators: Num, benchma
 
 @formula(unit="file", source="mlperf-storage-v2", where="mlpstorage/rules.py, calculate_training_data_size")
 def files_for_steps_down(benchmark_samples: Num, benchmark_samples_per_file: Num) -> Num:
-    """Files for these samples, rounded down as in version 2.0: up to one file short.
+    """Files for the least number of steps, rounded down as in version 2.0: up to one file short.
 
     >>> files_for_steps_down(3_200_000, 1251)
     2557
@@ -86,7 +81,7 @@ def files_for_steps_down(benchmark_samples: Num, benchmark_samples_per_file: Num
 
 @formula(unit="file", source="mlperf-storage-v3", where="mlpstorage_py/rules/utils.py")
 def files_for_steps_up(benchmark_samples: Num, benchmark_samples_per_file: Num) -> Num:
-    """Files for these samples, rounded up as in the later form.
+    """Files for the least number of steps, rounded up as in version 3.
 
     >>> files_for_steps_up(3_200_000, 1251)
     2558
@@ -106,7 +101,7 @@ def benchmark_files_down(files_for_memory_down: Num, files_for_steps_down: Num) 
 
 @formula(unit="file", source="mlperf-storage-v3", where="mlpstorage_py/rules/utils.py")
 def benchmark_files_up(files_for_memory_up: Num, files_for_steps_up: Num) -> Num:
-    """Files of the data set in the later form: never short of its own rules.
+    """Files of the data set by version 3: never short of its own rules.
 
     >>> benchmark_files_up(121_478, 8_000)
     121478

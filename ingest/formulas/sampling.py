@@ -1,4 +1,4 @@
-"""What a sample of a corpus says about the whole, and how sure that is.
+"""Estimates from a sample of a corpus, with confidence intervals.
 
 Draws are independent, each stored byte as likely as another, two in every stratum of consecutive bytes. A density is what
 a drawn block or shard holds per stored byte: of tokens, of text bytes, of documents.
@@ -9,19 +9,18 @@ from ingest.engine.registry import formula, input_quantity
 
 input_quantity("drawn_densities", "1/B", "Amount per stored byte of each drawn block or shard.", above=False)
 input_quantity("pair_differences", "1/B", "Difference of the two draws of each stratum.", low=-float("inf"))
-input_quantity("draws", "1", "Blocks or shards drawn, one that is drawn twice counted twice.")
+input_quantity("draws", "1", "Blocks or shards drawn; one that is drawn twice counts twice.")
 input_quantity("frame_bytes", "B", "Stored bytes that could have been drawn.")
-input_quantity(
-    "base_densities", "1/B", "Amount per stored byte, for each draw, of the quantity that a ratio divides by.", above=False
-)
+input_quantity("base_densities", "1/B", "Amount per stored byte, for each draw, of the quantity that a ratio divides by.",
+    above=False)  # fmt: skip
 input_quantity("ratio_guess", "1", "Ratio in the sample.")
 input_quantity("ratio_base", "1", "Total of the quantity that a ratio divides by.")
 input_quantity("variances_of_pairs", "1", "Contribution of each stratum to the variance of an estimate.", above=False)
 input_quantity("sampled_value", "1", "Estimate of the sample.")
 input_quantity("risk", "1", "Share of repeated samples whose interval would miss the true value: 1 − confidence.", high=1)
-input_quantity("confidence_quantile", "1", "Student's t, two-sided, at the confidence asked for.")
-input_quantity("sampling_tolerance", "1", "Half the width of an interval, over the estimate, that is asked for.", high=1)
-input_quantity("reading_margin", "1", "Draws on top of those that the variance of the pilot asks for.", low=1, above=False)
+input_quantity("confidence_quantile", "1", "Student's t, two-sided, at the chosen confidence.")
+input_quantity("sampling_tolerance", "1", "Target half width of a confidence interval, over the estimate.", high=1)
+input_quantity("reading_margin", "1", "Safety factor on the draws that the pilot's variance requires.", low=1, above=False)
 input_quantity("rooted_costs_of_groups", "1", "Root of variance times cost, for each group of files.", above=False)
 input_quantity("cost_per_draw", "1", "Cost of one draw in relation to draws of other groups: bytes read.")
 input_quantity("variance_per_draw", "1", "Variance of an estimate times the draws it rests on.", above=False)
@@ -69,7 +68,7 @@ def sampling_variance(variances_of_pairs: Num) -> Num:
 
 @formula(unit="1", source="satterthwaite1946", where="2·V²/var(V); one degree each, so E(v²) is three times (E v)²")
 def degrees_of_freedom(variances_of_pairs: Num) -> Num:
-    """Degrees of freedom of a variance that is a sum of pairs: as many as pairs where all are alike, fewer where some rule.
+    """Degrees of freedom of a variance summed over pairs: the number of pairs, fewer where some of them dominate.
 
     >>> degrees_of_freedom(3.0)
     1.0
@@ -79,7 +78,7 @@ def degrees_of_freedom(variances_of_pairs: Num) -> Num:
 
 @formula(unit="1/B", source="cochran1977", where="ch. 6: the ratio estimator, linearized")
 def ratio_residuals(drawn_densities: Num, ratio_guess: Num, base_densities: Num, ratio_base: Num) -> Num:
-    """How much each draw, per stored byte, moves a ratio of two totals.
+    """Influence of each draw, per stored byte, on a ratio of two totals.
 
     >>> ratio_residuals(1.0, 4.0, 0.3, 1_000) * 1_000
     -0.2
@@ -119,7 +118,7 @@ def interval_high(sampled_value: Num, interval_half_width: Num) -> Num:
 
 @formula(unit="1", source="definition")
 def relative_half_width(interval_half_width: Num, sampled_value: Num) -> Num:
-    """Half the width of the interval, as a share of the estimate: what a tolerance is held against.
+    """Half the width of the interval over the estimate, to compare with the tolerance.
 
     >>> relative_half_width(3, 300)
     0.01
@@ -129,7 +128,7 @@ def relative_half_width(interval_half_width: Num, sampled_value: Num) -> Num:
 
 @formula(unit="1", source="definition")
 def variance_allowed(sampling_tolerance: Num, sampled_value: Num, confidence_quantile: Num) -> Num:
-    """Variance at which the interval is as narrow as asked for.
+    """Variance at which the confidence interval reaches the target width.
 
     >>> variance_allowed(0.005, 400, 2)
     1.0
@@ -151,7 +150,7 @@ def rooted_cost(variance_per_draw: Num, cost_per_draw: Num) -> Num:
 def draws_planned(
     reading_margin: Num, variance_per_draw: Num, cost_per_draw: Num, rooted_costs_of_groups: Num, variance_allowed: Num
 ) -> Num:
-    """Draws of one group at which all groups together are as sure as asked for, for the fewest bytes read.
+    """Draws of one group of files with which all groups reach the target interval, for the fewest bytes read.
 
     >>> draws_planned(1, 900, 4, [60], 1)
     900.0

@@ -1,37 +1,37 @@
-"""One data set of a site, year by year: a row each."""
+"""One data set of a site, year by year."""
 
 from ingest.engine.expression import Num, ceil, maximum
 from ingest.engine.registry import formula, input_quantity
 
 # One data set
-input_quantity("data_samples", "sample", "Samples of a data set.")
-input_quantity("data_sample_bytes", "B/sample", "Stored bytes of one sample.")
+input_quantity("data_samples", "sample", "Samples of a data set.", label="samples of the data set")
+input_quantity("data_sample_bytes", "B/sample", "Stored bytes of one sample.", label="stored sample size")
 input_quantity("data_tokens", "token", "Tokens of a data set.")
 input_quantity("data_bytes_per_token", "B/token", "Stored bytes of one token.")
 input_quantity("origin_bytes", "B", "Bytes of the data set that this one is made from.")
-input_quantity(
-    "kept_share", "1", "Share of the bytes of its origin that a data set keeps; above 1 where the data grow.", high=1000
-)
+input_quantity("kept_share", "1", "Share of the bytes of its origin that a data set keeps; above 1 where the data grow.",
+    high=1000)  # fmt: skip
 input_quantity("samples_in_file", "sample/file", "Samples in one file of a data set.")
 input_quantity("file_bytes", "B/file", "Bytes in one file of a data set.")
-input_quantity("data_bytes", "B", "Bytes of one copy of one version of a data set at the start of the plan.")
-input_quantity("data_files", "file", "Files of one copy of one version of a data set at the start of the plan.", above=False)
-input_quantity("data_copies", "1", "Copies of a data set on this storage.", whole=True, default=1)
-input_quantity("retention_seconds", "s", "How long a superseded version is kept.", above=False, default=0)
-input_quantity("refresh_seconds", "s", "How often a new version supersedes the old one.")
-input_quantity("versions_held", "1", "Versions of a data set that are on storage.", default=1)
+input_quantity("data_bytes", "B", "Bytes of one copy of one version of a data set at the start of the plan.",
+    label="data set size")  # fmt: skip
+input_quantity("data_files", "file", "Files of one copy of one version of a data set at the start of the plan.",
+    above=False, label="data set files")  # fmt: skip
+input_quantity("data_copies", "1", "Copies of a data set on this storage.", whole=True, default=1, label="data set copies")
+input_quantity("retention_seconds", "s", "Retention time of a superseded version.", above=False, default=0)
+input_quantity("refresh_seconds", "s", "Time after which a new version supersedes the old one.")
+input_quantity("versions_held", "1", "Versions of a data set on storage.", default=1, label="versions kept")
 input_quantity("present", "1", "1 in the years in which a data set is on storage, else 0.",
      above=False, whole=True, high=1, default=1)  # fmt: skip
 
-input_quantity("dataset_bytes_held_before", "B", "A data set on storage in the year before.", above=False)
-input_quantity(
-    "seconds_per_year", "s", "A year of 365.25 days.", low=31_557_600, high=31_557_600, above=False, default=31_557_600
-)
+input_quantity("dataset_bytes_held_before", "B", "Bytes of a data set held in the year before.", above=False)
+input_quantity("seconds_per_year", "s", "A year of 365.25 days.",
+    low=31_557_600, high=31_557_600, above=False, default=31_557_600)  # fmt: skip
 
 
 @formula(unit="B", source="definition")
 def data_bytes_of_samples(data_samples: Num, data_sample_bytes: Num) -> Num:
-    """A data set by its samples.
+    """Size of a data set, from its samples.
 
     >>> data_bytes_of_samples(524_288, 2_828_486)
     1482941267968
@@ -41,7 +41,7 @@ def data_bytes_of_samples(data_samples: Num, data_sample_bytes: Num) -> Num:
 
 @formula(unit="B", source="definition")
 def bytes_of_tokens(data_tokens: Num, data_bytes_per_token: Num) -> Num:
-    """A data set by its tokens.
+    """Size of a data set, from its tokens.
 
     >>> bytes_of_tokens(15e12, 4)
     60000000000000.0
@@ -51,7 +51,7 @@ def bytes_of_tokens(data_tokens: Num, data_bytes_per_token: Num) -> Num:
 
 @formula(unit="B", source="definition")
 def bytes_of_origin(origin_bytes: Num, kept_share: Num) -> Num:
-    """Bytes of a data set, by the data that it is made from.
+    """Size of a data set, from the data set that it is made from.
 
     >>> bytes_of_origin(200e12, 0.055)
     11000000000000.0
@@ -89,9 +89,9 @@ def versions_kept(retention_seconds: Num, refresh_seconds: Num) -> Num:
     return 1 + ceil(retention_seconds / refresh_seconds)
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", label="data set bytes held")
 def dataset_bytes_held(data_bytes: Num, data_copies: Num, versions_held: Num, present: Num, capacity_growth: Num) -> Num:
-    """A data set on storage: copies, versions, growth.
+    """Bytes of a data set held: copies, versions, growth.
 
     >>> dataset_bytes_held(1e12, 2, 3, 1, 1.5)
     9000000000000.0
@@ -99,7 +99,7 @@ def dataset_bytes_held(data_bytes: Num, data_copies: Num, versions_held: Num, pr
     return data_bytes * data_copies * versions_held * present * capacity_growth
 
 
-@formula(unit="file", source="definition")
+@formula(unit="file", source="definition", label="data set files held")
 def dataset_files_held(data_files: Num, data_copies: Num, versions_held: Num, present: Num, capacity_growth: Num) -> Num:
     """Files of a data set on storage.
 
@@ -109,7 +109,7 @@ def dataset_files_held(data_files: Num, data_copies: Num, versions_held: Num, pr
     return data_files * data_copies * versions_held * present * capacity_growth
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", label="data set writes per day")
 def dataset_bytes_written_per_day(
     data_bytes: Num, data_copies: Num, present: Num, capacity_growth: Num, seconds_per_day: Num, refresh_seconds: Num
 ) -> Num:

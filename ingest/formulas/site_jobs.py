@@ -1,4 +1,4 @@
-"""One job and one cluster of a site: a row each. Data sets stand in `site_data`, sums in `site_totals`."""
+"""One job and one cluster of a site. Data sets are in `site_datasets`, totals in `site_totals`."""
 
 from ingest.engine.expression import Num, maximum, minimum
 from ingest.engine.registry import formula, input_quantity
@@ -7,39 +7,36 @@ from ingest.engine.registry import formula, input_quantity
 MOST_PERIODS = 25
 
 # One job
-input_quantity("concurrent_runs", "1", "Runs of the job at the same time.", whole=True, default=1)
-input_quantity("share_of_time", "1", "Share of the time in which the job runs.", high=1, default=1)
-input_quantity(
-    "cold_share", "1", "Share of the first pass that storage serves: 0 where data are staged.", above=False, high=1, default=1
-)
-input_quantity(
-    "warm_share", "1", "Share of later passes that storage serves: less where nodes cache.", above=False, high=1, default=1
-)
-input_quantity("training_epochs", "1", "Passes over the data set.")
-input_quantity("training_samples", "sample", "Samples of the whole training.")
-input_quantity("request_bytes", "B", "Most that a reader asks for at once.")
-input_quantity("packed_read_bytes", "B", "Least that is read at once from a file of many samples.", default=131_072)
-input_quantity("staging_nodes", "node", "Nodes of a job that stages its data, all its runs at once.", above=False)
-input_quantity("writing_nodes", "node", "Nodes of a job that has checkpoints, all its runs at once.", above=False)
+input_quantity("concurrent_runs", "1", "Runs of the job at the same time.", whole=True, default=1, label="concurrent runs")
+input_quantity("share_of_time", "1", "Share of the time in which the job runs.", high=1, default=1, label="share of time")
+input_quantity("cold_share", "1", "Share of the first epoch (cold cache) that storage serves: 0 where data are staged.",
+    above=False, high=1, default=1)  # fmt: skip
+input_quantity("warm_share", "1", "Share of later epochs that storage serves: less where nodes cache.",
+    above=False, high=1, default=1)  # fmt: skip
+input_quantity("training_epochs", "1", "Epochs of a training run.")
+input_quantity("training_samples", "sample", "Samples of the whole training run.", label="samples of a training run")
+input_quantity("request_bytes", "B", "Largest read request of a reader.", label="read request size")
+input_quantity("packed_read_bytes", "B", "Read-ahead: smallest read from a file of many samples.",
+    default=131_072, label="read-ahead size")  # fmt: skip
+input_quantity("staging_nodes", "node", "Nodes of all concurrent runs of a job that stages its data.", above=False)
+input_quantity("writing_nodes", "node", "Nodes of all concurrent runs of a job that writes checkpoints.", above=False)
 input_quantity("one_sample", "sample", "A single sample.", low=1, high=1, above=False, default=1)
-input_quantity("node_nvme_bytes", "B/node", "NVMe of one node.", above=False)
-input_quantity("staging_seconds_allowed", "s", "Time in which a data set must be on the nodes.")
+input_quantity("node_nvme_bytes", "B/node", "NVMe of one node.", above=False, label="NVMe per node")
+input_quantity("staging_seconds_allowed", "s", "Time within which a data set must be staged on the nodes.")
 input_quantity("node_local_bytes", "B/node", "Bytes that a job keeps on the NVMe of a node.", above=False)
 input_quantity("node_cache_hit", "1", "Share of later reads that the nodes' NVMe serves.", above=False, high=1)
-input_quantity("job_dataset_bytes", "B", "Bytes of the data set that the job reads.")
+input_quantity("job_dataset_bytes", "B", "Bytes of the data set that the job reads.", label="data set read by the job")
 
 # Growth
 input_quantity("elapsed_seconds", "s", "Time since the start of the plan.", above=False, default=0)
-input_quantity(
-    "capacity_growth_factor", "1", "Bytes after one period, over those before.", low=1, above=False, high=1000, default=1
-)
-input_quantity(
-    "bandwidth_growth_factor", "1", "Bandwidth after one period, over that before.", low=1, above=False, high=1000, default=1
-)
-input_quantity("growth_period_seconds", "s", "The period of growth.", default=63_115_200)
+input_quantity("capacity_growth_factor", "1", "Bytes after one period, over those before.",
+    low=1, above=False, high=1000, default=1)  # fmt: skip
+input_quantity("bandwidth_growth_factor", "1", "Bandwidth after one period, over that before.",
+    low=1, above=False, high=1000, default=1)  # fmt: skip
+input_quantity("growth_period_seconds", "s", "The period of growth.", default=63_115_200, label="growth period")
 
 # One cluster
-input_quantity("cluster_nodes", "node", "Nodes of a cluster.", whole=True)
+input_quantity("cluster_nodes", "node", "Nodes of a cluster.", whole=True, label="nodes of the cluster")
 
 
 @formula(unit="1", source="zhao2022", where="growth over two years, compounded: g^(N/2)")
@@ -72,9 +69,9 @@ def samples_of_file_bytes(file_bytes: Num, sample_bytes: Num) -> Num:
     return file_bytes / sample_bytes
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="read bandwidth of one run")
 def run_read_bandwidth(ingest_bandwidth_per_job: Num, cold_share: Num, bandwidth_growth: Num) -> Num:
-    """Reads of one run in its first pass, when no node holds any of its data.
+    """Read bandwidth of one run in its first epoch (cold cache).
 
     >>> run_read_bandwidth(827e9, 1, 1)
     827000000000.0
@@ -82,9 +79,9 @@ def run_read_bandwidth(ingest_bandwidth_per_job: Num, cold_share: Num, bandwidth
     return ingest_bandwidth_per_job * cold_share * bandwidth_growth
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="read bandwidth of concurrent runs")
 def job_read_bandwidth(run_read_bandwidth: Num, concurrent_runs: Num) -> Num:
-    """Reads of a job, all its runs at once.
+    """Read bandwidth of all concurrent runs of a job.
 
     >>> job_read_bandwidth(827e9, 2)
     1654000000000.0
@@ -92,9 +89,9 @@ def job_read_bandwidth(run_read_bandwidth: Num, concurrent_runs: Num) -> Num:
     return run_read_bandwidth * concurrent_runs
 
 
-@formula(unit="B/s/node", source="definition")
+@formula(unit="B/s/node", source="definition", label="read bandwidth of one node of the job")
 def node_read_bandwidth(run_read_bandwidth: Num, nodes: Num) -> Num:
-    """Reads of a job into one node.
+    """Read bandwidth of one node of a job.
 
     >>> node_read_bandwidth(827e9, 128)
     6460937500.0
@@ -102,11 +99,11 @@ def node_read_bandwidth(run_read_bandwidth: Num, nodes: Num) -> Num:
     return run_read_bandwidth / nodes
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="sustained read bandwidth of the job")
 def job_sustained_read_bandwidth(
     ingest_bandwidth_per_job: Num, warm_share: Num, concurrent_runs: Num, share_of_time: Num, bandwidth_growth: Num
 ) -> Num:
-    """Reads of a job averaged over time: later passes, and only the share of time in which it runs.
+    """Sustained read bandwidth of a job: later epochs, averaged over the share of time in which it runs.
 
     >>> job_sustained_read_bandwidth(800e9, 1, 1, 0.5, 1)
     400000000000.0
@@ -114,9 +111,9 @@ def job_sustained_read_bandwidth(
     return ingest_bandwidth_per_job * warm_share * concurrent_runs * share_of_time * bandwidth_growth
 
 
-@formula(unit="node", source="definition")
+@formula(unit="node", source="definition", label="nodes of concurrent runs")
 def nodes_at_once(nodes: Num, concurrent_runs: Num) -> Num:
-    """Nodes of a job, all its runs at once.
+    """Nodes of all concurrent runs of a job.
 
     >>> nodes_at_once(16, 4)
     64
@@ -126,7 +123,7 @@ def nodes_at_once(nodes: Num, concurrent_runs: Num) -> Num:
 
 @formula(unit="node", source="definition")
 def nodes_on_average(nodes_at_once: Num, share_of_time: Num) -> Num:
-    """Nodes that a job takes, averaged over time: its allocation.
+    """Mean number of nodes that a job occupies.
 
     >>> nodes_on_average(64, 0.25)
     16.0
@@ -139,7 +136,7 @@ input_quantity("read_request_bytes", "B", "Size of one read.")
 
 @formula(unit="B", source="definition")
 def request_of_sample(request_bytes: Num, sample_bytes: Num, one_sample: Num) -> Num:
-    """Size of one read where each sample is a file: at most a sample, at most what a reader asks for at once.
+    """I/O size where each sample is a file: the smaller of the sample and the largest read request.
 
     >>> request_of_sample(131_072, 2_828_486, 1)
     131072
@@ -149,7 +146,7 @@ def request_of_sample(request_bytes: Num, sample_bytes: Num, one_sample: Num) ->
 
 @formula(unit="B", source="definition")
 def request_of_packed_samples(request_bytes: Num, packed_read_bytes: Num, sample_bytes: Num, one_sample: Num) -> Num:
-    """Size of one read from a file of many samples: the system reads ahead beyond a small sample.
+    """I/O size where a file holds many samples: at least the read-ahead, at most the largest read request.
 
     >>> request_of_packed_samples(131_072, 131_072, 912, 1)
     131072
@@ -159,7 +156,7 @@ def request_of_packed_samples(request_bytes: Num, packed_read_bytes: Num, sample
 
 @formula(unit="1/s/node", source="definition")
 def node_reads_per_second(node_read_bandwidth: Num, read_request_bytes: Num) -> Num:
-    """Reads that one node of a job asks for each second.
+    """Read IOPS of one node of a job.
 
     >>> node_reads_per_second(16e9, 131_072)
     122070.3125
@@ -169,7 +166,7 @@ def node_reads_per_second(node_read_bandwidth: Num, read_request_bytes: Num) -> 
 
 @formula(unit="sample", source="definition")
 def samples_of_epochs(training_epochs: Num, dataset_samples: Num) -> Num:
-    """Samples of a training that passes over its data set so often.
+    """Samples of a training run of so many epochs.
 
     >>> samples_of_epochs(50, 524_288)
     26214400
@@ -179,7 +176,7 @@ def samples_of_epochs(training_epochs: Num, dataset_samples: Num) -> Num:
 
 @formula(unit="sample", source="definition")
 def samples_of_data_tokens(data_tokens: Num, tokens_per_sample: Num) -> Num:
-    """Samples of one pass over a data set of tokens.
+    """Samples of one epoch of a data set of tokens.
 
     >>> samples_of_data_tokens(8_192_000, 8192)
     1000.0
@@ -189,7 +186,7 @@ def samples_of_data_tokens(data_tokens: Num, tokens_per_sample: Num) -> Num:
 
 @formula(unit="sample", source="definition")
 def samples_of_tokens(training_tokens: Num, tokens_per_sample: Num) -> Num:
-    """Samples of a training that sees so many tokens.
+    """Samples of a training run on so many tokens.
 
     >>> samples_of_tokens(15.6e12, 8192)
     1904296875.0
@@ -197,9 +194,9 @@ def samples_of_tokens(training_tokens: Num, tokens_per_sample: Num) -> Num:
     return training_tokens / tokens_per_sample
 
 
-@formula(unit="s", source="definition")
+@formula(unit="s", source="definition", label="duration of a run")
 def run_seconds(training_samples: Num, samples_per_second_per_job: Num) -> Num:
-    """Time of one run that never waits.
+    """Duration of one run that never waits for storage.
 
     >>> round(run_seconds(26_214_400, 292_556.8), 1)
     89.6
@@ -207,9 +204,9 @@ def run_seconds(training_samples: Num, samples_per_second_per_job: Num) -> Num:
     return training_samples / samples_per_second_per_job
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="checkpoint write bandwidth of concurrent runs")
 def job_write_bandwidth(checkpoint_write_bandwidth: Num, concurrent_runs: Num) -> Num:
-    """Checkpoint writes of a job, all its runs at once.
+    """Checkpoint write bandwidth of all concurrent runs of a job.
 
     >>> job_write_bandwidth(400e9, 2)
     800000000000.0
@@ -227,9 +224,9 @@ def job_checkpoint_bytes_per_day(checkpoint_bytes_written_per_day: Num, concurre
     return checkpoint_bytes_written_per_day * concurrent_runs * share_of_time
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="sustained checkpoint write bandwidth of the job")
 def job_sustained_write_bandwidth(job_checkpoint_bytes_per_day: Num, seconds_per_day: Num) -> Num:
-    """Checkpoint writes of a job, averaged over time.
+    """Sustained checkpoint write bandwidth of a job, averaged over time.
 
     >>> job_sustained_write_bandwidth(86_400e9, 86_400)
     1000000000.0
@@ -237,9 +234,9 @@ def job_sustained_write_bandwidth(job_checkpoint_bytes_per_day: Num, seconds_per
     return job_checkpoint_bytes_per_day / seconds_per_day
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="restore bandwidth of concurrent runs")
 def job_restart_bandwidth(restart_read_bandwidth: Num, concurrent_runs: Num) -> Num:
-    """Restart reads of a job, all its runs at once: after an outage of the whole site.
+    """Restore bandwidth of all concurrent runs of a job, as after an outage of the whole site.
 
     >>> job_restart_bandwidth(9.47e9, 2)
     18940000000.0
@@ -247,9 +244,9 @@ def job_restart_bandwidth(restart_read_bandwidth: Num, concurrent_runs: Num) -> 
     return restart_read_bandwidth * concurrent_runs
 
 
-@formula(unit="file/s", source="definition")
+@formula(unit="file/s", source="definition", label="file opens of concurrent runs")
 def job_file_opens(file_opens_per_second_per_job: Num, cold_share: Num, concurrent_runs: Num, bandwidth_growth: Num) -> Num:
-    """Files that a job opens each second, all its runs at once.
+    """File opens per second of all concurrent runs of a job.
 
     >>> job_file_opens(292_556.8, 1, 1, 1)
     292556.8
@@ -257,7 +254,7 @@ def job_file_opens(file_opens_per_second_per_job: Num, cold_share: Num, concurre
     return file_opens_per_second_per_job * cold_share * concurrent_runs * bandwidth_growth
 
 
-@formula(unit="file/s", source="definition")
+@formula(unit="file/s", source="definition", label="file creates during a checkpoint")
 def job_file_creates(checkpoint_files: Num, checkpoint_dump_seconds: Num, concurrent_runs: Num) -> Num:
     """Files that a job creates each second while it writes a checkpoint.
 
@@ -267,7 +264,7 @@ def job_file_creates(checkpoint_files: Num, checkpoint_dump_seconds: Num, concur
     return checkpoint_files / checkpoint_dump_seconds * concurrent_runs
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", label="bytes of checkpoints kept")
 def job_checkpoint_bytes_held(checkpoint_retained_bytes: Num, concurrent_runs: Num) -> Num:
     """Checkpoints of a job on storage, each run keeping its own.
 
@@ -277,9 +274,9 @@ def job_checkpoint_bytes_held(checkpoint_retained_bytes: Num, concurrent_runs: N
     return checkpoint_retained_bytes * concurrent_runs
 
 
-@formula(unit="file", source="definition")
+@formula(unit="file", source="definition", label="files of checkpoints kept")
 def job_checkpoint_files_held(checkpoint_files: Num, checkpoints_retained: Num, concurrent_runs: Num) -> Num:
-    """Files of these checkpoints.
+    """Files of the retained checkpoints of a job.
 
     >>> job_checkpoint_files_held(16_384, 3, 1)
     49152
@@ -297,11 +294,11 @@ def staged_bytes_each(node_bytes_whole: Num, nodes: Num) -> Num:
     return node_bytes_whole * nodes
 
 
-input_quantity("staged_bytes", "B", "Bytes read from storage to stage the data set of one run.")
+input_quantity("staged_bytes", "B", "Bytes read from storage to stage the data set of one run.", label="bytes staged per run")
 input_quantity("single_node", "node", "One node.", low=1, high=1, above=False, default=1)
 
 
-@formula(unit="B/node", source="definition")
+@formula(unit="B/node", source="definition", label="NVMe per node for the whole data set")
 def node_bytes_whole(job_dataset_bytes: Num, single_node: Num) -> Num:
     """NVMe of a node that holds the whole data set.
 
@@ -311,7 +308,7 @@ def node_bytes_whole(job_dataset_bytes: Num, single_node: Num) -> Num:
     return job_dataset_bytes / single_node
 
 
-@formula(unit="B/node", source="definition")
+@formula(unit="B/node", source="definition", label="NVMe per node for a share of the data set")
 def node_bytes_shared(job_dataset_bytes: Num, nodes: Num) -> Num:
     """NVMe of a node that holds its share of the data set.
 
@@ -323,7 +320,7 @@ def node_bytes_shared(job_dataset_bytes: Num, nodes: Num) -> Num:
 
 @formula(unit="B/s", source="definition")
 def job_staging_bandwidth(staged_bytes: Num, staging_seconds_allowed: Num, concurrent_runs: Num) -> Num:
-    """Reads that bring a data set onto the nodes in time, all runs at once.
+    """Read bandwidth that stages the data set of all concurrent runs within the time allowed.
 
     >>> job_staging_bandwidth(1.8e12, 1800, 1)
     1000000000.0
@@ -331,9 +328,9 @@ def job_staging_bandwidth(staged_bytes: Num, staging_seconds_allowed: Num, concu
     return staged_bytes / staging_seconds_allowed * concurrent_runs
 
 
-@formula(unit="s", source="definition")
+@formula(unit="s", source="definition", label="staging time")
 def staging_seconds(staged_bytes: Num, ingest_bandwidth_per_job: Num) -> Num:
-    """Time to stage at the rate at which the run would stream.
+    """Time to stage a data set at the rate at which the run would stream it.
 
     >>> staging_seconds(1.5e12, 500e9)
     3.0
@@ -341,7 +338,7 @@ def staging_seconds(staged_bytes: Num, ingest_bandwidth_per_job: Num) -> Num:
     return staged_bytes / ingest_bandwidth_per_job
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", label="cache hit share that NVMe allows")
 def cache_hit_possible(node_nvme_bytes: Num, nodes: Num, job_dataset_bytes: Num) -> Num:
     """Share of later reads that the NVMe of a run's nodes can serve, each node holding its share.
 
@@ -353,7 +350,7 @@ def cache_hit_possible(node_nvme_bytes: Num, nodes: Num, job_dataset_bytes: Num)
 
 @formula(unit="1", source="definition")
 def share_not_cached(node_cache_hit: Num) -> Num:
-    """Share of later reads that storage serves: those that the nodes' caches do not.
+    """Share of later reads that storage serves because the caches of the nodes miss.
 
     >>> share_not_cached(0.75)
     0.25

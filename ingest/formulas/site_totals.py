@@ -1,6 +1,6 @@
-"""What a site needs in sum: columns of its tables, added up or searched for their largest entry.
+"""Totals of a site: sums and maxima over the columns of its jobs, clusters, data sets and years.
 
-A leaf `…_of_jobs`, `…_of_clusters`, `…_of_datasets` or `…_of_years` is the column of that quantity in that table.
+An input `…_of_jobs`, `…_of_clusters`, `…_of_datasets` or `…_of_years` is the column of that quantity in that table.
 """
 
 from ingest.engine.expression import Num, largest, maximum, minimum, total
@@ -14,60 +14,77 @@ input_quantity("replicas", "1", "Whole copies that protect each byte.", whole=Tr
 input_quantity("storage_units", "1", "Servers or enclosures that share the data.", whole=True, default=1)
 
 # How a requirement is tested
-input_quantity("test_seconds", "s", "Time for which a rate must hold.", default=1800)
-input_quantity("write_request_bytes", "B", "Size of one checkpoint write.", default=1_048_576)
+input_quantity("test_seconds", "s", "Time for which a rate must hold.", default=1800, label="test duration")
+input_quantity("write_request_bytes", "B", "Size of one checkpoint write.", default=1_048_576, label="write request size")
 
-input_quantity(
-    "smallest_bandwidth_asked", "B/s", "Rates below it are not asked for: one drive gives them.", above=False, default=1e8
-)
-input_quantity("smallest_file_rate_asked", "file/s", "File rates below it are not asked for.", above=False, default=100)
+input_quantity("smallest_bandwidth_asked", "B/s", "Reporting threshold of bandwidths: one drive delivers less.",
+    above=False, default=1e8, label="reporting threshold of bandwidths")  # fmt: skip
+input_quantity("smallest_file_rate_asked", "file/s", "Reporting threshold of file rates.",
+    above=False, default=100, label="reporting threshold of file rates")  # fmt: skip
 
-input_quantity("writes_at_once", "B/s", "Checkpoint writes that fall into one moment: of all jobs, or of one.", above=False)
-input_quantity("site_grown_read_bandwidth", "B/s", "Reads of the site at once, in the last year of the plan.", above=False)
-
-# Columns
-input_quantity("job_read_bandwidth_of_jobs", "B/s", "Column of each job's reads, all its runs at once.", above=False)
-input_quantity("node_read_bandwidth_of_jobs", "B/s/node", "Column of each job's reads into one node.", above=False)
-input_quantity("run_read_bandwidth_of_jobs", "B/s", "Column of the reads of one run.", above=False)
-input_quantity("job_sustained_read_bandwidth_of_jobs", "B/s", "Column of each job's reads, averaged over time.", above=False)
-input_quantity("cluster_read_bandwidth_of_clusters", "B/s", "Column of each cluster's reads at once.", above=False)
-input_quantity(
-    "job_write_bandwidth_of_jobs", "B/s", "Column of each job's checkpoint writes, all its runs at once.", above=False
-)
-input_quantity("checkpoint_write_bandwidth_of_jobs", "B/s", "Column of the checkpoint writes of one run.", above=False)
-input_quantity("job_sustained_write_bandwidth_of_jobs", "B/s", "Column of each job's writes, averaged over time.", above=False)
-input_quantity("restart_read_bandwidth_of_jobs", "B/s", "Column of the restart reads of one run.", above=False)
-input_quantity("job_restart_bandwidth_of_jobs", "B/s", "Column of each job's restart reads, all its runs at once.", above=False)
-input_quantity("job_file_opens_of_jobs", "file/s", "Column of each job's opens.", above=False)
-input_quantity("job_file_creates_of_jobs", "file/s", "Column of each job's creates while it writes a checkpoint.", above=False)
-input_quantity("job_staging_bandwidth_of_jobs", "B/s", "Column of each job's staging.", above=False)
-input_quantity("node_local_bytes_of_jobs", "B/node", "Column of what each job keeps on a node's NVMe.", above=False)
-input_quantity("job_checkpoint_bytes_held_of_jobs", "B", "Column of each job's retained checkpoints.", above=False)
-input_quantity(
-    "job_checkpoint_files_held_of_jobs", "file", "Column of the files of each job's retained checkpoints.", above=False
-)
-input_quantity(
-    "job_checkpoint_bytes_per_day_of_jobs", "B", "Column of what each job's checkpoints write in a day.", above=False
-)
-input_quantity("dataset_bytes_held_of_datasets", "B", "Column of each data set with copies and versions.", above=False)
-input_quantity("dataset_files_held_of_datasets", "file", "Column of the files of each data set.", above=False)
-input_quantity("dataset_bytes_written_per_day_of_datasets", "B", "Column of what new versions write in a day.", above=False)
-input_quantity(
-    "dataset_bytes_added_per_day_of_datasets", "B", "Column of what first loads and growth write in a day.", above=False
-)
-input_quantity("nodes_at_once_of_jobs", "node", "Column of the nodes of each job, all its runs at once.", above=False)
-input_quantity("nodes_on_average_of_jobs", "node", "Column of the nodes that each job takes on average.", above=False)
-input_quantity("staging_nodes_of_jobs", "node", "Column of the nodes of each job that stages its data.", above=False)
-input_quantity("writing_nodes_of_jobs", "node", "Column of the nodes of each job that has checkpoints.", above=False)
-input_quantity("cluster_clients_of_clusters", "node", "Column of the nodes of each cluster that read at once.", above=False)
-input_quantity("year_bytes_written_per_day_of_years", "B", "Column of what clients write in a day, by year.", above=False)
-input_quantity("year_usable_bytes_of_years", "B", "Column of the capacity in use, by year.", above=False)
-input_quantity("year_files_of_years", "file", "Column of the files, by year.", above=False)
+input_quantity("writes_at_once", "B/s", "Write bandwidth of concurrent checkpoints: of all jobs, or of one.",
+    above=False, label="write bandwidth of concurrent checkpoints")  # fmt: skip
+input_quantity("site_grown_read_bandwidth", "B/s", "Aggregate read bandwidth of concurrent jobs in the last year of the plan.",
+    above=False, label="aggregate read bandwidth in the last year")  # fmt: skip
 
 
-@formula(unit="B/s", source=MODEL, where="no more than all jobs at once, no more than all nodes with the hungriest job")
+def columns(table: str, **units: str) -> None:
+    """Declare columns of a table of the site: an input for each quantity, with its unit."""
+    for name, unit in units.items():
+        input_quantity(f"{name}_of_{table}", unit, f"Column {name} of all {table} of the site.", above=False)
+
+
+columns(
+    "jobs",
+    job_read_bandwidth="B/s",
+    node_read_bandwidth="B/s/node",
+    run_read_bandwidth="B/s",
+    job_sustained_read_bandwidth="B/s",
+    job_write_bandwidth="B/s",
+    checkpoint_write_bandwidth="B/s",
+    job_sustained_write_bandwidth="B/s",
+    restart_read_bandwidth="B/s",
+    job_restart_bandwidth="B/s",
+    job_file_opens="file/s",
+    job_file_creates="file/s",
+    job_staging_bandwidth="B/s",
+    node_local_bytes="B/node",
+    job_checkpoint_bytes_held="B",
+    job_checkpoint_files_held="file",
+    job_checkpoint_bytes_per_day="B",
+    nodes_at_once="node",
+    nodes_on_average="node",
+    staging_nodes="node",
+    writing_nodes="node",
+)
+columns(
+    "clusters",
+    cluster_read_bandwidth="B/s",
+    cluster_clients="node",
+)
+columns(
+    "datasets",
+    dataset_bytes_held="B",
+    dataset_files_held="file",
+    dataset_bytes_written_per_day="B",
+    dataset_bytes_added_per_day="B",
+)
+columns(
+    "years",
+    year_bytes_written_per_day="B",
+    year_usable_bytes="B",
+    year_files="file",
+)
+
+
+@formula(
+    unit="B/s",
+    source=MODEL,
+    where="at most all jobs concurrently, at most all nodes with the most demanding job",
+    label="read bandwidth of the cluster",
+)
 def cluster_read_bandwidth(job_read_bandwidth_of_jobs: Num, node_read_bandwidth_of_jobs: Num, cluster_nodes: Num) -> Num:
-    """Reads of a cluster at once; jobs that share nodes in turn cannot all read at the same time.
+    """Aggregate read bandwidth of a cluster; jobs that alternate on the same nodes do not read concurrently.
 
     >>> cluster_read_bandwidth([100e9, 60e9], [2e9, 1e9], 64)
     128000000000.0
@@ -75,9 +92,9 @@ def cluster_read_bandwidth(job_read_bandwidth_of_jobs: Num, node_read_bandwidth_
     return minimum(total(job_read_bandwidth_of_jobs), largest(node_read_bandwidth_of_jobs) * cluster_nodes)
 
 
-@formula(unit="node", source="definition")
+@formula(unit="node", source="definition", label="nodes that read concurrently")
 def cluster_clients(nodes_at_once_of_jobs: Num, cluster_nodes: Num) -> Num:
-    """Nodes of a cluster that read at once.
+    """Nodes of a cluster that read concurrently.
 
     >>> cluster_clients([100, 60], 128)
     128
@@ -87,7 +104,7 @@ def cluster_clients(nodes_at_once_of_jobs: Num, cluster_nodes: Num) -> Num:
 
 @formula(unit="node", source="definition")
 def site_clients(cluster_clients_of_clusters: Num) -> Num:
-    """Nodes of the site that read at once.
+    """Nodes of the site that read concurrently.
 
     >>> site_clients([128, 16])
     144
@@ -97,7 +114,7 @@ def site_clients(cluster_clients_of_clusters: Num) -> Num:
 
 @formula(unit="node", source="definition")
 def staging_clients(staging_nodes_of_jobs: Num, site_clients: Num) -> Num:
-    """Nodes of the site that stage their data at once.
+    """Nodes of the site that stage their data concurrently.
 
     >>> staging_clients([8], 64)
     8
@@ -107,7 +124,7 @@ def staging_clients(staging_nodes_of_jobs: Num, site_clients: Num) -> Num:
 
 @formula(unit="node", source="definition")
 def writing_clients(writing_nodes_of_jobs: Num, site_clients: Num) -> Num:
-    """Nodes of the site that write and read checkpoints at once.
+    """Nodes of the site that write and restore checkpoints concurrently.
 
     >>> writing_clients([8, 16], 64)
     24
@@ -115,7 +132,7 @@ def writing_clients(writing_nodes_of_jobs: Num, site_clients: Num) -> Num:
     return minimum(total(writing_nodes_of_jobs), site_clients)
 
 
-@formula(unit="1", source="definition")
+@formula(unit="1", source="definition", label="share of nodes in use")
 def cluster_allocation(nodes_on_average_of_jobs: Num, cluster_nodes: Num) -> Num:
     """Share of a cluster that its jobs take, averaged over time; above 1 it cannot be.
 
@@ -125,9 +142,9 @@ def cluster_allocation(nodes_on_average_of_jobs: Num, cluster_nodes: Num) -> Num
     return total(nodes_on_average_of_jobs) / cluster_nodes
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="sustained read bandwidth")
 def site_sustained_read_bandwidth(job_sustained_read_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
-    """Reads of the site averaged over time, in sum.
+    """Sustained read bandwidth of the site: all jobs, averaged over time.
 
     >>> site_sustained_read_bandwidth([10e9, 20e9], 0.2)
     36000000000.0
@@ -135,9 +152,9 @@ def site_sustained_read_bandwidth(job_sustained_read_bandwidth_of_jobs: Num, per
     return total(job_sustained_read_bandwidth_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="read bandwidth of the most demanding run")
 def site_largest_read_bandwidth(run_read_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
-    """Reads of the hungriest single run.
+    """Read bandwidth of the most demanding single run.
 
     >>> site_largest_read_bandwidth([10e9, 20e9], 0.2)
     24000000000.0
@@ -145,9 +162,9 @@ def site_largest_read_bandwidth(run_read_bandwidth_of_jobs: Num, performance_hea
     return largest(run_read_bandwidth_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="aggregate read bandwidth of concurrent jobs")
 def site_read_bandwidth(cluster_read_bandwidth_of_clusters: Num, performance_headroom: Num) -> Num:
-    """Reads of the site when all that can run runs at once, in its first pass.
+    """Aggregate read bandwidth of all jobs that can run concurrently, first epoch (cold cache).
 
     >>> site_read_bandwidth([10e9, 20e9], 0)
     30000000000.0
@@ -155,9 +172,9 @@ def site_read_bandwidth(cluster_read_bandwidth_of_clusters: Num, performance_hea
     return total(cluster_read_bandwidth_of_clusters) * (1 + performance_headroom)
 
 
-@formula(unit="B/s/node", source="definition")
+@formula(unit="B/s/node", source="definition", label="read bandwidth of one node")
 def site_node_read_bandwidth(node_read_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
-    """Reads into one node, of the job that takes most.
+    """Read bandwidth of one node of the most demanding job.
 
     >>> site_node_read_bandwidth([1e9, 6.4e9], 0)
     6400000000.0
@@ -165,9 +182,9 @@ def site_node_read_bandwidth(node_read_bandwidth_of_jobs: Num, performance_headr
     return largest(node_read_bandwidth_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="aggregate write bandwidth of concurrent checkpoints")
 def site_write_bandwidth(job_write_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
-    """Checkpoint writes of the site, all jobs at once.
+    """Aggregate checkpoint write bandwidth of the site, all jobs concurrently.
 
     >>> site_write_bandwidth([10e9, 20e9], 0)
     30000000000.0
@@ -175,9 +192,9 @@ def site_write_bandwidth(job_write_bandwidth_of_jobs: Num, performance_headroom:
     return total(job_write_bandwidth_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="write bandwidth of the most demanding run")
 def site_largest_write_bandwidth(checkpoint_write_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
-    """Checkpoint writes of the single run that writes fastest.
+    """Checkpoint write bandwidth of the most demanding single run.
 
     >>> site_largest_write_bandwidth([10e9, 20e9], 0)
     20000000000.0
@@ -185,9 +202,9 @@ def site_largest_write_bandwidth(checkpoint_write_bandwidth_of_jobs: Num, perfor
     return largest(checkpoint_write_bandwidth_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="sustained write bandwidth")
 def site_sustained_write_bandwidth(job_sustained_write_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
-    """Checkpoint writes of the site averaged over time, in sum.
+    """Sustained checkpoint write bandwidth of the site: all jobs, averaged over time.
 
     >>> site_sustained_write_bandwidth([1e9, 2e9], 0)
     3000000000.0
@@ -195,9 +212,14 @@ def site_sustained_write_bandwidth(job_sustained_write_bandwidth_of_jobs: Num, p
     return total(job_sustained_write_bandwidth_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="B/s", source=MODEL, where="a single run, but never less than what all of them write on average")
+@formula(
+    unit="B/s",
+    source=MODEL,
+    where="a single run, but never less than what all of them write on average",
+    label="write bandwidth of alternating checkpoints",
+)
 def site_writes_in_turn(site_largest_write_bandwidth: Num, site_sustained_write_bandwidth: Num) -> Num:
-    """Checkpoint writes in one moment where runs take turns: asynchronous ones may drain without a pause.
+    """Checkpoint write bandwidth where runs alternate: asynchronous checkpoints may drain without a pause.
 
     >>> site_writes_in_turn(19e9, 20e9)
     20000000000.0
@@ -205,9 +227,9 @@ def site_writes_in_turn(site_largest_write_bandwidth: Num, site_sustained_write_
     return maximum(site_largest_write_bandwidth, site_sustained_write_bandwidth)
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="aggregate bandwidth of concurrent reads and checkpoints")
 def site_mixed_bandwidth(site_read_bandwidth: Num, writes_at_once: Num) -> Num:
-    """Reads and checkpoint writes together, where both fall into the same moment.
+    """Aggregate bandwidth of concurrent reads and checkpoint writes.
 
     >>> site_mixed_bandwidth(30e9, 10e9)
     40000000000.0
@@ -215,9 +237,9 @@ def site_mixed_bandwidth(site_read_bandwidth: Num, writes_at_once: Num) -> Num:
     return site_read_bandwidth + writes_at_once
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="bandwidth of alternating reads and checkpoints")
 def site_alternating_bandwidth(site_read_bandwidth: Num, writes_at_once: Num) -> Num:
-    """Reads or checkpoint writes, whichever is more, where they take turns.
+    """Bandwidth of alternating reads and checkpoint writes: the larger of both.
 
     >>> site_alternating_bandwidth(30e9, 10e9)
     30000000000.0
@@ -225,9 +247,9 @@ def site_alternating_bandwidth(site_read_bandwidth: Num, writes_at_once: Num) ->
     return maximum(site_read_bandwidth, writes_at_once)
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="restore bandwidth of the most demanding run")
 def site_largest_restart_bandwidth(restart_read_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
-    """Restart reads of the single run that takes most.
+    """Restore bandwidth of the most demanding single run.
 
     >>> site_largest_restart_bandwidth([1e9, 9e9], 0)
     9000000000.0
@@ -235,9 +257,9 @@ def site_largest_restart_bandwidth(restart_read_bandwidth_of_jobs: Num, performa
     return largest(restart_read_bandwidth_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="aggregate restore bandwidth of concurrent runs")
 def site_restart_bandwidth(job_restart_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
-    """Restart reads of all jobs at once, after an outage of the whole site.
+    """Aggregate restore bandwidth of all jobs, as after an outage of the whole site.
 
     >>> site_restart_bandwidth([1e9, 9e9], 0)
     10000000000.0
@@ -245,9 +267,9 @@ def site_restart_bandwidth(job_restart_bandwidth_of_jobs: Num, performance_headr
     return total(job_restart_bandwidth_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="file/s", source="definition")
+@formula(unit="file/s", source="definition", label="aggregate file opens")
 def site_file_opens(job_file_opens_of_jobs: Num, performance_headroom: Num) -> Num:
-    """Files that the site opens each second.
+    """File opens per second of the site.
 
     >>> site_file_opens([100.0, 50.0], 0)
     150.0
@@ -255,9 +277,9 @@ def site_file_opens(job_file_opens_of_jobs: Num, performance_headroom: Num) -> N
     return total(job_file_opens_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="file/s", source="definition")
+@formula(unit="file/s", source="definition", label="aggregate file creates")
 def site_file_creates(job_file_creates_of_jobs: Num, performance_headroom: Num) -> Num:
-    """Files that the site creates each second while all checkpoints are written.
+    """File creates per second of the site while all checkpoints are written.
 
     >>> site_file_creates([100.0, 50.0], 0)
     150.0
@@ -265,9 +287,9 @@ def site_file_creates(job_file_creates_of_jobs: Num, performance_headroom: Num) 
     return total(job_file_creates_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="B/s", source="definition")
+@formula(unit="B/s", source="definition", label="staging bandwidth")
 def site_staging_bandwidth(job_staging_bandwidth_of_jobs: Num, performance_headroom: Num) -> Num:
-    """Reads that bring all staged data sets onto their nodes in time.
+    """Read bandwidth that stages all data sets on their nodes within the time allowed.
 
     >>> site_staging_bandwidth([1e9, 2e9], 0)
     3000000000.0
@@ -275,9 +297,9 @@ def site_staging_bandwidth(job_staging_bandwidth_of_jobs: Num, performance_headr
     return total(job_staging_bandwidth_of_jobs) * (1 + performance_headroom)
 
 
-@formula(unit="B/node", source="definition")
+@formula(unit="B/node", source="definition", label="node-local capacity")
 def site_node_local_bytes(node_local_bytes_of_jobs: Num) -> Num:
-    """NVMe of a node that staging or caching takes, for the job that takes most.
+    """NVMe capacity of a node for staging or caching, for the most demanding job.
 
     >>> site_node_local_bytes([1e12, 2e12])
     2000000000000.0
@@ -285,9 +307,9 @@ def site_node_local_bytes(node_local_bytes_of_jobs: Num) -> Num:
     return largest(node_local_bytes_of_jobs)
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", label="data held")
 def year_usable_bytes(dataset_bytes_held_of_datasets: Num, job_checkpoint_bytes_held_of_jobs: Num) -> Num:
-    """Capacity in use in one year: data sets and retained checkpoints.
+    """Data held in one year: data sets and retained checkpoints.
 
     >>> year_usable_bytes([1e12, 2e12], [5e12])
     8000000000000.0
@@ -295,9 +317,9 @@ def year_usable_bytes(dataset_bytes_held_of_datasets: Num, job_checkpoint_bytes_
     return total(dataset_bytes_held_of_datasets) + total(job_checkpoint_bytes_held_of_jobs)
 
 
-@formula(unit="file", source="definition")
+@formula(unit="file", source="definition", label="files held")
 def year_files(dataset_files_held_of_datasets: Num, job_checkpoint_files_held_of_jobs: Num) -> Num:
-    """Files in one year: of data sets and of retained checkpoints.
+    """Files held in one year: of data sets and of retained checkpoints.
 
     >>> year_files([100, 200], [5])
     305
@@ -305,9 +327,9 @@ def year_files(dataset_files_held_of_datasets: Num, job_checkpoint_files_held_of
     return total(dataset_files_held_of_datasets) + total(job_checkpoint_files_held_of_jobs)
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", label="data held")
 def site_usable_bytes(year_usable_bytes_of_years: Num) -> Num:
-    """Capacity in use in the year that needs most.
+    """Data held in the most demanding year.
 
     >>> site_usable_bytes([8e12, 9e12])
     9000000000000.0
@@ -315,9 +337,9 @@ def site_usable_bytes(year_usable_bytes_of_years: Num) -> Num:
     return largest(year_usable_bytes_of_years)
 
 
-@formula(unit="file", source="definition")
+@formula(unit="file", source="definition", label="files held")
 def site_files(year_files_of_years: Num) -> Num:
-    """Files in the year that has most.
+    """Files held in the most demanding year.
 
     >>> site_files([800, 900])
     900
@@ -327,7 +349,7 @@ def site_files(year_files_of_years: Num) -> Num:
 
 @formula(unit="1", source="definition")
 def further_copies(replicas: Num) -> Num:
-    """Bytes that whole copies add to the first one.
+    """Copies of each byte beyond the first.
 
     >>> further_copies(3)
     2
@@ -337,7 +359,7 @@ def further_copies(replicas: Num) -> Num:
 
 @formula(unit="1", source="definition")
 def working_units(storage_units: Num, failed_servers: Num) -> Num:
-    """Servers or enclosures that are left when some are down: at least one.
+    """Servers or enclosures that work while some are down: at least one.
 
     >>> working_units(20, 1)
     19
@@ -345,9 +367,9 @@ def working_units(storage_units: Num, failed_servers: Num) -> Num:
     return maximum(storage_units - failed_servers, 1)
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", label="raw capacity")
 def year_raw_bytes(year_usable_bytes: Num, usable_share: Num) -> Num:
-    """Raw capacity that holds the bytes in use: protection, file system, fill limit, units that may be down.
+    """Raw capacity for the data held, with protection, file system, fill limit and failed units.
 
     >>> round(year_raw_bytes(10e15, 8 / 11 * 0.85) / 1e15, 2)
     16.18
@@ -355,9 +377,9 @@ def year_raw_bytes(year_usable_bytes: Num, usable_share: Num) -> Num:
     return year_usable_bytes / usable_share
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", label="raw capacity")
 def site_raw_bytes(site_usable_bytes: Num, usable_share: Num) -> Num:
-    """Raw capacity for the year that needs most.
+    """Raw capacity for the most demanding year.
 
     >>> round(site_raw_bytes(10e15, 0.85 / 3) / 1e15, 2)
     35.29
@@ -365,7 +387,7 @@ def site_raw_bytes(site_usable_bytes: Num, usable_share: Num) -> Num:
     return site_usable_bytes / usable_share
 
 
-@formula(unit="B", source="definition")
+@formula(unit="B", source="definition", label="writes per day")
 def year_bytes_written_per_day(
     job_checkpoint_bytes_per_day_of_jobs: Num,
     dataset_bytes_written_per_day_of_datasets: Num,
@@ -385,7 +407,7 @@ def year_bytes_written_per_day(
 
 @formula(unit="B", source="definition")
 def site_bytes_written_per_day(year_bytes_written_per_day_of_years: Num) -> Num:
-    """Bytes per day that clients write in the year that writes most.
+    """Bytes per day that clients write in the most demanding year.
 
     >>> site_bytes_written_per_day([500e12, 600e12])
     600000000000000.0
@@ -393,7 +415,7 @@ def site_bytes_written_per_day(year_bytes_written_per_day_of_years: Num) -> Num:
     return largest(year_bytes_written_per_day_of_years)
 
 
-@formula(unit="B", source=MODEL, where="written bytes ÷ η: replicas and parity are written too")
+@formula(unit="B", source=MODEL, where="written bytes ÷ η: replicas and parity are written too", label="media writes per day")
 def site_media_bytes_per_day(site_bytes_written_per_day: Num, protection_efficiency: Num) -> Num:
     """Bytes per day written to the media, replicas and parity included; amplification inside the drives is left out.
 

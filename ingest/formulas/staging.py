@@ -1,4 +1,4 @@
-"""What else can be done: staging on local drives, caching, prefetching, decoding; and what a failure leaves."""
+"""Staging on local drives, caching, prefetching, decoding, and bandwidth after a failure."""
 
 from ingest.engine.expression import Num, ceil, maximum, minimum
 from ingest.engine.registry import formula, input_quantity
@@ -7,12 +7,11 @@ from ingest.engine.registry import formula, input_quantity
 input_quantity("rebuild_share", "1", "Share of the bandwidth that a rebuild takes.", above=False, high=0.99)
 
 # Staging, caching and prefetching
-input_quantity(
-    "copies_cached", "1", "Nodes that cache the same sample: all where every node reads the whole data set.", whole=True
-)
+input_quantity("copies_cached", "1", "Nodes that cache the same sample: all where every node reads the whole data set.",
+    whole=True)  # fmt: skip
 input_quantity("copies_staged", "1", "Copies of the data set on local drives.", whole=True)
-input_quantity("cache_memory_share", "1", "Share of the host memory that is left to cache the data set.", high=1)
-input_quantity("stall_bridged_seconds", "s", "Pause of the storage that prefetched samples are to bridge.")
+input_quantity("cache_memory_share", "1", "Share of the host memory that caches the data set.", high=1)
+input_quantity("stall_bridged_seconds", "s", "Pause of the storage that prefetched samples bridge.")
 input_quantity("decode_samples_per_second_per_core", "sample/s", "Samples that one CPU core decodes each second.")
 
 
@@ -38,7 +37,7 @@ def units_required_degraded(read_bandwidth_needed: Num, unit_read_bandwidth: Num
 
 @formula(unit="1", source="definition")
 def cache_hit_needed(read_bandwidth_needed: Num, read_bandwidth_available: Num) -> Num:
-    """Share of the reads that a cache on the nodes must serve so that the rest fits.
+    """Cache hit share on the nodes at which the available read bandwidth suffices.
 
     >>> round(cache_hit_needed(18.2e9, 3e9), 3), cache_hit_needed(2e9, 3e9)
     (0.835, 0)
@@ -78,7 +77,7 @@ def stage_bytes(dataset_bytes: Num, copies_staged: Num) -> Num:
 
 @formula(unit="s", source="definition")
 def stage_seconds(stage_bytes: Num, read_bandwidth_available: Num) -> Num:
-    """Time to copy what is staged.
+    """Time to stage the data set.
 
     >>> stage_seconds(1.7e12, 10e9)
     170.0
@@ -98,7 +97,7 @@ def dataset_share_per_node(dataset_bytes: Num, nodes: Num) -> Num:
 
 @formula(unit="B/node", source="definition")
 def bytes_in_flight_per_node(ingest_bandwidth_per_node: Num, stall_bridged_seconds: Num) -> Num:
-    """Stored bytes that must be under way or waiting so that a pause of the storage stays unnoticed.
+    """Stored bytes that a node must have in flight or buffered to bridge a pause of the storage.
 
     >>> bytes_in_flight_per_node(6.464e9, 0.5)
     3232000000.0
@@ -108,7 +107,7 @@ def bytes_in_flight_per_node(ingest_bandwidth_per_node: Num, stall_bridged_secon
 
 @formula(unit="sample/GPU", source="definition")
 def samples_to_prefetch_per_gpu(samples_per_second_per_gpu: Num, stall_bridged_seconds: Num) -> Num:
-    """Samples that must wait for each GPU to bridge that pause.
+    """Samples that must be buffered for each GPU to bridge a pause of the storage.
 
     >>> samples_to_prefetch_per_gpu(285.7, 0.5)
     142.85
@@ -118,7 +117,7 @@ def samples_to_prefetch_per_gpu(samples_per_second_per_gpu: Num, stall_bridged_s
 
 @formula(unit="B/node", source="definition")
 def prefetch_bytes_per_node(samples_to_prefetch_per_gpu: Num, decoded_sample_bytes: Num, gpus_per_node: Num) -> Num:
-    """Host memory that prefetched samples take once decoded.
+    """Host memory that prefetched, decoded samples occupy.
 
     >>> prefetch_bytes_per_node(143, 16_777_216, 8)
     19193135104
@@ -128,7 +127,7 @@ def prefetch_bytes_per_node(samples_to_prefetch_per_gpu: Num, decoded_sample_byt
 
 @formula(unit="1/node", source="definition")
 def decode_cores_per_node(samples_per_second_per_gpu: Num, gpus_per_node: Num, decode_samples_per_second_per_core: Num) -> Num:
-    """CPU cores that decode what the GPUs of one node consume.
+    """CPU cores that decode the samples of the GPUs of one node.
 
     >>> round(decode_cores_per_node(1340, 8, 400), 1)
     26.8
@@ -138,7 +137,7 @@ def decode_cores_per_node(samples_per_second_per_gpu: Num, gpus_per_node: Num, d
 
 @formula(unit="B", source="definition")
 def bytes_of_samples(dataset_samples: Num, sample_bytes: Num) -> Num:
-    """The data set in the encoding or size of sample that was asked for.
+    """Bytes of the data set in the chosen encoding or sample size.
 
     >>> bytes_of_samples(524_288, 16_000_000)
     8388608000000

@@ -1,4 +1,4 @@
-"""What a storage system must be to hold and serve a need: protection, raw capacity, drives, units."""
+"""Storage systems: protection, raw capacity, drives, units, metadata servers."""
 
 from __future__ import annotations
 
@@ -8,31 +8,29 @@ from ingest.engine.registry import formula, input_quantity
 # The need
 input_quantity("read_bandwidth_needed", "B/s", "Read bandwidth that the GPUs need from storage.", above=False)
 input_quantity("write_bandwidth_needed", "B/s", "Write bandwidth that is needed from storage.", above=False)
-input_quantity("required_usable_bytes", "B", "Bytes that the system must hold, as its users count them.", above=False)
+input_quantity("required_usable_bytes", "B", "Usable capacity needed: data held by the system.",
+    above=False, label="data to hold")  # fmt: skip
 input_quantity("opens_per_second_needed", "file/s", "Files that are opened each second.", above=False)
 input_quantity("creates_per_second_needed", "file/s", "Files that are created each second.", above=False)
 input_quantity("files_needed", "file", "Files that the system must hold.", above=False)
 
 # How data are protected, and how full a system may be
 input_quantity("data_units", "1", "Parts that carry data: the k of k+m; 1 for copies.", whole=True)
-input_quantity(
-    "redundancy_units", "1", "Parts that carry redundancy: the m of k+m; the further copies.", above=False, whole=True
-)
-input_quantity(
-    "filesystem_efficiency", "1", "Share of the protected capacity that the file system leaves to data.", high=1, default=1
-)
+input_quantity("redundancy_units", "1", "Parts that carry redundancy: the m of k+m; the further copies.",
+    above=False, whole=True)  # fmt: skip
+input_quantity("filesystem_efficiency", "1", "Share of the protected capacity that the file system leaves to data.",
+    high=1, default=1)  # fmt: skip
 input_quantity("fill_limit", "1", "Share of the capacity that may be filled.", high=1)
 input_quantity("servers_left", "1", "Servers that must hold the data after the failures to be survived.", whole=True, default=1)
-input_quantity(
-    "failed_servers", "1", "Further servers, which may be down while the data still fit.", above=False, whole=True, default=0
-)
+input_quantity("failed_servers", "1", "Further servers, which may be down while the data still fit.",
+    above=False, whole=True, default=0)  # fmt: skip
 
 # Drives
 input_quantity("drive_bytes", "B", "Raw capacity of one drive.")
 input_quantity("drive_read_bandwidth", "B/s", "Read bandwidth of one drive.")
 input_quantity("drive_write_bandwidth", "B/s", "Write bandwidth of one drive.")
 input_quantity("drive_efficiency", "1", "Share of its drives’ bandwidth that a system delivers.", high=1, default=1)
-input_quantity("spare_drives", "1", "Drives that stand by.", above=False, whole=True, default=0)
+input_quantity("spare_drives", "1", "Spare drives.", above=False, whole=True, default=0)
 
 # One unit of a system that is bought in units: an appliance, a server, a volume
 input_quantity("unit_read_bandwidth", "B/s", "Read bandwidth of one unit.")
@@ -41,7 +39,7 @@ input_quantity("unit_usable_bytes", "B", "Capacity of one unit after protection.
 input_quantity("unit_raw_bytes", "B", "Raw capacity of the drives of one unit.")
 input_quantity("unit_opens_per_second", "file/s", "Files that one unit opens each second.")
 input_quantity("unit_creates_per_second", "file/s", "Files that one unit creates each second.")
-input_quantity("unit_io_per_second", "1/s", "Requests that one unit serves each second.")
+input_quantity("unit_io_per_second", "1/s", "IOPS of one unit.", label="IOPS of one unit")
 input_quantity("spare_units", "1", "Units beyond the need, such as the 1 of N+1.", above=False, whole=True, default=0)
 
 
@@ -87,7 +85,7 @@ def usable_share(protection_efficiency: Num, filesystem_efficiency: Num, fill_li
 
 @formula(unit="B", source="definition")
 def required_raw_bytes(required_usable_bytes: Num, usable_share: Num) -> Num:
-    """Raw capacity to buy for what must be held.
+    """Raw capacity to buy for the data held.
 
     >>> round(required_raw_bytes(10e15, 8 / 11 * 0.85) / 1e15, 2)
     16.18
@@ -107,7 +105,7 @@ def drives_for_capacity(required_raw_bytes: Num, drive_bytes: Num) -> Num:
 
 @formula(unit="1", source="definition")
 def drives_for_read(read_bandwidth_needed: Num, drive_read_bandwidth: Num, drive_efficiency: Num) -> Num:
-    """Drives that deliver the reads.
+    """Drives that reach the required read bandwidth.
 
     >>> drives_for_read(500e9, 7e9, 0.7)
     103
@@ -119,7 +117,7 @@ def drives_for_read(read_bandwidth_needed: Num, drive_read_bandwidth: Num, drive
 def drives_for_write(
     write_bandwidth_needed: Num, write_amplification: Num, drive_write_bandwidth: Num, drive_efficiency: Num
 ) -> Num:
-    """Drives that take the writes together with their redundancy.
+    """Drives that reach the required write bandwidth with its redundancy.
 
     >>> drives_for_write(300e9, 1.375, 4e9, 0.7)
     148
@@ -129,7 +127,7 @@ def drives_for_write(
 
 @formula(unit="1", source="definition")
 def drives_required(drives_for_capacity: Num, drives_for_read: Num, drives_for_write: Num, spare_drives: Num) -> Num:
-    """Drives for capacity, reads and writes at once, and spares.
+    """Drives for capacity, reads and writes: the largest count, and spares.
 
     >>> drives_required(1054, 103, 148, 20)
     1074
@@ -139,7 +137,7 @@ def drives_required(drives_for_capacity: Num, drives_for_read: Num, drives_for_w
 
 @formula(unit="1", source="definition")
 def units_for_read(read_bandwidth_needed: Num, unit_read_bandwidth: Num) -> Num:
-    """Units that deliver the reads.
+    """Units that reach the required read bandwidth.
 
     >>> units_for_read(500e9, 90e9)
     6
@@ -149,7 +147,7 @@ def units_for_read(read_bandwidth_needed: Num, unit_read_bandwidth: Num) -> Num:
 
 @formula(unit="1", source="definition")
 def units_for_write(write_bandwidth_needed: Num, unit_write_bandwidth: Num) -> Num:
-    """Units that take the writes; the published rate of a unit is what its users write, so redundancy is in it already.
+    """Units that reach the required write bandwidth; the published rate of a unit already excludes redundancy.
 
     >>> units_for_write(300e9, 65e9)
     5
@@ -159,7 +157,7 @@ def units_for_write(write_bandwidth_needed: Num, unit_write_bandwidth: Num) -> N
 
 @formula(unit="1", source="definition")
 def units_for_capacity(required_usable_bytes: Num, unit_usable_bytes: Num, fill_limit: Num) -> Num:
-    """Units that hold the data without being filled beyond the limit.
+    """Units that hold the data within the fill limit.
 
     >>> units_for_capacity(1e15, 250e12, 1), units_for_capacity(1e15, 250e12, 0.85)
     (4, 5)
@@ -169,7 +167,7 @@ def units_for_capacity(required_usable_bytes: Num, unit_usable_bytes: Num, fill_
 
 @formula(unit="1", source="definition")
 def units_for_opens(opens_per_second_needed: Num, unit_opens_per_second: Num) -> Num:
-    """Units that open the files.
+    """Units that reach the required rate of file opens.
 
     >>> units_for_opens(292_556, 100_000)
     3
@@ -179,7 +177,7 @@ def units_for_opens(opens_per_second_needed: Num, unit_opens_per_second: Num) ->
 
 @formula(unit="1", source="definition")
 def units_for_creates(creates_per_second_needed: Num, unit_creates_per_second: Num) -> Num:
-    """Units that create the files.
+    """Units that reach the required rate of file creates.
 
     >>> units_for_creates(200_000, 60_000)
     4
@@ -189,7 +187,7 @@ def units_for_creates(creates_per_second_needed: Num, unit_creates_per_second: N
 
 @formula(unit="1", source="definition")
 def units_for_requests(io_per_second_needed: Num, unit_io_per_second: Num) -> Num:
-    """Units that serve the requests.
+    """Units that reach the required IOPS.
 
     >>> units_for_requests(3_906_250, 3_000_000)
     2
@@ -199,7 +197,7 @@ def units_for_requests(io_per_second_needed: Num, unit_io_per_second: Num) -> Nu
 
 @formula(unit="1", source="definition")
 def units_for_metadata(units_for_opens: Num, units_for_creates: Num) -> Num:
-    """Units for opening and creating at once.
+    """Units for metadata operations: the larger of the counts for opens and creates.
 
     >>> units_for_metadata(3, 4)
     4
@@ -216,7 +214,7 @@ def units_required(
     units_for_requests: Num,
     spare_units: Num,
 ) -> Num:
-    """Units for everything that is asked at once: the largest of the counts, and spares.
+    """Units for all requirements: the largest of the counts, and spares.
 
     >>> units_required(6, 5, 4, 0, 0, 0)
     6
@@ -263,7 +261,7 @@ def media_write_bandwidth(write_bandwidth_needed: Num, write_amplification: Num)
 # A striped file
 input_quantity("file_stripes", "1", "Storage targets that one file is spread over.", whole=True)
 input_quantity("target_bandwidth", "B/s", "Bandwidth of one storage target.")
-input_quantity("file_clients", "1", "Clients that read one file at once.", whole=True)
+input_quantity("file_clients", "1", "Clients that read one file concurrently.", whole=True)
 input_quantity("file_client_bandwidth", "B/s", "Read bandwidth of one client.")
 
 # Metadata servers
@@ -285,7 +283,7 @@ def metadata_servers_for_files(files_needed: Num, files_per_metadata_server: Num
 
 @formula(unit="1", source="definition")
 def metadata_servers_for_creates(creates_per_second_needed: Num, creates_per_metadata_server: Num) -> Num:
-    """Metadata servers that create the files fast enough.
+    """Metadata servers that reach the required rate of file creates.
 
     >>> metadata_servers_for_creates(200_000, 50_000)
     4
@@ -295,7 +293,7 @@ def metadata_servers_for_creates(creates_per_second_needed: Num, creates_per_met
 
 @formula(unit="1", source="definition")
 def metadata_servers_for_opens(opens_per_second_needed: Num, opens_per_metadata_server: Num) -> Num:
-    """Metadata servers that open the files fast enough.
+    """Metadata servers that reach the required rate of file opens.
 
     >>> metadata_servers_for_opens(292_556, 200_000)
     2
@@ -307,7 +305,7 @@ def metadata_servers_for_opens(opens_per_second_needed: Num, opens_per_metadata_
 def metadata_servers_required(
     metadata_servers_for_files: Num, metadata_servers_for_creates: Num, metadata_servers_for_opens: Num
 ) -> Num:
-    """Metadata servers for holding, creating and opening at once.
+    """Metadata servers for all requirements: the largest of the counts.
 
     >>> metadata_servers_required(3, 4, 2)
     4

@@ -1,4 +1,4 @@
-"""Size and compute of a transformer: totals over the columns of its weights and attention, and the whole training."""
+"""Size and compute of a transformer: totals over the columns of its weights and attention, and the training run."""
 
 from ingest.engine.expression import Num, minimum, total, where
 from ingest.engine.registry import formula
@@ -56,7 +56,7 @@ def kv_cache_bytes_per_token(cached_elements_per_token: Num, bytes_per_cached_el
 
 @formula(unit="FLOP/token", source="kaplan2020", where="sec. 2.1, table 1")
 def forward_matmul_flops_per_token(flops_per_multiply_add: Num, multiply_adds_per_token: Num) -> Num:
-    """Products of a token with the weights.
+    """FLOPs of the products of one token with the weights.
 
     >>> forward_matmul_flops_per_token(2, [6_607_077_376])
     13214154752
@@ -68,7 +68,7 @@ def forward_matmul_flops_per_token(flops_per_multiply_add: Num, multiply_adds_pe
 def forward_attention_flops_per_token_full(
     flops_per_multiply_add: Num, multiply_adds_per_token_pair: Num, sequence_length: Num
 ) -> Num:
-    """Scores and weighted values where every token looks at every token.
+    """Attention FLOPs where every token attends to every token.
 
     >>> forward_attention_flops_per_token_full(2, [32 * 32 * (128 + 128)], 4096)
     2147483648
@@ -78,7 +78,7 @@ def forward_attention_flops_per_token_full(
 
 @formula(unit="token", source="definition")
 def visible_tokens(sequence_length: Num, attention_window: Num) -> Num:
-    """Tokens that a query looks at on average: half the sequence, or less within a window.
+    """Mean number of tokens that a query attends to: half the sequence, or less within a window.
 
     >>> visible_tokens(4096, 4096), visible_tokens(4096, 1024)
     (2048.0, 896.0)
@@ -88,7 +88,7 @@ def visible_tokens(sequence_length: Num, attention_window: Num) -> Num:
 
 @formula(unit="FLOP/token", source="definition")
 def visible_attention_flops(flops_per_multiply_add: Num, pair_multiply_adds: Num, visible_tokens: Num) -> Num:
-    """Scores and weighted values of one kind of layer, over the tokens that it sees.
+    """Attention FLOPs of one kind of layer, over the tokens that a query attends to.
 
     >>> visible_attention_flops(2, 32 * 32 * (128 + 128), 2048)
     1073741824
@@ -98,7 +98,7 @@ def visible_attention_flops(flops_per_multiply_add: Num, pair_multiply_adds: Num
 
 @formula(unit="FLOP/token", source="definition")
 def forward_attention_flops_per_token(causal_attention_flops: Num) -> Num:
-    """Scores and weighted values where a token sees what came before it, within its window.
+    """Attention FLOPs where a token attends to earlier tokens, within its window.
 
     >>> forward_attention_flops_per_token([1_073_741_824])
     1073741824
@@ -110,7 +110,7 @@ def forward_attention_flops_per_token(causal_attention_flops: Num) -> Num:
 def forward_flops_per_token_full_attention(
     forward_matmul_flops_per_token: Num, forward_attention_flops_per_token_full: Num
 ) -> Num:
-    """Forward pass, attention without causal discount.
+    """FLOPs of the forward pass per token, full attention.
 
     >>> forward_flops_per_token_full_attention(13_214_154_752, 67_108_864)
     13281263616
@@ -120,7 +120,7 @@ def forward_flops_per_token_full_attention(
 
 @formula(unit="FLOP/token", source="definition")
 def forward_flops_per_token(forward_matmul_flops_per_token: Num, forward_attention_flops_per_token: Num) -> Num:
-    """Forward pass, attention over what a token can see.
+    """FLOPs of the forward pass per token, causal attention.
 
     >>> forward_flops_per_token(13_214_154_752, 33_554_432)
     13247709184
@@ -130,7 +130,7 @@ def forward_flops_per_token(forward_matmul_flops_per_token: Num, forward_attenti
 
 @formula(unit="FLOP/token", source="kaplan2020", where="sec. 2.1: the backward pass costs twice the forward pass")
 def flops_per_token(forward_flops_per_token: Num, training_passes: Num) -> Num:
-    """Forward and backward pass of one token, attention over what it can see.
+    """FLOPs of the forward and backward pass per token, causal attention.
 
     >>> flops_per_token(13_247_709_184, 3)
     39743127552
@@ -140,7 +140,7 @@ def flops_per_token(forward_flops_per_token: Num, training_passes: Num) -> Num:
 
 @formula(unit="FLOP/token", source="kaplan2020", where="sec. 2.1: the backward pass costs twice the forward pass")
 def flops_per_token_full_attention(forward_flops_per_token_full_attention: Num, training_passes: Num) -> Num:
-    """Forward and backward pass of one token, attention without causal discount.
+    """FLOPs of the forward and backward pass per token, full attention.
 
     >>> flops_per_token_full_attention(13_281_263_616, 3)
     39843790848
@@ -160,7 +160,7 @@ def flops_per_token_6n(flops_per_parameter_and_token: Num, parameters_active: Nu
 
 @formula(unit="FLOP", source="kaplan2020", where="sec. 2.1, C = 6·N·D")
 def training_flops(flops_per_parameter_and_token: Num, parameters_active: Num, training_tokens: Num) -> Num:
-    """Compute of a whole training, attention left out.
+    """Compute of a whole training run, without attention.
 
     >>> f"{training_flops(6, 405e9, 15.6e12):.3g}"
     '3.79e+25'
@@ -170,7 +170,7 @@ def training_flops(flops_per_parameter_and_token: Num, parameters_active: Num, t
 
 @formula(unit="s", source="definition")
 def training_seconds(training_flops: Num, achieved_flops_per_gpu: Num, gpus: Num) -> Num:
-    """Time of a whole training at a steady rate.
+    """Duration of a whole training run at a steady rate.
 
     >>> round(training_seconds(4.30e23, 147e12, 1024) / 86400, 2)
     33.06

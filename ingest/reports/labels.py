@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ingest.formulas.labels import LABELS
+from ingest.engine.registry import label_of
 from ingest.units import display
 
 #: columns of tables that are not quantities
@@ -15,6 +15,8 @@ COLUMNS = {
     "gpu": "GPU",
     "gpus": "GPUs",
     "basis": "evidence level",
+    "nfs_tcp_client_share": "share of an NFS/TCP client",
+    "nfs_nconnect_client_share": "share of an NFS client with nconnect",
 }
 #: words in the name of a quantity that is a share, which people read in percent
 SHARE_WORDS = {"share", "fraction", "waste", "utilization", "allocation", "hit", "efficiency", "headroom", "fill"}
@@ -58,12 +60,12 @@ def plain(name: str) -> str:
     >>> plain("dataset_bytes_held_of_datasets")
     'data set bytes held of datasets'
     """
-    known = LABELS.get(name) or COLUMNS.get(name)
-    if known is not None:
+    known = COLUMNS.get(name) or label_of(name)
+    if known:
         return known
     base, _, rows = name.rpartition("_of_")
-    if base in LABELS and rows in ROWS:
-        return f"{LABELS[base]} of {rows}"
+    if rows in ROWS and (known := label_of(base)):
+        return f"{known} of {rows}"
     words = name.removeprefix("site_").replace("_", " ")
     for small, spelled in _SPELLED:
         words = re.sub(rf"\b{small}\b", spelled, words)

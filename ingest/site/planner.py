@@ -12,12 +12,11 @@ from ingest.engine.derivation_graph import Row, all_below, columns_of, is_column
 from ingest.engine.messages import Message, message_of
 from ingest.engine.monte_carlo import samples_for, spread
 from ingest.engine.ranges import Tree
-from ingest.engine.registry import Step
+from ingest.engine.registry import Step, label_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError, MissingQuantity
 from ingest.files import nothing_collected
-from ingest.formulas.labels import LABELS
 from ingest.site.checks import of_choices, of_clusters, of_drains, of_each, of_policies, of_storage, warnings_of
 from ingest.site.consistency import check
 from ingest.site.datasets import Growth, dataset_rows, growth_of, holdings_of, year_rows, years_of
@@ -294,4 +293,4 @@ def plain_name(metric: str) -> str:
     >>> plain_name("site_staging_bandwidth")
     'staging bandwidth'
     """
-    return LABELS.get(metric, metric.removeprefix("site_").replace("_", " "))
+    return label_of(metric) or metric.removeprefix("site_").replace("_", " ")

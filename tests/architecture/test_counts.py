@@ -7,8 +7,7 @@ import pytest
 import yaml
 
 from ingest.architecture import describe
-from ingest.architecture.families import PLACES
-from ingest.architecture.registry import FAMILIES, KNOWN, find
+from ingest.architecture.registry import families
 
 HERE = Path(__file__).parent
 FAST = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -76,13 +75,6 @@ def test_a_remembered_config_is_exact(described, case):
     assert described(case["config"]).parameters == case["parameters"]
 
 
-def test_the_index_of_families_is_what_the_modules_describe():
-    for name in KNOWN:
-        assert find(name) is FAMILIES[name]
-    assert set(FAMILIES) == set(KNOWN)
-    assert {function.__module__.rsplit(".", 1)[1] for function in FAMILIES.values()} == set(PLACES)
-
-
 def test_each_family_is_counted_somewhere():
     counted = {case["config"]["model_type"] for case in (*PUBLISHED, *COUNTED)}
     inside = {
@@ -91,8 +83,8 @@ def test_each_family_is_counted_somewhere():
         for part in case["config"].values()
         if isinstance(part, dict) and "model_type" in part
     }
-    assert set(KNOWN) <= counted | inside | {"ministral3_text"}
+    assert set(families()) <= counted | inside | {"ministral3_text"}
 
 
 def test_each_family_says_where_it_comes_from():
-    assert all(find(name).__doc__ for name in KNOWN)
+    assert all(describing.__doc__ for describing in families().values())

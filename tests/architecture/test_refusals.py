@@ -122,7 +122,7 @@ def test_what_a_family_does_not_describe_is_refused(refusal, config):
 
 @pytest.mark.parametrize("model_type", ["chatglm", "baichuan", "qwen", "internlm2", "yi", "zamba", "xlstm", "longcat_flash"])
 def test_a_family_that_nobody_described_is_refused(refusal, model_type):
-    assert "nobody has described" in refusal(json.dumps({**LLAMA, "model_type": model_type}))
+    assert "is not described" in refusal(json.dumps({**LLAMA, "model_type": model_type}))
 
 
 def test_quantization_and_training_keys_do_not_matter(tmp_path):

@@ -1,25 +1,186 @@
-"""Dense decoders with rotary positions: LLaMA and those that follow it."""
+"""Decoders with rotary positions, LLaMA and successors: one record per family."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
-from ingest.architecture.hf_config import Config
-from ingest.architecture.layers import norm, sizes, sliding, windowed
+from ingest.architecture.hf_config import ModelConfig, Required
+from ingest.architecture.layers import DecoderSizes, norm, sizes, sliding, windowed
 from ingest.architecture.registry import family
-from ingest.architecture.weight_table import Row, times
+from ingest.architecture.weight_table import TableRow, times
+
+#: A constant, or the key that decides and the family's default.
+Switch = bool | tuple[str, bool]
+#: A key, the family's default, and the smallest value where it is not 1.
+Number = tuple[str, int | Required] | tuple[str, int | Required, int]
+#: How many layers have a sliding window, and its width, from the keys and the number of layers.
+Window = Callable[[ModelConfig, int], tuple[int, int]]
+#: Rows of one layer that only some families have.
+Rows = Callable[[DecoderSizes], Iterable[TableRow]]
+
+ATTENTION_BIAS, MLP_BIAS = ("attention_bias", False), ("mlp_bias", False)
 
 
-@family("llama")
-def llama(config: Config) -> Iterator[Row]:
-    """Touvron et al. 2023: RMSNorm before each part, rotary positions, SwiGLU; grouped-query attention since Llama 2."""
-    s = sizes(config, 4096, 11008, 32, 32, 32000)
-    bias, mlp_bias = config.flag("attention_bias", False), config.flag("mlp_bias", False)
-    yield from s.frame(times(s.layers, [*s.attention(bias), *s.gated(bias=mlp_bias), *s.norms(2)]))
+def switched(config: ModelConfig, switch: Switch) -> bool:
+    """Return the value of a switch."""
+    return switch if isinstance(switch, bool) else config.flag(*switch)
+
+
+def rows_if(name: str, default: bool, rows: Rows) -> Rows:
+    """Return rows that a key of the config switches on."""
+    return lambda s: rows(s) if s.config.flag(name, default) else ()
+
+
+def slide(width: int = 0, every: int | tuple[str, int] = 1) -> Window:
+    """Return the rule of a sliding window: its default width, and which layers have full attention (see `sliding`)."""
+    return lambda config, layers: sliding(config, layers, width, every if isinstance(every, int) else config.integer(*every))
+
+
+class Experts(NamedTuple):
+    """A mixture of experts in place of the feed-forward network.
+
+    Attributes:
+        number, chosen: experts of a layer, and those that one token visits.
+        width: inner width of an expert; that of the feed-forward network where None.
+        shared: experts that every token visits, each as wide as the others.
+        shared_width: inner width of one shared expert, where the config states it.
+        dense: layers with a feed-forward network instead, from the keys and the number of layers.
+        router_bias, bias: biases of the router and of the experts.
+        extra: further rows of a layer with so many experts.
+    """
+
+    number: Number
+    chosen: Number
+    width: Number | None = None
+    shared: Number | None = None
+    shared_width: Number | None = None
+    dense: Callable[[ModelConfig, int], int] | None = None
+    router_bias: bool = False
+    bias: bool = False
+    extra: Callable[[DecoderSizes, int], Iterable[TableRow]] | None = None
+
+    def rows(self, s: DecoderSizes) -> Iterator[TableRow]:
+        """Return the rows of one layer: router, experts, shared experts."""
+        number, chosen = s.config.integer(*self.number), s.config.integer(*self.chosen)
+        inner = s.config.integer(*self.width) if self.width else s.inner
+        shared = inner * s.config.integer(*self.shared) if self.shared else 0
+        shared = s.config.integer(*self.shared_width) if self.shared_width else shared
+        yield from s.experts(number, chosen, inner, shared=shared, router_bias=self.router_bias, bias=self.bias)
+        yield from self.extra(s, number) if self.extra else ()
+
+
+class Decoder(NamedTuple):
+    """A family of decoders whose layers are alike.
+
+    Attributes:
+        model_types: the values of `model_type`, separated by spaces.
+        doc: the paper or model, and what differs from the other families.
+        hidden, inner, layers, heads, vocabulary, kv_heads, head_width: the family's default sizes, see `sizes`.
+        bias: biases of Q, K and V; of O too where `o_bias` is None.
+        qk_norm: norms over Q and K: `heads` for one over each head, `flat` for one over all heads.
+        gated, mlp_bias: a gate in the feed-forward network, and its biases.
+        experts: the mixture of experts, where the family has one.
+        norms, norm_bias, final_norm: norms of a layer, their biases, and the norm after the last layer.
+        window: the sliding window.
+        tied, head_bias: default of `tie_word_embeddings`, and the bias of the head.
+        only: keys that must have this value.
+        ignore: keys that change no weight.
+        after_attention, extra: further rows of a layer, after attention and at its end.
+    """
+
+    model_types: str
+    doc: str
+    hidden: int
+    inner: int | None
+    layers: int
+    heads: int
+    vocabulary: int
+    kv_heads: int | None = None
+    head_width: int | None = None
+    bias: Switch = False
+    o_bias: Switch | None = None
+    qk_norm: str = ""
+    gated: bool = True
+    mlp_bias: Switch = False
+    experts: Experts | None = None
+    norms: int = 2
+    norm_bias: bool = False
+    final_norm: bool = True
+    window: Window | None = None
+    tied: bool = False
+    head_bias: Switch = False
+    only: tuple[tuple[str, object], ...] = ()
+    ignore: tuple[str, ...] = ()
+    after_attention: Rows | None = None
+    extra: Rows | None = None
+
+    def rows(self, config: ModelConfig) -> Iterator[TableRow]:
+        """Return the rows of one model of the family."""
+        config.ignore(*self.ignore)
+        for key, value in self.only:
+            config.only(key, value)
+        s = sizes(
+            config,
+            self.hidden,
+            self.inner,
+            self.layers,
+            self.heads,
+            self.vocabulary,
+            kv_heads=self.kv_heads,
+            width=self.head_width,
+        )
+        short, window = self.window(config, s.layers) if self.window else (0, 0)
+        yield from s.frame(
+            windowed(self._layers(s), short, window),
+            tied=self.tied,
+            norm_bias=self.norm_bias,
+            final_norm=self.final_norm,
+            head_bias=switched(config, self.head_bias),
+        )
+
+    def _layers(self, s: DecoderSizes) -> Iterator[TableRow]:
+        bias = switched(s.config, self.bias)
+        mixer: list[TableRow] = [*s.attention(bias, bias if self.o_bias is None else switched(s.config, self.o_bias))]
+        mixer += self.after_attention(s) if self.after_attention else ()
+        if self.qk_norm:
+            mixer += s.head_norms() if self.qk_norm == "heads" else s.flat_norms()
+        ends = [*s.norms(self.norms, self.norm_bias), *(self.extra(s) if self.extra else ())]
+        mlp_bias = switched(s.config, self.mlp_bias)
+        if self.experts is None:
+            yield from times(s.layers, [*mixer, *(s.gated if self.gated else s.plain)(bias=mlp_bias), *ends])
+            return
+        yield from times(s.layers, [*mixer, *ends])
+        dense = 0
+        if self.experts.dense:
+            dense = self.experts.dense(s.config, s.layers)
+            yield from times(dense, s.gated(bias=mlp_bias))
+        yield from times(s.layers - dense, self.experts.rows(s))
+
+
+def register(module: str, *families: Decoder) -> None:
+    """Register families under their model types, as described in a module."""
+    for one in families:
+
+        def describing(config: ModelConfig, one: Decoder = one) -> Iterator[TableRow]:
+            return one.rows(config)
+
+        describing.__doc__, describing.__module__ = one.doc, module
+        family(*one.model_types.split())(describing)
+
+
+def qwen_window(config: ModelConfig, layers: int) -> tuple[int, int]:
+    """The window holds only where it is switched on, and from `max_window_layers` on."""
+    on = config.flag("use_sliding_window", False)
+    first = config.integer("max_window_layers", 28, low=0)
+    short, window = sliding(config, layers, 4096, every=1)
+    if not on:
+        return 0, 0
+    return (short if "layer_types" in config.data else max(layers - first, 0)), window
 
 
 @family("internlm3")
-def internlm3(config: Config) -> Iterator[Row]:
+def internlm3(config: ModelConfig) -> Iterator[TableRow]:
     """InternLM3: as LLaMA, one switch for all biases; `qkv_bias` and `bias` in its first files."""
     s = sizes(config, 4096, 10240, 48, 32, 128512, kv_heads=2)
     bias, mlp_bias = config.flag("attention_bias|qkv_bias", False), config.flag("mlp_bias|bias", False)
@@ -28,183 +189,8 @@ def internlm3(config: Config) -> Iterator[Row]:
     yield from s.frame(times(s.layers, [*s.attention(bias), *s.gated(bias=mlp_bias), *s.norms(2)]))
 
 
-@family("mistral")
-def mistral(config: Config) -> Iterator[Row]:
-    """Jiang et al. 2023: grouped-query attention within a sliding window, no biases."""
-    s = sizes(config, 4096, 14336, 32, 32, 32000, kv_heads=8)
-    short, window = sliding(config, s.layers, 4096, every=1)
-    yield from s.frame(windowed(times(s.layers, [*s.attention(), *s.gated(), *s.norms(2)]), short, window))
-
-
-@family("ministral")
-def ministral(config: Config) -> Iterator[Row]:
-    """Ministral 8B: as Mistral, some layers with a sliding window."""
-    s = sizes(config, 4096, 14336, 32, 32, 32000, kv_heads=8)
-    short, window = sliding(config, s.layers, 4096, every=1)
-    yield from s.frame(windowed(times(s.layers, [*s.attention(), *s.gated(), *s.norms(2)]), short, window))
-
-
-@family("ministral3_text")
-def ministral3(config: Config) -> Iterator[Row]:
-    """Ministral 3: as Mistral, heads of a width of their own."""
-    s = sizes(config, 4096, 14336, 34, 32, 131072, kv_heads=8, width=128)
-    short, window = sliding(config, s.layers, every=1)
-    yield from s.frame(windowed(times(s.layers, [*s.attention(), *s.gated(), *s.norms(2)]), short, window))
-
-
-@family("qwen2")
-def qwen2(config: Config) -> Iterator[Row]:
-    """Qwen2 and Qwen2.5: biases on Q, K and V alone."""
-    s = sizes(config, 4096, 22016, 32, 32, 151936, kv_heads=32)
-    short, window = _qwen_window(config, s.layers)
-    rows = times(s.layers, [*s.attention(bias=True, o_bias=False), *s.gated(), *s.norms(2)])
-    yield from s.frame(windowed(rows, short, window))
-
-
-@family("qwen3")
-def qwen3(config: Config) -> Iterator[Row]:
-    """Qwen3: a norm on each head of Q and K instead of the biases."""
-    s = sizes(config, 4096, 22016, 32, 32, 151936, kv_heads=32, width=128)
-    short, window = _qwen_window(config, s.layers)
-    bias = config.flag("attention_bias", False)
-    rows = times(s.layers, [*s.attention(bias), *s.head_norms(), *s.gated(), *s.norms(2)])
-    yield from s.frame(windowed(rows, short, window))
-
-
-def _qwen_window(config: Config, layers: int) -> tuple[int, int]:
-    """The window holds only where it is switched on, and from `max_window_layers` on."""
-    on = config.flag("use_sliding_window", False)
-    first = config.whole("max_window_layers", 28, low=0)
-    short, window = sliding(config, layers, 4096, every=1)
-    if not on:
-        return 0, 0
-    return (short if "layer_types" in config.data else max(layers - first, 0)), window
-
-
-@family("gemma")
-def gemma(config: Config) -> Iterator[Row]:
-    """Gemma: heads wider than their share of the hidden size, embedding tied to the head."""
-    s = sizes(config, 3072, 24576, 28, 16, 256000, kv_heads=16, width=256)
-    bias = config.flag("attention_bias", False)
-    yield from s.frame(times(s.layers, [*s.attention(bias), *s.gated(), *s.norms(2)]), tied=True)
-
-
-@family("gemma2")
-def gemma2(config: Config) -> Iterator[Row]:
-    """Gemma 2: norms before and after each part; every other layer within a window."""
-    s = sizes(config, 2304, 9216, 26, 8, 256000, kv_heads=4, width=256)
-    short, window = sliding(config, s.layers, 4096, every=2)
-    bias = config.flag("attention_bias", False)
-    rows = times(s.layers, [*s.attention(bias), *s.gated(), *s.norms(4)])
-    yield from s.frame(windowed(rows, short, window), tied=True)
-
-
-@family("vaultgemma")
-def vaultgemma(config: Config) -> Iterator[Row]:
-    """VaultGemma: Gemma 2 without the norms after each part."""
-    s = sizes(config, 2304, 9216, 26, 8, 256000, kv_heads=4, width=256)
-    short, window = sliding(config, s.layers, 4096, every=2)
-    bias = config.flag("attention_bias", False)
-    rows = times(s.layers, [*s.attention(bias), *s.gated(), *s.norms(2)])
-    yield from s.frame(windowed(rows, short, window), tied=True)
-
-
-@family("gemma3_text")
-def gemma3(config: Config) -> Iterator[Row]:
-    """Gemma 3: Gemma 2 with norms on the heads of Q and K; five layers of six within a window."""
-    s = sizes(config, 2304, 9216, 26, 8, 262208, kv_heads=4, width=256)
-    every = config.whole("sliding_window_pattern|_sliding_window_pattern", 6)
-    short, window = sliding(config, s.layers, 4096, every=every)
-    bias = config.flag("attention_bias", False)
-    rows = times(s.layers, [*s.attention(bias), *s.head_norms(), *s.gated(), *s.norms(4)])
-    yield from s.frame(windowed(rows, short, window), tied=True)
-
-
-@family("phi3")
-def phi3(config: Config) -> Iterator[Row]:
-    """Phi-3: LLaMA with Q, K, V in one matrix, and gate and up in another; no biases."""
-    s = sizes(config, 3072, 8192, 32, 32, 32064)
-    config.ignore("attention_bias", "mlp_bias", "num_lora_layers", "lm_head_bias")
-    short, window = sliding(config, s.layers, every=1)
-    yield from s.frame(windowed(times(s.layers, [*s.attention(), *s.gated(), *s.norms(2)]), short, window))
-
-
-@family("phi")
-def phi(config: Config) -> Iterator[Row]:
-    """Phi-1.5 and Phi-2: one norm for attention and feed-forward side by side, biases everywhere, the head's too."""
-    s = sizes(config, 2048, 8192, 24, 32, 51200)
-    width = s.width if config.flag("qk_layernorm", False) else 0
-    layer = [*s.attention(bias=True), *s.plain(), *s.norms(1, bias=True), *norm("qk_norm", width, True, 2 if width else 0)]
-    yield from s.frame(times(s.layers, layer), norm_bias=True, head_bias=True)
-
-
-@family("olmo")
-def olmo(config: Config) -> Iterator[Row]:
-    """OLMo: norms without weights."""
-    s = sizes(config, 4096, 11008, 32, 32, 50304)
-    layer = [*s.attention(config.flag("attention_bias", False)), *s.gated()]
-    yield from s.frame(times(s.layers, layer), final_norm=False)
-
-
-@family("olmo2")
-def olmo2(config: Config) -> Iterator[Row]:
-    """OLMo 2: norms after each part, and over all of Q and of K."""
-    s = sizes(config, 4096, 11008, 32, 32, 50304)
-    layer = [*s.attention(config.flag("attention_bias", False)), *s.flat_norms(), *s.gated(), *s.norms(2)]
-    yield from s.frame(times(s.layers, layer))
-
-
-@family("olmo3")
-def olmo3(config: Config) -> Iterator[Row]:
-    """OLMo 3: OLMo 2 with three layers of four within a window."""
-    s = sizes(config, 4096, 11008, 32, 32, 50304)
-    short, window = sliding(config, s.layers, 4096, every=4)
-    layer = [*s.attention(config.flag("attention_bias", False)), *s.flat_norms(), *s.gated(), *s.norms(2)]
-    yield from s.frame(windowed(times(s.layers, layer), short, window))
-
-
-@family("cohere")
-def cohere(config: Config) -> Iterator[Row]:
-    """Command R: one norm for attention and feed-forward side by side; norms of Q and K, one scale per head and place."""
-    s = sizes(config, 8192, 22528, 40, 64, 256000, kv_heads=None)
-    layer = [*s.attention(config.flag("attention_bias", False)), *s.gated(), *s.norms(1)]
-    if config.flag("use_qk_norm", False):
-        layer += [*s.flat_norms()]
-    yield from s.frame(times(s.layers, layer), tied=True)
-
-
-@family("cohere2")
-def cohere2(config: Config) -> Iterator[Row]:
-    """Command A: Command R with three layers of four within a window."""
-    s = sizes(config, 8192, 22528, 40, 64, 256000)
-    every = config.whole("sliding_window_pattern", 4)
-    short, window = sliding(config, s.layers, 4096, every=every)
-    config.only("use_qk_norm", False)
-    layer = [*s.attention(config.flag("attention_bias", False)), *s.gated(), *s.norms(1)]
-    yield from s.frame(windowed(times(s.layers, layer), short, window), tied=True)
-
-
-@family("granite")
-def granite(config: Config) -> Iterator[Row]:
-    """Granite 3: LLaMA with multipliers."""
-    s = sizes(config, 4096, 11008, 32, 32, 32000)
-    bias, mlp_bias = config.flag("attention_bias", False), config.flag("mlp_bias", False)
-    yield from s.frame(times(s.layers, [*s.attention(bias), *s.gated(bias=mlp_bias), *s.norms(2)]))
-
-
-@family("starcoder2")
-def starcoder2(config: Config) -> Iterator[Row]:
-    """StarCoder2: LayerNorm, a plain feed-forward network, biases everywhere."""
-    s = sizes(config, 3072, 12288, 30, 24, 49152, kv_heads=2)
-    config.ignore("mlp_type", "norm_type")
-    bias = config.flag("use_bias", True)
-    short, window = sliding(config, s.layers, every=1)
-    layer = [*s.attention(bias), *s.plain(bias=bias), *s.norms(2, bias=True)]
-    yield from s.frame(windowed(times(s.layers, layer), short, window), tied=True, norm_bias=True)
-
-
 @family("stablelm")
-def stablelm(config: Config) -> Iterator[Row]:
+def stablelm(config: ModelConfig) -> Iterator[TableRow]:
     """StableLM 2: LayerNorm with bias; norms of each head of Q and K, every head with a scale of its own."""
     s = sizes(config, 2560, 6912, 32, 32, 50304, kv_heads=32)
     parallel = config.flag("use_parallel_residual", False)
@@ -215,24 +201,8 @@ def stablelm(config: Config) -> Iterator[Row]:
     yield from s.frame(times(s.layers, layer), norm_bias=True)
 
 
-@family("glm")
-def glm(config: Config) -> Iterator[Row]:
-    """GLM-4 9B: biases on Q, K, V; gate and up in one matrix."""
-    s = sizes(config, 4096, 13696, 40, 32, 151552, kv_heads=2, width=128)
-    layer = [*s.attention(config.flag("attention_bias", True), o_bias=False), *s.gated(), *s.norms(2)]
-    yield from s.frame(times(s.layers, layer))
-
-
-@family("glm4")
-def glm4(config: Config) -> Iterator[Row]:
-    """GLM-4 0414: GLM with norms after each part too."""
-    s = sizes(config, 4096, 13696, 40, 32, 151552, kv_heads=2, width=128)
-    layer = [*s.attention(config.flag("attention_bias", True), o_bias=False), *s.gated(), *s.norms(4)]
-    yield from s.frame(times(s.layers, layer))
-
-
 @family("helium")
-def helium(config: Config) -> Iterator[Row]:
+def helium(config: ModelConfig) -> Iterator[TableRow]:
     """Helium 1: as LLaMA; O without bias."""
     s = sizes(config, 2560, 7040, 24, 20, 48000, kv_heads=20, width=128)
     bias, mlp_bias = config.flag("attention_bias", False), config.flag("mlp_bias", False)
@@ -241,121 +211,93 @@ def helium(config: Config) -> Iterator[Row]:
     yield from s.frame(times(s.layers, [*s.attention(bias, o_bias=False), *s.gated(bias=mlp_bias), *s.norms(2)]))
 
 
-@family("ernie4_5")
-def ernie4_5(config: Config) -> Iterator[Row]:
-    """ERNIE 4.5 0.3B: as LLaMA, one switch for all biases, tied."""
-    s = sizes(config, 1024, 3072, 18, 16, 103424, kv_heads=2, width=128)
-    bias = config.flag("use_bias", False)
-    yield from s.frame(times(s.layers, [*s.attention(bias), *s.gated(bias=bias), *s.norms(2)]), tied=True)
-
-
-@family("smollm3")
-def smollm3(config: Config) -> Iterator[Row]:
-    """SmolLM3: as LLaMA, some layers without rotary positions, tied."""
-    s = sizes(config, 2048, 11008, 36, 16, 128256, kv_heads=4)
-    config.ignore("no_rope_layers", "no_rope_layer_interval")
-    short, window = _qwen_window(config, s.layers)
-    bias, mlp_bias = config.flag("attention_bias", False), config.flag("mlp_bias", False)
-    rows = times(s.layers, [*s.attention(bias), *s.gated(bias=mlp_bias), *s.norms(2)])
-    yield from s.frame(windowed(rows, short, window), tied=True)
-
-
-@family("exaone4")
-def exaone4(config: Config) -> Iterator[Row]:
-    """EXAONE 4.0: norms after each part, and on the heads of Q and K."""
-    s = sizes(config, 4096, 16384, 32, 32, 102400, kv_heads=32)
-    config.ignore("sliding_window_pattern")
-    short, window = sliding(config, s.layers, 4096, every=4)
-    rows = times(s.layers, [*s.attention(), *s.head_norms(), *s.gated(), *s.norms(2)])
-    yield from s.frame(windowed(rows, short, window))
-
-
-@family("seed_oss")
-def seed_oss(config: Config) -> Iterator[Row]:
-    """Seed-OSS: as LLaMA, with switches for the biases of Q, K, V and of O."""
-    s = sizes(config, 4096, 27648, 64, 80, 155136, kv_heads=8, width=128)
-    bias, out = config.flag("attention_bias", True), config.flag("attention_out_bias", False)
-    layer = [*s.attention(bias, o_bias=out), *s.gated(bias=config.flag("mlp_bias", False)), *s.norms(2)]
-    yield from s.frame(times(s.layers, layer))
-
-
-@family("arcee")
-def arcee(config: Config) -> Iterator[Row]:
-    """Arcee AFM: LLaMA with a plain feed-forward network (squared ReLU)."""
-    s = sizes(config, 2560, 18432, 32, 32, 32000)
-    bias, mlp_bias = config.flag("attention_bias", False), config.flag("mlp_bias", False)
-    yield from s.frame(times(s.layers, [*s.attention(bias), *s.plain(bias=mlp_bias), *s.norms(2)]))
-
-
-@family("nemotron")
-def nemotron(config: Config) -> Iterator[Row]:
-    """Nemotron-4 and Minitron: LayerNorm with bias, a plain feed-forward network (squared ReLU)."""
-    s = sizes(config, 6144, 24576, 32, 48, 256000)
-    config.ignore("norm_bias")
-    bias, mlp_bias = config.flag("attention_bias", False), config.flag("mlp_bias", False)
-    layer = [*s.attention(bias), *s.plain(bias=mlp_bias), *s.norms(2, bias=True)]
-    yield from s.frame(times(s.layers, layer), norm_bias=True)
-
-
-@family("cwm")
-def cwm(config: Config) -> Iterator[Row]:
-    """Code World Model: LLaMA with three layers of four within a window."""
-    s = sizes(config, 6144, 21504, 64, 48, 128256, kv_heads=8, width=128)
-    config.ignore("attention_bias")
-    short, window = sliding(config, s.layers, 8192, every=4)
-    layer = [*s.attention(), *s.gated(bias=config.flag("mlp_bias", False)), *s.norms(2)]
-    yield from s.frame(windowed(times(s.layers, layer), short, window))
-
-
-@family("hunyuan_v1_dense")
-def hunyuan_dense(config: Config) -> Iterator[Row]:
-    """Hunyuan dense: LLaMA with norms on the heads of Q and K."""
-    s = sizes(config, 4096, 11008, 32, 32, 290943)
-    config.ignore("attention_head_dim", "use_qk_norm", "use_cla", "cla_share_factor", "mlp_bias", "norm_type")
-    layer = [*s.attention(config.flag("attention_bias", False)), *s.head_norms(), *s.gated(), *s.norms(2)]
-    yield from s.frame(times(s.layers, layer))
-
-
-@family("apertus")
-def apertus(config: Config) -> Iterator[Row]:
-    """Apertus: norms on the heads of Q and K; xIELU, an activation with two learned numbers, without gate."""
-    s = sizes(config, 4096, 14336, 32, 32, 131072)
-    config.only("mlp_bias", False)
-    config.ignore("qk_norm", "post_norm")
-    layer = [*s.attention(config.flag("attention_bias", False)), *s.head_norms(), *s.plain(bias=False), *s.norms(2)]
-    yield from s.frame(times(s.layers, [*layer, *norm("xielu", 1, number=2)]))
-
-
-@family("bitnet")
-def bitnet(config: Config) -> Iterator[Row]:
-    """BitNet b1.58: LLaMA with norms inside attention and feed-forward network."""
-    s = sizes(config, 2560, 6912, 30, 20, 128256, kv_heads=5)
-    layer = [*s.attention(config.flag("attention_bias", False)), *s.gated(), *s.norms(3), *norm("ffn_norm", s.inner)]
-    yield from s.frame(times(s.layers, layer))
-
-
-@family("jais2")
-def jais2(config: Config) -> Iterator[Row]:
-    """Jais 2: LayerNorm, squared ReLU without gate, biases everywhere."""
-    s = sizes(config, 3328, 26624, 32, 26, 150272)
-    bias, mlp_bias = config.flag("attention_bias", True), config.flag("mlp_bias", True)
-    layer = [*s.attention(bias), *s.plain(bias=mlp_bias), *s.norms(2, bias=True)]
-    yield from s.frame(times(s.layers, layer), norm_bias=True)
-
-
-@family("nanochat")
-def nanochat(config: Config) -> Iterator[Row]:
-    """nanochat: norms without weights, squared ReLU without gate."""
-    s = sizes(config, 768, 8192, 12, 6, 50304)
-    layer = [*s.attention(config.flag("attention_bias", False), o_bias=None), *s.plain(bias=False)]
-    yield from s.frame(times(s.layers, layer), final_norm=False)
-
-
-@family("persimmon")
-def persimmon(config: Config) -> Iterator[Row]:
-    """Persimmon: LayerNorm, squared ReLU, norms on the heads of Q and K, biases."""
-    s = sizes(config, 4096, 16384, 36, 64, 262144)
-    layer = [*s.attention(bias=True), *s.plain(), *s.norms(2, bias=True)]
-    if config.flag("qk_layernorm", True):
-        layer += s.head_norms(bias=True)
-    yield from s.frame(times(s.layers, layer), norm_bias=True)
+# fmt: off
+register(
+    __name__,
+    Decoder("llama", "Touvron et al. 2023: RMSNorm, rotary positions, SwiGLU; grouped-query attention since Llama 2.",
+            4096, 11008, 32, 32, 32000, bias=ATTENTION_BIAS, mlp_bias=MLP_BIAS),
+    Decoder("granite", "Granite 3: LLaMA with multipliers.",
+            4096, 11008, 32, 32, 32000, bias=ATTENTION_BIAS, mlp_bias=MLP_BIAS),
+    Decoder("mistral", "Jiang et al. 2023: grouped-query attention within a sliding window, no biases.",
+            4096, 14336, 32, 32, 32000, kv_heads=8, window=slide(4096)),
+    Decoder("ministral", "Ministral 8B: as Mistral, some layers with a sliding window.",
+            4096, 14336, 32, 32, 32000, kv_heads=8, window=slide(4096)),
+    Decoder("ministral3_text", "Ministral 3: as Mistral, with a head width of its own.",
+            4096, 14336, 34, 32, 131072, kv_heads=8, head_width=128, window=slide()),
+    Decoder("qwen2", "Qwen2 and Qwen2.5: biases on Q, K and V alone.",
+            4096, 22016, 32, 32, 151936, kv_heads=32, bias=True, o_bias=False, window=qwen_window),
+    Decoder("qwen3", "Qwen3: a norm on each head of Q and K instead of the biases.",
+            4096, 22016, 32, 32, 151936, kv_heads=32, head_width=128, bias=ATTENTION_BIAS, qk_norm="heads", window=qwen_window),
+    Decoder("gemma", "Gemma: heads wider than their share of the hidden size, embedding tied to the head.",
+            3072, 24576, 28, 16, 256000, kv_heads=16, head_width=256, bias=ATTENTION_BIAS, tied=True),
+    Decoder("gemma2", "Gemma 2: norms before and after each part; every other layer within a window.",
+            2304, 9216, 26, 8, 256000, kv_heads=4, head_width=256, bias=ATTENTION_BIAS, norms=4, tied=True,
+            window=slide(4096, 2)),
+    Decoder("vaultgemma", "VaultGemma: Gemma 2 without the norms after each part.",
+            2304, 9216, 26, 8, 256000, kv_heads=4, head_width=256, bias=ATTENTION_BIAS, window=slide(4096, 2), tied=True),
+    Decoder("gemma3_text", "Gemma 3: Gemma 2 with norms on the heads of Q and K; five layers of six within a window.",
+            2304, 9216, 26, 8, 262208, kv_heads=4, head_width=256, bias=ATTENTION_BIAS, qk_norm="heads", norms=4, tied=True,
+            window=slide(4096, ("sliding_window_pattern|_sliding_window_pattern", 6))),
+    Decoder("phi3", "Phi-3: LLaMA with Q, K, V in one matrix, and gate and up in another; no biases.",
+            3072, 8192, 32, 32, 32064, window=slide(),
+            ignore=("attention_bias", "mlp_bias", "num_lora_layers", "lm_head_bias")),
+    Decoder("phi", "Phi-1.5 and Phi-2: one norm before attention and feed-forward network in parallel; biases.",
+            2048, 8192, 24, 32, 51200, bias=True, gated=False, mlp_bias=True, norms=1, norm_bias=True, head_bias=True,
+            extra=rows_if("qk_layernorm", False, lambda s: s.head_norms(bias=True))),
+    Decoder("olmo", "OLMo: norms without weights.",
+            4096, 11008, 32, 32, 50304, bias=ATTENTION_BIAS, norms=0, final_norm=False),
+    Decoder("olmo2", "OLMo 2: norms after each part, and over all of Q and of K.",
+            4096, 11008, 32, 32, 50304, bias=ATTENTION_BIAS, qk_norm="flat"),
+    Decoder("olmo3", "OLMo 3: OLMo 2 with three layers of four within a window.",
+            4096, 11008, 32, 32, 50304, bias=ATTENTION_BIAS, qk_norm="flat", window=slide(4096, 4)),
+    Decoder("cohere", "Command R: one norm before attention and a parallel feed-forward network; norms over Q and K by switch.",
+            8192, 22528, 40, 64, 256000, bias=ATTENTION_BIAS, norms=1, tied=True,
+            extra=rows_if("use_qk_norm", False, DecoderSizes.flat_norms)),
+    Decoder("cohere2", "Command A: Command R with three layers of four within a window.",
+            8192, 22528, 40, 64, 256000, bias=ATTENTION_BIAS, norms=1, tied=True,
+            window=slide(4096, ("sliding_window_pattern", 4)), only=(("use_qk_norm", False),)),
+    Decoder("starcoder2", "StarCoder2: LayerNorm, a feed-forward network without gate, biases on all matrices.",
+            3072, 12288, 30, 24, 49152, kv_heads=2, bias=("use_bias", True), gated=False, mlp_bias=("use_bias", True),
+            norm_bias=True, window=slide(), tied=True, ignore=("mlp_type", "norm_type")),
+    Decoder("glm", "GLM-4 9B: biases on Q, K, V; gate and up in one matrix.",
+            4096, 13696, 40, 32, 151552, kv_heads=2, head_width=128, bias=("attention_bias", True), o_bias=False),
+    Decoder("glm4", "GLM-4 0414: GLM with norms after each part too.",
+            4096, 13696, 40, 32, 151552, kv_heads=2, head_width=128, bias=("attention_bias", True), o_bias=False, norms=4),
+    Decoder("ernie4_5", "ERNIE 4.5 0.3B: as LLaMA, one switch for all biases, tied.",
+            1024, 3072, 18, 16, 103424, kv_heads=2, head_width=128, bias=("use_bias", False), mlp_bias=("use_bias", False),
+            tied=True),
+    Decoder("smollm3", "SmolLM3: as LLaMA, some layers without rotary positions, tied.",
+            2048, 11008, 36, 16, 128256, kv_heads=4, bias=ATTENTION_BIAS, mlp_bias=MLP_BIAS, window=qwen_window, tied=True,
+            ignore=("no_rope_layers", "no_rope_layer_interval")),
+    Decoder("exaone4", "EXAONE 4.0: norms after each part, and on the heads of Q and K.",
+            4096, 16384, 32, 32, 102400, kv_heads=32, qk_norm="heads", window=slide(4096, 4),
+            ignore=("sliding_window_pattern",)),
+    Decoder("seed_oss", "Seed-OSS: as LLaMA, with switches for the biases of Q, K, V and of O.",
+            4096, 27648, 64, 80, 155136, kv_heads=8, head_width=128, bias=("attention_bias", True),
+            o_bias=("attention_out_bias", False), mlp_bias=MLP_BIAS),
+    Decoder("arcee", "Arcee AFM: LLaMA with a feed-forward network without gate (squared ReLU).",
+            2560, 18432, 32, 32, 32000, bias=ATTENTION_BIAS, gated=False, mlp_bias=MLP_BIAS),
+    Decoder("nemotron", "Nemotron-4 and Minitron: LayerNorm with bias, a feed-forward network without gate (squared ReLU).",
+            6144, 24576, 32, 48, 256000, bias=ATTENTION_BIAS, gated=False, mlp_bias=MLP_BIAS, norm_bias=True,
+            ignore=("norm_bias",)),
+    Decoder("cwm", "Code World Model: LLaMA with three layers of four within a window.",
+            6144, 21504, 64, 48, 128256, kv_heads=8, head_width=128, mlp_bias=MLP_BIAS, window=slide(8192, 4),
+            ignore=("attention_bias",)),
+    Decoder("hunyuan_v1_dense", "Hunyuan dense: LLaMA with norms on the heads of Q and K.",
+            4096, 11008, 32, 32, 290943, bias=ATTENTION_BIAS, qk_norm="heads",
+            ignore=("attention_head_dim", "use_qk_norm", "use_cla", "cla_share_factor", "mlp_bias", "norm_type")),
+    Decoder("apertus", "Apertus: norms on the heads of Q and K; no gate, but xIELU, an activation with two learned numbers.",
+            4096, 14336, 32, 32, 131072, bias=ATTENTION_BIAS, qk_norm="heads", gated=False, only=(("mlp_bias", False),),
+            ignore=("qk_norm", "post_norm"), extra=lambda _: norm("xielu", 1, number=2)),
+    Decoder("bitnet", "BitNet b1.58: LLaMA with norms inside attention and feed-forward network.",
+            2560, 6912, 30, 20, 128256, kv_heads=5, bias=ATTENTION_BIAS, norms=3, extra=lambda s: norm("ffn_norm", s.inner)),
+    Decoder("jais2", "Jais 2: LayerNorm, squared ReLU without gate, biases on all matrices.",
+            3328, 26624, 32, 26, 150272, bias=("attention_bias", True), gated=False, mlp_bias=("mlp_bias", True),
+            norm_bias=True),
+    Decoder("nanochat", "nanochat: norms without weights, squared ReLU without gate.",
+            768, 8192, 12, 6, 50304, bias=ATTENTION_BIAS, gated=False, norms=0, final_norm=False),
+    Decoder("persimmon", "Persimmon: LayerNorm, squared ReLU, norms on the heads of Q and K, biases.",
+            4096, 16384, 36, 64, 262144, bias=True, gated=False, mlp_bias=True, norm_bias=True,
+            extra=rows_if("qk_layernorm", True, lambda s: s.head_norms(bias=True))),
+)
+# fmt: on

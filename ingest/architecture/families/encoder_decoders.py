@@ -1,18 +1,18 @@
-"""Encoder and decoder: T5, BART, and those that follow them. A token here is one place in both."""
+"""Encoder-decoder models: T5, BART and successors. One token is one position in encoder and decoder."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from ingest.architecture.hf_config import MAX_LAYERS, Config
+from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import attention, embedding, gated_mlp, head, head_width, norm, plain_mlp, positions
 from ingest.architecture.registry import class_suffix, family
-from ingest.architecture.weight_table import Row, Weight, relabelled, times
+from ingest.architecture.weight_table import TableRow, Weight, relabelled, times
 
 
 @family("t5", "mt5", "umt5")
-def t5(config: Config) -> Iterator[Row]:
+def t5(config: ModelConfig) -> Iterator[TableRow]:
     """Raffel et al. 2019: RMSNorm, no biases, relative places in buckets (in the first layer; in each with umT5)."""
     kind = config.data["model_type"]
     hidden_default, inner_default, layers, heads, words = (
@@ -20,9 +20,9 @@ def t5(config: Config) -> Iterator[Row]:
     )
     hidden, inner = config.size("d_model|hidden_size", hidden_default), config.size("d_ff", inner_default)
     deep = config.size("num_layers|num_hidden_layers", layers, high=MAX_LAYERS)
-    down = config.whole("num_decoder_layers", deep, high=MAX_LAYERS)
-    count, width = config.size("num_heads|num_attention_heads", heads), config.whole("d_kv|head_dim", 64)
-    vocabulary, buckets = config.size("vocab_size", words), config.whole("relative_attention_num_buckets", 32)
+    down = config.integer("num_decoder_layers", deep, high=MAX_LAYERS)
+    count, width = config.size("num_heads|num_attention_heads", heads), config.integer("d_kv|head_dim", 64)
+    vocabulary, buckets = config.size("vocab_size", words), config.integer("relative_attention_num_buckets", 32)
     act = config.text("feed_forward_proj", "relu" if kind == "t5" else "gated-gelu")
     config.only("is_gated_act", act.startswith("gated"))
     config.ignore("dense_act_fn", "relative_attention_max_distance", "n_positions", "output_past")
@@ -31,17 +31,17 @@ def t5(config: Config) -> Iterator[Row]:
     feed = [*(gated_mlp(hidden, inner) if act.startswith("gated") else plain_mlp(hidden, inner, False))]
     places = Weight("relative_places", (buckets, count), "position")
 
-    def look(name: str, causal: bool) -> Iterator[Row]:
+    def attend(name: str, causal: bool) -> Iterator[TableRow]:
         cached = causal and name == "self"
         yield from attention(hidden, count, count, width, name=name, prefix=f"{name}_attention", causal=causal, cached=cached)
 
     yield embedding(vocabulary, hidden)
     each = kind == "umt5"
-    up = [*times(deep, [*look("self", False), *feed, *norm("norm", hidden, number=2)]), *norm("final_norm", hidden)]
+    up = [*times(deep, [*attend("self", False), *feed, *norm("norm", hidden, number=2)]), *norm("final_norm", hidden)]
     yield from relabelled([*up, *times(deep if each else 1, [places])], "encoder")
     if end == "EncoderModel":
         return
-    layer = [*look("self", True), *look("cross", False), *feed, *norm("norm", hidden, number=3)]
+    layer = [*attend("self", True), *attend("cross", False), *feed, *norm("norm", hidden, number=3)]
     yield from relabelled([*times(down, layer), *norm("final_norm", hidden), *times(down if each else 1, [places])], "decoder")
     if not config.flag("tie_word_embeddings", True):
         expected = "true: versions of the class disagree on the head of T5 1.1 (describe it as weights)"
@@ -50,8 +50,7 @@ def t5(config: Config) -> Iterator[Row]:
         yield from head(vocabulary, hidden, tied=True)
 
 
-@dataclass(frozen=True)
-class Pair:
+class TranslatorSizes(NamedTuple):
     """Sizes of a BART."""
 
     hidden: int
@@ -59,14 +58,14 @@ class Pair:
     heads: tuple[int, int]
     inner: tuple[int, int]
 
-    def layer(self, side: int, k_bias: bool = True) -> Iterator[Row]:
+    def layer(self, side: int, k_bias: bool = True) -> Iterator[TableRow]:
         """Attention to its own side; in the decoder also to the encoder; a plain network; biases; a LayerNorm each."""
         for name in ("self", "cross")[: side + 1]:
-            yield from self._look(side, name, k_bias)
+            yield from self._attention(side, name, k_bias)
         yield from plain_mlp(self.hidden, self.inner[side])
         yield from norm("norm", self.hidden, True, 2 + side)
 
-    def _look(self, side: int, name: str, k_bias: bool) -> Iterator[Row]:
+    def _attention(self, side: int, name: str, k_bias: bool) -> Iterator[TableRow]:
         heads = self.heads[side]
         own = side == 1 and name == "self"
         rows = attention(
@@ -87,29 +86,31 @@ class Pair:
                 yield row
 
 
-def pair(config: Config, hidden: int, layers: tuple[int, int], heads: tuple[int, int], inner: tuple[int, int]) -> Pair:
+def translator_sizes(
+    config: ModelConfig, hidden: int, layers: tuple[int, int], heads: tuple[int, int], inner: tuple[int, int]
+) -> TranslatorSizes:
     """Read the sizes of both sides; the arguments are the family's defaults."""
     wide = config.size("d_model|hidden_size", hidden)
     config.ignore("num_hidden_layers", "num_attention_heads", "encoder_layerdrop", "decoder_layerdrop", "init_std")
     config.ignore("max_length", "min_length", "classif_dropout", "scale_embedding", "extra_pos_embeddings", "add_bias_logits")
     config.only("is_decoder", False)
-    counts = (config.whole("encoder_attention_heads", heads[0]), config.whole("decoder_attention_heads", heads[1]))
+    counts = (config.integer("encoder_attention_heads", heads[0]), config.integer("decoder_attention_heads", heads[1]))
     for number in counts:
-        head_width(Config({**config.data, "num_attention_heads": number}, config.path), wide, number, name="-")
-    return Pair(
+        head_width(ModelConfig({**config.data, "num_attention_heads": number}, config.path), wide, number, name="-")
+    return TranslatorSizes(
         wide,
         (
             config.size("encoder_layers", layers[0], high=MAX_LAYERS),
             config.size("decoder_layers", layers[1], high=MAX_LAYERS),
         ),
         counts,
-        (config.whole("encoder_ffn_dim", inner[0]), config.whole("decoder_ffn_dim", inner[1])),
+        (config.integer("encoder_ffn_dim", inner[0]), config.integer("decoder_ffn_dim", inner[1])),
     )
 
 
 def translator(
-    config: Config,
-    p: Pair,
+    config: ModelConfig,
+    p: TranslatorSizes,
     words: int,
     places: int,
     *,
@@ -117,16 +118,16 @@ def translator(
     first_norm: bool = False,
     last_norm: bool = False,
     stored_places: bool = True,
-) -> Iterator[Row]:
+) -> Iterator[TableRow]:
     """The frame of BART: one word table for both sides and the head."""
     vocabulary = config.size("vocab_size", words)
-    number = config.whole("max_position_embeddings", places) + offset
+    number = config.integer("max_position_embeddings", places) + offset
     config.only("tie_word_embeddings", True)
     end = class_suffix(config, "ForConditionalGeneration", "MTModel", "Model")
     config.ignore("normalize_before", "normalize_embedding", "static_position_embeddings", "add_final_layer_norm")
     yield embedding(vocabulary, p.hidden)
     for side, name in enumerate(("encoder", "decoder")):
-        rows: list[Row] = [*times(p.layers[side], p.layer(side))]
+        rows: list[TableRow] = [*times(p.layers[side], p.layer(side))]
         if stored_places:
             rows.append(positions(number, p.hidden))
         rows += norm("embedding_norm", p.hidden, True, 1 if first_norm else 0)
@@ -137,36 +138,36 @@ def translator(
 
 
 @family("bart")
-def bart(config: Config) -> Iterator[Row]:
+def bart(config: ModelConfig) -> Iterator[TableRow]:
     """Lewis et al. 2019: learned places with an offset of two, norms after each part and over the embedding."""
-    p = pair(config, 1024, (12, 12), (16, 16), (4096, 4096))
+    p = translator_sizes(config, 1024, (12, 12), (16, 16), (4096, 4096))
     config.only("normalize_before", False)
     config.only("add_final_layer_norm", False)
     yield from translator(config, p, 50265, 1024, offset=2, first_norm=True)
 
 
 @family("mbart")
-def mbart(config: Config) -> Iterator[Row]:
+def mbart(config: ModelConfig) -> Iterator[TableRow]:
     """Liu et al. 2020: BART with norms before each part, so one at the end of each side."""
-    p = pair(config, 1024, (12, 12), (16, 16), (4096, 4096))
+    p = translator_sizes(config, 1024, (12, 12), (16, 16), (4096, 4096))
     yield from translator(config, p, 50265, 1024, offset=2, first_norm=True, last_norm=True)
 
 
 @family("pegasus", "blenderbot")
-def pegasus(config: Config) -> Iterator[Row]:
+def pegasus(config: ModelConfig) -> Iterator[TableRow]:
     """Zhang et al. 2019 (sinusoidal places, stored) and Roller et al. 2020 (learned): norms before each part."""
     if config.data["model_type"] == "pegasus":
-        p = pair(config, 1024, (12, 12), (16, 16), (4096, 4096))
+        p = translator_sizes(config, 1024, (12, 12), (16, 16), (4096, 4096))
         yield from translator(config, p, 50265, 1024, last_norm=True)
     else:
-        p = pair(config, 2560, (2, 24), (32, 32), (10240, 10240))
+        p = translator_sizes(config, 2560, (2, 24), (32, 32), (10240, 10240))
         yield from translator(config, p, 8008, 128, last_norm=True)
 
 
 @family("marian")
-def marian(config: Config) -> Iterator[Row]:
+def marian(config: ModelConfig) -> Iterator[TableRow]:
     """Junczys-Dowmunt et al. 2018: sinusoidal places, stored; one word table for both languages."""
-    p = pair(config, 1024, (12, 12), (16, 16), (4096, 4096))
+    p = translator_sizes(config, 1024, (12, 12), (16, 16), (4096, 4096))
     config.only("share_encoder_decoder_embeddings", True)
     config.only("decoder_vocab_size", config.size("vocab_size", 58101))
     config.only("tie_word_embeddings", True)
@@ -174,32 +175,36 @@ def marian(config: Config) -> Iterator[Row]:
 
 
 @family("m2m_100")
-def m2m_100(config: Config) -> Iterator[Row]:
+def m2m_100(config: ModelConfig) -> Iterator[TableRow]:
     """Fan et al. 2020, and NLLB: sinusoidal places, not stored; norms before each part."""
-    p = pair(config, 1024, (12, 12), (16, 16), (4096, 4096))
+    p = translator_sizes(config, 1024, (12, 12), (16, 16), (4096, 4096))
     yield from translator(config, p, 128112, 1024, last_norm=True, stored_places=False)
 
 
 @family("whisper")
-def whisper(config: Config) -> Iterator[Row]:
+def whisper(config: ModelConfig) -> Iterator[TableRow]:
     """Radford et al. 2022: two convolutions over the spectrum, halving it; K without bias; FLOPs as of one text token."""
-    p = pair(config, 384, (4, 4), (6, 6), (1536, 1536))
+    p = translator_sizes(config, 384, (4, 4), (6, 6), (1536, 1536))
     config.ignore("use_weighted_layer_sum", "classifier_proj_size", "apply_spec_augment", "median_filter_width")
     config.ignore(*(key for key in config.data if key.startswith("mask_")), "begin_suppress_tokens", "alignment_heads")
-    vocabulary, bins = config.size("vocab_size", 51865), config.whole("num_mel_bins", 80)
-    heard, written = config.whole("max_source_positions", 1500), config.whole("max_target_positions", 448)
+    vocabulary, bins = config.size("vocab_size", 51865), config.integer("num_mel_bins", 80)
+    audio_places, text_places = config.integer("max_source_positions", 1500), config.integer("max_target_positions", 448)
     end = class_suffix(config, "ForConditionalGeneration", "Model")
     yield embedding(vocabulary, p.hidden)
-    front: list[Row] = [
+    front: list[TableRow] = [
         Weight("conv1", (p.hidden, bins, 3), "audio", passes=2),
         Weight("conv1.bias", (p.hidden,), "audio"),
         Weight("conv2", (p.hidden, p.hidden, 3), "audio", passes=1),
         Weight("conv2.bias", (p.hidden,), "audio"),
-        positions(heard, p.hidden),
+        positions(audio_places, p.hidden),
     ]
     up = [*front, *times(p.layers[0], p.layer(0, k_bias=False)), *norm("final_norm", p.hidden, True)]
     yield from relabelled(up, "encoder")
-    down = [positions(written, p.hidden), *times(p.layers[1], p.layer(1, k_bias=False)), *norm("final_norm", p.hidden, True)]
+    down = [
+        positions(text_places, p.hidden),
+        *times(p.layers[1], p.layer(1, k_bias=False)),
+        *norm("final_norm", p.hidden, True),
+    ]
     yield from relabelled(down, "decoder")
     if end != "Model":
         yield from head(vocabulary, p.hidden, config.flag("tie_word_embeddings", True))

@@ -1,18 +1,30 @@
-"""Encoders that read a whole text at once: BERT and those that follow it."""
+"""Encoders of text: BERT and its successors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from ingest.architecture.hf_config import MAX_LAYERS, Config
-from ingest.architecture.layers import attention, embedding, gated_mlp, head, head_width, linear, norm, plain_mlp, positions
+from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
+from ingest.architecture.layers import (
+    embedding,
+    encoder_attention,
+    gated_mlp,
+    head,
+    head_width,
+    linear,
+    norm,
+    plain_mlp,
+    positions,
+)
 from ingest.architecture.registry import class_suffix, family, labels
-from ingest.architecture.weight_table import Attention, Row, Weight, shared, times
+from ingest.architecture.weight_table import Attention, TableRow, Weight, shared, times
+
+#: Ends of the class names of classifiers.
+CLASSIFIERS = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
 
 
-@dataclass(frozen=True)
-class Encoder:
+class Encoder(NamedTuple):
     """Sizes of a BERT."""
 
     hidden: int
@@ -24,23 +36,13 @@ class Encoder:
     places: int
     segments: int
 
-    def layer(self) -> Iterator[Row]:
+    def layer(self) -> Iterator[TableRow]:
         """Attention and a plain network, biases everywhere, a LayerNorm each."""
-        yield from attention(
-            self.hidden,
-            self.heads,
-            self.heads,
-            self.width,
-            q_bias=True,
-            kv_bias=True,
-            o_bias=True,
-            causal=False,
-            cached=False,
-        )
+        yield from encoder_attention(self.hidden, self.heads, self.width)
         yield from plain_mlp(self.hidden, self.inner)
         yield from norm("norm", self.hidden, True, 2)
 
-    def tables(self, width: int | None = None, scaled: bool = True) -> Iterator[Row]:
+    def tables(self, width: int | None = None, scaled: bool = True) -> Iterator[TableRow]:
         """Words, places and segments, and a norm over their sum."""
         wide = width or self.hidden
         yield embedding(self.words, wide)
@@ -52,7 +54,7 @@ class Encoder:
 
 
 def encoder(
-    config: Config,
+    config: ModelConfig,
     hidden: int,
     inner: int,
     layers: int,
@@ -78,134 +80,117 @@ def encoder(
         count,
         head_width(config, wide, count, name="-"),
         config.size("vocab_size", words),
-        config.whole("max_position_embeddings", places),
-        config.whole("type_vocab_size", segments, low=0),
+        config.integer("max_position_embeddings", places),
+        config.integer("type_vocab_size", segments, low=0),
     )
 
 
-def tied(config: Config, words: int, width: int, bias: bool = True, twice: bool = True) -> Iterator[Row]:
-    """The head over the words, tied unless the file says otherwise; untied, many classes keep a second bias."""
+def tied(config: ModelConfig, words: int, width: int, bias: bool = True, twice: bool = True) -> Iterator[TableRow]:
+    """Return the head over the words, tied by default; untied, many classes keep a second bias."""
     together = config.flag("tie_word_embeddings", True)
     yield from head(words, width, together, bias)
     if not together and twice:
         yield Weight("head.bias", (words,), "head")
 
 
-def classifier(config: Config, width: int) -> Iterator[Row]:
-    """One product over the first token; it costs next to nothing per token."""
+def classifier(config: ModelConfig, width: int, end: str) -> Iterator[TableRow]:
+    """Return the classifier of such a class: one product over the first token, behind the pooler for whole sequences."""
+    if end == "ForSequenceClassification":
+        yield from pooler(width)
     count = labels(config)
     yield Weight("classifier", (count, width), "head")
     yield Weight("classifier.bias", (count,), "head")
 
 
-def pooler(width: int) -> Iterator[Row]:
+def pooler(width: int) -> Iterator[TableRow]:
     """A product over the first token."""
     yield Weight("pooler", (width, width), "head")
     yield Weight("pooler.bias", (width,), "head")
 
 
-def transform(out: int, into: int) -> Iterator[Row]:
+def transform(out: int, into: int) -> Iterator[TableRow]:
     """The product and norm before the head over the words."""
     yield from linear("head.transform", out, into, True, "head")
     yield from norm("head.norm", out, True)
 
 
 @family("bert", "ernie")
-def bert(config: Config) -> Iterator[Row]:
+def bert(config: ModelConfig) -> Iterator[TableRow]:
     """Devlin et al. 2018; the parts behind the layers depend on the class that `architectures` names."""
     e = encoder(config, 768, 3072, 12, 12, 30522)
     tasks = 0
     if config.data["model_type"] == "ernie" and config.flag("use_task_id", False):
-        tasks = config.whole("task_type_vocab_size", 3)
+        tasks = config.integer("task_type_vocab_size", 3)
     config.ignore("task_type_vocab_size")
     yield from e.tables()
     if tasks:
         yield positions(tasks, e.hidden, "task_embedding")
     yield from times(e.layers, e.layer())
-    yield from _bert_end(config, e)
-
-
-def _bert_end(config: Config, e: Encoder) -> Iterator[Row]:
     yield from _heads(config, e, ("ForMaskedLM", "LMHeadModel"), e.hidden, "next_sentence")
 
 
-def _heads(config: Config, e: Encoder, language: tuple[str, ...], narrow: int, sentence: str) -> Iterator[Row]:
+def _heads(config: ModelConfig, e: Encoder, language: tuple[str, ...], narrow: int, sentence: str) -> Iterator[TableRow]:
     """What BERT's class puts on top: words at the width of the embedding, a pair of sentences, or classes."""
-    others = ("ForPreTraining", "Model", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
-    end = class_suffix(config, *language, *others)
-    if end in ("ForPreTraining", "Model", "ForSequenceClassification"):
+    end = class_suffix(config, *language, "ForPreTraining", "Model", *CLASSIFIERS)
+    if end in ("ForPreTraining", "Model"):
         yield from pooler(e.hidden)
     if end in (*language, "ForPreTraining"):
         yield from transform(narrow, e.hidden)
         yield from tied(config, e.words, narrow)
     if end == "ForPreTraining":
         yield from linear(sentence, 2, e.hidden, True, "head")
-    if end in ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"):
-        yield from classifier(config, e.hidden)
+    if end in CLASSIFIERS:
+        yield from classifier(config, e.hidden, end)
 
 
 @family("megatron-bert")
-def megatron_bert(config: Config) -> Iterator[Row]:
+def megatron_bert(config: ModelConfig) -> Iterator[TableRow]:
     """Megatron BERT: norms before each part, so one at the end and none over the embedding."""
     e = encoder(config, 1024, 4096, 24, 16, 29056)
     yield from e.tables(scaled=False)
     yield from times(e.layers, e.layer())
     yield from norm("final_norm", e.hidden, True)
-    yield from _bert_end(config, e)
+    yield from _heads(config, e, ("ForMaskedLM", "LMHeadModel"), e.hidden, "next_sentence")
 
 
 @family("roberta", "xlm-roberta", "camembert")
-def roberta(config: Config) -> Iterator[Row]:
+def roberta(config: ModelConfig) -> Iterator[TableRow]:
     """Liu et al. 2019: BERT without the sentence task."""
     segments, words = (2, 50265) if config.data["model_type"] == "roberta" else (2, 30522)
     e = encoder(config, 768, 3072, 12, 12, words, segments=segments)
     yield from e.tables()
     yield from times(e.layers, e.layer())
-    end = class_suffix(
-        config,
-        "ForMaskedLM",
-        "ForCausalLM",
-        "Model",
-        "ForSequenceClassification",
-        "ForTokenClassification",
-        "ForQuestionAnswering",
-    )
+    end = class_suffix(config, "ForMaskedLM", "ForCausalLM", "Model", *CLASSIFIERS)
     if end in ("ForMaskedLM", "ForCausalLM"):
         yield from transform(e.hidden, e.hidden)
         yield from tied(config, e.words, e.hidden)
     elif end == "Model":
         yield from pooler(e.hidden)
     else:
-        if end == "ForSequenceClassification":
-            yield from pooler(e.hidden)
-        yield from classifier(config, e.hidden)
+        yield from classifier(config, e.hidden, end)
 
 
 @family("distilbert")
-def distilbert(config: Config) -> Iterator[Row]:
+def distilbert(config: ModelConfig) -> Iterator[TableRow]:
     """Sanh et al. 2019: half the layers of BERT, no segments."""
     config.ignore("sinusoidal_pos_embds", "tie_weights_", "type_vocab_size")
     e = encoder(config, 768, 3072, 6, 12, 30522, segments=0)
-    yield from Encoder(e.hidden, e.inner, e.layers, e.heads, e.width, e.words, e.places, 0).tables()
+    yield from e._replace(segments=0).tables()
     yield from times(e.layers, e.layer())
-    end = class_suffix(
-        config, "ForMaskedLM", "Model", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
-    )
+    end = class_suffix(config, "ForMaskedLM", "Model", *CLASSIFIERS)
     if end == "ForMaskedLM":
         yield from transform(e.hidden, e.hidden)
         yield from tied(config, e.words, e.hidden, twice=False)
     elif end != "Model":
-        if end == "ForSequenceClassification":
-            yield from pooler(e.hidden)
-        yield from classifier(config, e.hidden)
+        yield from classifier(config, e.hidden, end)
 
 
 @family("albert")
-def albert(config: Config) -> Iterator[Row]:
+def albert(config: ModelConfig) -> Iterator[TableRow]:
     """Lan et al. 2019: one layer for all, a narrow embedding."""
     e = encoder(config, 4096, 16384, 12, 64, 30000)
-    narrow = config.whole("embedding_size", 128)
-    groups, deep = config.whole("num_hidden_groups", 1), config.whole("inner_group_num", 1)
+    narrow = config.integer("embedding_size", 128)
+    groups, deep = config.integer("num_hidden_groups", 1), config.integer("inner_group_num", 1)
     if e.layers % groups:
         raise config.refuse("num_hidden_groups", groups, f"a divisor of the {e.layers:,} layers")
     yield from e.tables(narrow)
@@ -215,24 +200,16 @@ def albert(config: Config) -> Iterator[Row]:
 
 
 @family("electra")
-def electra(config: Config) -> Iterator[Row]:
+def electra(config: ModelConfig) -> Iterator[TableRow]:
     """Clark et al. 2020: a discriminator over replaced tokens, or the generator that replaces them."""
     e = encoder(config, 256, 1024, 12, 4, 30522)
     config.ignore("summary_type", "summary_use_proj", "summary_activation", "summary_last_dropout")
-    narrow = config.whole("embedding_size", 128)
+    narrow = config.integer("embedding_size", 128)
     yield from e.tables(narrow)
     if narrow != e.hidden:
         yield from linear("embedding.in", e.hidden, narrow, True, "other")
     yield from times(e.layers, e.layer())
-    end = class_suffix(
-        config,
-        "ForMaskedLM",
-        "Model",
-        "ForPreTraining",
-        "ForSequenceClassification",
-        "ForTokenClassification",
-        "ForQuestionAnswering",
-    )
+    end = class_suffix(config, "ForMaskedLM", "Model", "ForPreTraining", *CLASSIFIERS)
     if end == "ForMaskedLM":
         yield from transform(narrow, e.hidden)
         yield from tied(config, e.words, narrow, twice=False)
@@ -240,26 +217,29 @@ def electra(config: Config) -> Iterator[Row]:
         yield from linear("discriminator", e.hidden, e.hidden, True, "head")
         yield from linear("discriminator.out", 1, e.hidden, True, "head")
     elif end != "Model":
-        if end == "ForSequenceClassification":
-            yield from pooler(e.hidden)
-        yield from classifier(config, e.hidden)
+        yield from classifier(config, e.hidden, end)
+
+
+def _relative_kinds(config: ModelConfig) -> list[str]:
+    kinds = config.names("pos_att_type")
+    if not all(kind in ("c2p", "p2c") for kind in kinds):
+        raise config.refuse("pos_att_type", kinds, "c2p, p2c or both")
+    return kinds
 
 
 @family("deberta-v2")
-def deberta_v2(config: Config) -> Iterator[Row]:
+def deberta_v2(config: ModelConfig) -> Iterator[TableRow]:
     """He et al. 2021: attention to contents and to relative places; their projections shared with those of the contents."""
     e = encoder(config, 1536, 6144, 24, 24, 128100, segments=0)
     config.ignore("pooler_dropout", "pooler_hidden_act", "pooler_hidden_size", "legacy", "norm_rel_ebd", "pos_att_type")
     config.only("embedding_size", e.hidden)
     config.only("attention_head_size", e.width)
     relative = config.flag("relative_attention", False)
-    kinds = config.names("pos_att_type")
-    if not all(kind in ("c2p", "p2c") for kind in kinds):
-        raise config.refuse("pos_att_type", kinds, "c2p, p2c or both")
-    reach = config.maybe("max_relative_positions", -1, 0) or e.places
-    span = config.maybe("position_buckets", -1, 0) or reach
+    kinds = _relative_kinds(config)
+    reach = config.optional_integer("max_relative_positions", -1, 0) or e.places
+    span = config.optional_integer("position_buckets", -1, 0) or reach
     biased = config.flag("position_biased_input", True)
-    yield from Encoder(e.hidden, e.inner, e.layers, e.heads, e.width, e.words, e.places if biased else 0, e.segments).tables()
+    yield from e._replace(places=e.places if biased else 0).tables()
     own = 0
     if relative and not config.flag("share_att_key", False):
         own = len(kinds)
@@ -280,9 +260,9 @@ def deberta_v2(config: Config) -> Iterator[Row]:
         raise config.refuse("norm_rel_ebd", "|".join(scaled), "none or layer_norm")
     if "layer_norm" in scaled:
         yield from norm("relative_norm", e.hidden, True)
-    taps = config.maybe("conv_kernel_size", 0)
+    taps = config.optional_integer("conv_kernel_size", 0)
     if taps is not None:
-        groups = config.whole("conv_groups", 1)
+        groups = config.integer("conv_groups", 1)
         yield Weight("conv", (e.hidden, e.hidden // groups, taps), "conv", passes=1)
         yield Weight("conv.bias", (e.hidden,), "conv")
         yield from norm("conv.norm", e.hidden, True)
@@ -290,34 +270,28 @@ def deberta_v2(config: Config) -> Iterator[Row]:
     yield from _deberta_end(config, e)
 
 
-def _deberta_end(config: Config, e: Encoder) -> Iterator[Row]:
-    end = class_suffix(
-        config, "ForMaskedLM", "Model", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"
-    )
+def _deberta_end(config: ModelConfig, e: Encoder) -> Iterator[TableRow]:
+    end = class_suffix(config, "ForMaskedLM", "Model", *CLASSIFIERS)
     if end == "ForMaskedLM":
         config.only("legacy", True)
         yield from transform(e.hidden, e.hidden)
         yield from tied(config, e.words, e.hidden)
     elif end != "Model":
-        if end == "ForSequenceClassification":
-            yield from pooler(e.hidden)
-        yield from classifier(config, e.hidden)
+        yield from classifier(config, e.hidden, end)
 
 
 @family("deberta")
-def deberta(config: Config) -> Iterator[Row]:
+def deberta(config: ModelConfig) -> Iterator[TableRow]:
     """He et al. 2020: one matrix for Q, K, V with biases on Q and V, and projections of relative places."""
     e = encoder(config, 768, 3072, 12, 12, 50265, segments=0)
     config.ignore("pooler_dropout", "pooler_hidden_act", "pooler_hidden_size", "legacy")
     config.only("embedding_size", e.hidden)
     config.only("talking_head", False)
     relative = config.flag("relative_attention", False)
-    kinds = config.names("pos_att_type")
-    if not all(kind in ("c2p", "p2c") for kind in kinds):
-        raise config.refuse("pos_att_type", kinds, "c2p, p2c or both")
-    span = config.maybe("max_relative_positions", -1, 0) or e.places
+    kinds = _relative_kinds(config)
+    span = config.optional_integer("max_relative_positions", -1, 0) or e.places
     biased = config.flag("position_biased_input", True)
-    yield from Encoder(e.hidden, e.inner, e.layers, e.heads, e.width, e.words, e.places if biased else 0, e.segments).tables()
+    yield from e._replace(places=e.places if biased else 0).tables()
     layer = [row for row in e.layer() if getattr(row, "name", "") != "attention.k.bias"]
     if relative:
         if "c2p" in kinds:
@@ -332,7 +306,7 @@ def deberta(config: Config) -> Iterator[Row]:
 
 
 @family("modernbert")
-def modernbert(config: Config) -> Iterator[Row]:
+def modernbert(config: ModelConfig) -> Iterator[TableRow]:
     """Warner et al. 2024: rotary positions, gated networks, two layers of three within a window."""
     e = encoder(config, 768, 1152, 22, 12, 50368, places=8192, segments=0)
     norms, bias = config.flag("norm_bias", False), config.flag("attention_bias", False)
@@ -343,8 +317,8 @@ def modernbert(config: Config) -> Iterator[Row]:
     config.ignore("global_attn_every_n_layers", "local_attention", "sliding_window")
     yield embedding(e.words, e.hidden)
     yield from norm("embedding_norm", e.hidden, norms)
-    look = attention(e.hidden, e.heads, e.heads, e.width, q_bias=bias, kv_bias=bias, o_bias=bias, causal=False, cached=False)
-    yield from times(e.layers, [*look, *gated_mlp(e.hidden, e.inner, mlp_bias)])
+    mixer = encoder_attention(e.hidden, e.heads, e.width, bias)
+    yield from times(e.layers, [*mixer, *gated_mlp(e.hidden, e.inner, mlp_bias)])
     yield from norm("norm", e.hidden, norms, 2 * e.layers - 1)
     yield from norm("final_norm", e.hidden, norms)
     end = class_suffix(config, "ForMaskedLM", "Model")

@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from ingest.architecture.families.moe import qwen_sparse
-from ingest.architecture.hf_config import MAX_LAYERS, Config
-from ingest.architecture.layers import Sizes, embedding, head, linear, norm, sizes
+from ingest.architecture.families.moe import qwen_sparse, shared_gate
+from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
+from ingest.architecture.layers import DecoderSizes, embedding, head, linear, norm, sizes
 from ingest.architecture.registry import family
-from ingest.architecture.weight_table import Attention, Row, Weight, times
+from ingest.architecture.weight_table import Attention, TableRow, Weight, times
 
 
-def delta_net(config: Config, hidden: int) -> Iterator[Row]:
+def delta_net(config: ModelConfig, hidden: int) -> Iterator[TableRow]:
     """Yang et al. 2024, gated delta rule: Q, K, V through a short convolution, a decay and a strength per head."""
-    k_heads, v_heads = config.whole("linear_num_key_heads", 16), config.whole("linear_num_value_heads", 32)
-    keys = k_heads * config.whole("linear_key_head_dim", 128)
-    width = config.whole("linear_value_head_dim", 128)
+    k_heads, v_heads = config.integer("linear_num_key_heads", 16), config.integer("linear_num_value_heads", 32)
+    keys = k_heads * config.integer("linear_key_head_dim", 128)
+    width = config.integer("linear_value_head_dim", 128)
     values = v_heads * width
     yield from linear("delta.qkvz", 2 * keys + 2 * values, hidden, kind="ssm")
     yield from linear("delta.ba", 2 * v_heads, hidden, kind="ssm")
-    conv = config.whole("linear_conv_kernel_dim", 4)
+    conv = config.integer("linear_conv_kernel_dim", 4)
     yield Weight("delta.conv", (2 * keys + values, 1, conv), "ssm", passes=1)
     yield Weight("delta.decay", (v_heads,), "ssm", count=2, active=2)
     yield from norm("delta.norm", width)
     yield from linear("delta.out", hidden, values, kind="ssm")
 
 
-def linear_layers(config: Config, layers: int) -> int:
+def linear_layers(config: ModelConfig, layers: int) -> int:
     """How many layers attend linearly: from the list of types, or all but every fourth."""
-    kinds = config.words("layer_types", layers)
-    every = config.whole("full_attention_interval", 4)
+    kinds = config.texts("layer_types", layers)
+    every = config.integer("full_attention_interval", 4)
     if kinds is None:
         return layers - layers // every
     odd = next((kind for kind in kinds if kind not in ("linear_attention", "full_attention")), None)
@@ -38,7 +38,7 @@ def linear_layers(config: Config, layers: int) -> int:
     return kinds.count("linear_attention")
 
 
-def _mixers(config: Config, s: Sizes) -> Iterator[Row]:
+def _mixers(config: ModelConfig, s: DecoderSizes) -> Iterator[TableRow]:
     recurrent = linear_layers(config, s.layers)
     bias = config.flag("attention_bias", False)
     delta = [*delta_net(config, s.hidden)]
@@ -48,23 +48,22 @@ def _mixers(config: Config, s: Sizes) -> Iterator[Row]:
 
 
 @family("qwen3_next")
-def qwen3_next(config: Config) -> Iterator[Row]:
+def qwen3_next(config: ModelConfig) -> Iterator[TableRow]:
     """Qwen3-Next: three gated delta layers to one of gated attention; 512 experts and a shared one."""
     s = sizes(config, 2048, 5632, 48, 16, 151936, kv_heads=2, width=256)
     sparse = qwen_sparse(config, s.layers)
     parts = s.experts(
-        config.whole("num_experts|num_local_experts", 512),
-        config.whole("num_experts_per_tok", 10),
-        config.whole("moe_intermediate_size", 512),
-        shared=config.whole("shared_expert_intermediate_size", 512),
+        config.integer("num_experts|num_local_experts", 512),
+        config.integer("num_experts_per_tok", 10),
+        config.integer("moe_intermediate_size", 512),
+        shared=config.integer("shared_expert_intermediate_size", 512),
     )
-    gate = linear("shared_expert_gate", 1, s.hidden, kind="router")
-    rows = [*_mixers(config, s), *times(s.layers - sparse, s.gated()), *times(sparse, [*parts, *gate])]
+    rows = [*_mixers(config, s), *times(s.layers - sparse, s.gated()), *times(sparse, [*parts, *shared_gate(s)])]
     yield from s.frame(rows)
 
 
 @family("qwen3_5_text")
-def qwen3_5(config: Config) -> Iterator[Row]:
+def qwen3_5(config: ModelConfig) -> Iterator[TableRow]:
     """Qwen3.5: Qwen3-Next's mixers over dense layers; the prediction layer of the release is not part of it."""
     s = sizes(config, 4096, 12288, 32, 16, 248320, kv_heads=4, width=256)
     config.ignore("mtp_num_hidden_layers", "mtp_use_dedicated_embeddings", "attn_output_gate", "mlp_only_layers")
@@ -72,24 +71,23 @@ def qwen3_5(config: Config) -> Iterator[Row]:
 
 
 @family("qwen3_5_moe_text")
-def qwen3_5_moe(config: Config) -> Iterator[Row]:
+def qwen3_5_moe(config: ModelConfig) -> Iterator[TableRow]:
     """Qwen3.5 MoE: the same mixers, experts in every layer."""
     s = sizes(config, 2048, None, 40, 16, 248320, kv_heads=2, width=256)
     config.ignore("intermediate_size")
     config.ignore("mtp_num_hidden_layers", "mtp_use_dedicated_embeddings", "attn_output_gate", "mlp_only_layers")
     parts = s.experts(
-        config.whole("num_experts|num_local_experts", 256),
-        config.whole("num_experts_per_tok", 8),
-        config.whole("moe_intermediate_size", 512),
-        shared=config.whole("shared_expert_intermediate_size", 512),
+        config.integer("num_experts|num_local_experts", 256),
+        config.integer("num_experts_per_tok", 8),
+        config.integer("moe_intermediate_size", 512),
+        shared=config.integer("shared_expert_intermediate_size", 512),
     )
-    gate = linear("shared_expert_gate", 1, s.hidden, kind="router")
-    yield from s.frame([*_mixers(config, s), *times(s.layers, [*parts, *gate])])
+    yield from s.frame([*_mixers(config, s), *times(s.layers, [*parts, *shared_gate(s)])])
 
 
-def short_conv(config: Config, hidden: int) -> Iterator[Row]:
+def short_conv(config: ModelConfig, hidden: int) -> Iterator[TableRow]:
     """A short convolution between two gates."""
-    bias, length = config.flag("conv_bias", False), config.whole("conv_L_cache", 3)
+    bias, length = config.flag("conv_bias", False), config.integer("conv_L_cache", 3)
     yield from linear("conv.in", 3 * hidden, hidden, bias, "conv")
     yield Weight("conv.taps", (hidden, 1, length), "conv", passes=1)
     if bias:
@@ -97,9 +95,9 @@ def short_conv(config: Config, hidden: int) -> Iterator[Row]:
     yield from linear("conv.out", hidden, hidden, bias, "conv")
 
 
-def _conv_layers(config: Config, layers: int) -> int:
-    kinds = config.words("layer_types", layers)
-    places = config.wholes("full_attn_idxs", low=0)
+def _conv_layers(config: ModelConfig, layers: int) -> int:
+    kinds = config.texts("layer_types", layers)
+    places = config.integers("full_attn_idxs", low=0)
     if kinds is None:
         return layers - len({place for place in places if place < layers}) if places is not None else 0
     odd = next((kind for kind in kinds if kind not in ("conv", "full_attention")), None)
@@ -108,101 +106,93 @@ def _conv_layers(config: Config, layers: int) -> int:
     return kinds.count("conv")
 
 
+def _lfm2_frame(config: ModelConfig, s: DecoderSizes, convs: int, rows: Iterable[TableRow]) -> Iterator[TableRow]:
+    mixers = [*times(convs, short_conv(config, s.hidden)), *times(s.layers - convs, [*s.attention(), *s.head_norms()])]
+    if "tie_embedding" in config.data:
+        config.only("tie_word_embeddings", config.flag("tie_embedding"))
+    yield from s.frame([*mixers, *rows], tied=config.flag("tie_embedding", True))
+
+
 @family("lfm2")
-def lfm2(config: Config) -> Iterator[Row]:
+def lfm2(config: ModelConfig) -> Iterator[TableRow]:
     """LFM2: gated short convolutions, and attention with norms on the heads of Q and K."""
     s = sizes(config, 2560, None, 32, 32, 65536, kv_heads=8)
     config.ignore("conv_dim", "conv_dim_out", "block_dim", "block_mlp_init_scale", "block_norm_eps", "num_heads")
     config.ignore("block_out_init_scale", "block_use_swiglu", "block_use_xavier_init", "conv_use_xavier_init")
-    inner = config.whole("block_ff_dim|intermediate_size", 12288)
+    inner = config.integer("block_ff_dim|intermediate_size", 12288)
     if config.flag("block_auto_adjust_ff_dim", True):
-        multiple = config.whole("block_multiple_of", 256)
+        multiple = config.integer("block_multiple_of", 256)
         inner = int(config.number("block_ffn_dim_multiplier", 1.0) * int(2 * inner / 3))
         inner = -(-inner // multiple) * multiple
     config.ignore("block_multiple_of", "block_ffn_dim_multiplier")
     config.only("use_pos_enc", True)
     convs = _conv_layers(config, s.layers)
-    rows = [
-        *times(convs, short_conv(config, s.hidden)),
-        *times(s.layers - convs, [*s.attention(), *s.head_norms()]),
-        *times(s.layers, [*s.gated(inner), *s.norms(2)]),
-    ]
-    if "tie_embedding" in config.data:
-        config.only("tie_word_embeddings", config.flag("tie_embedding"))
-    yield from s.frame(rows, tied=config.flag("tie_embedding", True))
+    yield from _lfm2_frame(config, s, convs, times(s.layers, [*s.gated(inner), *s.norms(2)]))
 
 
 @family("lfm2_moe")
-def lfm2_moe(config: Config) -> Iterator[Row]:
+def lfm2_moe(config: ModelConfig) -> Iterator[TableRow]:
     """LFM2 MoE: LFM2 with the first layers dense, then experts."""
     s = sizes(config, 2048, 7168, 32, 32, 65536, kv_heads=8)
     config.ignore("conv_dim", "conv_dim_out", "num_heads", "use_expert_bias")
-    convs, dense = _conv_layers(config, s.layers), min(config.whole("num_dense_layers", 2, low=0), s.layers)
-    if config.words("layer_types") is None:
+    convs, dense = _conv_layers(config, s.layers), min(config.integer("num_dense_layers", 2, low=0), s.layers)
+    if config.texts("layer_types") is None:
         raise config.refuse("layer_types", None, "a list: conv or full_attention for every layer")
     parts = s.experts(
-        config.whole("num_experts|num_local_experts", 32),
-        config.whole("num_experts_per_tok", 4),
-        config.whole("moe_intermediate_size", 1792),
+        config.integer("num_experts|num_local_experts", 32),
+        config.integer("num_experts_per_tok", 4),
+        config.integer("moe_intermediate_size", 1792),
     )
-    rows = [
-        *times(convs, short_conv(config, s.hidden)),
-        *times(s.layers - convs, [*s.attention(), *s.head_norms()]),
-        *times(dense, s.gated()),
-        *times(s.layers - dense, parts),
-        *times(s.layers, s.norms(2)),
-    ]
-    if "tie_embedding" in config.data:
-        config.only("tie_word_embeddings", config.flag("tie_embedding"))
-    yield from s.frame(rows, tied=config.flag("tie_embedding", True))
+    rows = [*times(dense, s.gated()), *times(s.layers - dense, parts), *times(s.layers, s.norms(2))]
+    yield from _lfm2_frame(config, s, convs, rows)
 
 
 @family("recurrent_gemma")
-def recurrent_gemma(config: Config) -> Iterator[Row]:
+def recurrent_gemma(config: ModelConfig) -> Iterator[TableRow]:
     """De et al. 2024, Griffin: two gated linear recurrences to one layer of local attention."""
     hidden = config.size("hidden_size", 2560)
     layers = config.size("num_hidden_layers", 26, high=MAX_LAYERS)
     heads = config.size("num_attention_heads", 10)
-    groups = config.whole("num_key_value_heads", heads)
-    words, lru = config.size("vocab_size", 256000), config.whole("lru_width", hidden)
-    kinds = config.words("block_types|_block_types") or ["recurrent", "recurrent", "attention"]
+    groups = config.integer("num_key_value_heads", heads)
+    words, lru = config.size("vocab_size", 256000), config.integer("lru_width", hidden)
+    kinds = config.texts("block_types|_block_types") or ["recurrent", "recurrent", "attention"]
     config.ignore("layers_block_type", "layer_types", "embeddings_scale_by_sqrt_dim")
     if hidden % heads or lru % heads:
         raise config.refuse("num_attention_heads", heads, f"a divisor of {hidden:,} and of lru_width {lru:,}")
-    looks = sum(kinds[layer % len(kinds)] == "attention" for layer in range(layers))
+    attention_layers = sum(kinds[layer % len(kinds)] == "attention" for layer in range(layers))
     width, bias, inner = (
-        config.whole("head_dim", hidden // heads),
+        config.integer("head_dim", hidden // heads),
         config.flag("attention_bias", False),
         config.size("intermediate_size", 7680) // 2,
     )
     block = lru // heads
-    recurrence: list[Row] = [
+    recurrence: list[TableRow] = [
         *linear("recurrent.y", lru, hidden, True, "recurrent"),
         *linear("recurrent.x", lru, hidden, True, "recurrent"),
         *linear("recurrent.out", hidden, lru, True, "recurrent"),
-        Weight("recurrent.conv", (lru, 1, config.whole("conv1d_width", 4)), "recurrent", passes=1),
+        Weight("recurrent.conv", (lru, 1, config.integer("conv1d_width", 4)), "recurrent", passes=1),
         Weight("recurrent.conv.bias", (lru,), "recurrent"),
         Weight("recurrent.decay", (lru,), "recurrent"),
         Weight("recurrent.gates", (heads, block, block), "recurrent", 2, 2, 2),
         Weight("recurrent.gates.bias", (heads, block), "recurrent", 2, 2),
     ]
-    s = Sizes(config, hidden, inner, layers, heads, groups, width, words)
-    window = config.whole("attention_window_size", 2048)
+    s = DecoderSizes(config, hidden, inner, layers, heads, groups, width, words)
+    window = config.integer("attention_window_size", 2048)
     local = [row._replace(window=window) if isinstance(row, Attention) else row for row in s.attention(bias, o_bias=True)]
-    rows = [*times(layers - looks, recurrence), *times(looks, local)]
+    rows = [*times(layers - attention_layers, recurrence), *times(attention_layers, local)]
     yield from s.frame([*rows, *times(layers, [*s.gated(bias=True), *s.norms(2)])], tied=True)
 
 
 @family("rwkv")
-def rwkv(config: Config) -> Iterator[Row]:
+def rwkv(config: ModelConfig) -> Iterator[TableRow]:
     """Peng et al. 2023, RWKV-4: time mixing and channel mixing, no attention."""
     hidden = config.size("hidden_size", 4096)
     layers = config.size("num_hidden_layers", 32, high=MAX_LAYERS)
-    words, mixed = config.size("vocab_size", 50277), config.whole("attention_hidden_size", hidden)
-    inner = config.whole("intermediate_size", 4 * hidden)
+    words, mixed = config.size("vocab_size", 50277), config.integer("attention_hidden_size", hidden)
+    inner = config.integer("intermediate_size", 4 * hidden)
     config.ignore("context_length", "rescale_every")
     yield embedding(words, hidden)
-    layer: list[Row] = [
+    layer: list[TableRow] = [
         *norm("norm", hidden, True, 2),
         Weight("time.decay", (mixed,), "recurrent", 2, 2),
         Weight("time.mix", (1, 1, hidden), "recurrent", 5, 5),

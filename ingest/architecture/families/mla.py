@@ -1,21 +1,19 @@
-"""Multi-head latent attention: DeepSeek-V2 and those that follow it."""
+"""Multi-head latent attention: DeepSeek-V2 and successors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ingest.architecture.families.moe import dense_first
-from ingest.architecture.hf_config import MAX_LAYERS, Config
-from ingest.architecture.layers import Sizes, embedding, gated_mlp, head, linear, norm
+from ingest.architecture.hf_config import MAX_LAYERS, REQUIRED, ModelConfig, Required
+from ingest.architecture.layers import DecoderSizes, embedding, gated_mlp, head, linear, norm
 from ingest.architecture.registry import family
-from ingest.architecture.weight_table import Attention, Row, times
+from ingest.architecture.weight_table import Attention, TableRow, times
 
 
-@dataclass(frozen=True)
-class Latent:
-    """The widths of latent attention: what is cached per token is `kv_rank + rope`, for all heads together."""
+class Latent(NamedTuple):
+    """The widths of latent attention; the cache keeps `kv_rank + rope` elements per token for all heads."""
 
     hidden: int
     heads: int
@@ -26,13 +24,12 @@ class Latent:
     value: int
     bias: bool
 
-    def attention(self, q_rank_scale: bool = True, index: tuple[int, int] = (0, 0)) -> Iterator[Row]:
+    def attention(self) -> Iterator[TableRow]:
         """Down to the latent, a norm, up to all heads; positions through a key of their own, shared by all heads."""
         wide = self.heads * (self.nope + self.rope)
         if self.q_rank:
             yield from linear("attention.q_down", self.q_rank, self.hidden, self.bias, "attention")
-            if q_rank_scale:
-                yield from norm("q_norm", self.q_rank)
+            yield from norm("q_norm", self.q_rank)
             yield from linear("attention.q_up", wide, self.q_rank, kind="attention")
         else:
             yield from linear("attention.q", wide, self.hidden, kind="attention")
@@ -42,11 +39,9 @@ class Latent:
         yield from linear("attention.o", self.hidden, self.heads * self.value, self.bias, "attention")
         cached = self.kv_rank + self.rope
         yield Attention("self", self.heads, self.nope + self.rope, self.value, 1, cached)
-        if index[0]:
-            yield from self.indexer(*index)
 
-    def indexer(self, heads: int, width: int) -> Iterator[Row]:
-        """DeepSeek-V3.2: a light attention that picks the tokens worth looking at."""
+    def indexer(self, heads: int, width: int) -> Iterator[TableRow]:
+        """DeepSeek-V3.2: a light attention that selects the tokens to attend to."""
         yield from linear("indexer.q", heads * width, self.q_rank, kind="attention")
         yield from linear("indexer.k", width, self.hidden, kind="attention")
         yield from norm("indexer.norm", width, bias=True)
@@ -55,25 +50,27 @@ class Latent:
 
 
 def latent(
-    config: Config, hidden: int, heads: int, q_rank: int | None, kv_rank: int, nope: int, rope: int, value: int
+    config: ModelConfig, hidden: int, heads: int, q_rank: int | None, kv_rank: int, nope: int, rope: int, value: int
 ) -> Latent:
     """Read the widths; the arguments are the family's defaults. `q_lora_rank: null` means Q without a latent."""
     null = "q_lora_rank" in config.data and config.get("q_lora_rank")[1] is None
-    rank = 0 if null or (q_rank is None and config.get("q_lora_rank")[1] is None) else config.whole("q_lora_rank", q_rank or 0)
+    rank = (
+        0 if null or (q_rank is None and config.get("q_lora_rank")[1] is None) else config.integer("q_lora_rank", q_rank or 0)
+    )
     config.ignore("qk_head_dim", "head_dim", "num_key_value_heads")
     return Latent(
         config.size("hidden_size", hidden),
         config.size("num_attention_heads", heads),
         rank,
-        config.whole("kv_lora_rank", kv_rank),
-        config.whole("qk_nope_head_dim", nope, low=0),
-        config.whole("qk_rope_head_dim", rope),
-        config.whole("v_head_dim", value),
+        config.integer("kv_lora_rank", kv_rank),
+        config.integer("qk_nope_head_dim", nope, low=0),
+        config.integer("qk_rope_head_dim", rope),
+        config.integer("v_head_dim", value),
         config.flag("attention_bias", False),
     )
 
 
-def frame(config: Config, rows: Iterator[Row], words: int, hidden: int, tied: bool = False) -> Iterator[Row]:
+def frame(config: ModelConfig, rows: Iterable[TableRow], words: int, hidden: int, tied: bool = False) -> Iterator[TableRow]:
     """Embedding, layers, last norm and head."""
     yield embedding(words, hidden)
     yield from rows
@@ -81,8 +78,8 @@ def frame(config: Config, rows: Iterator[Row], words: int, hidden: int, tied: bo
     yield from head(words, hidden, config.flag("tie_word_embeddings", tied))
 
 
-class Default(NamedTuple):
-    """A family's own defaults: words, depth, widths of network and expert, experts, shared ones, dense layers."""
+class DeepSeek(NamedTuple):
+    """A family's own defaults: words, depth, inner widths of network and expert, experts, shared ones, dense layers."""
 
     words: int
     layers: int
@@ -91,115 +88,115 @@ class Default(NamedTuple):
     number: int
     shared: int
     dense: int
+    chosen: int | Required
 
+    def rows(
+        self,
+        config: ModelConfig,
+        a: Latent,
+        index: tuple[int, int] | None = None,
+        indexed: int | None = None,
+        mlp_bias: bool = False,
+    ) -> Iterator[TableRow]:
+        """Return latent attention in each layer; the first layers dense, the others with fine and shared experts.
 
-def deepseek(
-    config: Config,
-    a: Latent,
-    default: Default,
-    *,
-    chosen: int | None,
-    index: tuple[int, int] = (0, 0),
-    indexed: int | None = None,
-    mlp_bias: bool = False,
-) -> Iterator[Row]:
-    """The frame of DeepSeek: latent attention, the first layers dense, then fine experts and shared ones."""
-    deep = config.size("num_hidden_layers", default.layers, high=MAX_LAYERS)
-    vocabulary = config.size("vocab_size", default.words)
-    config.ignore("num_nextn_predict_layers", "n_group", "topk_group", "ep_size", "aux_loss_alpha", "seq_aux")
-    config.only("moe_layer_freq", 1)
-    first, sparse = dense_first(config, deep, default.dense)
-    s = Sizes(config, a.hidden, config.size("intermediate_size", default.inner), deep, a.heads, a.heads, a.nope, vocabulary)
-    width = config.whole("moe_intermediate_size", default.expert)
-    visited = config.whole("num_experts_per_tok", chosen) if chosen else config.whole("num_experts_per_tok")
-    parts = s.experts(config.whole("n_routed_experts|num_experts|num_local_experts", default.number), visited, width)
-    beside = width * config.whole("n_shared_experts", default.shared, low=0)
-    with_index = deep if indexed is None else indexed
-
-    def rows() -> Iterator[Row]:
-        yield from times(deep, [*a.attention(), *s.norms(2)])
-        if index[0]:
-            yield from times(with_index, a.indexer(*index))
-        yield from times(first, s.gated(bias=mlp_bias))
-        yield from times(sparse, [*parts, *(gated_mlp(s.hidden, beside, mlp_bias, prefix="shared_expert") if beside else ())])
-
-    yield from frame(config, rows(), vocabulary, a.hidden)
+        Args:
+            config: the keys.
+            a: latent attention.
+            index: heads of the indexer and their width.
+            indexed: layers with an indexer of their own; all where None.
+            mlp_bias: biases of dense networks and shared experts.
+        """
+        deep = config.size("num_hidden_layers", self.layers, high=MAX_LAYERS)
+        vocabulary = config.size("vocab_size", self.words)
+        config.ignore("num_nextn_predict_layers", "n_group", "topk_group", "ep_size", "aux_loss_alpha", "seq_aux")
+        config.only("moe_layer_freq", 1)
+        dense = dense_first(config, deep, self.dense)
+        inner = config.size("intermediate_size", self.inner)
+        s = DecoderSizes(config, a.hidden, inner, deep, a.heads, a.heads, a.nope, vocabulary)
+        width = config.integer("moe_intermediate_size", self.expert)
+        chosen = config.integer("num_experts_per_tok", self.chosen)
+        number = config.integer("n_routed_experts|num_experts|num_local_experts", self.number)
+        shared = width * config.integer("n_shared_experts", self.shared, low=0)
+        rows = [*times(deep, [*a.attention(), *s.norms(2)])]
+        if index:
+            rows += times(deep if indexed is None else indexed, a.indexer(*index))
+        rows += times(dense, s.gated(bias=mlp_bias))
+        sparse = [*s.experts(number, chosen, width)]
+        sparse += gated_mlp(s.hidden, shared, mlp_bias, prefix="shared_expert") if shared else ()
+        rows += times(deep - dense, sparse)
+        yield from frame(config, rows, vocabulary, a.hidden)
 
 
 @family("deepseek_v2")
-def deepseek_v2(config: Config) -> Iterator[Row]:
+def deepseek_v2(config: ModelConfig) -> Iterator[TableRow]:
     """DeepSeek-AI 2024: latent attention and fine experts; V2-Lite without a latent for Q."""
     a = latent(config, 4096, 32, 1536, 512, 128, 64, 128)
-    bias = config.flag("mlp_bias", False)
-    default = Default(102400, 32, 11008, 1407, 64, 2, 0)
-    yield from deepseek(config, a, default, chosen=None, mlp_bias=bias)
+    yield from DeepSeek(102400, 32, 11008, 1407, 64, 2, 0, REQUIRED).rows(config, a, mlp_bias=config.flag("mlp_bias", False))
 
 
 @family("deepseek_v3")
-def deepseek_v3(config: Config) -> Iterator[Row]:
-    """DeepSeek-AI 2024: 256 experts, eight visited; the prediction module of the release is not part of it."""
+def deepseek_v3(config: ModelConfig) -> Iterator[TableRow]:
+    """DeepSeek-AI 2024: 256 experts, of which a token visits eight; without the prediction module of the release."""
     a = latent(config, 7168, 128, 1536, 512, 128, 64, 128)
-    default = Default(129280, 61, 18432, 2048, 256, 1, 3)
-    yield from deepseek(config, a, default, chosen=8)
+    yield from DeepSeek(129280, 61, 18432, 2048, 256, 1, 3, 8).rows(config, a)
+
+
+def _index(config: ModelConfig, a: Latent, heads: int) -> tuple[int, int]:
+    """Heads of the indexer and their width."""
+    if not a.q_rank:
+        raise config.refuse("q_lora_rank", None, "a rank: the indexer reads the latent of Q")
+    config.ignore("index_topk", "layer_types", "mlp_bias")
+    return config.integer("index_n_heads", heads), config.integer("index_head_dim", 128)
 
 
 @family("deepseek_v32")
-def deepseek_v32(config: Config) -> Iterator[Row]:
+def deepseek_v32(config: ModelConfig) -> Iterator[TableRow]:
     """DeepSeek-V3.2: V3 with an indexer in every layer."""
     a = latent(config, 7168, 128, 1536, 512, 128, 64, 128)
-    if not a.q_rank:
-        raise config.refuse("q_lora_rank", None, "a rank: the indexer reads the latent of Q")
-    config.ignore("index_topk", "layer_types", "mlp_bias")
-    index = (config.whole("index_n_heads", 64), config.whole("index_head_dim", 128))
-    default = Default(129280, 61, 18432, 2048, 256, 1, 3)
-    yield from deepseek(config, a, default, chosen=8, index=index)
+    yield from DeepSeek(129280, 61, 18432, 2048, 256, 1, 3, 8).rows(config, a, _index(config, a, 64))
 
 
 @family("glm_moe_dsa")
-def glm_moe_dsa(config: Config) -> Iterator[Row]:
+def glm_moe_dsa(config: ModelConfig) -> Iterator[TableRow]:
     """GLM-5: DeepSeek-V3.2's attention at other sizes; some layers may share the indexer of another."""
     a = latent(config, 6144, 64, 2048, 512, 192, 64, 256)
-    if not a.q_rank:
-        raise config.refuse("q_lora_rank", None, "a rank: the indexer reads the latent of Q")
-    config.ignore("index_topk", "layer_types", "mlp_bias")
+    index = _index(config, a, 32)
     config.only("index_topk_pattern")
     config.only("index_topk_freq", 1)
     config.ignore("index_skip_topk_offset", "index_share_for_mtp_iteration")
-    kinds = config.words("indexer_types")
-    index = (config.whole("index_n_heads", 32), config.whole("index_head_dim", 128))
-    default = Default(154880, 78, 12288, 2048, 256, 1, 3)
-    yield from deepseek(config, a, default, chosen=8, index=index, indexed=kinds.count("full") if kinds else None)
+    kinds = config.texts("indexer_types")
+    full = kinds.count("full") if kinds else None
+    yield from DeepSeek(154880, 78, 12288, 2048, 256, 1, 3, 8).rows(config, a, index, full)
 
 
 @family("glm4_moe_lite")
-def glm4_moe_lite(config: Config) -> Iterator[Row]:
+def glm4_moe_lite(config: ModelConfig) -> Iterator[TableRow]:
     """GLM-4.7-Flash: latent attention, the first layer dense, 64 experts."""
     a = latent(config, 2048, 20, 768, 512, 192, 64, 256)
-    default = Default(154880, 47, 10240, 1536, 64, 1, 1)
-    yield from deepseek(config, a, default, chosen=4)
+    yield from DeepSeek(154880, 47, 10240, 1536, 64, 1, 1, 4).rows(config, a)
 
 
 @family("minicpm3")
-def minicpm3(config: Config) -> Iterator[Row]:
+def minicpm3(config: ModelConfig) -> Iterator[TableRow]:
     """MiniCPM3: latent attention with dense layers, tied."""
     a = latent(config, 2560, 40, 768, 256, 64, 32, 64)
-    bias = config.flag("mlp_bias", False)
-    yield from _dense(config, a, words=73448, layers=62, inner=6400, tied=True, mlp_bias=bias)
+    yield from _dense(config, a, words=73448, layers=62, inner=6400, mlp_bias=config.flag("mlp_bias", False))
 
 
 @family("youtu")
-def youtu(config: Config) -> Iterator[Row]:
+def youtu(config: ModelConfig) -> Iterator[TableRow]:
     """Youtu-LLM: latent attention with dense layers, tied."""
     a = latent(config, 2048, 16, 1536, 512, 128, 64, 128)
     config.only("mlp_bias", False)
-    yield from _dense(config, a, words=128256, layers=32, inner=6144, tied=True)
+    yield from _dense(config, a, words=128256, layers=32, inner=6144)
 
 
 def _dense(
-    config: Config, a: Latent, *, words: int, layers: int, inner: int, tied: bool, mlp_bias: bool = False
-) -> Iterator[Row]:
+    config: ModelConfig, a: Latent, *, words: int, layers: int, inner: int, mlp_bias: bool = False
+) -> Iterator[TableRow]:
     deep = config.size("num_hidden_layers", layers, high=MAX_LAYERS)
     vocabulary = config.size("vocab_size", words)
     wide = config.size("intermediate_size", inner)
     layer = [*a.attention(), *gated_mlp(a.hidden, wide, mlp_bias), *norm("norm", a.hidden, number=2)]
-    yield from frame(config, times(deep, layer), vocabulary, a.hidden, tied)
+    yield from frame(config, times(deep, layer), vocabulary, a.hidden, tied=True)

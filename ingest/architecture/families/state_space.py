@@ -1,18 +1,18 @@
-"""State-space layers, alone and between attention layers: Mamba, Mamba-2, and the hybrids."""
+"""State-space layers, and their hybrids with attention: Mamba, Mamba-2, Jamba and successors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from ingest.architecture.hf_config import MAX_LAYERS, REQUIRED, Config
-from ingest.architecture.layers import Sizes, embedding, experts, head, kv_group_count, linear, norm, plain_mlp, sizes
+from ingest.architecture.hf_config import MAX_LAYERS, REQUIRED, ModelConfig
+from ingest.architecture.layers import DecoderSizes, embedding, experts, head, kv_group_count, linear, norm, plain_mlp, sizes
 from ingest.architecture.registry import family
-from ingest.architecture.weight_table import Row, Weight, routed, times
+from ingest.architecture.weight_table import TableRow, Weight, routed, times
 
 
 def selective(
     hidden: int, inner: int, state: int, conv: int, rank: int, *, bias: bool = False, conv_bias: bool = True
-) -> Iterator[Row]:
+) -> Iterator[TableRow]:
     """Gu & Dao 2023: in and gate, a short convolution, the selection of step, B and C, the scan, out."""
     yield from linear("ssm.in", 2 * inner, hidden, bias, "ssm")
     yield Weight("ssm.conv", (inner, 1, conv), "ssm", passes=1)
@@ -38,7 +38,7 @@ def duality(
     out_bias: bool | None = None,
     conv_bias: bool = True,
     gate_norm: bool = True,
-) -> Iterator[Row]:
+) -> Iterator[TableRow]:
     """Dao & Gu 2024: one projection for gate, values, B, C and step; a decay per head; a norm before going out.
 
     The scan is computed in chunks: each token with every token of its chunk, and in and out of the state between chunks.
@@ -58,79 +58,82 @@ def duality(
     yield from linear("ssm.out", hidden, inner, bias if out_bias is None else out_bias, "ssm")
 
 
-def step_rank(config: Config, key: str, hidden: int, default: int | None = None) -> int:
+def step_rank(config: ModelConfig, key: str, hidden: int, default: int | None = None) -> int:
     """Rank of the step size: a number, or `auto` for a sixteenth of the width."""
     _, stated = config.get(key)
     if stated == "auto" or (stated is None and default is None):
         return -(-hidden // 16)
-    return config.whole(key, default or 1)
+    return config.integer(key, default or 1)
+
+
+def _mamba_frame(
+    config: ModelConfig, words: int, hidden: int, layers: int, block: Iterable[TableRow], tied: bool
+) -> Iterator[TableRow]:
+    yield embedding(words, hidden)
+    yield from times(layers, [*block, *norm("norm", hidden)])
+    yield from norm("final_norm", hidden)
+    yield from head(words, hidden, config.flag("tie_word_embeddings", tied))
 
 
 @family("mamba", "falcon_mamba")
-def mamba(config: Config) -> Iterator[Row]:
+def mamba(config: ModelConfig) -> Iterator[TableRow]:
     """Gu & Dao 2023."""
     hidden = config.size("hidden_size|d_model", 768)
     layers = config.size("num_hidden_layers|n_layer", 32, high=MAX_LAYERS)
     words = config.size("vocab_size", 50280)
-    expand = config.whole("expand", 2)
+    expand = config.integer("expand", 2)
     config.ignore(
         "d_inner", "time_step_init_scheme", "time_step_scale", "ssm_cfg", "mixer_rms_eps", "fused_add_norm", "rms_norm"
     )
     config.ignore("pad_vocab_size_multiple")
     rank = step_rank(config, "time_step_rank", hidden)
     bias, conv_bias = config.flag("use_bias", False), config.flag("use_conv_bias", True)
-    state, conv = config.whole("state_size", 16), config.whole("conv_kernel", 4)
-    inner = config.whole("intermediate_size", expand * hidden)
+    state, conv = config.integer("state_size", 16), config.integer("conv_kernel", 4)
+    inner = config.integer("intermediate_size", expand * hidden)
     block = selective(hidden, inner, state, conv, rank, bias=bias, conv_bias=conv_bias)
-    yield embedding(words, hidden)
-    yield from times(layers, [*block, *norm("norm", hidden)])
-    yield from norm("final_norm", hidden)
-    yield from head(words, hidden, config.flag("tie_word_embeddings", True))
+    yield from _mamba_frame(config, words, hidden, layers, block, tied=True)
 
 
 @family("mamba2")
-def mamba2(config: Config) -> Iterator[Row]:
+def mamba2(config: ModelConfig) -> Iterator[TableRow]:
     """Dao & Gu 2024."""
     hidden = config.size("hidden_size", 4096)
     layers = config.size("num_hidden_layers", 64, high=MAX_LAYERS)
     words = config.size("vocab_size", 32768)
-    heads, width = config.whole("num_heads", 128), config.whole("head_dim", 64)
-    expand = config.whole("expand", 2)
+    heads, width = config.integer("num_heads", 128), config.integer("head_dim", 64)
+    expand = config.integer("expand", 2)
     config.ignore("time_step_rank", "intermediate_size", "norm_before_gate", "rms_norm")
     if heads * width != expand * hidden:
         raise config.refuse("num_heads", heads, f"heads × head_dim = expand × hidden_size = {expand * hidden:,}")
     bias, conv_bias = config.flag("use_bias", False), config.flag("use_conv_bias", True)
-    state, groups, conv = config.whole("state_size", 128), config.whole("n_groups", 8), config.whole("conv_kernel", 4)
-    chunk = config.whole("chunk_size", 256)
+    state, groups, conv = config.integer("state_size", 128), config.integer("n_groups", 8), config.integer("conv_kernel", 4)
+    chunk = config.integer("chunk_size", 256)
     block = duality(hidden, heads, width, state, groups, conv, chunk, bias=bias, conv_bias=conv_bias)
-    yield embedding(words, hidden)
-    yield from times(layers, [*block, *norm("norm", hidden)])
-    yield from norm("final_norm", hidden)
-    yield from head(words, hidden, config.flag("tie_word_embeddings", False))
+    yield from _mamba_frame(config, words, hidden, layers, block, tied=False)
 
 
 @family("jamba")
-def jamba(config: Config) -> Iterator[Row]:
+def jamba(config: ModelConfig) -> Iterator[TableRow]:
     """Lieber et al. 2024: one attention layer in eight, the others Mamba with norms inside; experts in every other layer."""
     s = sizes(config, 4096, 14336, 32, 32, 65536, kv_heads=8)
-    looks = _placed(config, "attn_layer", s.layers, 8, 4)
+    attention_layers = _placed(config, "attn_layer", s.layers, 8, 4)
     sparse = _placed(config, "expert_layer", s.layers, 2, 1)
-    state, rank = config.whole("mamba_d_state", 16), step_rank(config, "mamba_dt_rank", s.hidden, 256)
-    inner = config.whole("mamba_expand", 2) * s.hidden
+    state, rank = config.integer("mamba_d_state", 16), step_rank(config, "mamba_dt_rank", s.hidden, 256)
+    inner = config.integer("mamba_expand", 2) * s.hidden
     bias, conv_bias = config.flag("mamba_proj_bias", False), config.flag("mamba_conv_bias", True)
     config.ignore("layers_block_type", "mamba_inner_layernorms", "use_mamba_kernels", "num_logits_to_keep", "layer_types")
-    conv = config.whole("mamba_d_conv", 4)
+    conv = config.integer("mamba_d_conv", 4)
     block = [
         *selective(s.hidden, inner, state, conv, rank, bias=bias, conv_bias=conv_bias),
         *norm("ssm.step_norm", rank),
         *norm("ssm.state_norm", state, number=2),
     ]
-    number, chosen = config.whole("num_experts|num_local_experts", 16), config.whole("num_experts_per_tok", 2)
+    number, chosen = config.integer("num_experts|num_local_experts", 16), config.integer("num_experts_per_tok", 2)
     if number == 1:
         sparse = 0
     rows = [
-        *times(s.layers - looks, block),
-        *times(looks, s.attention()),
+        *times(s.layers - attention_layers, block),
+        *times(attention_layers, s.attention()),
         *times(s.layers - sparse, s.gated()),
         *(times(sparse, s.experts(number, chosen, s.inner)) if sparse else ()),
         *times(s.layers, s.norms(2)),
@@ -138,75 +141,79 @@ def jamba(config: Config) -> Iterator[Row]:
     yield from s.frame(rows)
 
 
-def _placed(config: Config, what: str, layers: int, period: int, offset: int) -> int:
-    """How many layers stand at `offset` in every `period`."""
-    every, first = config.whole(f"{what}_period", period), config.whole(f"{what}_offset", offset, low=0)
+def _placed(config: ModelConfig, what: str, layers: int, period: int, offset: int) -> int:
+    """Return how many layers are at `offset` of every `period`."""
+    every, first = config.integer(f"{what}_period", period), config.integer(f"{what}_offset", offset, low=0)
     return sum(layer % every == first for layer in range(layers))
 
 
-def _mamba2_keys(config: Config, hidden: int, heads: int, state: int) -> tuple[int, int, int, int, int, int]:
+def _mamba2_keys(config: ModelConfig, hidden: int, heads: int, state: int) -> tuple[int, int, int, int, int, int]:
     """Heads, their width, state, groups, convolution and chunk under the keys `mamba_…`."""
-    count = config.whole("mamba_n_heads", heads)
-    inner = config.whole("mamba_expand", 2) * hidden
-    width = config.auto("mamba_d_head", 64) or inner // count
+    count = config.integer("mamba_n_heads", heads)
+    inner = config.integer("mamba_expand", 2) * hidden
+    width = config.integer_or_auto("mamba_d_head", 64) or inner // count
     if count * width != inner:
         raise config.refuse("mamba_d_head", width, f"heads × width = mamba_expand × hidden_size = {inner:,}")
-    groups = config.whole("mamba_n_groups", 1)
-    conv, chunk = config.whole("mamba_d_conv", 4), config.whole("mamba_chunk_size", 256)
-    return count, width, config.whole("mamba_d_state", state), groups, conv, chunk
+    groups = config.integer("mamba_n_groups", 1)
+    conv, chunk = config.integer("mamba_d_conv", 4), config.integer("mamba_chunk_size", 256)
+    return count, width, config.integer("mamba_d_state", state), groups, conv, chunk
 
 
 @family("bamba")
-def bamba(config: Config) -> Iterator[Row]:
+def bamba(config: ModelConfig) -> Iterator[TableRow]:
     """Bamba: Mamba-2 layers with a few attention layers at stated places."""
     s = sizes(config, 4096, 14336, 32, 32, 128000, kv_heads=8)
-    places = config.wholes("attn_layer_indices", low=0) or []
-    looks = len({place for place in places if place < s.layers})
+    places = config.integers("attn_layer_indices", low=0) or []
+    attention_layers = len({place for place in places if place < s.layers})
     bias, mlp_bias = config.flag("attention_bias", False), config.flag("mlp_bias", False)
     inner_bias, conv_bias = config.flag("mamba_proj_bias", False), config.flag("mamba_conv_bias", True)
     config.ignore("attn_rotary_emb", "layers_block_type", "layer_types")
     block = duality(s.hidden, *_mamba2_keys(config, s.hidden, 128, 256), bias=inner_bias, conv_bias=conv_bias)
-    rows = [*times(looks, s.attention(bias)), *times(s.layers - looks, block)]
+    rows = [*times(attention_layers, s.attention(bias)), *times(s.layers - attention_layers, block)]
     yield from s.frame([*rows, *times(s.layers, [*s.gated(bias=mlp_bias), *s.norms(2)])])
 
 
 @family("granitemoehybrid")
-def granite_hybrid(config: Config) -> Iterator[Row]:
-    """Granite 4: Mamba-2 and attention layers; a shared network in each, experts beside it where there are any."""
+def granite_hybrid(config: ModelConfig) -> Iterator[TableRow]:
+    """Granite 4: Mamba-2 and attention layers; a shared network in each, and experts where the config has them."""
     s = sizes(config, 4096, 11008, 32, 32, 32000)
-    kinds = config.words("layer_types|layers_block_type", s.layers) or ["mamba"] * s.layers
+    kinds = config.texts("layer_types|layers_block_type", s.layers) or ["mamba"] * s.layers
     known = ("mamba", "linear_attention", "attention", "full_attention")
     odd = next((kind for kind in kinds if kind not in known), None)
     if odd is not None:
         raise config.refuse("layer_types", odd, f"one of {', '.join(known)}")
-    looks = sum(kind in ("attention", "full_attention") for kind in kinds)
+    attention_layers = sum(kind in ("attention", "full_attention") for kind in kinds)
     bias = config.flag("attention_bias", False)
     inner_bias, conv_bias = config.flag("mamba_proj_bias", False), config.flag("mamba_conv_bias", True)
-    rows = [*times(looks, s.attention(bias)), *times(s.layers, [*s.norms(2)])]
-    if looks < s.layers:
+    rows = [*times(attention_layers, s.attention(bias)), *times(s.layers, [*s.norms(2)])]
+    if attention_layers < s.layers:
         block = duality(s.hidden, *_mamba2_keys(config, s.hidden, 128, 256), bias=inner_bias, conv_bias=conv_bias)
-        rows += times(s.layers - looks, block)
+        rows += times(s.layers - attention_layers, block)
     config.ignore(*(key for key in config.data if key.startswith("mamba_")))
     config.ignore("position_embedding_type", "normalization_function", "init_method", "shared_mlp")
-    rows += times(s.layers, s.gated(config.whole("shared_intermediate_size", 1024)))
-    number, chosen = config.whole("num_local_experts", 8, low=0), config.whole("num_experts_per_tok", 2, low=0)
+    rows += times(s.layers, s.gated(config.integer("shared_intermediate_size", 1024)))
+    number, chosen = config.integer("num_local_experts", 8, low=0), config.integer("num_experts_per_tok", 2, low=0)
     if number:
         rows += times(s.layers, s.experts(number, chosen, s.inner))
     yield from s.frame(rows)
 
 
 @family("falcon_h1")
-def falcon_h1(config: Config) -> Iterator[Row]:
-    """Falcon-H1: Mamba-2 and attention side by side in every layer."""
+def falcon_h1(config: ModelConfig) -> Iterator[TableRow]:
+    """Falcon-H1: Mamba-2 and attention in parallel in every layer."""
     s = sizes(config, 4096, 14336, 32, 32, 128000, kv_heads=8)
-    heads = config.whole("mamba_n_heads", 128)
-    null = "mamba_d_ssm" in config.data and config.maybe("mamba_d_ssm") is None
-    expanded = config.whole("mamba_expand", 2) * s.hidden
-    inner = expanded if null else config.whole("mamba_d_ssm", 1024)
-    width = config.auto("mamba_d_head", 8) or inner // heads
+    heads = config.integer("mamba_n_heads", 128)
+    null = "mamba_d_ssm" in config.data and config.optional_integer("mamba_d_ssm") is None
+    expanded = config.integer("mamba_expand", 2) * s.hidden
+    inner = expanded if null else config.integer("mamba_d_ssm", 1024)
+    width = config.integer_or_auto("mamba_d_head", 8) or inner // heads
     if heads * width != inner:
         raise config.refuse("mamba_d_head", width, f"heads × width = {inner:,}")
-    state, groups, conv = config.whole("mamba_d_state", 256), config.whole("mamba_n_groups", 1), config.whole("mamba_d_conv", 4)
+    state, groups, conv = (
+        config.integer("mamba_d_state", 256),
+        config.integer("mamba_n_groups", 1),
+        config.integer("mamba_d_conv", 4),
+    )
     block = duality(
         s.hidden,
         heads,
@@ -214,7 +221,7 @@ def falcon_h1(config: Config) -> Iterator[Row]:
         state,
         groups,
         conv,
-        config.whole("mamba_chunk_size", 256),
+        config.integer("mamba_chunk_size", 256),
         bias=config.flag("mamba_proj_bias", False),
         out_bias=config.flag("projectors_bias", False),
         conv_bias=config.flag("mamba_conv_bias", True),
@@ -232,45 +239,45 @@ _SAME = {"linear_attention": "mamba", "full_attention": "attention"}
 
 
 @family("nemotron_h")
-def nemotron_h(config: Config) -> Iterator[Row]:
+def nemotron_h(config: ModelConfig) -> Iterator[TableRow]:
     """Nemotron-H and Nemotron 3: one mixer per layer, Mamba-2, attention, a plain network (squared ReLU) or experts."""
     kinds = _nemotron_layers(config)
     config.only("tie_word_embeddings", False)
     hidden, words = config.size("hidden_size", 4096), config.size("vocab_size", 131072)
     heads = config.size("num_attention_heads", 32)
     groups = kv_group_count(config, heads, 8)
-    width = config.whole("head_dim|attention_head_dim", 128)
-    s = Sizes(config, hidden, 0, len(kinds), heads, groups, width, words)
+    width = config.integer("head_dim|attention_head_dim", 128)
+    s = DecoderSizes(config, hidden, 0, len(kinds), heads, groups, width, words)
+    config.ignore("use_mamba_kernels", "mamba_ssm_cache_dtype", "time_step_rank", "mamba_dt_rank", "residual_in_fp32")
     config.ignore(
-        "use_mamba_kernels",
-        "mamba_ssm_cache_dtype",
-        "time_step_rank",
-        "mamba_dt_rank",
-        "residual_in_fp32",
         "attention_bias",
         "mamba_proj_bias",
         "expand",
+        "mamba_expand",
+        "n_group",
+        "topk_group",
+        "moe_shared_expert_overlap",
+        "mtp_layers_block_type",
     )
-    config.ignore("mamba_expand", "n_group", "topk_group", "moe_shared_expert_overlap", "mtp_layers_block_type")
     config.ignore("mtp_hybrid_override_pattern", "num_nextn_predict_layers", "mamba_state_scale_weights", "norm_topk_prob")
     bias, mlp_bias = config.flag("use_bias", False), config.flag("mlp_bias", False)
-    rows: list[Row] = [*times(len(kinds), s.norms(1))]
+    rows: list[TableRow] = [*times(len(kinds), s.norms(1))]
     if "mamba" in kinds:
         block = duality(
             hidden,
-            config.whole("mamba_num_heads", 128),
-            config.whole("mamba_head_dim", 64),
-            config.whole("ssm_state_size", 128),
-            config.whole("mamba_n_groups|n_groups", 8),
-            config.whole("mamba_d_conv|conv_kernel", 4),
-            config.whole("mamba_chunk_size|chunk_size", 128),
+            config.integer("mamba_num_heads", 128),
+            config.integer("mamba_head_dim", 64),
+            config.integer("ssm_state_size", 128),
+            config.integer("mamba_n_groups|n_groups", 8),
+            config.integer("mamba_d_conv|conv_kernel", 4),
+            config.integer("mamba_chunk_size|chunk_size", 128),
             bias=bias,
             conv_bias=config.flag("mamba_conv_bias|use_conv_bias", True),
         )
         rows += times(kinds.count("mamba"), block)
     rows += times(kinds.count("attention"), s.attention())
     if "mlp" in kinds:
-        rows += times(kinds.count("mlp"), plain_mlp(hidden, config.whole("intermediate_size", 21504), mlp_bias))
+        rows += times(kinds.count("mlp"), plain_mlp(hidden, config.integer("intermediate_size", 21504), mlp_bias))
     if "moe" in kinds:
         rows += times(kinds.count("moe"), _nemotron_experts(config, hidden, mlp_bias))
     keys = ("intermediate_size", "mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups", "conv_kernel")
@@ -278,8 +285,8 @@ def nemotron_h(config: Config) -> Iterator[Row]:
     yield from s.frame(rows)
 
 
-def _nemotron_layers(config: Config) -> list[str]:
-    listed = config.words("layers_block_type|layer_types")
+def _nemotron_layers(config: ModelConfig) -> list[str]:
+    listed = config.texts("layers_block_type|layer_types")
     pattern = config.text("hybrid_override_pattern", "" if listed is not None else REQUIRED)
     if listed is None:
         if not pattern or set(pattern) - set(_PATTERN) or len(pattern) > MAX_LAYERS:
@@ -290,22 +297,22 @@ def _nemotron_layers(config: Config) -> list[str]:
         odd = next((kind for kind in kinds if kind not in _PATTERN.values()), None)
         if odd is not None or len(kinds) > MAX_LAYERS:
             raise config.refuse("layers_block_type", odd, f"one of {', '.join(_PATTERN.values())}")
-    depth = config.whole("num_hidden_layers", len(kinds), high=MAX_LAYERS)
+    depth = config.integer("num_hidden_layers", len(kinds), high=MAX_LAYERS)
     if depth != len(kinds):
         raise config.refuse("num_hidden_layers", depth, f"as many as the pattern has, {len(kinds):,}")
     return kinds
 
 
-def _nemotron_experts(config: Config, hidden: int, bias: bool) -> Iterator[Row]:
-    number, chosen = config.whole("n_routed_experts|num_local_experts", 8), config.whole("num_experts_per_tok", 2)
-    inner = config.whole("moe_intermediate_size", 7688)
-    narrow = config.maybe("moe_latent_size")
+def _nemotron_experts(config: ModelConfig, hidden: int, bias: bool) -> Iterator[TableRow]:
+    number, chosen = config.integer("n_routed_experts|num_local_experts", 8), config.integer("num_experts_per_tok", 2)
+    inner = config.integer("moe_intermediate_size", 7688)
+    narrow = config.optional_integer("moe_latent_size")
     wide = narrow or hidden
     if narrow is not None:
         yield from linear("latent.in", wide, hidden, bias)
         yield from linear("latent.out", hidden, wide, bias)
     yield from experts(hidden, number, 0, [])
     yield from routed(number, chosen, plain_mlp(wide, inner, False, prefix="expert"))
-    config.whole("n_shared_experts", 1, low=0)
-    beside = config.whole("moe_shared_expert_intermediate_size", 7688)
-    yield from plain_mlp(hidden, beside, bias, prefix="shared_expert")
+    config.integer("n_shared_experts", 1, low=0)
+    shared = config.integer("moe_shared_expert_intermediate_size", 7688)
+    yield from plain_mlp(hidden, shared, bias, prefix="shared_expert")

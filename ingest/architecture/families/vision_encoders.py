@@ -1,64 +1,60 @@
-"""What sees: vision encoders, as parts of models that read text too. Text does not pass through them."""
+"""Vision encoders of models that read images and text. Text tokens do not pass through them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ingest.architecture.hf_config import MAX_LAYERS, Config
-from ingest.architecture.layers import attention, gated_mlp, head_width, linear, norm, plain_mlp
-from ingest.architecture.weight_table import Row, Weight, times
+from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
+from ingest.architecture.layers import attention, encoder_attention, gated_mlp, head_width, linear, norm, plain_mlp
+from ingest.architecture.weight_table import TableRow, Weight, times
 
 
-def _number(config: Config, names: str, default: int) -> int:
+def _number(config: ModelConfig, names: str, default: int) -> int:
     """A whole number, or a pair of the same number."""
     _, found = config.get(names)
     if isinstance(found, list):
-        listed = config.wholes(names, low=1) or [default]
+        listed = config.integers(names, low=1) or [default]
         if len(set(listed)) != 1:
             raise config.refuse(names, found, "the same number twice")
         return listed[0]
-    return config.whole(names, default)
+    return config.integer(names, default)
 
 
-def _sizes(config: Config, hidden: int, inner: int, layers: int, heads: int) -> tuple[int, int, int, int]:
+def _sizes(config: ModelConfig, hidden: int, inner: int, layers: int, heads: int) -> tuple[int, int, int, int]:
     return (
         config.size("hidden_size", hidden),
-        config.whole("intermediate_size", inner),
-        config.whole("num_hidden_layers|depth", layers, high=MAX_LAYERS),
-        config.whole("num_attention_heads|num_heads", heads),
+        config.integer("intermediate_size", inner),
+        config.integer("num_hidden_layers|depth", layers, high=MAX_LAYERS),
+        config.integer("num_attention_heads|num_heads", heads),
     )
 
 
-def _look(hidden: int, heads: int, width: int, bias: bool) -> Iterator[Row]:
-    return attention(hidden, heads, heads, width, q_bias=bias, kv_bias=bias, o_bias=bias, causal=False, cached=False)
-
-
-def pixtral(config: Config) -> tuple[int, list[Row]]:
-    """Pixtral: rotary positions, gated networks, RMSNorm. Returns its width and rows, as all towers do."""
+def pixtral(config: ModelConfig) -> tuple[int, list[TableRow]]:
+    """Pixtral: rotary positions, gated networks, RMSNorm. Returns its width and rows."""
     hidden, inner, layers, heads = _sizes(config, 1024, 4096, 24, 16)
     width, patch = head_width(config, hidden, heads, name="-"), _number(config, "patch_size", 16)
-    if config.maybe("head_dim") not in (None, width):
+    if config.optional_integer("head_dim") not in (None, width):
         raise config.refuse(
             "head_dim", config.data["head_dim"], f"{width:,}, hidden_size over num_attention_heads, as the class has it"
         )
     config.ignore("image_size", "projection_dim", "vocab_size")
-    layer = [*_look(hidden, heads, width, False), *gated_mlp(hidden, inner), *norm("norm", hidden, number=2)]
-    patches = Weight("patches", (hidden, config.whole("num_channels", 3), patch, patch), "vision")
+    layer = [*encoder_attention(hidden, heads, width, False), *gated_mlp(hidden, inner), *norm("norm", hidden, number=2)]
+    patches = Weight("patches", (hidden, config.integer("num_channels", 3), patch, patch), "vision")
     return hidden, [patches, *norm("first_norm", hidden), *times(layers, layer)]
 
 
-def _classic(hidden: int, inner: int, layers: int, heads: int, width: int) -> Iterator[Row]:
-    layer = [*_look(hidden, heads, width, True), *plain_mlp(hidden, inner), *norm("norm", hidden, True, 2)]
+def _classic(hidden: int, inner: int, layers: int, heads: int, width: int) -> Iterator[TableRow]:
+    layer = [*encoder_attention(hidden, heads, width, True), *plain_mlp(hidden, inner), *norm("norm", hidden, True, 2)]
     return times(layers, layer)
 
 
-def siglip(config: Config) -> tuple[int, list[Row]]:
-    """SigLIP: learned places, LayerNorm; at the end a query that pools, unless switched off."""
+def siglip(config: ModelConfig) -> tuple[int, list[TableRow]]:
+    """SigLIP: learned places, LayerNorm; at the end a pooling query, unless switched off."""
     hidden, inner, layers, heads = _sizes(config, 768, 3072, 12, 12)
     patch, image = _number(config, "patch_size", 16), _number(config, "image_size", 224)
     config.ignore("projection_dim", "vocab_size", "num_image_tokens", "num_positions", "projector_hidden_act", "max_image_size")
-    rows: list[Row] = [
-        Weight("patches", (hidden, config.whole("num_channels", 3), patch, patch), "vision"),
+    rows: list[TableRow] = [
+        Weight("patches", (hidden, config.integer("num_channels", 3), patch, patch), "vision"),
         Weight("patches.bias", (hidden,), "vision"),
         Weight("places", ((image // patch) ** 2, hidden), "vision"),
         *_classic(hidden, inner, layers, heads, head_width(config, hidden, heads, name="-")),
@@ -70,65 +66,65 @@ def siglip(config: Config) -> tuple[int, list[Row]]:
     return hidden, rows
 
 
-def clip(config: Config) -> tuple[int, list[Row]]:
+def clip(config: ModelConfig) -> tuple[int, list[TableRow]]:
     """CLIP: a class token, learned places, norms before and after the layers."""
     hidden, inner, layers, heads = _sizes(config, 768, 3072, 12, 12)
     patch, image = _number(config, "patch_size", 32), _number(config, "image_size", 224)
     config.ignore("projection_dim", "vocab_size")
     return hidden, [
         Weight("class", (hidden,), "vision"),
-        Weight("patches", (hidden, config.whole("num_channels", 3), patch, patch), "vision"),
+        Weight("patches", (hidden, config.integer("num_channels", 3), patch, patch), "vision"),
         Weight("places", ((image // patch) ** 2 + 1, hidden), "vision"),
         *_classic(hidden, inner, layers, heads, head_width(config, hidden, heads, name="-")),
         *norm("outer_norm", hidden, True, 2),
     ]
 
 
-def _patches(config: Config, hidden: int, patch: int, bias: bool) -> Iterator[Row]:
+def _patches(config: ModelConfig, hidden: int, patch: int, bias: bool) -> Iterator[TableRow]:
     """Patches over space and time."""
-    time = config.whole("temporal_patch_size", 2)
-    channels = config.whole("in_channels|in_chans", 3)
+    time = config.integer("temporal_patch_size", 2)
+    channels = config.integer("in_channels|in_chans", 3)
     yield Weight("patches", (hidden, channels, time, patch, patch), "vision")
     if bias:
         yield Weight("patches.bias", (hidden,), "vision")
 
 
-def qwen2_vl(config: Config) -> list[Row]:
+def qwen2_vl(config: ModelConfig) -> list[TableRow]:
     """Qwen2-VL: plain networks, LayerNorm, a merger of two by two patches."""
-    hidden, out = config.size("embed_dim", 1280), config.whole("hidden_size", 3584)
-    layers, heads = config.whole("depth", 32, high=MAX_LAYERS), config.whole("num_heads", 16)
+    hidden, out = config.size("embed_dim", 1280), config.integer("hidden_size", 3584)
+    layers, heads = config.integer("depth", 32, high=MAX_LAYERS), config.integer("num_heads", 16)
     config.ignore("spatial_patch_size", "window_size", "fullatt_block_indexes", "tokens_per_second")
-    inner = hidden * config.whole("mlp_ratio", 4)
-    merged = hidden * config.whole("spatial_merge_size", 2) ** 2
-    patch = _patches(config, hidden, config.whole("patch_size", 14), False)
+    inner = hidden * config.integer("mlp_ratio", 4)
+    merged = hidden * config.integer("spatial_merge_size", 2) ** 2
+    patch = _patches(config, hidden, config.integer("patch_size", 14), False)
     merger = [*linear("merger.1", merged, merged, True), *linear("merger.2", out, merged, True)]
     width = head_width(config, hidden, heads, name="-")
     return [*patch, *_classic(hidden, inner, layers, heads, width), *norm("merger.norm", hidden, True), *merger]
 
 
-def qwen2_5_vl(config: Config) -> list[Row]:
+def qwen2_5_vl(config: ModelConfig) -> list[TableRow]:
     """Qwen2.5-VL: gated networks with biases, RMSNorm, most layers within windows."""
     hidden, inner, layers, heads = _sizes(config, 3584, 3420, 32, 16)
-    out = config.whole("out_hidden_size", 3584)
+    out = config.integer("out_hidden_size", 3584)
     config.ignore("spatial_patch_size", "window_size", "fullatt_block_indexes", "tokens_per_second")
-    merged = hidden * config.whole("spatial_merge_size", 2) ** 2
-    look = _look(hidden, heads, head_width(config, hidden, heads, name="-"), True)
-    layer = [*look, *gated_mlp(hidden, inner, True), *norm("norm", hidden, number=2)]
-    patch = _patches(config, hidden, config.whole("patch_size", 14), False)
+    merged = hidden * config.integer("spatial_merge_size", 2) ** 2
+    mixer = encoder_attention(hidden, heads, head_width(config, hidden, heads, name="-"), True)
+    layer = [*mixer, *gated_mlp(hidden, inner, True), *norm("norm", hidden, number=2)]
+    patch = _patches(config, hidden, config.integer("patch_size", 14), False)
     merger = [*linear("merger.1", merged, merged, True), *linear("merger.2", out, merged, True)]
     return [*patch, *times(layers, layer), *norm("merger.norm", hidden), *merger]
 
 
-def qwen3_vl(config: Config, deepstack: bool = True) -> list[Row]:
+def qwen3_vl(config: ModelConfig, deepstack: bool = True) -> list[TableRow]:
     """Qwen3-VL: learned places; mergers at the end and, where listed, on the way (deepstack)."""
     hidden, inner, layers, heads = _sizes(config, 1152, 4304, 27, 16)
-    out, merged = config.whole("out_hidden_size", 3584), hidden * config.whole("spatial_merge_size", 2) ** 2
-    stops = config.wholes("deepstack_visual_indexes")
+    out, merged = config.integer("out_hidden_size", 3584), hidden * config.integer("spatial_merge_size", 2) ** 2
+    stops = config.integers("deepstack_visual_indexes")
     number = (3 if stops is None else len(stops)) if deepstack else 0
     merger = [*linear("merger.1", merged, merged, True), *linear("merger.2", out, merged, True)]
     return [
-        *_patches(config, hidden, config.whole("patch_size", 16), True),
-        Weight("places", (config.whole("num_position_embeddings", 2304), hidden), "vision"),
+        *_patches(config, hidden, config.integer("patch_size", 16), True),
+        Weight("places", (config.integer("num_position_embeddings", 2304), hidden), "vision"),
         *_classic(hidden, inner, layers, heads, head_width(config, hidden, heads, name="-")),
         *norm("merger.norm", hidden, True),
         *merger,
@@ -136,27 +132,27 @@ def qwen3_vl(config: Config, deepstack: bool = True) -> list[Row]:
     ]
 
 
-def gemma4(config: Config, text: int) -> list[Row]:
+def gemma4(config: ModelConfig, text: int) -> list[TableRow]:
     """Gemma 4: norms around each part and on the heads, two tables of places, one product into the text."""
     hidden, inner, layers, heads = _sizes(config, 768, 3072, 16, 12)
-    groups, width = config.whole("num_key_value_heads", heads), config.whole("head_dim", 64)
-    patch, places = config.whole("patch_size", 16), config.whole("position_embedding_size", 10240)
+    groups, width = config.integer("num_key_value_heads", heads), config.integer("head_dim", 64)
+    patch, places = config.integer("patch_size", 16), config.integer("position_embedding_size", 10240)
     config.ignore("default_output_length", "global_head_dim", "pooling_kernel_size", "standardize", "num_channels")
     config.only("use_clipped_linears", False)
     config.only("attention_bias", False)
-    look = attention(hidden, heads, groups, width, causal=False, cached=False)
-    layer = [*look, *norm("qk_norm", width, number=2), *gated_mlp(hidden, inner), *norm("norm", hidden, number=4)]
+    mixer = attention(hidden, heads, groups, width, causal=False, cached=False)
+    layer = [*mixer, *norm("qk_norm", width, number=2), *gated_mlp(hidden, inner), *norm("norm", hidden, number=4)]
     patches = Weight("patches", (hidden, 3 * patch**2), "vision")
     tables = Weight("places", (2, places, hidden), "vision")
     return [patches, tables, *times(layers, layer), *linear("projector", text, hidden)]
 
 
-def llama4(config: Config, text: int) -> list[Row]:
+def llama4(config: ModelConfig, text: int) -> list[TableRow]:
     """Llama 4: a class token, patches unfolded, pixel shuffle and two products."""
     hidden, inner, layers, heads = _sizes(config, 768, 5632, 34, 16)
-    patch, image = config.whole("patch_size", 14), config.whole("image_size", 448)
-    channels, out = config.whole("num_channels", 3), config.whole("vision_output_dim", 7680)
-    into, wide = config.whole("projector_input_dim", 4096), config.whole("projector_output_dim", 4096)
+    patch, image = config.integer("patch_size", 14), config.integer("image_size", 448)
+    channels, out = config.integer("num_channels", 3), config.integer("vision_output_dim", 7680)
+    into, wide = config.integer("projector_input_dim", 4096), config.integer("projector_output_dim", 4096)
     config.ignore("pixel_shuffle_ratio", "vision_feature_layer", "num_key_value_heads")
     config.only("multi_modal_projector_bias", False)
     config.only("vision_output_dim", out)
@@ -172,13 +168,16 @@ def llama4(config: Config, text: int) -> list[Row]:
     ]
 
 
-def moonvit(config: Config, text: int, joint: int) -> list[Row]:
+def moonvit(config: ModelConfig, text: int, joint: int) -> list[TableRow]:
     """Kimi K2.5: a grid of learned places, a norm and two products over merged patches."""
     hidden, inner, layers, heads = _sizes(config, 1152, 4304, 27, 16)
-    patch = config.whole("patch_size", 14)
+    patch = config.integer("patch_size", 14)
     config.ignore("pos_emb_time", "init_pos_emb_time", "pos_emb_type", "video_attn_type", "merge_type")
-    merge = config.wholes("merge_kernel_size", low=1) or [2, 2]
-    high, wide = config.whole("pos_emb_height|init_pos_emb_height", 64), config.whole("pos_emb_width|init_pos_emb_width", 64)
+    merge = config.integers("merge_kernel_size", low=1) or [2, 2]
+    high, wide = (
+        config.integer("pos_emb_height|init_pos_emb_height", 64),
+        config.integer("pos_emb_width|init_pos_emb_width", 64),
+    )
     merged = hidden * merge[0] * merge[-1]
     return [
         Weight("patches", (hidden, 3, patch, patch), "vision"),

@@ -1,6 +1,6 @@
-"""Models that read images beside text: a text model, a tower that sees, and what joins them.
+"""Models that read images and text: a text model, a vision encoder, and the projection between them.
 
-The towers count as parameters; FLOPs per token are those of a text token.
+The vision encoders count as parameters; FLOPs per token are those of a text token.
 """
 
 from __future__ import annotations
@@ -8,120 +8,135 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from ingest.architecture.families import vision_encoders
-from ingest.architecture.families.decoders import ministral3
-from ingest.architecture.hf_config import Config
-from ingest.architecture.layers import Sizes, linear, norm, sizes, sliding, windowed
-from ingest.architecture.registry import class_suffix, family, find
-from ingest.architecture.weight_table import Row, Weight, relabelled, times
+from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, Experts, register
+from ingest.architecture.families.moe import CHOSEN, LOCAL, QWEN_WINDOW, WIDTH, qwen_dense
+from ingest.architecture.hf_config import ModelConfig
+from ingest.architecture.layers import DecoderSizes, linear, norm, sizes, sliding, windowed
+from ingest.architecture.registry import class_suffix, families, family
+from ingest.architecture.weight_table import TableRow, Weight, relabelled, times
 
-#: Keys of the wrapper that are no structure: places of images in the text.
+#: Keys of the wrapper that change no weight: places of images in the text.
 _MARKS = ("image_seq_length", "image_token_index", "video_token_index", "spatial_merge_size", "image_grid_pinpoints")
 
-#: Model types of text parts that have another name on their own.
+#: Model types of text parts that are registered under another name.
 _ALIASES = {"ministral3": "ministral3_text"}
 
 
 def joined(
-    config: Config,
+    config: ModelConfig,
     default: str,
     tied: bool,
-    rows: Callable[[Config], Iterable[Row]],
+    rows: Callable[[ModelConfig], Iterable[TableRow]],
     *,
-    sees: bool = True,
+    vision: bool = True,
     either: bool = False,
     sized: bool = False,
     never_tied: bool = False,
-) -> Iterator[Row]:
-    """The text part by its own family, then the rows of the tower.
+) -> Iterator[TableRow]:
+    """Return the rows of the text part by its own family, then those of the vision encoder.
 
-    The wrapper says whether the head is tied; a text part that says otherwise is refused where the wrapper is silent.
-    With `either`, the head is tied where the wrapper or the text part says so; with `never_tied`, neither may.
+    The wrapper decides whether the head is tied; where it does not, a text part with another value is refused.
+    With `either`, the head is tied where the wrapper or the text part ties it; with `never_tied`, neither may.
     With `sized`, the text part must state its width: versions of the class disagree on the default.
     """
     class_suffix(config, "ForConditionalGeneration")
     text = config.table("text_config|llm_config")
     if sized:
-        text.whole("hidden_size")
+        text.integer("hidden_size")
     if never_tied:
         text.only("tie_word_embeddings", False)
     kind = text.text("model_type", default)
     kind = _ALIASES.get(kind, kind)
-    describing = find(kind)
+    describing = families().get(kind)
     if describing is None:
-        raise text.refuse("model_type", kind, "a family that somebody has described")
+        raise text.refuse("model_type", kind, "a described family")
     _, own = text.get("tie_word_embeddings")
     own = None if own is None else text.flag("tie_word_embeddings")
     together = config.flag("tie_word_embeddings", tied)
     if either:
         together = together or (own if own is not None else kind.startswith("gemma"))
     elif "tie_word_embeddings" not in config.data and own is not None and own != together:
-        raise text.refuse("tie_word_embeddings", own, f"{together}, or the same key beside text_config, which decides")
+        raise text.refuse("tie_word_embeddings", own, f"{together}, or the same key next to text_config, which decides")
     text.data = {**text.data, "model_type": kind, "tie_word_embeddings": together}
     text.ignore("architectures", "model_type", "num_image_tokens")
     config.ignore(*_MARKS)
     yield from describing(text)
-    seen = [*rows(config)] if sees else []
-    yield from relabelled(seen, "vision", "vision", computed=False)
+    vision_rows = [*rows(config)] if vision else []
+    yield from relabelled(vision_rows, "vision", "vision", computed=False)
 
 
-def _text_width(config: Config) -> int:
+def _text_width(config: ModelConfig) -> int:
     """The width that the text part has read: stated, or its family's default."""
     text = config.parts[0]
     default = text.defaults.get(f"{text.prefix}hidden_size")
-    return text.whole("hidden_size") if default is None else int(default)
+    return text.integer("hidden_size") if default is None else int(default)
 
 
-def _two_products(config: Config, width: int, text: int, bias: bool) -> Iterator[Row]:
-    """The joint of LLaVA: two products."""
-    times_wide = config.number_of("vision_feature_layer")
+def _two_products(config: ModelConfig, width: int, text: int, bias: bool) -> Iterator[TableRow]:
+    """Return the projection of LLaVA: two matrices."""
+    times_wide = config.length_of("vision_feature_layer")
     yield from linear("projector.1", text, width * times_wide, bias)
     yield from linear("projector.2", text, text, bias)
 
 
-_SEERS = {
+# fmt: off
+register(
+    __name__,
+    Decoder("qwen2_vl_text qwen2_5_vl_text", "The text part of Qwen2-VL: Qwen2 with other defaults.",
+            8192, 29568, 80, 64, 152064, kv_heads=8, bias=True, o_bias=False, ignore=QWEN_WINDOW),
+    Decoder("qwen3_vl_text", "The text part of Qwen3-VL: Qwen3 with other defaults.",
+            4096, 22016, 32, 32, 151936, kv_heads=32, head_width=128, bias=ATTENTION_BIAS, qk_norm="heads"),
+    Decoder("qwen3_vl_moe_text", "The text part of Qwen3-VL MoE: Qwen3 MoE with other defaults.",
+            2048, 5632, 24, 16, 151936, kv_heads=16, head_width=128, bias=ATTENTION_BIAS, qk_norm="heads",
+            ignore=("sliding_window", "use_sliding_window"),
+            experts=Experts((LOCAL, 60), (CHOSEN, 4), (WIDTH, 1408), dense=qwen_dense)),
+)
+# fmt: on
+
+_VISION_ENCODERS = {
     "pixtral": vision_encoders.pixtral,
     "clip_vision_model": vision_encoders.clip,
     "siglip_vision_model": vision_encoders.siglip,
 }
 
 
-def _seer(config: Config, default: str) -> tuple[int, list[Row]]:
+def _vision_encoder(config: ModelConfig, default: str) -> tuple[int, list[TableRow]]:
     vision = config.table("vision_config")
     vision.ignore("vision_use_head")
     kind = vision.text("model_type", default)
-    if kind not in _SEERS:
-        raise vision.refuse("model_type", kind, f"one of {', '.join(_SEERS)}")
-    return _SEERS[kind](vision)
+    if kind not in _VISION_ENCODERS:
+        raise vision.refuse("model_type", kind, f"one of {', '.join(_VISION_ENCODERS)}")
+    return _VISION_ENCODERS[kind](vision)
 
 
 @family("mistral3", "ministral3")
-def mistral3(config: Config) -> Iterator[Row]:
-    """Mistral Small 3.1 and Ministral 3: Pixtral sees; a norm, a merger of patches and two products join."""
+def mistral3(config: ModelConfig) -> Iterator[TableRow]:
+    """Mistral Small 3.1 and Ministral 3: Pixtral; a projection of a norm, a merger of patches and two matrices."""
     if "text_config" not in config.data and config.data["model_type"] == "ministral3":
-        yield from ministral3(config)
+        yield from families()["ministral3_text"](config)
         return
 
-    def rows(whole: Config) -> Iterator[Row]:
-        width, tower = _seer(whole, "pixtral")
+    def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
+        width, tower = _vision_encoder(wrapper, "pixtral")
         yield from tower
         yield from norm("projector.norm", width)
-        yield from linear("projector.merge", width, width * whole.whole("spatial_merge_size", 2) ** 2)
-        bias = whole.flag("multimodal_projector_bias", False)
-        yield from _two_products(whole, width, _text_width(whole), bias)
+        yield from linear("projector.merge", width, width * wrapper.integer("spatial_merge_size", 2) ** 2)
+        bias = wrapper.flag("multimodal_projector_bias", False)
+        yield from _two_products(wrapper, width, _text_width(wrapper), bias)
 
     yield from joined(config, "mistral", True, rows, sized=True)
 
 
 @family("llava", "llava_next")
-def llava(config: Config) -> Iterator[Row]:
-    """Liu et al. 2023: CLIP sees, two products join; a learned end of line in LLaVA-NeXT."""
+def llava(config: ModelConfig) -> Iterator[TableRow]:
+    """Liu et al. 2023: CLIP, projected by two matrices; a learned end of line in LLaVA-NeXT."""
 
-    def rows(whole: Config) -> Iterator[Row]:
-        width, tower = _seer(whole, "clip_vision_model")
+    def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
+        width, tower = _vision_encoder(wrapper, "clip_vision_model")
         yield from tower
-        text = _text_width(whole)
-        yield from _two_products(whole, width, text, whole.flag("multimodal_projector_bias", True))
-        if whole.data["model_type"] == "llava_next":
+        text = _text_width(wrapper)
+        yield from _two_products(wrapper, width, text, wrapper.flag("multimodal_projector_bias", True))
+        if wrapper.data["model_type"] == "llava_next":
             yield Weight("newline", (text,), "vision")
 
     config.ignore("vision_feature_select_strategy", "use_image_newline_parameter", "ignore_index", "vocab_size")
@@ -129,124 +144,94 @@ def llava(config: Config) -> Iterator[Row]:
 
 
 @family("gemma3")
-def gemma3(config: Config) -> Iterator[Row]:
-    """Gemma 3: SigLIP sees, a norm and one product join."""
+def gemma3(config: ModelConfig) -> Iterator[TableRow]:
+    """Gemma 3: SigLIP, projected by a norm and one matrix."""
 
-    def rows(whole: Config) -> Iterator[Row]:
-        width, tower = vision_encoders.siglip(whole.table("vision_config"))
+    def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
+        width, tower = vision_encoders.siglip(wrapper.table("vision_config"))
         yield from tower
         yield from norm("projector.norm", width)
-        yield Weight("projector", (width, _text_width(whole)), "vision")
+        yield Weight("projector", (width, _text_width(wrapper)), "vision")
 
     config.ignore("mm_tokens_per_image")
     yield from joined(config, "gemma3_text", True, rows)
 
 
 @family("paligemma")
-def paligemma(config: Config) -> Iterator[Row]:
-    """PaliGemma: SigLIP sees, one product joins."""
+def paligemma(config: ModelConfig) -> Iterator[TableRow]:
+    """PaliGemma: SigLIP, projected by one matrix."""
 
-    def rows(whole: Config) -> Iterator[Row]:
-        width, tower = vision_encoders.siglip(whole.table("vision_config"))
+    def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
+        width, tower = vision_encoders.siglip(wrapper.table("vision_config"))
         yield from tower
-        out = whole.parts[-1].get("projection_dim")[1] or whole.get("projection_dim")[1]
-        text = _text_width(whole)
-        whole.only("projection_dim", text)
+        out = wrapper.parts[-1].get("projection_dim")[1] or wrapper.get("projection_dim")[1]
+        text = _text_width(wrapper)
+        wrapper.only("projection_dim", text)
         if (2048 if out is None else out) != text:
-            raise whole.refuse("projection_dim", out, f"the width of the text, {text:,} (2,048 where the file says nothing)")
+            raise wrapper.refuse("projection_dim", out, f"the width of the text, {text:,} (2,048 by default)")
         yield from linear("projector", text, width, True)
 
     config.ignore("num_image_tokens", "vocab_size", "hidden_size", "_vocab_size")
     yield from joined(config, "gemma", True, rows)
 
 
-@family("qwen2_vl_text", "qwen2_5_vl_text")
-def qwen2_vl_text(config: Config) -> Iterator[Row]:
-    """The text part of Qwen2-VL: Qwen2 with other defaults."""
-    s = sizes(config, 8192, 29568, 80, 64, 152064, kv_heads=8)
-    config.ignore("use_sliding_window", "sliding_window", "max_window_layers", "layer_types")
-    yield from s.frame(times(s.layers, [*s.attention(bias=True, o_bias=False), *s.gated(), *s.norms(2)]))
-
-
 @family("qwen2_vl", "qwen2_5_vl")
-def qwen2_vl(config: Config) -> Iterator[Row]:
-    """Qwen2-VL and Qwen2.5-VL; older files keep the keys of the text beside `vision_config`."""
+def qwen2_vl(config: ModelConfig) -> Iterator[TableRow]:
+    """Qwen2-VL and Qwen2.5-VL; older files keep the keys of the text next to `vision_config`."""
     kind = str(config.data["model_type"])
     tower = vision_encoders.qwen2_vl if kind == "qwen2_vl" else vision_encoders.qwen2_5_vl
     if "text_config" not in config.data:
         class_suffix(config, "ForConditionalGeneration")
-        yield from qwen2_vl_text(config)
+        yield from families()["qwen2_vl_text"](config)
         vision = config.table("vision_config")
         yield from relabelled(tower(vision), "vision", "vision", computed=False)
         return
-    yield from joined(config, f"{kind}_text", False, lambda whole: tower(whole.table("vision_config")), either=True)
-
-
-@family("qwen3_vl_text")
-def qwen3_vl_text(config: Config) -> Iterator[Row]:
-    """The text part of Qwen3-VL: Qwen3 with other defaults."""
-    s = sizes(config, 4096, 22016, 32, 32, 151936, kv_heads=32, width=128)
-    bias = config.flag("attention_bias", False)
-    yield from s.frame(times(s.layers, [*s.attention(bias), *s.head_norms(), *s.gated(), *s.norms(2)]))
-
-
-@family("qwen3_vl_moe_text")
-def qwen3_vl_moe_text(config: Config) -> Iterator[Row]:
-    """The text part of Qwen3-VL MoE: Qwen3 MoE with other defaults."""
-    from ingest.architecture.families.moe import mixture, qwen_sparse
-
-    s = sizes(config, 2048, 5632, 24, 16, 151936, kv_heads=16, width=128)
-    sparse = qwen_sparse(config, s.layers)
-    number, chosen = config.whole("num_local_experts|num_experts", 60), config.whole("num_experts_per_tok", 4)
-    parts = s.experts(number, chosen, config.whole("moe_intermediate_size", 1408))
-    mixer = [*s.attention(config.flag("attention_bias", False)), *s.head_norms(), *s.norms(2)]
-    config.ignore("sliding_window", "use_sliding_window")
-    yield from s.frame(mixture(s, mixer, s.layers - sparse, s.gated(), parts))
+    yield from joined(config, f"{kind}_text", False, lambda wrapper: tower(wrapper.table("vision_config")), either=True)
 
 
 @family("qwen3_vl", "qwen3_vl_moe")
-def qwen3_vl(config: Config) -> Iterator[Row]:
+def qwen3_vl(config: ModelConfig) -> Iterator[TableRow]:
     """Qwen3-VL: mergers on the way and at the end."""
     text = f"{config.data['model_type']}_text"
-    yield from joined(config, text, False, lambda whole: vision_encoders.qwen3_vl(whole.table("vision_config")))
+    yield from joined(config, text, False, lambda wrapper: vision_encoders.qwen3_vl(wrapper.table("vision_config")))
 
 
 @family("qwen3_5", "qwen3_5_moe")
-def qwen3_5(config: Config) -> Iterator[Row]:
+def qwen3_5(config: ModelConfig) -> Iterator[TableRow]:
     """Qwen3.5: Qwen3-VL's tower without the mergers on the way."""
     text = f"{config.data['model_type']}_text"
     yield from joined(
-        config, text, False, lambda whole: vision_encoders.qwen3_vl(whole.table("vision_config"), deepstack=False)
+        config, text, False, lambda wrapper: vision_encoders.qwen3_vl(wrapper.table("vision_config"), deepstack=False)
     )
 
 
 @family("llama4")
-def llama4(config: Config) -> Iterator[Row]:
+def llama4(config: ModelConfig) -> Iterator[TableRow]:
     """Llama 4; its class never ties the head."""
     config.only("tie_word_embeddings", False)
 
-    def rows(whole: Config) -> Iterator[Row]:
-        yield from vision_encoders.llama4(whole.table("vision_config"), _text_width(whole))
+    def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
+        yield from vision_encoders.llama4(wrapper.table("vision_config"), _text_width(wrapper))
 
     yield from joined(config, "llama4_text", False, rows, never_tied=True)
 
 
 @family("kimi_k25")
-def kimi_k25(config: Config) -> Iterator[Row]:
-    """Kimi K2.5: DeepSeek-V3's structure reads."""
+def kimi_k25(config: ModelConfig) -> Iterator[TableRow]:
+    """Kimi K2.5: DeepSeek-V3's structure for the text."""
 
-    def rows(whole: Config) -> Iterator[Row]:
-        joint = whole.whole("projection_hidden_size", 1152)
-        yield from vision_encoders.moonvit(whole.table("vision_config"), _text_width(whole), joint)
+    def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
+        joint = wrapper.integer("projection_hidden_size", 1152)
+        yield from vision_encoders.moonvit(wrapper.table("vision_config"), _text_width(wrapper), joint)
 
     yield from joined(config, "deepseek_v3", True, rows)
 
 
 @family("gemma4_text")
-def gemma4_text(config: Config) -> Iterator[Row]:
-    """Gemma 4: wide heads in the layers that see everything, experts beside the dense network where switched on."""
+def gemma4_text(config: ModelConfig) -> Iterator[TableRow]:
+    """Gemma 4: wide heads in the layers with full attention, experts next to the dense network where switched on."""
     s = sizes(config, 2304, 9216, 30, 8, 262144, kv_heads=4, width=256)
-    kinds = config.words("layer_types", s.layers)
+    kinds = config.texts("layer_types", s.layers)
     short, window = sliding(config, s.layers, 512, every=6)
     if (kinds is not None and kinds[-1] != "full_attention") or (kinds is None and s.layers % 6):
         raise config.refuse("layer_types", kinds and kinds[-1], "full_attention in the last layer")
@@ -255,21 +240,21 @@ def gemma4_text(config: Config) -> Iterator[Row]:
     config.only("use_bidirectional_attention", "vision")
     bias, same = config.flag("attention_bias", False), config.flag("attention_k_eq_v", False)
     wide, groups = _global_heads(config, s, kinds, same)
-    everywhere = Sizes(config, s.hidden, s.inner, s.layers, s.heads, groups, wide, s.vocabulary)
+    everywhere = DecoderSizes(config, s.hidden, s.inner, s.layers, s.heads, groups, wide, s.vocabulary)
     full = [row for row in everywhere.attention(bias) if not (same and str(row.name).startswith("attention.v"))]
-    rows: list[Row] = [
+    rows: list[TableRow] = [
         *windowed(times(short, [*s.attention(bias), *s.head_norms()]), short, window),
         *times(s.layers - short, [*full, *everywhere.head_norms()]),
         *times(s.layers, [*s.gated(), *s.norms(4)]),
     ]
     if config.flag("enable_moe_block", False):
-        number, chosen = config.whole("num_experts"), config.whole("top_k_experts")
-        parts = [*s.experts(number, chosen, config.whole("moe_intermediate_size")), *s.norms(3)]
+        number, chosen = config.integer("num_experts"), config.integer("top_k_experts")
+        parts = [*s.experts(number, chosen, config.integer("moe_intermediate_size")), *s.norms(3)]
         scales = [Weight("router.scale", (s.hidden,), "router"), Weight("expert.scale", (number,), "router")]
         rows += times(s.layers, [*parts, *scales])
     config.ignore("num_experts", "top_k_experts", "moe_intermediate_size")
-    narrow = config.whole("hidden_size_per_layer_input", 256, low=0)
-    words = config.whole("vocab_size_per_layer_input", 262144)
+    narrow = config.integer("hidden_size_per_layer_input", 256, low=0)
+    words = config.integer("vocab_size_per_layer_input", 262144)
     if narrow:
         side = [*linear("layer_input.gate", narrow, s.hidden), *linear("layer_input.out", s.hidden, narrow), *s.norms(1)]
         rows += times(s.layers, side)
@@ -278,30 +263,30 @@ def gemma4_text(config: Config) -> Iterator[Row]:
     yield from s.frame(rows, tied=True)
 
 
-def _global_heads(config: Config, s: Sizes, kinds: list[str] | None, same: bool) -> tuple[int, int]:
-    """Width and key-value heads of the layers that see everything: by keys of their own, or layer by layer."""
-    wide = config.whole("global_head_dim", 512)
-    groups = config.whole("num_global_key_value_heads", s.kv_heads) if same else s.kv_heads
+def _global_heads(config: ModelConfig, s: DecoderSizes, kinds: list[str] | None, same: bool) -> tuple[int, int]:
+    """Width and key-value heads of the layers with full attention: by keys of their own, or layer by layer."""
+    wide = config.integer("global_head_dim", 512)
+    groups = config.integer("num_global_key_value_heads", s.kv_heads) if same else s.kv_heads
     config.ignore("num_global_key_value_heads")
     listed = config.part("per_layer_config", required=False)
     if listed is None:
         return wide, groups
     full = {number for number in range(s.layers) if (kinds[number] == "full_attention" if kinds else (number + 1) % 6 == 0)}
     inside = [listed.table(key) for key in listed.data]
-    found = {(part.whole("head_dim", s.width), part.whole("num_key_value_heads", s.kv_heads)) for part in inside}
+    found = {(part.integer("head_dim", s.width), part.integer("num_key_value_heads", s.kv_heads)) for part in inside}
     if {int(key) if key.isdecimal() and len(key) < 9 else -1 for key in listed.data} != full or len(found) != 1:
         raise config.refuse("per_layer_config", listed.data, "the same entry for each layer with full attention, and no other")
     return found.pop()
 
 
 @family("gemma4")
-def gemma4(config: Config) -> Iterator[Row]:
-    """Gemma 4 with its tower; not those that hear."""
+def gemma4(config: ModelConfig) -> Iterator[TableRow]:
+    """Gemma 4 with its vision encoder, without audio."""
     config.only("audio_config")
-    sees = config.get("vision_config")[1] is not None
+    vision = config.get("vision_config")[1] is not None
 
-    def rows(whole: Config) -> Iterator[Row]:
-        yield from vision_encoders.gemma4(whole.table("vision_config"), _text_width(whole))
+    def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
+        yield from vision_encoders.gemma4(wrapper.table("vision_config"), _text_width(wrapper))
 
     config.ignore("vision_soft_tokens_per_image")
-    yield from joined(config, "gemma4_text", True, rows, sees=sees)
+    yield from joined(config, "gemma4_text", True, rows, vision=vision)
