@@ -1,4 +1,4 @@
-"""From the arguments of a command to the places where listing begins."""
+"""Command arguments: globs, `@list` files, and the roots where listing starts."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ class NamedInput(NamedTuple):
 
 
 class CorpusRoot(NamedTuple):
-    """A place of this machine where listing begins; `glob` says what below it is meant, if not all."""
+    """A local folder or file where listing starts; `glob`, if any, selects files below it."""
 
     path: bytes
     is_folder: bool
     glob: str
 
     def wants(self, path: bytes) -> bool:
-        """Whether a file below the root is meant."""
+        """Whether a file below the root is selected."""
         return not self.glob or _matcher(self.glob)(self._within(path))
 
     def may_hold(self, path: bytes) -> bool:
-        """Whether a folder below the root may hold what is meant."""
+        """Whether a folder below the root may hold selected files."""
         return not self.glob or _holder(self.glob)(self._within(path))
 
     def _within(self, path: bytes) -> str:
@@ -67,7 +67,7 @@ def _without_scheme(path: str) -> str:
 
 
 def _lines(name: str) -> list[str]:
-    """Return a list's lines; names that may hold line feeds are listed with NULs between them."""
+    """Return the lines of a list; NULs separate names that may contain line feeds."""
     try:
         content = _from_standard_input() if name == STANDARD_INPUT else Path(name).read_bytes()
     except OSError as error:
@@ -83,10 +83,10 @@ def _from_standard_input() -> bytes:
 
 
 def local_roots(named: Iterable[NamedInput]) -> tuple[list[CorpusRoot], list[SkippedFile]]:
-    """Return the places that arguments name, in path order, and the listed ones that are not there.
+    """Return the local roots in path order, and the missing files of lists.
 
     Raises:
-        UsageError: an argument leads to nothing.
+        UsageError: an argument matches nothing.
     """
     roots: list[CorpusRoot] = []
     skipped: list[SkippedFile] = []
@@ -120,7 +120,7 @@ def common_folder(roots: Sequence[CorpusRoot]) -> bytes:
 
 
 def _canonical(path: str) -> bytes:
-    """Return an absolute path without links, but for a last one to a file, whose name is the one to show."""
+    """Return the absolute path, with links resolved except a link to a file, which keeps its name."""
     raw = os.fsencode(path)
     if os.path.isdir(raw):
         return os.path.realpath(raw)
