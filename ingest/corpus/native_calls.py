@@ -53,12 +53,12 @@ _PREFIXES = {"PanicException": "it broke down: ", "KeyError": "it has no "}
 @contextmanager
 def no_panic_message() -> Iterator[None]:
     """Keep the panic messages of an extension, written to standard error, off the terminal."""
-    kept = os.dup(2)
+    saved = os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(saved, 2)
+        os.close(saved)
         os.close(nowhere)

@@ -46,9 +46,9 @@ class NoReader:
 class Redrawn(Survey):
     """A sample of what has been counted; where it would have read everything it only says so."""
 
-    def read_whole(self, group):
+    def count_stratum(self, group):
         self.drawn = [other for other in self.drawn if other is not group]
-        self.whole.append(group)
+        self.complete.append(group)
 
 
 def redraw(groups, seed, tolerance, confidence=0.95):

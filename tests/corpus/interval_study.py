@@ -67,7 +67,7 @@ def redrawn(make, tokens, tolerance, draws, confidence=0.95):
         survey = redraw([make()], seed, tolerance, confidence)
         if not survey.drawn:
             continue
-        state = survey.everything()
+        state = survey.estimand()
         found = judged(state.total("tokens"), tokens) + judged(state.ratio("text_bytes", "tokens"), ratio)
         yield Draw(*found, len(survey.drawn[0].drawn), survey.met)
 

@@ -139,7 +139,7 @@ def test_a_ledger_of_something_else_is_refused(tmp_path, name, reason):
     ("content", "refusal"),
     [
         (b"a letter\n", "line 1 is damaged"),
-        (b'{"ledger":"other/9"}\n', "is no ledger of ingest measure"),
+        (b'{"ledger":"other/9"}\n', "is not a ledger of ingest measure"),
         (b"[1]\n", "line 1 is damaged"),
     ],
 )

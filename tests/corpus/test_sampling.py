@@ -372,7 +372,7 @@ def test_an_interrupted_sample_tells_what_it_knows(tmp_path, library):
     whole = sampled(tmp_path, tolerance=0.05)
     assert (whole.partial, whole.met) == ("", True)
     after_first_look = sampled(tmp_path, engine=Interrupting(at=1), tolerance=0.05)
-    assert after_first_look.partial == "interrupted after 60 draws: everything here is of 1 of 1 files, in 1 of 1 groups"
+    assert after_first_look.partial == "interrupted after 60 draws: all results are of 1 of 1 files, in 1 of 1 strata"
     known, value = after_first_look.figures["tokens"], whole.figures["tokens"].value
     assert known.low < value < known.high
     assert not after_first_look.met

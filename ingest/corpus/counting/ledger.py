@@ -240,7 +240,8 @@ class Ledger:
     def finished(self, counted: ShardCount) -> None:
         """Record the counts of a shard; they are on disk on return."""
         self.done[counted.number] = counted
-        self._append(_entry(counted))
+        entry = counted._asdict()
+        self._append({"shard": entry.pop("number"), **entry})
 
     def _write(self, entry: Mapping[str, Any]) -> None:
         try:
@@ -256,17 +257,6 @@ class Ledger:
     def close(self) -> None:
         """Close the file, which unlocks it."""
         self.file.close()
-
-
-def _entry(counted: ShardCount) -> dict[str, Any]:
-    return {
-        "shard": counted.number,
-        "total": counted.total,
-        "folders": counted.folders,
-        "extensions": counted.extensions,
-        "skipped": counted.skipped,
-        "parts": counted.parts,
-    }
 
 
 def _counted(entry: dict[str, Any]) -> ShardCount:

@@ -1,4 +1,4 @@
-"""The adaptive loop: draw, look how sure that is, draw what is missing, until the tolerance is met."""
+"""The adaptive loop of a sample: draw, estimate the variance, draw more until the tolerance is met."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from ingest.corpus.sampling.estimators import FEWEST_DRAWS, Estimand, StratumPar
 from ingest.corpus.sampling.strata import Strata, Stratum, UnitReader, pairs_for, shards_of
 from ingest.formulas import sampling as formulas
 
-#: draws of the first look, enough to know the spread: of blocks; of files, where they are large and where they are not
+#: draws of the pilot, enough to estimate the variance: of blocks; of files, fewest and most
 FIRST_BLOCKS = 800
 FIRST_FILES = (FEWEST_DRAWS, 200)
 FIRST_BYTES = 2**30
-#: the spread that the first look shows is itself uncertain
+#: allowance for the uncertainty of the pilot's variance
 MARGIN = 1.2
 ROUNDS = 6
-#: where a sample would read more of a group than this, all of it is read
+#: share of a stratum from which reading all of it replaces the sample
 WORTH_SAMPLING = 0.5
-#: what must be as sure as asked for: totals, and ratios of totals
+#: figures whose intervals must meet the tolerance: totals, and ratios of totals
 PROMISED = (("tokens", ""), ("text_bytes", "tokens"))
 
 
 @dataclass
 class Survey:
-    """One sample on its way.
+    """An adaptive sample.
 
     Attributes:
         reader: of the corpus.
         seed: of the draws.
-        tolerance, confidence: as asked for.
-        drawn: groups of files that are drawn.
-        whole: groups that are read whole, because drawing would not have saved much.
-        counted: what these hold.
+        tolerance, confidence: of the intervals.
+        drawn: strata that are sampled.
+        complete: strata that are counted exactly, because sampling would save little.
+        totals: the counts of these.
         met: whether the tolerance is met.
     """
 
@@ -44,108 +44,109 @@ class Survey:
     tolerance: float
     confidence: float
     drawn: list[Stratum] = field(default_factory=list)
-    whole: list[Stratum] = field(default_factory=list)
-    counted: Totals = field(default_factory=Totals)
+    complete: list[Stratum] = field(default_factory=list)
+    totals: Totals = field(default_factory=Totals)
     met: bool = False
 
     @cached_property
-    def grouping(self) -> Strata:
-        """The files, by how they can be drawn."""
+    def strata(self) -> Strata:
+        """The strata of the listing."""
         return Strata(self.reader.listing)
 
-    def run(self, groups: Iterable[Stratum]) -> None:
+    def run(self, strata: Iterable[Stratum]) -> None:
         """Draw until the tolerance is met.
 
-        The first look only says how much to draw, and is then forgotten: a sample that looks surer than it is would be kept
-        more often than one that looks less sure, and where large values spread most that is a bias.
+        The pilot only plans the draws, and is then dropped: a sample that underestimates its variance would be kept more often
+        than one that overestimates it, which is a bias where large values vary most.
         """
-        for group in groups:
-            if group.frame.bytes:
-                self.grow(group, first_look(group))
+        for stratum in strata:
+            if stratum.frame.bytes:
+                self.grow(stratum, pilot_draws(stratum))
             else:
-                self.read_whole(group)  # files without a byte: there is nothing to draw
-        for group, draws in self.planned(self.everything()):
-            if group.bytes_for(len(group.drawn)) <= FIRST_BYTES:
-                group.forget()
-            self.grow(group, max(draws, first_look(group)))
+                self.count_stratum(stratum)  # files without a byte: there is nothing to draw
+        for stratum, draws in self.planned(self.estimand()):
+            if stratum.bytes_for(len(stratum.drawn)) <= FIRST_BYTES:
+                stratum.drop_pilot()
+            self.grow(stratum, max(draws, pilot_draws(stratum)))
         for _ in range(ROUNDS):
-            state = self.everything()
-            self.met = self.width(state) <= self.tolerance
+            estimand = self.estimand()
+            self.met = self.width(estimand) <= self.tolerance
             if self.met or not self.drawn:
                 return
-            for group, draws in self.planned(state):
-                self.grow(group, draws)
-        self.met = self.width(self.everything()) <= self.tolerance
+            for stratum, draws in self.planned(estimand):
+                self.grow(stratum, draws)
+        self.met = self.width(self.estimand()) <= self.tolerance
 
-    def grow(self, group: Stratum, draws: float) -> None:
-        """Have so many draws of a group, or read it whole where that costs little more."""
-        if group.bytes_for(draws) > WORTH_SAMPLING * group.frame.bytes:
-            self.read_whole(group)
+    def grow(self, stratum: Stratum, draws: float) -> None:
+        """Bring a stratum to so many draws, or count all of it where that costs little more."""
+        if stratum.bytes_for(draws) > WORTH_SAMPLING * stratum.frame.bytes:
+            self.count_stratum(stratum)
             return
-        if group not in self.drawn:
-            self.drawn.append(group)
-        missing = pairs_for(draws - len(group.drawn))
+        if stratum not in self.drawn:
+            self.drawn.append(stratum)
+        missing = pairs_for(draws - len(stratum.drawn))
         if missing > 0:
-            group.extend(missing, self.seed, self.reader)
+            stratum.extend(missing, self.seed, self.reader)
 
-    def read_whole(self, group: Stratum) -> None:
-        """Count a group exactly; what was drawn of it before is of no more use."""
+    def count_stratum(self, stratum: Stratum) -> None:
+        """Count a stratum exactly, instead of its draws."""
         reader = self.reader
-        for member in group.files:
+        for member in stratum.files:
             reader.skipped.pop(member, None)
-        shards = shards_of(reader.listing, group.files)
-        for counted in list(reader.count(shards, self.grouping.root)):  # an interruption leaves nothing of a group
-            self.counted.merge(counted)
-        self.drawn = [other for other in self.drawn if other is not group]
-        self.whole.append(group)
+        shards = shards_of(reader.listing, stratum.files)
+        for counted in list(reader.count(shards, self.strata.root)):  # an interruption leaves nothing of a stratum
+            self.totals.merge(counted)
+        self.drawn = [other for other in self.drawn if other is not stratum]
+        self.complete.append(stratum)
 
     def interrupted(self) -> str:
-        """Keep what is known; return how much of the corpus that is, or nothing where nothing is known."""
-        self.drawn = [group for group in self.drawn if group.remember()]
-        if not self.groups:
+        """Keep the strata with draws; return which share of the corpus they are, or an empty text without any."""
+        self.drawn = [stratum for stratum in self.drawn if stratum.restore_pilot()]
+        if not self.all_strata:
             return ""
-        files, kinds = sum(len(group.files) for group in self.groups), len(self.groups)
-        draws = sum(len(group.drawn) for group in self.drawn)
-        self.met = self.width(self.everything()) <= self.tolerance
-        of_all = f"{files:,} of {len(self.reader.listing):,} files, in {kinds} of {len(self.grouping.groups)} groups"
-        return f"interrupted after {draws:,} draws: everything here is of {of_all}"
+        files, kinds = sum(len(stratum.files) for stratum in self.all_strata), len(self.all_strata)
+        draws = sum(len(stratum.drawn) for stratum in self.drawn)
+        self.met = self.width(self.estimand()) <= self.tolerance
+        of_all = f"{files:,} of {len(self.reader.listing):,} files, in {kinds} of {len(self.strata.by_name)} strata"
+        return f"interrupted after {draws:,} draws: all results are of {of_all}"
 
-    def everything(self) -> Estimand:
-        """The whole corpus as the draws so far show it."""
-        columns = [group.columns(self.reader) for group in self.drawn]
-        total = self.counted.total
-        files_in_blocks = sum(len(group.files) for group in self.drawn if group.blocks)
-        known = {
+    def estimand(self) -> Estimand:
+        """The whole corpus, from the draws so far."""
+        samples = [stratum.sample(self.reader) for stratum in self.drawn]
+        total = self.totals.total
+        files_in_blocks = sum(len(stratum.files) for stratum in self.drawn if stratum.blocks)
+        exact = {
             "tokens": total.tokens,
             "text_bytes": total.text_bytes,
             "documents": total.documents + files_in_blocks,
-            "lost_bytes": sum(group.stored_bytes for group in self.whole) - total.stored_bytes,
-            "lost_files": sum(len(group.files) for group in self.whole) - total.files,
+            "lost_bytes": sum(stratum.stored_bytes for stratum in self.complete) - total.stored_bytes,
+            "lost_files": sum(len(stratum.files) for stratum in self.complete) - total.files,
         }
-        return Estimand([StratumPart(column, column.frame_bytes) for column in columns], known, self.confidence)
+        return Estimand([StratumPart(sample, sample.frame_bytes) for sample in samples], exact, self.confidence)
 
-    def width(self, state: Estimand) -> float:
-        """The widest of the promised intervals, over its figure."""
-        return max(half_width(state.ratio(top, bottom) if bottom else state.total(top)) for top, bottom in PROMISED)
+    def width(self, estimand: Estimand) -> float:
+        """The widest relative half width of the promised intervals."""
+        return max(half_width(estimand.ratio(top, bottom) if bottom else estimand.total(top)) for top, bottom in PROMISED)
 
-    def planned(self, state: Estimand) -> Iterator[tuple[Stratum, float]]:
-        """Draws of each group, in all, that would meet the tolerance."""
+    def planned(self, estimand: Estimand) -> Iterator[tuple[Stratum, float]]:
+        """Total draws of each stratum that would meet the tolerance."""
         if not self.drawn:
             return
-        plans = [self.plan(state, top, bottom) for top, bottom in PROMISED]
+        plans = [self.plan(estimand, top, bottom) for top, bottom in PROMISED]
         yield from zip(list(self.drawn), map(max, zip(*plans, strict=True)), strict=True)
 
-    def plan(self, state: Estimand, top: str, bottom: str) -> list[float]:
-        """The same for one promised figure: most draws where files vary most for what a draw costs."""
-        value = state.value(top) / state.value(bottom) if bottom and state.value(bottom) else state.value(top)
-        pairs = state.variances_of_ratio(top, bottom) if bottom and value else state.variances_of_total(top)
+    def plan(self, estimand: Estimand, top: str, bottom: str) -> list[float]:
+        """Draws of each stratum for one promised figure: most where the variance per cost of a draw is largest."""
+        base = estimand.value(bottom) if bottom else 0
+        value = estimand.value(top) / base if base else estimand.value(top)
+        pairs = estimand.variances_of_ratio(top, bottom) if bottom and value else estimand.variances_of_total(top)
         if not value or not any(column.any() for column in pairs):
             return [0.0] * len(self.drawn)
-        allowed = formulas.variance_allowed(self.tolerance, value, state.quantile(pairs))
+        allowed = formulas.variance_allowed(self.tolerance, value, estimand.quantile(pairs))
         spreads = [
-            len(group.drawn) * formulas.sampling_variance(column) for group, column in zip(self.drawn, pairs, strict=True)
+            len(stratum.drawn) * formulas.sampling_variance(column) for stratum, column in zip(self.drawn, pairs, strict=True)
         ]
-        costs = [group.cost_per_draw() for group in self.drawn]
+        costs = [stratum.cost_per_draw() for stratum in self.drawn]
         rooted = [formulas.rooted_cost(spread, cost) for spread, cost in zip(spreads, costs, strict=True)]
         return [
             float(formulas.draws_planned(MARGIN, spread, cost, rooted, allowed))
@@ -153,26 +154,26 @@ class Survey:
         ]
 
     @property
-    def groups(self) -> list[Stratum]:
-        """All groups."""
-        return [*self.drawn, *self.whole]
+    def all_strata(self) -> list[Stratum]:
+        """The sampled strata, then the complete ones."""
+        return [*self.drawn, *self.complete]
 
     def design(self) -> list[Mapping[str, Any]]:
-        """How each group was read."""
+        """How each stratum was read."""
         return [
             {
-                "files_of": group.name,
-                "unit": "whole" if group in self.whole else group.unit,
-                "files": len(group.files),
-                "stored_bytes": group.stored_bytes,
-                "draws": 0 if group in self.whole else len(group.drawn),
-                "distinct": 0 if group in self.whole else len(set(group.drawn)),
+                "files_of": stratum.name,
+                "unit": "whole" if stratum in self.complete else stratum.unit,
+                "files": len(stratum.files),
+                "stored_bytes": stratum.stored_bytes,
+                "draws": 0 if stratum in self.complete else len(stratum.drawn),
+                "distinct": 0 if stratum in self.complete else len(set(stratum.drawn)),
             }
-            for group in self.groups
+            for stratum in self.all_strata
         ]
 
 
-def first_look(group: Stratum) -> float:
-    """Draws that show how much a group varies; fewer where each is dear."""
+def pilot_draws(stratum: Stratum) -> float:
+    """Draws of the pilot; fewer where each costs more."""
     fewest, most = FIRST_FILES
-    return FIRST_BLOCKS if group.blocks else max(fewest, min(most, FIRST_BYTES / group.cost_per_draw()))
+    return FIRST_BLOCKS if stratum.blocks else max(fewest, min(most, FIRST_BYTES / stratum.cost_per_draw()))

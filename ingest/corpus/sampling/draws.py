@@ -1,8 +1,7 @@
-"""Where to look: the draws of a sample, and what they hold.
+"""The draws of a sample.
 
-Files lie one behind the other in path order, and every stored byte is as likely to be drawn as another. Strata are runs of
-consecutive bytes of equal length, so that every folder is met in proportion to its size; two independent draws in each give
-a variance that is unbiased.
+Files lie end to end in path order, and every stored byte is equally likely to be drawn. The bytes are divided into runs of
+equal length, with two independent draws in each: every folder is drawn in proportion to its size, and the variance is unbiased.
 """
 
 from __future__ import annotations
@@ -15,18 +14,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     import numpy
 
-#: bytes of a block: shorter ones are cut too often, longer ones do not vary less
+#: shorter blocks split more characters and words, longer ones do not vary less
 BLOCK_BYTES = 16 * 1024
 
 
 class DrawnUnit(NamedTuple):
-    """What one drawn block or file holds.
+    """The counts of a drawn block, file or part of a file.
 
     Attributes:
         size: its stored bytes.
         tokens: tokens of its text.
         text_bytes: bytes of its text.
-        documents: documents of a file; nothing for a block.
+        documents: its documents; 0 for a block.
     """
 
     size: int
@@ -36,30 +35,31 @@ class DrawnUnit(NamedTuple):
 
 
 def draw(frame_bytes: int, pairs: int, seed: str) -> list[int]:
-    """Two random byte positions in each of `pairs` runs of consecutive bytes, stratum by stratum.
+    """Two random byte positions in each of `pairs` runs of consecutive bytes, run by run.
 
     >>> draw(100, 2, "1") == draw(100, 2, "1"), [position // 50 for position in draw(100, 2, "1")]
     (True, [0, 0, 1, 1])
     """
     chance = random.Random(seed)
     width = frame_bytes / pairs
-    return [min(int((stratum + chance.random()) * width), frame_bytes - 1) for stratum in range(pairs) for _ in (1, 2)]
+    return [min(int((run + chance.random()) * width), frame_bytes - 1) for run in range(pairs) for _ in (1, 2)]
 
 
 @dataclass
 class SamplingFrame:
-    """What can be drawn: units one behind the other, each a file, a part of a file, or a file that is cut in blocks.
+    """The units that can be drawn, end to end: files, parts of files, or files that are drawn by the block.
 
     Attributes:
-        members: for each unit its place in the listing.
+        members: for each unit the position of its file in the listing.
         sizes: for each unit its stored bytes.
     """
 
     members: array[int] = field(default_factory=lambda: array("q"))
     sizes: array[int] = field(default_factory=lambda: array("q"))
+    _ends: numpy.ndarray[Any, Any] | None = field(default=None, repr=False)
 
     def add(self, member: int, size: int) -> None:
-        """Append a unit; one without bytes is never drawn."""
+        """Append a unit; an empty one is never drawn."""
         self.members.append(member)
         self.sizes.append(size)
 
@@ -76,17 +76,15 @@ class SamplingFrame:
 
     @property
     def ends(self) -> numpy.ndarray[Any, Any]:
-        """Where each unit ends, counted from the start of the first."""
+        """The end of each unit, in bytes from the start of the first."""
         import numpy
 
         if self._ends is None or len(self._ends) != len(self.sizes):
             self._ends = numpy.cumsum(self.column())
         return self._ends
 
-    _ends: numpy.ndarray[Any, Any] | None = field(default=None, repr=False)
-
     def locate(self, positions: list[int]) -> list[tuple[int, int]]:
-        """The unit at each position, and how far into it the position is."""
+        """The unit at each position, and the offset of the position within it."""
         import numpy
 
         units = numpy.searchsorted(self.ends, positions, side="right")
@@ -97,7 +95,7 @@ class SamplingFrame:
 
 
 def block_at(offset: int, size: int) -> tuple[int, int]:
-    """Start and length of the block of a file of `size` bytes in which a byte lies.
+    """Start and length of the block that holds a byte of a file of `size` bytes.
 
     >>> block_at(20_000, 30_000), block_at(5, 100)
     ((16384, 13616), (0, 100))
@@ -107,7 +105,7 @@ def block_at(offset: int, size: int) -> tuple[int, int]:
 
 
 def whole_characters(raw: bytes, size: int, first: bool) -> bytes:
-    """The characters that begin within the first `size` bytes; those after them only complete the last one.
+    """The characters that begin within the first `size` bytes; the bytes after those only complete the last character.
 
     >>> whole_characters("aé".encode(), 2, True).decode(), whole_characters("éa".encode()[1:], 2, False)
     ('aé', b'a')

@@ -1,4 +1,4 @@
-"""What a sample says about a corpus: figures with intervals, the breakdown, what was left out, and how it was drawn."""
+"""The result of a sample: figures with intervals, by folder and extension, files that do not count, and the design."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ingest.corpus.counting import exact
+from ingest.corpus.counting.exact import Counter
 from ingest.corpus.counting.ledger import Totals
 from ingest.corpus.formats.documents import Reading
 from ingest.corpus.sampling.adaptive import Survey
-from ingest.corpus.sampling.estimators import FEWEST_DRAWS, Estimand, RatioEstimate, StratumPart, fewer, more
+from ingest.corpus.sampling.estimators import FEWEST_DRAWS, Estimand, RatioEstimate, StratumPart, remainder
 from ingest.corpus.sampling.strata import Stratum, UnitReader
 from ingest.corpus.tokenizers.split_points import SplitRule
 from ingest.corpus.types import CorpusFile, SkippedFile, Tally
@@ -23,14 +23,14 @@ TOO_FEW = f"fewer than {FEWEST_DRAWS} draws fell into it"
 
 @dataclass(frozen=True)
 class GroupEstimate:
-    """A folder or an extension.
+    """The figures of a folder or an extension.
 
     Attributes:
-        name: of it.
+        name: the folder or extension.
         files, stored_bytes: as listed.
-        draws: that fell into it.
-        tokens, corpus_bytes, bytes_per_token: with intervals; None where too few draws fell into it.
-        note: why there are no figures, or nothing.
+        draws: number of draws in it.
+        tokens, corpus_bytes, bytes_per_token: with intervals; None with too few draws.
+        note: why figures are missing; otherwise empty.
     """
 
     name: str
@@ -44,57 +44,50 @@ class GroupEstimate:
 
 
 def rows_of(survey: Survey, kind: str) -> list[GroupEstimate]:
-    """One row for each folder or each extension, the largest first."""
+    """The figures of each folder or of each extension, the largest first."""
     files: dict[str, int] = {}
     sizes: dict[str, int] = {}
-    for group in survey.groups:
-        for name, (count, size, _) in group.breakdown[kind].items():
+    for stratum in survey.all_strata:
+        for name, (count, size, _) in stratum.breakdown[kind].items():
             files[name] = files.get(name, 0) + count
             sizes[name] = sizes.get(name, 0) + size
-    wholes = wholes_of(survey, kind)
-    return [row(name, files[name], sizes[name], wholes[name]) for name in sorted(files, key=lambda name: (-sizes[name], name))]
-
-
-def row(name: str, files: int, stored_bytes: int, whole: Estimand) -> GroupEstimate:
-    """A row with what its draws are worth."""
-    draws = sum(part.draws for part in whole.parts)
-    if not whole.enough():
-        return GroupEstimate(name, files, stored_bytes, draws, None, None, None, TOO_FEW)
-    figures = whole.total("tokens"), whole.total("text_bytes"), whole.ratio("text_bytes", "tokens")
-    return GroupEstimate(name, files, stored_bytes, draws, *figures)
-
-
-def wholes_of(survey: Survey, kind: str) -> dict[str, Estimand]:
-    """For each name what was drawn and what was counted of it."""
-    counted = getattr(survey.counted, kind).tallies()
     parts: dict[str, list[StratumPart]] = {}
     for name, part in drawn_parts(survey, kind):
         parts.setdefault(name, []).append(part)
-    names = {name for group in survey.groups for name in group.breakdown[kind]}
-    return {name: Estimand(parts.get(name, []), known(counted.get(name, Tally())), survey.confidence) for name in names}
+    tallies = getattr(survey.totals, kind).tallies()
+    rows = []
+    for name in sorted(files, key=lambda name: (-sizes[name], name)):
+        tally = tallies.get(name, Tally())
+        exact = {"tokens": tally.tokens, "text_bytes": tally.text_bytes}
+        rows.append(row(name, files[name], sizes[name], Estimand(parts.get(name, []), exact, survey.confidence)))
+    return rows
 
 
-def known(tally: Tally) -> dict[str, float]:
-    """What was counted, by figure."""
-    return {"tokens": tally.tokens, "text_bytes": tally.text_bytes}
+def row(name: str, files: int, stored_bytes: int, estimand: Estimand) -> GroupEstimate:
+    """The figures of a folder or extension; none with too few draws."""
+    draws = sum(part.draws for part in estimand.parts)
+    if not estimand.enough():
+        return GroupEstimate(name, files, stored_bytes, draws, None, None, None, TOO_FEW)
+    figures = estimand.total("tokens"), estimand.total("text_bytes"), estimand.ratio("text_bytes", "tokens")
+    return GroupEstimate(name, files, stored_bytes, draws, *figures)
 
 
 def drawn_parts(survey: Survey, kind: str) -> Iterator[tuple[str, StratumPart]]:
-    """What each name has of each group that was drawn."""
+    """The part of each sampled stratum in each folder, or with each extension."""
     import numpy
 
-    listing, grouping = survey.reader.listing, survey.grouping
-    for group in survey.drawn:
-        column = group.columns(survey.reader)
-        names = {unit: grouping.part_of(listing[group.frame.members[unit]], kind) for unit, _ in group.drawn}
-        owners = numpy.array([names[unit] for unit, _ in group.drawn])
+    listing = survey.reader.listing
+    for stratum in survey.drawn:
+        sample = stratum.sample(survey.reader)
+        names = {unit: survey.strata.name_of(listing[stratum.frame.members[unit]], kind) for unit, _ in stratum.drawn}
+        owners = numpy.array([names[unit] for unit, _ in stratum.drawn])
         order = numpy.argsort(owners, kind="stable")
         found, starts = numpy.unique(owners[order], return_index=True)
         places = dict(zip(found.tolist(), numpy.split(order, starts[1:]), strict=True))
         nowhere = numpy.zeros(0, dtype=int)
-        for name, (_, _, size) in group.breakdown[kind].items():
+        for name, (_, _, size) in stratum.breakdown[kind].items():
             if size:
-                yield name, StratumPart(column, size, places.get(name, nowhere))
+                yield name, StratumPart(sample, size, places.get(name, nowhere))
 
 
 SEEDS = 2**32
@@ -102,21 +95,21 @@ SEEDS = 2**32
 
 @dataclass(frozen=True)
 class SampledMeasurement:
-    """A corpus as a sample shows it.
+    """A corpus measured by a sample.
 
     Attributes:
-        figures: `tokens`, `corpus_bytes`, `bytes_per_token`, `stored_bytes`, `files`, `documents`, `text_per_stored_byte`,
-            of what is readable, and `unreadable_bytes`; where an interval has no width the figure is exact.
-        folders, extensions: the same figures for parts of the corpus.
-        skipped: files that turned out not to be readable among those that were looked at.
-        parts: lines, rows and members that were left out of files that count.
-        bytes_read: what was moved from storage.
-        seed: the same seed draws the same sample.
-        confidence, tolerance: as asked for.
-        met: whether the intervals of tokens and of bytes per token are as narrow as asked for.
-        design: for each kind of file how it was read.
-        partial: how much of the corpus this is, where it was interrupted.
-        everything: what was counted, where drawing would not have saved anything and nothing was left to chance.
+        figures: `tokens`, `corpus_bytes`, `bytes_per_token`, `stored_bytes`, `files` and `documents` of the readable files, and
+            `unreadable_bytes`; an interval without width means an exact figure.
+        folders, extensions: by folder and by extension.
+        skipped: files that were read and do not count.
+        parts: lines, rows and members that do not count, of files that do.
+        bytes_read: bytes read from storage.
+        seed: equal seeds draw equal samples.
+        confidence, tolerance: of the intervals.
+        met: whether the intervals of tokens and of bytes per token meet the tolerance.
+        design: how each stratum was read.
+        partial: the share of the corpus, where the run was interrupted.
+        everything: exact totals, where every stratum was counted instead of sampled.
     """
 
     figures: Mapping[str, RatioEstimate]
@@ -137,28 +130,28 @@ class SampledMeasurement:
 def sample_corpus(
     listing: Sequence[CorpusFile],
     reading: Reading,
-    engine: exact.Counter,
+    engine: Counter,
     rule: SplitRule | None,
     tolerance: float = 0.005,
     confidence: float = 0.95,
     seed: int | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> SampledMeasurement:
-    """Estimate tokens and bytes per token of a corpus from blocks and files drawn at random.
+    """Estimate the tokens and bytes per token of a corpus from blocks and files drawn at random.
 
     Args:
         listing: the files, in path order.
         reading: how documents are found in files.
         engine: counts tokens.
         rule: where texts may be split.
-        tolerance: half the width of the intervals of tokens and of bytes per token, over the estimate.
-        confidence: share of samples whose interval holds the true value.
-        seed: the same seed gives the same answer; random by default.
+        tolerance: half the width of the intervals of tokens and of bytes per token, over their values.
+        confidence: share of samples whose interval contains the true value.
+        seed: equal seeds give equal results; random by default.
         progress: called with the stored bytes read since the last call.
 
     Raises:
-        IngestError: there is nothing to read.
-        KeyboardInterrupt: interrupted before anything was known.
+        IngestError: the listing is empty.
+        KeyboardInterrupt: interrupted before the first results.
     """
     if not len(listing):
         raise IngestError("nothing to sample: found no file, expected at least one that holds text")
@@ -167,17 +160,17 @@ def sample_corpus(
     survey = Survey(reader, str(chosen), tolerance, confidence)
     partial = ""
     try:
-        survey.run(survey.grouping.groups.values())
+        survey.run(survey.strata.by_name.values())
     except KeyboardInterrupt:
         partial = survey.interrupted()
         if not partial:
             raise
     return SampledMeasurement(
-        figures=figures_of(survey.everything(), survey.groups),
+        figures=figures_of(survey.estimand(), survey.all_strata),
         folders=rows_of(survey, "folders"),
         extensions=rows_of(survey, "extensions"),
-        skipped=[*survey.counted.skipped, *reader.skipped.values()],
-        parts=[*survey.counted.parts, *reader.parts],
+        skipped=[*survey.totals.skipped, *reader.skipped.values()],
+        parts=[*survey.totals.parts, *reader.parts],
         bytes_read=reader.bytes_read,
         seed=chosen,
         confidence=confidence,
@@ -185,29 +178,29 @@ def sample_corpus(
         met=survey.met,
         design=survey.design(),
         partial=partial,
-        everything=None if survey.drawn or partial else survey.counted.with_bytes_read(reader.bytes_read),
+        everything=None if survey.drawn or partial else survey.totals.with_bytes_read(reader.bytes_read),
     )
 
 
-def figures_of(state: Estimand, groups: Sequence[Stratum]) -> dict[str, RatioEstimate]:
-    """The figures of the whole corpus."""
-    lost = unreadable(state)
-    stored_bytes = sum(group.stored_bytes for group in groups)
-    files = sum(len(group.files) for group in groups)
+def figures_of(estimand: Estimand, strata: Sequence[Stratum]) -> dict[str, RatioEstimate]:
+    """The figures of the corpus."""
+    lost = unreadable(estimand)
     return {
-        "tokens": state.total("tokens"),
-        "corpus_bytes": state.total("text_bytes"),
-        "bytes_per_token": state.ratio("text_bytes", "tokens"),
-        "stored_bytes": fewer(stored_bytes, lost),
-        "files": fewer(files, state.total("lost_files")),
-        "documents": state.total("documents"),
+        "tokens": estimand.total("tokens"),
+        "corpus_bytes": estimand.total("text_bytes"),
+        "bytes_per_token": estimand.ratio("text_bytes", "tokens"),
+        "stored_bytes": remainder(sum(stratum.stored_bytes for stratum in strata), lost),
+        "files": remainder(sum(len(stratum.files) for stratum in strata), estimand.total("lost_files")),
+        "documents": estimand.total("documents"),
         "unreadable_bytes": lost,
     }
 
 
-def unreadable(state: Estimand) -> RatioEstimate:
-    """Stored bytes that are not readable; where no draw has shown any, as many as could still have stayed unseen."""
-    found = state.total("lost_bytes")
-    risk = 1 - state.confidence
-    unseen = sum(part.bytes * formulas.unseen_share_high(risk, part.draws) for part in state.parts if part.draws)
-    return found if found.high > found.low else more(found, float(unseen))
+def unreadable(estimand: Estimand) -> RatioEstimate:
+    """Stored bytes of unreadable files; where no draw met one, the upper end covers those that may have been missed."""
+    lost = estimand.total("lost_bytes")
+    if lost.high > lost.low:
+        return lost
+    risk = 1 - estimand.confidence
+    missed = sum(part.bytes * formulas.unseen_share_high(risk, part.draws) for part in estimand.parts if part.draws)
+    return lost._replace(high=lost.high + float(missed))

@@ -1,4 +1,4 @@
-"""Files by how they can be drawn, in one pass over the listing."""
+"""Strata of a corpus: files that are drawn alike, and how their units are read and counted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ingest.corpus.counting import exact
+from ingest.corpus.counting.exact import Counter, LeftOut, ShardTally, count, counts_in_threads
 from ingest.corpus.counting.ledger import OTHER, SHARD_FILES, Shard, ShardCount
 from ingest.corpus.formats.documents import Meter, Reading, Unreadable, can_seek, parts_of, read, read_block
 from ingest.corpus.formats.plain_text import not_text_reason
@@ -17,52 +17,56 @@ from ingest.corpus.tokenizers.split_points import SplitRule
 from ingest.corpus.tokenizers.splitter import split_texts
 from ingest.corpus.types import CorpusFile, SkippedFile, Tally, extension_of, folder_of, root_of
 
-#: blocks handed to the engine at once
+#: blocks per call of the engine
 BATCH_BLOCKS = 512
-#: what a draw is known by: the unit, and where in it a block begins
+#: a drawn unit: its position in the frame, and the start of the block within it
 UnitKey = tuple[int, int]
-#: lines and members left out that are named
+#: lines, rows and members that are named
 NAMED = 1000
+#: tokens, text bytes, documents (for blocks: less the lost files), and unreadable bytes and files
+FIGURES = ("tokens", "text_bytes", "documents", "lost_bytes", "lost_files")
+#: folders, and extensions, with figures of their own
+MOST_NAMES = 1000
+PLAIN = "plain text"
+#: formats whose parts can be read alone, and the most files that are opened to list their parts
+PARTED = ("parquet", "arrow")
+MOST_OPENED = 1000
+KINDS = ("folders", "extensions")
 
 
 @dataclass
 class UnitReader:
-    """What drawing needs of the corpus, and what it leaves out.
+    """Reads drawn units of a corpus.
 
     Attributes:
         listing: the files.
         reading: how documents are found in files.
         engine: counts tokens.
         rule: where texts may be split.
-        moved: called with the stored bytes that were dealt with.
-        bytes_read: what was moved from storage.
-        skipped: by place in the listing, the files that turned out not to be readable.
-        parts: lines, rows and members left out of files that count.
+        moved: called with the stored bytes read since the last call.
+        bytes_read: bytes read from storage.
+        skipped: files that do not count, by position in the listing.
+        parts: lines, rows and members that do not count, of files that do.
     """
 
     listing: Sequence[CorpusFile]
     reading: Reading
-    engine: exact.Counter
+    engine: Counter
     rule: SplitRule | None
     moved: Callable[[int], object]
     bytes_read: int = 0
     skipped: dict[int, SkippedFile] = field(default_factory=dict)
     parts: list[SkippedFile] = field(default_factory=list)
 
-    def took(self, size: int) -> None:
-        """So many bytes were moved."""
+    def add_read(self, size: int) -> None:
+        """Add bytes read from storage."""
         self.bytes_read += size
         self.moved(size)
 
-    def note(self, skipped: SkippedFile) -> None:
-        """A line, row or member does not count."""
-        if len(self.parts) < NAMED:
-            self.parts.append(skipped)
-
     def count(self, shards: Iterable[Shard], root: str = "") -> Iterator[ShardCount]:
         """Count files exactly."""
-        counts = exact.counts_in_threads(self.engine)
-        for counted in exact.count(shards, self.reading, self.rule, counts, exact.ShardTally(root), self.moved):
+        counts = counts_in_threads(self.engine)
+        for counted in count(shards, self.reading, self.rule, counts, ShardTally(root), self.moved):
             self.bytes_read += counted.total.bytes_read
             yield counted
 
@@ -72,19 +76,19 @@ class Stratum:
     """Files that are drawn alike.
 
     Attributes:
-        name: what a person calls them.
-        blocks: whether files are cut in blocks; else a whole file is drawn.
-        parts: for each unit which part of its file it is, where files are drawn in parts.
-        files: their places in the listing, those without bytes too.
-        stored_bytes: what storage holds of them.
-        breakdown: by folder and by extension, files, stored bytes, and bytes that can be drawn.
-        frame: what can be drawn.
-        drawn: the draws so far, two and two.
-        forgotten: the draws of a first look, which count only where nothing came after it.
-        held: what each drawn key holds, forgotten draws too: none is read twice.
-        read_whole: what each unit holds of which the whole file was read.
-        judged: files that were read whole because nothing in a part of them counts.
-        rounds: how often it was drawn from.
+        name: the format and compression, or `plain text`.
+        blocks: whether blocks of files are drawn; otherwise whole files or parts.
+        parts: where parts of files are drawn, the number of each unit within its file.
+        files: positions in the listing, including empty files.
+        stored_bytes: of all files.
+        breakdown: files, stored bytes and bytes of the frame, by folder and by extension.
+        frame: the units that can be drawn.
+        drawn: the draws so far, in pairs.
+        pilot: the draws of a dropped pilot, which count only if there are no others.
+        units: the counts of every drawn unit, the pilot's included: no unit is read twice.
+        file_units: the counts of units whose whole file was read.
+        checked: files that were read because nothing in a drawn part counts.
+        rounds: number of times that draws were added.
     """
 
     name: str
@@ -95,10 +99,10 @@ class Stratum:
     breakdown: dict[str, dict[str, list[int]]] = field(default_factory=lambda: {"folders": {}, "extensions": {}})
     frame: SamplingFrame = field(default_factory=SamplingFrame)
     drawn: list[UnitKey] = field(default_factory=list)
-    forgotten: list[UnitKey] = field(default_factory=list)
-    held: dict[UnitKey, DrawnUnit] = field(default_factory=dict)
-    read_whole: dict[int, DrawnUnit] = field(default_factory=dict)
-    judged: set[int] = field(default_factory=set)
+    pilot: list[UnitKey] = field(default_factory=list)
+    units: dict[UnitKey, DrawnUnit] = field(default_factory=dict)
+    file_units: dict[int, DrawnUnit] = field(default_factory=dict)
+    checked: set[int] = field(default_factory=set)
     rounds: int = 0
 
     def add(self, member: int, size: int) -> None:
@@ -108,7 +112,7 @@ class Stratum:
         self.frame.add(member, size)
 
     def divide(self, sizes_of: Callable[[int], Sequence[int]]) -> None:
-        """Draw parts of files from now on; `sizes_of` gives the stored bytes of those of a file."""
+        """Draw parts of files from now on; `sizes_of` returns the stored bytes of a file's parts."""
         self.frame = SamplingFrame()
         for member in self.files:
             for part, size in enumerate(sizes_of(member)):
@@ -117,52 +121,52 @@ class Stratum:
 
     @property
     def unit(self) -> str:
-        """What is drawn."""
+        """The kind of unit: block, part or file."""
         return "block" if self.blocks else "part" if self.parts else "file"
 
     def cost_per_draw(self) -> float:
-        """Mean stored bytes of what a draw reads."""
+        """Mean stored bytes that a draw reads."""
         sizes = self.frame.column()
         read = sizes.clip(max=BLOCK_BYTES) if self.blocks else sizes
         return float((sizes / self.frame.bytes * read).sum())
 
     def bytes_for(self, draws: float) -> float:
-        """Stored bytes that so many draws read; what is drawn twice is read once."""
+        """Stored bytes that so many draws read; a unit drawn twice is read once."""
         if self.blocks:
             return min(draws * self.cost_per_draw(), self.frame.bytes)
         sizes = self.frame.column()
         return float((sizes * (1 - (1 - sizes / self.frame.bytes) ** draws)).sum())
 
     def extend(self, pairs: int, seed: str, reader: UnitReader) -> None:
-        """Draw twice in each of so many strata, and count what was not drawn before."""
+        """Draw two units in each of so many runs of bytes, and count those that are new."""
         places = self.frame.locate(draw(self.frame.bytes, pairs, f"{seed} {self.name} {self.rounds}"))
         self.rounds += 1
         keys = [(unit, block_at(offset, self.frame.sizes[unit])[0] if self.blocks else 0) for unit, offset in places]
-        new = sorted(set(keys) - self.held.keys())
-        self.held.update(self.fetch(new, reader))
+        new = sorted(set(keys) - self.units.keys())
+        self.units.update(self.fetch(new, reader))
         self.drawn += keys
 
-    def forget(self) -> None:
-        """Let the draws so far not count."""
-        self.forgotten, self.drawn = self.drawn, []
+    def drop_pilot(self) -> None:
+        """Set the draws so far aside as the pilot."""
+        self.pilot, self.drawn = self.drawn, []
 
-    def remember(self) -> bool:
-        """Let forgotten draws count where there are no others; return whether there are any."""
-        self.drawn = self.drawn or self.forgotten
+    def restore_pilot(self) -> bool:
+        """Use the pilot if there are no other draws; return whether there are any."""
+        self.drawn = self.drawn or self.pilot
         return bool(self.drawn)
 
     def fetch(self, keys: Sequence[UnitKey], reader: UnitReader) -> Iterator[tuple[UnitKey, DrawnUnit]]:
-        """Read and count what was drawn."""
+        """Read and count drawn units."""
         if self.parts:
-            yield from ((key, self.part_drawn(key, reader)) for key in keys)
+            yield from ((key, self._count_part(key, reader)) for key in keys)
             return
         if not self.blocks:
-            yield from self.files_drawn(keys, reader)
+            yield from self._count_files(keys, reader)
             return
         refused: list[UnitKey] = []
         for start in range(0, len(keys), BATCH_BLOCKS):
             batch = keys[start : start + BATCH_BLOCKS]
-            texts = [self.block_text(key, reader) for key in batch]
+            texts = [self._block_text(key, reader) for key in batch]
             counts = iter(reader.engine.count([text for text in texts if text is not None]))
             for key, text in zip(batch, texts, strict=True):
                 size = block_at(key[1], self.frame.sizes[key[0]])[1]
@@ -170,23 +174,23 @@ class Stratum:
                     refused.append(key)
                 else:
                     yield key, DrawnUnit(size, next(counts), size)
-        yield from self.files_drawn(refused, reader)
+        yield from self._count_files(refused, reader)
 
-    def block_text(self, key: UnitKey, reader: UnitReader) -> bytes | None:
-        """The text of a block; None where it is none, and its file has to be read to see what it is."""
+    def _block_text(self, key: UnitKey, reader: UnitReader) -> bytes | None:
+        """The text of a block; None where it is not text, so that its file must be read to detect its format."""
         unit, start = key
         size = block_at(start, self.frame.sizes[unit])[1]
         try:
             raw = read_block(reader.listing[self.frame.members[unit]], start, size + 3)
         except Unreadable:
             return None
-        reader.took(len(raw))
+        reader.add_read(len(raw))
         text = whole_characters(raw, size, first=start == 0)
         return None if not_text_reason(text, start) else text
 
-    def files_drawn(self, keys: Sequence[UnitKey], reader: UnitReader) -> Iterator[tuple[UnitKey, DrawnUnit]]:
-        """Count files as an exact count does: as what they are in spite of their names, or not at all; each once."""
-        units = sorted({unit for unit, _ in keys} - self.read_whole.keys())
+    def _count_files(self, keys: Sequence[UnitKey], reader: UnitReader) -> Iterator[tuple[UnitKey, DrawnUnit]]:
+        """Count whole files as an exact count does, each once; their content decides the format."""
+        units = sorted({unit for unit, _ in keys} - self.file_units.keys())
         shards = (Shard(place, [reader.listing[self.frame.members[unit]]]) for place, unit in enumerate(units))
         for counted in reader.count(shards):
             unit, total = units[counted.number], counted.total
@@ -194,14 +198,14 @@ class Stratum:
             if counted.skipped:
                 reader.skipped[self.frame.members[unit]] = counted.skipped[0]
             reader.parts += counted.parts[: NAMED - len(reader.parts)]
-            self.read_whole[unit] = DrawnUnit(self.frame.sizes[unit], total.tokens, total.text_bytes, documents)
-        yield from ((key, self.read_whole[key[0]]) for key in keys)
+            self.file_units[unit] = DrawnUnit(self.frame.sizes[unit], total.tokens, total.text_bytes, documents)
+        yield from ((key, self.file_units[key[0]]) for key in keys)
 
-    def part_drawn(self, key: UnitKey, reader: UnitReader) -> DrawnUnit:
+    def _count_part(self, key: UnitKey, reader: UnitReader) -> DrawnUnit:
         """Count a row group or a record batch."""
         member, size = self.frame.members[key[0]], self.frame.sizes[key[0]]
-        found, meter, left_out = reader.listing[member], Meter(), exact.LeftOut()
-        whole, document = Tally(), Tally()
+        found, meter, left_out = reader.listing[member], Meter(), LeftOut()
+        total, document = Tally(), Tally()
         try:
             for part in split_texts(read(found, reader.reading, left_out.note, meter, [self.parts[key[0]]]), reader.rule):
                 tokens = sum(reader.engine.count(part.texts)) if part.texts else 0
@@ -209,48 +213,38 @@ class Stratum:
                 if part.refused:
                     left_out.note(SkippedFile(found.path, part.refused))
                 elif part.ends:
-                    whole = whole.plus(document)
+                    total = total.plus(document)
                 document = Tally() if part.ends else document
         except Unreadable as error:
             reader.skipped[member] = SkippedFile(error.path, error.reason)
-        reader.took(meter.bytes_read)
-        if whole.documents:
-            for skipped in left_out.rows(found.path):
-                reader.note(skipped)
-        elif left_out.named:
-            self.judge(key, reader)
-        return DrawnUnit(size, whole.tokens, whole.text_bytes, whole.documents)
+        reader.add_read(meter.bytes_read)
+        if total.documents:
+            reader.parts += left_out.rows(found.path)[: NAMED - len(reader.parts)]
+        elif left_out.named and member not in self.checked:
+            self.checked.add(member)
+            list(self._count_files([key], reader))  # sees whether anything in the whole file counts
+        return DrawnUnit(size, total.tokens, total.text_bytes, total.documents)
 
-    def judge(self, key: UnitKey, reader: UnitReader) -> None:
-        """See whether a file counts of which a part has nothing that does; each file once."""
-        if self.frame.members[key[0]] not in self.judged:
-            self.judged.add(self.frame.members[key[0]])
-            list(self.files_drawn([key], reader))
-
-    def columns(self, reader: UnitReader) -> DrawnSample:
-        """What the draws hold per stored byte; a file that was found unreadable anywhere is lost everywhere."""
+    def sample(self, reader: UnitReader) -> DrawnSample:
+        """The amounts of each draw per stored byte; a file that is unreadable in one place is lost everywhere."""
         import numpy
 
-        rows = [self.density(key, reader) for key in self.drawn]
+        rows = [self._densities(key, reader) for key in self.drawn]
         table = numpy.array(rows, dtype=float).reshape(len(rows), len(FIGURES))
         return DrawnSample({name: table[:, place] for place, name in enumerate(FIGURES)}, self.frame.bytes)
 
-    def density(self, key: UnitKey, reader: UnitReader) -> tuple[float, ...]:
-        """What one draw holds per stored byte, in the order of `FIGURES`."""
-        held, unit = self.held[key], key[0]
-        if self.frame.members[unit] in reader.skipped:
-            member = self.frame.members[unit]
+    def _densities(self, key: UnitKey, reader: UnitReader) -> tuple[float, ...]:
+        """The amounts of one draw per stored byte, in the order of `FIGURES`."""
+        drawn, unit = self.units[key], key[0]
+        member = self.frame.members[unit]
+        if member in reader.skipped:
             one_file = 1 / (reader.listing[member].stored_bytes if self.parts else self.frame.sizes[unit])
             return 0, 0, -one_file if self.blocks else 0, 1, one_file
-        return held.tokens / held.size, held.text_bytes / held.size, held.documents / held.size, 0, 0
-
-
-#: tokens, bytes of text, documents (for blocks: less those files that are lost), and what is not readable
-FIGURES = ("tokens", "text_bytes", "documents", "lost_bytes", "lost_files")
+        return drawn.tokens / drawn.size, drawn.text_bytes / drawn.size, drawn.documents / drawn.size, 0, 0
 
 
 def pairs_for(draws: float) -> int:
-    """Strata of two draws each for at least so many draws.
+    """Pairs of draws for at least so many draws.
 
     >>> pairs_for(30.2)
     16
@@ -258,91 +252,68 @@ def pairs_for(draws: float) -> int:
     return math.ceil(draws / 2)
 
 
-#: folders and extensions that are told apart
-MOST_NAMES = 1000
-PLAIN = "plain text"
-#: formats of which parts can be read without the others, and how many files are opened to see theirs
-PARTED = ("parquet", "arrow")
-MOST_OPENED = 1000
-KINDS = ("folders", "extensions")
-
-
-class GroupNames:
-    """Names of folders or extensions, of a bounded number; what comes later is `(other)`."""
-
-    def __init__(self) -> None:
-        self.known: dict[str, str] = {}
-
-    def learn(self, name: str) -> str:
-        """The name under which a file is summed."""
-        if name not in self.known and len(self.known) < MOST_NAMES:
-            self.known[name] = name
-        return self.of(name)
-
-    def of(self, name: str) -> str:
-        """The name under which it was summed."""
-        return self.known.get(name, OTHER)
-
-
 class Strata:
-    """The groups of a listing, and the names of their breakdown.
+    """The strata of a listing, with a breakdown by folder and by extension.
 
     Attributes:
         root: the folder that all files share.
-        groups: by name.
-        names: the folders and the extensions.
+        by_name: the strata.
+        names: folders and extensions with figures of their own; all others are added up as `(other)`.
     """
 
     def __init__(self, listing: Sequence[CorpusFile]) -> None:
         self.root = root_of(listing[0].path, listing[-1].path)
-        self.names = {kind: GroupNames() for kind in KINDS}
-        self.groups: dict[str, Stratum] = {}
+        self.names: dict[str, set[str]] = {kind: set() for kind in KINDS}
+        self.by_name: dict[str, Stratum] = {}
         for member, found in enumerate(listing):
             self._add(member, found)
-        for group in self.groups.values():
-            if group.name in PARTED and len(group.files) <= MOST_OPENED:
-                self._divide(group, listing)
+        for stratum in self.by_name.values():
+            if stratum.name in PARTED and len(stratum.files) <= MOST_OPENED:
+                self._divide(stratum, listing)
 
     def _add(self, member: int, found: CorpusFile) -> None:
         blocks = can_seek(found)
         name = PLAIN if blocks else " ".join(filter(None, (found.format, found.compression)))
         if not (found.stored_bytes or blocks):
             name = f"{name}, empty"
-        group = self.groups.setdefault(name, Stratum(name, blocks))
-        group.add(member, found.stored_bytes)
-        self._sum(group, found, 1, found.stored_bytes, found.stored_bytes)
+        stratum = self.by_name.setdefault(name, Stratum(name, blocks))
+        stratum.add(member, found.stored_bytes)
+        self._add_to_breakdown(stratum, found, 1, found.stored_bytes, found.stored_bytes)
 
-    def _divide(self, group: Stratum, listing: Sequence[CorpusFile]) -> None:
-        group.divide(lambda member: sizes_of_parts(listing[member]))
-        for rows in group.breakdown.values():
+    def _divide(self, stratum: Stratum, listing: Sequence[CorpusFile]) -> None:
+        stratum.divide(lambda member: sizes_of_parts(listing[member]))
+        for rows in stratum.breakdown.values():
             for row in rows.values():
                 row[2] = 0
-        for member, size in zip(group.frame.members, group.frame.sizes, strict=True):
-            self._sum(group, listing[member], 0, 0, size)
+        for member, size in zip(stratum.frame.members, stratum.frame.sizes, strict=True):
+            self._add_to_breakdown(stratum, listing[member], 0, 0, size)
 
-    def _sum(self, group: Stratum, found: CorpusFile, *numbers: int) -> None:
-        for kind, name in self.parts_of(found).items():
-            row = group.breakdown[kind].setdefault(self.names[kind].learn(name), [0, 0, 0])
+    def _add_to_breakdown(self, stratum: Stratum, found: CorpusFile, *numbers: int) -> None:
+        for kind, names in self.names.items():
+            name = self._own_name(found, kind)
+            if len(names) < MOST_NAMES:
+                names.add(name)
+            row = stratum.breakdown[kind].setdefault(name if name in names else OTHER, [0, 0, 0])
             for place, number in enumerate(numbers):
                 row[place] += number
 
-    def parts_of(self, found: CorpusFile) -> dict[str, str]:
-        """Folder and extension of a file."""
-        return {"folders": folder_of(found.path, self.root), "extensions": extension_of(found.path)}
+    def _own_name(self, found: CorpusFile, kind: str) -> str:
+        return folder_of(found.path, self.root) if kind == "folders" else extension_of(found.path)
 
-    def part_of(self, found: CorpusFile, kind: str) -> str:
-        """Folder or extension under which a file is summed."""
-        return self.names[kind].of(self.parts_of(found)[kind])
+    def name_of(self, found: CorpusFile, kind: str) -> str:
+        """The folder or extension of a file in the breakdown."""
+        name = self._own_name(found, kind)
+        return name if name in self.names[kind] else OTHER
 
 
 def shards_of(listing: Sequence[CorpusFile], members: Sequence[int]) -> Iterator[Shard]:
-    """Some files of a listing, by place, in portions that fit into memory."""
+    """Some files of a listing, by position, in shards that fit into memory."""
     for start in range(0, len(members), SHARD_FILES):
         yield Shard(start, [listing[member] for member in members[start : start + SHARD_FILES]])
 
 
 def sizes_of_parts(found: CorpusFile) -> list[int]:
-    """Stored bytes of each part of a file; one that is broken is a part of its own, and refused when it is drawn."""
+    """Stored bytes of each part of a file; a broken file is one part, which is refused when it is read."""
     try:
         return parts_of(found) or [found.stored_bytes]
     except Unreadable:

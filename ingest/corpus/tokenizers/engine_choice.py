@@ -151,7 +151,7 @@ class Reference:
                 raise IngestError(f"--tokenizer: '{self._source}' cannot be loaded by {self.name}: {failure}") from None
         return self._engine
 
-    def rest(self) -> None:
+    def unload(self) -> None:
         """Unload the engine until the next text."""
         self._engine = None
         return_freed_memory()
@@ -199,7 +199,7 @@ def select_engine(
             engine, found = _counted(fast, reference, vocabulary, texts, threads)
             counts = expected.result()
     reason = found if isinstance(found, str) else difference(texts, found, counts, reference.name)
-    reference.rest()
+    reference.unload()
     if engine is not None and not reason:
         return EngineSelection(engine, [])
     return EngineSelection(reference, [f"{fast.name} is not used: {reason}", slower])
