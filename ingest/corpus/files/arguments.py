@@ -55,31 +55,21 @@ def named_paths(arguments: Sequence[str]) -> Iterator[NamedInput]:
         UsageError: a list cannot be read.
     """
     for argument in arguments:
-        if argument.startswith("@") and not os.path.lexists(argument):
-            for line in _lines(argument[1:]):
-                yield NamedInput(_without_scheme(line), True)
-        else:
-            yield NamedInput(_without_scheme(argument), False)
-
-
-def _without_scheme(path: str) -> str:
-    return path.removeprefix("file://")
+        is_list = argument.startswith("@") and not os.path.lexists(argument)
+        for path in _lines(argument[1:]) if is_list else [argument]:
+            yield NamedInput(path.removeprefix("file://"), is_list)
 
 
 def _lines(name: str) -> list[str]:
     """Return the lines of a list; NULs separate names that may contain line feeds."""
     try:
-        content = _from_standard_input() if name == STANDARD_INPUT else Path(name).read_bytes()
+        if name == STANDARD_INPUT and sys.stdin is None:
+            raise UsageError("'@-': standard input is closed, expected a list there")
+        content = sys.stdin.buffer.read() if name == STANDARD_INPUT else Path(name).read_bytes()
     except OSError as error:
         raise UsageError(f"'@{name}': the list cannot be read: {(error.strerror or '').lower()}") from None
     lines = content.split(b"\0") if b"\0" in content else content.splitlines()
     return [os.fsdecode(line) for line in lines if line]
-
-
-def _from_standard_input() -> bytes:
-    if sys.stdin is None:
-        raise UsageError("'@-': standard input is closed, expected a list there")
-    return sys.stdin.buffer.read()
 
 
 def local_roots(named: Iterable[NamedInput]) -> tuple[list[CorpusRoot], list[SkippedFile]]:
@@ -102,11 +92,7 @@ def local_roots(named: Iterable[NamedInput]) -> tuple[list[CorpusRoot], list[Ski
             skipped.append(SkippedFile(as_shown(os.fsencode(path)), NOT_THERE))
         else:
             raise UsageError(f"'{path}': no such file or folder{_neighbour(path)}")
-    return sorted(set(roots), key=_order), skipped
-
-
-def _order(root: CorpusRoot) -> tuple[bytes, str]:
-    return root.path + b"/" if root.is_folder else root.path, root.glob
+    return sorted(set(roots), key=lambda root: (root.path + b"/" if root.is_folder else root.path, root.glob)), skipped
 
 
 def common_folder(roots: Sequence[CorpusRoot]) -> bytes:

@@ -15,7 +15,7 @@ from ingest.corpus.files.object_store import list_remote
 from ingest.corpus.files.source import STANDARD_INPUT, is_remote
 from ingest.corpus.files.walk import FileEntry, as_shown, see, walk
 from ingest.corpus.types import CorpusFile, SkippedFile
-from ingest.errors import UsageError, nearest
+from ingest.errors import UsageError, one_of
 
 
 class FileListing(Sequence[CorpusFile]):
@@ -228,9 +228,8 @@ def list_inputs(
     Raises:
         UsageError: a path does not exist, or a glob matches nothing.
     """
-    if input_format and input_format not in FORMAT_NAMES:
-        known = ", ".join(FORMAT_NAMES)
-        raise UsageError(f"'{input_format}' is no input format, expected {known}{nearest(input_format, FORMAT_NAMES)}")
+    if input_format:
+        one_of("--input-format", input_format, FORMAT_NAMES)
     named = list(named_paths(paths))
     roots, missing = local_roots(named)
     listing = FileListing(common_folder(roots), input_format, _Filter(include, exclude))

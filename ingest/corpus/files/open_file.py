@@ -106,29 +106,27 @@ class StandardInput:
 
 def read_small(file: CorpusFile, meter: Meter) -> bytes | None:
     """Return the bytes of a small file with one request; None if that fails or its size has changed."""
-    if file.location == STANDARD_INPUT:
-        return None
-    if is_remote(file.location):
-        return read_small_object(file, meter)
-    return _whole_small_file(file, meter)
-
-
-def _whole_small_file(file: CorpusFile, meter: Meter) -> bytes | None:
-    try:
-        descriptor = os.open(file.location, os.O_RDONLY | os.O_NONBLOCK)
-    except OSError:
+    remote = is_remote(file.location)
+    # storage of an unknown size lists 0 B
+    if file.location == STANDARD_INPUT or (remote and not file.stored_bytes):
         return None
     try:
-        data = os.read(descriptor, file.stored_bytes + 1)
-    except OSError:
+        data = read_small_object(file) if remote else _read_small_file(file)
+    except (OSError, Unreadable):
         return None
-    finally:
-        os.close(descriptor)
     if len(data) != file.stored_bytes:
         return None
     meter.stored_bytes = len(data)
     meter.bytes_read += len(data)
     return data
+
+
+def _read_small_file(file: CorpusFile) -> bytes:
+    descriptor = os.open(file.location, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        return os.read(descriptor, file.stored_bytes + 1)
+    finally:
+        os.close(descriptor)
 
 
 def open_file(file: CorpusFile, meter: Meter) -> Source:

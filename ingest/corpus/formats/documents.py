@@ -151,19 +151,11 @@ def _streamed(source: Source, form: str, compression: str, reading: Reading, not
     elif form == "warc":
         yield from read_warc(stream, path, note)
     elif form == "tar":
-        yield from read_members(stream, path, note, _Members(reading))
+        yield from read_members(
+            stream, path, note, lambda member, form, compression, note: _documents(member, form, compression, reading, note)
+        )
     else:
         yield from read_text(stream, path)
-
-
-class _Members:
-    """Reads members of an archive in the way of the archive."""
-
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
-
-    def __call__(self, held: Source, form: str, compression: str, note: Note) -> Iterator[Chunk]:
-        return _documents(held, form, compression, self._reading, note)
 
 
 def can_seek(file: CorpusFile) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -24,7 +24,6 @@ def read_jsonl(stream: Stream, path: str, field: str, note: Note, after: int = 0
     Lines are numbered from the first that begins at byte `after` or later.
     """
     left_out = SkippedRows(path, "line", f" after byte {after}" if after else "")
-    one_by_one = _OneByOne(field, left_out)
     number = 1
     for block in whole_lines(stream):
         if block is None:
@@ -32,7 +31,7 @@ def read_jsonl(stream: Stream, path: str, field: str, note: Note, after: int = 0
             number += 1
             continue
         lines = block.count(b"\n") + (not block.endswith(b"\n"))
-        yield from documents(_by_arrow(block, lines, field) or one_by_one.texts(block, number))
+        yield from documents(_by_arrow(block, lines, field) or _line_by_line(block, number, field, left_out))
         number += lines
     left_out.tell(note)
 
@@ -58,36 +57,14 @@ def _by_arrow(block: bytes, lines: int, field: str) -> Iterable[bytes] | None:
     return chain.from_iterable(map(texts_of, column.chunks)) if in_order else None
 
 
-class _OneByOne:
-    """Reads lines one by one, of which some may be broken or blank, or whose field is a path."""
-
-    def __init__(self, field: str, left_out: SkippedRows) -> None:
-        self._text_of = text_getter(field)
-        self._left_out = left_out
-
-    def texts(self, block: bytes, first_number: int) -> Iterator[bytes]:
-        for number, line in enumerate(block.split(b"\n"), first_number):
-            if not line or line.isspace():
-                continue
+def _line_by_line(block: bytes, first_number: int, field: str, left_out: SkippedRows) -> Iterator[bytes]:
+    """Yield the texts of lines of which some may be broken or blank, or whose field is a path."""
+    for number, line in enumerate(block.split(b"\n"), first_number):
+        if line and not line.isspace():
             try:
-                yield self._text_of(line)
+                yield encoded(value_in(_parsed(line), field))
             except ValueError as error:
-                self._left_out.add(number, str(error))
-
-
-def text_getter(field: str) -> Callable[[bytes], bytes]:
-    """Return a function that extracts a field's text from a line of JSON.
-
-    The function raises `ValueError`, with the reason, if the line has no such text.
-
-    >>> text_getter("a.b.0")(b'{"a": {"b": ["x"]}}')
-    b'x'
-    """
-
-    def text_of(line: bytes) -> bytes:
-        return encoded(value_in(_parsed(line), field))
-
-    return text_of
+                left_out.add(number, str(error))
 
 
 def _parsed(line: bytes) -> Any:
