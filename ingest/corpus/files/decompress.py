@@ -42,7 +42,6 @@ class _Input:
         self.at_end = False
 
     def read(self, size: int) -> bytes:
-        """Return `size` bytes, or fewer at the end."""
         data = self._held.read(size)
         while len(data) < size and (more := self._source.read(max(size, INPUT_BYTES))):
             self._held = io.BytesIO(more)
@@ -78,7 +77,6 @@ class Decompressed:
             self._file = _FILES[compression](self._input)
 
     def read(self, size: int, /) -> bytes:
-        """Return at most `size` bytes; none at the end."""
         if self._file is None:
             return b""
         try:

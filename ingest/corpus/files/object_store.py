@@ -131,19 +131,16 @@ class RemoteSource(Positioned):
         return version_of(info), int(info.get("size") or 0)
 
     def fetch(self, offset: int, size: int) -> bytes:
-        """Return exactly these bytes, or fewer if the object has shrunk."""
         data = _range(self._system, self._at, offset, size, self.path)
         if len(data) > size:
             raise Unreadable(self.path, "the storage does not serve ranges")
         return data
 
     def finish(self) -> None:
-        """Check that the object did not change; see `Source`."""
         if self._state() != (self._version, self.size):
             raise Unreadable(self.path, CHANGED)
 
     def close(self) -> None:
-        """Mark the object as closed."""
         self.closed = True
 
 

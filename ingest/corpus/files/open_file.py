@@ -28,7 +28,6 @@ class LocalSource(Positioned):
         super().__init__(file.path, status.st_size, meter)
 
     def fetch(self, offset: int, size: int) -> bytes:
-        """Return exactly these bytes, or fewer if the file has shrunk."""
         try:
             data = os.pread(self._descriptor, size, offset)
             while len(data) < size and (more := os.pread(self._descriptor, size - len(data), offset + len(data))):
@@ -38,13 +37,11 @@ class LocalSource(Positioned):
         return data
 
     def finish(self) -> None:
-        """Check that the file did not change; see `Source`."""
         status = os.fstat(self._descriptor)
         if (status.st_size, status.st_mtime_ns) != self._opened:
             raise Unreadable(self.path, CHANGED)
 
     def close(self) -> None:
-        """Close the file."""
         if not self.closed:
             self.closed = True
             os.close(self._descriptor)
@@ -65,7 +62,6 @@ class StandardInput:
         self._position = 0
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes; see `Source`."""
         data = self._kept[self._position :][: size if size >= 0 else None] or self._piped(size)
         self._position += len(data)
         return data
@@ -86,21 +82,18 @@ class StandardInput:
         return data
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
-        """Go back to a position within the first bytes."""
         if whence != os.SEEK_SET or not offset <= self._position <= len(self._kept):
             raise Unreadable(self.path, "standard input cannot be sought so far, which this format needs")
         self._position = offset
         return offset
 
     def tell(self) -> int:
-        """Return the position."""
         return self._position
 
     def finish(self) -> None:
         """Do nothing: standard input cannot change."""
 
     def close(self) -> None:
-        """Leave standard input open."""
         self.closed = True
 
 

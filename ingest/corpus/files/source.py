@@ -115,7 +115,6 @@ class FileSource(Positioned):
         self._file = file
 
     def fetch(self, offset: int, size: int) -> bytes:
-        """Return exactly these bytes."""
         self._file.seek(offset)
         return self._file.read(size)
 
@@ -123,7 +122,6 @@ class FileSource(Positioned):
         """Do nothing: the file object cannot change."""
 
     def close(self) -> None:
-        """Leave the file object open."""
         self.closed = True
 
 
@@ -139,7 +137,6 @@ class BorrowedSource:
         self.tell = source.tell
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes."""
         head, self._head = self._head, b""
         return head or self._source.read(size)
 

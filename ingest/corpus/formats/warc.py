@@ -153,7 +153,6 @@ class _Records:
         return parsed(head)
 
     def size(self, headers: _Headers) -> int:
-        """Return the length of a record's body."""
         written = headers.get(b"content-length")
         if written is None:
             raise Unreadable(self._path, "broken WARC: a record without a Content-Length")
@@ -163,13 +162,11 @@ class _Records:
         return int(written)
 
     def body(self, size: int) -> bytes:
-        """Return a record's body."""
         body = self._window.exactly(size)
         if len(body) < size:
             raise Unreadable(self._path, CUT_SHORT)
         return body
 
     def skip(self, size: int) -> None:
-        """Skip a record's body."""
         if not self._window.skip(size):
             raise Unreadable(self._path, CUT_SHORT)
