@@ -1,4 +1,4 @@
-"""The answer of `measure`: what was counted, with what, and what was left out."""
+"""The result of `ingest measure`: counts, provenance and skipped files."""
 
 from __future__ import annotations
 

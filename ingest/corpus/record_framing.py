@@ -30,38 +30,38 @@ _POLYNOMIAL, _MASK = 0x82F63B78, 0xA282EAD8
 FILE = "file"
 
 
-def framing_of(found: CorpusFile) -> str:
+def framing_of(file: CorpusFile) -> str:
     """Return the framing of samples in a file: `tfrecord`, `hdf5`, `tar`, `parquet`, `arrow`, or `file` for one sample.
 
     >>> [framing_of(CorpusFile(name, name, 1, "", "text", "")) for name in ("a.jpg", "a.h5", "train.tfrecord-00000-of-01024")]
     ['file', 'hdf5', 'tfrecord']
     """
-    if ".tfrecord" in found.path.rpartition("/")[2].lower():
+    if ".tfrecord" in file.path.rpartition("/")[2].lower():
         return "tfrecord"
-    if suffix_of(found.path) in HDF5:
+    if suffix_of(file.path) in HDF5:
         return "hdf5"
-    uncompressed = found.format in ("parquet", "arrow") and not found.compression
-    return found.format if found.format == "tar" or uncompressed else FILE
+    uncompressed = file.format in ("parquet", "arrow") and not file.compression
+    return file.format if file.format == "tar" or uncompressed else FILE
 
 
-def samples_of(found: CorpusFile, meter: Meter) -> SizesAndCounts:
+def samples_of(file: CorpusFile, meter: Meter) -> SizesAndCounts:
     """Yield the stored bytes of the samples of a file, with the number of samples of that size.
 
     Raises:
         Unreadable: the file is broken; the sizes yielded so far must be dropped.
         IngestError: the package that reads the format is not installed.
     """
-    form = framing_of(found)
-    if found.format == DATASETS:
-        raise Unreadable(found.path, "sample sizes are measured in files: give the folder itself")
+    form = framing_of(file)
+    if file.format == DATASETS:
+        raise Unreadable(file.path, "sample sizes are measured in files: give the folder itself")
     if form == FILE:
-        yield found.stored_bytes, 1
+        yield file.stored_bytes, 1
         return
-    if form == "hdf5" and is_remote(found.location):
-        raise Unreadable(found.path, "HDF5 is read from file systems only")
-    source = open_file(found, meter)
+    if form == "hdf5" and is_remote(file.location):
+        raise Unreadable(file.path, "HDF5 is read from file systems only")
+    source = open_file(file, meter)
     try:
-        yield from WALKS[form](source, found)
+        yield from WALKS[form](source, file)
         source.finish()
     finally:
         source.close()
@@ -110,15 +110,15 @@ class SeekingSteps:
         return end <= self._source.size
 
 
-def walk_tfrecord(source: Source, found: CorpusFile) -> SizesAndCounts:
+def walk_tfrecord(source: Source, file: CorpusFile) -> SizesAndCounts:
     """Records with their framing; TensorFlow compresses without a suffix in the name."""
     head = source.read(RECORD_HEAD)
     source.seek(0)
-    packed = found.compression or ("gzip" if head.startswith(MAGIC["gzip"]) else "")
+    packed = file.compression or ("gzip" if head.startswith(MAGIC["gzip"]) else "")
     if packed:
-        yield from stored_shares(records(BufferedReader(decompressed(source, packed)), found.path), found.stored_bytes)
+        yield from stored_shares(records(BufferedReader(decompressed(source, packed)), file.path), file.stored_bytes)
     else:
-        yield from records(SeekingSteps(source), found.path)
+        yield from records(SeekingSteps(source), file.path)
 
 
 def records(steps: RecordSteps, path: str) -> SizesAndCounts:
@@ -156,17 +156,17 @@ def _table() -> tuple[int, ...]:
     return tuple(values)
 
 
-def walk_tar(source: Source, found: CorpusFile) -> SizesAndCounts:
+def walk_tar(source: Source, file: CorpusFile) -> SizesAndCounts:
     """Samples as WebDataset groups them: consecutive members whose names agree up to the first dot."""
-    members = tar_members(source, found)
+    members = tar_members(source, file)
     grouped = (sum(size for _, size in group) for _, group in groupby(members, lambda member: member[0]))
     sizes = ((size, 1) for size in grouped)
-    yield from stored_shares(sizes, found.stored_bytes) if found.compression else sizes
+    yield from stored_shares(sizes, file.stored_bytes) if file.compression else sizes
 
 
-def tar_members(source: Source, found: CorpusFile) -> Iterator[tuple[str, int]]:
+def tar_members(source: Source, file: CorpusFile) -> Iterator[tuple[str, int]]:
     """Yield key and stored bytes of each file in an archive, including its header and padding."""
-    archive = Archive(found.path, decompressed(source, found.compression) if found.compression else BorrowedSource(source))
+    archive = Archive(file.path, decompressed(source, file.compression) if file.compression else BorrowedSource(source))
     for member in archive.members():
         if member.isfile():
             padded = -(-member.size // BLOCK) * BLOCK
@@ -183,24 +183,24 @@ def key_of(name: str) -> str:
     return folder + slash + file.partition(".")[0]
 
 
-def walk_parquet(source: Source, found: CorpusFile) -> SizesAndCounts:  # noqa: ARG001  one signature for all formats
+def walk_parquet(source: Source, file: CorpusFile) -> SizesAndCounts:  # noqa: ARG001  one signature for all formats
     """Rows, each with its share of the stored bytes of its row group."""
     for size, rows in row_groups(source):
         yield from even_shares(size, rows) if rows else ()
 
 
-def walk_arrow(source: Source, found: CorpusFile) -> SizesAndCounts:
+def walk_arrow(source: Source, file: CorpusFile) -> SizesAndCounts:
     """Rows, each with its share of the file."""
     if rows := arrow_rows(source):
-        yield from even_shares(found.stored_bytes, rows)
+        yield from even_shares(file.stored_bytes, rows)
 
 
-def walk_hdf5(source: Source, found: CorpusFile) -> SizesAndCounts:  # noqa: ARG001  the library opens the file itself
+def walk_hdf5(source: Source, file: CorpusFile) -> SizesAndCounts:  # noqa: ARG001  the library opens the file itself
     """Samples along the first axis of the largest data set, each with its share of the file."""
     try:
         import h5py
     except ImportError:
-        raise IngestError(f"'{found.path}': HDF5 needs the package h5py: pip install 'ingest-sizing[formats]'") from None
+        raise IngestError(f"'{file.path}': HDF5 needs the package h5py: pip install 'ingest-sizing[formats]'") from None
     largest = [0, 1]
 
     def see(_: str, item: Any) -> None:
@@ -208,11 +208,11 @@ def walk_hdf5(source: Source, found: CorpusFile) -> SizesAndCounts:  # noqa: ARG
             largest[:] = item.id.get_storage_size(), item.shape[0] if item.shape else 1
 
     try:
-        with h5py.File(found.location, "r") as file:
-            file.visititems(see)
+        with h5py.File(file.location, "r") as hdf5:
+            hdf5.visititems(see)
     except (OSError, RuntimeError, ValueError, KeyError) as error:
-        raise Unreadable(found.path, f"broken or truncated HDF5: {str(error)[:200]}") from None
-    yield from even_shares(found.stored_bytes, max(largest[1], 1))
+        raise Unreadable(file.path, f"broken or truncated HDF5: {str(error)[:200]}") from None
+    yield from even_shares(file.stored_bytes, max(largest[1], 1))
 
 
 WALKS: dict[str, Callable[[Source, CorpusFile], SizesAndCounts]] = {

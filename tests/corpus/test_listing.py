@@ -156,7 +156,7 @@ def test_what_is_not_there_is_refused_with_the_nearest_name(tree, tmp_path):
         list_inputs([f"{tree}/*.nothing"])
     with pytest.raises(UsageError, match="the list cannot be read: no such file"):
         list_inputs(["@nowhere"])
-    with pytest.raises(UsageError, match=r"'jsnl' is no input format, expected text, .*; did you mean 'jsonl'\?"):
+    with pytest.raises(UsageError, match=r"--input-format: found 'jsnl', expected one of text, .*; did you mean 'jsonl'\?"):
         list_inputs([str(tree)], input_format="jsnl")
 
 

@@ -1,4 +1,4 @@
-"""From the arguments of a command to the places where listing begins."""
+"""Command arguments: globs, `@list` files, and the roots where listing starts."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ class NamedInput(NamedTuple):
 
 
 class CorpusRoot(NamedTuple):
-    """A place of this machine where listing begins; `glob` says what below it is meant, if not all."""
+    """A local folder or file where listing starts; `glob`, if any, selects files below it."""
 
     path: bytes
     is_folder: bool
     glob: str
 
     def wants(self, path: bytes) -> bool:
-        """Whether a file below the root is meant."""
+        """Whether a file below the root is selected."""
         return not self.glob or _matcher(self.glob)(self._within(path))
 
     def may_hold(self, path: bytes) -> bool:
-        """Whether a folder below the root may hold what is meant."""
+        """Whether a folder below the root may hold selected files."""
         return not self.glob or _holder(self.glob)(self._within(path))
 
     def _within(self, path: bytes) -> str:
@@ -55,38 +55,28 @@ def named_paths(arguments: Sequence[str]) -> Iterator[NamedInput]:
         UsageError: a list cannot be read.
     """
     for argument in arguments:
-        if argument.startswith("@") and not os.path.lexists(argument):
-            for line in _lines(argument[1:]):
-                yield NamedInput(_without_scheme(line), True)
-        else:
-            yield NamedInput(_without_scheme(argument), False)
-
-
-def _without_scheme(path: str) -> str:
-    return path.removeprefix("file://")
+        is_list = argument.startswith("@") and not os.path.lexists(argument)
+        for path in _lines(argument[1:]) if is_list else [argument]:
+            yield NamedInput(path.removeprefix("file://"), is_list)
 
 
 def _lines(name: str) -> list[str]:
-    """Return a list's lines; names that may hold line feeds are listed with NULs between them."""
+    """Return the lines of a list; NULs separate names that may contain line feeds."""
     try:
-        content = _from_standard_input() if name == STANDARD_INPUT else Path(name).read_bytes()
+        if name == STANDARD_INPUT and sys.stdin is None:
+            raise UsageError("'@-': standard input is closed, expected a list there")
+        content = sys.stdin.buffer.read() if name == STANDARD_INPUT else Path(name).read_bytes()
     except OSError as error:
         raise UsageError(f"'@{name}': the list cannot be read: {(error.strerror or '').lower()}") from None
     lines = content.split(b"\0") if b"\0" in content else content.splitlines()
     return [os.fsdecode(line) for line in lines if line]
 
 
-def _from_standard_input() -> bytes:
-    if sys.stdin is None:
-        raise UsageError("'@-': standard input is closed, expected a list there")
-    return sys.stdin.buffer.read()
-
-
 def local_roots(named: Iterable[NamedInput]) -> tuple[list[CorpusRoot], list[SkippedFile]]:
-    """Return the places that arguments name, in path order, and the listed ones that are not there.
+    """Return the local roots in path order, and the missing files of lists.
 
     Raises:
-        UsageError: an argument leads to nothing.
+        UsageError: an argument matches nothing.
     """
     roots: list[CorpusRoot] = []
     skipped: list[SkippedFile] = []
@@ -102,11 +92,7 @@ def local_roots(named: Iterable[NamedInput]) -> tuple[list[CorpusRoot], list[Ski
             skipped.append(SkippedFile(as_shown(os.fsencode(path)), NOT_THERE))
         else:
             raise UsageError(f"'{path}': no such file or folder{_neighbour(path)}")
-    return sorted(set(roots), key=_order), skipped
-
-
-def _order(root: CorpusRoot) -> tuple[bytes, str]:
-    return root.path + b"/" if root.is_folder else root.path, root.glob
+    return sorted(set(roots), key=lambda root: (root.path + b"/" if root.is_folder else root.path, root.glob)), skipped
 
 
 def common_folder(roots: Sequence[CorpusRoot]) -> bytes:
@@ -120,7 +106,7 @@ def common_folder(roots: Sequence[CorpusRoot]) -> bytes:
 
 
 def _canonical(path: str) -> bytes:
-    """Return an absolute path without links, but for a last one to a file, whose name is the one to show."""
+    """Return the absolute path, with links resolved except a link to a file, which keeps its name."""
     raw = os.fsencode(path)
     if os.path.isdir(raw):
         return os.path.realpath(raw)

@@ -17,24 +17,24 @@ from ingest.corpus.files.source import BorrowedSource, FileSource, Source, Unrea
 
 #: read from storage at a time
 INPUT_BYTES = 2**20
-#: asked of a decompressor at a time, which bounds what a decompression bomb may take
+#: output of a decompressor per read, which bounds the memory of a decompression bomb
 OUTPUT_BYTES = 2**22
 MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd", "xz": b"\xfd7zXZ\x00", "bz2": b"BZh"}
 #: a zstd file may begin with skippable frames, which carry one of sixteen magic numbers
 ZSTD_SKIPPABLE = b"\x2a\x4d\x18"
-#: the share of the free space for temporary files that one of them may take
+#: share of the free temporary disk space that one file may use
 MOST_OF_ROOM = 0.5
 
 
 class Stream(Protocol):
-    """Anything that is read in sequence."""
+    """A sequential reader of bytes."""
 
     def read(self, size: int, /) -> bytes:
-        """Return at least one byte and at most so many; none at the end."""
+        """Return between 1 and `size` bytes; none at the end."""
 
 
 class _Input:
-    """A source as the decompressors of the standard library read it: in small steps, which cost no request each."""
+    """A buffered source: the decompressors of the standard library read in small steps."""
 
     def __init__(self, source: Source, head: bytes) -> None:
         self._source = source
@@ -42,7 +42,6 @@ class _Input:
         self.at_end = False
 
     def read(self, size: int) -> bytes:
-        """Return so many bytes, or fewer at the end."""
         data = self._held.read(size)
         while len(data) < size and (more := self._source.read(max(size, INPUT_BYTES))):
             self._held = io.BytesIO(more)
@@ -59,7 +58,7 @@ _FILES: dict[str, Callable[[Any], Stream]] = {
 
 
 class Decompressed:
-    """The contents of a compressed file of any number of members, or frames."""
+    """The contents of a compressed file with any number of members or frames."""
 
     def __init__(self, source: Source, compression: str) -> None:
         self._path = source.path
@@ -78,7 +77,6 @@ class Decompressed:
             self._file = _FILES[compression](self._input)
 
     def read(self, size: int, /) -> bytes:
-        """Return at most so many bytes; none at the end."""
         if self._file is None:
             return b""
         try:
@@ -87,27 +85,27 @@ class Decompressed:
             if isinstance(error, EOFError) or "Truncated" in str(error):
                 raise Unreadable(self._path, f"truncated: its {self._compression} data has no end") from None
             raise Unreadable(self._path, f"broken {self._compression} data: {error}") from None
-        # bz2 and lzma stop without a word at what is not their format, before they have seen the file's end
+        # bz2 and lzma stop silently at data of another format
         if not data and self._compression in ("bz2", "xz") and not self._input.at_end:
             raise Unreadable(self._path, f"other bytes after the end of its {self._compression} data")
         return data
 
 
 def decompressed(source: Source, compression: str) -> Stream:
-    """Return the decompressed contents of a source, or the source itself where it is not compressed.
+    """Return the decompressed contents of a source, or the source itself if it is not compressed.
 
     Raises:
-        Unreadable: at once or while it is read, if the data is broken, truncated or of another kind.
+        Unreadable: now or during a read, if the data is broken, truncated or of another format.
     """
     return Decompressed(source, compression) if compression else source
 
 
 @contextmanager
 def decompressed_to_disk(source: Source, compression: str) -> Iterator[Source]:
-    """Decompress a file whose format needs seeking into a temporary file, which is deleted when the block ends.
+    """Decompress a file whose format needs seeking into a temporary file, deleted at the end of the block.
 
     Raises:
-        Unreadable: it is broken, or needs more than half of the free space for temporary files.
+        Unreadable: the file is broken, or needs more than half of the free temporary disk space.
     """
     with tempfile.TemporaryFile() as file:
         room = int(shutil.disk_usage(tempfile.gettempdir()).free * MOST_OF_ROOM)

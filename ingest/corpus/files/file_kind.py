@@ -1,4 +1,4 @@
-"""What a file's name, or its first bytes, say about its format and compression."""
+"""Format and compression of a file, by name or first bytes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORMATS = {
     ".warc": "warc",
     ".wet": "warc",
 }
-#: suffixes that say both
+#: suffixes of format and compression
 BOTH = {".tgz": ("tar", "gzip"), ".tbz2": ("tar", "bz2"), ".txz": ("tar", "xz"), ".tzst": ("tar", "zstd")}
 _TELLING = frozenset(suffix[1:] for suffix in (*COMPRESSIONS, *FORMATS, *BOTH))
 #: the formats that `--input-format` may name
@@ -33,9 +33,9 @@ _MAGIC = (
     (b"PAR1", "parquet", ""),
     (b"ARROW1\x00\x00", "arrow", ""),
 )
-#: of what was named, so much is in a title
+#: most names in a title
 MOST_NAMES = 3
-#: where a tar archive writes that it is one
+#: offset of the magic of a tar archive
 _TAR_MAGIC_AT = 257
 
 
@@ -50,7 +50,7 @@ def suffix_of(name: str) -> str:
 
 
 def kind_of(name: str) -> tuple[str, str]:
-    """Return the format and the compression that a name stands for; what nobody knows is text until it is read.
+    """Return format and compression by name; unknown names are text until read.
 
     >>> kind_of("c4-train.00001.json.gz"), kind_of("a/b.tgz"), kind_of("CC.warc.wet.gz"), kind_of("README")
     (('json', 'gzip'), ('tar', 'gzip'), ('warc', 'gzip'), ('text', ''))
@@ -66,7 +66,7 @@ def kind_of(name: str) -> tuple[str, str]:
 
 
 def kind_by_magic(head: bytes) -> tuple[str, str] | None:
-    """Return the format and the compression that a file's first bytes prove, where they prove one.
+    """Return format and compression by the first bytes; None where they are ambiguous.
 
     >>> kind_by_magic(bytes([0x1F, 0x8B, 8])), kind_by_magic(b"plain")
     (('text', 'gzip'), None)
@@ -78,7 +78,7 @@ def kind_by_magic(head: bytes) -> tuple[str, str] | None:
 
 
 def short_title(names: Sequence[object]) -> str:
-    """What a user named, as a title may hold it: a glob that a shell has resolved can be a hundred thousand names.
+    """Return the inputs as a title: a glob that the shell expands can be a hundred thousand names.
 
     >>> short_title(["books", "web"]), short_title(["a.txt", "b.txt", "c.txt", "d.txt"])
     ('books web', 'a.txt and 3 more')
@@ -89,7 +89,7 @@ def short_title(names: Sequence[object]) -> str:
 
 
 def printable(name: str) -> str:
-    r"""Return a name as it may be printed on one line: control characters and stray bytes are escaped.
+    r"""Return a name for one printed line: control characters and invalid bytes are escaped.
 
     >>> printable("a\nb"), printable("schön 🙂"), printable(b"\xff.txt".decode("utf-8", "surrogateescape"))
     ('a\\nb', 'schön 🙂', '\\xff.txt')

@@ -10,7 +10,7 @@ from typing import Any
 from ingest.errors import UsageError
 
 _MAGIC = re.compile(r"[*?[]")
-#: answers whether a path below the root, with `/`, is wanted
+#: tells whether a path below the root, with `/`, is selected
 PathFilter = Callable[[str], bool]
 
 
@@ -34,7 +34,7 @@ def fixed_part(glob: str) -> tuple[str, str]:
 
 
 def glob_filter(glob: str) -> PathFilter:
-    """Return what matches a glob, or lies in a folder that does; `**` crosses folders.
+    """Return a filter for paths that match a glob or lie in a folder that does; `**` crosses folders.
 
     As in a shell, a wildcard at the start of a name does not match a leading dot.
 
@@ -61,7 +61,7 @@ def _name_matches(name: str, glob: str) -> bool:
 
 
 def folder_filter(glob: str) -> PathFilter:
-    """Return which folders may hold, at any depth, what matches a glob.
+    """Return a filter for folders that may hold a match of a glob at any depth.
 
     >>> holds = folder_filter("2024-*/en/*.txt")
     >>> [holds(folder) for folder in ("2024-01", "2023-01", "2024-01/de", "2024-01/en", "2024-01/en/a.txt")]
@@ -72,7 +72,7 @@ def folder_filter(glob: str) -> PathFilter:
 
 
 def gitignore_filter(globs: Sequence[str]) -> PathFilter | None:
-    """Return what matches any of some globs at any depth, or lies in a folder that does; nothing without globs.
+    """Return a filter for paths that match any glob at any depth, or lie in a folder that does; None without globs.
 
     A glob that begins with `/` matches from the top only.
 
@@ -81,7 +81,7 @@ def gitignore_filter(globs: Sequence[str]) -> PathFilter | None:
     [True, True, True, False]
 
     Raises:
-        UsageError: a glob that nothing can match.
+        UsageError: an invalid glob.
     """
     if not globs:
         return None

@@ -1,4 +1,4 @@
-"""Listing what is to be measured: every file once, in the order of the paths, in little memory."""
+"""Listing the inputs: every file once, in path order, in little memory."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ingest.corpus.files.object_store import list_remote
 from ingest.corpus.files.source import STANDARD_INPUT, is_remote
 from ingest.corpus.files.walk import FileEntry, as_shown, see, walk
 from ingest.corpus.types import CorpusFile, SkippedFile
-from ingest.errors import UsageError, nearest
+from ingest.errors import UsageError, one_of
 
 
 class FileListing(Sequence[CorpusFile]):
-    """The files of a corpus in the order of their paths; a million of them fit into some 100 MB.
+    """The files of a corpus in path order; a million files take about 100 MB.
 
     Attributes:
-        skipped: what could not be listed, and why.
-        repeated: files that were met more than once, through links or overlapping arguments, and count once.
-        sizes: stored bytes of each file, in order.
-        has_standard_input: it is among the files, and only this process can read it, and once.
+        skipped: files that could not be listed, with the reason.
+        repeated: files listed more than once, through links or overlapping arguments; each counts once.
+        sizes: stored bytes of each file.
+        has_standard_input: whether standard input is among the files; only this process can read it, and only once.
     """
 
     def __init__(self, base: bytes, form: str, wanted: _Filter) -> None:
@@ -37,7 +37,7 @@ class FileListing(Sequence[CorpusFile]):
         self._root = os.path.join(os.fsdecode(base), "")
         self._form = form
         self._filter = wanted
-        # as one row of bytes: the path below the base; or, with a NUL between them, a URL and the object's version
+        # concatenated: each path below the base; or a URL and the object's version, separated by NUL
         self._names = bytearray()
         self._ends = array("Q")
         self._stamps = array("q")
@@ -67,7 +67,7 @@ class FileListing(Sequence[CorpusFile]):
         return sum(self.sizes)
 
     def manifest_hash(self) -> str:
-        """Return the SHA-256 over path, size and stamp of every file: the same corpus has the same one."""
+        """Return the SHA-256 of path, size and stamp of every file, which identifies the corpus."""
         digest = hashlib.sha256()
         for place in range(len(self)):
             digest.update(b"%s\0%d\0%d\0" % (self._raw(place), self.sizes[place], self._stamps[place]))
@@ -87,12 +87,12 @@ class FileListing(Sequence[CorpusFile]):
         return CorpusFile(printable(name), location, self.sizes[place], stamp, self._form or form, compression)
 
     def add_standard_input(self) -> None:
-        """Count what is piped into the command as a file of unknown size."""
+        """Add standard input as a file of unknown size."""
         self._add(STANDARD_INPUT.encode() + b"\0", 0, 0)
         self.has_standard_input = True
 
     def add_local(self, root: CorpusRoot) -> None:
-        """Add a file of this machine, or the files below a folder.
+        """Add a local file, or the files below a folder.
 
         Raises:
             UsageError: nothing matches the root's glob.
@@ -122,7 +122,7 @@ class FileListing(Sequence[CorpusFile]):
         """Add an object, the objects below a prefix, or the splits of a data set.
 
         Raises:
-            UsageError: nothing is there.
+            UsageError: nothing matches the URL.
         """
         if url.startswith(saved_datasets.SCHEME):
             for name, size, version in saved_datasets.list_splits(url):
@@ -151,16 +151,16 @@ class FileListing(Sequence[CorpusFile]):
         self.skipped.append(SkippedFile(printable(self._within(path) or os.fsdecode(path)), reason))
 
     def finish(self) -> None:
-        """Bring the files into order and drop those that were met before."""
+        """Sort the files and drop repeated ones."""
         dropped = self._met_through_links()
         if dropped or not self._in_order:
             self._rebuild(self._order_without(dropped))
         self._linked.clear()
         self._identities = array("Q")
-        self._filter = _Filter((), ())  # it is done, and made of functions, which no other process could receive
+        self._filter = _Filter((), ())  # the functions within cannot be pickled for other processes
 
     def _met_through_links(self) -> set[int]:
-        """Return the places of files behind links that are listed under another name too."""
+        """Return the places of linked files that are listed under another name too."""
         wanted = set(self._linked.values())
         if not wanted:
             return set()
@@ -198,7 +198,7 @@ class FileListing(Sequence[CorpusFile]):
 
 
 class _Filter:
-    """What the user wants to count, by path."""
+    """The filter of `--include` and `--exclude`."""
 
     def __init__(self, include: Sequence[str], exclude: Sequence[str]) -> None:
         self._included = globs.gitignore_filter(include)
@@ -217,20 +217,19 @@ def list_inputs(
 ) -> FileListing:
     """List files, folder trees, globs, URLs of these, `@list` files and `-` for standard input.
 
-    Files below one folder are named by their path in it, others by their path below the deepest folder that holds all.
+    Paths are shown relative to the deepest folder that holds all files.
 
     Args:
-        paths: what is to be measured.
-        include: globs, at any depth, of the files that count; all if none are given.
-        exclude: globs of files and folders that do not.
-        input_format: the format of every file, where the names do not say it.
+        paths: the inputs.
+        include: globs, at any depth, of files to include; all files if empty.
+        exclude: globs of files and folders to exclude.
+        input_format: format of every file, where file names do not tell it.
 
     Raises:
-        UsageError: a path leads to nothing, or a glob matches nothing.
+        UsageError: a path does not exist, or a glob matches nothing.
     """
-    if input_format and input_format not in FORMAT_NAMES:
-        known = ", ".join(FORMAT_NAMES)
-        raise UsageError(f"'{input_format}' is no input format, expected {known}{nearest(input_format, FORMAT_NAMES)}")
+    if input_format:
+        one_of("--input-format", input_format, FORMAT_NAMES)
     named = list(named_paths(paths))
     roots, missing = local_roots(named)
     listing = FileListing(common_folder(roots), input_format, _Filter(include, exclude))

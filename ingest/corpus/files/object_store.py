@@ -1,4 +1,4 @@
-"""Objects behind URLs, through fsspec: listed and read in ranges, nothing kept in a cache."""
+"""Objects behind URLs, listed and read in ranges through fsspec, without a cache."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ingest.corpus.files.source import CHANGED, VANISHED, Meter, Positioned, Unr
 from ingest.corpus.types import CorpusFile, SkippedFile
 from ingest.errors import IngestError, UsageError
 
-#: what brings the file system of a protocol
+#: package of each protocol's file system
 PACKAGES = {
     "s3": "ingest-sizing[s3]",
     "s3a": "ingest-sizing[s3]",
@@ -26,7 +26,7 @@ PACKAGES = {
     "sftp": "paramiko",
     "ssh": "paramiko",
 }
-#: what file systems call an object's version, the surest first
+#: names of an object's version among file systems, most reliable first
 _VERSIONS = ("ETag", "etag", "md5Hash", "generation", "LastModified", "mtime", "last_modified", "created")
 
 
@@ -42,7 +42,7 @@ def file_system(url: str) -> tuple[Any, str]:
     """Return the file system behind a URL and the path in it.
 
     Raises:
-        IngestError: the protocol is unknown, or the package that speaks it is not installed.
+        IngestError: the protocol is unknown, or its package is not installed.
     """
     import fsspec
 
@@ -62,7 +62,7 @@ def _one_line(error: BaseException) -> str:
 
 
 def version_of(info: dict[str, Any]) -> str:
-    """Return an object's version as one word, or nothing.
+    """Return an object's version as one word; empty if unknown.
 
     >>> version_of({"ETag": '"9a0364b9"', "size": 3})
     '9a0364b9'
@@ -74,8 +74,8 @@ def list_remote(url: str, skipped: list[SkippedFile]) -> Iterator[ObjectEntry]:
     """Yield an object, the objects below a prefix, or those that match a glob, in path order.
 
     Raises:
-        UsageError: nothing is there.
-        IngestError: the storage cannot be asked.
+        UsageError: no object matches.
+        IngestError: the storage refuses the listing.
     """
     root, glob = fixed_part(url) if has_magic(url.partition("://")[2]) else (url, "")
     wanted = glob_filter(glob) if glob else None
@@ -105,74 +105,61 @@ def _infos(system: Any, path: str, root: str, complaints: list[Exception]) -> It
             for name in sorted(folders):
                 folders[name] = folders.pop(name)  # the walk goes on in this order
     except Exception as error:
-        # each file system has errors of its own, and none of them may end in a traceback
+        # file systems raise any exception, and none may end in a traceback
         raise IngestError(f"'{printable(root)}' cannot be listed: {_one_line(error)}") from None
 
 
 def _is_placeholder(info: dict[str, Any]) -> bool:
-    """Whether an object only stands for a folder."""
+    """Whether an object is the placeholder of a folder."""
     return info.get("type") == "directory" or (info["name"].endswith("/") and not info.get("size"))
 
 
 class RemoteSource(Positioned):
     """An object behind a URL; every read is a request for a range."""
 
-    def __init__(self, found: CorpusFile, meter: Meter) -> None:
-        self._system, self._at = file_system(found.location)
-        self._found = found
+    def __init__(self, file: CorpusFile, meter: Meter) -> None:
+        self._system, self._at = file_system(file.location)
+        self._file = file
         self._version, size = self._state()
-        super().__init__(found.path, size, meter)
+        super().__init__(file.path, size, meter)
 
     def _state(self) -> tuple[str, int]:
         try:
             info = self._system.info(self._at)
         except Exception as error:
-            raise Unreadable(self._found.path, storage_reason(error)) from None
+            raise Unreadable(self._file.path, storage_reason(error)) from None
         return version_of(info), int(info.get("size") or 0)
 
     def fetch(self, offset: int, size: int) -> bytes:
-        """Return exactly these bytes, or fewer if the object has shrunk."""
         data = _range(self._system, self._at, offset, size, self.path)
         if len(data) > size:
             raise Unreadable(self.path, "the storage does not serve ranges")
         return data
 
     def finish(self) -> None:
-        """Say that all has been read; see `Source`."""
         if self._state() != (self._version, self.size):
             raise Unreadable(self.path, CHANGED)
 
     def close(self) -> None:
-        """Let the object go."""
         self.closed = True
 
 
-def read_small_object(found: CorpusFile, meter: Meter) -> bytes | None:
-    """Return a small object with one request, or nothing if that fails, or it has another size by now."""
-    if not found.stored_bytes:
-        return None
-    system, at = file_system(found.location)
-    try:
-        data = _range(system, at, 0, found.stored_bytes + 1, found.path)
-    except Unreadable:
-        return None
-    if len(data) != found.stored_bytes:
-        return None
-    meter.stored_bytes = len(data)
-    meter.bytes_read += len(data)
-    return data
+def read_small_object(file: CorpusFile) -> bytes:
+    """Return a small object, or one byte more than its listed size, with one request."""
+    system, at = file_system(file.location)
+    return _range(system, at, 0, file.stored_bytes + 1, file.path)
 
 
 def _range(system: Any, at: str, offset: int, size: int, path: str) -> bytes:
     try:
         return bytes(system.cat_file(at, start=offset, end=offset + size))
     except Exception as error:
-        # each file system has errors of its own, and none of them may end in a traceback
+        # file systems raise any exception, and none may end in a traceback
         raise Unreadable(path, storage_reason(error)) from None
 
 
 def storage_reason(error: Exception) -> str:
-    """Return an error of a file system, each of which has its own, as a reason.
+    """Return an error of any file system as a reason.
 
     >>> storage_reason(FileNotFoundError("bucket/key")), storage_reason(OSError("Slow down"))
     ('vanished since it was listed', 'the storage answers: Slow down')

@@ -15,10 +15,10 @@ STANDARD_INPUT = "-"
 
 
 class Unreadable(IngestError):
-    """A file that cannot be counted; what was counted of it must be dropped.
+    """A file cannot be counted; what was counted of it must be dropped.
 
     Attributes:
-        path: as it is shown.
+        path: as shown to the user.
         reason: in a few words.
     """
 
@@ -32,11 +32,11 @@ class Unreadable(IngestError):
 
 
 class Meter:
-    """What reading has cost.
+    """The bytes moved to read a file.
 
     Attributes:
-        stored_bytes: what storage held of the file when it was opened; for standard input, what came.
-        bytes_read: what was moved from storage, also for a file that then failed.
+        stored_bytes: size of the file when it was opened; for standard input, bytes received.
+        bytes_read: bytes read from storage, also of a file that then failed.
     """
 
     __slots__ = ("bytes_read", "stored_bytes")
@@ -47,14 +47,14 @@ class Meter:
 
 
 class Source(Protocol):
-    """An opened file: read in sequence or anywhere, never beyond the size that it had when it was opened."""
+    """An open file, readable at any position up to the size it had when it was opened."""
 
     path: str
     size: int
     closed: bool
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes: as many as asked for unless the file ends; all that is left for -1."""
+        """Return the next `size` bytes, fewer only at the end; all remaining bytes for -1."""
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
         """Go to a position."""
@@ -63,10 +63,10 @@ class Source(Protocol):
         """Return the position."""
 
     def finish(self) -> None:
-        """Say that all has been read. Raises `Unreadable` if the file changed meanwhile."""
+        """Check, after the last read, that the file did not change; raises `Unreadable` if it did."""
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file."""
 
 
 class Positioned:
@@ -108,27 +108,25 @@ class Positioned:
 
 
 class FileSource(Positioned):
-    """A file object in memory or in a temporary file, positioned at its end; reading it moves nothing from storage."""
+    """A file object in memory or on the local disk, positioned at its end; reads of it are not metered."""
 
     def __init__(self, path: str, file: IO[bytes]) -> None:
         super().__init__(path, file.tell(), Meter())
         self._file = file
 
     def fetch(self, offset: int, size: int) -> bytes:
-        """Return exactly these bytes."""
         self._file.seek(offset)
         return self._file.read(size)
 
     def finish(self) -> None:
-        """Nothing can have changed."""
+        """Do nothing: the file object cannot change."""
 
     def close(self) -> None:
-        """Leave the file object to its owner."""
         self.closed = True
 
 
 class BorrowedSource:
-    """A source in the hands of a library that would close it; `head` was read from it already."""
+    """A source passed to a library that would close it; `head` are bytes already read from it."""
 
     closed = False
 
@@ -139,16 +137,15 @@ class BorrowedSource:
         self.tell = source.tell
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes."""
         head, self._head = self._head, b""
         return head or self._source.read(size)
 
     def close(self) -> None:
-        """Leave the source to its owner."""
+        """Leave the source open."""
 
 
 def system_reason(error: OSError) -> str:
-    """Return an error of the system as a reason.
+    """Return an operating-system error as a reason.
 
     >>> system_reason(FileNotFoundError(2, "No such file or directory"))
     'vanished since it was listed'

@@ -1,4 +1,4 @@
-"""Walking a folder of this machine in the order of its paths, following links, noticing loops."""
+"""Walking a local folder in path order; links are followed, loops detected."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _Identity = tuple[int, int]
 
 
 class FileEntry(NamedTuple):
-    """A file that the walk came by; `linked` if through a link, so that it may be seen again under its own name."""
+    """A file of the walk; `linked` if reached through a link, so that it may be listed again under its own name."""
 
     path: bytes
     size: int
@@ -38,7 +38,7 @@ class FileEntry(NamedTuple):
 
 
 class _Level(NamedTuple):
-    """A folder that is being walked, by what comes before its names; the names still to come, the next one last."""
+    """A folder of the walk: the prefix of its paths, and the remaining names in reverse order."""
 
     prefix: bytes
     names: list[bytes]
@@ -48,7 +48,7 @@ class _Level(NamedTuple):
 
 
 def walk(root: bytes, complain: Complain, enter: Enter = lambda _: True) -> Iterator[FileEntry]:
-    """Yield the files of a folder in the order of their paths' bytes; complain of what cannot be read."""
+    """Yield the files of a folder in the byte order of their paths; report what cannot be read."""
     entered_by_link: set[_Identity] = set()
     levels = [level] if (level := _open_level(root, False, complain)) else []
     while levels:
@@ -72,7 +72,7 @@ def walk(root: bytes, complain: Complain, enter: Enter = lambda _: True) -> Iter
 
 
 def see(path: bytes, linked: bool, complain: Complain) -> FileEntry | None:
-    """Return a file, or nothing and a complaint for what is none."""
+    """Return a regular file; None, with a complaint, for anything else."""
     try:
         status = os.stat(path)
     except OSError as error:
@@ -91,7 +91,7 @@ def _why_not(path: bytes, error: OSError) -> str:
 
 
 def _open_level(path: bytes, linked: bool, complain: Complain) -> _Level | None:
-    """Return a folder with its names in reverse order; folders end with `/`, which sorts them as their files' paths."""
+    """Open a folder; names of folders end with `/`, so that they sort as the paths of their files."""
     links = set()
     names = []
     try:
@@ -114,9 +114,9 @@ def _is_folder(entry: os.DirEntry[bytes]) -> bool:
     try:
         return entry.is_dir()
     except OSError:
-        return False  # a link to itself, which is complained of when its turn comes
+        return False  # a link to itself, reported by `see`
 
 
 def as_shown(path: bytes) -> str:
-    """Return a path of this machine as it may be printed."""
+    """Return a local path in printable form."""
     return printable(os.fsdecode(path))

@@ -1,4 +1,4 @@
-"""Whole lines out of a stream, with a bound on what is held."""
+"""Buffered reading of streams: whole lines, spans of lines and small steps, in bounded memory."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from ingest.corpus.files.decompress import OUTPUT_BYTES, Stream
 from ingest.corpus.files.source import Source
 from ingest.corpus.formats.rows import LIMIT_BYTES
 
-#: read at a time to find where a line begins
+#: bytes per read while the start of a line is searched
 _STEP_BYTES = 2**16
 
 
 def whole_lines(stream: Stream, limit: int = LIMIT_BYTES) -> Iterator[bytes | None]:
-    r"""Yield blocks of whole lines, with their line feeds; None stands for one line of more bytes than `limit`.
+    r"""Yield blocks of whole lines with their line feeds; None for a line of more than `limit` bytes.
 
     >>> import io
     >>> list(whole_lines(io.BytesIO(b"a\nbc\ndefg\nh"), limit=3))
@@ -34,7 +34,7 @@ def whole_lines(stream: Stream, limit: int = LIMIT_BYTES) -> Iterator[bytes | No
         else:
             block = b"".join((*begun, data[:cut]))
         begun, held = [data[cut:]], len(data) - cut
-        del data  # a block may be large: nothing of it is held twice while it is worked on
+        del data  # a block may be large: hold it once while it is processed
         if block:
             yield block
     if held:
@@ -42,7 +42,7 @@ def whole_lines(stream: Stream, limit: int = LIMIT_BYTES) -> Iterator[bytes | No
 
 
 class Span:
-    """The lines of a source that begin between two of its bytes; the spans of a file hold each line once."""
+    """The lines of a source that begin between two offsets; adjacent spans hold each line once."""
 
     def __init__(self, source: Source, start: int, stop: int) -> None:
         self._source = source
@@ -51,12 +51,12 @@ class Span:
         source.seek(self._begin)
 
     def read(self, size: int, /) -> bytes:
-        """Return the next bytes; none at the end."""
+        """Return the next bytes; empty at the end."""
         return self._source.read(max(0, min(size, self._end - self._source.tell())))
 
 
 def _line_start(source: Source, offset: int) -> int:
-    """Return where the first line begins that begins at an offset or behind it; the file's size after the last one."""
+    """Return the start of the first line at or after an offset; the file's size after the last line."""
     if offset <= 0:
         return 0
     source.seek(offset - 1)
@@ -67,7 +67,7 @@ def _line_start(source: Source, offset: int) -> int:
 
 
 class BufferedReader:
-    """A stream that is read in small steps.
+    """A stream read in small steps.
 
     >>> import io
     >>> window = BufferedReader(io.BytesIO(b"abc--defg"))
@@ -87,7 +87,7 @@ class BufferedReader:
         return bool(data)
 
     def read(self, size: int, /) -> bytes:
-        """Return at least one byte and at most so many; none at the end."""
+        """Return between 1 and `size` bytes; empty at the end."""
         if self._position == len(self._held) and not self._more():
             return b""
         data = self._held[self._position : self._position + size]
@@ -95,7 +95,7 @@ class BufferedReader:
         return data
 
     def exactly(self, size: int) -> bytes:
-        """Return so many bytes, or fewer at the end."""
+        """Return `size` bytes, or fewer at the end."""
         data = self.read(size)
         if len(data) == size or not data:
             return data
@@ -106,13 +106,13 @@ class BufferedReader:
         return b"".join(parts)
 
     def skip(self, size: int) -> bool:
-        """Go on by so many bytes; return whether there were as many."""
+        """Skip `size` bytes; return whether there were as many."""
         while size and (data := self.read(min(size, OUTPUT_BYTES))):
             size -= len(data)
         return not size
 
     def skip_any(self, letters: bytes) -> bool:
-        """Go on to the next byte that is none of these; return whether there is one."""
+        """Skip bytes out of `letters`; return whether any other byte follows."""
         while True:
             while self._position < len(self._held):
                 if self._held[self._position] not in letters:
@@ -122,7 +122,7 @@ class BufferedReader:
                 return False
 
     def until(self, end: bytes, most: int) -> bytes:
-        """Return what comes up to and with an end, or nothing if it does not come within so many bytes."""
+        """Return the bytes up to and including `end`; empty if it does not follow within `most` bytes."""
         while (stop := self._held.find(end, self._position, self._position + most)) < 0:
             if len(self._held) - self._position >= most or not self._more():
                 return b""

@@ -18,10 +18,10 @@ _NAMED = 8
 
 
 def read_separated(stream: Stream, path: str, form: str, text_field: str, note: Note) -> Iterator[Chunk]:
-    """Yield the text column of every row; rows of other lengths are noted.
+    """Yield the text column of every row; rows with another number of columns are skipped.
 
     Raises:
-        Unreadable: there is no such column, quotes are out of order, or it is not UTF-8.
+        Unreadable: the column is missing, quoting is invalid, or the file is not UTF-8.
     """
     left_out = SkippedRows(path, "row")
     csv.field_size_limit(LIMIT_BYTES)
@@ -47,7 +47,7 @@ def _lines(stream: Stream, path: str) -> Iterator[str]:
         except UnicodeDecodeError:
             raise Unreadable(path, "not UTF-8") from None
         mark = ""
-        # only line feeds end a line here: str.splitlines knows others, which may stand within a text
+        # only line feeds end a line: str.splitlines also splits at characters that occur within texts
         yield from (line + "\n" for line in text.removesuffix("\n").split("\n"))
 
 

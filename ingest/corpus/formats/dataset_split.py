@@ -12,23 +12,23 @@ from ingest.corpus.types import Chunk, CorpusFile, Note
 from ingest.errors import nearest
 
 
-def read_split(found: CorpusFile, field: str, note: Note, meter: Meter) -> Iterator[Chunk]:
+def read_split(file: CorpusFile, field: str, note: Note, meter: Meter) -> Iterator[Chunk]:
     """Yield the texts of a split's rows; nothing is written to the cache of `datasets`.
 
     Raises:
-        Unreadable: `datasets` cannot read it, it has no such column, or it changed meanwhile.
+        Unreadable: `datasets` cannot read the split, the column is missing, or the data changed meanwhile.
     """
     import datasets
 
-    folder, _, split = found.location.removeprefix(SCHEME).partition("#")
-    left_out = SkippedRows(found.path, "row")
-    meter.stored_bytes = meter.bytes_read = found.stored_bytes
+    folder, _, split = file.location.removeprefix(SCHEME).partition("#")
+    left_out = SkippedRows(file.path, "row")
+    meter.stored_bytes = meter.bytes_read = file.stored_bytes
     try:
         rows = datasets.load_dataset(folder, split=split, streaming=True)
         columns = rows.column_names or list(next(iter(rows.take(1)), {}))
         column = field if field in columns else field.partition(".")[0]
         if column not in columns:
-            raise Unreadable(found.path, f"no column '{field}', it has {', '.join(columns) or 'none'}{nearest(field, columns)}")
+            raise Unreadable(file.path, f"no column '{field}', it has {', '.join(columns) or 'none'}{nearest(field, columns)}")
         # without the other columns, no image is decoded
         for number, row in enumerate(rows.select_columns([column]), 1):
             try:
@@ -43,8 +43,8 @@ def read_split(found: CorpusFile, field: str, note: Note, meter: Meter) -> Itera
     except Unreadable:
         raise
     except Exception as error:
-        # builders raise errors of their own, and none of them may end in a traceback
-        raise Unreadable(found.path, f"`datasets` cannot read it: {one_line(error)}") from None
-    if {url: version for url, _, version in list_splits(found.location)} != {found.location: found.stamp}:
-        raise Unreadable(found.path, CHANGED)
+        # builders raise any exception, and none may end in a traceback
+        raise Unreadable(file.path, f"`datasets` cannot read it: {one_line(error)}") from None
+    if {url: version for url, _, version in list_splits(file.location)} != {file.location: file.stamp}:
+        raise Unreadable(file.path, CHANGED)
     left_out.tell(note)

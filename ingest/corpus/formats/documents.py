@@ -1,4 +1,4 @@
-"""Reading a listed file: its documents, piece by piece, in bounded memory."""
+"""Reading the documents of a listed file in chunks, in bounded memory."""
 
 from __future__ import annotations
 
@@ -26,76 +26,76 @@ __all__ = [
     "whole_text",
 ]  # fmt: skip
 
-#: enough of a file to tell its format
+#: first bytes that are enough to detect the format
 HEAD_BYTES = 2**16
-#: formats whose readers go to and fro in the file
+#: formats whose readers seek
 SOUGHT = ("parquet", "arrow")
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How documents are found in files.
+    """Where the text of a document is found.
 
     Attributes:
-        text_field: the field or column that holds the text, as a dotted path; nothing for `text`.
+        text_field: field or column that holds the text, as a dotted path; empty for `text`.
     """
 
     text_field: str = ""
 
     @property
     def field(self) -> str:
-        """The field that is read."""
+        """The field to read."""
         return self.text_field or DEFAULT_FIELD
 
 
 def read(
-    found: CorpusFile, reading: Reading, note: Note, meter: Meter | None = None, parts: Sequence[int] | None = None
+    file: CorpusFile, reading: Reading, note: Note, meter: Meter | None = None, parts: Sequence[int] | None = None
 ) -> Iterator[Chunk]:
-    """Yield the documents of a file, in pieces of at most 8 MiB.
+    """Yield the documents of a file in chunks of at most 8 MiB.
 
     Args:
-        found: the file, as listed.
-        reading: which field holds the text.
-        note: called with what is left out although the rest of the file counts.
-        meter: told what storage holds of the file and what was moved from it.
-        parts: which of the parts that `parts_of` counts; all by default.
+        file: as listed.
+        reading: where the text is found.
+        note: called with each skipped part of a file that counts otherwise.
+        meter: receives stored bytes and bytes read.
+        parts: indices of the parts to read, as `parts_of` counts them; all by default.
 
     Raises:
-        Unreadable: the file cannot be counted; what was yielded of it must be dropped.
+        Unreadable: the file cannot be counted; the chunks yielded so far must be dropped.
     """
     meter = meter or Meter()
-    text = whole_text(found, meter)
+    text = whole_text(file, meter)
     if text is None:
-        yield from read_chunks(found, reading, note, meter, parts)
+        yield from read_chunks(file, reading, note, meter, parts)
     else:
         yield Chunk(text, True)
 
 
-def whole_text(found: CorpusFile, meter: Meter, most: int = CHUNK_BYTES) -> bytes | None:
-    """Return the one document of a plain-text file of at most so many bytes, at the least cost.
+def whole_text(file: CorpusFile, meter: Meter, most: int = CHUNK_BYTES) -> bytes | None:
+    """Return a plain-text file of at most `most` bytes with one read.
 
-    Nothing where the file is another one, or no text after all: reading it in pieces says what it is.
+    None for any other file, or if it is not text: `read_chunks` then reports what it is.
     """
-    if found.stored_bytes > most or found.format != "text" or found.compression:
+    if file.stored_bytes > most or file.format != "text" or file.compression:
         return None
-    text = read_small(found, meter)
+    text = read_small(file, meter)
     return None if text is None or not_text_reason(text) else text
 
 
 def read_chunks(
-    found: CorpusFile, reading: Reading, note: Note, meter: Meter, parts: Sequence[int] | None = None
+    file: CorpusFile, reading: Reading, note: Note, meter: Meter, parts: Sequence[int] | None = None
 ) -> Iterator[Chunk]:
     """Yield the documents of a file as `read` does, whatever its size.
 
     Raises:
-        Unreadable: the file cannot be counted; what was yielded of it must be dropped.
+        Unreadable: the file cannot be counted; the chunks yielded so far must be dropped.
     """
-    if found.format == DATASETS:
-        yield from read_split(found, reading.field, note, meter)
+    if file.format == DATASETS:
+        yield from read_split(file, reading.field, note, meter)
         return
-    source = open_file(found, meter)
+    source = open_file(file, meter)
     try:
-        yield from _documents(source, found.format, found.compression, reading, note, parts)
+        yield from _documents(source, file.format, file.compression, reading, note, parts)
         source.finish()
     finally:
         source.close()
@@ -115,7 +115,7 @@ def _documents(
 
 
 def _plain(source: Source, reading: Reading, note: Note) -> Iterator[Chunk]:
-    """Yield the document of a file that is text by its name, or what its first bytes say if they are no text."""
+    """Yield the document of a file named as text, or its documents in the format that its first bytes prove."""
     head = source.read(CHUNK_BYTES)
     kind = kind_by_magic(head) if not_text_reason(head[: whole_characters(head[:HEAD_BYTES])]) else None
     if kind is None:
@@ -151,60 +151,52 @@ def _streamed(source: Source, form: str, compression: str, reading: Reading, not
     elif form == "warc":
         yield from read_warc(stream, path, note)
     elif form == "tar":
-        yield from read_members(stream, path, note, _Members(reading))
+        yield from read_members(
+            stream, path, note, lambda member, form, compression, note: _documents(member, form, compression, reading, note)
+        )
     else:
         yield from read_text(stream, path)
 
 
-class _Members:
-    """Reads members of an archive as the archive itself is read."""
-
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
-
-    def __call__(self, held: Source, form: str, compression: str, note: Note) -> Iterator[Chunk]:
-        return _documents(held, form, compression, self._reading, note)
-
-
-def can_seek(found: CorpusFile) -> bool:
-    """Whether any block of a file can be read without what comes before it: plain text that is not compressed.
+def can_seek(file: CorpusFile) -> bool:
+    """Whether blocks of a file can be read independently: uncompressed plain text.
 
     >>> can_seek(CorpusFile("a.txt", "/a.txt", 1, "", "text", "")), can_seek(CorpusFile("a.gz", "/a.gz", 1, "", "text", "gzip"))
     (True, False)
     """
-    return found.format == "text" and not found.compression and found.location != "-"
+    return file.format == "text" and not file.compression and file.location != "-"
 
 
-def can_split(found: CorpusFile) -> bool:
-    """Whether spans of a file can be read apart: lines that are not compressed."""
-    return found.format == "jsonl" and not found.compression and found.location != "-"
+def can_split(file: CorpusFile) -> bool:
+    """Whether spans of a file can be read independently: uncompressed lines."""
+    return file.format == "jsonl" and not file.compression and file.location != "-"
 
 
 def read_span(
-    found: CorpusFile, start: int, stop: int, reading: Reading, note: Note, meter: Meter | None = None
+    file: CorpusFile, start: int, stop: int, reading: Reading, note: Note, meter: Meter | None = None
 ) -> Iterator[Chunk]:
-    """Yield the documents of the lines that begin from byte `start` up to, but without, byte `stop`.
+    """Yield the documents of the lines that begin at byte `start` or later, and before byte `stop`.
 
-    Spans that follow one another hold each line once. The file must be one of which `can_split` is true.
+    Adjacent spans hold each line once. `can_split` must be true of the file.
 
     Raises:
         Unreadable: the file cannot be counted; what was yielded of it must be dropped.
     """
-    source = open_file(found, meter or Meter())
+    source = open_file(file, meter or Meter())
     try:
-        yield from read_jsonl(Span(source, start, stop), found.path, reading.field, note, after=start)
+        yield from read_jsonl(Span(source, start, stop), file.path, reading.field, note, after=start)
         source.finish()
     finally:
         source.close()
 
 
-def read_block(found: CorpusFile, offset: int, size: int, meter: Meter | None = None) -> bytes:
-    """Return bytes of a file as they are, fewer only at its end; they may begin and end within a character.
+def read_block(file: CorpusFile, offset: int, size: int, meter: Meter | None = None) -> bytes:
+    """Return raw bytes of a file, fewer only at its end; they may begin and end within a character.
 
     Raises:
         Unreadable: the file cannot be read.
     """
-    source = open_file(found, meter or Meter())
+    source = open_file(file, meter or Meter())
     try:
         source.seek(offset)
         return source.read(size)
@@ -212,21 +204,21 @@ def read_block(found: CorpusFile, offset: int, size: int, meter: Meter | None = 
         source.close()
 
 
-def parts_of(found: CorpusFile, meter: Meter | None = None) -> list[int]:
-    """Return the stored bytes of each part of a file that can be read without the others.
+def parts_of(file: CorpusFile, meter: Meter | None = None) -> list[int]:
+    """Return the stored bytes of each part of a file that can be read independently.
 
     Parts are the row groups of a Parquet file and the record batches of an Arrow file; other files are one part.
 
     Raises:
         Unreadable: the file is broken.
     """
-    if found.format not in SOUGHT or found.compression or not found.stored_bytes:
-        return [found.stored_bytes]
-    source = open_file(found, meter or Meter())
+    if file.format not in SOUGHT or file.compression or not file.stored_bytes:
+        return [file.stored_bytes]
+    source = open_file(file, meter or Meter())
     try:
-        if found.format == "parquet":
+        if file.format == "parquet":
             return [size for size, _ in row_groups(source)]
         batches = record_batches(source)
-        return [found.stored_bytes // batches] * batches
+        return [file.stored_bytes // batches] * batches
     finally:
         source.close()

@@ -1,9 +1,9 @@
-"""JSON lines: one document per line, in a field that a dotted path names."""
+"""JSON lines and JSON files: one document per line or row, in a field given by a dotted path."""
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -19,12 +19,11 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_jsonl(stream: Stream, path: str, field: str, note: Note, after: int = 0) -> Iterator[Chunk]:
-    """Yield the field's text of every line; lines that are broken or lack it are noted, not counted.
+    """Yield the field's text of every line; broken lines and lines without the field are skipped.
 
-    Lines are numbered from the first one that begins at byte `after`, or behind it.
+    Lines are numbered from the first that begins at byte `after` or later.
     """
     left_out = SkippedRows(path, "line", f" after byte {after}" if after else "")
-    one_by_one = _OneByOne(field, left_out)
     number = 1
     for block in whole_lines(stream):
         if block is None:
@@ -32,13 +31,13 @@ def read_jsonl(stream: Stream, path: str, field: str, note: Note, after: int = 0
             number += 1
             continue
         lines = block.count(b"\n") + (not block.endswith(b"\n"))
-        yield from documents(_at_once(block, lines, field) or one_by_one.texts(block, number))
+        yield from documents(_by_arrow(block, lines, field) or _line_by_line(block, number, field, left_out))
         number += lines
     left_out.tell(note)
 
 
-def _at_once(block: bytes, lines: int, field: str) -> Iterable[bytes] | None:
-    """Return the texts of all lines, or nothing unless all of them are in order, which Arrow tells several times faster."""
+def _by_arrow(block: bytes, lines: int, field: str) -> Iterable[bytes] | None:
+    """Return the texts of all lines by Arrow, which is several times faster; None unless all lines are valid."""
     import pyarrow
     import pyarrow.json
 
@@ -58,36 +57,14 @@ def _at_once(block: bytes, lines: int, field: str) -> Iterable[bytes] | None:
     return chain.from_iterable(map(texts_of, column.chunks)) if in_order else None
 
 
-class _OneByOne:
-    """Texts of lines of which some may be broken or blank, or whose field is a path."""
-
-    def __init__(self, field: str, left_out: SkippedRows) -> None:
-        self._text_of = text_getter(field)
-        self._left_out = left_out
-
-    def texts(self, block: bytes, first_number: int) -> Iterator[bytes]:
-        for number, line in enumerate(block.split(b"\n"), first_number):
-            if not line or line.isspace():
-                continue
+def _line_by_line(block: bytes, first_number: int, field: str, left_out: SkippedRows) -> Iterator[bytes]:
+    """Yield the texts of lines of which some may be broken or blank, or whose field is a path."""
+    for number, line in enumerate(block.split(b"\n"), first_number):
+        if line and not line.isspace():
             try:
-                yield self._text_of(line)
+                yield encoded(value_in(_parsed(line), field))
             except ValueError as error:
-                self._left_out.add(number, str(error))
-
-
-def text_getter(field: str) -> Callable[[bytes], bytes]:
-    """Return what finds a field's text in a line of JSON.
-
-    The function raises `ValueError`, with the reason, where there is none.
-
-    >>> text_getter("a.b.0")(b'{"a": {"b": ["x"]}}')
-    b'x'
-    """
-
-    def text_of(line: bytes) -> bytes:
-        return encoded(value_in(_parsed(line), field))
-
-    return text_of
+                left_out.add(number, str(error))
 
 
 def _parsed(line: bytes) -> Any:
@@ -99,7 +76,7 @@ def _parsed(line: bytes) -> Any:
         raise ValueError("not JSON") from None
 
 
-#: read at first, doubled while a value is longer
+#: bytes of the first read, doubled while a value is longer
 STEP_BYTES = 2**16
 _BETWEEN = " \t\r\n"
 
@@ -108,7 +85,7 @@ def read_json(stream: Stream, path: str, field: str, note: Note) -> Iterator[Chu
     """Yield the field's text of every row.
 
     Raises:
-        Unreadable: what comes is no JSON.
+        Unreadable: the file is not JSON.
     """
     left_out = SkippedRows(path, "row")
     yield from documents(_texts(stream, path, field, left_out))
@@ -126,7 +103,7 @@ def _texts(stream: Stream, path: str, field: str, left_out: SkippedRows) -> Iter
 
 
 def first_row_has(stream: Stream, path: str, field: str) -> bool:
-    """Whether a JSON file begins with a row that holds text in a field."""
+    """Whether the first row of a JSON file has text in the field."""
     try:
         encoded(value_in(next(values(stream, path)), field))
     except (ValueError, StopIteration, Unreadable):
@@ -135,10 +112,10 @@ def first_row_has(stream: Stream, path: str, field: str) -> bool:
 
 
 def values(stream: Stream, path: str) -> Iterator[Any]:
-    """Yield the elements of an array, or values one after the other; one at a time is held.
+    """Yield the elements of a JSON array, or consecutive values, holding one at a time.
 
     Raises:
-        Unreadable: what comes is no JSON, or a value is too long.
+        Unreadable: the file is not JSON, or a value is too long.
     """
     window = _JsonReader(stream, path)
     in_array = window.skip(_BETWEEN) == "["
@@ -155,7 +132,7 @@ def values(stream: Stream, path: str) -> Iterator[Any]:
 
 
 class _JsonReader:
-    """The part of a JSON text that is held."""
+    """A window on a JSON text."""
 
     def __init__(self, stream: Stream, path: str) -> None:
         self._stream = stream
@@ -176,7 +153,7 @@ class _JsonReader:
         self.position = 0
 
     def skip(self, letters: str) -> str:
-        """Go to the next letter that is none of these, and return it, or nothing at the end."""
+        """Go to the next character that is not in `letters`, and return it; empty at the end."""
         while True:
             while self.position < len(self._text):
                 if (letter := self._text[self.position]) not in letters:
@@ -187,7 +164,7 @@ class _JsonReader:
             self._more()
 
     def value(self) -> Any:
-        """Return the value that begins here and go behind it."""
+        """Return the value at the position, and move past it."""
         while True:
             try:
                 value, stop = self._parse(self._text, self.position)
@@ -197,7 +174,7 @@ class _JsonReader:
                 if self._ended:
                     raise Unreadable(self._path, f"broken or truncated JSON: {str(error).partition(':')[0]}") from None
             else:
-                # a number may go on in what has not been read yet
+                # a number may continue in data not yet read
                 if stop < len(self._text) or self._ended:
                     self.position = stop
                     return value

@@ -1,4 +1,4 @@
-"""Plain text: one document per file, in pieces that end between characters."""
+"""Plain text: one document per file, in chunks that end between characters."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from ingest.corpus.files.decompress import Stream
 from ingest.corpus.files.source import Unreadable
 from ingest.corpus.types import Chunk
 
-#: what a piece holds at most, so that neither reader nor tokenizer holds much of a huge document
+#: largest chunk, which bounds the memory of reader and tokenizer
 CHUNK_BYTES = 2**23
-#: a UTF-8 character has up to four bytes, so that a piece may lack up to three at its end
+#: a UTF-8 character has up to four bytes, of which a chunk may lack up to three at its end
 _LONGEST_TAIL = 3
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def not_text_reason(data: bytes, offset: int = 0) -> str:
-    r"""Return why bytes are no plain text, or nothing if they are; positions count from `offset`.
+    r"""Return why bytes are not plain text; empty if they are. Positions count from `offset`.
 
     >>> not_text_reason(b"caf\xc3\xa9"), not_text_reason(b"a\0b"), not_text_reason(b"caf\xe9", 100)
     ('', 'binary: a NUL at byte 1', 'not UTF-8 at byte 103')
@@ -35,7 +35,7 @@ def not_text_reason(data: bytes, offset: int = 0) -> str:
 
 
 def whole_characters(data: bytes) -> int:
-    r"""Return how many bytes remain if an unfinished character at the end is left off.
+    r"""Return the number of bytes without an incomplete character at the end.
 
     >>> whole_characters(b"caf\xc3"), whole_characters(b"caf\xc3\xa9")
     (3, 5)
@@ -51,7 +51,7 @@ def whole_characters(data: bytes) -> int:
 
 
 def chunks(text: bytes) -> Iterator[Chunk]:
-    """Yield a document that is held in memory and known to be UTF-8."""
+    """Yield a UTF-8 document in chunks."""
     start = 0
     while len(text) - start > CHUNK_BYTES:
         stop = start + whole_characters(text[start : start + CHUNK_BYTES])
@@ -61,7 +61,7 @@ def chunks(text: bytes) -> Iterator[Chunk]:
 
 
 def documents(texts: Iterable[bytes]) -> Iterator[Chunk]:
-    """Yield documents that are held in memory and known to be UTF-8."""
+    """Yield UTF-8 documents in chunks."""
     for text in texts:
         if len(text) <= CHUNK_BYTES:
             yield Chunk(text, True)
@@ -70,10 +70,10 @@ def documents(texts: Iterable[bytes]) -> Iterator[Chunk]:
 
 
 def read_text(stream: Stream, path: str, head: bytes = b"") -> Iterator[Chunk]:
-    """Yield the one document of a plain-text stream whose first bytes, `head`, may have been read already.
+    """Yield the document of a plain-text stream; `head` are first bytes that have been read already.
 
     Raises:
-        Unreadable: it is binary or not UTF-8.
+        Unreadable: the stream is binary or not UTF-8.
     """
     data, offset = head or stream.read(CHUNK_BYTES), 0
     while data:

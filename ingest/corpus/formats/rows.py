@@ -1,4 +1,4 @@
-"""What the formats that hold one document per row or line have in common: what is left out, and dotted paths."""
+"""Formats with one document per row or line: skipped rows, and fields by dotted path."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 
 from ingest.corpus.types import Note, SkippedFile
 
-#: A line, field or member of more bytes is left out and noted: it would have to be held in memory whole.
+#: Longer lines, fields and members are skipped, because they would have to fit in memory.
 LIMIT_BYTES = 32 * 2**20
 TOO_LONG = f"longer than {LIMIT_BYTES // 2**20} MiB"
 #: the field or column that holds the text, unless the user names one
 DEFAULT_FIELD = "text"
-#: JSON of any numbers, which nobody looks at: `int` refuses those of more than some thousand digits
+#: accepts numbers of any length: `int` refuses those of more than some thousand digits
 DECODER = json.JSONDecoder(parse_int=float)
-#: as many rows are named one by one
+#: rows named individually per reason
 _NAMED = 2
 
 
 class SkippedRows:
-    """The rows of one file that do not count, by reason: the first ones by number, the others counted."""
+    """Skipped rows of one file, by reason: the first by number, the others counted."""
 
     def __init__(self, path: str, unit: str, place: str = "") -> None:
         self._path = path
@@ -29,7 +29,7 @@ class SkippedRows:
         self._others: dict[str, int] = {}
 
     def add(self, name: object, reason: str) -> None:
-        """Leave one out."""
+        """Skip a row."""
         named = self._named.setdefault(reason, [])
         if len(named) < _NAMED:
             named.append(str(name))
@@ -37,7 +37,7 @@ class SkippedRows:
             self._others[reason] = self._others.get(reason, 0) + 1
 
     def tell(self, note: Note) -> None:
-        """Note every reason once, and forget it.
+        """Report each reason once, and clear.
 
         >>> left_out = SkippedRows("a.jsonl", "line")
         >>> for number in (3, 17, *range(100, 140)):
@@ -55,10 +55,10 @@ class SkippedRows:
 
 
 def value_in(row: Any, field: str) -> Any:
-    """Return what a row made of dicts and lists holds at a dotted path, or in a key that has dots itself.
+    """Return the value of a JSON row at a dotted path, or at a key that contains dots.
 
     Raises:
-        ValueError: nothing, with the reason.
+        ValueError: no such field, with the reason.
 
     >>> value_in({"a": [{"b": "x"}]}, "a.0.b"), value_in({"a.b": "y"}, "a.b")
     ('x', 'y')
@@ -77,7 +77,7 @@ def encoded(value: object) -> bytes:
     """Return a text as UTF-8.
 
     Raises:
-        ValueError: it is none, with the reason.
+        ValueError: the value is not text, with the reason.
     """
     if not isinstance(value, str):
         raise ValueError(f"no text but {_KINDS.get(type(value), 'a number')}")

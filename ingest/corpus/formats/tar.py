@@ -1,4 +1,4 @@
-"""Tar archives, WebDataset's among them, read in sequence by `tarfile`; nothing is extracted to disk."""
+"""Tar archives, such as WebDataset's, read sequentially by `tarfile` without extraction to disk."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ingest.corpus.formats.rows import LIMIT_BYTES, TOO_LONG
 from ingest.corpus.types import Chunk, Note, SkippedFile
 
 BLOCK = 512
-#: longer names and extended headers belong to no archive that was made in earnest
+#: larger extended headers are refused: they come only from broken or malicious archives
 MOST_HEADER_BYTES = 2**20
 _EXTENSIONS: tuple[Any, ...] = (
     *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
@@ -32,14 +32,14 @@ _KINDS: dict[Any, str] = {
 }
 #: formats that need seeking, and archives in archives
 _NOT_WITHIN = ("parquet", "arrow", "tar")
-#: enough of a member to see that it is an image
+#: first bytes of a member that are enough to detect binary data
 HEAD_BYTES = 2**16
-#: yields the documents of a member, which is held in memory, given its format and compression
+#: yields the documents of a member, held in memory, given its format and compression
 DocumentsOf = Callable[[Source, str, str, Note], Iterable[Chunk]]
 
 
 class _Header(tarfile.TarInfo):
-    """A member's header: `tarfile` alone takes a broken one for the end of the archive, and reads one of any size."""
+    """A member's header; `tarfile` by itself ends silently at a broken header, and reads headers of any size."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
@@ -70,7 +70,7 @@ class _Header(tarfile.TarInfo):
 
 
 class _Forward:
-    """A stream as `tarfile` reads one: much faster than its own stream mode."""
+    """A forward-only file object over a stream, much faster than the stream mode of `tarfile`."""
 
     def __init__(self, stream: Stream) -> None:
         self._window = BufferedReader(stream)
@@ -81,7 +81,7 @@ class _Forward:
 
     def seek(self, position: int) -> None:
         if position < self._position:
-            raise tarfile.StreamError("a member within another one")
+            raise tarfile.StreamError("a member inside another member")
         if not self._window.skip(position - self._position):
             raise tarfile.ReadError("unexpected end of data")
         self._position = position
@@ -93,14 +93,14 @@ class _Forward:
 
 
 class Archive:
-    """A tar archive that is read in sequence.
+    """A tar archive read sequentially.
 
     Args:
-        path: what errors call it.
-        file: the archive: a stream, or a file object that seeks over what is not read.
+        path: for error messages.
+        file: a stream, or a seekable file object, in which unread members are skipped.
 
     Raises:
-        Unreadable: the archive is broken or truncated; every method may raise it.
+        Unreadable: the archive is broken or truncated; raised by every method.
     """
 
     def __init__(self, path: str, file: Stream | BorrowedSource) -> None:
@@ -135,7 +135,7 @@ class Archive:
         return member
 
     def read(self, size: int) -> bytes:
-        """Return the next bytes of the member that was yielded last; it must hold so many."""
+        """Return the next bytes of the current member, which must have as many."""
         data: bytes = self._file.read(size)
         if len(data) < size:
             raise Unreadable(self._path, "truncated: the archive ends within a member")
@@ -143,11 +143,11 @@ class Archive:
 
 
 class _SkippedMember(Exception):
-    """A member that does not count, with the reason."""
+    """A member is skipped, with the reason."""
 
 
 class _SkippedMembers:
-    """Members that are no text, by suffix and reason: the first is named, the others are counted."""
+    """Skipped members, by suffix and reason: the first is named, the others are counted."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -169,13 +169,13 @@ class _SkippedMembers:
 
 
 def read_members(stream: Stream, path: str, note: Note, documents_of: DocumentsOf) -> Iterator[Chunk]:
-    """Yield the documents of the members that are text, each read as a file of its name; the others are noted by suffix.
+    """Yield the documents of text members, each read by the format of its name; other members are skipped.
 
     Args:
         stream: the archive.
-        path: what it is called.
-        note: called with what is left out.
-        documents_of: yields the documents of a member of a format and a compression.
+        path: for messages.
+        note: called with skipped members.
+        documents_of: yields the documents of a member, given format and compression.
 
     Raises:
         Unreadable: the archive is broken or truncated.
@@ -192,10 +192,10 @@ def read_members(stream: Stream, path: str, note: Note, documents_of: DocumentsO
 
 
 def _documents(archive: Archive, member: tarfile.TarInfo, name: str, note: Note, documents_of: DocumentsOf) -> list[Chunk]:
-    """Return a member's documents; it counts whole or not at all, so all of it is read before any of it is passed on."""
+    """Return the documents of a member, which counts completely or not at all."""
     form, compression = kind_of(name)
-    if odd := _odd(member):
-        raise _SkippedMember(odd)
+    if kind := _not_a_file(member):
+        raise _SkippedMember(kind)
     if form in _NOT_WITHIN:
         raise _SkippedMember(f"{form} within tar is not read")
     if member.size > LIMIT_BYTES:
@@ -211,8 +211,8 @@ def _documents(archive: Archive, member: tarfile.TarInfo, name: str, note: Note,
         raise _SkippedMember(error.reason.partition(" at byte ")[0]) from None
 
 
-def _odd(member: tarfile.TarInfo) -> str:
-    """Return what a member is that is not a file."""
+def _not_a_file(member: tarfile.TarInfo) -> str:
+    """Return the kind of a member that is not a regular file; empty for a regular file."""
     if member.issparse():
         return "a sparse file"
     return "" if member.isreg() else _KINDS.get(member.type, "of an unknown kind")

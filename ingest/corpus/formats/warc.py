@@ -1,4 +1,4 @@
-"""WARC and WET: one document per record that holds text, as web archives keep it."""
+"""WARC and WET: one document per text record of a web archive."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from ingest.corpus.types import Chunk, Note
 from ingest.errors import brief
 
 MOST_HEADER_BYTES = 2**20
-#: no file has a size of more
+#: digits of the largest file size
 MOST_DIGITS = 19
 CUT_SHORT = "truncated: the file ends within a record"
 _VERSION = b"WARC/"
-#: records that hold documents; the others hold requests, and what was noted about the crawl
+#: records with documents; the others are requests and crawl metadata
 _PLAIN_RECORDS = (b"conversion", b"resource")
 _TEXTUAL = (b"text/", b"application/xhtml", b"application/xml", b"application/json", b"application/javascript")
 _Headers = dict[bytes, bytes]
 
 
 def read_warc(stream: Stream, path: str, note: Note) -> Iterator[Chunk]:
-    """Yield the text of every record; what is no text is noted by number and reason.
+    """Yield the text of every record; other records with documents are skipped by number and reason.
 
     Raises:
-        Unreadable: it is no WARC file, or a broken or truncated one.
+        Unreadable: the file is not WARC, broken or truncated.
     """
     left_out = SkippedRows(path, "record")
     yield from documents(_texts(_Records(stream, path), left_out))
@@ -58,7 +58,7 @@ def checked_text(body: bytes) -> bytes:
     """Return a body that is text.
 
     Raises:
-        ValueError: it is none, with the reason, without the place, so that like records are noted together.
+        ValueError: the body is not text; the reason has no position, so that records are grouped by it.
     """
     if reason := not_text_reason(body):
         raise ValueError("binary" if reason.startswith("binary") else "not UTF-8")
@@ -66,10 +66,10 @@ def checked_text(body: bytes) -> bytes:
 
 
 def http_payload(message: bytes) -> bytes:
-    r"""Return what an HTTP response carries, without chunks and compression.
+    r"""Return the body of an HTTP response without chunked encoding and compression.
 
     Raises:
-        ValueError: it is no text by its type, or packed in a way that is not read here.
+        ValueError: the content type is not text, or the compression is not supported.
 
     >>> http_payload(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
     b'abc'
@@ -87,7 +87,7 @@ def http_payload(message: bytes) -> bytes:
 
 
 def unchunked(body: bytes) -> bytes:
-    """Return a body that was sent in chunks; archives often have it in one already, under the old header."""
+    """Return a chunked body as a whole; archives often store it whole already, under the old header."""
     parts, rest = [], body
     while rest:
         line, end, rest = rest.partition(b"\r\n")
@@ -105,16 +105,16 @@ def unchunked(body: bytes) -> bytes:
 
 
 def decoded(body: bytes, encoding: bytes) -> bytes:
-    """Return a body without its compression; archives often have it so already, under the old header.
+    """Return a decompressed body; archives often store it decompressed already, under the old header.
 
     Raises:
-        ValueError: it is packed in a way that is not read here, or too long.
+        ValueError: the compression is not supported, or the body is too long.
     """
     if encoding in (b"", b"identity") or not not_text_reason(body):
         return body
     if encoding not in (b"gzip", b"x-gzip", b"deflate"):
         raise ValueError(f"packed as '{encoding.decode('ascii', 'replace')[:20]}', which is not read")
-    inner = zlib.decompressobj(wbits=47)  # gzip or zlib, whichever it is
+    inner = zlib.decompressobj(wbits=47)  # gzip or zlib
     try:
         text = inner.decompress(body, LIMIT_BYTES)
     except zlib.error:
@@ -125,7 +125,7 @@ def decoded(body: bytes, encoding: bytes) -> bytes:
 
 
 def parsed(head: bytes) -> _Headers:
-    r"""Return header lines by lower-case name.
+    r"""Return headers by lower-case name.
 
     >>> parsed(b"WARC/1.0\r\nWARC-Type: response\r\n")
     {b'warc-type': b'response'}
@@ -142,7 +142,7 @@ class _Records:
         self._path = path
 
     def headers(self) -> _Headers:
-        """Return the headers of the next record; none at the end."""
+        """Return the headers of the next record; empty at the end."""
         if not self._window.skip_any(b"\r\n"):
             return {}
         head = self._window.until(b"\r\n\r\n", MOST_HEADER_BYTES)
@@ -153,7 +153,6 @@ class _Records:
         return parsed(head)
 
     def size(self, headers: _Headers) -> int:
-        """Return the length of a record's body."""
         written = headers.get(b"content-length")
         if written is None:
             raise Unreadable(self._path, "broken WARC: a record without a Content-Length")
@@ -163,13 +162,11 @@ class _Records:
         return int(written)
 
     def body(self, size: int) -> bytes:
-        """Return a record's body."""
         body = self._window.exactly(size)
         if len(body) < size:
             raise Unreadable(self._path, CUT_SHORT)
         return body
 
     def skip(self, size: int) -> None:
-        """Go behind a record's body."""
         if not self._window.skip(size):
             raise Unreadable(self._path, CUT_SHORT)
