@@ -193,8 +193,8 @@ def architectures_page() -> str:
         )
     return page(
         "Architectures",
-        f"The catalog holds the hyper-parameters of {len(made)} models; {len(described)} values of `model_type` are known. Other "
-        "models are refused; [describe them as rows](../howto/size-a-model.md).",
+        f"The catalog holds the hyper-parameters of {len(made)} models; {len(described)} values of `model_type` are known. "
+        "Other models are refused; [describe them as rows](../howto/size-a-model.md).",
         table((*columns, *totals), sizes),
         "## Families\n\nGrouped by module of `ingest/architecture/families/`.",
         *families,
