@@ -10,7 +10,7 @@ from ingest.engine.registry import solve
 from ingest.errors import IngestError, MissingQuantity, UsageError
 from ingest.reports.charts.bandwidth import Bar, Ceiling, Point, demand, ladder, scaling
 from ingest.reports.charts.chart import Chart
-from ingest.reports.charts.planning import Held, Interval, Swing, capacity, intervals, tornado
+from ingest.reports.charts.planning import Interval, Swing, YearBytes, capacity, intervals, tornado
 from ingest.reports.labels import plain
 from ingest.site.plan import TORNADO, Plan
 from ingest.sizing.bandwidth import estimate
@@ -170,13 +170,13 @@ def _ladder(plan: Plan, job: str) -> Iterator[Chart]:
         yield ladder(bars, found[0][1].unit, f"read bandwidth per GPU of {job}")
 
 
-def _held(row: Row) -> Iterator[Held]:
+def _held(row: Row) -> Iterator[YearBytes]:
     """What takes the capacity of a year."""
     step = row.known.step("year_usable_bytes")
     for part in steps_below(step):
         if is_column(part):
             stage = "checkpoints" if "checkpoint" in part.name else "data sets"
-            yield Held(row.name, stage, float(sum(entry.value for entry in part.inputs)))
+            yield YearBytes(row.name, stage, float(sum(entry.value for entry in part.inputs)))
 
 
 def _intervals(jobs: Sequence[Row]) -> Iterator[Chart]:

@@ -100,7 +100,7 @@ def report(
         planned = plan(site, years=years, set=set, seed=seed, catalogs=catalogs)
         if not isinstance(planned, Plan):
             raise UsageError("--set: several scenarios are asked for, expected one for a report")
-        makers = _Makers(planned, template, systems)
+        makers = ReportWriter(planned, template, systems)
         made = {path: makers.content(path.suffix.lower()) for path in paths}
     write_all(made)
     return Report(planned, {str(path): len(content) for path, content in made.items()}, makers.notes())
@@ -108,7 +108,7 @@ def report(
 
 def _checked(outputs: Sequence[str | Path], template: str | Path | None, storage: Sequence[str]) -> list[Path]:
     paths = [Path(output) for output in outputs]
-    known = tuple(_Makers.FORMATS)
+    known = tuple(ReportWriter.FORMATS)
     if not paths:
         raise UsageError(f"--output is missing, expected a file that ends in {', '.join(known)}")
     for path in paths:
@@ -137,7 +137,7 @@ def _refuse_twice(paths: Sequence[Path]) -> None:
             raise UsageError(f"--output: '{path}' is given twice{also}, expected each file once")
 
 
-class _Makers:
+class ReportWriter:
     """Makes each format of one plan; the document is written once for all its renderings."""
 
     def __init__(self, planned: Plan, template: str | Path | None, storage: Sequence[str]) -> None:
@@ -160,9 +160,9 @@ class _Makers:
         return (*template_warnings(self.document, self.template), *charts)
 
     def _workbook(self) -> bytes:
-        from ingest.reports.workbook.workbooks import site_book
+        from ingest.reports.workbook.plan_workbook import plan_workbook
 
-        return site_book(self.plan)
+        return plan_workbook(self.plan)
 
     def _word(self) -> bytes:
         from ingest.reports.document.word import as_docx
@@ -193,14 +193,14 @@ class _Makers:
         """The document of the plan, charts included."""
         if self._document is None:
             from ingest.reports.charts.chart import can_render
-            from ingest.reports.document.rfp_document import Tender
+            from ingest.reports.document.rfp_document import RfpDocument
             from ingest.reports.plan_charts import charts_of
 
-            self._document = Tender(self.plan, charts_of(self.plan, self.storage) if can_render() else ()).document()
+            self._document = RfpDocument(self.plan, charts_of(self.plan, self.storage) if can_render() else ()).document()
         return self._document
 
     #: suffix -> how the file is made
-    FORMATS: ClassVar[Mapping[str, Callable[[_Makers], bytes]]] = {
+    FORMATS: ClassVar[Mapping[str, Callable[[ReportWriter], bytes]]] = {
         ".xlsx": _workbook,
         ".docx": _word,
         ".md": _markdown,

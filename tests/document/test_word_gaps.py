@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import ingest
 from ingest.cli.report import command
-from ingest.reports.document.rfp_document import Tender
+from ingest.reports.document.rfp_document import RfpDocument
 from ingest.reports.document.template_fields import SECTIONS
 from ingest.reports.document.word import template_warnings
 
@@ -26,7 +26,7 @@ def enterprise_plan():
 @pytest.fixture(scope="module")
 def enterprise_document(enterprise_plan):
     """Its document, without charts."""
-    return Tender(enterprise_plan).document()
+    return RfpDocument(enterprise_plan).document()
 
 
 @pytest.fixture

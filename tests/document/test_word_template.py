@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from ingest.cli.report import command
 from ingest.errors import IngestError, UsageError
 from ingest.reports.charts.bandwidth import Bar, demand
-from ingest.reports.document.model import Bullets, Document, Figure, Listing, Paragraph, Section, Table
+from ingest.reports.document.model import Bullets, DerivationListing, Document, DocumentSection, Figure, Paragraph, Table
 from ingest.reports.document.template_fields import SECTIONS, VALUES, WHOLE
 from ingest.reports.document.word import as_docx
 from ingest.reports.plan_report import report
@@ -33,12 +33,12 @@ BLOCKS = (
     Bullets(("first", "second")),
     Table("Values", ("Id", "Value"), (("R-READ-01", "4 GB/s"),), (1, 3)),
     Figure(demand([Bar("a", 3e9), Bar("b", 1e9)], Bar("all", 4e9))),
-    Listing("How it came about", ("a = 1", "  = b × c")),
+    DerivationListing("How it came about", ("a = 1", "  = b × c")),
 )
 DOCUMENT = Document(
     "Storage for <AI>",
     "made by a tool",
-    (Section("scope", "Scope", BLOCKS), Section("end", "End", (Paragraph("Words of the end."),))),
+    (DocumentSection("scope", "Scope", BLOCKS), DocumentSection("end", "End", (Paragraph("Words of the end."),))),
     (("total", "4 GB/s"), ("site", "{{total}} & <b>")),
 )
 WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"

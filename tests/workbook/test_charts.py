@@ -12,7 +12,7 @@ import ingest
 from ingest.errors import IngestError
 from ingest.reports.charts.bandwidth import Bar, Ceiling, Point, demand, ladder, scaling
 from ingest.reports.charts.chart import Chart
-from ingest.reports.charts.planning import Held, Interval, Swing, capacity, intervals, tornado
+from ingest.reports.charts.planning import Interval, Swing, YearBytes, capacity, intervals, tornado
 from ingest.reports.plan_charts import charts_of
 from ingest.units import display
 
@@ -24,7 +24,7 @@ CHARTS = {
         [Ceiling("NFS/TCP", "3 GB/s for each node", tuple((2**k, 2**k * 3e9) for k in range(8)))],
     ),
     "ladder": ladder([Bar("measured", 8e8, 3e8, 8e8), Bar("peak", 1.1e10)], "B/s/GPU", "read bandwidth per GPU"),
-    "capacity": capacity([Held(str(year), stage, 1e15) for year in (2026, 2027) for stage in (HOSTILE, "clean")]),
+    "capacity": capacity([YearBytes(str(year), stage, 1e15) for year in (2026, 2027) for stage in (HOSTILE, "clean")]),
     "intervals": intervals([Interval(60 * m, 1 / m, 6e9 / m) for m in (1, 5, 30)], Interval(300, 0.2, 1.2e9), HOSTILE),
     "tornado": tornado([Swing(HOSTILE, 5e11, 1e12), Swing("sample_bytes", 7e11, 9e11)], 8e11, "B/s", "R-READ-01"),
 }

@@ -15,14 +15,14 @@ from ingest.units import display
 BREADTH, LEADING, GAP, LEADER = 30, 14.0, 4.0, 14
 
 
-class Named(NamedTuple):
+class EndLabel(NamedTuple):
     """The end of a line and its name."""
 
     label: str
     value: float
 
 
-class Placed(NamedTuple):
+class PlacedLabel(NamedTuple):
     """A name in lines, and how far below the top of the plot its middle stands, in pixels."""
 
     lines: tuple[str, ...]
@@ -30,12 +30,12 @@ class Placed(NamedTuple):
     middle: float
 
 
-def height_for(names: Sequence[Named], least: float) -> float:
+def height_for(names: Sequence[EndLabel], least: float) -> float:
     """The height in pixels of a plot beside which all names find room."""
     return max(least, sum(_height(_lines(one.label)) + GAP for one in names))
 
 
-def placed(names: Sequence[Named], domain: Sequence[float], height: float) -> list[Placed]:
+def placed_labels(names: Sequence[EndLabel], domain: Sequence[float], height: float) -> list[PlacedLabel]:
     """Where each name stands: as near to the end of its line as the others allow.
 
     Args:
@@ -43,12 +43,12 @@ def placed(names: Sequence[Named], domain: Sequence[float], height: float) -> li
         domain: the ends of the logarithmic axis.
         height: of the plot, in pixels; room for all names (`height_for`).
 
-    >>> first, second = placed([Named("a", 10), Named("b", 9.9)], [1, 100], 200)
+    >>> first, second = placed_labels([EndLabel("a", 10), EndLabel("b", 9.9)], [1, 100], 200)
     >>> second.middle - first.middle
     18.0
     """
     low, high = map(math.log10, domain)
-    found: list[Placed] = []
+    found: list[PlacedLabel] = []
     free = 0.0
     ordered = sorted(names, key=lambda one: -one.value)
     below = sum(_height(_lines(one.label)) + GAP for one in ordered)
@@ -58,12 +58,12 @@ def placed(names: Sequence[Named], domain: Sequence[float], height: float) -> li
         wanted = height * (high - math.log10(one.value)) / (high - low) - own / 2
         # Below everything that is placed, and above the room that the others need.
         top = max(free, min(wanted, height - below))
-        found.append(Placed(lines, one.value, top + own / 2))
+        found.append(PlacedLabel(lines, one.value, top + own / 2))
         free, below = top + own, below - own
     return found
 
 
-def layers(names: Sequence[Placed], domain: Sequence[float], width: float, height: float) -> list[dict[str, Any]]:
+def label_layers(names: Sequence[PlacedLabel], domain: Sequence[float], width: float, height: float) -> list[dict[str, Any]]:
     """Marks for names beside a plot: a short line that leads to each, and its text."""
     at = {one: _value_at(one.middle, domain, height) for one in names}
     leads = [{"from": one.value, "to": at[one]} for one in names]
@@ -212,7 +212,7 @@ def scaling(points: Sequence[Point], ceilings: Sequence[Ceiling] = (), unit: str
     >>> scaling(asked).title
     'a reads 10 GB/s on 10 nodes, 1 GB/s on each'
     """
-    ends = [Named(f"{one.label}: {one.rate}", one.points[-1][1]) for one in ceilings]
+    ends = [EndLabel(f"{one.label}: {one.rate}", one.points[-1][1]) for one in ceilings]
     width, height = (NARROW if ends else WIDTH), height_for(ends, HEIGHT)
     drawn = [point.value for point in points] + [value for one in ceilings for _, value in one.points]
     y_axis, x_axis = upwards(drawn, height), doublings([point.nodes for point in points], width)
@@ -224,7 +224,7 @@ def scaling(points: Sequence[Point], ceilings: Sequence[Ceiling] = (), unit: str
     layer = _asked([point._asdict() for point in points], x, y)
     if ends:
         domain = y_axis["scale"]["domain"]
-        layer += [_limits(ceilings, x, y), *layers(placed(ends, domain, height), domain, width, height)]
+        layer += [_limits(ceilings, x, y), *label_layers(placed_labels(ends, domain, height), domain, width, height)]
     body: dict[str, Any] = {"width": width, "height": height, "layer": layer}
     title = _fed(points, ceilings) if ceilings else _grown(points, unit)
     series = ", ".join(dict.fromkeys(point.series for point in points))

@@ -10,7 +10,7 @@ from ingest.reports.labels import capitalised
 from ingest.units import display
 
 
-class Held(NamedTuple):
+class YearBytes(NamedTuple):
     """Bytes of one stage or data set in one year."""
 
     year: str
@@ -34,10 +34,10 @@ class Swing(NamedTuple):
     high: float
 
 
-def capacity(rows: Sequence[Held], unit: str = "B") -> Chart:
+def capacity(rows: Sequence[YearBytes], unit: str = "B") -> Chart:
     """Data held by year and stage.
 
-    >>> capacity([Held("2026", "raw", 1e15), Held("2028", "raw", 3e15)]).title
+    >>> capacity([YearBytes("2026", "raw", 1e15), YearBytes("2028", "raw", 3e15)]).title
     'Capacity grows from 1 PB in 2026 to 3 PB in 2028'
     """
     values, shown = scaled([row.value for row in rows], unit)

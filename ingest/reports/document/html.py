@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Table
+from ingest.reports.document.model import Block, Bullets, DerivationListing, Document, Figure, Paragraph, Table
 from ingest.text import all_visible
 
 STYLE = """
@@ -111,6 +111,6 @@ def _each(tag: str, texts: Iterable[str]) -> str:
     return "".join(f'<{tag} dir="auto">{escape(text)}</{tag}>' for text in texts)
 
 
-def _listing(block: Listing) -> Iterator[str]:
+def _listing(block: DerivationListing) -> Iterator[str]:
     text = "\n".join(block.lines)
     yield f"<p><strong>{escape(block.title)}</strong></p><pre>{escape(text)}</pre>"

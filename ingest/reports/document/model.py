@@ -67,17 +67,17 @@ class Figure(NamedTuple):
     caption: str = ""
 
 
-class Listing(NamedTuple):
+class DerivationListing(NamedTuple):
     """Lines whose indentation means something: a derivation."""
 
     title: str
     lines: tuple[str, ...]
 
 
-Block = Paragraph | Bullets | Table | Figure | Listing
+Block = Paragraph | Bullets | Table | Figure | DerivationListing
 
 
-class Section(NamedTuple):
+class DocumentSection(NamedTuple):
     """A numbered section; `name` is how a template asks for it, `letter` makes it an appendix."""
 
     name: str
@@ -97,10 +97,10 @@ class Document(NamedTuple):
 
     title: str
     subtitle: str
-    sections: tuple[Section, ...]
+    sections: tuple[DocumentSection, ...]
     facts: tuple[tuple[str, str], ...] = ()
 
-    def numbered(self) -> Iterator[tuple[str, Section]]:
+    def numbered(self) -> Iterator[tuple[str, DocumentSection]]:
         """The sections with their headings."""
         for number, section in enumerate(self.sections, start=1):
             yield f"{f'Appendix {section.letter}:' if section.letter else number} {section.title}", section

@@ -10,7 +10,7 @@ from ingest.acceptance.test_table import shown_by
 from ingest.engine.messages import fact_of
 from ingest.reports.charts.chart import Chart
 from ingest.reports.document import boilerplate
-from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Section, Table
+from ingest.reports.document.model import Block, Bullets, DerivationListing, Document, DocumentSection, Figure, Paragraph, Table
 from ingest.reports.document.phrasing import derivation_line, place_of
 from ingest.reports.document.tables import (
     acceptance_table,
@@ -135,7 +135,7 @@ MAIN = {
 MOST_EFFECTS = 2
 
 
-class Tender:
+class RfpDocument:
     """Writes the document of a plan.
 
     Args:
@@ -163,8 +163,8 @@ class Tender:
             self._section("acceptance", self._acceptance()),
             self._section("response", self._response()),
             self._section("assumptions", self._assumptions()),
-            Section("derivations", SECTIONS["derivations"], tuple(self._derivations()), "A"),
-            Section("information", SECTIONS["information"], tuple(self._information()), "B"),
+            DocumentSection("derivations", SECTIONS["derivations"], tuple(self._derivations()), "A"),
+            DocumentSection("information", SECTIONS["information"], tuple(self._information()), "B"),
         )
         facts = (
             ("title", f"Storage requirements of {plan.site.name}"),
@@ -178,7 +178,7 @@ class Tender:
         subtitle = f"Requirements and response form. Made by ingest {__version__}, reference {reference} (section 12)"
         return Document(f"Storage requirements of {plan.site.name}", subtitle, with_numbers(sections), facts)
 
-    def _section(self, name: str, blocks: Sequence[Block]) -> Section:
+    def _section(self, name: str, blocks: Sequence[Block]) -> DocumentSection:
         """The section's own words, then the requirements and the charts that belong to it."""
         belongs = [one for one in self.plan.requirements if one.id.startswith(STATED.get(name, ("-",)))]
         stated = [one for one in belongs if one.priority != INFORMATION]
@@ -186,7 +186,7 @@ class Tender:
         words = (block for one in stated for block in requirement(one, self._tests.get(one.id)))
         further = ", ".join(one.id for one in belongs if one.priority == INFORMATION)
         pointer = [Paragraph(f"{further} (appendix B).", "For information:")] if further else []
-        return Section(name, SECTIONS[name], (*blocks, *words, *pointer, *charts))
+        return DocumentSection(name, SECTIONS[name], (*blocks, *words, *pointer, *charts))
 
     def _figures(self, name: str) -> list[Block]:
         """The charts of a section."""
@@ -305,7 +305,9 @@ class Tender:
         yield Paragraph(boilerplate.DERIVATIONS)
         told: dict[str, str] = {}
         for one in self.plan.requirements:
-            yield Listing(f"{one.id}: {_what(one)}", tuple(map(derivation_line, shortened(one.id, one.derivation, told))))
+            yield DerivationListing(
+                f"{one.id}: {_what(one)}", tuple(map(derivation_line, shortened(one.id, one.derivation, told)))
+            )
 
     def _tables(self, named: Mapping[str, str]) -> list[Block]:
         return [

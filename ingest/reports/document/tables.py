@@ -11,7 +11,7 @@ from ingest.acceptance.accept import ABLE
 from ingest.acceptance.loads import Setting
 from ingest.acceptance.test_table import Row, rows_of
 from ingest.engine.registry import FORMULAS, LEAVES, unit_of
-from ingest.reports.document.model import Block, Figure, Section, Table
+from ingest.reports.document.model import Block, DocumentSection, Figure, Table
 from ingest.reports.labels import label
 from ingest.requirement import Requirement
 from ingest.rfp.response_form import FIELDS
@@ -28,7 +28,7 @@ _SHARE = re.compile(r"share|fraction|efficiency|utilization|headroom|fill_limit|
 RARE = 1e-3
 
 
-def with_numbers(sections: Sequence[Section]) -> tuple[Section, ...]:
+def with_numbers(sections: Sequence[DocumentSection]) -> tuple[DocumentSection, ...]:
     """The same sections; captions say which table or figure of the document each one is."""
     counts = {Table: 0, Figure: 0}
 

@@ -9,7 +9,7 @@ from copy import deepcopy
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Section, Table
+from ingest.reports.document.model import Block, Bullets, DerivationListing, Document, DocumentSection, Figure, Paragraph, Table
 from ingest.reports.document.template_fields import WHOLE
 from ingest.reports.document.word_styles import last_width, numbers_its_lines, paragraph_style, table_style
 
@@ -24,14 +24,14 @@ PER_CM, MARGINS = 72 / 2.54, 0.42
 _PARTS = re.compile(r"[^/]*/|[^/]+")
 
 
-class Columns(NamedTuple):
+class ColumnWidths(NamedTuple):
     """Widths in cm, and the size of the letters in points."""
 
     widths: tuple[float, ...]
     size: float
 
 
-def columns_for(table: Table, width: float) -> Columns:
+def columns_for(table: Table, width: float) -> ColumnWidths:
     """Columns that are together as wide as their place.
 
     Args:
@@ -45,7 +45,7 @@ def columns_for(table: Table, width: float) -> Columns:
     wished = table.widths or (1.0,) * len(table.heads)
     needs = {size: _needs(table, size) for size in SIZES}
     size = next((size for size in SIZES if sum(needs[size]) <= width), SIZES[-1])
-    return Columns(_shared_out(width, wished, needs[size]), size)
+    return ColumnWidths(_shared_out(width, wished, needs[size]), size)
 
 
 def _needs(table: Table, size: float) -> list[float]:
@@ -103,7 +103,7 @@ MOST_TOGETHER, MOST_TURNED = 16, 24
 BEGINNING = 4
 
 
-class Writer:
+class WordWriter:
     """Writes parts of a document, to be put where they belong.
 
     Args:
@@ -135,7 +135,7 @@ class Writer:
                 self._section(heading, section)
         return list(self._place._element)
 
-    def _section(self, heading: str, section: Section) -> None:
+    def _section(self, heading: str, section: DocumentSection) -> None:
         self._line(heading, "Heading 1").paragraph_format.page_break_before = bool(section.letter) or None
         for block, follower in zip_longest(section.blocks, section.blocks[1:]):
             self._block(block, follower)
@@ -192,7 +192,7 @@ class Writer:
         for column, width in zip(table.columns, widths, strict=True):
             column.width = width
         numeric = block.numeric
-        look = Look(widths, numeric, columns.size)
+        look = TableLook(widths, numeric, columns.size)
         _row(table.rows[0], block.heads, look, bold=True)
         _repeat(table.rows[0])
         _rows(table, block.rows, look)
@@ -211,7 +211,7 @@ class Writer:
         paragraph.paragraph_format.keep_with_next = True
         self._line(block.caption or block.chart.title, "Caption")
 
-    def _listing(self, block: Listing) -> None:
+    def _listing(self, block: DerivationListing) -> None:
         """One paragraph per line: where a line is too long, it goes on below its own beginning."""
         from docx.shared import Pt
 
@@ -229,7 +229,7 @@ class Writer:
         self._place.add_paragraph().paragraph_format.space_after = Pt(2)
 
 
-class Look(NamedTuple):
+class TableLook(NamedTuple):
     """Of the columns of a table: widths, which hold numbers; and the size of its letters in points."""
 
     widths: Sequence[Any]
@@ -237,7 +237,7 @@ class Look(NamedTuple):
     size: float
 
 
-def _row(row: Any, texts: Sequence[str], look: Look, bold: bool = False) -> None:
+def _row(row: Any, texts: Sequence[str], look: TableLook, bold: bool = False) -> None:
     from docx.enum.text import WD_ALIGN_PARAGRAPH
     from docx.oxml import OxmlElement
     from docx.shared import Pt
@@ -255,7 +255,7 @@ def _row(row: Any, texts: Sequence[str], look: Look, bold: bool = False) -> None
             _shade(cell)
 
 
-def _rows(table: Any, rows: Sequence[Sequence[str]], look: Look) -> None:
+def _rows(table: Any, rows: Sequence[Sequence[str]], look: TableLook) -> None:
     """The first row is made, all others are copies of it with words of their own: a thousand take a second."""
     from docx.oxml.ns import qn
 

@@ -22,7 +22,7 @@ ALSO = " and "
 MOST_ALONE = 50
 
 
-class Sharing:
+class InputGroups:
     """Gathers the given quantities of a site: each group is one cell.
 
     Args:
@@ -102,10 +102,10 @@ SHARED = ("storage", "test", "overlap")
 FIRST = 2
 
 
-class SiteCells:
+class PlanCells:
     """The cells of a site's workbook.
 
-    A step is one cell; which given ones stand in one, `Sharing` says. Low and high ends are draws, not cells.
+    A step is one cell; which given ones stand in one, `InputGroups` says. Low and high ends are draws, not cells.
 
     Attributes:
         inputs, formulas, columns: the steps on each sheet, in order; what a step needs stands before it.
@@ -123,15 +123,15 @@ class SiteCells:
         for root in roots:
             self._add(root)
         self._labels = labels_of(self._placed, owners)
-        self._sharing = Sharing(given, self._labels)
+        self._sharing = InputGroups(given, self._labels)
         self._place_inputs()
 
     @staticmethod
-    def of(plan: Plan, further: Iterable[Step]) -> SiteCells:
+    def of(plan: Plan, further: Iterable[Step]) -> PlanCells:
         """The cells of a plan: what its requirements rest on, and further steps that sheets show."""
         from ingest.site.derivation_text import owners
 
-        return SiteCells([*plan.steps.values(), *further], owners(plan.rows), plan.given)
+        return PlanCells([*plan.steps.values(), *further], owners(plan.rows), plan.given)
 
     def place(self, step: Step) -> str:
         """The cell or the range of a step, from any sheet."""
