@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ingest.catalog.records import Storage
+from ingest.catalog.records import Model, Storage
 from ingest.reports.page import Page, Section
 from ingest.units import display
 
@@ -55,8 +55,6 @@ def entry_page(found: Shown) -> Page:
 
 
 def _rates(found: Shown) -> Section:
-    from ingest.catalog.records import Model
-
     if not isinstance(found.entry, Model):
         return Section("")
     rows = tuple(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ingest.engine.derivation_graph import is_column
 from ingest.engine.expression import cell, prose
 from ingest.engine.registry import LEAVES, Formula, Leaf, Step, unit_of
+from ingest.site.derivation_text import owners
 
 if TYPE_CHECKING:
     from ingest.engine.value import Input
@@ -111,7 +112,7 @@ class PlanCells:
         inputs, formulas, columns: the steps on each sheet, in order; what a step needs stands before it.
     """
 
-    def __init__(self, roots: Iterable[Step], owners: Mapping[int, str], given: Mapping[int, Input]) -> None:
+    def __init__(self, roots: Iterable[Step], owned: Mapping[int, str], given: Mapping[int, Input]) -> None:
         self.given = given
         self.inputs: list[Step] = []
         self.formulas: list[Step] = []
@@ -122,15 +123,13 @@ class PlanCells:
         self._named: set[str] = set()
         for root in roots:
             self._add(root)
-        self._labels = labels_of(self._placed, owners)
+        self._labels = labels_of(self._placed, owned)
         self._sharing = InputGroups(given, self._labels)
         self._place_inputs()
 
     @staticmethod
     def of(plan: Plan, further: Iterable[Step]) -> PlanCells:
         """The cells of a plan: what its requirements rest on, and further steps that sheets show."""
-        from ingest.site.derivation_text import owners
-
         return PlanCells([*plan.steps.values(), *further], owners(plan.rows), plan.given)
 
     def place(self, step: Step) -> str:
