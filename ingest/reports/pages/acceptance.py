@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ingest.acceptance.verdict import PASS
 from ingest.reports.labels import plain
-from ingest.reports.page import Page, Section
+from ingest.reports.page import Page, Section, page_of
 from ingest.rfp.compliance import MET, PARTLY, LineVerdict
 from ingest.rfp.response import Response
 from ingest.units import display
@@ -52,7 +52,7 @@ def acceptance_page(made: Acceptance) -> Page:
         for load in test.loads
     ]
     title = f"{len(made.tests)} tests for {made.site}" + (", one machine" if made.setting.rehearsal else "")
-    return Page(title, tuple(section for section in sections if section.rows or section.lines), (header, *flat))
+    return page_of(title, sections, (header, *flat))
 
 
 def _next(made: Acceptance) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ def verdict_page(answer: Verdict) -> Page:
     ]
     passed = sum(one.result == "pass" for one in answer.requirements)
     title = f"Verdict for {answer.site}: {passed} of {len(answer.requirements)} requirements pass"
-    return Page(title, tuple(section for section in sections if section.rows or section.lines), (header, *flat))
+    return page_of(title, sections, (header, *flat))
 
 
 def _judged(judged: Sequence[Judged]) -> tuple[tuple[str, ...], ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.engine.registry import is_quantity, unit_of
 from ingest.reports.labels import is_share, plain, span
-from ingest.reports.page import Page, Section
+from ingest.reports.page import Page, Section, assumptions_section, page_of, sources_section
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -73,13 +73,8 @@ def plan_page(plan: Plan) -> Page:
     held = tuple(f"{'met' if one.met else 'NOT MET'}: {one.text} (found {one.found})" for one in plan.expectations)
     sections += [Section("Expected", lines=held)]
     sections += [Section("Not here", lines=tuple(f"{name}: {why}" for name, why in plan.missing.items()))]
-    assumed = tuple(
-        f"{one['name']} = {display(one['value'], one['unit'], binary=False)}: {one['why']}" for one in plan.assumptions
-    )
-    sections += [Section(f"Assumptions ({len(assumed)})", lines=assumed)]
-    cited = tuple(f"{one['id']}: {one['title']}" for one in plan.sources)
-    sections += [Section("Sources", lines=cited)]
-    return Page(title, tuple(part for part in sections if part.rows or part.lines), _flat(plan))
+    sections += [assumptions_section(plan.assumptions), sources_section(plan.sources)]
+    return page_of(title, sections, _flat(plan))
 
 
 def plans_page(plans: Plans) -> Page:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from ingest.engine.registry import unit_of
 from ingest.reports.labels import plain
-from ingest.reports.page import Page, Section
+from ingest.reports.page import Page, Section, assumptions_section, page_of, sources_section
 from ingest.storage.fit_result import UNKNOWN, VERDICTS
 from ingest.units import display
 
@@ -35,8 +35,7 @@ def fits_page(found: Fits) -> Page:
     if len(found.systems) <= MOST_IN_FULL:
         for one in found.systems:
             sections += _in_full(one)
-    shown = tuple(section for section in sections if section.rows or section.lines)
-    return Page(f"Storage for {found.need.title}", shown, _table(found))
+    return page_of(f"Storage for {found.need.title}", sections, _table(found))
 
 
 def _by_verdict(found: Fits) -> Iterator[Section]:
@@ -125,15 +124,13 @@ def _in_full(one: Fit) -> list[Section]:
     )
     numbers = tuple((plain(name), display(item.value, item.unit)) for name, item in one.results.items())
     unknown = tuple(f"{name.replace('_', ' ')}: {why}" for name, why in one.unknown.items())
-    assumed = tuple(map(_assumption, one.answer.assumptions))
-    cited = tuple(f"{item['id']}: {item['title']}" for item in one.answer.sources)
     return [
         Section(f"{one.entry.name}, layer by layer", ("layer", "needed", "ceiling", "head-room", "holds", ""), layers),
         Section("", ("", ""), numbers),
         *_ways(one),
         Section("Not known", lines=unknown),
-        Section(f"Assumptions ({len(assumed)})", lines=assumed),
-        Section("Sources", lines=cited),
+        assumptions_section(one.answer.assumptions),
+        sources_section(one.answer.sources),
     ]
 
 
@@ -153,10 +150,6 @@ def _ways(one: Fit) -> list[Section]:
         for row in rows
     )
     return [Section("Ways to feed the GPUs", ("way", "holds", "takes"), shown)] if shown else []
-
-
-def _assumption(item: Mapping[str, Any]) -> str:
-    return f"{item['name']} = {display(item['value'], item['unit'], binary=False)}: {item['why'] or 'recalled, not read again'}"
 
 
 def _table(found: Fits) -> tuple[tuple[object, ...], ...]:
