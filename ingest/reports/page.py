@@ -135,7 +135,7 @@ def _widest(rows: Sequence[Sequence[str]], column: int) -> int:
 
 
 def _without_spare(rows: list[tuple[str, ...]], spare: int, width: int | None) -> list[tuple[str, ...]]:
-    """The rows without the last columns that may go and for which there is no room."""
+    """The rows without the optional last columns that do not fit."""
     taken = sum(_widest(rows, column) + 2 for column in range(len(rows[0])))
     if not spare or width is None or taken <= width:
         return rows
@@ -244,7 +244,7 @@ def format_of(output: str | None, asked: str | None, book: bool = True) -> str:
     """Return the format: the one asked for, or by the file's suffix.
 
     Raises:
-        UsageError: a suffix that stands for no format.
+        UsageError: an unknown suffix.
     """
     if output is None:
         return asked or "table"

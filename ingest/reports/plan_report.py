@@ -83,7 +83,7 @@ def report(
     seed: int = 0,
     catalogs: str | Path | Sequence[str | Path] = (),
 ) -> Report:
-    """Write what goes into a tender.
+    """Write the documents of an RFP.
 
     Args:
         site: a site file, as `plan` takes it.
@@ -101,7 +101,7 @@ def report(
         catalogs: folders with entries of your own.
 
     Raises:
-        UsageError: a suffix that stands for no format, two files of one name, a template without a .docx.
+        UsageError: an unknown suffix, two files of one name, a template without a .docx.
         IngestError: a site that cannot be, a library that is not installed, a file that cannot be written.
     """
     systems = [storage] if isinstance(storage, str) else list(storage)

@@ -1,4 +1,4 @@
-"""A tender speaks to offerors: no options of the tool, no names of variables, no formulas as places."""
+"""An RFP document speaks to vendors: no options of the tool, no names of variables, no formulas as places."""
 
 from __future__ import annotations
 

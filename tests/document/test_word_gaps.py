@@ -59,7 +59,7 @@ def test_what_a_template_leaves_out_is_named_with_the_fields_that_bring_it(warne
 def test_sections_without_requirements_are_named_by_their_titles(warned):
     names = [name for name in SECTIONS if name not in ("protocols", "response")]
     assert warned(*(f"{{{{{name}}}}}" for name in names)) == [
-        "leaves out the sections Protocols, security, operations; Offeror response forms: "
+        "leaves out the sections Protocols, security, operations; Vendor response forms: "
         "add {{protocols}}, {{response}} or {{all}}"
     ]
 

@@ -18,7 +18,7 @@ from ingest.units import display
 
 HOSTILE = '=cmd|"/C calc"!A0 <script>alert(1)</script> & مرحبا 🚀'
 CHARTS = {
-    "demand": demand([Bar(HOSTILE, 6e11), Bar("deepcam", 2e11)], Bar("all jobs at once", 8e11)),
+    "demand": demand([Bar(HOSTILE, 6e11), Bar("deepcam", 2e11)], Bar("all jobs", 8e11)),
     "scaling": scaling(
         [Point(HOSTILE, 2**k, 2**k * 6e9) for k in range(8)],
         [Ceiling("NFS/TCP", "3 GB/s for each node", tuple((2**k, 2**k * 3e9) for k in range(8)))],
@@ -83,7 +83,7 @@ def test_the_chosen_interval_is_marked_on_both_lines_with_its_values():
         assert [(mark["minutes"], mark["waste"], mark["bandwidth"], mark["text"]) for mark in marks] == [
             (5, 0.2, 1.2, text)
         ] * 3
-    assert "every 5 min costs 20 % of the time and asks for 1.2 GB/s" in CHARTS["intervals"].title
+    assert "every 5 min costs 20 % of the time and needs 1.2 GB/s" in CHARTS["intervals"].title
 
 
 @pytest.mark.parametrize("site", ["hpc-128-nodes", "llm-16384-gpus", "enterprise-64-nodes"])
@@ -118,7 +118,7 @@ def test_ceilings_are_those_that_fit_gives_and_the_caption_says_from_where():
     )
     of_clients = {nodes: value for (label, nodes), value in drawn_at.items() if label.startswith("NFS")}
     assert of_clients == {nodes: pytest.approx(nodes * each) for nodes in (1, 2, 4, 8, 16, 32, 64)}
-    assert chart.title == f"{name} ({display(whole, 'B/s', binary=False)}) feeds cosmology up to 64 nodes"
+    assert chart.title == f"{name} ({display(whole, 'B/s', binary=False)}) supports cosmology up to 64 nodes"
     assert "NFS over TCP, one mount/one client (published: " in chart.note
     assert "as many units as the mandatory requirements take" in chart.note
 

@@ -170,7 +170,7 @@ def test_titles_of_charts_say_what_was_planned(case):
     titles = [re.search(r"<c:title>.*?<a:t>(.*?)</a:t>", text)[1] for text in drawn]
     most = max(case.plan.tables["jobs"], key=lambda row: row["job_read_bandwidth"])
     shown = display(most["job_read_bandwidth"], "B/s", binary=False)
-    assert sorted(titles) == [titles[1], f"Read bandwidth by job: {most['name']} reads most, {shown}"]
+    assert sorted(titles) == [titles[1], f"Read bandwidth by job: {most['name']} needs the most, {shown}"]
     assert re.fullmatch(r"Capacity (grows|stays|is) .*\d .?B.*", titles[1])
 
 

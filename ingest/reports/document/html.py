@@ -95,7 +95,7 @@ def _table(block: Table) -> Iterator[str]:
 
 
 def _cells(tag: str, texts: Iterable[str], numeric: Iterable[bool]) -> str:
-    """The cells of a row; numbers stand on the right, with their heading."""
+    """The cells of a row; numbers and their heading are aligned at the right."""
     pairs = zip(texts, numeric, strict=True)
     return "".join(f"<{tag}{_kind(text, number)}>{escape(text)}</{tag}>" for text, number in pairs)
 

@@ -1,4 +1,4 @@
-"""What a document is made of; every rendering prints the same parts."""
+"""The parts of a document, which every rendering prints."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _all_numbers(texts: list[str]) -> bool:
 
 
 class Paragraph(NamedTuple):
-    """Plain text; `lead` stands before it in bold; `small` is for what explains the paragraph above."""
+    """Plain text after a bold `lead`; `small` text explains the paragraph above."""
 
     text: str
     lead: str = ""
@@ -39,7 +39,7 @@ class Table(NamedTuple):
         heads: names of the columns, with units.
         rows: text by column.
         widths: shares of the page's width.
-        turned: whether quantities stand in lines, so that each column but the first holds values.
+        turned: whether quantities are rows, so that each column but the first holds values.
     """
 
     caption: str
@@ -61,14 +61,14 @@ class Table(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A chart; the caption says what is drawn, the chart's own title what it shows."""
+    """A chart; the caption names what is drawn, the title of the chart states the finding."""
 
     chart: Chart
     caption: str = ""
 
 
 class DerivationListing(NamedTuple):
-    """Lines whose indentation means something: a derivation."""
+    """Lines with significant indentation: a derivation."""
 
     title: str
     lines: tuple[str, ...]
@@ -78,7 +78,7 @@ Block = Paragraph | Bullets | Table | Figure | DerivationListing
 
 
 class DocumentSection(NamedTuple):
-    """A numbered section; `name` is how a template asks for it, `letter` makes it an appendix."""
+    """A numbered section; `name` is its field in a template, `letter` makes it an appendix."""
 
     name: str
     title: str
@@ -91,8 +91,8 @@ class Document(NamedTuple):
 
     Attributes:
         title, subtitle: what it is, and from what it was made.
-        sections: in order; they are numbered from one.
-        facts: single values that a template may ask for by name.
+        sections: in order, numbered from one.
+        facts: single values by the name of their field in a template.
     """
 
     title: str

@@ -33,7 +33,7 @@ def as_docx(document: Document, template: str | Path | None = None) -> bytes:
 
     Raises:
         IngestError: the template is not a Word document.
-        UsageError: the template asks for something that does not exist, or where it cannot stand.
+        UsageError: an unknown field, or a field where its content cannot be inserted.
     """
     document = all_visible(document)
     word = opened(template)
@@ -68,9 +68,9 @@ def opened(template: str | Path | None) -> Any:
 
 
 def _check_size(template: Path) -> None:
-    """Refuse what is no file, or unpacks to more than any document; the library would read all of it."""
+    """Refuse what is not a file, or unpacks to more than `MOST_BYTES`, which the library would read completely."""
     if not template.is_file():
-        what = "is no file" if template.exists() else "does not exist"
+        what = "is not a file" if template.exists() else "does not exist"
         raise IngestError(f"--template: '{template}' {what}, expected a .docx")
     try:
         with zipfile.ZipFile(template) as package:
@@ -137,7 +137,7 @@ _STATED = re.compile(r"(?P<id>R-[A-Z]+-\d+) \((?P<priority>[^)]*)\)\.")
 
 
 def template_warnings(document: Document, template: str | Path) -> tuple[str, ...]:
-    """What to tell the buyer about a document made from a template; nothing where it holds everything once.
+    """Warnings about a document made from a template that omits or repeats parts.
 
     Raises:
         IngestError: the template is not readable.

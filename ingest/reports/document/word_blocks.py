@@ -99,7 +99,7 @@ def _shared_out(width: float, wished: Sequence[float], needs: Sequence[float]) -
 PAGE, STEP, HANGING = 16.5, 4.2, 8.0
 #: A table of more rows may go on on the next page; one of quantities in lines has low ones.
 MOST_TOGETHER, MOST_TURNED = 16, 24
-#: Rows at the top of a longer table, its heading included, of which none stands alone at the end of a page.
+#: Rows at the top of a longer table, its heading included, that stay together at the end of a page.
 BEGINNING = 4
 
 

@@ -1,8 +1,7 @@
 """A buyer's own .docx, filled: every field between double braces is replaced, or refused with its place.
 
-Word deals a paragraph's text out over runs as it likes, so that a field is looked for in the text of the whole
-paragraph, wherever that paragraph stands: in a table, a text box, a header. All fields are checked before the
-first one is filled.
+Word distributes the text of a paragraph over runs, so that a field is searched in the text of the whole
+paragraph: in the text, a table, a text box, a header. All fields are checked before the first one is filled.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ class TemplateField(NamedTuple):
     Attributes:
         name: between the braces.
         start, end: its characters in the text of the paragraph.
-        paragraph: in which it stands.
-        place: the same in words.
-        holds_sections: whether a whole section can stand there.
+        paragraph: that contains it.
+        place: of the paragraph, in words.
+        holds_sections: whether a section can be inserted there.
     """
 
     name: str
@@ -51,7 +50,7 @@ def fill(word: Any, document: Document) -> bool:
     """Replace each field of an opened template; tells whether there is any.
 
     Raises:
-        UsageError: a field that does not exist, that is not closed, or that cannot be filled where it stands.
+        UsageError: a field that does not exist, that is not closed, or that cannot be filled at its place.
     """
     values = dict(document.facts)
     sections = [WHOLE, *(section.name for section in document.sections)]
@@ -114,14 +113,14 @@ def _check_closed(text: str, place: str) -> None:
 
 
 def _check_room(field: TemplateField) -> None:
-    """A section has tables and pictures, and ends the paragraph that it stands in."""
+    """A section has tables and pictures, and ends the paragraph of its field."""
     if not field.holds_sections:
         raise UsageError(
-            f"--template: '{{{{{field.name}}}}}' is a section and stands in {field.place}, expected it in the text or a table"
+            f"--template: '{{{{{field.name}}}}}' is a section in {field.place}, expected it in the text or a table"
         )
     if _is_inside_a_code(field):
         raise UsageError(
-            f"--template: '{{{{{field.name}}}}}' is a section and stands inside a field of Word's own in {field.place}, "
+            f"--template: '{{{{{field.name}}}}}' is a section inside one of Word's own fields in {field.place}, "
             "expected it in plain text"
         )
 
@@ -203,7 +202,7 @@ def _open(field: TemplateField, written: Sequence[Any]) -> None:
 
 
 def _drop_beside(node: Any, top: Any, before: bool) -> None:
-    """Remove what stands before or behind a node, up to its paragraph."""
+    """Remove the siblings before or behind a node, up to its paragraph."""
     while node is not top:
         parent = node.getparent()
         for sibling in list(node.itersiblings(preceding=before)):

@@ -1,4 +1,4 @@
-"""Results as pages: which quantities stand where, under which words."""
+"""Pages of the commands for one job: results, sweeps, derivations, validation."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ SHOWN = (
     "client_share",
     "implied_flops_utilization",
 )
-#: How the title of a sweep names what is the same in all rows.
+#: Prepositions of the constant columns in the title of a sweep.
 LINKING = {"model": "of", "gpu": "on"}
-#: What has a prefix or a longer unit, so that the unit stands beside each value.
+#: Units with prefixes or longer units: each value shows its own.
 PREFIXED = ("B", "FLOP", "s", "W", "J")
 
 
@@ -112,7 +112,7 @@ def _table(answers: Sequence[Estimate]) -> tuple[tuple[object, ...], ...]:
 
 
 def scenarios_page(answers: Scenarios) -> Page:
-    """The page of `ingest bw` where several scenarios were asked for."""
+    """The page of `ingest bw` with several scenarios."""
     columns = ("model", "gpu", "nodes", "basis", "per GPU", "per node", "per job")
     rows = []
     for one in answers.scenarios:
@@ -128,11 +128,11 @@ def explanation_page(explanation: Explanation) -> Page:
     """The page of `ingest explain`."""
     header = ("name", "value", "unit", "formula", "source", "where", "grade")
     rows = (header, *(tuple(row.get(key, "") for key in header) for row in explanation.rows()))
-    return Page(f"How {explanation.name} came about", (Section("", lines=tuple(explanation.lines())),), rows)
+    return Page(f"Derivation of {explanation.name}", (Section("", lines=tuple(explanation.lines())),), rows)
 
 
 def sweep_page(sweep: Sweep, most: int = 40) -> Page:
-    """The page of `ingest sweep`: the first rows for people, all of them in CSV; what is the same in all is said once."""
+    """The page of `ingest sweep`: the first rows for people, all of them in CSV; constant columns are named in the title."""
     frame = sweep.to_frame()
     same = [name for name in ("model", "gpu") if frame[name].nunique() == 1 and frame[name].iloc[0]]
     columns = [name for name in sweep.columns_shown() if name not in same]
@@ -190,12 +190,12 @@ def validation_page(validation: Validation) -> Page:
 
 TITLES = {
     "files": "Files of one checkpoint",
-    "intervals": "Interval, waste, and the write bandwidth that it takes",
-    "readers": "Restart, by who reads",
+    "intervals": "Checkpoint overhead and write bandwidth by interval",
+    "readers": "Restore, by readers",
     "tiers": "Tiers",
     "stages": "Model states, by ZeRO stage",
     "weights": "Weights",
-    "footprint": "Stages, and what is kept of them",
+    "footprint": "Stages, and the data kept of each",
     "attention": "Attention",
 }
 #: columns that CSV and JSON carry in full and a page leaves to the sources

@@ -1,4 +1,4 @@
-"""The page of `ingest fit`: one line per system, then the layers of a system that was asked for."""
+"""The page of `ingest fit`: one line per system, then the layers of each where few are compared."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from ingest.storage.fit_result import Fit, Fits
 
 HOLDS = {True: "yes", None: "not known", False: "NO"}
-#: A page with layers for more systems than these is no longer read.
+#: Layers are shown for at most this many systems.
 MOST_IN_FULL = 4
 COLUMNS = ("storage", "head-room", "bottleneck", "units", "1 down", "reads", "writes", "raw", "class")
 #: of these columns, those that a narrow terminal leaves out
 SPARE = ("reads", "writes", "raw", "class")
-#: More names than these are only counted.
+#: Longer lists of names are only counted.
 MOST_NAMES = 6
-#: Times too small from which nobody asks for tenths.
+#: Factor from which tenths are omitted.
 MANY = 20
 ONE_DOWN = {True: "yes", False: "NO", None: ""}
 
@@ -51,13 +51,13 @@ def _by_verdict(found: Fits) -> Iterator[Section]:
 
 
 def _filled(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """The columns that say anything."""
+    """The columns that are not empty."""
     kept = [number for number in range(len(columns)) if any(row[number] for row in rows)]
     return tuple(columns[number] for number in kept), tuple(tuple(row[number] for number in kept) for row in rows)
 
 
 def _not_known(alike: Sequence[Fit]) -> tuple[str, ...]:
-    """The layers of which nobody knows whether they hold; those alike for the same systems in one line."""
+    """The layers with an unknown verdict; those unknown for the same systems share a line."""
     missing: dict[str, list[str]] = {}
     for one in alike:
         for name in one.not_known if one.fits is None else ():

@@ -22,7 +22,7 @@ def banner() -> CellFormula:
 
 
 def add_banner(sheet: SheetWriter) -> None:
-    """Write the banner below the lines of a sheet; the first column stays empty, so that it is no line."""
+    """Write the banner below the lines of a sheet; the first column stays empty, which marks it as not a requirement line."""
     sheet.row("", banner())
 
 

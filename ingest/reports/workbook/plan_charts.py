@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from xlsxwriter import Workbook
 
 
-#: Decimals of a number beside its bar.
+#: Format of the number next to its bar.
 DECIMALS = "#,##0.0"
 #: Prefixes of a unit, a thousand times each; the first is none.
 PREFIXES = " kMGTPE"
@@ -29,9 +29,9 @@ MOST_LABELS = 8
 ROW, FRAME, BAR, COLUMNS = 20, 130, 28, 320
 #: Width of a chart, and from the edge of one to that of the next, in pixels; two fill the width of a page.
 WIDTH, NEXT = 600, 620
-#: Rows of a page; charts that would be cut stand on a page of their own.
+#: Rows of a page; charts that would be cut start a new page.
 ROWS_OF_PAGE = 44
-#: Fills that a grey printer and the colour-blind keep apart: a dark one, and light stripes.
+#: Fills that differ in grey print and for colour-blind readers: dark, and light stripes.
 SOLID = {"fill": {"color": "#0072B2"}}
 STRIPED = {
     "pattern": {"pattern": "wide_upward_diagonal", "fg_color": "#E69F00", "bg_color": "#FFFFFF"},
@@ -45,8 +45,8 @@ class ChartColumn:
     """A column of a sheet that a chart shows.
 
     Attributes:
-        sheet, quantity, index: where it stands, its index counted from nought.
-        names, values: of its rows, as delivered; what is not known of a row is nought.
+        sheet, quantity, index: its place, counted from zero.
+        names, values: of its rows, as delivered; zero where a row lacks the quantity.
         factor, unit: in which its numbers are read.
     """
 
@@ -79,7 +79,7 @@ class ChartColumn:
 
     @property
     def number_format(self) -> str:
-        """How a value beside its bar is shown: with the prefix that it takes itself."""
+        """Format of a value next to its bar, each with its own prefix."""
         return number_format(self.largest, unit_of(self.quantity))
 
 
@@ -132,7 +132,7 @@ def _demand(table: TableSheet, workbook: Workbook) -> SheetChart:
     first = column.names[column.values.index(column.largest)]
     drawn = f"; {MOST_BARS} of {column.rows:,} jobs shown" if column.rows > MOST_BARS else ""
     # A title that begins with a name might begin with "=", and be taken for a formula.
-    title = f"Read bandwidth by job: {first} reads most, {display(column.largest, unit_of(READS), binary=False)}{drawn}"
+    title = f"Read bandwidth by job: {first} needs the most, {display(column.largest, unit_of(READS), binary=False)}{drawn}"
     alt = f"Bar chart of the read bandwidth of each job, all of its concurrent runs. As planned: {title}."
     return SheetChart(chart, title, alt, FRAME + BAR * max(min(column.rows, MOST_BARS), 2))
 
@@ -154,7 +154,7 @@ PLAIN = {"bold": False}
 
 
 def _series(column: ChartColumn, look: Mapping[str, Any], labelled: int) -> dict[str, Any]:
-    """The values of a column, written beside their bars where there are not too many."""
+    """The values of a column, with labels up to `labelled` rows."""
     rows = min(column.rows, MOST_BARS)
     labels = {"data_labels": {"value": True, "num_format": column.number_format, "font": {"size": 8}}}
     return {
@@ -180,7 +180,7 @@ def _axis(name: str, columns: Sequence[ChartColumn]) -> Mapping[str, Any]:
 
 
 def number_format(largest: float, unit: str) -> str:
-    """The format of values up to the largest one, which tells three prefixes apart, as many as a format can.
+    """The format of values up to the largest one, with three prefixes, the most that a format can distinguish.
 
     >>> number_format(3e9, "B")
     '[>=1000000000]#,##0.0,,," GB";[>=1000000]#,##0.0,," MB";#,##0.0," kB"'

@@ -1,4 +1,4 @@
-"""What the sheet Checks tests: ranges of inputs, sums over rows, units, and that the forms repeat the requirements."""
+"""The checks of a plan's workbook: ranges of inputs, sums over rows, units, agreement of forms and requirements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Check = tuple[str, str, str]
 SAME = "1E-9"
 #: Findings of one rule that are tested in one formula, which holds 8,192 characters.
 TOGETHER = 50
-DECIDED = "as when the workbook was made; where an input changes it, plan again"
+DECIDED = "same outcome as in the plan; otherwise run `ingest plan` again"
 
 
 def checks_of(plan: Plan, cells: PlanCells, tables: Mapping[str, TableSheet], lines: Mapping[str, int]) -> Iterator[Check]:
@@ -42,7 +42,7 @@ def checks_of(plan: Plan, cells: PlanCells, tables: Mapping[str, TableSheet], li
 
 
 def _ranges(cells: PlanCells) -> Iterator[Check]:
-    """One line per input; one per quantity where a site has so many rows that nobody would read as many lines."""
+    """One line per input; one per quantity where a site has more than `MOST_ALONE` of them."""
     by_quantity: dict[str, list[Step]] = {}
     for step in cells.inputs:
         by_quantity.setdefault(step.name, []).append(step)
@@ -59,9 +59,9 @@ def _ranges(cells: PlanCells) -> Iterator[Check]:
 
 
 def _findings(findings: Iterable[Finding], cells: PlanCells) -> Iterator[Check]:
-    """Each rule that was held against the site still has the same outcome, so that words, conditions and warnings hold.
+    """Each rule still has the outcome of the plan, so that statements, conditions and warnings hold.
 
-    One line per finding; one per `TOGETHER` of a rule where a site has so many rows that nobody would read as many.
+    One line per finding; one per `TOGETHER` of a rule where a site has more than `MOST_ALONE` of them.
     """
     by_rule: dict[str, list[Finding]] = {}
     for one in findings:

@@ -1,4 +1,4 @@
-"""The sheets of a site's workbook that people read, fill in and test by: results, requirements, response, acceptance."""
+"""The sheets of a plan's workbook to read and fill in: results, requirements, vendor response, acceptance."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from ingest.requirement import Requirement
     from ingest.site.plan import Plan
 
-#: Where the value of a requirement and its ends stand on the sheet Requirements.
+#: Columns of the value of a requirement and its ends on the sheet Requirements.
 VALUE, LOW, HIGH = "D", "F", "G"
-#: Where the base value of a requirement stands on the sheet Results.
+#: Column of the base value of a requirement on the sheet Results.
 BASE_VALUE = "I"
-#: Where the clients of a test stand on the sheet Acceptance.
+#: Column of the clients of a test on the sheet Acceptance.
 CLIENTS = "E"
 #: Heading of each condition, and its name.
 CONDITIONS = {
@@ -54,11 +54,11 @@ RULES: Mapping[str, Mapping[str, Any] | None] = {
 }
 #: The share by which a value of the response sheet is above what is required, and what it needs.
 MARGIN = "acceptance_margin"
-#: What all clients reach of a rate that is asked of each.
+#: Aggregate rate of all clients where a rate per client is required.
 OF_ALL = "rate_of_all_clients"
 MARGINS = {
     AS_IS: "Margin of the as-is value (counts)",
-    OPTIMIZED: "Margin of the optimized value (if the buyer says so)",
+    OPTIMIZED: "Margin of the optimized value (if the buyer accepts it)",
 }
 
 
@@ -108,7 +108,7 @@ def results(
 
 
 def response(plan: Plan, grid: Callable[..., SheetWriter], lines: Mapping[str, int]) -> None:
-    """The sheet that a vendor fills in: only its yellow cells are open."""
+    """The sheet Vendor response: only its yellow cells can be edited."""
     from xlsxwriter.utility import xl_col_to_name
 
     asked = ("Id", "Priority", "Requirement", "Required", "Unit")
@@ -139,7 +139,7 @@ def margin(offered: str, required: str) -> CellFormula:
 
 
 def acceptance(plan: Plan, grid: Callable[..., SheetWriter], lines: Mapping[str, int]) -> None:
-    """What each test asks of its clients: threshold from the requirement, result to be filled in."""
+    """The sheet Acceptance: load and threshold of each test, result to be filled in."""
     heads = ("Test", "Requirement", "Operation", "Pattern", "Clients", "Threads", "I/O size (B)", "Pass threshold", "Unit",
              "Duration (s)", "Tool", "Job file", "Runs", "Allowed deviation", "Result", "Remarks")  # fmt: skip
     sheet = grid("Acceptance", heads, (15, 15, 12, 13, 10, 10, 13, 21, 10, 13, 11, 28, 8, 12, 26, 50))
@@ -160,6 +160,6 @@ def acceptance(plan: Plan, grid: Callable[..., SheetWriter], lines: Mapping[str,
 
 
 def _threshold(line: Requirement, value: str, clients: str) -> str:
-    """The formula of what all clients of a test must reach, of a line that may ask it of each."""
+    """The formula of the rate that all clients of a test must reach together; a line may require it of each client."""
     places = {"rate_per_client": value, "clients_under_test": clients}
     return cell(FORMULAS[OF_ALL].tree(), places.__getitem__) if line.unit.endswith("/node") else f"={value}"

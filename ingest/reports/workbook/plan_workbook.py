@@ -61,21 +61,21 @@ def front(plan: Plan, title: str, grid: Callable[..., SheetWriter], checks: int)
         checks: how many there are.
     """
     sections: Sections = {
-        "For the offeror": (
+        "For the vendor": (
             "Fill in the yellow cells of the sheet Vendor response, each value as a plain number in the unit of its line, and"
             " return the whole workbook, saved by a spreadsheet program.",
             "All other cells are locked; the requirements are compared with what was sent. Write every answer, and every"
             " condition, into the yellow cells: nothing else is read.",
-            "The as-is value is what counts; the optimized value counts only where the buyer has said so.",
+            "The as-is value counts; the optimized value counts only where the buyer accepts it.",
         ),
         "How the workbook is built": (
             "The yellow cells on the sheet Inputs may be changed; every other number follows by formulas that can be read."
-            " What the site file says stands on top, with its key.",
-            "The sheets from Workloads to Placement show cells of Calculation; Columns gathers what is added up.",
+            " Values of the site file come first, each with its key.",
+            "The sheets from Workloads to Placement show cells of Calculation; Columns lists the terms of each sum.",
             "Requirements, Vendor response and Acceptance carry the same ids as the document; acceptance job files carry the"
             " id of their test, with the name of the tool behind it.",
             "Values are in base units (B, s, and things counted), shares in percent; Results shows the units that people"
-            " read, with the base value beside them.",
+            " read, next to the base value.",
             "Numbers follow the inputs. Statements, priorities, conditions, titles of charts, low and high ends and the sheet"
             " Sensitivity are those of the plan: a change of Inputs strikes them out, and a banner counts it.",
             "All sheets are protected without a password, so that nothing is changed by mistake: only yellow cells are open.",
@@ -102,7 +102,7 @@ def for_buyer(plan: Plan, grid: Callable[..., SheetWriter]) -> None:
                 " values count too.",
             ),
             TO_SETTLE: plan.warnings,
-            "What is not asked for": [f"{name}: {why}" for name, why in plan.missing.items()],
+            "Requirements that do not apply": [f"{name}: {why}" for name, why in plan.missing.items()],
         },
     )
     if TO_SETTLE in rows:
@@ -179,12 +179,12 @@ class PlanWorkbook:
             rule = validation(limits_of(step))
             style = style_of(step.name, unit_of(step.name), "input")
             first, *rest = (EntryCell(value, rule, style) for value in values_of(step))
-            told = self._input(step, first, name)
+            cells = self._input(step, first, name)
             shown = style_of(step.name, unit_of(step.name))
             before, *others = (NumberCell(value, shown) for value in values_of(step))
-            sheet.row(*told, before)
+            sheet.row(*cells, before)
             for value, other in zip(rest, others, strict=True):
-                sheet.row("", "", "", value, *[""] * (len(told) - len("ABCD")), other)
+                sheet.row("", "", "", value, *[""] * (len(cells) - len("ABCD")), other)
         sheet.close()
 
     def _input(self, step: Step, value: CellContent, name: str) -> list[CellContent]:
@@ -233,7 +233,7 @@ class PlanWorkbook:
         sheet.close()
 
     def _sensitivity(self, grid: Callable[..., SheetWriter]) -> None:
-        """What one input at a time does to a requirement, at the inputs with which the workbook was made."""
+        """The effect of one input at a time on each requirement, at the inputs of the plan."""
         heads = ("Requirement", "Input", "Of", "Value", "At its low end", "At its high end", "Unit", "Swing")
         sheet = grid("Sensitivity", heads, (15, 40, 22, 17, 20, 20, 11, 19))
         for one in self.plan.requirements:
@@ -266,14 +266,14 @@ def _described(quantity: str, made: Formula) -> tuple[str, str, str, str, str]:
 
 
 def behind_findings(plan: Plan) -> Iterator[Step]:
-    """The quantities that checks follow."""
+    """The quantities that checks compare."""
     for one in plan.findings:
         if one.is_checked:
             yield from (part for part in (one.value, one.limit) if isinstance(part, Step))
 
 
 def evidence(item: Input) -> list[str]:
-    """What a value was made from, where that is more than one figure."""
+    """The figures behind a value, where there are several."""
     parts = item.parts if len(item.parts) > 1 else ()
     shown = [f"{part.what}: {exact(part.value)} ({part.source}, {part.grade})" for part in parts[:MOST_PARTS]]
     return [*shown, *([f"and {len(parts) - MOST_PARTS} more"] if len(parts) > MOST_PARTS else [])]

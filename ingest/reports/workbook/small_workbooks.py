@@ -59,7 +59,7 @@ CALC_HEADS = ("Name", "Meaning", "Value", "Low", "High", "Unit", "Formula in wor
 CALC_WIDTHS = (40, 50, 21, 21, 21, 15, 72, 45)
 RESULT_HEADS = ("Result", "Value", "Unit", "Low", "High", "Binary", "Unit", "Base value", "Base unit")
 RESULT_WIDTHS = (33, 18, 15, 18, 18, 12, 10, 24, 15)
-#: Where the base value of a result stands.
+#: Column of the base value of a result.
 BASE_VALUE = "H"
 
 
@@ -74,7 +74,7 @@ class SizingWorkbook:
     Attributes:
         title: of the workbook.
         results: the cell of each result, by name.
-        places: where value, low and high end of each cell stand.
+        places: addresses of value, low and high end of each cell.
         owners: whose cells those are that belong to one of several things compared.
         signed: cells of results that may be below zero.
     """
@@ -92,12 +92,12 @@ class SizingWorkbook:
 
     @property
     def assumptions(self) -> list[dict[str, Any]]:
-        """What nobody measured."""
+        """The assumed values."""
         return self.answer.assumptions
 
     @property
     def sources(self) -> list[dict[str, str]]:
-        """What is cited."""
+        """The cited sources."""
         return self.answer.sources
 
     def content(self) -> bytes:
@@ -201,8 +201,8 @@ class SizingWorkbook:
             "How the workbook is built": (
                 "Yellow cells on the sheet Inputs may be changed; every other number follows by the formulas on Calculation.",
                 "Inputs and Calculation are in base units (B, s, FLOP, and things counted), shares in percent; Results shows"
-                " the units that people read, with the base value beside them.",
-                "Low and High are all inputs at their low and at their high end; they move along with a changed value.",
+                " the units that people read, next to the base value.",
+                "Low and High combine the ends of all inputs, each in its direction; they scale with a changed value.",
             ),
             "Warnings": self.warnings,
             "How it was made": (f"Made by ingest {__version__}; catalogs {self.catalog.content_hash()}.",),
@@ -245,8 +245,8 @@ def _table(book: Workbook, styles: Styles, sweep: Sweep, frame: pandas.DataFrame
     ends = {name: _ends(frame[name]) if unit else [] for name, unit in units.items()}
     widths = [width_of(heads[name], ends[name]) if unit else WORDS for name, unit in units.items()]
     named = {"model", "gpu", *sweep.grids[0].axes}
-    asked = sum(1 for _ in takewhile(named.__contains__, units))
-    lay_out(sheet, widths, 0, len(frame) + 1, frozen=max(asked, 1))
+    axes = sum(1 for _ in takewhile(named.__contains__, units))
+    lay_out(sheet, widths, 0, len(frame) + 1, frozen=max(axes, 1))
     sheet.set_row(0, LINE * max(map(lines_of, heads.values(), widths)))
     for column, (name, unit) in enumerate(units.items()):
         # The whole column carries the format: a format per cell doubles the time.
@@ -260,7 +260,7 @@ def _table(book: Workbook, styles: Styles, sweep: Sweep, frame: pandas.DataFrame
 
 
 def parted(sweep: Sweep) -> tuple[pandas.DataFrame, dict[str, Any]]:
-    """The columns that vary, with the axes, and the values of those that are the same in all rows."""
+    """The columns that vary, with the axes, and the values of those that are constant."""
     frame = sweep.to_frame()
     still = [name for name in frame.columns if name not in sweep.grids[0].axes and frame[name].nunique() == 1]
     return frame.drop(columns=still), {name: frame[name].iloc[0] for name in still}
@@ -272,7 +272,7 @@ def _ends(column: pandas.Series[float]) -> list[float]:
 
 
 def _about(sweep: Sweep, same: Mapping[str, Any]) -> list[str]:
-    """What made the table: version, warnings, and what is the same in all rows."""
+    """Version, warnings, and the values that are constant in all rows."""
     first = sweep.grids[0]
     made = f"Made by ingest {__version__}; catalogs {first.estimate.catalog.content_hash()}."
     every = [{name: item["value"] for name, item in grid.estimate.inputs.items()} for grid in sweep.grids]
@@ -284,5 +284,5 @@ def _about(sweep: Sweep, same: Mapping[str, Any]) -> list[str]:
     units = {name: sweep.unit(name) for name in same}
     shown = {name: display(item, units[name]) if units[name] else item for name, item in same.items()}
     warnings = (f"Warning: {line}" for line in sweep.warnings)
-    return [made, "The same in all rows:", *(f"{label(name)}: {item}" for name, item in shown.items()), *warnings,
-            "Asked:", *(f"{name}: {item}" for name, item in chosen.items())]  # fmt: skip
+    return [made, "Constant in all rows:", *(f"{label(name)}: {item}" for name, item in shown.items()), *warnings,
+            "Inputs:", *(f"{name}: {item}" for name, item in chosen.items())]  # fmt: skip
