@@ -28,7 +28,7 @@ def test_columns_fill_the_place_and_none_is_without_width(columns, width):
 
 GLANCE = Table(
     "",
-    ("Id", "Priority", "What", "Value", "Range (P10 to P90)"),
+    ("Id", "Priority", "Quantity", "Value", "Range (P10 to P90)"),
     (("R-RESTART-01", "information", "Restart", "984.5 GB/s (916.9 GiB/s)", "900 GB/s to 1 TB/s"),),
     (1.15, 1.0, 2.0, 1.9, 1.95),
 )

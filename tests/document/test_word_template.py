@@ -231,7 +231,7 @@ def test_a_style_of_another_kind_under_the_name_is_left_alone(tmp_path):
     made = with_lines("{{scope}}")
     made.styles["Heading 1"].delete()
     made.styles.add_style("Heading 1", docx.enum.style.WD_STYLE_TYPE.CHARACTER)
-    assert filled(tmp_path, made).paragraphs[0].style.name == "Heading 1 (tender)"
+    assert filled(tmp_path, made).paragraphs[0].style.name == "Heading 1 (RFP)"
 
 
 def test_pictures_have_numbers_of_their_own(tmp_path):
@@ -269,8 +269,8 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
         r"unknown field '\{\{requirements\}\}' in a table of the text",
     ),
     "not closed": (lambda word: word.add_paragraph("{{total} and"), r"a field is not closed in the text, '\{\{total\} and'"),
-    "header": (in_header, r"'\{\{scope\}\}' is a section and stands in a header, 'see .*', expected it in the text"),
-    "text box": (in_text_box, r"'\{\{scope\}\}' is a section and stands in a text box"),
+    "header": (in_header, r"'\{\{scope\}\}' is a section in a header, 'see .*', expected it in the text"),
+    "text box": (in_text_box, r"'\{\{scope\}\}' is a section in a text box"),
     "word field": (in_word_field, r"stands inside a field of Word's own in the text"),
 }
 
