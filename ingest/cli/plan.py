@@ -68,7 +68,7 @@ def command(
     elif explain is not None:
         lines = answer.explain(explain)
         told = {**answer.requirement(explain).to_dict(), "derivation": lines}
-        hand_over(lambda: lines_page(f"How {explain} came about", lines), lambda: told, form, output)
+        hand_over(lambda: lines_page(f"Derivation of {explain}", lines), lambda: told, form, output)
     else:
         hand_over(lambda: plan_page(answer), answer.to_dict, form, output, book=lambda: plan_workbook(answer))
     warn(answer.warnings)

@@ -271,7 +271,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "not closed": (lambda word: word.add_paragraph("{{total} and"), r"a field is not closed in the text, '\{\{total\} and'"),
     "header": (in_header, r"'\{\{scope\}\}' is a section in a header, 'see .*', expected it in the text"),
     "text box": (in_text_box, r"'\{\{scope\}\}' is a section in a text box"),
-    "word field": (in_word_field, r"stands inside a field of Word's own in the text"),
+    "word field": (in_word_field, r"is a section inside one of Word's own fields in the text"),
 }
 
 
