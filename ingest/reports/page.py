@@ -240,19 +240,19 @@ def suffixes(book: bool = True) -> list[str]:
     return [suffix for suffix in SUFFIXES if book or SUFFIXES[suffix] != "xlsx"]
 
 
-def format_of(output: str | None, asked: str | None, book: bool = True) -> str:
-    """Return the format: the one asked for, or by the file's suffix.
+def format_of(output: str | None, requested: str | None, book: bool = True) -> str:
+    """Return the format: the requested one, or by the file's suffix.
 
     Raises:
         UsageError: an unknown suffix.
     """
     if output is None:
-        return asked or "table"
+        return requested or "table"
     suffix = Path(output).suffix.lower()
-    if asked is not None:
-        if SUFFIXES.get(suffix, asked) != asked:
-            raise UsageError(f"--format {asked} and --output '{output}' disagree, expected one of them to go")
-        return asked
+    if requested is not None:
+        if SUFFIXES.get(suffix, requested) != requested:
+            raise UsageError(f"--format {requested} and --output '{output}' disagree, expected one of them to go")
+        return requested
     if suffix not in SUFFIXES:
         known = suffixes(book)
         raise UsageError(f"--output: '{output}' ends in '{suffix}', expected {', '.join(known)}{nearest(suffix, known)}")

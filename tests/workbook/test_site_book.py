@@ -122,6 +122,10 @@ def results(sheets: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
     return {cells[f"A{row}"]: cells[f"{base}{row}"] for row in range(2, 60) if str(cells.get(f"A{row}")).startswith("R-")}
 
 
+def test_no_note_names_an_option_without_a_name(case):
+    assert not [value for cells in case.stored.values() for value in cells.values() if "set ()" in str(value)]
+
+
 def test_libreoffice_calculates_every_formula_as_python(case):
     places = formulas(case.path)
     assert len(places) > 500

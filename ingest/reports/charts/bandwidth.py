@@ -221,7 +221,7 @@ def scaling(points: Sequence[Point], ceilings: Sequence[Ceiling] = (), unit: str
     # The lines span many powers of ten: each tick has a prefix of its own.
     written = f"replace(format(datum.value, '~s'), /([a-zA-Z]*)$/, ' $1') + '{unit}'"
     y["axis"] = {**y.get("axis", {}), "labelExpr": written}
-    layer = _asked([point._asdict() for point in points], x, y)
+    layer = _job_lines([point._asdict() for point in points], x, y)
     if ends:
         domain = y_axis["scale"]["domain"]
         layer += [_limits(ceilings, x, y), *label_layers(placed_labels(ends, domain, height), domain, width, height)]
@@ -233,16 +233,16 @@ def scaling(points: Sequence[Point], ceilings: Sequence[Ceiling] = (), unit: str
     return made("scaling", title, "", alt, body)._replace(note=note)
 
 
-def _asked(rows: Sequence[Mapping[str, Any]], x: Mapping[str, Any], y: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _job_lines(rows: Sequence[Mapping[str, Any]], x: Mapping[str, Any], y: Mapping[str, Any]) -> list[dict[str, Any]]:
     """A line for each job, with its own colour, dashes and shape of points."""
     series = {"field": "series", "type": "nominal", "title": None}
     # Points carry the legend: their colours and shapes are one.
-    untold = {**series, "legend": None}
+    without_legend = {**series, "legend": None}
     return [
         {
             "data": {"values": rows},
             "mark": {"type": "line", "strokeWidth": 2},
-            "encoding": {"x": x, "y": y, "stroke": untold, "strokeDash": untold},
+            "encoding": {"x": x, "y": y, "stroke": without_legend, "strokeDash": without_legend},
         },
         {
             "data": {"values": rows},
@@ -265,9 +265,9 @@ def _limits(ceilings: Sequence[Ceiling], x: Mapping[str, Any], y: Mapping[str, A
 def _fed(points: Sequence[Point], ceilings: Sequence[Ceiling]) -> str:
     """The ceiling that supports the most demanding series up to the largest size, and that size."""
     largest = max(points, key=lambda point: point.value).series
-    asked = [point for point in points if point.series == largest]
-    fed = {one: max((p.nodes for p in asked if p.value <= dict(one.points)[p.nodes]), default=0) for one in ceilings}
-    best = max(ceilings, key=lambda one: (fed[one], dict(one.points)[asked[-1].nodes]))
+    largest_points = [point for point in points if point.series == largest]
+    fed = {one: max((p.nodes for p in largest_points if p.value <= dict(one.points)[p.nodes]), default=0) for one in ceilings}
+    best = max(ceilings, key=lambda one: (fed[one], dict(one.points)[largest_points[-1].nodes]))
     nodes = fed[best]
     if not nodes:
         return f"{best.label} ({best.rate}) supports {largest} at no size shown"

@@ -165,8 +165,10 @@ def response_tables(requirements: Sequence[Requirement]) -> Iterator[Table]:
     """The form that vendors fill in: the answer, and its evidence."""
     heads = tuple(field.head for field in FIELDS)
     answers, evidence = heads[:ANSWERS], heads[ANSWERS:]
-    asked = tuple((one.id, one.priority, display(one.value, one.unit, binary=False), *_blank(answers)) for one in requirements)
-    yield Table("Response form", ("Id", "Priority", "Required", *answers), asked, (1.3, 1.0, 1.4, 0.85, 1.0, 1.0, 1.2))
+    answer_rows = tuple(
+        (one.id, one.priority, display(one.value, one.unit, binary=False), *_blank(answers)) for one in requirements
+    )
+    yield Table("Response form", ("Id", "Priority", "Required", *answers), answer_rows, (1.3, 1.0, 1.4, 0.85, 1.0, 1.0, 1.2))
     proofs = tuple((one.id, one.priority, *_blank(evidence)) for one in requirements)
     yield Table("Response form, evidence", ("Id", "Priority", *evidence), proofs)
 

@@ -111,14 +111,14 @@ def response(plan: Plan, grid: Callable[..., SheetWriter], lines: Mapping[str, i
     """The sheet Vendor response: only its yellow cells can be edited."""
     from xlsxwriter.utility import xl_col_to_name
 
-    asked = ("Id", "Priority", "Requirement", "Required", "Unit")
-    heads = (*asked, *(field.head for field in FIELDS), *MARGINS.values())
+    fixed = ("Id", "Priority", "Requirement", "Required", "Unit")
+    heads = (*fixed, *(field.head for field in FIELDS), *MARGINS.values())
     sheet = grid("Vendor response", heads, (15, 12, 46, 21, 11, 9, 19, 19, 12, 9, 13, 27, 27, 34, 21, 21))
     for one in plan.requirements:
         row, line = sheet.next + 1, lines[one.id]
         required_value = CellFormula(f"=Requirements!${VALUE}${line}", one.value)
         fields = [EntryCell(None, rule_of(field), "input" if field.kind in (NUMBER, COUNT) else "entry") for field in FIELDS]
-        required = f"{xl_col_to_name(asked.index('Required'))}{row}"
+        required = f"{xl_col_to_name(fixed.index('Required'))}{row}"
         margins = [margin(f"{xl_col_to_name(heads.index(head))}{row}", required) for head in MARGINS]
         items: tuple[CellContent, ...] = (one.id, one.priority, one.statement, required_value, one.unit, *fields, *margins)
         sheet.row(*items)

@@ -245,11 +245,11 @@ def write_sections(sheet: SheetWriter, sections: Sections) -> dict[str, tuple[in
     """Write those that have lines; returns the first and the last row of each, as sheets count."""
     found = {}
     for heading, lines in sections.items():
-        said = list(lines)
-        if said:
+        texts = list(lines)
+        if texts:
             above = sheet.row(heading, text="section")
             sheet.sheet.set_row(above - 1, SECTION)
-            for line in said:
+            for line in texts:
                 sheet.row(line)
             found[heading] = (above + 1, sheet.next)
     return found
