@@ -20,7 +20,8 @@ import numpy
 from bench_corpus import CORPUS, corpus_rows
 
 from ingest.engine.registry import solve
-from ingest.reports.workbook.workbooks import site_book, sweep_book
+from ingest.reports.workbook.plan_workbook import plan_workbook
+from ingest.reports.workbook.small_workbooks import sweep_workbook
 from ingest.site.planner import plan
 from ingest.sizing.sweep import sweep
 
@@ -131,12 +132,12 @@ def large_workbook() -> object:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "site.yaml"
         path.write_text(json.dumps(large_site(), indent=1), encoding="utf-8")
-        return site_book(plan(path))
+        return plan_workbook(plan(path))
 
 
 def long_sweep() -> object:
     """100,000 scenarios as a workbook."""
-    return sweep_book(sweep(model="cosmoflow", gpu="h100", axes={"nodes": "1..100", "sample_bytes": "1MB..1000MB+1MB"}))
+    return sweep_workbook(sweep(model="cosmoflow", gpu="h100", axes={"nodes": "1..100", "sample_bytes": "1MB..1000MB+1MB"}))
 
 
 def table() -> str:

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 import ingest
 from ingest.catalog.store import Catalog
 from ingest.cli.main import main
-from ingest.reports.workbook.workbooks import site_book
+from ingest.reports.workbook.plan_workbook import plan_workbook
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 #: The console script of the environment that runs the tests.
@@ -223,7 +223,7 @@ def hpc_plan():
 @pytest.fixture(scope="session")
 def hpc_book(hpc_plan):
     """Its workbook, as bytes."""
-    return site_book(hpc_plan)
+    return plan_workbook(hpc_plan)
 
 
 @pytest.fixture(scope="session")

@@ -112,7 +112,7 @@ class Reader:
             raise self.fail(keys, f"low {low:g}, value {numbers['value']:g}, high {high:g}: expected them in this order")
         where, note = (str(parts.get(name) or "") for name in ("where", "note"))
         ways = parts.get("supply") or ()
-        supply = tuple(Option.of(str(way)) for way in (ways if isinstance(ways, list) else [ways]))
+        supply = tuple(Option.of(str(way)) for way in (ways if isinstance(ways, (list, tuple)) else [ways]))
         note = Message(note, supply=supply) if supply else note
         return Value(**numbers, unit=unit, source=parts["source"], grade=parts["grade"], where=where, note=note)
 

@@ -10,7 +10,7 @@ import click
 from ingest.cli.options import hand_over, output_options, question_options, warn
 from ingest.errors import IngestError
 from ingest.reports.pages.sizing import estimate_page, scenarios_page
-from ingest.reports.workbook.workbooks import answer_book
+from ingest.reports.workbook.small_workbooks import sizing_workbook
 from ingest.sizing.bandwidth import Scenarios, bw
 
 #: What writes many scenarios as a workbook; it wants a range of a quantity among them.
@@ -35,7 +35,7 @@ def command(form: str | None, output: str | None, **options: Any) -> None:
         hand_over(lambda: scenarios_page(answer), answer.to_dict, form, output, elsewhere=_elsewhere(answer))
     else:
         page = partial(estimate_page, answer)
-        hand_over(page, answer.to_dict, form, output, lambda: answer_book(answer, page().title))
+        hand_over(page, answer.to_dict, form, output, lambda: sizing_workbook(answer, page().title))
     warn(answer.warnings)
     if answer.incomplete:
         raise IngestError(answer.incomplete)

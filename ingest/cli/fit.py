@@ -10,7 +10,7 @@ from ingest.cli.options import hand_over, output_options, question_options, stac
 from ingest.errors import RequirementNotMet, UsageError
 from ingest.reports.pages.sizing import explanation_page
 from ingest.reports.pages.storage import fits_page
-from ingest.reports.workbook.workbooks import fit_book
+from ingest.reports.workbook.fit_workbook import fit_workbook
 from ingest.sizing.explain import Explanation
 from ingest.storage.fit import fit
 
@@ -61,7 +61,7 @@ def command(form: str | None, output: str | None, explain: str | None, require: 
         told = Explanation.of(found.systems[0].answer, found.systems[0].quantity(explain))
         hand_over(lambda: explanation_page(told), told.to_dict, form, output)
     else:
-        hand_over(lambda: fits_page(found), found.to_dict, form, output, lambda: fit_book(found))
+        hand_over(lambda: fits_page(found), found.to_dict, form, output, lambda: fit_workbook(found))
     warn(found.warnings)
     if require and found.unmet:
         raise RequirementNotMet(found.unmet)

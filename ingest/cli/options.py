@@ -13,7 +13,7 @@ from ingest.errors import UsageError, nearest
 from ingest.files import write_whole
 from ingest.reports.page import FORMATS, Page, format_of, render, suffixes, terminal_width, wrapped
 from ingest.reports.pages.sizing import answer_page, explanation_page
-from ingest.reports.workbook.workbooks import answer_book
+from ingest.reports.workbook.small_workbooks import sizing_workbook
 from ingest.sizing.explain import Explanation
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -149,5 +149,5 @@ def show_answer(answer: Answer, explain: str | None, form: str | None, output: s
         told = Explanation.of(answer, explain)
         hand_over(lambda: explanation_page(told), told.to_dict, form, output)
     else:
-        hand_over(lambda: answer_page(answer), answer.to_dict, form, output, lambda: answer_book(answer, answer.title))
+        hand_over(lambda: answer_page(answer), answer.to_dict, form, output, lambda: sizing_workbook(answer, answer.title))
     warn(answer.warnings)

@@ -11,7 +11,7 @@ from ingest.cli.options import catalog_option, hand_over, output_options, stacke
 from ingest.errors import RequirementNotMet, UsageError
 from ingest.files import write_whole
 from ingest.reports.pages.plan import lines_page, plan_page, plans_page
-from ingest.reports.workbook.workbooks import site_book
+from ingest.reports.workbook.plan_workbook import plan_workbook
 from ingest.site.plan import Plans
 from ingest.site.planner import plan
 from ingest.site.schema import schema_text, starter
@@ -68,9 +68,9 @@ def command(
     elif explain is not None:
         lines = answer.explain(explain)
         told = {**answer.requirement(explain).to_dict(), "derivation": lines}
-        hand_over(lambda: lines_page(f"How {explain} came about", lines), lambda: told, form, output)
+        hand_over(lambda: lines_page(f"Derivation of {explain}", lines), lambda: told, form, output)
     else:
-        hand_over(lambda: plan_page(answer), answer.to_dict, form, output, book=lambda: site_book(answer))
+        hand_over(lambda: plan_page(answer), answer.to_dict, form, output, book=lambda: plan_workbook(answer))
     warn(answer.warnings)
     if check and answer.unmet:
         raise RequirementNotMet(answer.unmet)

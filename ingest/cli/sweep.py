@@ -10,7 +10,7 @@ from ingest.cli.options import output_options, question_options, warn
 from ingest.files import write_whole
 from ingest.reports.page import format_of, render, terminal_width
 from ingest.reports.pages.sizing import sweep_page
-from ingest.reports.workbook.workbooks import sweep_book
+from ingest.reports.workbook.small_workbooks import sweep_workbook
 from ingest.sizing.sweep import sweep
 
 
@@ -31,7 +31,7 @@ def command(axes: tuple[str, ...], form: str | None, output: str | None, **optio
     if output is not None and output.lower().endswith((".csv", ".parquet")):
         answer.write(output)
     elif output is not None and output.lower().endswith(".xlsx"):
-        write_whole(output, sweep_book(answer))
+        write_whole(output, sweep_workbook(answer))
     elif format_of(output, form) == "csv":
         click.echo(answer.to_frame().to_csv(index=False), nl=False)
     elif output is not None:

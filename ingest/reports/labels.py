@@ -44,7 +44,7 @@ def is_share(name: str, unit: str) -> bool:
 
 
 def unit_word(name: str, unit: str) -> str:
-    """A unit beside a number; one without a unit says what it is.
+    """The unit next to a number; `share` or `number` for a quantity without one.
 
     >>> unit_word("fill_limit", "1"), unit_word("replicas", "1"), unit_word("file_opens", "file/s")
     ('share', 'number', 'file/s')

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from ingest.errors import UsageError, nearest
+from ingest.reports.labels import is_share, plain
+from ingest.units import display
+
+if TYPE_CHECKING:
+    from ingest.engine.value import Quantity
 
 
 class Section(NamedTuple):
@@ -38,6 +43,61 @@ class Page(NamedTuple):
     title: str
     sections: tuple[Section, ...]
     table: tuple[tuple[object, ...], ...] = ()
+
+
+def page_of(title: str, sections: Iterable[Section], table: Iterable[tuple[object, ...]] = ()) -> Page:
+    """A page without the sections that have neither rows nor lines."""
+    return Page(title, tuple(section for section in sections if section.rows or section.lines), tuple(table))
+
+
+def value_text(name: str, value: float, unit: str, binary: bool = True) -> str:
+    """A value with its unit; a share in percent, or as a multiple where it is large."""
+    if is_share(name, unit):
+        if value >= 10:
+            return f"{value:,.3g} times"
+        return f"{value * 100:,.3g} %" if value >= 1e-4 or value <= 0 else "below 0.01 %"
+    # The label already says "per open".
+    return display(value, unit.removesuffix("/file"), binary)
+
+
+def range_text(name: str, quantity: Quantity) -> str:
+    """Low and high end with one unit where both have the same one; empty where they are unknown."""
+    if quantity.low is None or quantity.high is None:
+        return ""
+    low, high = (value_text(name, end, quantity.unit, binary=False) for end in (quantity.low, quantity.high))
+    if low == high:
+        return low
+    number, _, unit = low.partition(" ")
+    return f"{number} – {high}" if unit and high.endswith(f" {unit}") else f"{low} – {high}"
+
+
+def unknown_section(unknown: Mapping[str, str]) -> Section:
+    """Quantities that are not known, by reason."""
+    reasons: dict[str, list[str]] = {}
+    for name, why in unknown.items():
+        reasons.setdefault(why, []).append(plain(name))
+    return Section("Not known", lines=tuple(f"{', '.join(names)}: {why}" for why, names in reasons.items()))
+
+
+def assumptions_section(assumptions: Sequence[Mapping[str, Any]]) -> Section:
+    """Values that are assumed, with the reason for each; an assumption may have no value."""
+    lines = []
+    for one in assumptions:
+        value = display(one["value"], one["unit"], binary=False) if one["unit"] else one["value"]
+        lines.append(f"{one['name']}{' = ' if value else ''}{value}: {one['why'] or 'recalled, not verified'}")
+    return Section(f"Assumptions ({len(lines)})", lines=tuple(lines))
+
+
+def sources_section(sources: Sequence[Mapping[str, str]], places: bool = False) -> Section:
+    """One line per source, with the places in it where requested."""
+    where = (f", {one['where']}" if places and one["where"] else "" for one in sources)
+    lines = tuple(f"{one['id']}: {one['title']}{place}" for one, place in zip(sources, where, strict=True))
+    return Section("Sources", lines=lines)
+
+
+def more_rows(rows: int, most: int, all_in: str = "") -> tuple[str, ...]:
+    """A line that counts the rows that a table leaves out."""
+    return (f"… and {rows - most:,} more{all_in}",) if rows > most else ()
 
 
 def as_text(page: Page, width: int | None = None) -> str:
@@ -75,7 +135,7 @@ def _widest(rows: Sequence[Sequence[str]], column: int) -> int:
 
 
 def _without_spare(rows: list[tuple[str, ...]], spare: int, width: int | None) -> list[tuple[str, ...]]:
-    """The rows without the last columns that may go and for which there is no room."""
+    """The rows without the optional last columns that do not fit."""
     taken = sum(_widest(rows, column) + 2 for column in range(len(rows[0])))
     if not spare or width is None or taken <= width:
         return rows
@@ -180,19 +240,19 @@ def suffixes(book: bool = True) -> list[str]:
     return [suffix for suffix in SUFFIXES if book or SUFFIXES[suffix] != "xlsx"]
 
 
-def format_of(output: str | None, asked: str | None, book: bool = True) -> str:
-    """Return the format: the one asked for, or by the file's suffix.
+def format_of(output: str | None, requested: str | None, book: bool = True) -> str:
+    """Return the format: the requested one, or by the file's suffix.
 
     Raises:
-        UsageError: a suffix that stands for no format.
+        UsageError: an unknown suffix.
     """
     if output is None:
-        return asked or "table"
+        return requested or "table"
     suffix = Path(output).suffix.lower()
-    if asked is not None:
-        if SUFFIXES.get(suffix, asked) != asked:
-            raise UsageError(f"--format {asked} and --output '{output}' disagree, expected one of them to go")
-        return asked
+    if requested is not None:
+        if SUFFIXES.get(suffix, requested) != requested:
+            raise UsageError(f"--format {requested} and --output '{output}' disagree, expected one of them to go")
+        return requested
     if suffix not in SUFFIXES:
         known = suffixes(book)
         raise UsageError(f"--output: '{output}' ends in '{suffix}', expected {', '.join(known)}{nearest(suffix, known)}")

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from ingest.errors import UsageError, nearest
 from ingest.files import check_target, nothing_collected, write_all
+from ingest.reports.charts.chart import can_render
+from ingest.reports.document.html import as_html
+from ingest.reports.document.markdown import as_markdown
+from ingest.reports.document.rfp_document import RfpDocument
+from ingest.reports.document.word import as_docx, template_warnings
+from ingest.reports.page import Page, as_csv
+from ingest.reports.pages.plan import requirement_lines
+from ingest.reports.plan_charts import charts_of
+from ingest.reports.workbook.plan_workbook import plan_workbook
 from ingest.site.plan import Plan
 from ingest.site.planner import plan
 from ingest.text import all_visible
@@ -25,7 +35,7 @@ if TYPE_CHECKING:
 DOCUMENTS = {".docx", ".md", ".html"}
 
 
-#: said of a document that is written without the extra `charts`
+#: Note on a document that is written without the extra `charts`.
 NO_CHARTS = "the document has no charts, which need the package vl-convert-python: pip install 'ingest-sizing[charts]'"
 
 
@@ -73,7 +83,7 @@ def report(
     seed: int = 0,
     catalogs: str | Path | Sequence[str | Path] = (),
 ) -> Report:
-    """Write what goes into a tender.
+    """Write the documents of an RFP.
 
     Args:
         site: a site file, as `plan` takes it.
@@ -91,7 +101,7 @@ def report(
         catalogs: folders with entries of your own.
 
     Raises:
-        UsageError: a suffix that stands for no format, two files of one name, a template without a .docx.
+        UsageError: an unknown suffix, two files of one name, a template without a .docx.
         IngestError: a site that cannot be, a library that is not installed, a file that cannot be written.
     """
     systems = [storage] if isinstance(storage, str) else list(storage)
@@ -100,15 +110,19 @@ def report(
         planned = plan(site, years=years, set=set, seed=seed, catalogs=catalogs)
         if not isinstance(planned, Plan):
             raise UsageError("--set: several scenarios are asked for, expected one for a report")
-        makers = _Makers(planned, template, systems)
-        made = {path: makers.content(path.suffix.lower()) for path in paths}
+        writer = ReportWriter(planned, template, systems)
+        made = {path: writer.content(path.suffix.lower()) for path in paths}
     write_all(made)
-    return Report(planned, {str(path): len(content) for path, content in made.items()}, makers.notes())
+    return Report(
+        planned,
+        {str(path): len(content) for path, content in made.items()},
+        writer.notes(path.suffix.lower() for path in paths),
+    )
 
 
 def _checked(outputs: Sequence[str | Path], template: str | Path | None, storage: Sequence[str]) -> list[Path]:
     paths = [Path(output) for output in outputs]
-    known = tuple(_Makers.FORMATS)
+    known = tuple(FORMATS)
     if not paths:
         raise UsageError(f"--output is missing, expected a file that ends in {', '.join(known)}")
     for path in paths:
@@ -137,74 +151,42 @@ def _refuse_twice(paths: Sequence[Path]) -> None:
             raise UsageError(f"--output: '{path}' is given twice{also}, expected each file once")
 
 
-class _Makers:
-    """Makes each format of one plan; the document is written once for all its renderings."""
+class ReportWriter:
+    """Makes each format of one plan; the document is composed once for all its renderings."""
 
     def __init__(self, planned: Plan, template: str | Path | None, storage: Sequence[str]) -> None:
         self.plan, self.template, self.storage = planned, template, storage
-        self._document: Document | None = None
 
     def content(self, suffix: str) -> bytes:
-        """The file's content."""
-        return self.FORMATS[suffix](self)
+        """The content of a file with that suffix."""
+        return FORMATS[suffix](self)
 
-    def notes(self) -> tuple[str, ...]:
-        """What the template leaves out or repeats, and that charts are missing."""
-        from ingest.reports.charts.chart import can_render
+    def notes(self, suffixes: Iterable[str]) -> tuple[str, ...]:
+        """What the template omits or repeats, and that charts are missing."""
+        charts = () if DOCUMENTS.isdisjoint(suffixes) or can_render() else (NO_CHARTS,)
+        omitted = () if self.template is None else template_warnings(self.document, self.template)
+        return (*omitted, *charts)
 
-        charts = () if self._document is None or can_render() else (NO_CHARTS,)
-        if self.template is None:
-            return charts
-        from ingest.reports.document.word import template_warnings
-
-        return (*template_warnings(self.document, self.template), *charts)
-
-    def _workbook(self) -> bytes:
-        from ingest.reports.workbook.workbooks import site_book
-
-        return site_book(self.plan)
-
-    def _word(self) -> bytes:
-        from ingest.reports.document.word import as_docx
-
-        return as_docx(self.document, self.template)
-
-    def _markdown(self) -> bytes:
-        from ingest.reports.document.markdown import as_markdown
-
-        return as_markdown(self.document).encode()
-
-    def _html(self) -> bytes:
-        from ingest.reports.document.html import as_html
-
-        return as_html(self.document).encode()
-
-    def _json(self) -> bytes:
+    def json(self) -> bytes:
+        """The plan as JSON."""
         return json.dumps(all_visible(self.plan.to_dict()), indent=1, ensure_ascii=False, allow_nan=False).encode()
 
-    def _csv(self) -> bytes:
-        from ingest.reports.page import Page, as_csv
-        from ingest.reports.pages.plan import requirement_lines
-
+    def csv(self) -> bytes:
+        """The requirement lines as CSV."""
         return (as_csv(all_visible(Page("", (), requirement_lines(self.plan)))) + "\n").encode()
 
-    @property
+    @cached_property
     def document(self) -> Document:
         """The document of the plan, charts included."""
-        if self._document is None:
-            from ingest.reports.charts.chart import can_render
-            from ingest.reports.document.rfp_document import Tender
-            from ingest.reports.plan_charts import charts_of
+        return RfpDocument(self.plan, charts_of(self.plan, self.storage) if can_render() else ()).document()
 
-            self._document = Tender(self.plan, charts_of(self.plan, self.storage) if can_render() else ()).document()
-        return self._document
 
-    #: suffix -> how the file is made
-    FORMATS: ClassVar[Mapping[str, Callable[[_Makers], bytes]]] = {
-        ".xlsx": _workbook,
-        ".docx": _word,
-        ".md": _markdown,
-        ".html": _html,
-        ".csv": _csv,
-        ".json": _json,
-    }
+#: suffix -> how the file is made
+FORMATS: Mapping[str, Callable[[ReportWriter], bytes]] = {
+    ".xlsx": lambda writer: plan_workbook(writer.plan),
+    ".docx": lambda writer: as_docx(writer.document, writer.template),
+    ".md": lambda writer: as_markdown(writer.document).encode(),
+    ".html": lambda writer: as_html(writer.document).encode(),
+    ".csv": ReportWriter.csv,
+    ".json": ReportWriter.json,
+}

@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.reports.charts.bandwidth import LEADING, Ceiling, Named, Point, height_for, placed, scaling
+from ingest.reports.charts.bandwidth import LEADING, Ceiling, EndLabel, Point, height_for, placed_labels, scaling
 from ingest.reports.charts.chart import HIGH, WIDE, doublings, sideways, upwards
 
 rates = st.floats(1e-3, 1e15)
@@ -52,13 +52,13 @@ def test_values_that_no_logarithm_has_leave_the_axis_to_the_renderer():
     assert upwards([0.0], 260) == {"scale": {"type": "log"}}
 
 
-names = st.lists(st.builds(Named, st.text("ab ,", max_size=120), st.floats(1, 1e6)), min_size=1, max_size=6)
+names = st.lists(st.builds(EndLabel, st.text("ab ,", max_size=120), st.floats(1, 1e6)), min_size=1, max_size=6)
 
 
 @given(names=names)
 def test_names_beside_a_plot_overlap_neither_each_other_nor_its_edges(names):
     height = height_for(names, 260)
-    found = placed(names, (1, 1e6), height)
+    found = placed_labels(names, (1, 1e6), height)
     spans = [(one.middle - len(one.lines) * LEADING / 2, one.middle + len(one.lines) * LEADING / 2) for one in found]
     assert len(found) == len(names)
     assert spans[0][0] >= 0

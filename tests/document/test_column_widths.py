@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.reports.document.model import Document, Section, Table
+from ingest.reports.document.model import Document, DocumentSection, Table
 from ingest.reports.document.tables import MOST_TURNED, tables_for
 from ingest.reports.document.word import as_docx
 from ingest.reports.document.word_blocks import SIZES, columns_for
@@ -28,7 +28,7 @@ def test_columns_fill_the_place_and_none_is_without_width(columns, width):
 
 GLANCE = Table(
     "",
-    ("Id", "Priority", "What", "Value", "Range (P10 to P90)"),
+    ("Id", "Priority", "Quantity", "Value", "Range (P10 to P90)"),
     (("R-RESTART-01", "information", "Restart", "984.5 GB/s (916.9 GiB/s)", "900 GB/s to 1 TB/s"),),
     (1.15, 1.0, 2.0, 1.9, 1.95),
 )
@@ -69,7 +69,7 @@ def test_many_rows_stand_on_lines_of_their_own_and_few_are_turned():
 
 def test_every_row_of_a_long_table_has_its_own_words():
     rows = tuple((f"job-{n}", f"{n} GB/s about") for n in range(40))
-    section = Section("scope", "Scope", (Table("Jobs", ("Name", "Value"), rows),))
+    section = DocumentSection("scope", "Scope", (Table("Jobs", ("Name", "Value"), rows),))
     found = docx.Document(io.BytesIO(as_docx(Document("T", "s", (section,))))).tables[0]
     assert [tuple(cell.text for cell in row.cells) for row in found.rows][1:] == list(rows)
     assert len({cell.width for cell in found.columns[0].cells}) == 1

@@ -10,7 +10,7 @@ import pytest
 from ingest.acceptance.accept import ABLE
 from ingest.acceptance.test_table import rows_of, shown_by
 from ingest.reports.document.model import Paragraph, Table
-from ingest.reports.document.rfp_document import Tender, requirement
+from ingest.reports.document.rfp_document import RfpDocument, requirement
 from ingest.reports.document.tables import acceptance_table, growth_table, response_tables
 from ingest.rfp.response_form import FIELDS
 from ingest.site.planner import plan
@@ -56,7 +56,7 @@ def test_steps_of_growth_are_the_years_of_the_plan(planned):
 
 
 def test_the_title_names_a_reference_that_the_last_section_has_in_full(planned):
-    document = Tender(planned).document()
+    document = RfpDocument(planned).document()
     reference = document.subtitle.partition("reference ")[2].split()[0]
     for part, full in zip(reference.split("-"), (planned.input_hash, planned.catalog.content_hash()), strict=True):
         assert full.rpartition(":")[2].startswith(part)
@@ -65,7 +65,7 @@ def test_the_title_names_a_reference_that_the_last_section_has_in_full(planned):
 
 
 def test_what_binds_is_verified_by_a_test_or_by_an_inspection_that_section_10_names(planned):
-    document = Tender(planned).document()
+    document = RfpDocument(planned).document()
     section = next(one for one in document.sections if one.name == "acceptance")
     tests, inspected = (block for block in section.blocks if isinstance(block, Table))
     binding = {one.id for one in planned.requirements if one.priority != "information"}
@@ -89,7 +89,7 @@ def test_a_range_that_prints_as_one_value_is_left_out(planned):
 
 
 def test_capacity_is_told_in_the_same_terms_everywhere(planned):
-    document = Tender(planned).document()
+    document = RfpDocument(planned).document()
     scope, capacity = document.sections[0], document.sections[3]
     terms = dict(next(block for block in scope.blocks if isinstance(block, Table) and "Terms" in block.caption).rows)
     assert "usable capacity" in terms["fill"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ingest.reports.charts.bandwidth import Bar, demand
 from ingest.reports.document.html import as_html
 from ingest.reports.document.markdown import as_markdown, plain
-from ingest.reports.document.model import Bullets, Document, Figure, Listing, Paragraph, Section, Table
+from ingest.reports.document.model import Bullets, DerivationListing, Document, DocumentSection, Figure, Paragraph, Table
 from ingest.reports.document.word import as_docx
 
 HOSTILE = "=1+1 <script>alert(1)</script> | `x` **b** [a](javascript:1) ‮مرحبا 🚀 \x07"
@@ -26,12 +26,12 @@ def document(text: str = "Scope & terms") -> Document:
         Bullets((text, "second")),
         Table(text, ("Id", "Value"), ((text, "4 GB/s"), ("R-READ-01", text)), (1, 3)),
         Figure(CHART),
-        Listing("How it came about", (f"a = {text}", "  = b × c")),
+        DerivationListing("How it came about", (f"a = {text}", "  = b × c")),
     )
     return Document(
         "Storage for <AI>",
         "made by a tool",
-        (Section("scope", "Scope", blocks), Section("end", "End", ())),
+        (DocumentSection("scope", "Scope", blocks), DocumentSection("end", "End", ())),
         (("total", "4 GB/s"),),
     )
 

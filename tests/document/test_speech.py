@@ -1,4 +1,4 @@
-"""A tender speaks to offerors: no options of the tool, no names of variables, no formulas as places."""
+"""An RFP document speaks to vendors: no options of the tool, no names of variables, no formulas as places."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import yaml
 import ingest
 from ingest.engine.messages import fact_of
 from ingest.engine.registry import FORMULAS
-from ingest.reports.document.model import Bullets, Document, Listing, Paragraph, Table
+from ingest.reports.document.model import Bullets, DerivationListing, Document, Paragraph, Table
 from ingest.reports.document.phrasing import place_of
-from ingest.reports.document.rfp_document import Tender
+from ingest.reports.document.rfp_document import RfpDocument
 from ingest.reports.document.template_fields import SECTIONS, VALUES
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +25,7 @@ SITES = ("hpc-128-nodes", "llm-16384-gpus", "enterprise-64-nodes")
 @pytest.fixture(scope="module", params=SITES)
 def tender(request):
     plan = ingest.plan(ROOT / f"examples/{request.param}.yaml")
-    return plan, Tender(plan).document()
+    return plan, RfpDocument(plan).document()
 
 
 def texts(document: Document, *left_out: str) -> Iterator[str]:
@@ -36,7 +36,7 @@ def texts(document: Document, *left_out: str) -> Iterator[str]:
             elif isinstance(block, Table):
                 if not block.caption.endswith(": Sources"):
                     yield from (block.caption, *block.heads, *(cell for row in block.rows for cell in row))
-            elif isinstance(block, (Bullets, Listing)):
+            elif isinstance(block, (Bullets, DerivationListing)):
                 yield from block.lines
 
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import ingest
 from ingest.cli.report import command
-from ingest.reports.document.rfp_document import Tender
+from ingest.reports.document.rfp_document import RfpDocument
 from ingest.reports.document.template_fields import SECTIONS
 from ingest.reports.document.word import template_warnings
 
@@ -26,7 +26,7 @@ def enterprise_plan():
 @pytest.fixture(scope="module")
 def enterprise_document(enterprise_plan):
     """Its document, without charts."""
-    return Tender(enterprise_plan).document()
+    return RfpDocument(enterprise_plan).document()
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_what_a_template_leaves_out_is_named_with_the_fields_that_bring_it(warne
 def test_sections_without_requirements_are_named_by_their_titles(warned):
     names = [name for name in SECTIONS if name not in ("protocols", "response")]
     assert warned(*(f"{{{{{name}}}}}" for name in names)) == [
-        "leaves out the sections Protocols, security, operations; Offeror response forms: "
+        "leaves out the sections Protocols, security, operations; Vendor response forms: "
         "add {{protocols}}, {{response}} or {{all}}"
     ]
 

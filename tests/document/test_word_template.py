@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from ingest.cli.report import command
 from ingest.errors import IngestError, UsageError
 from ingest.reports.charts.bandwidth import Bar, demand
-from ingest.reports.document.model import Bullets, Document, Figure, Listing, Paragraph, Section, Table
+from ingest.reports.document.model import Bullets, DerivationListing, Document, DocumentSection, Figure, Paragraph, Table
 from ingest.reports.document.template_fields import SECTIONS, VALUES, WHOLE
 from ingest.reports.document.word import as_docx
 from ingest.reports.plan_report import report
@@ -33,12 +33,12 @@ BLOCKS = (
     Bullets(("first", "second")),
     Table("Values", ("Id", "Value"), (("R-READ-01", "4 GB/s"),), (1, 3)),
     Figure(demand([Bar("a", 3e9), Bar("b", 1e9)], Bar("all", 4e9))),
-    Listing("How it came about", ("a = 1", "  = b × c")),
+    DerivationListing("How it came about", ("a = 1", "  = b × c")),
 )
 DOCUMENT = Document(
     "Storage for <AI>",
     "made by a tool",
-    (Section("scope", "Scope", BLOCKS), Section("end", "End", (Paragraph("Words of the end."),))),
+    (DocumentSection("scope", "Scope", BLOCKS), DocumentSection("end", "End", (Paragraph("Words of the end."),))),
     (("total", "4 GB/s"), ("site", "{{total}} & <b>")),
 )
 WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -231,7 +231,7 @@ def test_a_style_of_another_kind_under_the_name_is_left_alone(tmp_path):
     made = with_lines("{{scope}}")
     made.styles["Heading 1"].delete()
     made.styles.add_style("Heading 1", docx.enum.style.WD_STYLE_TYPE.CHARACTER)
-    assert filled(tmp_path, made).paragraphs[0].style.name == "Heading 1 (tender)"
+    assert filled(tmp_path, made).paragraphs[0].style.name == "Heading 1 (RFP)"
 
 
 def test_pictures_have_numbers_of_their_own(tmp_path):
@@ -269,9 +269,9 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
         r"unknown field '\{\{requirements\}\}' in a table of the text",
     ),
     "not closed": (lambda word: word.add_paragraph("{{total} and"), r"a field is not closed in the text, '\{\{total\} and'"),
-    "header": (in_header, r"'\{\{scope\}\}' is a section and stands in a header, 'see .*', expected it in the text"),
-    "text box": (in_text_box, r"'\{\{scope\}\}' is a section and stands in a text box"),
-    "word field": (in_word_field, r"stands inside a field of Word's own in the text"),
+    "header": (in_header, r"'\{\{scope\}\}' is a section in a header, 'see .*', expected it in the text"),
+    "text box": (in_text_box, r"'\{\{scope\}\}' is a section in a text box"),
+    "word field": (in_word_field, r"is a section inside one of Word's own fields in the text"),
 }
 
 

@@ -14,7 +14,7 @@ import ingest
 from ingest.engine.expression import ceil, maximum, minimum
 from ingest.engine.ranges import Tree, given_steps
 from ingest.engine.registry import Formula, Step
-from ingest.reports.workbook.workbooks import answer_book
+from ingest.reports.workbook.small_workbooks import sizing_workbook
 from ingest.sizing.evidence_ladder import Input
 
 RESNET50 = {"model": "resnet50", "gpu": "h100", "basis": "efficiency"}
@@ -136,7 +136,7 @@ def test_bw_plan_and_workbook_agree_on_resnet50(tmp_path):
     assert low < percentiles.low < percentiles.value < percentiles.high < high
 
     path = tmp_path / "answer.xlsx"
-    path.write_bytes(answer_book(answer, "A title"))
+    path.write_bytes(sizing_workbook(answer, "A title"))
     sheet = openpyxl.load_workbook(path, data_only=True)["Calculation"]
     cells = {row[0]: row[2:5] for row in sheet.iter_rows(min_row=2, values_only=True)}
     assert cells["ingest_bandwidth_per_job"] == (reads.value, reads.low, reads.high)

@@ -15,7 +15,7 @@ from offers import ONE_JOB, columns, edited, everything_met, filled, told, uncal
 
 import ingest
 from ingest.errors import UsageError
-from ingest.reports.workbook.workbooks import site_book
+from ingest.reports.workbook.plan_workbook import plan_workbook
 from ingest.rfp.compliance import RequirementLine, judge
 from ingest.rfp.response import Response, differences
 from ingest.rfp.response_form import HEADS, REQUIREMENTS_SHEET, RESPONSE_SHEET
@@ -37,7 +37,7 @@ def plan():
 @pytest.fixture(scope="module")
 def workbook(plan):
     """Its workbook, as bytes."""
-    return site_book(plan)
+    return plan_workbook(plan)
 
 
 @pytest.fixture(scope="module")

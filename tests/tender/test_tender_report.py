@@ -261,7 +261,7 @@ def test_what_is_no_template_is_refused_before_it_is_read(tmp_path):
         package.writestr("word/document.xml", bytes(200_000_001))
     (tmp_path / "text.docx").write_text("no package", encoding="utf-8")
     for name, message in (
-        ("pipe.docx", "is no file, expected a .docx"),
+        ("pipe.docx", "is not a file, expected a .docx"),
         ("bomb.docx", "unpacks to 200,000,001 B, expected at most 200,000,000 B"),
         ("text.docx", "is not readable as .docx"),
     ):

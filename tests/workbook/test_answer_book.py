@@ -12,7 +12,8 @@ from office import Values, heading, recalculated, values
 import ingest
 from ingest.engine.registry import FORMULAS, LEAVES
 from ingest.reports.labels import plain
-from ingest.reports.workbook.workbooks import answer_book, fit_book
+from ingest.reports.workbook.fit_workbook import fit_workbook
+from ingest.reports.workbook.small_workbooks import sizing_workbook
 from ingest.sizing.job import CLIENTS
 
 CASES = {
@@ -43,7 +44,7 @@ SYSTEMS = ingest.fit(read_bandwidth="500GB/s", write_bandwidth="300GB/s", capaci
 def books(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The workbook of each case, and of a comparison of systems."""
     folder = tmp_path_factory.mktemp("books")
-    made = {name: answer_book(ask(), "A title") for name, (ask, _) in CASES.items()} | {"fit": fit_book(SYSTEMS)}
+    made = {name: sizing_workbook(ask(), "A title") for name, (ask, _) in CASES.items()} | {"fit": fit_workbook(SYSTEMS)}
     for name, content in made.items():
         (folder / f"{name}.xlsx").write_bytes(content)
     return {name: folder / f"{name}.xlsx" for name in made}

@@ -15,8 +15,7 @@ from office import Values, heading, recalculated
 import ingest
 from ingest.errors import IngestError
 from ingest.reports.workbook.changed_inputs import BANNER
-from ingest.reports.workbook.plan_workbook import TO_SETTLE
-from ingest.reports.workbook.workbooks import site_book
+from ingest.reports.workbook.plan_workbook import TO_SETTLE, plan_workbook
 from ingest.rfp.response_form import BUYER_SHEET
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -44,7 +43,7 @@ def plan() -> ingest.Plan:
 @pytest.fixture(scope="module")
 def book(plan, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("book") / "site.xlsx"
-    path.write_bytes(site_book(plan))
+    path.write_bytes(plan_workbook(plan))
     return path
 
 
@@ -109,7 +108,7 @@ def test_warnings_to_the_buyer_are_struck_out_after_a_change(book, after):
     first, last = (int(place[1:]) for place in area.split(":"))
     assert lines[first - 2] == TO_SETTLE
     assert "does not carry this" in lines[first - 1]
-    assert lines[last] == "What is not asked for"
+    assert lines[last] == "Requirements that do not apply"
 
 
 @pytest.mark.parametrize(

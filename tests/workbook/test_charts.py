@@ -12,19 +12,19 @@ import ingest
 from ingest.errors import IngestError
 from ingest.reports.charts.bandwidth import Bar, Ceiling, Point, demand, ladder, scaling
 from ingest.reports.charts.chart import Chart
-from ingest.reports.charts.planning import Held, Interval, Swing, capacity, intervals, tornado
+from ingest.reports.charts.planning import Interval, Swing, YearBytes, capacity, intervals, tornado
 from ingest.reports.plan_charts import charts_of
 from ingest.units import display
 
 HOSTILE = '=cmd|"/C calc"!A0 <script>alert(1)</script> & مرحبا 🚀'
 CHARTS = {
-    "demand": demand([Bar(HOSTILE, 6e11), Bar("deepcam", 2e11)], Bar("all jobs at once", 8e11)),
+    "demand": demand([Bar(HOSTILE, 6e11), Bar("deepcam", 2e11)], Bar("all jobs", 8e11)),
     "scaling": scaling(
         [Point(HOSTILE, 2**k, 2**k * 6e9) for k in range(8)],
         [Ceiling("NFS/TCP", "3 GB/s for each node", tuple((2**k, 2**k * 3e9) for k in range(8)))],
     ),
     "ladder": ladder([Bar("measured", 8e8, 3e8, 8e8), Bar("peak", 1.1e10)], "B/s/GPU", "read bandwidth per GPU"),
-    "capacity": capacity([Held(str(year), stage, 1e15) for year in (2026, 2027) for stage in (HOSTILE, "clean")]),
+    "capacity": capacity([YearBytes(str(year), stage, 1e15) for year in (2026, 2027) for stage in (HOSTILE, "clean")]),
     "intervals": intervals([Interval(60 * m, 1 / m, 6e9 / m) for m in (1, 5, 30)], Interval(300, 0.2, 1.2e9), HOSTILE),
     "tornado": tornado([Swing(HOSTILE, 5e11, 1e12), Swing("sample_bytes", 7e11, 9e11)], 8e11, "B/s", "R-READ-01"),
 }
@@ -83,7 +83,7 @@ def test_the_chosen_interval_is_marked_on_both_lines_with_its_values():
         assert [(mark["minutes"], mark["waste"], mark["bandwidth"], mark["text"]) for mark in marks] == [
             (5, 0.2, 1.2, text)
         ] * 3
-    assert "every 5 min costs 20 % of the time and asks for 1.2 GB/s" in CHARTS["intervals"].title
+    assert "every 5 min costs 20 % of the time and needs 1.2 GB/s" in CHARTS["intervals"].title
 
 
 @pytest.mark.parametrize("site", ["hpc-128-nodes", "llm-16384-gpus", "enterprise-64-nodes"])
@@ -118,7 +118,7 @@ def test_ceilings_are_those_that_fit_gives_and_the_caption_says_from_where():
     )
     of_clients = {nodes: value for (label, nodes), value in drawn_at.items() if label.startswith("NFS")}
     assert of_clients == {nodes: pytest.approx(nodes * each) for nodes in (1, 2, 4, 8, 16, 32, 64)}
-    assert chart.title == f"{name} ({display(whole, 'B/s', binary=False)}) feeds cosmology up to 64 nodes"
+    assert chart.title == f"{name} ({display(whole, 'B/s', binary=False)}) supports cosmology up to 64 nodes"
     assert "NFS over TCP, one mount/one client (published: " in chart.note
     assert "as many units as the mandatory requirements take" in chart.note
 

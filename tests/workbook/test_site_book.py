@@ -22,8 +22,8 @@ from office import Values, heading, recalculated, values
 
 import ingest
 from ingest.acceptance.test_table import rows_of
+from ingest.reports.workbook.plan_workbook import plan_workbook
 from ingest.reports.workbook.styles import A4, CHARACTER, FRAME, PAGE, pages_wide
-from ingest.reports.workbook.workbooks import site_book
 from ingest.units import display
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -62,7 +62,7 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     site = EXAMPLES / f"{request.param}.yaml"
     plan = ingest.plan(site, samples=0)
     path = folder / "site.xlsx"
-    path.write_bytes(site_book(plan))
+    path.write_bytes(plan_workbook(plan))
     by_key, by_name = other_inputs(path)
     found = recalculated({"fresh": (path, {}), "moved": (path, by_name)}, folder)
     other = ingest.plan(site, samples=0, set=by_key)
@@ -122,6 +122,10 @@ def results(sheets: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
     return {cells[f"A{row}"]: cells[f"{base}{row}"] for row in range(2, 60) if str(cells.get(f"A{row}")).startswith("R-")}
 
 
+def test_no_note_names_an_option_without_a_name(case):
+    assert not [value for cells in case.stored.values() for value in cells.values() if "set ()" in str(value)]
+
+
 def test_libreoffice_calculates_every_formula_as_python(case):
     places = formulas(case.path)
     assert len(places) > 500
@@ -170,7 +174,7 @@ def test_titles_of_charts_say_what_was_planned(case):
     titles = [re.search(r"<c:title>.*?<a:t>(.*?)</a:t>", text)[1] for text in drawn]
     most = max(case.plan.tables["jobs"], key=lambda row: row["job_read_bandwidth"])
     shown = display(most["job_read_bandwidth"], "B/s", binary=False)
-    assert sorted(titles) == [titles[1], f"Read bandwidth by job: {most['name']} reads most, {shown}"]
+    assert sorted(titles) == [titles[1], f"Read bandwidth by job: {most['name']} needs the most, {shown}"]
     assert re.fullmatch(r"Capacity (grows|stays|is) .*\d .?B.*", titles[1])
 
 
@@ -265,7 +269,7 @@ def wrong(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Values]:
     folder = tmp_path_factory.mktemp("wrong")
     sites = {"one": site_of(1), "many": site_of(60), "llm": EXAMPLES / "llm-16384-gpus.yaml"}
     plans = {name: ingest.plan(site, samples=0) for name, site in sites.items()}
-    path = {name: write(folder / f"site-{name}.xlsx", site_book(plan)) for name, plan in plans.items()}
+    path = {name: write(folder / f"site-{name}.xlsx", plan_workbook(plan)) for name, plan in plans.items()}
     named = {name: {line["Key in the site file"]: line["Cell name"] for line in keyed(path[name])} for name in sites}
     heads, *rows = openpyxl.load_workbook(path["llm"])["Inputs"].iter_rows(values_only=True)
     floor = next(row[heads.index("Cell name")] for row in rows if row[1] == "smallest_bandwidth_asked")
@@ -317,7 +321,7 @@ def test_a_line_that_is_no_longer_small_turns_a_check_red(wrong):
 def test_what_is_invisible_is_marked_in_every_cell():
     site = yaml.safe_load((EXAMPLES / "hpc-128-nodes.yaml").read_text(encoding="utf-8"))
     turned = "net\u202egnp\u2066.exe \u0645\u0631\u062d\u0628\u0627"
-    content = site_book(ingest.plan({**site, "name": turned}, samples=0))
+    content = plan_workbook(ingest.plan({**site, "name": turned}, samples=0))
     with zipfile.ZipFile(io.BytesIO(content)) as parts:
         written = "".join(parts.read(name).decode() for name in parts.namelist() if name.endswith(".xml"))
     assert not re.search("[\u202a-\u202e\u2066-\u2069\x80-\x9f\u2028\u2029]", written)
@@ -342,7 +346,7 @@ def test_a_second_engine_agrees(name, tmp_path):
     engine = pytest.importorskip("formulas")
     site = EXAMPLES / f"{name}.yaml"
     path = tmp_path / "site.xlsx"
-    path.write_bytes(site_book(ingest.plan(site, samples=0)))
+    path.write_bytes(plan_workbook(ingest.plan(site, samples=0)))
     by_key, by_name = other_inputs(path)
     book = openpyxl.load_workbook(path)
     places = {name: next(iter(book.defined_names[name].destinations)) for name in by_name}

@@ -9,8 +9,7 @@ import pytest
 
 import ingest
 from ingest.errors import UsageError
-from ingest.reports.workbook.small_workbooks import parted
-from ingest.reports.workbook.workbooks import sweep_book
+from ingest.reports.workbook.small_workbooks import parted, sweep_workbook
 
 
 def test_holds_every_scenario():
@@ -19,7 +18,7 @@ def test_holds_every_scenario():
     whole = swept.to_frame()
     assert [*frame.columns, *same] == sorted(whole.columns, key=[*frame.columns, *same].index)
     assert all((whole[name] == value).all() for name, value in same.items())
-    book = openpyxl.load_workbook(io.BytesIO(sweep_book(swept)), data_only=True)
+    book = openpyxl.load_workbook(io.BytesIO(sweep_workbook(swept)), data_only=True)
     rows = list(book["Sweep"].iter_rows(values_only=True))
     about = [row[0] for row in book["Read-me"].iter_rows(values_only=True)]
     assert rows[0][0] == "Model"
@@ -35,4 +34,4 @@ def test_holds_every_scenario():
 def test_more_scenarios_than_rows_are_refused():
     swept = ingest.sweep(model="cosmoflow", gpu="h100", axes={"nodes": "1..1200", "sample_bytes": "1MB..900MB+1MB"})
     with pytest.raises(UsageError, match=r"1,080,000 scenarios, a sheet holds 1,048,575; expected \.parquet or \.csv"):
-        sweep_book(swept)
+        sweep_workbook(swept)

@@ -1,4 +1,4 @@
-"""Charts of bandwidth: who asks for how much, how it grows with the machine, and how well it is known."""
+"""Charts of bandwidth: demand of each job, growth with the number of nodes, evidence levels."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from ingest.units import display
 BREADTH, LEADING, GAP, LEADER = 30, 14.0, 4.0, 14
 
 
-class Named(NamedTuple):
+class EndLabel(NamedTuple):
     """The end of a line and its name."""
 
     label: str
     value: float
 
 
-class Placed(NamedTuple):
-    """A name in lines, and how far below the top of the plot its middle stands, in pixels."""
+class PlacedLabel(NamedTuple):
+    """A label in lines, and the distance of its middle from the top of the plot in pixels."""
 
     lines: tuple[str, ...]
     value: float
     middle: float
 
 
-def height_for(names: Sequence[Named], least: float) -> float:
-    """The height in pixels of a plot beside which all names find room."""
+def height_for(names: Sequence[EndLabel], least: float) -> float:
+    """The height in pixels of a plot with room for all labels next to it."""
     return max(least, sum(_height(_lines(one.label)) + GAP for one in names))
 
 
-def placed(names: Sequence[Named], domain: Sequence[float], height: float) -> list[Placed]:
-    """Where each name stands: as near to the end of its line as the others allow.
+def placed_labels(names: Sequence[EndLabel], domain: Sequence[float], height: float) -> list[PlacedLabel]:
+    """The place of each label: as near to the end of its line as the others allow.
 
     Args:
         names: in any order.
         domain: the ends of the logarithmic axis.
         height: of the plot, in pixels; room for all names (`height_for`).
 
-    >>> first, second = placed([Named("a", 10), Named("b", 9.9)], [1, 100], 200)
+    >>> first, second = placed_labels([EndLabel("a", 10), EndLabel("b", 9.9)], [1, 100], 200)
     >>> second.middle - first.middle
     18.0
     """
     low, high = map(math.log10, domain)
-    found: list[Placed] = []
+    found: list[PlacedLabel] = []
     free = 0.0
     ordered = sorted(names, key=lambda one: -one.value)
     below = sum(_height(_lines(one.label)) + GAP for one in ordered)
@@ -58,13 +58,13 @@ def placed(names: Sequence[Named], domain: Sequence[float], height: float) -> li
         wanted = height * (high - math.log10(one.value)) / (high - low) - own / 2
         # Below everything that is placed, and above the room that the others need.
         top = max(free, min(wanted, height - below))
-        found.append(Placed(lines, one.value, top + own / 2))
+        found.append(PlacedLabel(lines, one.value, top + own / 2))
         free, below = top + own, below - own
     return found
 
 
-def layers(names: Sequence[Placed], domain: Sequence[float], width: float, height: float) -> list[dict[str, Any]]:
-    """Marks for names beside a plot: a short line that leads to each, and its text."""
+def label_layers(names: Sequence[PlacedLabel], domain: Sequence[float], width: float, height: float) -> list[dict[str, Any]]:
+    """Marks for labels next to a plot: a short leader line and the text."""
     at = {one: _value_at(one.middle, domain, height) for one in names}
     leads = [{"from": one.value, "to": at[one]} for one in names]
     texts = [
@@ -109,9 +109,9 @@ def _height(lines: Sequence[str]) -> float:
     return LEADING * len(lines)
 
 
-#: A chart with more bars than this is no longer read: the rest is summed in one.
+#: Bars of a chart; further jobs are summed in one.
 MOST_BARS = 15
-#: Width of a plot in pixels that has names beside it.
+#: Width in pixels of a plot with labels next to it.
 NARROW = 430
 
 
@@ -133,7 +133,7 @@ class Point(NamedTuple):
 
 
 class Ceiling(NamedTuple):
-    """What a storage system gives, by the number of nodes; `rate` says it in words."""
+    """Read bandwidth of a storage system by the number of nodes; `rate` in words."""
 
     label: str
     rate: str
@@ -141,10 +141,10 @@ class Ceiling(NamedTuple):
 
 
 def demand(jobs: Sequence[Bar], together: Bar, unit: str = "B/s") -> Chart:
-    """What each job asks for, and what all ask for at once.
+    """Read bandwidth of each job, and of all concurrent jobs.
 
-    >>> demand([Bar("a", 3e9), Bar("b", 1e9)], Bar("all jobs at once", 4e9)).title
-    'a reads most, 3 GB/s; all jobs at once: 4 GB/s'
+    >>> demand([Bar("a", 3e9), Bar("b", 1e9)], Bar("all jobs", 4e9)).title
+    'a needs the most, 3 GB/s; all jobs: 4 GB/s'
     """
     ordered = sorted(jobs, key=lambda bar: -bar.value)
     kept = ordered[:MOST_BARS]
@@ -164,7 +164,7 @@ def demand(jobs: Sequence[Bar], together: Bar, unit: str = "B/s") -> Chart:
     ]
     first = ordered[0] if ordered else together
     most, whole = (display(bar.value, unit, binary=False) for bar in (first, together))
-    title = f"{first.label} reads most, {most}; {together.label}: {whole}"
+    title = f"{first.label} needs the most, {most}; {together.label}: {whole}"
     listing = "; ".join(f"{row['job']} {row['text']}" for row in rows)
     body: dict[str, Any] = {
         "data": {"values": rows},
@@ -198,7 +198,7 @@ def demand(jobs: Sequence[Bar], together: Bar, unit: str = "B/s") -> Chart:
 
 
 def scaling(points: Sequence[Point], ceilings: Sequence[Ceiling] = (), unit: str = "B/s", note: str = "") -> Chart:
-    """Bandwidth against the number of nodes, with what storage systems give.
+    """Bandwidth against the number of nodes, with ceilings of storage systems.
 
     Args:
         points: of each job, at some numbers of nodes.
@@ -208,11 +208,11 @@ def scaling(points: Sequence[Point], ceilings: Sequence[Ceiling] = (), unit: str
 
     >>> asked = [Point("a", 1, 1e9), Point("a", 10, 1e10)]
     >>> scaling(asked, [Ceiling("NFS", "3 GB/s", ((1, 3e9), (10, 3e9)))]).title
-    'NFS (3 GB/s) feeds a up to 1 node'
+    'NFS (3 GB/s) supports a up to 1 node'
     >>> scaling(asked).title
     'a reads 10 GB/s on 10 nodes, 1 GB/s on each'
     """
-    ends = [Named(f"{one.label}: {one.rate}", one.points[-1][1]) for one in ceilings]
+    ends = [EndLabel(f"{one.label}: {one.rate}", one.points[-1][1]) for one in ceilings]
     width, height = (NARROW if ends else WIDTH), height_for(ends, HEIGHT)
     drawn = [point.value for point in points] + [value for one in ceilings for _, value in one.points]
     y_axis, x_axis = upwards(drawn, height), doublings([point.nodes for point in points], width)
@@ -221,10 +221,10 @@ def scaling(points: Sequence[Point], ceilings: Sequence[Ceiling] = (), unit: str
     # The lines span many powers of ten: each tick has a prefix of its own.
     written = f"replace(format(datum.value, '~s'), /([a-zA-Z]*)$/, ' $1') + '{unit}'"
     y["axis"] = {**y.get("axis", {}), "labelExpr": written}
-    layer = _asked([point._asdict() for point in points], x, y)
+    layer = _job_lines([point._asdict() for point in points], x, y)
     if ends:
         domain = y_axis["scale"]["domain"]
-        layer += [_limits(ceilings, x, y), *layers(placed(ends, domain, height), domain, width, height)]
+        layer += [_limits(ceilings, x, y), *label_layers(placed_labels(ends, domain, height), domain, width, height)]
     body: dict[str, Any] = {"width": width, "height": height, "layer": layer}
     title = _fed(points, ceilings) if ceilings else _grown(points, unit)
     series = ", ".join(dict.fromkeys(point.series for point in points))
@@ -233,16 +233,16 @@ def scaling(points: Sequence[Point], ceilings: Sequence[Ceiling] = (), unit: str
     return made("scaling", title, "", alt, body)._replace(note=note)
 
 
-def _asked(rows: Sequence[Mapping[str, Any]], x: Mapping[str, Any], y: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A line for each job: told apart by colour, by dashes and by the shape of its points."""
+def _job_lines(rows: Sequence[Mapping[str, Any]], x: Mapping[str, Any], y: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A line for each job, with its own colour, dashes and shape of points."""
     series = {"field": "series", "type": "nominal", "title": None}
     # Points carry the legend: their colours and shapes are one.
-    untold = {**series, "legend": None}
+    without_legend = {**series, "legend": None}
     return [
         {
             "data": {"values": rows},
             "mark": {"type": "line", "strokeWidth": 2},
-            "encoding": {"x": x, "y": y, "stroke": untold, "strokeDash": untold},
+            "encoding": {"x": x, "y": y, "stroke": without_legend, "strokeDash": without_legend},
         },
         {
             "data": {"values": rows},
@@ -263,29 +263,29 @@ def _limits(ceilings: Sequence[Ceiling], x: Mapping[str, Any], y: Mapping[str, A
 
 
 def _fed(points: Sequence[Point], ceilings: Sequence[Ceiling]) -> str:
-    """Which ceiling feeds the series that reads most furthest, and up to which size."""
+    """The ceiling that supports the most demanding series up to the largest size, and that size."""
     largest = max(points, key=lambda point: point.value).series
-    asked = [point for point in points if point.series == largest]
-    fed = {one: max((p.nodes for p in asked if p.value <= dict(one.points)[p.nodes]), default=0) for one in ceilings}
-    best = max(ceilings, key=lambda one: (fed[one], dict(one.points)[asked[-1].nodes]))
+    largest_points = [point for point in points if point.series == largest]
+    fed = {one: max((p.nodes for p in largest_points if p.value <= dict(one.points)[p.nodes]), default=0) for one in ceilings}
+    best = max(ceilings, key=lambda one: (fed[one], dict(one.points)[largest_points[-1].nodes]))
     nodes = fed[best]
     if not nodes:
-        return f"{best.label} ({best.rate}) does not feed {largest} at any size shown"
-    return f"{best.label} ({best.rate}) feeds {largest} up to {nodes:,.0f} node{'s' if nodes > 1 else ''}"
+        return f"{best.label} ({best.rate}) supports {largest} at no size shown"
+    return f"{best.label} ({best.rate}) supports {largest} up to {nodes:,.0f} node{'s' if nodes > 1 else ''}"
 
 
 def _grown(points: Sequence[Point], unit: str) -> str:
-    """What the series that reads most reads at its full size, and on each node."""
+    """Bandwidth of the most demanding series at its full size, and per node."""
     most = max(points, key=lambda point: point.value)
     whole, each = (display(value, unit, binary=False) for value in (most.value, most.value / most.nodes))
     return f"{most.series} reads {whole} on {most.nodes:,.0f} node{'s' if most.nodes > 1 else ''}, {each} on each"
 
 
 def ladder(rungs: Sequence[Bar], unit: str, quantity: str) -> Chart:
-    """The rungs of evidence beside each other, on a logarithmic axis.
+    """Evidence levels on a logarithmic axis.
 
     >>> ladder([Bar("measured", 1e9, 8e8, 1.2e9), Bar("peak", 5e9)], "B/s/GPU", "read bandwidth per GPU").title
-    'Peak arithmetic asks for 5 times what was measured'
+    'Peak arithmetic gives 5 times the measured rate'
     """
     values, shown = scaled([bar.value for bar in rungs], unit)
     factor = rungs[0].value / values[0] if values and values[0] else 1
@@ -327,9 +327,9 @@ def ladder(rungs: Sequence[Bar], unit: str, quantity: str) -> Chart:
     first, last = rungs[0], rungs[-1]
     times = last.value / first.value if first.value else 0
     title = (
-        f"{capitalised(last.label)} arithmetic asks for {times:.3g} times what was {first.label}"
+        f"{capitalised(last.label)} arithmetic gives {times:.3g} times the {first.label} rate"
         if last.label == "peak" and first.label == "measured"
-        else f"{capitalised(quantity)}, by rung of evidence"
+        else f"{capitalised(quantity)}, by evidence level"
     )
     listing = "; ".join(f"{row['rung']} {row['text']}" for row in rows)
-    return made("ladder", title, "dot: typical value, bar: its range", f"{quantity} by rung of evidence: {listing}.", body)
+    return made("ladder", title, "dot: typical value, bar: range", f"{quantity} by evidence level: {listing}.", body)

@@ -1,4 +1,4 @@
-"""What all charts share: sizes, colours that the colour-blind and a grey printer keep apart, axes with units."""
+"""Sizes, colours and axes of all charts; colours differ in grey print and for colour-blind readers."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Chart(NamedTuple):
     Attributes:
         name: of its file.
         title: what it shows, as a finding.
-        alt: the same in words, for who does not see it.
+        alt: text for readers who cannot see it.
         spec: Vega-Lite.
-        note: where something in it comes from, for its caption.
+        note: sources, for its caption.
     """
 
     name: str

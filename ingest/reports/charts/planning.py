@@ -1,4 +1,4 @@
-"""Charts of a plan: capacity over the years, checkpoints, and what matters most."""
+"""Charts of a plan: capacity over the years, checkpoint intervals, sensitivity."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ingest.reports.labels import capitalised
 from ingest.units import display
 
 
-class Held(NamedTuple):
+class YearBytes(NamedTuple):
     """Bytes of one stage or data set in one year."""
 
     year: str
@@ -19,7 +19,7 @@ class Held(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """A checkpoint interval, the share of time that it wastes, and the write bandwidth that it takes."""
+    """A checkpoint interval, its checkpoint overhead as a share of time, and its write bandwidth."""
 
     seconds: float
     waste: float
@@ -27,17 +27,17 @@ class Interval(NamedTuple):
 
 
 class Swing(NamedTuple):
-    """What a requirement becomes where one input is at its low and at its high end."""
+    """A requirement with one input at its low and at its high end."""
 
     quantity: str
     low: float
     high: float
 
 
-def capacity(rows: Sequence[Held], unit: str = "B") -> Chart:
+def capacity(rows: Sequence[YearBytes], unit: str = "B") -> Chart:
     """Data held by year and stage.
 
-    >>> capacity([Held("2026", "raw", 1e15), Held("2028", "raw", 3e15)]).title
+    >>> capacity([YearBytes("2026", "raw", 1e15), YearBytes("2028", "raw", 3e15)]).title
     'Capacity grows from 1 PB in 2026 to 3 PB in 2028'
     """
     values, shown = scaled([row.value for row in rows], unit)
@@ -59,7 +59,7 @@ def capacity(rows: Sequence[Held], unit: str = "B") -> Chart:
 
 
 def course(sums: Mapping[str, float], unit: str) -> str:
-    """How capacity goes on over the years: it grows, stays, or has its peak before the end."""
+    """The course of capacity over the years: it grows, stays, or peaks before the end."""
     years = list(sums)
     first, last, peak = years[0], years[-1], max(years, key=lambda year: sums[year])
     held = {year: display(sums[year], unit, binary=False) for year in (first, last, peak)}
@@ -71,17 +71,17 @@ def course(sums: Mapping[str, float], unit: str) -> str:
 
 
 def intervals(rows: Sequence[Interval], chosen: Interval, job: str, how: str = "") -> Chart:
-    """What a checkpoint costs, and what it asks of storage, by its interval; the chosen interval is marked.
+    """Checkpoint overhead and write bandwidth by interval; the chosen interval is marked.
 
     Args:
         rows: by interval.
-        chosen: what the requirement rests on.
+        chosen: the interval of the requirement.
         job: whose checkpoint.
-        how: what holds along the lines.
+        how: the condition along the lines.
 
     >>> every = [Interval(300, 0.06, 2e9), Interval(600, 0.05, 1e9), Interval(1200, 0.07, 6e8)]
     >>> intervals(every, every[1], "llm").title
-    'llm: a checkpoint every 10 min costs 5 % of the time and asks for 1 GB/s of writes'
+    'llm: a checkpoint every 10 min costs 5 % of the time and needs 1 GB/s of writes'
     """
     values, shown = scaled([*(row.bandwidth for row in rows), chosen.bandwidth], "B/s")
     data = [
@@ -109,7 +109,7 @@ def intervals(rows: Sequence[Interval], chosen: Interval, job: str, how: str = "
         _panel(axis, {**mark, "text": f"{every}: {cost}"}, {"field": "waste", **lost}, rises),
         _panel(axis, {**mark, "text": f"{every}: {rate}"}, {"field": "bandwidth", **asked}),
     ]
-    title = f"{job}: a checkpoint every {every} costs {cost} of the time and asks for {rate} of writes"
+    title = f"{job}: a checkpoint every {every} costs {cost} of the time and needs {rate} of writes"
     alt = f"Two line charts over the interval between checkpoints: share of the time lost, and write bandwidth. {title}."
     return made("intervals", title, how, alt, {"data": {"values": data}, "vconcat": panels})
 
@@ -117,8 +117,8 @@ def intervals(rows: Sequence[Interval], chosen: Interval, job: str, how: str = "
 def _panel(x: Mapping[str, Any], mark: Mapping[str, Any], upward: Mapping[str, Any], rises: bool = False) -> dict[str, Any]:
     """A line by interval, and on it the chosen one as a diamond with its value."""
     y = {"type": "quantitative", **upward}
-    # The words stand where the line does not go on.
-    beside = {"align": "right", "dx": -10} if rises else {"align": "left", "dx": 10}
+    # The label is on the side away from the line.
+    side = {"align": "right", "dx": -10} if rises else {"align": "left", "dx": 10}
     chosen = {"data": {"values": [mark]}, "encoding": {"x": x, "y": y}}
     return {
         "width": WIDTH,
@@ -129,7 +129,7 @@ def _panel(x: Mapping[str, Any], mark: Mapping[str, Any], upward: Mapping[str, A
             {**chosen, "mark": {"type": "point", "shape": "diamond", "filled": True, "size": 160, "color": SIGNAL}},
             {
                 **chosen,
-                "mark": {"type": "text", **beside, "dy": -10, "fontSize": 12, "fontWeight": "bold"},
+                "mark": {"type": "text", **side, "dy": -10, "fontSize": 12, "fontWeight": "bold"},
                 "encoding": {"x": x, "y": y, "text": {"field": "text"}},
             },
         ],
@@ -137,10 +137,10 @@ def _panel(x: Mapping[str, Any], mark: Mapping[str, Any], upward: Mapping[str, A
 
 
 def tornado(rows: Sequence[Swing], typical: float, unit: str, requirement: str) -> Chart:
-    """What a requirement becomes with one input at a time at its ends, the most effective on top.
+    """A requirement with one input at a time at its ends, the largest effect first.
 
     >>> tornado([Swing("rate", 1e9, 3e9)], 2e9, "B/s", "R-READ-01").title
-    'Rate matters most: R-READ-01 lies between 1 GB/s and 3 GB/s'
+    'Rate has the largest effect: R-READ-01 lies between 1 GB/s and 3 GB/s'
     """
     ordered = sorted(rows, key=lambda row: -abs(row.high - row.low))[:12]
     ends = [end for row in ordered for end in (row.low, row.high)]
@@ -184,5 +184,5 @@ def tornado(rows: Sequence[Swing], typical: float, unit: str, requirement: str) 
         )
     top = ordered[0]
     low, high = (display(end, unit, binary=False) for end in sorted((top.low, top.high)))
-    title = f"{capitalised(top.quantity)} matters most: {requirement} lies between {low} and {high}"
+    title = f"{capitalised(top.quantity)} has the largest effect: {requirement} lies between {low} and {high}"
     return made("tornado", title, "", f"Tornado chart. {title}.", body)

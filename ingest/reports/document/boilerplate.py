@@ -1,12 +1,11 @@
-"""The words of a tender that do not depend on the site."""
+"""Clauses of the RFP document that do not depend on the site."""
 
 from __future__ import annotations
 
 SCOPE = (
     "This document states what the storage system shall deliver so that the training jobs described in section 2 "
     "never wait for data, can save and restore their state in time, and find room for their data sets. Each "
-    "requirement has an identifier that is the same here, in the workbook, in the acceptance tests and in the "
-    "response form."
+    "requirement has one identifier, used in this document, the workbook, the acceptance tests and the response form."
 )
 KEYWORDS = (
     (
@@ -14,9 +13,9 @@ KEYWORDS = (
         "mandatory: an offer that does not meet it is excluded; it is verified by its test in section 10, or by "
         "inspection where it has none.",
     ),
-    ("should", "target: it is scored, and excludes no offer; the offeror shall state the value that is delivered."),
+    ("should", "target: it is scored, and excludes no offer; the Vendor shall state the value that is delivered."),
     ("for information", "describes the workload; it is not scored."),
-    ("the offeror shall describe", "a narrative answer is expected, with evidence."),
+    ("the Vendor shall describe", "a narrative answer is expected, with evidence."),
     ("to be set by buyer", "the workload does not determine this value; the buyer fills it in before publication."),
 )
 TERMS = (
@@ -46,27 +45,27 @@ WORKLOADS = (
     "section 12 lists their sources, appendix A how each requirement follows from them."
 )
 OVERLAP = (
-    "R-MIX-01 is the sum of reads and checkpoint writes that fall into the same moment, R-MIX-02 the larger of the two "
-    "where they take turns. The one that describes the site is a requirement, unless it is too small to be asked for; "
-    "the other one is for information."
+    "R-MIX-01 is the sum of reads and checkpoint writes that coincide, R-MIX-02 the larger of the two where they "
+    "alternate. The line that describes the site is a requirement, unless its value is below the reporting threshold; "
+    "the other line is for information."
 )
 CAPACITY = (
     "Capacity is required as the data that the system holds at the fill limit; the usable capacity offered is that "
-    "amount divided by the fill limit, or more. Raw capacity is given for orientation only: the offeror chooses the "
+    "amount divided by the fill limit, or more. Raw capacity is given for orientation only: the Vendor chooses the "
     "protection scheme and shall state its overhead, the number of failures that it tolerates, and the usable "
     "capacity that remains after them."
 )
 CHECKPOINTS = (
     "A checkpoint is complete when all of its bytes are on storage that survives the failure of any client. Write "
-    "bandwidth is that of all writers together; restart bandwidth is that of all readers together, so that the last of "
+    "bandwidth is the aggregate of all writers; restore bandwidth is the aggregate of all readers, so that the last of "
     "them has its part of the checkpoint within the time allowed."
 )
 METADATA = (
-    "The offeror shall describe how metadata rates scale with the number of directories and clients, and how one "
+    "The Vendor shall describe how metadata rates scale with the number of directories and clients, and how one "
     "client is kept from starving the others (quality of service)."
 )
 SET_BY_BUYER = (
-    "The offeror shall state what the offer reaches for each line of the table. Where the buyer has set a value, the "
+    "The Vendor shall state what the offer reaches for each line of the table. Where the buyer has set a value, the "
     "offer shall reach it."
 )
 RESILIENCE = (
@@ -78,16 +77,16 @@ RESILIENCE = (
     ("Latency of a single read at the load of section 3 (median, 99th percentile)", "to be set by buyer"),
 )
 PROTOCOLS = (
-    "The offeror shall describe the client software that reaches the stated bandwidth per client, its versions, the "
+    "The Vendor shall describe the client software that reaches the stated bandwidth per client, its versions, the "
     "kernel and operating systems that it supports, and what it consumes of the client's CPU and memory.",
-    "The offeror shall describe authentication, encryption in flight and at rest, and the separation of projects, "
+    "The Vendor shall describe authentication, encryption in flight and at rest, and the separation of projects, "
     "each with its effect on the values of section 3.",
-    "The offeror shall describe monitoring (bandwidth, requests and latency per client and per job), quotas, and "
+    "The Vendor shall describe monitoring (bandwidth, requests and latency per client and per job), quotas, and "
     "upgrades without interruption.",
 )
 GROWTH = (
-    "The offeror shall state the smallest unit of expansion, what it adds in usable capacity and in bandwidth, and "
-    "its price, valid for the years of the plan, and how each step of the table below is reached. The offeror shall "
+    "The Vendor shall state the smallest unit of expansion, what it adds in usable capacity and in bandwidth, and "
+    "its price, valid for the years of the plan, and how each step of the table below is reached. The Vendor shall "
     "quote prices per PB of usable capacity and per GB/s of read bandwidth separately."
 )
 ACCEPTANCE = (
@@ -100,24 +99,23 @@ ACCEPTANCE = (
 )
 INSPECTION = (
     "The requirements of the next table have no performance test. They shall be verified by inspection at acceptance, on "
-    "the delivered system, by what the table names; the offeror shall hand it over in writing."
+    "the delivered system, by what the table names; the Vendor shall hand it over in writing."
 )
 ASSUMED = "The requirements rest on {count} values that were assumed, not measured. The table says why each was chosen."
 SENSITIVITY = (
-    "The table shows what a requirement becomes where one input is at its low and at its high end and all others are "
-    "at their typical value."
+    "The table shows each requirement with one input at its low and at its high end and all others at their typical value."
 )
 DERIVATIONS = (
-    "Each line can be recomputed by hand from the lines indented below it. What an earlier requirement has derived is "
-    "not repeated: the line names that requirement."
+    "Each line can be recomputed by hand from the lines indented below it. A part that an earlier requirement has derived "
+    "is not repeated: the line names that requirement."
 )
 INFORMATION = (
     "These values describe the workload. They are neither required nor scored: any system that meets the requirements "
     "meets them too, or they are too small to size a system by."
 )
 RESPONSE = (
-    "The offeror shall answer in the sheet Vendor response of the workbook; the tables below show the same form for "
-    "reference. For each mandatory requirement and each target the offeror shall state whether it is met (yes, no, "
+    "The Vendor shall answer in the sheet Vendor response of the workbook; the tables below show the same form for "
+    "reference. For each mandatory requirement and each target the Vendor shall state whether it is met (yes, no, "
     "partial); the value as delivered and, where it differs, the value with tuning that needs no privileges; whether "
     "the values were measured or projected; on how many clients with how much memory; with which software; and the log "
     "file that shows it. Each value shall be a plain number in the unit of its line in that sheet."

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Table
+from ingest.reports.document.model import Block, Bullets, DerivationListing, Document, Figure, Paragraph, Table
 from ingest.text import all_visible
 
 STYLE = """
@@ -95,7 +95,7 @@ def _table(block: Table) -> Iterator[str]:
 
 
 def _cells(tag: str, texts: Iterable[str], numeric: Iterable[bool]) -> str:
-    """The cells of a row; numbers stand on the right, with their heading."""
+    """The cells of a row; numbers and their heading are aligned at the right."""
     pairs = zip(texts, numeric, strict=True)
     return "".join(f"<{tag}{_kind(text, number)}>{escape(text)}</{tag}>" for text, number in pairs)
 
@@ -111,6 +111,6 @@ def _each(tag: str, texts: Iterable[str]) -> str:
     return "".join(f'<{tag} dir="auto">{escape(text)}</{tag}>' for text in texts)
 
 
-def _listing(block: Listing) -> Iterator[str]:
+def _listing(block: DerivationListing) -> Iterator[str]:
     text = "\n".join(block.lines)
     yield f"<p><strong>{escape(block.title)}</strong></p><pre>{escape(text)}</pre>"

@@ -6,7 +6,7 @@ import base64
 import re
 from collections.abc import Iterator, Sequence
 
-from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Table
+from ingest.reports.document.model import Block, Bullets, DerivationListing, Document, Figure, Paragraph, Table
 from ingest.text import all_visible
 
 #: What Markdown or the HTML inside it would take for markup.
@@ -18,8 +18,8 @@ _BEGINNING = re.compile(r"^(\s*)([#+>-]|\d+[.)])(?=\s|$)")
 def as_markdown(document: Document) -> str:
     """Render; ends with a newline.
 
-    >>> from ingest.reports.document.model import Section
-    >>> print(as_markdown(Document("T", "s", (Section("a", "Scope", (Paragraph("x | y", "Note."),)),))))
+    >>> from ingest.reports.document.model import DocumentSection
+    >>> print(as_markdown(Document("T", "s", (DocumentSection("a", "Scope", (Paragraph("x | y", "Note."),)),))))
     # T
     <BLANKLINE>
     s
@@ -65,7 +65,7 @@ def _rules(block: Table) -> list[str]:
     return ["---:" if number else "---" for number in block.numeric]
 
 
-def _listing(block: Listing) -> Iterator[str]:
+def _listing(block: DerivationListing) -> Iterator[str]:
     """A fence longer than any run of backticks inside."""
     longest = max((len(run) for line in block.lines for run in re.findall("`+", line)), default=0)
     fence = "`" * max(3, longest + 1)

@@ -1,4 +1,4 @@
-"""What a document is made of; every rendering prints the same parts."""
+"""The parts of a document, which every rendering prints."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _all_numbers(texts: list[str]) -> bool:
 
 
 class Paragraph(NamedTuple):
-    """Plain text; `lead` stands before it in bold; `small` is for what explains the paragraph above."""
+    """Plain text after a bold `lead`; `small` text explains the paragraph above."""
 
     text: str
     lead: str = ""
@@ -39,7 +39,7 @@ class Table(NamedTuple):
         heads: names of the columns, with units.
         rows: text by column.
         widths: shares of the page's width.
-        turned: whether quantities stand in lines, so that each column but the first holds values.
+        turned: whether quantities are rows, so that each column but the first holds values.
     """
 
     caption: str
@@ -61,24 +61,24 @@ class Table(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A chart; the caption says what is drawn, the chart's own title what it shows."""
+    """A chart; the caption names what is drawn, the title of the chart states the finding."""
 
     chart: Chart
     caption: str = ""
 
 
-class Listing(NamedTuple):
-    """Lines whose indentation means something: a derivation."""
+class DerivationListing(NamedTuple):
+    """Lines with significant indentation: a derivation."""
 
     title: str
     lines: tuple[str, ...]
 
 
-Block = Paragraph | Bullets | Table | Figure | Listing
+Block = Paragraph | Bullets | Table | Figure | DerivationListing
 
 
-class Section(NamedTuple):
-    """A numbered section; `name` is how a template asks for it, `letter` makes it an appendix."""
+class DocumentSection(NamedTuple):
+    """A numbered section; `name` is its field in a template, `letter` makes it an appendix."""
 
     name: str
     title: str
@@ -91,16 +91,16 @@ class Document(NamedTuple):
 
     Attributes:
         title, subtitle: what it is, and from what it was made.
-        sections: in order; they are numbered from one.
-        facts: single values that a template may ask for by name.
+        sections: in order, numbered from one.
+        facts: single values by the name of their field in a template.
     """
 
     title: str
     subtitle: str
-    sections: tuple[Section, ...]
+    sections: tuple[DocumentSection, ...]
     facts: tuple[tuple[str, str], ...] = ()
 
-    def numbered(self) -> Iterator[tuple[str, Section]]:
+    def numbered(self) -> Iterator[tuple[str, DocumentSection]]:
         """The sections with their headings."""
         for number, section in enumerate(self.sections, start=1):
             yield f"{f'Appendix {section.letter}:' if section.letter else number} {section.title}", section

@@ -1,4 +1,4 @@
-"""Derivations and sources in the style of a tender: symbols and words instead of variables, places without formulas."""
+"""Derivations and sources as an RFP prints them: symbols and words instead of variables, places without formulas."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _POWER = re.compile(r"(?<=\d)e([+-]?)0*(\d+)\b")
 #: A value as it is shown, and the same value again with all of its digits.
 _TWICE = re.compile(r"(= (?P<shown>[\d,.]+) [^\[]*?)  \[(?P<exact>[\d.]+) [^\]]*\]")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-#: How a line begins that says where a value comes from; it is no quantity of that name.
+#: The beginning of a line that names the origin of a value, not a quantity of that name.
 _ORIGIN = re.compile(r"(assumed|measured|published|vendor|derived|by [a-z]+|formula)\b(?! =)")
 #: What a place in a publication does not hold, and a formula does; not a count of things, as in 8 × H100.
 _FORMULA = re.compile(r"[=÷·√^τληδ]|× [\d(a-z]|\b\d*[A-Z]/\(")

@@ -1,4 +1,4 @@
-"""A plan as a tender: twelve sections and an appendix, from the same objects as the workbook."""
+"""A plan as an RFP document: twelve sections and two appendices, from the same objects as the workbook."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ingest.acceptance.test_table import shown_by
 from ingest.engine.messages import fact_of
 from ingest.reports.charts.chart import Chart
 from ingest.reports.document import boilerplate
-from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Section, Table
+from ingest.reports.document.model import Block, Bullets, DerivationListing, Document, DocumentSection, Figure, Paragraph, Table
 from ingest.reports.document.phrasing import derivation_line, place_of
 from ingest.reports.document.tables import (
     acceptance_table,
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
     from ingest.site.plan import Plan
 
 
-#: A part of a derivation with more lines than this is told once.
+#: A part of a derivation with more lines than this is printed once.
 LONGEST_TWICE = 2
 
 
-def shortened(name: str, lines: Sequence[str], told: dict[str, str]) -> tuple[str, ...]:
-    """A derivation in which what an earlier requirement has told is one line that names it.
+def shortened(name: str, lines: Sequence[str], printed: dict[str, str]) -> tuple[str, ...]:
+    """A derivation; a part that an earlier requirement has printed is one line that names that requirement.
 
     Args:
         name: of the requirement.
         lines: its derivation, each line with what it rests on indented below.
-        told: parts told so far, and by whom; those of this derivation are added.
+        printed: the requirement that printed each part; parts of this derivation are added.
 
-    >>> told = {}
-    >>> _ = shortened("R-1", ["a = 1", "  b = 2", "    given", "    here"], told)
-    >>> shortened("R-2", ["c = 1", "  b = 2", "    given", "    here"], told)
+    >>> printed = {}
+    >>> _ = shortened("R-1", ["a = 1", "  b = 2", "    given", "    here"], printed)
+    >>> shortened("R-2", ["c = 1", "  b = 2", "    given", "    here"], printed)
     ('c = 1', '  b = 2  (see R-1)')
     """
     kept: list[str] = []
@@ -53,12 +53,12 @@ def shortened(name: str, lines: Sequence[str], told: dict[str, str]) -> tuple[st
     while place < len(lines):
         end = _end(lines, place)
         part = "\n".join(line[_indent(lines[place]) :] for line in lines[place:end])
-        teller = told.get(part) if end - place > LONGEST_TWICE else None
-        if teller is not None and teller != name:
-            kept.append(f"{lines[place]}  (see {teller})")
+        first = printed.get(part) if end - place > LONGEST_TWICE else None
+        if first is not None and first != name:
+            kept.append(f"{lines[place]}  (see {first})")
             place = end
             continue
-        told.setdefault(part, name)
+        printed.setdefault(part, name)
         kept.append(lines[place])
         place += 1
     return tuple(kept)
@@ -83,7 +83,7 @@ STATED = {
     "resilience": ("R-END",),
     "growth": ("R-GROW",),
 }
-#: The priority of lines that stand in an appendix: nobody has to meet them.
+#: The priority of lines in the appendix, which are not required.
 INFORMATION = "information"
 CHART_SECTIONS = {
     "demand": "performance",
@@ -96,14 +96,14 @@ CHART_SECTIONS = {
 #: Sections that end with their charts.
 CHARTS_LAST = ("workloads", "performance", "capacity", "checkpoints")
 CAPTIONS = {
-    "demand": "Read bandwidth by job, all of its runs at once, and in sum",
+    "demand": "Read bandwidth by job (all concurrent runs), and aggregate",
     "scaling": "Read bandwidth of one run by the number of its nodes",
-    "ladder": "What the read rate of the job that reads most in sum rests on",
+    "ladder": "Evidence behind the read rate of the most demanding job",
     "capacity": "Data held by year and use",
-    "intervals": "Interval of checkpoints against lost time and write bandwidth, the chosen one marked",
-    "tornado": "A requirement with one input at a time at its ends",
+    "intervals": "Checkpoint overhead and write bandwidth by checkpoint interval, the chosen interval marked",
+    "tornado": "Sensitivity of a requirement: one input at a time at its low and high end",
 }
-#: The columns of text that each table shows; what they say is not repeated in the others.
+#: The columns of text that each table shows; other tables do not repeat them.
 WORDS = {
     "clusters": ("name", "node"),
     "jobs": ("name", "cluster", "model", "data", "basis", "gpu"),
@@ -115,7 +115,7 @@ WORDS = {
 }
 HEADS = {
     "capacity": {"name": "Year"},
-    "placement": {"job_dataset_bytes": "Size of the data set"},
+    "placement": {"job_dataset_bytes": "Data set size"},
 }
 #: What a list of many rows shows of them.
 MAIN = {
@@ -135,7 +135,7 @@ MAIN = {
 MOST_EFFECTS = 2
 
 
-class Tender:
+class RfpDocument:
     """Writes the document of a plan.
 
     Args:
@@ -163,8 +163,8 @@ class Tender:
             self._section("acceptance", self._acceptance()),
             self._section("response", self._response()),
             self._section("assumptions", self._assumptions()),
-            Section("derivations", SECTIONS["derivations"], tuple(self._derivations()), "A"),
-            Section("information", SECTIONS["information"], tuple(self._information()), "B"),
+            DocumentSection("derivations", SECTIONS["derivations"], tuple(self._derivations()), "A"),
+            DocumentSection("information", SECTIONS["information"], tuple(self._information()), "B"),
         )
         facts = (
             ("title", f"Storage requirements of {plan.site.name}"),
@@ -178,7 +178,7 @@ class Tender:
         subtitle = f"Requirements and response form. Made by ingest {__version__}, reference {reference} (section 12)"
         return Document(f"Storage requirements of {plan.site.name}", subtitle, with_numbers(sections), facts)
 
-    def _section(self, name: str, blocks: Sequence[Block]) -> Section:
+    def _section(self, name: str, blocks: Sequence[Block]) -> DocumentSection:
         """The section's own words, then the requirements and the charts that belong to it."""
         belongs = [one for one in self.plan.requirements if one.id.startswith(STATED.get(name, ("-",)))]
         stated = [one for one in belongs if one.priority != INFORMATION]
@@ -186,7 +186,7 @@ class Tender:
         words = (block for one in stated for block in requirement(one, self._tests.get(one.id)))
         further = ", ".join(one.id for one in belongs if one.priority == INFORMATION)
         pointer = [Paragraph(f"{further} (appendix B).", "For information:")] if further else []
-        return Section(name, SECTIONS[name], (*blocks, *words, *pointer, *charts))
+        return DocumentSection(name, SECTIONS[name], (*blocks, *words, *pointer, *charts))
 
     def _figures(self, name: str) -> list[Block]:
         """The charts of a section."""
@@ -197,7 +197,7 @@ class Tender:
         ]
 
     def _information(self) -> Iterator[Block]:
-        """What describes the workload and binds nobody."""
+        """Lines that describe the workload and are not required."""
         yield Paragraph(boilerplate.INFORMATION)
         for one in self.plan.requirements:
             if one.priority == INFORMATION:
@@ -209,20 +209,20 @@ class Tender:
         counts = {priority: priorities.count(priority) for priority in ("mandatory", "target")}
         buyer = len(boilerplate.RESILIENCE)
         summary = (
-            f"The document holds {counted(counts['mandatory'], 'mandatory requirement')} and "
-            f"{counted(counts['target'], 'target')}. It rests on {counted(len(plan.assumptions), 'assumed value')} "
+            f"The document contains {counted(counts['mandatory'], 'mandatory requirement')} and "
+            f"{counted(counts['target'], 'target')}. It depends on {counted(len(plan.assumptions), 'assumed value')} "
             f"(section 12); {counted(buyer, 'value')} are to be set by the buyer (section 7)."
         )
         rows = tuple((one.id, one.priority, _what(one), display(one.value, one.unit), spread(one)) for one in plan.requirements)
         return [
             Paragraph(boilerplate.SCOPE),
             Paragraph(summary),
-            Table("Words and what they bind to", ("Word", "Meaning"), boilerplate.KEYWORDS, (1, 3)),
+            Table("Key words", ("Word", "Meaning"), boilerplate.KEYWORDS, (1, 3)),
             Table("Terms", ("Term", "Meaning"), boilerplate.TERMS, (1, 3)),
             Paragraph(boilerplate.UNITS, "Units."),
             Table(
                 "Requirements at a glance",
-                ("Id", "Priority", "What", "Value", "Range (P10 to P90)"),
+                ("Id", "Priority", "Quantity", "Value", "Range (P10 to P90)"),
                 rows,
                 (1.15, 1.0, 2.0, 1.9, 1.95),
             ),
@@ -230,9 +230,7 @@ class Tender:
 
     def _workloads(self) -> list[Block]:
         found: list[Block] = [Paragraph(boilerplate.WORKLOADS)]
-        found += self._tables(
-            {"clusters": "Clusters", "jobs": "Jobs", "datasets": "Data sets", "placement": "Where jobs read from"}
-        )
+        found += self._tables({"clusters": "Clusters", "jobs": "Jobs", "datasets": "Data sets", "placement": "Data placement"})
         return found
 
     def _capacity(self) -> list[Block]:
@@ -245,7 +243,7 @@ class Tender:
         return [Paragraph(boilerplate.METADATA), *self._tables({"metadata": "Metadata operations"})]
 
     def _resilience(self) -> list[Block]:
-        table = Table("Values that the workload does not determine", ("What", "Value"), boilerplate.RESILIENCE, (3, 1))
+        table = Table("Values that the workload does not determine", ("Quantity", "Value"), boilerplate.RESILIENCE, (3, 1))
         return [Paragraph(boilerplate.SET_BY_BUYER), table]
 
     def _acceptance(self) -> list[Block]:
@@ -255,7 +253,7 @@ class Tender:
         return [Paragraph(rule), acceptance_table(self.plan.requirements), *further]
 
     def _without_test(self) -> list[Requirement]:
-        """What binds an offer, and no performance test shows."""
+        """Binding requirements without a performance test."""
         return [one for one in self.plan.requirements if one.priority != INFORMATION and one.id not in self._tests]
 
     def _response(self) -> list[Block]:
@@ -290,7 +288,7 @@ class Tender:
         return [*found, Paragraph(full, "Made with.")]
 
     def _sensitivity(self) -> Iterator[Block]:
-        """What moves each requirement most, one input at a time."""
+        """The inputs with the largest effect on each requirement, one at a time."""
         rows = tuple(
             (one.id, capitalised(plain(effect.name)), ", ".join(effect.rows), *ends_of(one, effect.at_low, effect.at_high))
             for one in self.plan.requirements
@@ -303,9 +301,11 @@ class Tender:
 
     def _derivations(self) -> Iterator[Block]:
         yield Paragraph(boilerplate.DERIVATIONS)
-        told: dict[str, str] = {}
+        printed: dict[str, str] = {}
         for one in self.plan.requirements:
-            yield Listing(f"{one.id}: {_what(one)}", tuple(map(derivation_line, shortened(one.id, one.derivation, told))))
+            yield DerivationListing(
+                f"{one.id}: {_what(one)}", tuple(map(derivation_line, shortened(one.id, one.derivation, printed)))
+            )
 
     def _tables(self, named: Mapping[str, str]) -> list[Block]:
         return [
@@ -318,7 +318,7 @@ class Tender:
 
 
 def requirement(one: Requirement, test: str | None) -> list[Block]:
-    """A requirement as a tender states it, with the test that shows it."""
+    """A requirement with its range, its test and its assumed values."""
     rest = []
     if spread(one):
         rest.append(f"Range (P10 to P90): {spread(one)}.")
@@ -327,7 +327,7 @@ def requirement(one: Requirement, test: str | None) -> list[Block]:
     elif one.priority != INFORMATION:
         rest.append("Verified by inspection (section 10).")
     if one.assumptions:
-        rest.append(f"Rests on assumed values: {', '.join(plain(name) for name in one.assumptions)}.")
+        rest.append(f"Depends on assumed values: {', '.join(plain(name) for name in one.assumptions)}.")
     found: list[Block] = [Paragraph(one.statement, f"{one.id} ({one.priority}).")]
     return [*found, Paragraph(" ".join(rest), small=True)] if rest else found
 
@@ -356,5 +356,5 @@ def _what(one: Requirement) -> str:
 
 
 def _short(content_hash: str) -> str:
-    """The beginning of a hash, enough to tell two documents apart."""
+    """The beginning of a hash, enough to distinguish two documents."""
     return content_hash.rpartition(":")[2][:8]

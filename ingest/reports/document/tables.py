@@ -11,25 +11,25 @@ from ingest.acceptance.accept import ABLE
 from ingest.acceptance.loads import Setting
 from ingest.acceptance.test_table import Row, rows_of
 from ingest.engine.registry import FORMULAS, LEAVES, unit_of
-from ingest.reports.document.model import Block, Figure, Section, Table
+from ingest.reports.document.model import Block, DocumentSection, Figure, Table
 from ingest.reports.labels import label
 from ingest.requirement import Requirement
 from ingest.rfp.response_form import FIELDS
 from ingest.site.requirement_lines import LINES
 from ingest.units import display, request_size
 
-#: Columns that a page holds; a wider table is turned, so many rows beside each other.
+#: Columns that fit a page, and rows per table where a wider table is turned.
 MOST_COLUMNS, BESIDE = 8, 5
 #: Rows that are turned; more are a list with the main columns only.
 MOST_TURNED = 20
 #: Quantities without a unit that are shares of a whole.
 _SHARE = re.compile(r"share|fraction|efficiency|utilization|headroom|fill_limit|allocation|cache_hit|waste")
-#: Rates below this are told by the time between two.
+#: Rates below this are shown as the time between two events.
 RARE = 1e-3
 
 
-def with_numbers(sections: Sequence[Section]) -> tuple[Section, ...]:
-    """The same sections; captions say which table or figure of the document each one is."""
+def with_numbers(sections: Sequence[DocumentSection]) -> tuple[DocumentSection, ...]:
+    """The sections with numbered captions of tables and figures."""
     counts = {Table: 0, Figure: 0}
 
     def numbered(blocks: Sequence[Block]) -> Iterator[Block]:
@@ -51,10 +51,10 @@ def tables_for(
     heads: Mapping[str, str],
     main: Sequence[str] = (),
 ) -> list[Table]:
-    """Rows of plain values as text; a column stands wherever any row has it.
+    """Rows of plain values as text, with the columns that any row has.
 
-    A table wider than a page is turned: quantities as lines, a few rows beside each other, as many tables as it takes.
-    Where there are too many rows for that, each stands on a line of its own with the main columns.
+    A table wider than a page is turned: quantities as lines, `BESIDE` rows in each table.
+    With too many rows for that, the table lists the main columns only.
 
     Args:
         caption: what the table shows.
@@ -101,7 +101,7 @@ def _cell(column: str, value: Any) -> str:
 
 
 def quantity_text(name: str, value: float, unit: str) -> str:
-    """A value as a reader says it: shares in per cent, rare events by the time between two.
+    """A value as text: shares in percent, rare events as the time between two.
 
     >>> quantity_text("fill_limit", 0.8, "1"), quantity_text("data_copies", 2, "1")
     ('80 %', '2')
@@ -115,14 +115,14 @@ def quantity_text(name: str, value: float, unit: str) -> str:
     return display(value, unit, binary=False)
 
 
-#: Fields of the answer beside the required value; the others are its evidence, on a table of their own.
+#: Fields of the answer next to the required value; the others are evidence, in a second table.
 ANSWERS = 4
 #: The bandwidth of a year between the first and the last, where it grows.
 NO_LESS = "no less than the year before"
 
 
 def acceptance_table(requirements: Sequence[Requirement]) -> Table:
-    """What each test asks of its clients, how often it runs, and which tools have job files for it."""
+    """Load, repetitions and tools of each test."""
     rows = rows_of(requirements)
     parts = Counter((one.test, one.requirement) for one in rows)
     heads = (
@@ -145,7 +145,7 @@ def _test_row(row: Row, mixed: bool) -> tuple[str, ...]:
 
 
 def inspection_table(requirements: Sequence[Requirement]) -> Table:
-    """What shows that requirements without a performance test are met.
+    """How requirements without a performance test are verified.
 
     Args:
         requirements: those that bind an offer and have no test.
@@ -153,7 +153,7 @@ def inspection_table(requirements: Sequence[Requirement]) -> Table:
     rows = tuple(
         (one.id, label(one.metric), display(one.value, one.unit, binary=False), _inspected(one)) for one in requirements
     )
-    heads = ("Requirement", "What", "Value", "Verified by")
+    heads = ("Requirement", "Quantity", "Value", "Verified by")
     return Table("Requirements verified by inspection", heads, rows, (1.2, 1.3, 1.1, 3.4))
 
 
@@ -162,17 +162,19 @@ def _inspected(required: Requirement) -> str:
 
 
 def response_tables(requirements: Sequence[Requirement]) -> Iterator[Table]:
-    """The form that offerors fill in: the answer, and its evidence."""
+    """The form that vendors fill in: the answer, and its evidence."""
     heads = tuple(field.head for field in FIELDS)
     answers, evidence = heads[:ANSWERS], heads[ANSWERS:]
-    asked = tuple((one.id, one.priority, display(one.value, one.unit, binary=False), *_blank(answers)) for one in requirements)
-    yield Table("Response form", ("Id", "Priority", "Required", *answers), asked, (1.3, 1.0, 1.4, 0.85, 1.0, 1.0, 1.2))
+    answer_rows = tuple(
+        (one.id, one.priority, display(one.value, one.unit, binary=False), *_blank(answers)) for one in requirements
+    )
+    yield Table("Response form", ("Id", "Priority", "Required", *answers), answer_rows, (1.3, 1.0, 1.4, 0.85, 1.0, 1.0, 1.2))
     proofs = tuple((one.id, one.priority, *_blank(evidence)) for one in requirements)
     yield Table("Response form, evidence", ("Id", "Priority", *evidence), proofs)
 
 
 def growth_table(years: Sequence[Mapping[str, Any]], requirements: Mapping[str, Requirement]) -> Table:
-    """What is asked for by each year, what calls for it, and a column for its price.
+    """Required capacity and bandwidth by year, the trigger of each step, and a column for its price.
 
     Args:
         years: the data held by year, in base units.
@@ -198,7 +200,7 @@ def growth_table(years: Sequence[Mapping[str, Any]], requirements: Mapping[str, 
 
 
 def _trigger(step: int, years: Sequence[Mapping[str, Any]]) -> str:
-    """What calls for a step; a year that holds no more than one before calls for none."""
+    """The trigger of a step; a year without more data than before has none."""
     if step == 0:
         return "delivery"
     if years[step]["year_usable_bytes"] <= max(year["year_usable_bytes"] for year in years[:step]):

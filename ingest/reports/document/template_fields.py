@@ -1,4 +1,4 @@
-"""What a buyer's template may ask for by name: sections, single values, and requirements by their ids."""
+"""Fields of a buyer's template: sections, single values, and requirements by their ids."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ SECTIONS = {
     "workloads": "Workload basis",
     "performance": "Performance",
     "capacity": "Capacity and lifecycle",
-    "checkpoints": "Checkpoint and restart",
+    "checkpoints": "Checkpoint and restore",
     "metadata": "Metadata, concurrency, quality of service",
     "resilience": "Resilience, availability, durability, endurance",
     "protocols": "Protocols, security, operations",
     "growth": "Growth and options",
     "acceptance": "Acceptance",
-    "response": "Offeror response forms",
+    "response": "Vendor response forms",
     "assumptions": "Assumptions, sensitivity, sources",
-    "derivations": "How each value came about",
+    "derivations": "Derivation of each value",
     "information": "Values for information",
 }
-#: The field that stands for the whole document.
+#: The field for the whole document.
 WHOLE = "all"
-#: Single values; each requirement's value stands beside them under its id.
+#: Single values; the value of each requirement is a field too, under its id.
 VALUES = ("title", "site", "version", "catalogs", "input")
-#: Whatever stands between double braces: a name that does not exist is refused, not left standing.
+#: Any text between double braces; an unknown name is refused.
 FIELD = re.compile(r"\{\{(.*?)\}\}")
 _REQUIREMENT = re.compile(r"R-[A-Z]+-\d+")
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from ingest.errors import IngestError
-from ingest.reports.document.model import Document, Paragraph, Section
+from ingest.reports.document.model import Document, DocumentSection, Paragraph
 from ingest.reports.document.template_fields import WHOLE, listed
-from ingest.reports.document.word_blocks import PAGE, Writer
+from ingest.reports.document.word_blocks import PAGE, WordWriter
 from ingest.reports.document.word_template import fields_of, fill
 from ingest.text import all_visible
 
@@ -33,17 +33,17 @@ def as_docx(document: Document, template: str | Path | None = None) -> bytes:
 
     Raises:
         IngestError: the template is not a Word document.
-        UsageError: the template asks for something that does not exist, or where it cannot stand.
+        UsageError: an unknown field, or a field where its content cannot be inserted.
     """
     document = all_visible(document)
     word = opened(template)
     if template is None:
         _set_page(word)
-        _append(word, Writer(word).whole(document))
+        _append(word, WordWriter(word).whole(document))
         word.core_properties.title = document.title[:LONGEST_TITLE]
         word.core_properties.author = "ingest"
     elif not fill(word, document):
-        _append(word, Writer(word).whole(document))
+        _append(word, WordWriter(word).whole(document))
     _number_pictures(word)
     buffer = io.BytesIO()
     word.save(buffer)
@@ -68,9 +68,9 @@ def opened(template: str | Path | None) -> Any:
 
 
 def _check_size(template: Path) -> None:
-    """Refuse what is no file, or unpacks to more than any document; the library would read all of it."""
+    """Refuse what is not a file, or unpacks to more than `MOST_BYTES`, which the library would read completely."""
     if not template.is_file():
-        what = "is no file" if template.exists() else "does not exist"
+        what = "is not a file" if template.exists() else "does not exist"
         raise IngestError(f"--template: '{template}' {what}, expected a .docx")
     try:
         with zipfile.ZipFile(template) as package:
@@ -137,7 +137,7 @@ _STATED = re.compile(r"(?P<id>R-[A-Z]+-\d+) \((?P<priority>[^)]*)\)\.")
 
 
 def template_warnings(document: Document, template: str | Path) -> tuple[str, ...]:
-    """What to tell the buyer about a document made from a template; nothing where it holds everything once.
+    """Warnings about a document made from a template that omits or repeats parts.
 
     Raises:
         IngestError: the template is not readable.
@@ -154,8 +154,8 @@ def left_out(document: Document, names: Sequence[str]) -> Iterator[str]:
         document: the whole of it.
         names: the template's fields; without any, the whole document goes to the template's end.
 
-    >>> stated = Section("capacity", "Capacity", (Paragraph("The system shall …", "R-CAP-01 (mandatory)."),))
-    >>> list(left_out(Document("", "", (Section("scope", "Scope", ()), stated)), ["title", "scope"]))
+    >>> stated = DocumentSection("capacity", "Capacity", (Paragraph("The system shall …", "R-CAP-01 (mandatory)."),))
+    >>> list(left_out(Document("", "", (DocumentSection("scope", "Scope", ()), stated)), ["title", "scope"]))
     ['leaves out R-CAP-01 (mandatory): add {{capacity}} or {{all}}']
     """
     if not names or WHOLE in names:
@@ -170,7 +170,7 @@ def left_out(document: Document, names: Sequence[str]) -> Iterator[str]:
 def repeated(document: Document, names: Sequence[str]) -> Iterator[str]:
     """The sections that the filled document holds more than once.
 
-    >>> list(repeated(Document("", "", (Section("scope", "Scope", ()),)), ["all", "scope"]))
+    >>> list(repeated(Document("", "", (DocumentSection("scope", "Scope", ()),)), ["all", "scope"]))
     ['holds more than once: Scope']
     """
     counts = Counter(names)
@@ -179,7 +179,7 @@ def repeated(document: Document, names: Sequence[str]) -> Iterator[str]:
         yield f"holds more than once: {_titles(twice)}"
 
 
-def _stated(section: Section, names: Sequence[str]) -> Iterator[str]:
+def _stated(section: DocumentSection, names: Sequence[str]) -> Iterator[str]:
     """The requirements of a section whose value no field of the template names either."""
     for block in section.blocks:
         found = _STATED.fullmatch(block.lead) if isinstance(block, Paragraph) else None
@@ -187,5 +187,5 @@ def _stated(section: Section, names: Sequence[str]) -> Iterator[str]:
             yield f"{found['id']} ({found['priority']})"
 
 
-def _titles(sections: Sequence[Section]) -> str:
+def _titles(sections: Sequence[DocumentSection]) -> str:
     return "; ".join(section.title for section in sections)

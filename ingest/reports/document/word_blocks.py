@@ -9,7 +9,7 @@ from copy import deepcopy
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from ingest.reports.document.model import Block, Bullets, Document, Figure, Listing, Paragraph, Section, Table
+from ingest.reports.document.model import Block, Bullets, DerivationListing, Document, DocumentSection, Figure, Paragraph, Table
 from ingest.reports.document.template_fields import WHOLE
 from ingest.reports.document.word_styles import last_width, numbers_its_lines, paragraph_style, table_style
 
@@ -24,14 +24,14 @@ PER_CM, MARGINS = 72 / 2.54, 0.42
 _PARTS = re.compile(r"[^/]*/|[^/]+")
 
 
-class Columns(NamedTuple):
+class ColumnWidths(NamedTuple):
     """Widths in cm, and the size of the letters in points."""
 
     widths: tuple[float, ...]
     size: float
 
 
-def columns_for(table: Table, width: float) -> Columns:
+def columns_for(table: Table, width: float) -> ColumnWidths:
     """Columns that are together as wide as their place.
 
     Args:
@@ -45,7 +45,7 @@ def columns_for(table: Table, width: float) -> Columns:
     wished = table.widths or (1.0,) * len(table.heads)
     needs = {size: _needs(table, size) for size in SIZES}
     size = next((size for size in SIZES if sum(needs[size]) <= width), SIZES[-1])
-    return Columns(_shared_out(width, wished, needs[size]), size)
+    return ColumnWidths(_shared_out(width, wished, needs[size]), size)
 
 
 def _needs(table: Table, size: float) -> list[float]:
@@ -99,11 +99,11 @@ def _shared_out(width: float, wished: Sequence[float], needs: Sequence[float]) -
 PAGE, STEP, HANGING = 16.5, 4.2, 8.0
 #: A table of more rows may go on on the next page; one of quantities in lines has low ones.
 MOST_TOGETHER, MOST_TURNED = 16, 24
-#: Rows at the top of a longer table, its heading included, of which none stands alone at the end of a page.
+#: Rows at the top of a longer table, its heading included, that stay together at the end of a page.
 BEGINNING = 4
 
 
-class Writer:
+class WordWriter:
     """Writes parts of a document, to be put where they belong.
 
     Args:
@@ -116,7 +116,8 @@ class Writer:
         from docx.oxml import OxmlElement
 
         self.word, self.width = word, width or last_width(word) or PAGE
-        self._place: Any = BlockItemContainer(OxmlElement("w:body"), word.part)
+        self._body = OxmlElement("w:body")
+        self._place: Any = BlockItemContainer(self._body, word.part)
 
     def whole(self, document: Document) -> list[Any]:
         """The whole document as elements."""
@@ -124,7 +125,7 @@ class Writer:
         self._place.add_paragraph(document.subtitle)
         for heading, section in document.numbered():
             self._section(heading, section)
-        return list(self._place._element)
+        return list(self._body)
 
     def part(self, document: Document, name: str) -> list[Any]:
         """The elements of one section, or of the whole document."""
@@ -133,9 +134,9 @@ class Writer:
         for heading, section in document.numbered():
             if section.name == name:
                 self._section(heading, section)
-        return list(self._place._element)
+        return list(self._body)
 
-    def _section(self, heading: str, section: Section) -> None:
+    def _section(self, heading: str, section: DocumentSection) -> None:
         self._line(heading, "Heading 1").paragraph_format.page_break_before = bool(section.letter) or None
         for block, follower in zip_longest(section.blocks, section.blocks[1:]):
             self._block(block, follower)
@@ -181,21 +182,25 @@ class Writer:
             self._line(mark + line, "List Bullet")
 
     def _table(self, block: Table) -> None:
+        from docx.oxml import OxmlElement
         from docx.shared import Cm, Pt
 
         self._line(block.caption, "Caption").paragraph_format.keep_with_next = True
         columns = columns_for(block, self.width)
         widths = [Cm(width) for width in columns.widths]
         table = self._place.add_table(1, len(block.heads), Cm(self.width))
+        element = self._body[-1]
         table.style = table_style(self.word)
         table.autofit = False
         for column, width in zip(table.columns, widths, strict=True):
             column.width = width
         numeric = block.numeric
-        look = Look(widths, numeric, columns.size)
-        _row(table.rows[0], block.heads, look, bold=True)
-        _repeat(table.rows[0])
-        _rows(table, block.rows, look)
+        look = TableLook(widths, numeric, columns.size)
+        _row(table.rows[0], element.tr_lst[0], block.heads, look, bold=True)
+        element.tr_lst[0].get_or_add_trPr().append(OxmlElement("w:tblHeader"))
+        if block.rows:
+            _row(table.add_row(), element.tr_lst[-1], block.rows[0], look)
+            _copies(element, block.rows[1:])
         whole = len(table.rows) <= (MOST_TURNED if block.turned else MOST_TOGETHER)
         _keep_together(table.rows if whole else table.rows[:BEGINNING])
         self._place.add_paragraph().paragraph_format.space_after = Pt(2)
@@ -211,7 +216,7 @@ class Writer:
         paragraph.paragraph_format.keep_with_next = True
         self._line(block.caption or block.chart.title, "Caption")
 
-    def _listing(self, block: Listing) -> None:
+    def _listing(self, block: DerivationListing) -> None:
         """One paragraph per line: where a line is too long, it goes on below its own beginning."""
         from docx.shared import Pt
 
@@ -229,7 +234,7 @@ class Writer:
         self._place.add_paragraph().paragraph_format.space_after = Pt(2)
 
 
-class Look(NamedTuple):
+class TableLook(NamedTuple):
     """Of the columns of a table: widths, which hold numbers; and the size of its letters in points."""
 
     widths: Sequence[Any]
@@ -237,13 +242,14 @@ class Look(NamedTuple):
     size: float
 
 
-def _row(row: Any, texts: Sequence[str], look: Look, bold: bool = False) -> None:
+def _row(row: Any, element: Any, texts: Sequence[str], look: TableLook, bold: bool = False) -> None:
     from docx.enum.text import WD_ALIGN_PARAGRAPH
     from docx.oxml import OxmlElement
     from docx.shared import Pt
 
-    row._tr.get_or_add_trPr().append(OxmlElement("w:cantSplit"))
-    for cell, text, width, number in zip(row.cells, texts, look.widths, look.numeric, strict=True):
+    element.get_or_add_trPr().append(OxmlElement("w:cantSplit"))
+    cells = zip(row.cells, element.tc_lst, texts, look.widths, look.numeric, strict=True)
+    for cell, cell_element, text, width, number in cells:
         cell.width = width
         paragraph = cell.paragraphs[0]
         if number:
@@ -252,21 +258,19 @@ def _row(row: Any, texts: Sequence[str], look: Look, bold: bool = False) -> None
         run = paragraph.add_run(text)
         run.font.size, run.bold = Pt(look.size), bold
         if bold:
-            _shade(cell)
+            _shade(cell_element)
 
 
-def _rows(table: Any, rows: Sequence[Sequence[str]], look: Look) -> None:
-    """The first row is made, all others are copies of it with words of their own: a thousand take a second."""
+def _copies(table: Any, rows: Sequence[Sequence[str]]) -> None:
+    """Rows as copies of the last one with other texts: a thousand take a second."""
     from docx.oxml.ns import qn
 
-    for first in rows[:1]:
-        _row(table.add_row(), first, look)
-    pattern = table._tbl.tr_lst[-1]
-    for cells in rows[1:]:
+    pattern = table.tr_lst[-1]
+    for texts in rows:
         copy = deepcopy(pattern)
-        for run, text in zip(copy.iter(qn("w:r")), cells, strict=True):
+        for run, text in zip(copy.iter(qn("w:r")), texts, strict=True):
             run.text = text
-        table._tbl.append(copy)
+        table.append(copy)
 
 
 def _keep_together(rows: Sequence[Any]) -> None:
@@ -283,11 +287,4 @@ def _shade(cell: Any) -> None:
     shade = OxmlElement("w:shd")
     shade.set(qn("w:val"), "clear")
     shade.set(qn("w:fill"), "D9E2EC")
-    cell._tc.get_or_add_tcPr().append(shade)
-
-
-def _repeat(row: Any) -> None:
-    """The heading again on every page."""
-    from docx.oxml import OxmlElement
-
-    row._tr.get_or_add_trPr().append(OxmlElement("w:tblHeader"))
+    cell.get_or_add_tcPr().append(shade)

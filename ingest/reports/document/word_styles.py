@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-#: Put behind the name of a style where the template has another kind of style under that name.
-_OWN = " (tender)"
+#: Appended to the name of a style where the template has another kind of style under that name.
+_OWN = " (RFP)"
 
 
 def paragraph_style(word: Any, name: str) -> Any:
@@ -96,7 +96,7 @@ _LOOKS = {"Title": _title, "Heading 1": _heading, "List Bullet": _bullet, "Capti
 PER_CM = 1440 / 2.54
 #: What a cell's own margins take, left and right together, in cm.
 CELL_MARGINS = 0.4
-#: The narrowest place that is taken for true; a damaged layout may say anything.
+#: The least plausible width; a damaged layout may give any number.
 LEAST = 2.0
 
 

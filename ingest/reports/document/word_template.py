@@ -1,8 +1,7 @@
 """A buyer's own .docx, filled: every field between double braces is replaced, or refused with its place.
 
-Word deals a paragraph's text out over runs as it likes, so that a field is looked for in the text of the whole
-paragraph, wherever that paragraph stands: in a table, a text box, a header. All fields are checked before the
-first one is filled.
+Word distributes the text of a paragraph over runs, so that a field is searched in the text of the whole
+paragraph: in the text, a table, a text box, a header. All fields are checked before the first one is filled.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 from ingest.errors import IngestError, UsageError, brief
 from ingest.reports.document.model import Document
 from ingest.reports.document.template_fields import FIELD, WHOLE, check_field
-from ingest.reports.document.word_blocks import Writer
+from ingest.reports.document.word_blocks import WordWriter
 from ingest.reports.document.word_styles import width_at
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -28,15 +27,15 @@ _PROPERTIES = {f"{_WORD}{tag}" for tag in ("pPr", "rPr", "sdtPr")}
 _KEPT = {f"{_WORD}{tag}" for tag in ("drawing", "pict", "object", "sectPr", "fldChar", "br")}
 
 
-class Field(NamedTuple):
+class TemplateField(NamedTuple):
     """A field of the template.
 
     Attributes:
         name: between the braces.
         start, end: its characters in the text of the paragraph.
-        paragraph: in which it stands.
-        place: the same in words.
-        holds_sections: whether a whole section can stand there.
+        paragraph: that contains it.
+        place: of the paragraph, in words.
+        holds_sections: whether a section can be inserted there.
     """
 
     name: str
@@ -51,7 +50,7 @@ def fill(word: Any, document: Document) -> bool:
     """Replace each field of an opened template; tells whether there is any.
 
     Raises:
-        UsageError: a field that does not exist, that is not closed, or that cannot be filled where it stands.
+        UsageError: a field that does not exist, that is not closed, or that cannot be filled at its place.
     """
     values = dict(document.facts)
     sections = [WHOLE, *(section.name for section in document.sections)]
@@ -66,12 +65,12 @@ def fill(word: Any, document: Document) -> bool:
         if field.name in values:
             _put(field, values[field.name])
         else:
-            _open(field, Writer(word, width_at(field.paragraph)).part(document, field.name))
+            _open(field, WordWriter(word, width_at(field.paragraph)).part(document, field.name))
     _drop_emptied([field.paragraph for field in fields if field.name in sections])
     return bool(fields)
 
 
-def fields_of(word: Any) -> Iterator[Field]:
+def fields_of(word: Any) -> Iterator[TemplateField]:
     """Every field of an opened template, in the text, and in headers and footers.
 
     Raises:
@@ -90,7 +89,7 @@ def _margins(word: Any) -> Iterator[tuple[str, Any]]:
             yield name, relation.target_part
 
 
-def _fields_below(root: Any, place: str, holds_sections: bool) -> Iterator[Field]:
+def _fields_below(root: Any, place: str, holds_sections: bool) -> Iterator[TemplateField]:
     for paragraph in root.iter(_PARAGRAPH):
         text = "".join(one.text or "" for one in _texts(paragraph))
         if "{{" in text:
@@ -100,7 +99,7 @@ def _fields_below(root: Any, place: str, holds_sections: bool) -> Iterator[Field
             shown = f"{where}, {brief(text)}"
             _check_closed(text, shown)
             for found in FIELD.finditer(text):
-                yield Field(found[1].strip(), *found.span(), paragraph, shown, holds_sections and not boxed)
+                yield TemplateField(found[1].strip(), *found.span(), paragraph, shown, holds_sections and not boxed)
 
 
 def _texts(paragraph: Any) -> list[Any]:
@@ -113,20 +112,20 @@ def _check_closed(text: str, place: str) -> None:
         raise UsageError(f"--template: a field is not closed in {place}, expected '}}}}' in the same paragraph")
 
 
-def _check_room(field: Field) -> None:
-    """A section has tables and pictures, and ends the paragraph that it stands in."""
+def _check_room(field: TemplateField) -> None:
+    """A section has tables and pictures, and ends the paragraph of its field."""
     if not field.holds_sections:
         raise UsageError(
-            f"--template: '{{{{{field.name}}}}}' is a section and stands in {field.place}, expected it in the text or a table"
+            f"--template: '{{{{{field.name}}}}}' is a section in {field.place}, expected it in the text or a table"
         )
     if _is_inside_a_code(field):
         raise UsageError(
-            f"--template: '{{{{{field.name}}}}}' is a section and stands inside a field of Word's own in {field.place}, "
+            f"--template: '{{{{{field.name}}}}}' is a section inside one of Word's own fields in {field.place}, "
             "expected it in plain text"
         )
 
 
-def _is_inside_a_code(field: Field) -> bool:
+def _is_inside_a_code(field: TemplateField) -> bool:
     """Whether Word's own marks (of a link, a date, a reference) are open where the field begins."""
     opened, at = Counter[str](), 0
     own = {id(text) for text in _texts(field.paragraph)}
@@ -164,7 +163,7 @@ def _parsed(part: Any) -> Any:
         raise IngestError(f"--template: {part.partname.removeprefix('/')} is damaged, expected XML") from None
 
 
-def _put(field: Field, value: str) -> tuple[Any, int]:
+def _put(field: TemplateField, value: str) -> tuple[Any, int]:
     """Write a value in the place of a field; the run in which the field begins lends its look.
 
     Returns:
@@ -185,7 +184,7 @@ def _put(field: Field, value: str) -> tuple[Any, int]:
     return holder
 
 
-def _open(field: Field, written: Sequence[Any]) -> None:
+def _open(field: TemplateField, written: Sequence[Any]) -> None:
     """Cut the paragraph at the field; what was written goes between the halves."""
     text, offset = _put(field, "")
     paragraph = field.paragraph
@@ -203,7 +202,7 @@ def _open(field: Field, written: Sequence[Any]) -> None:
 
 
 def _drop_beside(node: Any, top: Any, before: bool) -> None:
-    """Remove what stands before or behind a node, up to its paragraph."""
+    """Remove the siblings before or behind a node, up to its paragraph."""
     while node is not top:
         parent = node.getparent()
         for sibling in list(node.itersiblings(preceding=before)):

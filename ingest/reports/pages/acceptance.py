@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ingest.acceptance.verdict import PASS
 from ingest.reports.labels import plain
-from ingest.reports.page import Page, Section
+from ingest.reports.page import Page, Section, page_of
 from ingest.rfp.compliance import MET, PARTLY, LineVerdict
 from ingest.rfp.response import Response
 from ingest.units import display
@@ -52,7 +52,7 @@ def acceptance_page(made: Acceptance) -> Page:
         for load in test.loads
     ]
     title = f"{len(made.tests)} tests for {made.site}" + (", one machine" if made.setting.rehearsal else "")
-    return Page(title, tuple(section for section in sections if section.rows or section.lines), (header, *flat))
+    return page_of(title, sections, (header, *flat))
 
 
 def _next(made: Acceptance) -> tuple[str, ...]:
@@ -65,13 +65,13 @@ def _named(test: AcceptanceTest) -> tuple[str, ...]:
 
 
 def verdict_page(answer: Verdict) -> Page:
-    """The page of `ingest verdict`: requirements, then the tests behind them, then what does not count."""
+    """The page of `ingest verdict`: requirements, then the tests behind them, then excluded results."""
     columns = ("", "result", "measured", "required", "margin")
     sections = [
         Section("Requirements", columns, _judged(answer.requirements)),
         Section("Why", lines=tuple(f"{one.id} ({one.priority}): {one.why}" for one in answer.requirements if one.why)),
         Section("Tests", columns, _judged(answer.tests)),
-        Section("Do not count", lines=tuple(f"{name}: {why}" for name, why in answer.refused.items())),
+        Section("Excluded results", lines=tuple(f"{name}: {why}" for name, why in answer.refused.items())),
         Section("Tests judged", lines=(f"tests.json with sha256 {answer.manifest_hash}",)),
     ]
     header = ("kind", "id", "requirement", "priority", "result", "measured", "required", "unit", "margin", "why")
@@ -82,7 +82,7 @@ def verdict_page(answer: Verdict) -> Page:
     ]
     passed = sum(one.result == "pass" for one in answer.requirements)
     title = f"Verdict for {answer.site}: {passed} of {len(answer.requirements)} requirements pass"
-    return Page(title, tuple(section for section in sections if section.rows or section.lines), (header, *flat))
+    return page_of(title, sections, (header, *flat))
 
 
 def _judged(judged: Sequence[Judged]) -> tuple[tuple[str, ...], ...]:
@@ -112,12 +112,12 @@ def _margin(share: float) -> str:
 
 
 def _rate(value: float, unit: str) -> str:
-    """A bare number per second says in its label what is counted."""
+    """The label of a bare number per second names what is counted."""
     return display(value, "1") if unit == "1/s" else display(value, unit)
 
 
 def measured_page(answer: Measured) -> Page:
-    """The page of `ingest measure-storage`: what the path gave, and what it could feed."""
+    """The page of `ingest measure-storage`: measured rates, and the GPUs that they support."""
     rows = tuple((plain(name), _rate(item.value, item.unit)) for name, item in answer.results.items())
     trial = answer.trial
     how = (
@@ -128,11 +128,11 @@ def measured_page(answer: Measured) -> Page:
         (one.model, one.gpu, display(one.bandwidth_per_gpu, "B/s/GPU", binary=False), f"{one.gpus:,}" if one.gpus else "none")
         for one in answer.fed
     )
-    feeds = Section("Could feed, at the measured read bandwidth", ("model", "gpu", "per GPU", "GPUs"), fed)
+    feeds = Section("GPUs that the measured read bandwidth supports", ("model", "gpu", "per GPU", "GPUs"), fed)
     header = ("kind", "name", "gpu", "value", "unit")
     flat: list[tuple[object, ...]] = [("result", name, "", item.value, item.unit) for name, item in answer.results.items()]
     flat += [("feeds", one.model, one.gpu, one.gpus, "GPU") for one in answer.fed]
-    return Page(f"{answer.path}, as one machine sees it", (Section("", ("", ""), rows, how), feeds), (header, *flat))
+    return Page(f"{answer.path}, measured from one machine", (Section("", ("", ""), rows, how), feeds), (header, *flat))
 
 
 #: Margins above this share are shown as "over".
@@ -144,7 +144,7 @@ def response_page(answer: Response) -> Page:
     heads = ("id", "priority", "required", "offered", "margin", "result", "note")
     sections = [Section("", heads, tuple(_row(line) for line in answer.lines))]
     if answer.changes:
-        sections.append(Section("Differs from the requirements sent", lines=answer.changes))
+        sections.append(Section("Differences from the requirements sent", lines=answer.changes))
     verdict = "does not comply" if answer.unmet else "complies"
     counted = "tuned values count" if answer.optimized else "values as delivered count"
     columns = ("id", "priority", "required", "unit", "offered", "margin", "result")

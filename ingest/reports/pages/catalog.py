@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ingest.catalog.records import Storage
-from ingest.reports.page import Page, Section
+from ingest.catalog.records import Model, Storage
+from ingest.reports.page import Page, Section, page_of
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -51,12 +51,10 @@ def entry_page(found: Shown) -> Page:
         for name, item in values.items()
     )
     title = f"{found.entry.name} ({found.entry.kind} {found.id})"
-    return Page(title, tuple(section for section in sections if section.rows or section.lines), (header, *table))
+    return page_of(title, sections, (header, *table))
 
 
 def _rates(found: Shown) -> Section:
-    from ingest.catalog.records import Model
-
     if not isinstance(found.entry, Model):
         return Section("")
     rows = tuple(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.engine.value import Quantity
 from ingest.reports.labels import plain
-from ingest.reports.page import Page, Section
-from ingest.reports.pages.sizing import flat_rows, source_lines
+from ingest.reports.page import Page, Section, more_rows, page_of, sources_section
+from ingest.reports.pages.sizing import flat_rows
 from ingest.units import display, exact
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 #: rows of a table that a page shows; JSON and CSV have all
 SHOWN = 10
+ALL_ROWS = "; --format json has all"
+#: Units of things that are counted: numbers in full.
+COUNTED = ("token", "file", "document", "sample")
 BREAKDOWN = {"folders": "By folder", "extensions": "By extension"}
 LEFT_OUT = {"files_skipped": "Files skipped", "parts_skipped": "Left out of files that count"}
 
@@ -30,20 +33,20 @@ def corpus_page(answer: CorpusMeasurement) -> Page:
     sections += [_breakdown(title, answer.tables[name]) for name, title in BREAKDOWN.items() if name in answer.tables]
     sections += [_left_out(title, answer.tables[name]) for name, title in LEFT_OUT.items() if name in answer.tables]
     sections.append(Section("Measured with", lines=tuple(_with(answer))))
-    sections.append(Section("Sources", lines=source_lines(answer)))
+    sections.append(sources_section(answer.sources, places=True))
     title = f"{answer.title}: PARTIAL, {answer.partial}" if answer.partial else answer.title
     head, *rest = flat_rows(answer)
     marked = [("partial", "", "partial", answer.partial, "", None, None)] if answer.partial else []
-    return Page(title, tuple(section for section in sections if section.rows or section.lines), (head, *marked, *rest))
+    return page_of(title, sections, (head, *marked, *rest))
 
 
 def _value(item: Quantity) -> tuple[str, str, str]:
-    low, high = ("" if end is None else _shown(end, item.unit) for end in (item.low, item.high))
-    return _shown(item.value, item.unit), low, high
+    low, high = ("" if end is None else _text(end, item.unit) for end in (item.low, item.high))
+    return _text(item.value, item.unit), low, high
 
 
-def _shown(value: float, unit: str) -> str:
-    return exact(round(value)) if unit in ("token", "file", "document") else display(value, unit)
+def _text(value: float, unit: str) -> str:
+    return exact(round(value)) if unit in COUNTED else display(value, unit)
 
 
 def _breakdown(title: str, rows: Sequence[Mapping[str, Any]]) -> Section:
@@ -51,7 +54,7 @@ def _breakdown(title: str, rows: Sequence[Mapping[str, Any]]) -> Section:
     sampled = "draws" in rows[0]
     columns = (kind, "files", "stored", *(("B/token", "from", "to") if sampled else ("text", "tokens", "B/token")))
     shown = tuple(_sampled_row(kind, row) if sampled else _row(kind, row) for row in rows[:SHOWN])
-    return Section(title, columns, shown, _more(len(rows)))
+    return Section(title, columns, shown, more_rows(len(rows), SHOWN, ALL_ROWS))
 
 
 def _row(kind: str, row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -76,11 +79,7 @@ def _ratio(value: float | None) -> str:
 
 def _left_out(title: str, rows: Sequence[Mapping[str, Any]]) -> Section:
     lines = tuple(f"{row['path']}: {row['reason']}" if row["path"] else str(row["reason"]) for row in rows[:SHOWN])
-    return Section(f"{title} ({len(rows):,})", lines=lines + _more(len(rows)))
-
-
-def _more(rows: int) -> tuple[str, ...]:
-    return (f"… and {rows - SHOWN:,} more; --format json has all",) if rows > SHOWN else ()
+    return Section(f"{title} ({len(rows):,})", lines=lines + more_rows(len(rows), SHOWN, ALL_ROWS))
 
 
 def _with(answer: CorpusMeasurement) -> list[str]:
@@ -92,32 +91,20 @@ def _with(answer: CorpusMeasurement) -> list[str]:
     ]
 
 
-#: rows of a table that a page shows; JSON and CSV have all
-SAMPLES_SHOWN = 10
-COUNTS = ("sample", "file")
-
-
 def samples_page(answer: CorpusMeasurement) -> Page:
     """Results, percentiles, histograms, extensions, what was left out, and what to do with it."""
     tables = answer.tables
-    results = tuple((plain(name), _sample_value(item.value, item.unit)) for name, item in answer.results.items())
+    results = tuple((plain(name), _text(item.value, item.unit)) for name, item in answer.results.items())
     sections = [
         Section("", ("", ""), results),
         Section("Sizes", ("", "sample", "file"), _percentiles(tables["sample_sizes"], tables["file_sizes"])),
         Section("Samples by size", ("from", "below", "samples", "bytes"), _bins(tables["sample_histogram"])),
         Section("Files by size", ("from", "below", "files", "bytes"), _bins(tables["file_histogram"])),
         Section("By extension", ("extension", "files", "samples", "stored"), _extensions(tables["extensions"])),
-        Section(
-            f"Files skipped ({len(tables.get('files_skipped', ())):,})", lines=_files_left_out(tables.get("files_skipped", ()))
-        ),
+        *([_left_out("Files skipped", tables["files_skipped"])] if "files_skipped" in tables else []),
         Section("Use it with", lines=(f"ingest bw --model … --sample-bytes {answer.results['sample_bytes'].value:.0f}",)),
     ]
-    shown = tuple(section for section in sections if section.rows or section.lines)
-    return Page(answer.title, shown, flat_rows(answer))
-
-
-def _sample_value(value: float, unit: str) -> str:
-    return exact(round(value)) if unit in COUNTS else display(value, unit)
+    return page_of(answer.title, sections, flat_rows(answer))
 
 
 def _size(value: float) -> str:
@@ -135,13 +122,6 @@ def _bins(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], ...]:
 
 
 def _extensions(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], ...]:
-    shown = (
-        (row["extension"], exact(row["files"]), exact(row["samples"]), _size(row["stored_bytes"]))
-        for row in rows[:SAMPLES_SHOWN]
-    )
-    more = ((f"… and {len(rows) - SHOWN:,} more", "", "", ""),) if len(rows) > SAMPLES_SHOWN else ()
+    shown = ((row["extension"], exact(row["files"]), exact(row["samples"]), _size(row["stored_bytes"])) for row in rows[:SHOWN])
+    more = ((line, "", "", "") for line in more_rows(len(rows), SHOWN))
     return (*shown, *more)
-
-
-def _files_left_out(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    return tuple(f"{row['path']}: {row['reason']}" if row["path"] else str(row["reason"]) for row in rows[:SAMPLES_SHOWN])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.engine.registry import is_quantity, unit_of
 from ingest.reports.labels import is_share, plain, span
-from ingest.reports.page import Page, Section
+from ingest.reports.page import Page, Section, assumptions_section, page_of, sources_section
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ TITLES = {
     "metadata": "Metadata",
     "placement": "Streaming, staging, caching",
     "growth": "Bandwidth by year",
-    "sensitivity": "What matters most",
+    "sensitivity": "Sensitivity",
 }
-#: tables that are shown in a form of their own, or only in JSON and CSV
+#: tables with a layout of their own, or only in JSON and CSV
 OFF_PAGE = ("sensitivity", "holdings")
 #: Rows of a table that a page shows; JSON and CSV carry all.
 MOST = 25
@@ -72,14 +72,9 @@ def plan_page(plan: Plan) -> Page:
     sections += [_bars(plan.tables["sensitivity"], units)] if "sensitivity" in plan.tables else []
     held = tuple(f"{'met' if one.met else 'NOT MET'}: {one.text} (found {one.found})" for one in plan.expectations)
     sections += [Section("Expected", lines=held)]
-    sections += [Section("Not here", lines=tuple(f"{name}: {why}" for name, why in plan.missing.items()))]
-    assumed = tuple(
-        f"{one['name']} = {display(one['value'], one['unit'], binary=False)}: {one['why']}" for one in plan.assumptions
-    )
-    sections += [Section(f"Assumptions ({len(assumed)})", lines=assumed)]
-    cited = tuple(f"{one['id']}: {one['title']}" for one in plan.sources)
-    sections += [Section("Sources", lines=cited)]
-    return Page(title, tuple(part for part in sections if part.rows or part.lines), _flat(plan))
+    sections += [Section("Not applicable", lines=tuple(f"{name}: {why}" for name, why in plan.missing.items()))]
+    sections += [assumptions_section(plan.assumptions), sources_section(plan.sources)]
+    return page_of(title, sections, _flat(plan))
 
 
 def plans_page(plans: Plans) -> Page:
@@ -109,7 +104,7 @@ def diff_page(difference: Difference) -> Page:
         (one.name, _value(one, "before"), _value(one, "after"), _times(one.ratio), ", ".join(one.why) or "-")
         for one in difference.requirements
     )
-    sections = [Section("Requirements", ("id", "before", "after", "after ÷ before", "changed inputs below it"), lines)]
+    sections = [Section("Requirements", ("id", "before", "after", "after ÷ before", "changed inputs"), lines)]
     for title, changes in (("In the site file", difference.written), ("Inputs", difference.inputs)):
         rows = tuple((one.name, _value(one, "before"), _value(one, "after"), _times(one.ratio)) for one in changes)
         sections.append(Section(title, ("name", "before", "after", "after ÷ before"), rows))
@@ -149,7 +144,7 @@ def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
 
 
 def _bars(rows: Sequence[Mapping[str, Any]], units: Mapping[str, str]) -> Section:
-    """The tornado: each quantity at its ends, and what that makes of the requirement."""
+    """The tornado: each quantity at its ends, and the requirement at both."""
     shown = tuple(
         (
             row["name"],
@@ -160,7 +155,7 @@ def _bars(rows: Sequence[Mapping[str, Any]], units: Mapping[str, str]) -> Sectio
         )
         for row in rows
     )
-    return Section(TITLES["sensitivity"], ("requirement", "quantity", "of", "low – high", "requirement then"), shown)
+    return Section(TITLES["sensitivity"], ("requirement", "quantity", "of", "low – high", "requirement"), shown)
 
 
 def _cell(column: str, value: Any) -> str:

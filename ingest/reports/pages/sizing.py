@@ -1,4 +1,4 @@
-"""Results as pages: which quantities stand where, under which words."""
+"""Pages of the commands for one job: results, sweeps, derivations, validation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.engine.registry import is_quantity, unit_of
 from ingest.reports.labels import is_share, plain
-from ingest.reports.page import Page, Section
+from ingest.reports.page import (
+    Page,
+    Section,
+    assumptions_section,
+    page_of,
+    range_text,
+    sources_section,
+    unknown_section,
+    value_text,
+)
 from ingest.units import display, physical
 
 if TYPE_CHECKING:
@@ -35,52 +44,23 @@ SHOWN = (
     "client_share",
     "implied_flops_utilization",
 )
-#: How the title of a sweep names what is the same in all rows.
+#: Prepositions of the constant columns in the title of a sweep.
 LINKING = {"model": "of", "gpu": "on"}
-#: What has a prefix or a longer unit, so that the unit stands beside each value.
+#: Units with prefixes or longer units: each value shows its own.
 PREFIXED = ("B", "FLOP", "s", "W", "J")
-
-
-def _shown(name: str, value: float, unit: str, binary: bool = True) -> str:
-    if is_share(name, unit):
-        if value >= 10:
-            return f"{value:,.3g} times"
-        return f"{value * 100:,.3g} %" if value >= 1e-4 else "below 0.01 %"
-    # The label says "per open" already.
-    return display(value, unit.removesuffix("/file"), binary)
-
-
-def _range(name: str, quantity: Quantity) -> str:
-    if quantity.low is None or quantity.high is None:
-        return ""
-    low, high = (_shown(name, end, quantity.unit, binary=False) for end in (quantity.low, quantity.high))
-    if low == high:
-        return low
-    number, _, unit = low.partition(" ")
-    return f"{number} – {high}" if unit and high.endswith(f" {unit}") else f"{low} – {high}"
 
 
 def estimate_page(answer: Estimate) -> Page:
     """The page of `ingest bw`."""
     results = answer.results
-    rows = [
-        (plain(name), _shown(name, results[name].value, results[name].unit), _range(name, results[name]))
-        for name in SHOWN
-        if name in results
-    ]
-    reasons: dict[str, list[str]] = {}
-    for name, why in answer.unknown.items():
-        reasons.setdefault(why, []).append(plain(name))
-    missing = [f"{', '.join(names)}: {why}" for why, names in reasons.items()]
-    sections = [Section("", ("", "typical", "low – high"), tuple(rows)), _ladder(answer)]
-    if missing:
-        sections.append(Section("Not known", lines=tuple(missing)))
-    assumed = [
-        f"{item['name']} = {display(item['value'], item['unit'], binary=False)}: {item['why']}" for item in answer.assumptions
-    ]
-    sections.append(Section(f"Assumptions ({len(assumed)})", lines=tuple(assumed)))
-    sections.append(Section("Sources", lines=tuple(_cited(answer))))
-    return Page(_title(answer), tuple(sections), _table([answer]))
+    rows = tuple(_value_row(name, results[name]) for name in SHOWN if name in results)
+    sections = [Section("", ("", "typical", "low – high"), rows), _ladder(answer), unknown_section(answer.unknown)]
+    sections += [assumptions_section(answer.assumptions), Section("Sources", lines=tuple(_cited(answer)))]
+    return page_of(_title(answer), sections, _table([answer]))
+
+
+def _value_row(name: str, quantity: Quantity) -> tuple[str, str, str]:
+    return plain(name), value_text(name, quantity.value, quantity.unit), range_text(name, quantity)
 
 
 def _cited(answer: Estimate) -> Iterator[str]:
@@ -107,7 +87,7 @@ def _ladder(answer: Estimate) -> Section:
         rate, read = results.get("samples_per_second_per_gpu"), results.get("ingest_bandwidth_per_gpu")
         if rate is None:
             continue
-        spread = _range("", rate).replace(" samples/s", "") or ("upper bound" if rung.basis == "peak" else "")
+        spread = range_text("", rate).replace(" samples/s", "") or ("upper bound" if rung.basis == "peak" else "")
         rows.append(
             (
                 ("> " if position == 0 else "  ") + rung.basis,
@@ -132,7 +112,7 @@ def _table(answers: Sequence[Estimate]) -> tuple[tuple[object, ...], ...]:
 
 
 def scenarios_page(answers: Scenarios) -> Page:
-    """The page of `ingest bw` where several scenarios were asked for."""
+    """The page of `ingest bw` with several scenarios."""
     columns = ("model", "gpu", "nodes", "basis", "per GPU", "per node", "per job")
     rows = []
     for one in answers.scenarios:
@@ -148,11 +128,11 @@ def explanation_page(explanation: Explanation) -> Page:
     """The page of `ingest explain`."""
     header = ("name", "value", "unit", "formula", "source", "where", "grade")
     rows = (header, *(tuple(row.get(key, "") for key in header) for row in explanation.rows()))
-    return Page(f"How {explanation.name} came about", (Section("", lines=tuple(explanation.lines())),), rows)
+    return Page(f"Derivation of {explanation.name}", (Section("", lines=tuple(explanation.lines())),), rows)
 
 
 def sweep_page(sweep: Sweep, most: int = 40) -> Page:
-    """The page of `ingest sweep`: the first rows for people, all of them in CSV; what is the same in all is said once."""
+    """The page of `ingest sweep`: the first rows for people, all of them in CSV; constant columns are named in the title."""
     frame = sweep.to_frame()
     same = [name for name in ("model", "gpu") if frame[name].nunique() == 1 and frame[name].iloc[0]]
     columns = [name for name in sweep.columns_shown() if name not in same]
@@ -210,12 +190,12 @@ def validation_page(validation: Validation) -> Page:
 
 TITLES = {
     "files": "Files of one checkpoint",
-    "intervals": "Interval, waste, and the write bandwidth that it takes",
-    "readers": "Restart, by who reads",
+    "intervals": "Checkpoint overhead and write bandwidth by interval",
+    "readers": "Restore, by readers",
     "tiers": "Tiers",
     "stages": "Model states, by ZeRO stage",
     "weights": "Weights",
-    "footprint": "Stages, and what is kept of them",
+    "footprint": "Stages, and the data kept of each",
     "attention": "Attention",
 }
 #: columns that CSV and JSON carry in full and a page leaves to the sources
@@ -226,26 +206,10 @@ UNITS = {"bytes_each": "B", "bytes_per_node": "B", "count": "file", "stage_bytes
 
 def answer_page(answer: Answer) -> Page:
     """The page of an answer: results, tables, what is not known, assumptions, sources."""
-    rows = tuple(
-        (plain(name), _answer_value(name, item.value, item.unit), *_answer_range(name, item))
-        for name, item in answer.results.items()
-    )
-    sections = [_results(rows)]
-    sections += [_answer_table(name, found) for name, found in answer.tables.items()]
-    reasons: dict[str, list[str]] = {}
-    for name, why in answer.unknown.items():
-        reasons.setdefault(why, []).append(plain(name))
-    if reasons:
-        sections.append(Section("Not known", lines=tuple(f"{', '.join(names)}: {why}" for why, names in reasons.items())))
-    assumed = tuple(_assumption(item) for item in answer.assumptions)
-    sections.append(Section(f"Assumptions ({len(assumed)})", lines=assumed))
-    sections.append(Section("Sources", lines=source_lines(answer)))
-    return Page(answer.title, tuple(sections), flat_rows(answer))
-
-
-def source_lines(answer: Answer) -> tuple[str, ...]:
-    """The sources, one a line, with the places."""
-    return tuple(f"{item['id']}: {item['title']}" + _place(item["where"]) for item in answer.sources)
+    sections = [_results([_value_row(name, item) for name, item in answer.results.items()])]
+    sections += [_answer_table(name, rows) for name, rows in answer.tables.items()]
+    sections += [unknown_section(answer.unknown), assumptions_section(answer.assumptions)]
+    return page_of(answer.title, [*sections, sources_section(answer.sources, places=True)], flat_rows(answer))
 
 
 def _results(rows: Sequence[tuple[str, ...]]) -> Section:
@@ -253,18 +217,6 @@ def _results(rows: Sequence[tuple[str, ...]]) -> Section:
     if not any(row[2] for row in rows):
         return Section("", ("", ""), tuple(row[:2] for row in rows))
     return Section("", ("", "value", "range"), tuple(rows))
-
-
-def _answer_range(name: str, item: Quantity) -> tuple[str]:
-    if item.low is None or item.high is None:
-        return ("",)
-    share = is_share(name, item.unit)
-    low, high = (f"{end * 100:.3g} %" if share else display(end, item.unit, binary=False) for end in (item.low, item.high))
-    return (f"{low} – {high}",)
-
-
-def _answer_value(name: str, value: float, unit: str) -> str:
-    return f"{value * 100:.3g} %" if is_share(name, unit) else display(value, unit)
 
 
 def _answer_table(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
@@ -277,16 +229,7 @@ def _cell(column: str, value: Any) -> str:
     if isinstance(value, str):
         return value
     unit = UNITS.get(column) or (unit_of(column) if is_quantity(column) else "1")
-    return "small" if column == "bytes_each" and not value else _answer_value(column, value, unit)
-
-
-def _assumption(item: Mapping[str, Any]) -> str:
-    value = display(item["value"], item["unit"], binary=False) if item["unit"] else item["value"]
-    return f"{item['name']}{' = ' if value else ''}{value}: {item['why']}"
-
-
-def _place(where: str) -> str:
-    return f", {where}" if where else ""
+    return "small" if column == "bytes_each" and not value else value_text(column, value, unit)
 
 
 def flat_rows(answer: Answer) -> tuple[tuple[object, ...], ...]:

@@ -1,13 +1,13 @@
-"""The page of `ingest fit`: one line per system, then the layers of a system that was asked for."""
+"""The page of `ingest fit`: one line per system, then the layers of each where few are compared."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from ingest.engine.registry import unit_of
 from ingest.reports.labels import plain
-from ingest.reports.page import Page, Section
+from ingest.reports.page import Page, Section, assumptions_section, page_of, sources_section
 from ingest.storage.fit_result import UNKNOWN, VERDICTS
 from ingest.units import display
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from ingest.storage.fit_result import Fit, Fits
 
 HOLDS = {True: "yes", None: "not known", False: "NO"}
-#: A page with layers for more systems than these is no longer read.
+#: Layers are shown for at most this many systems.
 MOST_IN_FULL = 4
 COLUMNS = ("storage", "head-room", "bottleneck", "units", "1 down", "reads", "writes", "raw", "class")
 #: of these columns, those that a narrow terminal leaves out
 SPARE = ("reads", "writes", "raw", "class")
-#: More names than these are only counted.
+#: Longer lists of names are only counted.
 MOST_NAMES = 6
-#: Times too small from which nobody asks for tenths.
+#: Factor from which tenths are omitted.
 MANY = 20
 ONE_DOWN = {True: "yes", False: "NO", None: ""}
 
@@ -35,8 +35,7 @@ def fits_page(found: Fits) -> Page:
     if len(found.systems) <= MOST_IN_FULL:
         for one in found.systems:
             sections += _in_full(one)
-    shown = tuple(section for section in sections if section.rows or section.lines)
-    return Page(f"Storage for {found.need.title}", shown, _table(found))
+    return page_of(f"Storage for {found.need.title}", sections, _table(found))
 
 
 def _by_verdict(found: Fits) -> Iterator[Section]:
@@ -52,13 +51,13 @@ def _by_verdict(found: Fits) -> Iterator[Section]:
 
 
 def _filled(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """The columns that say anything."""
+    """The columns that are not empty."""
     kept = [number for number in range(len(columns)) if any(row[number] for row in rows)]
     return tuple(columns[number] for number in kept), tuple(tuple(row[number] for number in kept) for row in rows)
 
 
 def _not_known(alike: Sequence[Fit]) -> tuple[str, ...]:
-    """The layers of which nobody knows whether they hold; those alike for the same systems in one line."""
+    """The layers with an unknown verdict; those unknown for the same systems share a line."""
     missing: dict[str, list[str]] = {}
     for one in alike:
         for name in one.not_known if one.fits is None else ():
@@ -125,15 +124,13 @@ def _in_full(one: Fit) -> list[Section]:
     )
     numbers = tuple((plain(name), display(item.value, item.unit)) for name, item in one.results.items())
     unknown = tuple(f"{name.replace('_', ' ')}: {why}" for name, why in one.unknown.items())
-    assumed = tuple(map(_assumption, one.answer.assumptions))
-    cited = tuple(f"{item['id']}: {item['title']}" for item in one.answer.sources)
     return [
         Section(f"{one.entry.name}, layer by layer", ("layer", "needed", "ceiling", "head-room", "holds", ""), layers),
         Section("", ("", ""), numbers),
         *_ways(one),
         Section("Not known", lines=unknown),
-        Section(f"Assumptions ({len(assumed)})", lines=assumed),
-        Section("Sources", lines=cited),
+        assumptions_section(one.answer.assumptions),
+        sources_section(one.answer.sources),
     ]
 
 
@@ -153,10 +150,6 @@ def _ways(one: Fit) -> list[Section]:
         for row in rows
     )
     return [Section("Ways to feed the GPUs", ("way", "holds", "takes"), shown)] if shown else []
-
-
-def _assumption(item: Mapping[str, Any]) -> str:
-    return f"{item['name']} = {display(item['value'], item['unit'], binary=False)}: {item['why'] or 'recalled, not read again'}"
 
 
 def _table(found: Fits) -> tuple[tuple[object, ...], ...]:

@@ -1,4 +1,4 @@
-"""Derivations as spreadsheet cells: what is given becomes an input cell, what is computed a live formula."""
+"""Derivations as spreadsheet cells: inputs become editable cells, computed quantities live formulas."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class FormulaCell(NamedTuple):
         return "" if made is None or made.source == "definition" else f"{made.source}, {made.where}".removesuffix(", ")
 
     def written(self, place: Callable[[str], str] = str) -> str:
-        """The formula of the cell; `place` maps cell names to what stands in the formula."""
+        """The formula of the cell; `place` maps the name of a cell to its address."""
         assert self.step.formula is not None
         return cell(self.step.formula.tree(), lambda need: place(self.inputs[need]))
 
@@ -110,7 +110,7 @@ class Calculation:
         Args:
             one: the cell.
             side: 1 or 2.
-            place: where the value (0), the low end (1) or the high end (2) of a cell stands.
+            place: address of the value (0), the low end (1) or the high end (2) of a cell.
         """
         return one.written(lambda part: self._written(part, self._corners[one.name][side - 1], place))
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ingest.engine.derivation_graph import is_column
 from ingest.engine.expression import cell, prose
 from ingest.engine.registry import LEAVES, Formula, Leaf, Step, unit_of
+from ingest.site.derivation_text import owners
 
 if TYPE_CHECKING:
     from ingest.engine.value import Input
@@ -22,7 +23,7 @@ ALSO = " and "
 MOST_ALONE = 50
 
 
-class Sharing:
+class InputGroups:
     """Gathers the given quantities of a site: each group is one cell.
 
     Args:
@@ -102,16 +103,16 @@ SHARED = ("storage", "test", "overlap")
 FIRST = 2
 
 
-class SiteCells:
+class PlanCells:
     """The cells of a site's workbook.
 
-    A step is one cell; which given ones stand in one, `Sharing` says. Low and high ends are draws, not cells.
+    A step is one cell; which given ones stand in one, `InputGroups` says. Low and high ends are draws, not cells.
 
     Attributes:
         inputs, formulas, columns: the steps on each sheet, in order; what a step needs stands before it.
     """
 
-    def __init__(self, roots: Iterable[Step], owners: Mapping[int, str], given: Mapping[int, Input]) -> None:
+    def __init__(self, roots: Iterable[Step], owned: Mapping[int, str], given: Mapping[int, Input]) -> None:
         self.given = given
         self.inputs: list[Step] = []
         self.formulas: list[Step] = []
@@ -122,16 +123,14 @@ class SiteCells:
         self._named: set[str] = set()
         for root in roots:
             self._add(root)
-        self._labels = labels_of(self._placed, owners)
-        self._sharing = Sharing(given, self._labels)
+        self._labels = labels_of(self._placed, owned)
+        self._sharing = InputGroups(given, self._labels)
         self._place_inputs()
 
     @staticmethod
-    def of(plan: Plan, further: Iterable[Step]) -> SiteCells:
+    def of(plan: Plan, further: Iterable[Step]) -> PlanCells:
         """The cells of a plan: what its requirements rest on, and further steps that sheets show."""
-        from ingest.site.derivation_text import owners
-
-        return SiteCells([*plan.steps.values(), *further], owners(plan.rows), plan.given)
+        return PlanCells([*plan.steps.values(), *further], owners(plan.rows), plan.given)
 
     def place(self, step: Step) -> str:
         """The cell or the range of a step, from any sheet."""

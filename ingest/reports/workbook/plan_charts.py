@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ingest.engine.registry import unit_of
 from ingest.reports.charts.planning import course
 from ingest.reports.labels import label
-from ingest.reports.workbook.sheet import Grid, seen
-from ingest.site.plan import TABLES
+from ingest.reports.workbook.plan_tables import TableSheet
+from ingest.reports.workbook.sheet import SheetWriter, seen
 from ingest.units import display, scale_of
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
 
-    from ingest.reports.workbook.plan_workbook import SiteBook
 
-#: Decimals of a number beside its bar.
+#: Format of the number next to its bar.
 DECIMALS = "#,##0.0"
 #: Prefixes of a unit, a thousand times each; the first is none.
 PREFIXES = " kMGTPE"
@@ -30,9 +29,9 @@ MOST_LABELS = 8
 ROW, FRAME, BAR, COLUMNS = 20, 130, 28, 320
 #: Width of a chart, and from the edge of one to that of the next, in pixels; two fill the width of a page.
 WIDTH, NEXT = 600, 620
-#: Rows of a page; charts that would be cut stand on a page of their own.
+#: Rows of a page; charts that would be cut start a new page.
 ROWS_OF_PAGE = 44
-#: Fills that a grey printer and the colour-blind keep apart: a dark one, and light stripes.
+#: Fills that differ in grey print and for colour-blind readers: dark, and light stripes.
 SOLID = {"fill": {"color": "#0072B2"}}
 STRIPED = {
     "pattern": {"pattern": "wide_upward_diagonal", "fg_color": "#E69F00", "bg_color": "#FFFFFF"},
@@ -42,20 +41,19 @@ TITLE = {"name_font": {"size": 12}, "overlay": False}
 READS, USABLE, RAW = "job_read_bandwidth", "year_usable_bytes", "year_raw_bytes"
 
 
-class Column:
+class ChartColumn:
     """A column of a sheet that a chart shows.
 
     Attributes:
-        sheet, quantity, index: where it stands, its index counted from nought.
-        names, values: of its rows, as delivered; what is not known of a row is nought.
+        sheet, quantity, index: its place, counted from zero.
+        names, values: of its rows, as delivered; zero where a row lacks the quantity.
         factor, unit: in which its numbers are read.
     """
 
-    def __init__(self, book: SiteBook, sheet: str, quantity: str) -> None:
-        place, rows = TABLES[book.table(sheet)][1].index(quantity), book.tables[sheet]
-        self.sheet, self.quantity, self.index = sheet, quantity, book.column(sheet, quantity)
-        self.names = [seen(row.name) for row, _ in rows]
-        self.values = [0.0 if step is None else float(step.value) for step in (steps[place] for _, steps in rows)]
+    def __init__(self, table: TableSheet, quantity: str) -> None:
+        self.sheet, self.quantity, self.index = table.name, quantity, table.column(quantity)
+        self.names = [seen(row.name) for row in table.rows]
+        self.values = [0.0 if step is None else float(step.value) for step in table.entries(quantity)]
         factor, unit = scale_of(self.largest, unit_of(quantity), False)
         self.factor = factor or 1
         self.unit = unit if factor else unit_of(quantity)
@@ -81,11 +79,11 @@ class Column:
 
     @property
     def number_format(self) -> str:
-        """How a value beside its bar is shown: with the prefix that it takes itself."""
+        """Format of a value next to its bar, each with its own prefix."""
         return number_format(self.largest, unit_of(self.quantity))
 
 
-class Drawn(NamedTuple):
+class SheetChart(NamedTuple):
     """A chart that is not yet on a sheet, its title, its text for readers who do not see it, and its height in pixels."""
 
     chart: Any
@@ -94,18 +92,18 @@ class Drawn(NamedTuple):
     height: int
 
 
-def add_charts(book: SiteBook, workbook: Workbook, grid: Grid) -> int:
+def add_charts(tables: Mapping[str, TableSheet], workbook: Workbook, grid: SheetWriter) -> int:
     """Put the charts below what a sheet has, next to each other.
 
     Args:
-        book: the plan and where its cells are.
+        tables: the sheets that the charts show, by name.
         workbook: that makes the charts.
         grid: the sheet, all of its lines written.
 
     Returns:
         the rows that the charts take below the last line.
     """
-    last, charts = grid.next, list(charts_of(book, workbook))
+    last, charts = grid.next, list(charts_of(tables, workbook))
     top = last + 1
     for place, drawn in enumerate(charts):
         drawn.chart.set_title({"name": drawn.title, **TITLE})
@@ -117,16 +115,16 @@ def add_charts(book: SiteBook, workbook: Workbook, grid: Grid) -> int:
     return further
 
 
-def charts_of(book: SiteBook, workbook: Workbook) -> Iterator[Drawn]:
+def charts_of(tables: Mapping[str, TableSheet], workbook: Workbook) -> Iterator[SheetChart]:
     """Read bandwidth by job, and capacity by year."""
-    if book.tables["Workloads"]:
-        yield _demand(book, workbook)
-    if book.tables["Capacity by year"]:
-        yield _capacity(book, workbook)
+    if "Workloads" in tables:
+        yield _demand(tables["Workloads"], workbook)
+    if "Capacity by year" in tables:
+        yield _capacity(tables["Capacity by year"], workbook)
 
 
-def _demand(book: SiteBook, workbook: Workbook) -> Drawn:
-    chart, column = workbook.add_chart({"type": "bar"}), Column(book, "Workloads", READS)
+def _demand(table: TableSheet, workbook: Workbook) -> SheetChart:
+    chart, column = workbook.add_chart({"type": "bar"}), ChartColumn(table, READS)
     chart.add_series(_series(column, SOLID, MOST_BARS))
     chart.set_y_axis({"reverse": True, "name": "Job", "name_font": PLAIN})
     chart.set_x_axis({**_axis("Read bandwidth", [column]), "label_position": "high"})
@@ -134,14 +132,14 @@ def _demand(book: SiteBook, workbook: Workbook) -> Drawn:
     first = column.names[column.values.index(column.largest)]
     drawn = f"; {MOST_BARS} of {column.rows:,} jobs shown" if column.rows > MOST_BARS else ""
     # A title that begins with a name might begin with "=", and be taken for a formula.
-    title = f"Read bandwidth by job: {first} reads most, {display(column.largest, unit_of(READS), binary=False)}{drawn}"
+    title = f"Read bandwidth by job: {first} needs the most, {display(column.largest, unit_of(READS), binary=False)}{drawn}"
     alt = f"Bar chart of the read bandwidth of each job, all of its concurrent runs. As planned: {title}."
-    return Drawn(chart, title, alt, FRAME + BAR * max(min(column.rows, MOST_BARS), 2))
+    return SheetChart(chart, title, alt, FRAME + BAR * max(min(column.rows, MOST_BARS), 2))
 
 
-def _capacity(book: SiteBook, workbook: Workbook) -> Drawn:
+def _capacity(table: TableSheet, workbook: Workbook) -> SheetChart:
     chart = workbook.add_chart({"type": "column"})
-    columns = [Column(book, "Capacity by year", quantity) for quantity in (USABLE, RAW)]
+    columns = [ChartColumn(table, quantity) for quantity in (USABLE, RAW)]
     for column, look in zip(columns, (SOLID, STRIPED), strict=True):
         chart.add_series(_series(column, look, MOST_LABELS))
     chart.set_x_axis({"name": "Year", "name_font": PLAIN})
@@ -149,14 +147,14 @@ def _capacity(book: SiteBook, workbook: Workbook) -> Drawn:
     chart.set_legend({"position": "bottom"})
     title = course(dict(zip(columns[0].names, columns[0].values, strict=True)), unit_of(USABLE))
     alt = f"Column chart of usable and raw capacity by year. As planned: {title}."
-    return Drawn(chart, title, alt, COLUMNS)
+    return SheetChart(chart, title, alt, COLUMNS)
 
 
 PLAIN = {"bold": False}
 
 
-def _series(column: Column, look: Mapping[str, Any], labelled: int) -> dict[str, Any]:
-    """The values of a column, written beside their bars where there are not too many."""
+def _series(column: ChartColumn, look: Mapping[str, Any], labelled: int) -> dict[str, Any]:
+    """The values of a column, with labels up to `labelled` rows."""
     rows = min(column.rows, MOST_BARS)
     labels = {"data_labels": {"value": True, "num_format": column.number_format, "font": {"size": 8}}}
     return {
@@ -169,7 +167,7 @@ def _series(column: Column, look: Mapping[str, Any], labelled: int) -> dict[str,
     }
 
 
-def _axis(name: str, columns: Sequence[Column]) -> Mapping[str, Any]:
+def _axis(name: str, columns: Sequence[ChartColumn]) -> Mapping[str, Any]:
     """Cells hold base units; the format of the axis leaves out groups of three digits and its name says which."""
     largest = max(columns, key=lambda column: column.largest)
     grid = {"visible": True, "line": {"color": "#E5E5E5"}}
@@ -182,7 +180,7 @@ def _axis(name: str, columns: Sequence[Column]) -> Mapping[str, Any]:
 
 
 def number_format(largest: float, unit: str) -> str:
-    """The format of values up to the largest one, which tells three prefixes apart, as many as a format can.
+    """The format of values up to the largest one, with three prefixes, the most that a format can distinguish.
 
     >>> number_format(3e9, "B")
     '[>=1000000000]#,##0.0,,," GB";[>=1000000]#,##0.0,," MB";#,##0.0," kB"'

@@ -1,18 +1,18 @@
-"""What the sheet Checks tests: ranges of inputs, sums over rows, units, and that the forms repeat the requirements."""
+"""The checks of a plan's workbook: ranges of inputs, sums over rows, units, agreement of forms and requirements."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ingest.engine.registry import Step
-from ingest.reports.workbook.plan_cells import FIRST, INPUT, MOST_ALONE, QUANTITY, limits_of, size_of
+from ingest.reports.workbook.plan_cells import FIRST, INPUT, MOST_ALONE, QUANTITY, PlanCells, limits_of, size_of
 from ingest.reports.workbook.plan_forms import BASE_VALUE
+from ingest.reports.workbook.plan_tables import TableSheet
 from ingest.reports.workbook.styles import number_check, range_check
-from ingest.site.plan import TABLES
 
 if TYPE_CHECKING:
-    from ingest.reports.workbook.plan_workbook import SiteBook
+    from ingest.site.plan import Plan
     from ingest.sizing.rules import Finding
 
 #: name, what is expected, formula
@@ -21,15 +21,15 @@ Check = tuple[str, str, str]
 SAME = "1E-9"
 #: Findings of one rule that are tested in one formula, which holds 8,192 characters.
 TOGETHER = 50
-DECIDED = "as when the workbook was made; where an input changes it, plan again"
+DECIDED = "same outcome as in the plan; otherwise run `ingest plan` again"
 
 
-def checks_of(book: SiteBook, lines: Mapping[str, int]) -> Iterator[Check]:
+def checks_of(plan: Plan, cells: PlanCells, tables: Mapping[str, TableSheet], lines: Mapping[str, int]) -> Iterator[Check]:
     """All checks; `lines` are the rows of the requirements."""
-    yield from _ranges(book)
-    yield from _sums(book)
-    yield from _findings(book)
-    for one in book.plan.requirements:
+    yield from _ranges(cells)
+    yield from _sums(cells, tables)
+    yield from _findings(plan.findings, cells)
+    for one in plan.requirements:
         row = lines[one.id]
         yield (one.id, *number_check(f"Requirements!$D${row}"))
         yield f"{one.id}: unit", one.unit, f'=IF(EXACT(Requirements!$E${row}, "{one.unit}"), "ok", "fails")'
@@ -41,12 +41,12 @@ def checks_of(book: SiteBook, lines: Mapping[str, int]) -> Iterator[Check]:
         )
 
 
-def _ranges(book: SiteBook) -> Iterator[Check]:
-    """One line per input; one per quantity where a site has so many rows that nobody would read as many lines."""
+def _ranges(cells: PlanCells) -> Iterator[Check]:
+    """One line per input; one per quantity where a site has more than `MOST_ALONE` of them."""
     by_quantity: dict[str, list[Step]] = {}
-    for step in book.cells.inputs:
+    for step in cells.inputs:
         by_quantity.setdefault(step.name, []).append(step)
-    last = FIRST + sum(map(size_of, book.cells.inputs)) - 1
+    last = FIRST + sum(map(size_of, cells.inputs)) - 1
     names, values = (f"Inputs!${letter}${FIRST}:${letter}${last}" for letter in (QUANTITY, INPUT))
     for quantity, steps in by_quantity.items():
         limits = {limits_of(step) for step in steps}
@@ -54,44 +54,44 @@ def _ranges(book: SiteBook) -> Iterator[Check]:
             yield (f"all {quantity}", *range_check(values, limits.pop(), len(steps), among=names))
             continue
         for step in steps:
-            name = f"{book.cells.owner(step)}: {quantity}"
-            yield (name, *range_check(book.cells.place(step), limits_of(step), size_of(step)))
+            name = f"{cells.owner(step)}: {quantity}"
+            yield (name, *range_check(cells.place(step), limits_of(step), size_of(step)))
 
 
-def _findings(book: SiteBook) -> Iterator[Check]:
-    """Each rule that was held against the site still has the same outcome, so that words, conditions and warnings hold.
+def _findings(findings: Iterable[Finding], cells: PlanCells) -> Iterator[Check]:
+    """Each rule still has the outcome of the plan, so that statements, conditions and warnings hold.
 
-    One line per finding; one per `TOGETHER` of a rule where a site has so many rows that nobody would read as many.
+    One line per finding; one per `TOGETHER` of a rule where a site has more than `MOST_ALONE` of them.
     """
     by_rule: dict[str, list[Finding]] = {}
-    for one in book.plan.findings:
+    for one in findings:
         if one.is_checked:
             by_rule.setdefault(one.what.partition(": ")[2], []).append(one)
     for kind, found in by_rule.items():
         expected = f"{found[0].rule.id}: {DECIDED}"
         if len(found) <= MOST_ALONE:
             for one in found:
-                yield one.what, expected, f'=IF({one.condition(book.cells.place)}, "ok", "plan again")'
+                yield one.what, expected, f'=IF({one.condition(cells.place)}, "ok", "plan again")'
             continue
         for start in range(0, len(found), TOGETHER):
             some = found[start : start + TOGETHER]
             names = " to ".join(one.owner for one in (some[0], some[-1]))
-            written = ", ".join(one.condition(book.cells.place) for one in some)
+            written = ", ".join(one.condition(cells.place) for one in some)
             yield f"{names}: {kind}", expected, f'=IF(AND({written}), "ok", "plan again")'
 
 
-def _sums(book: SiteBook) -> Iterator[Check]:
+def _sums(cells: PlanCells, tables: Mapping[str, TableSheet]) -> Iterator[Check]:
     """The rows of a sheet add up to the column that the calculation works with."""
     from xlsxwriter.utility import xl_col_to_name
 
-    columns = {frozenset(map(id, step.inputs)): step for step in book.cells.columns if step.inputs}
-    for sheet, rows in book.tables.items():
-        for place, quantity in enumerate(TABLES[book.table(sheet)][1]):
-            step = columns.get(frozenset(id(steps[place]) for _, steps in rows if steps[place] is not None))
+    columns = {frozenset(map(id, step.inputs)): step for step in cells.columns if step.inputs}
+    for table in tables.values():
+        for quantity in table.quantities:
+            step = columns.get(frozenset(id(one) for one in table.entries(quantity) if one is not None))
             if step is None:
                 continue
-            letter = xl_col_to_name(book.column(sheet, quantity))
-            shown = f"SUM('{sheet}'!${letter}$2:${letter}${len(rows) + 1})"
-            used = f"SUM({book.cells.place(step)})"
-            expected = "its rows add up to what the calculation adds up"
-            yield f"{sheet}: {quantity}", expected, f'=IF(ABS({shown} - {used}) <= {SAME} * {used}, "ok", "fails")'
+            letter = xl_col_to_name(table.column(quantity))
+            shown = f"SUM('{table.name}'!${letter}$2:${letter}${len(table.rows) + 1})"
+            used = f"SUM({cells.place(step)})"
+            expected = "the sum of its rows is the sum in the calculation"
+            yield f"{table.name}: {quantity}", expected, f'=IF(ABS({shown} - {used}) <= {SAME} * {used}, "ok", "fails")'

@@ -8,10 +8,13 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ingest.reports.labels import is_share, unit_word
 from ingest.reports.workbook.styles import Styles, lay_out, style_for
 from ingest.text import visible
+from ingest.units import scale_of
 
 if TYPE_CHECKING:
+    from xlsxwriter.format import Format
     from xlsxwriter.worksheet import Worksheet
 
 #: Height of one line of text, in points.
@@ -28,7 +31,7 @@ MOST_WORDS = 20
 WITH_DECIMALS = 1000
 
 
-class Formula(NamedTuple):
+class CellFormula(NamedTuple):
     """A live formula and the value that Python computed, for viewers that do not calculate."""
 
     written: str
@@ -36,7 +39,7 @@ class Formula(NamedTuple):
     style: str = "number"
 
 
-class Entry(NamedTuple):
+class EntryCell(NamedTuple):
     """A cell that a reader may change; `rule` is what it accepts, as the library wants it, `style` how it looks."""
 
     value: Any
@@ -44,47 +47,70 @@ class Entry(NamedTuple):
     style: str = ""
 
 
-class Figure(NamedTuple):
+class NumberCell(NamedTuple):
     """A number that no reader changes, with the way it is shown."""
 
     value: float | None
     style: str
 
 
-Item = str | float | Formula | Entry | Figure | None
-#: Items whose value may be text.
-HOLDING = (Formula, Entry)
+CellContent = str | float | CellFormula | EntryCell | NumberCell | None
 
 
-class Grid:
+class FinishedFormula(str):
+    """A formula that the library writes as it is: it calls functions of Excel 2007 only.
+
+    A formula in which the library finds `_xlfn.` counts as finished; in any other it looks for thirty newer functions, one by
+    one, which takes a third of the time of a large workbook.
+    """
+
+    __slots__ = ()
+
+    def __contains__(self, part: object) -> bool:
+        return part == "_xlfn." or (isinstance(part, str) and super().__contains__(part))
+
+
+class SheetWriter:
     """Writes one sheet from top to bottom.
 
     Args:
-        sheet: where.
+        sheet: to write to.
         styles: formats of the workbook.
-        heads: the heading.
+        heads: headings of the columns.
         widths: of the columns, in characters.
         unprinted: columns at the right that are for the screen only.
-        kept: columns at the left that stay in sight.
+        frozen: columns at the left that stay in sight.
     """
 
     def __init__(
-        self, sheet: Worksheet, styles: Styles, heads: Sequence[str], widths: Sequence[float], unprinted: int = 0, kept: int = 1
+        self,
+        sheet: Worksheet,
+        styles: Styles,
+        heads: Sequence[str],
+        widths: Sequence[float],
+        unprinted: int = 0,
+        frozen: int = 1,
     ) -> None:
         self.sheet, self.styles, self.heads, self.widths = sheet, styles, heads, widths
-        self.unprinted, self.kept = unprinted, kept
+        self.unprinted, self.frozen = unprinted, frozen
         self._rooms = [room_of(width) for width in widths]
         self.next = 1
-        #: columns that hold numbers: their headings stand above them, at the right
+        #: columns that hold numbers: their headings are aligned at the right
         self._numbers: set[int] = set()
-        self._set_height(0, heads)
+        self._set_height(0, max(map(self._lines, range(len(heads)), heads), default=1))
 
-    def row(self, *items: Item, text: str = "text") -> int:
+    def row(self, *items: CellContent, text: str = "text") -> int:
         """Write one row and return its number as the sheet shows it, counted from one."""
+        row, height = self.next, 1
         for column, item in enumerate(items):
-            if item is not None and item != "":
-                self._cell(self.next, column, item, text)
-        self._set_height(self.next, items)
+            if item is None or item == "":
+                continue
+            shown = item if isinstance(item, str) else self._write(row, column, item)
+            if isinstance(item, str):
+                self.sheet.write_string(row, column, seen(item), self.styles[text])
+            if shown is not None and len(shown) > self._rooms[column]:
+                height = max(height, self._lines(column, shown))
+        self._set_height(row, height)
         self.next += 1
         return self.next
 
@@ -93,46 +119,46 @@ class Grid:
         for column, head in enumerate(self.heads):
             style = "heading of numbers" if column in self._numbers else "heading"
             self.sheet.write_string(0, column, seen(head), self.styles[style])
-        lay_out(self.sheet, self.widths, 0, self.next + further, self.unprinted, self.kept)
+        lay_out(self.sheet, self.widths, 0, self.next + further, self.unprinted, self.frozen)
 
-    def _cell(self, row: int, column: int, item: Item, text: str) -> None:
-        if isinstance(item, str):
-            self.sheet.write_string(row, column, seen(item), self.styles[text])
-        elif isinstance(item, Formula):
+    def _write(self, row: int, column: int, item: float | CellFormula | EntryCell | NumberCell) -> str | None:
+        """Write a cell that is not plain text; returns its text, if it shows any."""
+        if isinstance(item, CellFormula):
             style = self._style(column, item.value, item.style)
-            self.sheet.write_formula(row, column, item.written, self.styles[style], item.value)
-        elif isinstance(item, Entry):
-            self._entry(row, column, item)
-        else:
-            value, style = item if isinstance(item, Figure) else (item, "number")
-            if value is not None:
-                self.sheet.write_number(row, column, float(value), self.styles[self._style(column, value, style)])
+            self.sheet.write_formula(row, column, FinishedFormula(item.written.removeprefix("=")), style, item.value)
+            return item.value if isinstance(item.value, str) else None
+        if isinstance(item, EntryCell):
+            return self._entry(row, column, item)
+        value, look = item if isinstance(item, NumberCell) else (item, "number")
+        if value is not None:
+            self.sheet.write_number(row, column, float(value), self._style(column, value, look))
+        return None
 
-    def _style(self, column: int, value: Any, style: str) -> str:
+    def _style(self, column: int, value: Any, style: str) -> Format:
         if not isinstance(value, str):
             self._numbers.add(column)
-        return style_for(value, style)
+        return self.styles[style_for(value, style)]
 
-    def _entry(self, row: int, column: int, item: Entry) -> None:
-        if isinstance(item.value, str):
-            self.sheet.write_string(row, column, seen(item.value), self.styles["entry"])
-        elif item.value is None:
+    def _entry(self, row: int, column: int, item: EntryCell) -> str | None:
+        value = item.value
+        if isinstance(value, str):
+            self.sheet.write_string(row, column, seen(value), self.styles["entry"])
+        elif value is None:
             self.sheet.write_blank(row, column, None, self.styles[item.style or "entry"])
         else:
-            self.sheet.write_number(
-                row, column, float(item.value), self.styles[self._style(column, item.value, item.style or "input")]
-            )
+            self.sheet.write_number(row, column, float(value), self._style(column, value, item.style or "input"))
         if item.rule is not None:
             if item.rule["validate"] != "list":
                 self._numbers.add(column)
             self.sheet.data_validation(row, column, row, column, dict(item.rule))
+        return value if isinstance(value, str) else None
 
-    def _set_height(self, row: int, items: Sequence[Item]) -> None:
-        shown = (item.value if item.__class__ in HOLDING else item for item in items)
-        texts = zip(shown, self.widths, self._rooms, strict=False)
-        lines = [lines_of(text, width) for text, width, room in texts if isinstance(text, str) and len(text) > room]
-        if lines:
-            self.sheet.set_row(row, LINE * min(max(lines), MOST_LINES))
+    def _lines(self, column: int, text: str) -> int:
+        return lines_of(text, self.widths[column])
+
+    def _set_height(self, row: int, lines: int) -> None:
+        if lines > 1:
+            self.sheet.set_row(row, LINE * min(lines, MOST_LINES))
 
 
 def seen(text: str) -> str:
@@ -186,8 +212,91 @@ def _digits(value: float) -> int:
     return len(f"{value:,.0f}") if value == round(value) or abs(value) >= WITH_DECIMALS else len(f"{value:,.6f}")
 
 
-def listed(grid: Grid, rows: Sequence[Sequence[Any]]) -> None:
+def listed(grid: SheetWriter, rows: Sequence[Sequence[Any]]) -> None:
     """A plain table."""
     for row in rows:
-        grid.row(*(item if isinstance(item, (int, float, Figure)) else str(item) for item in row))
+        grid.row(*(item if isinstance(item, (int, float, NumberCell)) else str(item) for item in row))
     grid.close()
+
+
+WIDTH = 120
+#: Height of a heading and of the room above it, in points.
+SECTION = 26.0
+#: Lines of a sheet of text, by the heading above them.
+Sections = Mapping[str, Iterable[CellContent]]
+
+
+def read_me(sheet: SheetWriter, sections: Sections, checks: int, *notes: CellContent) -> None:
+    """Write the outcome of so many checks, notes that concern every reader, and the sections."""
+    area = f"Checks!$C$2:$C${checks + 1}"
+    passing = f"All {checks} checks pass."
+    written = f'=IF(COUNTIF({area}, "ok") = {checks}, "{passing}", "A check fails: see the sheet Checks.")'
+    row = sheet.next
+    sheet.row(CellFormula(written, passing, "good"))
+    failing = {"type": "text", "criteria": "begins with", "value": "A check fails", "format": sheet.styles["bad"]}
+    sheet.sheet.conditional_format(row, 0, row, 0, failing)
+    for note in notes:
+        sheet.row(note)
+    write_sections(sheet, sections)
+    sheet.close()
+
+
+def write_sections(sheet: SheetWriter, sections: Sections) -> dict[str, tuple[int, int]]:
+    """Write those that have lines; returns the first and the last row of each, as sheets count."""
+    found = {}
+    for heading, lines in sections.items():
+        texts = list(lines)
+        if texts:
+            above = sheet.row(heading, text="section")
+            sheet.sheet.set_row(above - 1, SECTION)
+            for line in texts:
+                sheet.row(line)
+            found[heading] = (above + 1, sheet.next)
+    return found
+
+
+class DisplayUnit(NamedTuple):
+    """The unit in which people read a quantity.
+
+    Attributes:
+        factor: base units in one of it.
+        unit: its name.
+        style: how numbers in it are shown.
+    """
+
+    factor: int
+    unit: str
+    style: str
+
+    def cell(self, base: str, value: float, strong: bool = False) -> CellFormula:
+        """A cell that follows the cell or formula `base`, which is in base units."""
+        written = f"={base}" if self.factor == 1 else f"={base} / {self.factor}"
+        style = f"strong {self.style}" if strong and self.style != "number" else "strong" if strong else self.style
+        return CellFormula(written, float(value) / self.factor, style)
+
+
+def display_unit(name: str, value: float, unit: str, binary: bool = False) -> DisplayUnit | None:
+    """The unit in which people read a quantity; None where there is no binary one."""
+    if is_share(name, unit):
+        return None if binary else DisplayUnit(1, "share", "share")
+    factor, shown = scale_of(value, unit, binary)
+    if factor:
+        return DisplayUnit(factor, shown, "scaled")
+    return None if binary else DisplayUnit(1, unit_word(name, unit), "number")
+
+
+def style_of(name: str, unit: str, style: str = "number") -> str:
+    """How a quantity in base units is shown: a share in percent, everything else as it is."""
+    if not is_share(name, unit):
+        return style
+    return "share" if style == "number" else f"{style} share"
+
+
+def assumed_rows(assumptions: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+    """The rows of the sheet Assumptions; what is assumed may be a word."""
+    return [(one["name"], _assumed(one), unit_word(one["name"], one["unit"]), one["why"]) for one in assumptions]
+
+
+def _assumed(one: Mapping[str, Any]) -> NumberCell | str:
+    value = one["value"]
+    return NumberCell(value, style_of(one["name"], one["unit"])) if isinstance(value, (int, float)) else str(value)

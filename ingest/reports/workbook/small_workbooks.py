@@ -5,13 +5,29 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ingest.errors import UsageError
 from ingest.reports.labels import label, plain, unit_word
 from ingest.reports.workbook.derivation_cells import Calculation, FormulaCell, InputCell, meaning_of
-from ingest.reports.workbook.plan_workbook import WIDTH, Sections, read_me
-from ingest.reports.workbook.sheet import LINE, WITH_DECIMALS, Entry, Formula, Grid, Item, lines_of, listed, width_of
+from ingest.reports.workbook.sheet import (
+    LINE,
+    WIDTH,
+    WITH_DECIMALS,
+    CellContent,
+    CellFormula,
+    DisplayUnit,
+    EntryCell,
+    Sections,
+    SheetWriter,
+    assumed_rows,
+    display_unit,
+    lines_of,
+    listed,
+    read_me,
+    style_of,
+    width_of,
+)
 from ingest.reports.workbook.styles import (
     Styles,
     lay_out,
@@ -22,8 +38,6 @@ from ingest.reports.workbook.styles import (
     style_for,
     validation,
 )
-from ingest.reports.workbook.unit_cells import Readable, assumed_rows, readable, style_of
-from ingest.storage.data_path import headroom_of
 from ingest.units import display
 from ingest.version import __version__
 
@@ -36,8 +50,6 @@ if TYPE_CHECKING:
     from ingest.engine.result import Answer
     from ingest.sizing.bandwidth import Estimate
     from ingest.sizing.sweep import Sweep
-    from ingest.storage.data_path import Judged
-    from ingest.storage.fit_result import Fit, Fits
 
 
 SHEETS = ("Read-me", "Inputs", "Calculation", "Results", "Assumptions", "Sources", "Checks")
@@ -47,17 +59,22 @@ CALC_HEADS = ("Name", "Meaning", "Value", "Low", "High", "Unit", "Formula in wor
 CALC_WIDTHS = (40, 50, 21, 21, 21, 15, 72, 45)
 RESULT_HEADS = ("Result", "Value", "Unit", "Low", "High", "Binary", "Unit", "Base value", "Base unit")
 RESULT_WIDTHS = (33, 18, 15, 18, 18, 12, 10, 24, 15)
-#: Where the base value of a result stands.
+#: Column of the base value of a result.
 BASE_VALUE = "H"
 
 
-class AnswerBook:
+def sizing_workbook(answer: Estimate | Answer, title: str) -> bytes:
+    """The workbook of one answer."""
+    return SizingWorkbook(answer, title).content()
+
+
+class SizingWorkbook:
     """Writes the sheets of one answer.
 
     Attributes:
         title: of the workbook.
         results: the cell of each result, by name.
-        places: where value, low and high end of each cell stand.
+        places: addresses of value, low and high end of each cell.
         owners: whose cells those are that belong to one of several things compared.
         signed: cells of results that may be below zero.
     """
@@ -75,12 +92,12 @@ class AnswerBook:
 
     @property
     def assumptions(self) -> list[dict[str, Any]]:
-        """What nobody measured."""
+        """The assumed values."""
         return self.answer.assumptions
 
     @property
     def sources(self) -> list[dict[str, str]]:
-        """What is cited."""
+        """The cited sources."""
         return self.answer.sources
 
     def content(self) -> bytes:
@@ -88,19 +105,19 @@ class AnswerBook:
         buffer = io.BytesIO()
         book, styles = open_book(buffer, self.title)
         sheets = {name: book.add_worksheet(name) for name in SHEETS}
-        self._inputs(book, Grid(sheets["Inputs"], styles, INPUT_HEADS, INPUT_WIDTHS))
-        self._calculation(book, Grid(sheets["Calculation"], styles, CALC_HEADS, CALC_WIDTHS))
-        self._results(Grid(sheets["Results"], styles, self.result_heads, self.result_widths))
+        self._inputs(book, SheetWriter(sheets["Inputs"], styles, INPUT_HEADS, INPUT_WIDTHS))
+        self._calculation(book, SheetWriter(sheets["Calculation"], styles, CALC_HEADS, CALC_WIDTHS))
+        self._results(SheetWriter(sheets["Results"], styles, self.result_heads, self.result_widths))
         assumed = assumed_rows(self.assumptions)
-        listed(Grid(sheets["Assumptions"], styles, ("Name", "Value", "Unit", "Why"), (34, 21, 16, 90)), assumed)
+        listed(SheetWriter(sheets["Assumptions"], styles, ("Name", "Value", "Unit", "Why"), (34, 21, 16, 90)), assumed)
         cited = [(item["id"], item["title"], item["where"], item["url"]) for item in self.sources]
-        listed(Grid(sheets["Sources"], styles, ("Id", "Title", "Place", "Address"), (22, 47, 50, 48)), cited)
-        checks = self._checks(Grid(sheets["Checks"], styles, ("Check", "What is expected", "Result"), (40, 60, 12)))
-        read_me(Grid(sheets["Read-me"], styles, (self.title,), (WIDTH,)), self._about(), checks)
+        listed(SheetWriter(sheets["Sources"], styles, ("Id", "Title", "Place", "Address"), (22, 47, 50, 48)), cited)
+        checks = self._checks(SheetWriter(sheets["Checks"], styles, ("Check", "What is expected", "Result"), (40, 60, 12)))
+        read_me(SheetWriter(sheets["Read-me"], styles, (self.title,), (WIDTH,)), self._about(), checks)
         book.close()
         return buffer.getvalue()
 
-    def _inputs(self, book: Workbook, grid: Grid) -> None:
+    def _inputs(self, book: Workbook, grid: SheetWriter) -> None:
         for item in self.cells.inputs:
             values = list(item.value) if item.is_column else [item.value]
             first, last = grid.next + 1, grid.next + len(values)
@@ -112,13 +129,13 @@ class AnswerBook:
                 grid.row(*(self._input(item, value, grid.next + 1) if place == 0 else ("", "", self._entry(item, value))))
         grid.close()
 
-    def _input(self, item: InputCell, value: float, row: int) -> Iterator[Item]:
+    def _input(self, item: InputCell, value: float, row: int) -> Iterator[CellContent]:
         """One line: low and high move along with the value that a reader puts in."""
         yield from (item.name, self._meaning(item), self._entry(item, value), unit_word(item.quantity, item.unit))
         style = style_of(item.quantity, item.unit)
         for end in self.cells.ends[item.name][1:]:
             ratio = end / value if value and not item.is_column else 1.0
-            yield None if item.is_column else Formula(f"=C{row} * {ratio!r}", float(end), style)
+            yield None if item.is_column else CellFormula(f"=C{row} * {ratio!r}", float(end), style)
         yield range_short(item.limits)
         given = item.given
         if given is not None:
@@ -129,18 +146,18 @@ class AnswerBook:
         return meaning_of(item.quantity) if owner is None else f"{owner}: {meaning_of(item.quantity)}"
 
     @staticmethod
-    def _entry(item: InputCell, value: float) -> Entry:
-        return Entry(value, validation(item.limits), style_of(item.quantity, item.unit, "input"))
+    def _entry(item: InputCell, value: float) -> EntryCell:
+        return EntryCell(value, validation(item.limits), style_of(item.quantity, item.unit, "input"))
 
-    def _calculation(self, book: Workbook, grid: Grid) -> None:
+    def _calculation(self, book: Workbook, grid: SheetWriter) -> None:
         for item in self.cells.formulas:
             value, low, high = (f"Calculation!${letter}${grid.next + 1}" for letter in "CDE")
             self.places[item.name] = (value, low, high)
             book.define_name(item.name, f"={value}")
             ends = self.cells.ends[item.name]
             style, unit = style_of(item.quantity, item.unit), unit_word(item.quantity, item.unit)
-            live = [Formula(item.written(), float(ends[0]), style)]
-            live += [Formula(self.cells.end_written(item, side, self._at), float(ends[side]), style) for side in (1, 2)]
+            live = [CellFormula(item.written(), float(ends[0]), style)]
+            live += [CellFormula(self.cells.end_written(item, side, self._at), float(ends[side]), style) for side in (1, 2)]
             grid.row(item.name, self._meaning(item), *live, unit, item.words, item.cited)
         grid.close()
 
@@ -148,24 +165,24 @@ class AnswerBook:
         """Where the value (0), the low end (1) or the high end (2) of a quantity is."""
         return self.places[name][side] if side else name
 
-    def _results(self, grid: Grid) -> None:
+    def _results(self, grid: SheetWriter) -> None:
         for name, quantity in self.answer.results.items():
             place, base = self.results[name], f"{BASE_VALUE}{grid.next + 1}"
-            shown, binary = (readable(name, quantity.value, quantity.unit, binary) for binary in (False, True))
+            shown, binary = (display_unit(name, quantity.value, quantity.unit, binary) for binary in (False, True))
             assert shown is not None
             doubled = ("", "") if binary is None else (binary.cell(base, quantity.value), binary.unit)
             live = (shown.cell(base, quantity.value, strong=True), shown.unit, *self._spread(place, shown))
-            grid.row(plain(name), *live, *doubled, Formula(f"={place}", float(quantity.value), "base"), quantity.unit)
+            grid.row(plain(name), *live, *doubled, CellFormula(f"={place}", float(quantity.value), "base"), quantity.unit)
         grid.close()
 
-    def _spread(self, place: str, shown: Readable) -> tuple[Item, Item]:
+    def _spread(self, place: str, shown: DisplayUnit) -> tuple[CellContent, CellContent]:
         """Low and high end of a result; nothing where they are the same."""
         ends, cells = self.cells.ends[place], ", ".join(self.places[place])
         if ends[1] == ends[2]:
             return None, None
         return shown.cell(f"MIN({cells})", min(ends)), shown.cell(f"MAX({cells})", max(ends))
 
-    def _checks(self, grid: Grid) -> int:
+    def _checks(self, grid: SheetWriter) -> int:
         """One line per input and result: within its range, a number; returns how many there are."""
         checks = [
             (item.name, *range_check(item.name, item.limits, len(item.value) if item.is_column else 1))
@@ -173,7 +190,7 @@ class AnswerBook:
         ]
         checks += [(place, *number_check(place, place in self.signed)) for place in dict.fromkeys(self.results.values())]
         for name, expected, formula in checks:
-            grid.row(name, expected, Formula(formula, "ok", "good"))
+            grid.row(name, expected, CellFormula(formula, "ok", "good"))
         failing = {"type": "cell", "criteria": "!=", "value": '"ok"', "format": grid.styles["bad"]}
         grid.sheet.conditional_format(1, 2, len(checks), 2, failing)
         grid.close()
@@ -184,90 +201,12 @@ class AnswerBook:
             "How the workbook is built": (
                 "Yellow cells on the sheet Inputs may be changed; every other number follows by the formulas on Calculation.",
                 "Inputs and Calculation are in base units (B, s, FLOP, and things counted), shares in percent; Results shows"
-                " the units that people read, with the base value beside them.",
-                "Low and High are all inputs at their low and at their high end; they move along with a changed value.",
+                " the units that people read, next to the base value.",
+                "Low and High combine the ends of all inputs, each in its direction; they scale with a changed value.",
             ),
             "Warnings": self.warnings,
             "How it was made": (f"Made by ingest {__version__}; catalogs {self.catalog.content_hash()}.",),
         }
-
-
-HEADS = ("System", "Layer", "Needed", "Unit", "Ceiling", "Unit", "Head-room", "Holds", "As delivered", "Why not known")
-WIDTHS = (20, 24, 16, 10, 16, 10, 11, 12, 23, 26)
-
-HOLDS = HEADS.index("Holds")
-
-
-class Row(NamedTuple):
-    """A layer of a system, and the names of its cells; None where the ceiling is not known."""
-
-    system: Fit
-    judged: Judged
-    need: str
-    ceiling: str | None
-    headroom: str | None
-
-
-class FitBook(AnswerBook):
-    """Writes the sheets of a comparison; a quantity that all systems share is one cell."""
-
-    result_heads, result_widths = HEADS, WIDTHS
-
-    def __init__(self, found: Fits) -> None:
-        self.found, self.title = found, f"Storage for {found.need.title}"
-        self.catalog, self.warnings = found.catalog, found.warnings
-        self.cells, self.places, self.owners = Calculation(), {}, {}
-        self.rows = [row for one in found.systems for row in self._rows(one)]
-        self.results = {name: name for row in self.rows for name in (row.need, row.ceiling, row.headroom) if name}
-        self.signed = frozenset(row.headroom for row in self.rows if row.headroom)
-
-    @property
-    def assumptions(self) -> list[dict[str, Any]]:
-        """Those of all systems, each once."""
-        listed = (item for one in self.found.systems for item in one.answer.assumptions)
-        return list({(item["name"], item["value"], item["why"]): item for item in listed}.values())
-
-    @property
-    def sources(self) -> list[dict[str, str]]:
-        """Those of all systems, each once."""
-        return list({item["id"]: item for one in self.found.systems for item in one.answer.sources}.values())
-
-    def _rows(self, one: Fit) -> Iterator[Row]:
-        known = one.answer.known
-        before = len(self.cells.names())
-        for judged in one.layers:
-            need = self.cells.add(known.step(judged.layer.need), known.given)
-            if judged.ceiling is None:
-                yield Row(one, judged, need, None, None)
-                continue
-            ceiling = self.cells.add(known.step(judged.layer.ceiling), known.given)
-            yield Row(one, judged, need, ceiling, self.cells.add(headroom_of(known, judged.layer), known.given))
-        new = self.cells.names()[before:]
-        self.owners |= dict.fromkeys(new, one.entry.id)
-
-    def _results(self, grid: Grid) -> None:
-        for row in self.rows:
-            grid.row(row.system.entry.id, row.judged.layer.name, *self._layer(row), row.system.verdict, row.judged.why)
-        failing = {"type": "cell", "criteria": "==", "value": '"NO"', "format": grid.styles["bad"]}
-        grid.sheet.conditional_format(1, HOLDS, grid.next - 1, HOLDS, failing)
-        grid.close()
-
-    def _layer(self, row: Row) -> Iterator[Item]:
-        """Need, ceiling, head-room, and whether the layer holds, all alive."""
-        judged = row.judged
-        shown = readable(judged.layer.need, judged.need, judged.unit)
-        assert shown is not None
-        yield from (shown.cell(row.need, judged.need), shown.unit)
-        if row.ceiling is None or row.headroom is None or judged.ceiling is None:
-            yield from ("", "", "", "not known")
-            return
-        carried = readable(judged.layer.ceiling, judged.ceiling, judged.unit)
-        assert carried is not None
-        missed = "not known" if judged.at_least else "NO"
-        yield from (carried.cell(row.ceiling, judged.ceiling, strong=True), carried.unit)
-        yield Formula(f"={row.headroom}", judged.headroom, "share")
-        holds = "yes" if judged.headroom is not None and judged.headroom >= 0 else missed
-        yield Formula(f'=IF({row.headroom} >= 0, "yes", "{missed}")', holds, "text")
 
 
 #: Rows of a sheet, without its heading.
@@ -277,7 +216,7 @@ TITLE = "Sweep"
 WORDS = 16
 
 
-def content(sweep: Sweep) -> bytes:
+def sweep_workbook(sweep: Sweep) -> bytes:
     """The workbook as bytes.
 
     Raises:
@@ -289,7 +228,7 @@ def content(sweep: Sweep) -> bytes:
     buffer = io.BytesIO()
     book, styles = open_book(buffer, "Sweep", by_row=True)
     _table(book, styles, sweep, frame)
-    grid = Grid(book.add_worksheet("Read-me"), styles, (TITLE,), (120,))
+    grid = SheetWriter(book.add_worksheet("Read-me"), styles, (TITLE,), (120,))
     # Row by row: a heading that is written last is lost.
     grid.sheet.write_string(0, 0, TITLE, styles["heading"])
     for line in _about(sweep, same):
@@ -306,8 +245,8 @@ def _table(book: Workbook, styles: Styles, sweep: Sweep, frame: pandas.DataFrame
     ends = {name: _ends(frame[name]) if unit else [] for name, unit in units.items()}
     widths = [width_of(heads[name], ends[name]) if unit else WORDS for name, unit in units.items()]
     named = {"model", "gpu", *sweep.grids[0].axes}
-    asked = sum(1 for _ in takewhile(named.__contains__, units))
-    lay_out(sheet, widths, 0, len(frame) + 1, kept=max(asked, 1))
+    axes = sum(1 for _ in takewhile(named.__contains__, units))
+    lay_out(sheet, widths, 0, len(frame) + 1, frozen=max(axes, 1))
     sheet.set_row(0, LINE * max(map(lines_of, heads.values(), widths)))
     for column, (name, unit) in enumerate(units.items()):
         # The whole column carries the format: a format per cell doubles the time.
@@ -321,7 +260,7 @@ def _table(book: Workbook, styles: Styles, sweep: Sweep, frame: pandas.DataFrame
 
 
 def parted(sweep: Sweep) -> tuple[pandas.DataFrame, dict[str, Any]]:
-    """The columns that vary, with the axes, and the values of those that are the same in all rows."""
+    """The columns that vary, with the axes, and the values of those that are constant."""
     frame = sweep.to_frame()
     still = [name for name in frame.columns if name not in sweep.grids[0].axes and frame[name].nunique() == 1]
     return frame.drop(columns=still), {name: frame[name].iloc[0] for name in still}
@@ -333,7 +272,7 @@ def _ends(column: pandas.Series[float]) -> list[float]:
 
 
 def _about(sweep: Sweep, same: Mapping[str, Any]) -> list[str]:
-    """What made the table: version, warnings, and what is the same in all rows."""
+    """Version, warnings, and the values that are constant in all rows."""
     first = sweep.grids[0]
     made = f"Made by ingest {__version__}; catalogs {first.estimate.catalog.content_hash()}."
     every = [{name: item["value"] for name, item in grid.estimate.inputs.items()} for grid in sweep.grids]
@@ -345,5 +284,5 @@ def _about(sweep: Sweep, same: Mapping[str, Any]) -> list[str]:
     units = {name: sweep.unit(name) for name in same}
     shown = {name: display(item, units[name]) if units[name] else item for name, item in same.items()}
     warnings = (f"Warning: {line}" for line in sweep.warnings)
-    return [made, "The same in all rows:", *(f"{label(name)}: {item}" for name, item in shown.items()), *warnings,
-            "Asked:", *(f"{name}: {item}" for name, item in chosen.items())]  # fmt: skip
+    return [made, "Constant in all rows:", *(f"{label(name)}: {item}" for name, item in shown.items()), *warnings,
+            "Inputs:", *(f"{name}: {item}" for name, item in chosen.items())]  # fmt: skip

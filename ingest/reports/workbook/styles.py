@@ -128,9 +128,9 @@ def open_book(buffer: Any, title: str, by_row: bool = False) -> tuple[Workbook, 
 
 
 def lay_out(
-    sheet: Worksheet, widths: Sequence[float], heading_row: int | None, rows: int, unprinted: int = 0, kept: int = 1
+    sheet: Worksheet, widths: Sequence[float], heading_row: int | None, rows: int, unprinted: int = 0, frozen: int = 1
 ) -> None:
-    """Columns, frozen heading, and a print area in landscape that fits the width of a page, or of several beside each other.
+    """Columns, frozen heading, and a print area in landscape, one or several pages wide.
 
     Args:
         sheet: which one.
@@ -138,19 +138,19 @@ def lay_out(
         heading_row: stays in sight and is repeated on each page.
         rows: of the print area.
         unprinted: columns at the right that are for the screen only.
-        kept: columns at the left that stay in sight and are repeated on pages beside the first one.
+        frozen: columns at the left that stay in sight and are repeated on each page.
     """
     for column, width in enumerate(widths):
         sheet.set_column(column, column, width)
     if heading_row is not None:
-        sheet.freeze_panes(heading_row + 1, kept)
+        sheet.freeze_panes(heading_row + 1, frozen)
         sheet.repeat_rows(heading_row)
     sheet.set_landscape()
     sheet.set_paper(A4)
     printed = len(widths) - unprinted
-    pages = pages_wide(widths[:printed], kept)
+    pages = pages_wide(widths[:printed], frozen)
     if pages > 1:
-        sheet.repeat_columns(0, kept - 1)
+        sheet.repeat_columns(0, frozen - 1)
     sheet.fit_to_pages(pages, 0)
     sheet.set_margins(**MARGINS)
     sheet.set_footer(FOOTER)
@@ -158,16 +158,16 @@ def lay_out(
     sheet.hide_gridlines(2)
 
 
-def pages_wide(widths: Sequence[float], kept: int = 1) -> int:
-    """How many pages beside each other hold these columns in print that can be read; the first ones stand on each.
+def pages_wide(widths: Sequence[float], frozen: int = 1) -> int:
+    """Pages side by side that hold these columns in readable print; the frozen columns repeat on each.
 
-    >>> pages_wide([20, 100]), pages_wide([20, 100, 100]), pages_wide([20, 20] + [100] * 4, kept=2)
+    >>> pages_wide([20, 100]), pages_wide([20, 100, 100]), pages_wide([20, 20] + [100] * 4, frozen=2)
     (1, 2, 4)
     """
     columns = [CHARACTER * width + FRAME for width in widths]
-    first = sum(columns[:kept])
+    first = sum(columns[:frozen])
     pages, taken = 1, first
-    for pixels in columns[kept:]:
+    for pixels in columns[frozen:]:
         if taken + pixels > PAGE and taken > first:
             pages, taken = pages + 1, first
         taken += pixels
@@ -182,7 +182,7 @@ def validation(limits: Leaf) -> dict[str, Any]:
     top = min(limits.high, 2**31 - 1 if limits.whole else 1e300)
     message = {"error_title": limits.name[:32], "error_message": range_words(limits)[:255]}
     if limits.above and not limits.whole:
-        # A spreadsheet's own test knows no open end: the smallest number of a double stands for "above".
+        # A validation has no open end: the smallest double stands in for "above".
         return {"validate": kind, "criteria": "between", "minimum": limits.low or 1e-300, "maximum": top, **message}
     low = limits.low + (1 if limits.above else 0)
     return {"validate": kind, "criteria": "between", "minimum": low, "maximum": top, **message}
@@ -211,7 +211,7 @@ def range_check(area: str, limits: Leaf, count: int, among: str = "") -> tuple[s
         area: the cells.
         limits: their range.
         count: how many there are.
-        among: cells beside a larger area, of which those that name the quantity count.
+        among: cells next to the area that name the quantity of each; empty where all cells hold it.
     """
     sign = ">" if limits.above else ">="
     named = f'{among}, "{limits.name}", ' if among else ""
