@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ingest.acceptance.loads import Data, Setting, given_for, kind_of
+from ingest.acceptance.loads import Setting, TestData, given_for, kind_of
 from ingest.catalog.records import Node
 from ingest.catalog.store import opened
 from ingest.engine.expression import Num
@@ -61,7 +61,7 @@ def with_data(setting: Setting, lines: Sequence[Requirement], at_most: float | N
     each = float(solve("dataset_bytes_that_fit", given | room))
     whole = float(solve("all_dataset_bytes", {**room, "acceptance_dataset_bytes_per_client": each}))
     fill_request = max(int(solve("fill_request_bytes", given_for(line, setting))) for line in readers)
-    data = Data(
+    data = TestData(
         bytes_per_client=each,
         clients=clients,
         fill_request=fill_request,

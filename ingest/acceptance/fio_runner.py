@@ -17,7 +17,7 @@ from typing import Any
 
 from ingest.acceptance.test_spec import Observed
 from ingest.acceptance.tools import fio
-from ingest.acceptance.tools.fio import trial_job
+from ingest.acceptance.tools.fio import path_job
 from ingest.errors import IngestError
 from ingest.text import one_line
 from ingest.units import display
@@ -26,7 +26,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
-class Trial:
+class FioRun:
     """How a path is measured.
 
     Attributes:
@@ -42,7 +42,7 @@ class Trial:
     threads: int
 
 
-def try_path(path: Path, trial: Trial) -> tuple[Observed, Observed, bool]:
+def run_fio(path: Path, trial: FioRun) -> tuple[Observed, Observed, bool]:
     """Reads, writes, and whether they went past the page cache.
 
     Raises:
@@ -55,7 +55,7 @@ def try_path(path: Path, trial: Trial) -> tuple[Observed, Observed, bool]:
     with _own_folder(path) as folder:
         direct = _takes_direct(folder)
         for name in ("fill", "write", "read"):
-            job = trial_job(name, trial.bytes, trial.seconds, trial.io_bytes, trial.threads, direct)
+            job = path_job(name, trial.bytes, trial.seconds, trial.io_bytes, trial.threads, direct)
             (folder / f"{name}.fio").write_text(job, encoding="utf-8")
         _fio(command, folder, "fill")
         write = _fio(command, folder, "write")
@@ -78,7 +78,7 @@ def in_memory(path: Path) -> str:
     return kind if kind in ("tmpfs", "ramfs") else ""
 
 
-def _room(path: Path, trial: Trial) -> None:
+def _room(path: Path, trial: FioRun) -> None:
     if not path.is_dir():
         found = "a file" if path.exists() else "nothing"
         raise IngestError(f"{path}: found {found}, expected a folder on the storage to be measured")

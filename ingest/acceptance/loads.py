@@ -32,7 +32,7 @@ TRIVIAL = 1e6
 
 
 @dataclass(frozen=True)
-class Data:
+class TestData:
     """The data sets of a tool.
 
     Attributes:
@@ -74,7 +74,7 @@ class Setting:
     repeats: int = 3
     allowed_deviation: float = 0.05
     most_files: float = 0
-    data: Data | None = None
+    data: TestData | None = None
 
     @property
     def rehearsal(self) -> bool:

@@ -21,7 +21,7 @@ MOST_REPEATS = 100
 
 
 @dataclass(frozen=True)
-class Line:
+class ManifestLine:
     """A requirement line, as far as a verdict needs it; `value` is None where the plan leaves it open."""
 
     id: str
@@ -46,7 +46,7 @@ class Manifest:
     site: str
     scale: str
     tests: tuple[AcceptanceTest, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[ManifestLine, ...]
     untested: Mapping[str, str]
     warnings: tuple[str, ...]
 
@@ -74,10 +74,10 @@ def manifest_of(found: Mapping[str, Any], where: str) -> Manifest:
     )
 
 
-def _line(row: Mapping[str, Any], where: str) -> Line:
+def _line(row: Mapping[str, Any], where: str) -> ManifestLine:
     ident = checked_id(row.get("id"), f"{where}: id")
     value = row.get("value")
-    return Line(
+    return ManifestLine(
         ident,
         _one_of(row.get("priority"), PRIORITIES, f"{where}: {ident}: priority"),
         None if value is None else number(value, f"{where}: {ident}: value"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.acceptance.fio_runner import Trial, in_memory, try_path
+from ingest.acceptance.fio_runner import FioRun, in_memory, run_fio
 from ingest.acceptance.test_spec import Observed
 from ingest.catalog.records import Gpu
 from ingest.catalog.store import Catalog
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Fed:
+class SupportedGpus:
     """A model on a GPU, and how many of them a rate keeps busy.
 
     Attributes:
@@ -39,14 +39,14 @@ class Fed:
     gpus: int
 
 
-def fed_by(bandwidth: float, gpus: Sequence[str], catalogs: Sequence[str | Path] = ()) -> tuple[Fed, ...]:
+def supported_gpus(bandwidth: float, gpus: Sequence[str], catalogs: Sequence[str | Path] = ()) -> tuple[SupportedGpus, ...]:
     """Every model that was measured on one of the GPUs, the most demanding first."""
     pairs = [(model, gpu) for gpu in gpus for model in Catalog(catalogs).ids("models")]
     fed = [one for model, gpu in pairs if (one := _fed(bandwidth, model, gpu, catalogs))]
     return tuple(sorted(fed, key=lambda one: (-one.bandwidth_per_gpu, one.model)))
 
 
-def _fed(bandwidth: float, model: str, gpu: str, catalogs: Sequence[str | Path]) -> Fed | None:
+def _fed(bandwidth: float, model: str, gpu: str, catalogs: Sequence[str | Path]) -> SupportedGpus | None:
     try:
         answer = bw(model=model, gpu=gpu, basis="measured", catalogs=catalogs)
     except IngestError:
@@ -57,14 +57,14 @@ def _fed(bandwidth: float, model: str, gpu: str, catalogs: Sequence[str | Path])
     if need is None:
         return None
     count = solve("gpus_fed", {"measured_read_bandwidth": bandwidth, "ingest_bandwidth_per_gpu": need.value})
-    return Fed(model, gpu, float(need.value), int(count))
+    return SupportedGpus(model, gpu, float(need.value), int(count))
 
 
 MOST_THREADS = 256
 
 
 @dataclass(frozen=True)
-class Measured:
+class PathBenchmark:
     """What a path gave, and what it could feed.
 
     Attributes:
@@ -76,11 +76,11 @@ class Measured:
     """
 
     path: str
-    trial: Trial
+    trial: FioRun
     read: Observed
     write: Observed
     direct: bool
-    fed: tuple[Fed, ...]
+    fed: tuple[SupportedGpus, ...]
     catalog: Catalog
 
     @property
@@ -89,7 +89,7 @@ class Measured:
         found: dict[str, Quantity] = {}
         for load in (self.read, self.write):
             found[f"{load.operation}_bandwidth"] = Quantity(load.rate, "B/s")
-            given = {"required_bandwidth": load.rate, "aligned_io_bytes": load.io_bytes or self.trial.io_bytes}
+            given = {"required_bandwidth": load.rate, "aligned_io_bytes": load.io_bytes or self.fio_run.io_bytes}
             found[f"{load.operation}_requests_per_second"] = Quantity(solve("required_requests_per_second", given), "1/s")
             if load.latency_seconds is not None:
                 found[f"{load.operation}_latency"] = Quantity(load.latency_seconds, "s")
@@ -99,7 +99,7 @@ class Measured:
     def warnings(self) -> tuple[str, ...]:
         """What the figures do not say."""
         cached = (f"{self.path} refuses direct I/O: this was measured through the page cache, reads may come from memory",)
-        amount = f"{display(self.trial.seconds, 's')} and {display(self.trial.bytes, 'B')}"
+        amount = f"{display(self.fio_run.seconds, 's')} and {display(self.fio_run.bytes, 'B')}"
         short = (f"one machine, {amount}: caches of drives and servers may hold that much, and other clients were not there",)
         kind = in_memory(Path(self.path))
         memory = (f"{self.path} is {kind}: this measures main memory, not storage",) if kind else ()
@@ -109,15 +109,15 @@ class Measured:
         """The result as JSON."""
         inputs = {
             "path": {"value": self.path, "from": "user"},
-            "size": {"value": self.trial.bytes, "unit": "B", "from": "user"},
-            "runtime": {"value": self.trial.seconds, "unit": "s", "from": "user"},
-            "io_size": {"value": self.trial.io_bytes, "unit": "B", "from": "user"},
-            "threads": {"value": self.trial.threads, "unit": "1", "from": "user"},
+            "size": {"value": self.fio_run.bytes, "unit": "B", "from": "user"},
+            "runtime": {"value": self.fio_run.seconds, "unit": "s", "from": "user"},
+            "io_size": {"value": self.fio_run.io_bytes, "unit": "B", "from": "user"},
+            "threads": {"value": self.fio_run.threads, "unit": "1", "from": "user"},
             "direct": {"value": self.direct, "from": "the file system"},
         }
         return envelope(
             "measure-storage",
-            {"basis": "measured", "feeds": [vars(one) for one in self.fed]},
+            {"basis": "measured", "feeds": [vars(one) for one in self.supported]},
             catalog=self.catalog,
             inputs=inputs,
             results=self.results,
@@ -128,7 +128,7 @@ class Measured:
         """One row per model and GPU."""
         import pandas
 
-        return pandas.DataFrame([vars(one) for one in self.fed])
+        return pandas.DataFrame([vars(one) for one in self.supported])
 
 
 def measure_storage(
@@ -140,7 +140,7 @@ def measure_storage(
     threads: int | str = 4,
     gpu: str | Sequence[str] = "h100",
     catalogs: Sequence[str | Path] = (),
-) -> Measured:
+) -> PathBenchmark:
     """Write and read a few files below a folder with fio, remove them, and say which models that rate feeds.
 
     Nothing that lies there is touched: the files are in a new folder of their own, which is removed at the end, also
@@ -160,7 +160,7 @@ def measure_storage(
         IngestError: no such folder, no fio, not enough space, or fio failed.
     """
     io_bytes = _bounded("--io-size", io_size, "B", 512, 2**30)
-    trial = Trial(
+    trial = FioRun(
         bytes=int(_bounded("--size", size, "B", 2**20, 2**50)),
         seconds=_bounded("--runtime", runtime, "s", 1, 3600),
         io_bytes=round(solve("aligned_io_bytes", {"requested_io_bytes": io_bytes})),
@@ -171,8 +171,8 @@ def measure_storage(
         raise UsageError(f"--size: found {display(trial.bytes, 'B')}, expected at least {needed}: one request for each thread")
     catalog = Catalog(catalogs)
     gpus = [catalog.get(Gpu, name).id for name in names_of(gpu)]
-    read, write, direct = try_path(Path(path), trial)
-    return Measured(str(path), trial, read, write, direct, fed_by(read.rate, gpus, catalogs), catalog)
+    read, write, direct = run_fio(Path(path), trial)
+    return PathBenchmark(str(path), trial, read, write, direct, supported_gpus(read.rate, gpus, catalogs), catalog)
 
 
 def _bounded(option: str, written: str | float, unit: str, low: float, high: float) -> float:

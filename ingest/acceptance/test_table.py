@@ -15,7 +15,7 @@ from ingest.requirement import Requirement
 TOOL, TOOL_VERSION = "fio", VERSION
 
 
-class Row(NamedTuple):
+class TestRow(NamedTuple):
     """What one group of clients does in a test, and which line its threshold is the value of.
 
     Attributes:
@@ -49,7 +49,7 @@ def job_file_of(test: str) -> str:
     return f"{TOOL}/{test}-{TOOL}.{TOOL}"
 
 
-def rows_of(lines: Sequence[Requirement]) -> list[Row]:
+def rows_of(lines: Sequence[Requirement]) -> list[TestRow]:
     """One row per requirement and load, in the order of the lines; none for what no performance test shows.
 
     >>> from ingest.requirement import Conditions
@@ -65,7 +65,7 @@ def shown_by(lines: Sequence[Requirement]) -> dict[str, str]:
     return {row.requirement: row.test for row in rows_of(lines)}
 
 
-def _rows(line: Requirement, lines: Sequence[Requirement]) -> Iterator[Row]:
+def _rows(line: Requirement, lines: Sequence[Requirement]) -> Iterator[TestRow]:
     # A line that asks for less than another, under the same conditions, is shown by the test of that one.
     test = id_of_test(also_shown(lines).get(line.id, line.id))
     try:
@@ -73,4 +73,4 @@ def _rows(line: Requirement, lines: Sequence[Requirement]) -> Iterator[Row]:
     except NotTestable:
         return
     for part, load in zip(parts, loads_of(line, lines, test, Setting()), strict=True):
-        yield Row(test, line.id, part, load)
+        yield TestRow(test, line.id, part, load)

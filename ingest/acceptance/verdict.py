@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.acceptance.manifest import Line, Manifest, manifest_of
+from ingest.acceptance.manifest import Manifest, ManifestLine, manifest_of
 from ingest.acceptance.run_validity import differences
 from ingest.acceptance.test_spec import AcceptanceTest, Load, Observed, Run
 from ingest.acceptance.tools.detect import is_companion, runs_in
@@ -27,7 +27,7 @@ PASS, FAIL, NOT_TESTED = "pass", "fail", "not tested"
 
 
 @dataclass(frozen=True)
-class Judged:
+class TestVerdict:
     """One test, or one requirement, and what its runs say.
 
     Attributes:
@@ -76,15 +76,15 @@ class Verdict:
 
     site: str
     scale: str
-    requirements: tuple[Judged, ...]
-    tests: tuple[Judged, ...]
+    requirements: tuple[TestVerdict, ...]
+    tests: tuple[TestVerdict, ...]
     refused: Mapping[str, str]
     manifest_hash: str = ""
     cautions: tuple[str, ...] = ()
     testable: frozenset[str] = frozenset()
 
     @property
-    def results(self) -> Mapping[str, Judged]:
+    def results(self) -> Mapping[str, TestVerdict]:
         """The requirements by id."""
         return {one.id: one for one in self.requirements}
 
@@ -255,7 +255,7 @@ def _reasons(test: AcceptanceTest, runs: Sequence[Run], refused: Mapping[str, st
     return [refused[run.file] for run in runs if run.test == test.id and run.file in refused]
 
 
-def _judge(test: AcceptanceTest, runs: Sequence[Run], refused: Sequence[str]) -> Judged:
+def _judge(test: AcceptanceTest, runs: Sequence[Run], refused: Sequence[str]) -> TestVerdict:
     if not runs:
         why = f"its result does not count: {refused[0]}" if refused else "no result"
         return _judged(test, NOT_TESTED, None, None, why)
@@ -303,13 +303,15 @@ def _margin(measured: float, required: float) -> float:
     return float(solve("acceptance_margin", {"measured_rate": measured, "required_rate": required}))
 
 
-def _judged(test: AcceptanceTest, result: str, load: Load | None, measured: float | None, why: str) -> Judged:
+def _judged(test: AcceptanceTest, result: str, load: Load | None, measured: float | None, why: str) -> TestVerdict:
     shown = load or test.loads[0]
     margin = None if measured is None else _margin(measured, shown.threshold)
-    return Judged(test.id, test.requirement, test.priority, result, measured, shown.threshold, shown.unit, margin, why)
+    return TestVerdict(test.id, test.requirement, test.priority, result, measured, shown.threshold, shown.unit, margin, why)
 
 
-def _shown(line: Line, manifest: Manifest, runs: Mapping[str, list[Run]], judged: Mapping[str, Judged]) -> list[Judged]:
+def _shown(
+    line: ManifestLine, manifest: Manifest, runs: Mapping[str, list[Run]], judged: Mapping[str, TestVerdict]
+) -> list[TestVerdict]:
     """What the tests of a line say, and the tests of lines that ask for more, held against its own threshold."""
     own = [judged[test.id] for test in manifest.tests if test.requirement == line.id]
     for test in manifest.tests:
@@ -319,14 +321,14 @@ def _shown(line: Line, manifest: Manifest, runs: Mapping[str, list[Run]], judged
     return own
 
 
-def _requirement(line: Line, tests: Sequence[Judged], manifest: Manifest) -> Judged:
+def _requirement(line: ManifestLine, tests: Sequence[TestVerdict], manifest: Manifest) -> TestVerdict:
     """A requirement fails with any of its tests, and passes with one where no other fails."""
     if not tests:
         why = manifest.untested.get(line.id, "")
-        return Judged(line.id, line.id, line.priority, NOT_TESTED, None, line.value, line.unit, None, why)
+        return TestVerdict(line.id, line.id, line.priority, NOT_TESTED, None, line.value, line.unit, None, why)
     decisive = min(tests, key=_weight)
     ran = tuple(test.id for test in tests if test.measured is not None)
-    return Judged(
+    return TestVerdict(
         id=line.id,
         requirement=line.id,
         priority=line.priority,
@@ -340,6 +342,6 @@ def _requirement(line: Line, tests: Sequence[Judged], manifest: Manifest) -> Jud
     )
 
 
-def _weight(test: Judged) -> tuple[int, bool, float]:
+def _weight(test: TestVerdict) -> tuple[int, bool, float]:
     """Failures first, then what passed, then what says why it was not tested; the smallest margin first."""
     return (FAIL, PASS, NOT_TESTED).index(test.result), test.why == "no result", test.margin or 0

@@ -30,9 +30,9 @@ from ingest.rfp.response_form import (
     UNIT,
     VALUE,
     YES,
-    Field,
+    FormField,
 )
-from ingest.rfp.workbook_reader import SAME, Line, Sheet, is_formula
+from ingest.rfp.workbook_reader import SAME, Sheet, SheetLine, is_formula
 from ingest.text import visible
 from ingest.units import parse
 
@@ -173,7 +173,7 @@ def offer_lines(sheet: Sheet) -> list[OfferLine]:
     return lines
 
 
-def _read(field: Field, line: Line) -> Any:
+def _read(field: FormField, line: SheetLine) -> Any:
     """The value of a cell of the vendor's: a word, a number, text, or nothing."""
     stored, live = line.stored.get(field.head), line.live.get(field.head)
     if is_formula(live):
@@ -189,14 +189,14 @@ def _read(field: Field, line: Line) -> Any:
     return " ".join(str(stored).split())
 
 
-def _choice(field: Field, stored: Any) -> str:
+def _choice(field: FormField, stored: Any) -> str:
     word = str(stored).strip().lower()
     if word not in field.choices:
         raise _Unfit(f"found {brief(_shown(stored))}, expected one of {', '.join(field.choices)}{nearest(word, field.choices)}")
     return word
 
 
-def _number(field: Field, line: Line, stored: Any) -> float | int:
+def _number(field: FormField, line: SheetLine, stored: Any) -> float | int:
     good = _is_value(stored)
     if good and field.kind == COUNT:
         good = stored >= 1 and stored == int(stored)
@@ -210,13 +210,13 @@ def _shown(stored: Any) -> Any:
     return stored.isoformat() if hasattr(stored, "isoformat") else stored
 
 
-def _expected(field: Field, line: Line) -> str:
+def _expected(field: FormField, line: SheetLine) -> str:
     if field.kind == NUMBER:
         return f"a number from 0 in {line.stored.get(UNIT)}"
     return {CHOICE: f"one of {', '.join(field.choices)}", COUNT: "a whole number from 1"}.get(field.kind, "text")
 
 
-def _hint(field: Field, line: Line, stored: Any) -> str:
+def _hint(field: FormField, line: SheetLine, stored: Any) -> str:
     """The number that a text with a unit stands for."""
     if field.kind != NUMBER or not isinstance(stored, str):
         return ""

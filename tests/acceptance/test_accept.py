@@ -14,7 +14,7 @@ from plans import GOOD, line, plan, times
 import ingest
 from ingest.acceptance.loads import Setting, implied_by, loads_of
 from ingest.acceptance.tools.dlio import known_keys
-from ingest.acceptance.tools.fio import trial_job
+from ingest.acceptance.tools.fio import path_job
 from ingest.errors import IngestError, UsageError
 from ingest.site.plan_file import requirements_of
 
@@ -462,7 +462,7 @@ def test_a_higher_requirement_changes_thresholds_and_nothing_that_runs_on_one_ma
 
 
 def test_a_trial_overwrites_what_it_filled():
-    fill, write, read = (trial_job(name, 2**26, 5, 131072, 4, True) for name in ("fill", "write", "read"))
+    fill, write, read = (path_job(name, 2**26, 5, 131072, 4, True) for name in ("fill", "write", "read"))
     assert "time_based" not in fill
     for job in (fill, write, read):
         assert "size=16777216\n" in job

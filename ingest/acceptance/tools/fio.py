@@ -135,7 +135,7 @@ def _metadata(load: Load, given: Mapping[str, Num], *, timed: bool) -> dict[str,
     return options | ({"time_based": 1, "runtime": f"{load.seconds:g}"} if timed else {})
 
 
-def trial_job(name: str, total: int, seconds: float, io_bytes: int, threads: int, direct: bool) -> str:
+def path_job(name: str, total: int, seconds: float, io_bytes: int, threads: int, direct: bool) -> str:
     """The job of a short trial of a path: `fill` the files, `write` over them, or `read` them.
 
     Args:

@@ -14,7 +14,7 @@ from ingest.reports.workbook.changed_inputs import add_banner, strike_columns
 from ingest.reports.workbook.plan_charts import add_charts
 from ingest.reports.workbook.sheet import Entry, Figure, Formula, Grid, Item
 from ingest.reports.workbook.unit_cells import readable
-from ingest.rfp.response_form import AS_IS, CHOICE, COUNT, FIELDS, NUMBER, OPTIMIZED, TEXT, Field
+from ingest.rfp.response_form import AS_IS, CHOICE, COUNT, FIELDS, NUMBER, OPTIMIZED, TEXT, FormField
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
@@ -123,7 +123,7 @@ def response(book: SiteBook, grid: Callable[..., Grid], lines: Mapping[str, int]
     sheet.close()
 
 
-def rule_of(field: Field) -> Mapping[str, Any] | None:
+def rule_of(field: FormField) -> Mapping[str, Any] | None:
     """What a vendor's cell accepts."""
     return {"validate": "list", "source": list(field.choices)} if field.kind == CHOICE else RULES[field.kind]
 

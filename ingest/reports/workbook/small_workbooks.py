@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ingest.engine.result import Answer
     from ingest.sizing.bandwidth import Estimate
     from ingest.sizing.sweep import Sweep
-    from ingest.storage.data_path import Judged
+    from ingest.storage.data_path import LayerVerdict
     from ingest.storage.fit_result import Fit, Fits
 
 
@@ -202,7 +202,7 @@ class Row(NamedTuple):
     """A layer of a system, and the names of its cells; None where the ceiling is not known."""
 
     system: Fit
-    judged: Judged
+    judged: LayerVerdict
     need: str
     ceiling: str | None
     headroom: str | None
