@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from ingest.acceptance.loads import NotTestable, Setting, assumed_for, implied_b
 from ingest.acceptance.pack import helpers, readme
 from ingest.acceptance.test_spec import DATA, METADATA, SCALES, TOOLS, AcceptanceTest
 from ingest.acceptance.test_table import id_of_test
+from ingest.acceptance.tools import GENERATORS, mlpstorage
 from ingest.engine.registry import check_value
 from ingest.engine.result import envelope
 from ingest.errors import IngestError, UsageError, one_of
@@ -57,7 +57,7 @@ def check_bounds(line: Requirement, where: str) -> None:
 
 
 #: which tool times what
-ABLE = {
+KINDS_OF_TOOL = {
     "fio": (*DATA, "mixed", *METADATA),
     "ior": DATA,
     "mdtest": METADATA,
@@ -67,8 +67,6 @@ ABLE = {
 
 #: of one client: ten times what the largest nodes have
 MOST_MEMORY = 64 * 2**40
-#: the modules that write the tests of a tool
-WRITERS = {"dlio": ("dlio", "mlperf")}
 
 
 @dataclass(frozen=True)
@@ -225,7 +223,7 @@ def _tests(lines: Sequence[Requirement], tools: Sequence[str], setting: Setting)
     for line in lines:
         if line.id in shown:
             continue
-        able = [name for name in tools if kind_of(line) in ABLE[name]]
+        able = [name for name in tools if kind_of(line) in KINDS_OF_TOOL[name]]
         try:
             writers = [(name, writer) for name in able for writer in _writers(name, line, lines, setting)]
             made = [_test(line, lines, name, writer, setting) for name, writer in writers]
@@ -252,31 +250,30 @@ def _no_tool(line: Requirement, lines: Sequence[Requirement], tools: Sequence[st
 
 
 def _writers(tool: str, line: Requirement, lines: Sequence[Requirement], setting: Setting) -> tuple[str, ...]:
-    """Which modules write tests of a tool.
+    """The load generators that write tests of a line with a tool.
 
-    DLIO reads as a training does, not as a restart or a copy. MLPerf Storage has no small twin: its least data set is half
-    a terabyte for each accelerator; so it is made once, for the highest rate.
+    DLIO reads like a training job, not like a restore or a copy. MLPerf Storage needs at least half a terabyte for each
+    accelerator, so it cannot be rehearsed, and tests the line with the highest rate only.
     """
-    if tool == "dlio" and ("sequential" in line.conditions.pattern or too_large(line, setting)):
+    if tool != "dlio":
+        return (tool,)
+    if "sequential" in line.conditions.pattern or too_large(line, setting):
         return ()
-    names = WRITERS.get(tool, (tool,))
     fastest = max((one for one in lines if kind_of(one) == "read"), key=lambda one: one.value, default=line)
-    return names if line.id == fastest.id and not setting.rehearsal else tuple(name for name in names if name != "mlperf")
+    return (tool, mlpstorage.SUFFIX) if line.id == fastest.id and not setting.rehearsal else (tool,)
 
 
 def _test(line: Requirement, lines: Sequence[Requirement], tool: str, name: str, setting: Setting) -> AcceptanceTest:
     ident = f"{id_of_test(line.id)}-{name}"
-    writer = import_module(f"ingest.acceptance.tools.{name}")
-    loads = loads_of(line, lines, ident, setting)
-    if hasattr(writer, "loads"):
-        loads = writer.loads(line, loads, setting)
+    writer = GENERATORS[name]
+    loads = writer.loads(line, loads_of(line, lines, ident, setting), setting)
     made = AcceptanceTest(
         id=ident,
         requirement=line.id,
         priority=line.priority,
         statement=line.statement,
         tool=tool,
-        version=writer.VERSION,
+        version=writer.version,
         scale=setting.scale,
         loads=loads,
         repeats=setting.repeats,
@@ -285,8 +282,8 @@ def _test(line: Requirement, lines: Sequence[Requirement], tool: str, name: str,
         notes=notes_of(line, loads),
         implied={name: value for load in loads for name, value in implied_by(load).items()},
     )
-    parameters = writer.parameters(line, loads, setting) if hasattr(writer, "parameters") else {}
-    return replace(made, parameters=parameters, files=writer.job_files(ident, line, loads, setting))
+    files = writer.job_files(ident, line, loads, setting)
+    return replace(made, parameters=writer.parameters(line, loads, setting), files=files)
 
 
 def _hosts(path: str | Path | None) -> str | None:

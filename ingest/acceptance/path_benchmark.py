@@ -1,4 +1,4 @@
-"""`ingest measure-storage`: a short fio test on a path at hand, and which models it could feed."""
+"""`ingest measure-storage`: a short fio test of a path, and the models that its read rate supports."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SupportedGpus:
-    """A model on a GPU, and how many of them a rate keeps busy.
+    """The number of GPUs that a read rate supports for a model.
 
     Attributes:
         model, gpu: ids.
-        bandwidth_per_gpu: what one reads, B/s.
+        bandwidth_per_gpu: read rate of one GPU, B/s.
         gpus: whole GPUs that the rate feeds.
     """
 
@@ -42,15 +42,15 @@ class SupportedGpus:
 def supported_gpus(bandwidth: float, gpus: Sequence[str], catalogs: Sequence[str | Path] = ()) -> tuple[SupportedGpus, ...]:
     """Every model that was measured on one of the GPUs, the most demanding first."""
     pairs = [(model, gpu) for gpu in gpus for model in Catalog(catalogs).ids("models")]
-    fed = [one for model, gpu in pairs if (one := _fed(bandwidth, model, gpu, catalogs))]
-    return tuple(sorted(fed, key=lambda one: (-one.bandwidth_per_gpu, one.model)))
+    supported = [one for model, gpu in pairs if (one := _supported(bandwidth, model, gpu, catalogs))]
+    return tuple(sorted(supported, key=lambda one: (-one.bandwidth_per_gpu, one.model)))
 
 
-def _fed(bandwidth: float, model: str, gpu: str, catalogs: Sequence[str | Path]) -> SupportedGpus | None:
+def _supported(bandwidth: float, model: str, gpu: str, catalogs: Sequence[str | Path]) -> SupportedGpus | None:
     try:
         answer = bw(model=model, gpu=gpu, basis="measured", catalogs=catalogs)
     except IngestError:
-        # Nobody has measured this model on this GPU: it is not among the answers.
+        # No published measurement of this model on this GPU.
         return None
     assert isinstance(answer, Estimate)
     need = answer.results.get("ingest_bandwidth_per_gpu")
@@ -65,22 +65,22 @@ MOST_THREADS = 256
 
 @dataclass(frozen=True)
 class PathBenchmark:
-    """What a path gave, and what it could feed.
+    """Rates of a path, and the GPUs that its read rate supports.
 
     Attributes:
         path: the folder that was measured.
-        trial: size, duration, request size and threads.
-        read, write: what fio saw.
-        direct: past the page cache.
-        fed: models and GPUs, the most demanding first.
+        fio_run: size, duration, request size and threads.
+        read, write: results of fio.
+        direct: whether direct I/O bypassed the page cache.
+        supported: models and GPUs, the most demanding first.
     """
 
     path: str
-    trial: FioRun
+    fio_run: FioRun
     read: Observed
     write: Observed
     direct: bool
-    fed: tuple[SupportedGpus, ...]
+    supported: tuple[SupportedGpus, ...]
     catalog: Catalog
 
     @property
@@ -97,10 +97,10 @@ class PathBenchmark:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the figures do not say."""
-        cached = (f"{self.path} refuses direct I/O: this was measured through the page cache, reads may come from memory",)
+        """Limits of the measurement."""
+        cached = (f"{self.path} refuses direct I/O: I/O went through the page cache, reads may come from memory",)
         amount = f"{display(self.fio_run.seconds, 's')} and {display(self.fio_run.bytes, 'B')}"
-        short = (f"one machine, {amount}: caches of drives and servers may hold that much, and other clients were not there",)
+        short = (f"one machine, {amount}: caches of drives and servers may hold that much, and no other client was measured",)
         kind = in_memory(Path(self.path))
         memory = (f"{self.path} is {kind}: this measures main memory, not storage",) if kind else ()
         return memory + (() if self.direct else cached) + short
@@ -141,38 +141,38 @@ def measure_storage(
     gpu: str | Sequence[str] = "h100",
     catalogs: Sequence[str | Path] = (),
 ) -> PathBenchmark:
-    """Write and read a few files below a folder with fio, remove them, and say which models that rate feeds.
+    """Measure a path with fio, and list the models that its read rate supports.
 
-    Nothing that lies there is touched: the files are in a new folder of their own, which is removed at the end, also
-    after Ctrl-C, a termination signal or a full disk.
+    fio writes and reads files in a new folder below the path, which is removed at the end, also after Ctrl-C, a
+    termination signal or a full disk. Existing files are not touched.
 
     Args:
         path: an existing folder on the storage in question.
         size: of all test files together.
         runtime: of each of the two measurements.
         io_size: of one request, rounded up to whole pages.
-        threads: that issue requests, each waiting for its own.
+        threads: that issue requests, one outstanding request each.
         gpu: ids, or text with commas.
         catalogs: folders with entries of your own.
 
     Raises:
-        UsageError: a size, time or number that cannot be.
+        UsageError: a size, time or number out of range.
         IngestError: no such folder, no fio, not enough space, or fio failed.
     """
     io_bytes = _bounded("--io-size", io_size, "B", 512, 2**30)
-    trial = FioRun(
+    run = FioRun(
         bytes=int(_bounded("--size", size, "B", 2**20, 2**50)),
         seconds=_bounded("--runtime", runtime, "s", 1, 3600),
         io_bytes=round(solve("aligned_io_bytes", {"requested_io_bytes": io_bytes})),
         threads=int(_bounded("--threads", threads, "1", 1, MOST_THREADS)),
     )
-    if trial.bytes < trial.threads * trial.io_bytes:
-        needed = display(trial.threads * trial.io_bytes, "B")
-        raise UsageError(f"--size: found {display(trial.bytes, 'B')}, expected at least {needed}: one request for each thread")
+    if run.bytes < run.threads * run.io_bytes:
+        needed = display(run.threads * run.io_bytes, "B")
+        raise UsageError(f"--size: found {display(run.bytes, 'B')}, expected at least {needed}: one request for each thread")
     catalog = Catalog(catalogs)
     gpus = [catalog.get(Gpu, name).id for name in names_of(gpu)]
-    read, write, direct = run_fio(Path(path), trial)
-    return PathBenchmark(str(path), trial, read, write, direct, supported_gpus(read.rate, gpus, catalogs), catalog)
+    read, write, direct = run_fio(Path(path), run)
+    return PathBenchmark(str(path), run, read, write, direct, supported_gpus(read.rate, gpus, catalogs), catalog)
 
 
 def _bounded(option: str, written: str | float, unit: str, low: float, high: float) -> float:

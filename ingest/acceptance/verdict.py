@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.acceptance.manifest import Manifest, ManifestLine, manifest_of
 from ingest.acceptance.run_validity import differences
 from ingest.acceptance.test_spec import AcceptanceTest, Load, Observed, Run
-from ingest.acceptance.tools.detect import is_companion, runs_in
+from ingest.acceptance.tools import is_companion, runs_in
 from ingest.engine.registry import solve
 from ingest.engine.result import envelope
 from ingest.errors import IngestError

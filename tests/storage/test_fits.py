@@ -535,9 +535,9 @@ def test_what_is_far_too_small_is_a_multiple(command):
 def test_a_misfit_by_an_assumed_wait_says_so():
     asked = {"read_bandwidth": "100 GB/s", "nodes": 4, "io_size": 4096, "storage": "nfs-nconnect"}
     lines = ingest.fit(**asked, set={"requests_in_flight_per_node": 8}).warnings
-    assert any("each small request waits 0.5 ms, which is assumed" in line for line in lines)
+    assert any("an assumed latency of 0.5 ms per request" in line for line in lines)
     sure = ingest.fit(**asked, set={"requests_in_flight_per_node": 8, "request_seconds": "0.5 ms"}).warnings
-    assert not any("waits" in line for line in sure)
+    assert not any("latency" in line for line in sure)
 
 
 def test_require_exits_with_three_and_says_why(command):

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ingest.acceptance.accept import ABLE
+from ingest.acceptance.accept import KINDS_OF_TOOL
 from ingest.acceptance.loads import Setting
 from ingest.acceptance.test_table import TestRow, rows_of
 from ingest.engine.registry import FORMULAS, LEAVES, unit_of
@@ -137,7 +137,7 @@ def _test_row(row: TestRow, mixed: bool) -> tuple[str, ...]:
     size = request_size(load.io_bytes) if load.io_bytes else ""
     runs = " × ".join(filter(None, (str(Setting().repeats), display(load.seconds, "s") if load.seconds else "")))
     kind = "mixed" if mixed else load.operation
-    tools = ", ".join(tool for tool, kinds in ABLE.items() if kind in kinds)
+    tools = ", ".join(tool for tool, kinds in KINDS_OF_TOOL.items() if kind in kinds)
     least = display(load.threshold, load.unit)
     counts = f"{load.clients:,} × {load.threads:,}"
     how = (f"{load.pattern} {load.operation}".strip(), counts, size, runs, tools)
