@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 from ingest.acceptance.test_spec import Observed
 from ingest.acceptance.tools import fio
@@ -92,61 +91,32 @@ def _check_path(path: Path, run: FioRun) -> None:
 
 @contextmanager
 def _own_folder(path: Path) -> Iterator[Path]:
-    """A new folder below the path; termination signals end the measurement first, so that the folder is removed."""
-    with _first_signal_interrupts():
-        folder: Path | None = None
-        try:
-            with _signals_blocked():
-                folder = Path(tempfile.mkdtemp(prefix=".ingest-measure-storage-", dir=path))
-            yield folder
-        except OSError as error:
-            raise IngestError(f"{path}: cannot be written: {error.strerror}") from None
-        finally:
-            _ignore_signals()
-            if folder is not None:
-                shutil.rmtree(folder, ignore_errors=True)
+    """A new folder below the path; the first termination signal ends the measurement, later ones wait for the clean-up."""
+    # Only the main thread may set handlers.
+    main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.getsignal(number) for number in SIGNALS} if main else {}
 
-
-@contextmanager
-def _first_signal_interrupts() -> Iterator[None]:
-    """The first signal ends the measurement; later ones must not end the clean-up."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  the signature is Python's
-        _ignore_signals()
-        raise KeyboardInterrupt
-
-    with _handled(interrupt):
-        yield
-
-
-@contextmanager
-def _signals_blocked() -> Iterator[None]:
-    """Signals wait until the name of a new folder is stored."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _ignore_signals() -> None:
-    if threading.current_thread() is threading.main_thread():
-        for number in SIGNALS:
+    def ignore() -> None:
+        for number in before:
             signal.signal(number, signal.SIG_IGN)
 
+    def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  the signature is Python's
+        ignore()
+        raise KeyboardInterrupt
 
-@contextmanager
-def _handled(handler: Any) -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():
-        # Only the main thread may set handlers.
-        yield
-        return
-    before = {number: signal.signal(number, handler) for number in SIGNALS}
+    for number in before:
+        signal.signal(number, interrupt)
     try:
-        yield
+        with tempfile.TemporaryDirectory(prefix=".ingest-measure-storage-", dir=path, ignore_cleanup_errors=True) as folder:
+            try:
+                yield Path(folder)
+            finally:
+                ignore()
+    except OSError as error:
+        raise IngestError(f"{path}: cannot be written: {error.strerror}") from None
     finally:
-        for number, old in before.items():
-            signal.signal(number, old)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _takes_direct(folder: Path) -> bool:

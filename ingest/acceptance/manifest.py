@@ -1,4 +1,4 @@
-"""`tests.json`, read back; it may have gone through many hands."""
+"""Reader of `tests.json`, which may have been edited since `ingest accept` wrote it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ingest.text import checked_id, one_line
 
 NAMES = tuple(part.name for part in fields(AcceptanceTest))
 LOAD_NAMES = tuple(part.name for part in fields(Load))
-#: texts of which only some are known
+#: keys whose values come from a list
 TEST_WORDS = {"tool": TOOLS, "scale": SCALES, "priority": PRIORITIES}
 LOAD_WORDS = {"operation": (*DATA, *METADATA), "unit": ("B/s", "file/s"), "pattern": ("random", "sequential", "")}
 MOST_REPEATS = 100
@@ -22,7 +22,7 @@ MOST_REPEATS = 100
 
 @dataclass(frozen=True)
 class ManifestLine:
-    """A requirement line, as far as a verdict needs it; `value` is None where the plan leaves it open."""
+    """A requirement line of the manifest; `value` is None where the plan leaves it open."""
 
     id: str
     priority: str
@@ -32,15 +32,15 @@ class ManifestLine:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What `ingest accept` wrote.
+    """The tests and requirement lines that `ingest accept` wrote.
 
     Attributes:
         site: name of the site.
         scale: one of `SCALES`.
         tests: all of them.
         lines: all requirement lines of the plan.
-        untested: requirement id -> why no test shows it.
-        warnings: what the tests cannot show, as `accept` said.
+        untested: requirement id -> why it has no test.
+        warnings: of `accept`, on limits of the tests.
     """
 
     site: str
@@ -55,7 +55,7 @@ def manifest_of(found: Mapping[str, Any], where: str) -> Manifest:
     """The manifest in a JSON object.
 
     Raises:
-        IngestError: it is none that `ingest accept` writes; with the key.
+        IngestError: not a manifest of `ingest accept`; with the key.
     """
     numbered = enumerate(rows(found.get("tests"), f"{where}: tests"))
     tests = tuple(_test(row, f"{where}: tests[{position}]") for position, row in numbered)
@@ -75,8 +75,7 @@ def manifest_of(found: Mapping[str, Any], where: str) -> Manifest:
 
 
 def _line(row: Mapping[str, Any], where: str) -> ManifestLine:
-    ident = checked_id(row.get("id"), f"{where}: id")
-    value = row.get("value")
+    ident, value = checked_id(row.get("id"), f"{where}: id"), row.get("value")
     return ManifestLine(
         ident,
         _one_of(row.get("priority"), PRIORITIES, f"{where}: {ident}: priority"),
@@ -145,7 +144,7 @@ def _one_of(found: object, known: tuple[str, ...], where: str) -> str:
 
 
 def _plain_number(found: object, where: str, most: float = 1e30) -> float:
-    """A number that is no text: it is computed with as it stands."""
+    """A number that is not written as text."""
     if isinstance(found, str) or number(found, where) > most:
         raise IngestError(f"{where}: found {brief(found)}, expected a number up to {most:g}")
     return number(found, where)

@@ -1,4 +1,4 @@
-"""The table of tests, as documents and workbooks print it: from the same loads that the job files are made of."""
+"""The table of acceptance tests in documents and workbooks, from the loads of the job files."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ingest.acceptance.test_spec import Load
 from ingest.acceptance.tools.fio import VERSION
 from ingest.requirement import Requirement
 
-#: The tool that can run every test, as its job files are named, and the release from which on they work.
+#: The tool that can run every test, the suffix of its job files, and its least version.
 TOOL, TOOL_VERSION = "fio", VERSION
 
 
 class TestRow(NamedTuple):
-    """What one group of clients does in a test, and which line its threshold is the value of.
+    """One load of a test.
 
     Attributes:
         test: id of the test, without the name of a tool.
-        requirement: id of the line that it shows.
-        line: the line that the threshold comes from; a mixed test has one for its reads and one for its writes.
-        load: the same as in the job files.
+        requirement: id of the line under test.
+        line: the line whose value is the threshold; a mixed test has one for its reads and one for its writes.
+        load: as in the job files.
     """
 
     test: str
@@ -32,7 +32,7 @@ class TestRow(NamedTuple):
 
 
 def id_of_test(requirement_id: str) -> str:
-    """The test of a requirement; its job files put the name of their tool behind it.
+    """The id of a requirement's test, to which job files append the name of their tool.
 
     >>> id_of_test("R-READ-01")
     'T-READ-01'
@@ -50,7 +50,7 @@ def job_file_of(test: str) -> str:
 
 
 def rows_of(lines: Sequence[Requirement]) -> list[TestRow]:
-    """One row per requirement and load, in the order of the lines; none for what no performance test shows.
+    """One row per requirement and load, in the order of the lines; none where no performance test applies.
 
     >>> from ingest.requirement import Conditions
     >>> reads = Requirement("R-READ-01", "mandatory", "…", "…", 1e11, "B/s", Conditions("read", clients=16))
@@ -61,12 +61,12 @@ def rows_of(lines: Sequence[Requirement]) -> list[TestRow]:
 
 
 def shown_by(lines: Sequence[Requirement]) -> dict[str, str]:
-    """The test that shows each requirement; what has none is absent."""
+    """Requirement id -> id of its test, for requirements with a performance test."""
     return {row.requirement: row.test for row in rows_of(lines)}
 
 
 def _rows(line: Requirement, lines: Sequence[Requirement]) -> Iterator[TestRow]:
-    # A line that asks for less than another, under the same conditions, is shown by the test of that one.
+    # The test of a higher line covers the lower ones under the same conditions.
     test = id_of_test(also_shown(lines).get(line.id, line.id))
     try:
         parts = lines_under_test(line, lines)
