@@ -157,10 +157,8 @@ def verdict(folder: str | Path, results: str | Path | Sequence[str | Path]) -> V
             refused[run.file] = why
         else:
             counting[run.test].append(run)
-    reasons = {
-        test.id: [refused[run.file] for run in runs if run.test == test.id and run.file in refused] for test in manifest.tests
-    }
-    tests = {test.id: _judge(test, counting[test.id], reasons[test.id]) for test in manifest.tests}
+    reasons = {run.test: refused[run.file] for run in reversed(runs) if run.file in refused}
+    tests = {test.id: _judge(test, counting[test.id], reasons.get(test.id, "")) for test in manifest.tests}
     requirements = tuple(_requirement(line, _verdicts_on(line, manifest, counting, tests), manifest) for line in manifest.lines)
     return Verdict(
         site=manifest.site,

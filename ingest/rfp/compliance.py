@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-import ingest.formulas.acceptance_results  # noqa: F401  registers the formulas
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, UsageError, brief, nearest
 from ingest.requirement import PRIORITIES, least_accepted
