@@ -8,7 +8,7 @@ from typing import Any
 
 from ingest.acceptance.test_spec import DATA, METADATA, SCALES, TOOLS, AcceptanceTest, Load
 from ingest.acceptance.tools.parsing import number, rows, table
-from ingest.errors import IngestError, brief
+from ingest.errors import IngestError, brief, expected_one_of
 from ingest.requirement import PRIORITIES
 from ingest.text import checked_id, one_line
 
@@ -139,7 +139,7 @@ def _word(found: object, where: str) -> str:
 
 def _one_of(found: object, known: tuple[str, ...], where: str) -> str:
     if _word(found, where) not in known:
-        raise IngestError(f"{where}: found {brief(found)}, expected one of {', '.join(filter(None, known))}")
+        raise IngestError(f"{where}: found {brief(found)}, {expected_one_of(found, filter(None, known))}")
     return str(found)
 
 

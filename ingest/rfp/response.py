@@ -172,17 +172,19 @@ def differences(sent: Sheet, returned: Mapping[str, Sheet]) -> Iterator[Requirem
         where = f"the line of sheet '{name}'"
         yield from (RequirementDifference(one, f"{where} was removed") for one in ids if one not in present)
         yield from (RequirementDifference(one, f"{where} appears {n} times") for one in ids if (n := present.count(one)) > 1)
-        yield from (RequirementDifference(brief(one)[1:-1], f"{where} was added") for one in dict.fromkeys(present) if one not in ids)
+        yield from (
+            RequirementDifference(brief(one)[1:-1], f"{where} was added") for one in dict.fromkeys(present) if one not in ids
+        )
         for line in sheet.lines:
             one = str(line.stored[ID])
             for head, source in headings[name].items():
                 found, was = line.stored.get(head), required.get(one, {}).get(source)
                 if one in required and not same(found, was):
-                    shown = f"is {_apart(found, was)}, was {_apart(was, found)}"
+                    shown = f"is {_excerpt(found, was)}, was {_excerpt(was, found)}"
                     yield RequirementDifference(one, visible(f"'{head}' of sheet '{name}' {shown}"))
 
 
-def _apart(text: Any, other: Any) -> str:
+def _excerpt(text: Any, other: Any) -> str:
     """A cell in few words: of a long text, from shortly before the first difference."""
     if not isinstance(text, str) or not isinstance(other, str):
         return brief(text)

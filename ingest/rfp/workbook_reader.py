@@ -151,7 +151,7 @@ def _sheet(path: Path, name: str, stored: Rows, live: Rows, merged: Sequence[str
             raise IngestError(f"{path}: sheet '{name}' has lost the heading '{head}', expected {', '.join(expected)}")
         if heads.count(head) > 1:
             raise IngestError(f"{path}: sheet '{name}' has the heading '{head}' twice")
-    # A formula without a stored value may stand below the last stored one, and the other way round.
+    # The last rows may hold formulas without stored values, or the other way round.
     pairs = itertools.zip_longest(stored[1:], live[1:], fillvalue=(None,) * len(heads))
     lines = [
         SheetLine(number, dict(zip(heads, values, strict=True)), dict(zip(heads, written, strict=True)))

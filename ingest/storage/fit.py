@@ -13,7 +13,7 @@ from ingest.engine.registry import check_value, unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Quantity
-from ingest.errors import CatalogError, UsageError, brief
+from ingest.errors import CatalogError, UsageError, brief, expected_one_of
 from ingest.sizing.job import question_of
 from ingest.storage import data_path
 from ingest.storage.data_path import LayerVerdict, layers_of, shown_only
@@ -85,7 +85,7 @@ def _storage_entry(name: str, catalog: Catalog) -> Storage:
     """An entry of a class that has ceilings."""
     found = catalog.get(Storage, name)
     if found.family not in STORAGE_CLASSES:
-        raise CatalogError(f"{found.path}: family: found '{found.family}', expected one of {', '.join(STORAGE_CLASSES)}")
+        raise CatalogError(f"{found.path}: family: found '{found.family}', {expected_one_of(found.family, STORAGE_CLASSES)}")
     return found
 
 

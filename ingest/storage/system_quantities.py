@@ -9,7 +9,7 @@ from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
-from ingest.errors import MissingQuantity, UsageError
+from ingest.errors import MissingQuantity, UsageError, expected_one_of
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.storage.need import Need
 
@@ -181,7 +181,7 @@ def protection_of(entry: Storage, name: str | None, catalog: Catalog) -> Storage
         found = catalog.get(Storage, name)
         if found.family != "protection":
             schemes = [one.id for one in catalog.all(Storage) if one.family == "protection"]
-            raise UsageError(f"--protection: {found.id} is not a protection scheme, expected one of {', '.join(schemes)}")
+            raise UsageError(f"--protection: {found.id} is not a protection scheme, {expected_one_of(name, schemes)}")
         return found
     if entry.family == "protection":
         return entry

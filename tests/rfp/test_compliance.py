@@ -29,7 +29,9 @@ PRINTED_LESS, PRINTED_MORE = 265_245_076_866.5, 984_496_892_142.8
 def form(*rows: dict[str, object], name: str = RESPONSE_SHEET, merged: tuple[str, ...] = ()) -> Sheet:
     """A sheet of which each row is given by heading; cells hold what is written."""
     heads = (*HEADS[name], CLIENTS)
-    lines = [SheetLine(number, dict.fromkeys(heads) | row, dict.fromkeys(heads) | row) for number, row in enumerate(rows, start=2)]
+    lines = [
+        SheetLine(number, dict.fromkeys(heads) | row, dict.fromkeys(heads) | row) for number, row in enumerate(rows, start=2)
+    ]
     return Sheet(Path("offer.xlsx"), name, heads, lines, merged)
 
 
