@@ -15,7 +15,7 @@ from ingest.requirement import Requirement
 TOOL, TOOL_VERSION = "fio", VERSION
 
 
-class TestRow(NamedTuple):
+class LoadRow(NamedTuple):
     """One load of a test.
 
     Attributes:
@@ -49,7 +49,7 @@ def job_file_of(test: str) -> str:
     return f"{TOOL}/{test}-{TOOL}.{TOOL}"
 
 
-def rows_of(lines: Sequence[Requirement]) -> list[TestRow]:
+def rows_of(lines: Sequence[Requirement]) -> list[LoadRow]:
     """One row per requirement and load, in the order of the lines; none where no performance test applies.
 
     >>> from ingest.requirement import Conditions
@@ -65,7 +65,7 @@ def shown_by(lines: Sequence[Requirement]) -> dict[str, str]:
     return {row.requirement: row.test for row in rows_of(lines)}
 
 
-def _rows(line: Requirement, lines: Sequence[Requirement]) -> Iterator[TestRow]:
+def _rows(line: Requirement, lines: Sequence[Requirement]) -> Iterator[LoadRow]:
     # The test of a higher line covers the lower ones under the same conditions.
     test = id_of_test(also_shown(lines).get(line.id, line.id))
     try:
@@ -73,4 +73,4 @@ def _rows(line: Requirement, lines: Sequence[Requirement]) -> Iterator[TestRow]:
     except NotTestable:
         return
     for part, load in zip(parts, loads_of(line, lines, test, Setting()), strict=True):
-        yield TestRow(test, line.id, part, load)
+        yield LoadRow(test, line.id, part, load)

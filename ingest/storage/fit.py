@@ -178,7 +178,7 @@ def _results(known: Quantities, need: Need, layers: Sequence[LayerVerdict]) -> t
         if required_by and not need.requires(required_by):
             unknown[name] = Message("not required", supply=options)
         elif computed is None or (name == "units_required" and not computed.value):
-            unknown[name] = f"cannot compute {quantity.replace('_', ' ')} from the catalog entry"
+            unknown[name] = f"the inputs of {quantity.replace('_', ' ')} are not known"
         else:
             found[name] = computed
     return found, unknown
