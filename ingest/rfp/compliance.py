@@ -195,7 +195,7 @@ def _expected(field: form.FormField, line: SheetLine) -> str:
 
 
 def _hint(field: form.FormField, line: SheetLine, stored: Any) -> str:
-    """The number that a text with a unit stands for."""
+    """A text with a unit as a number, as a suggestion."""
     if field.kind != form.NUMBER or not isinstance(stored, str):
         return ""
     try:
