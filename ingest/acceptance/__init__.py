@@ -1,1 +1,1 @@
-"""Acceptance tests: job files from requirement lines, verdicts from their results, and a short test of a path at hand."""
+"""Acceptance tests: job files from requirement lines, verdicts from their results, and a short benchmark of a path."""

@@ -1,20 +1,20 @@
-"""`ingest accept`: runnable acceptance tests from requirement lines."""
+"""`ingest accept`: runnable acceptance tests of requirement lines."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingest.acceptance.coverage import also_shown, notes_of, too_large
-from ingest.acceptance.datasets import Memory, cautions, files_held, memory_of, with_data
+from ingest.acceptance.datasets import Memory, data_warnings, files_held, memory_of, with_data
 from ingest.acceptance.loads import NotTestable, Setting, assumed_for, implied_by, kind_of, loads_of
 from ingest.acceptance.pack import helpers, readme
 from ingest.acceptance.test_spec import DATA, METADATA, SCALES, TOOLS, AcceptanceTest
 from ingest.acceptance.test_table import id_of_test
+from ingest.acceptance.tools import GENERATORS, mlpstorage
 from ingest.engine.registry import check_value
 from ingest.engine.result import envelope
 from ingest.errors import IngestError, UsageError, one_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas
 
 
-#: Beyond any system that is planned today, and small enough that no size in a job file overflows.
+#: Beyond any planned system, and small enough that no size in a job file overflows.
 MOST_RATE, MOST_AMOUNT = 1e18, 1e30
 MOST_CONDITION = {
     "clients": (1e6, "node"),
@@ -39,10 +39,10 @@ MOST_CONDITION = {
 
 
 def check_bounds(line: Requirement, where: str) -> None:
-    """Refuse a line whose test nobody could run.
+    """Reject a line whose test could not run.
 
     Raises:
-        IngestError: the key, what was found, and the most that is taken.
+        IngestError: a value above its limit.
     """
     most_value = MOST_AMOUNT if physical(line.unit) == "B" else MOST_RATE
     if line.value > most_value:
@@ -56,8 +56,8 @@ def check_bounds(line: Requirement, where: str) -> None:
         raise IngestError(f"{where}: {line.id}: fill: found {fill:g}, expected a share up to 1")
 
 
-#: which tool times what
-ABLE = {
+#: tool -> kinds of requirement that it times
+KINDS_OF_TOOL = {
     "fio": (*DATA, "mixed", *METADATA),
     "ior": DATA,
     "mdtest": METADATA,
@@ -65,10 +65,8 @@ ABLE = {
     "dlio": ("read",),
 }
 
-#: of one client: ten times what the largest nodes have
+#: Of one client: ten times the memory of the largest nodes.
 MOST_MEMORY = 64 * 2**40
-#: the modules that write the tests of a tool
-WRITERS = {"dlio": ("dlio", "mlperf")}
 
 
 @dataclass(frozen=True)
@@ -78,10 +76,10 @@ class Acceptance:
     Attributes:
         site: name of the site.
         folder: where they were written.
-        setting: what they have in common.
+        setting: common to all tests.
         tests: in the order of the requirements.
         untested: requirement id -> why no performance test shows it.
-        requirements: the lines they came from.
+        requirements: lines of the plan.
         memory: of one client.
         manifest_hash: sha256 of `tests.json`, which `verdict` prints too.
     """
@@ -97,7 +95,7 @@ class Acceptance:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What filling costs, what tests do not show, and mandatory requirements that no performance test shows."""
+        """Cost of filling, limits of the tests, and mandatory requirements without a performance test."""
         mandatory = {line.id for line in self.requirements if line.priority == "mandatory"}
         notes = tuple(dict.fromkeys(f"{test.requirement}: {note}" for test in self.tests for note in test.notes))
         none = tuple(f"{ident}: no performance test: {why}" for ident, why in self.untested.items() if ident in mandatory)
@@ -105,8 +103,8 @@ class Acceptance:
 
     @property
     def data_cautions(self) -> tuple[str, ...]:
-        """What the data sets cost, and what they cannot rule out."""
-        return cautions(self.setting, self.requirements)
+        """Cost of the data sets, and cache effects that they cannot exclude."""
+        return data_warnings(self.setting, self.requirements)
 
     @property
     def results(self) -> Mapping[str, AcceptanceTest]:
@@ -151,23 +149,23 @@ def accept(
     """Write acceptance tests for the requirement lines of a plan.
 
     Args:
-        plan: a site file, or what `ingest plan SITE.yaml -o plan.json` writes.
+        plan: a site file, or the JSON that `ingest plan SITE.yaml -o plan.json` writes.
         folder: new or empty.
         tool: one or several of `fio`, `ior`, `mdtest`, `elbencho`, `dlio`; all of them by default.
         scale: `full`, or `1node` for a rehearsal on one machine.
         hosts: file with one client per line, copied into the folder.
-        client_memory: main memory of one client; reads come from five times as much. That of the plan's largest node
-            type by default.
-        most_data: bytes that the data set of a tool may take at most; what the plan's capacity holds, filled as its
-            tests say, by default.
+        client_memory: main memory of one client, a fifth of the data set; that of the plan's largest node type by
+            default.
+        most_data: limit for the data set of a tool, bytes; by default the planned capacity times the fill level of
+            the tests.
         repeats: of each test; three, or one in a rehearsal.
         allowed_deviation: share by which the worst repeat may stay below the requirement.
         force: replace what an earlier call wrote into the folder.
         catalogs: folders with entries of your own, for a site file.
 
     Raises:
-        UsageError: an unknown tool or scale, or a folder that holds something.
-        IngestError: a plan that cannot be understood, a missing hosts file, a folder that cannot be written.
+        UsageError: an unknown tool or scale, or a folder that is not empty.
+        IngestError: an invalid plan, a missing hosts file, a folder that cannot be written.
     """
     one_of("--scale", scale, SCALES)
     tools = [tool] if isinstance(tool, str) else list(tool or TOOLS)
@@ -177,7 +175,7 @@ def accept(
     lines = lines_of(Path(plan), data)
     for line in lines:
         check_bounds(line, str(plan))
-    memory = memory_of(data, catalogs) if client_memory is None else _memory_said(client_memory)
+    memory = memory_of(data, catalogs) if client_memory is None else _stated_memory(client_memory)
     setting = Setting(
         scale=scale,
         client_memory=memory.bytes,
@@ -196,7 +194,7 @@ def accept(
     return replace(made, manifest_hash=sha256(files["tests.json"].encode()))
 
 
-def _memory_said(written: str | float) -> Memory:
+def _stated_memory(written: str | float) -> Memory:
     found = check_value("client_memory_bytes", parse(written, "B", "--client-memory"), "--client-memory")
     if found > MOST_MEMORY:
         raise UsageError(f"--client-memory: found {written}, expected at most {display(MOST_MEMORY, 'B')}")
@@ -225,58 +223,50 @@ def _tests(lines: Sequence[Requirement], tools: Sequence[str], setting: Setting)
     for line in lines:
         if line.id in shown:
             continue
-        able = [name for name in tools if kind_of(line) in ABLE[name]]
+        able = [name for name in tools if kind_of(line) in KINDS_OF_TOOL[name]]
         try:
+            loads_of(line, lines, line.id, setting)
             writers = [(name, writer) for name in able for writer in _writers(name, line, lines, setting)]
             made = [_test(line, lines, name, writer, setting) for name, writer in writers]
         except NotTestable as why:
             untested[line.id] = str(why)
             continue
-        also = [other for other in lines if shown.get(other.id) == line.id]
-        tests += [replace(test, also=_thresholds(also, lines, setting)) for test in made]
+        also = {
+            other.id: loads_of(other, lines, other.id, setting)[0].threshold
+            for other in lines
+            if shown.get(other.id) == line.id
+        }
+        tests += [replace(test, also=also) for test in made]
         if not made:
-            untested[line.id] = _no_tool(line, lines, tools, setting)
+            untested[line.id] = f"{', '.join(tools)} cannot time it, another tool can"
     return tests, untested
 
 
-def _thresholds(also: Iterable[Requirement], lines: Sequence[Requirement], setting: Setting) -> dict[str, float]:
-    return {line.id: loads_of(line, lines, line.id, setting)[0].threshold for line in also}
-
-
-def _no_tool(line: Requirement, lines: Sequence[Requirement], tools: Sequence[str], setting: Setting) -> str:
-    try:
-        loads_of(line, lines, line.id, setting)
-    except NotTestable as why:
-        return str(why)
-    return f"{', '.join(tools)} cannot time it, another tool can"
-
-
 def _writers(tool: str, line: Requirement, lines: Sequence[Requirement], setting: Setting) -> tuple[str, ...]:
-    """Which modules write tests of a tool.
+    """The load generators that write tests of a line with a tool.
 
-    DLIO reads as a training does, not as a restart or a copy. MLPerf Storage has no small twin: its least data set is half
-    a terabyte for each accelerator; so it is made once, for the highest rate.
+    DLIO reads like a training job, not like a restore or a copy. MLPerf Storage needs at least half a terabyte for each
+    accelerator, so it cannot be rehearsed, and tests the line with the highest rate only.
     """
-    if tool == "dlio" and ("sequential" in line.conditions.pattern or too_large(line, setting)):
+    if tool != "dlio":
+        return (tool,)
+    if "sequential" in line.conditions.pattern or too_large(line, setting):
         return ()
-    names = WRITERS.get(tool, (tool,))
     fastest = max((one for one in lines if kind_of(one) == "read"), key=lambda one: one.value, default=line)
-    return names if line.id == fastest.id and not setting.rehearsal else tuple(name for name in names if name != "mlperf")
+    return (tool, mlpstorage.SUFFIX) if line.id == fastest.id and not setting.rehearsal else (tool,)
 
 
 def _test(line: Requirement, lines: Sequence[Requirement], tool: str, name: str, setting: Setting) -> AcceptanceTest:
     ident = f"{id_of_test(line.id)}-{name}"
-    writer = import_module(f"ingest.acceptance.tools.{name}")
-    loads = loads_of(line, lines, ident, setting)
-    if hasattr(writer, "loads"):
-        loads = writer.loads(line, loads, setting)
+    writer = GENERATORS[name]
+    loads = writer.loads(line, loads_of(line, lines, ident, setting), setting)
     made = AcceptanceTest(
         id=ident,
         requirement=line.id,
         priority=line.priority,
         statement=line.statement,
         tool=tool,
-        version=writer.VERSION,
+        version=writer.version,
         scale=setting.scale,
         loads=loads,
         repeats=setting.repeats,
@@ -285,18 +275,17 @@ def _test(line: Requirement, lines: Sequence[Requirement], tool: str, name: str,
         notes=notes_of(line, loads),
         implied={name: value for load in loads for name, value in implied_by(load).items()},
     )
-    parameters = writer.parameters(line, loads, setting) if hasattr(writer, "parameters") else {}
-    return replace(made, parameters=parameters, files=writer.job_files(ident, line, loads, setting))
+    files = writer.job_files(ident, line, loads, setting)
+    return replace(made, parameters=writer.parameters(line, loads, setting), files=files)
 
 
 def _hosts(path: str | Path | None) -> str | None:
-    """The hosts file, checked line by line."""
     if path is None:
         return None
     try:
         lines = Path(path).read_text(encoding="utf-8").split()
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise IngestError(f"--hosts: '{path}' cannot be read: {reason}, expected a file with one client per line") from None
     if not lines:
         raise IngestError(f"--hosts: '{path}' is empty, expected one client per line")
@@ -327,7 +316,7 @@ def _memory_assumed(memory: Memory) -> dict[str, Any]:
         "value": memory.bytes,
         "unit": "B/node",
         "grade": memory.grade,
-        "why": f"it decides the size of the data set that reads come from: {memory.why}",
+        "why": f"sets the size of the data set: {memory.why}",
     }
 
 
@@ -340,7 +329,7 @@ def _conditions_assumed(tests: Sequence[AcceptanceTest]) -> list[dict[str, Any]]
             "value": value,
             "unit": units[name],
             "grade": "assumed",
-            "why": f"the conditions of {requirement} leave it open",
+            "why": f"not among the conditions of {requirement}",
         }
         for (requirement, name), value in open_ones.items()
     ]

@@ -1,4 +1,4 @@
-"""The data that tests read: one data set for all tests of a tool, no larger than the system under test holds."""
+"""The data sets that tests read: one for all tests of a tool, within the capacity of the system under test."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ingest.acceptance.loads import Data, Setting, given_for, kind_of
+from ingest.acceptance.loads import Setting, TestData, given_for, kind_of
 from ingest.catalog.records import Node
 from ingest.catalog.store import opened
 from ingest.engine.expression import Num
@@ -22,7 +22,7 @@ USUAL_FILL = 0.8
 
 @dataclass(frozen=True)
 class Memory:
-    """Main memory of one client, and who says so."""
+    """Main memory of one client, bytes, with its grade and reason."""
 
     bytes: float
     grade: str
@@ -30,14 +30,14 @@ class Memory:
 
 
 def memory_of(plan: Mapping[str, Any], catalogs: Folders) -> Memory:
-    """The memory of the largest node type of a planned site; an assumption where the plan names none."""
+    """The memory of the largest node type of a planned site; assumed where the plan names no node type."""
     tables = plan.get("tables")
     clusters = tables.get("clusters") if isinstance(tables, dict) else None
     names = {str(row["node"]) for row in clusters or () if isinstance(row, dict) and row.get("node")}
     found = [(node.host_memory_bytes, node.id) for node in (opened(catalogs).get(Node, name) for name in sorted(names))]
     known = [(value, ident) for value, ident in found if value is not None]
     if not known:
-        why = Message("the plan names no node type, and this is what large GPU nodes have", supply=("client_memory",))
+        why = Message("the plan names no node type; large GPU nodes have this much", supply=("client_memory",))
         return Memory(USUAL_MEMORY, "assumed", why)
     value, ident = max(known, key=lambda pair: pair[0].value)
     return Memory(value.value, value.grade, f"main memory of a {ident} ({value.source}), the plan's largest node type")
@@ -49,7 +49,7 @@ def with_data(setting: Setting, lines: Sequence[Requirement], at_most: float | N
     Args:
         setting: memory and scale.
         lines: of the plan.
-        at_most: bytes that the data sets of a tool may take, as the user says.
+        at_most: limit for the data sets of a tool, bytes.
     """
     readers = [line for line in lines if kind_of(line) == "read" and line.conditions.clients and line.value > 0]
     if not readers or setting.rehearsal:
@@ -61,7 +61,7 @@ def with_data(setting: Setting, lines: Sequence[Requirement], at_most: float | N
     each = float(solve("dataset_bytes_that_fit", given | room))
     whole = float(solve("all_dataset_bytes", {**room, "acceptance_dataset_bytes_per_client": each}))
     fill_request = max(int(solve("fill_request_bytes", given_for(line, setting))) for line in readers)
-    data = Data(
+    data = TestData(
         bytes_per_client=each,
         clients=clients,
         fill_request=fill_request,
@@ -75,7 +75,7 @@ def with_data(setting: Setting, lines: Sequence[Requirement], at_most: float | N
 
 
 def _room(lines: Sequence[Requirement], at_most: float | None) -> dict[str, Num]:
-    """Capacity that the plan asks for, filled as far as the tests say; without a bound where it asks for none."""
+    """Required capacity and fill level; unbounded where the plan requires no capacity."""
     capacity = usable_bytes(lines)
     fills = [line.conditions.fill for line in lines if line.conditions.fill]
     room: dict[str, Num] = {"acceptance_usable_bytes": capacity or 1e30, "fill_under_test": min(fills, default=USUAL_FILL)}
@@ -83,14 +83,13 @@ def _room(lines: Sequence[Requirement], at_most: float | None) -> dict[str, Num]
 
 
 def usable_bytes(lines: Sequence[Requirement]) -> float:
-    """The capacity that the plan asks for; 0 where it asks for none."""
-    held = [line for line in lines if line.unit == "B" and "hold" in line.conditions.operation]
-    usable = [line.value for line in held if line.metric.endswith("usable_bytes")]
-    return max(usable, default=0)
+    """The data held that the plan requires, bytes; 0 where it requires none."""
+    lines = [line for line in lines if line.unit == "B" and "hold" in line.conditions.operation]
+    return max((line.value for line in lines if line.metric.endswith("usable_bytes")), default=0)
 
 
 def files_held(lines: Sequence[Requirement]) -> float:
-    """The files that the plan asks the system to hold; 0 where it asks for none."""
+    """The number of files that the plan requires the system to hold; 0 where it requires none."""
     return max((line.value for line in lines if line.unit == "file" and "hold" in line.conditions.operation), default=0)
 
 
@@ -101,18 +100,18 @@ def _fill_seconds(whole: float, lines: Sequence[Requirement]) -> float | None:
     return float(solve("fill_seconds", {"all_dataset_bytes": whole, "required_write_bandwidth": max(rates)}))
 
 
-def cautions(setting: Setting, lines: Sequence[Requirement]) -> tuple[str, ...]:
-    """What the buyer must know about the data sets before anything is filled."""
+def data_warnings(setting: Setting, lines: Sequence[Requirement]) -> tuple[str, ...]:
+    """Cost and limits of the data sets, for the buyer before a tool fills them."""
     data = setting.data
     if data is None:
         return ()
     size = display(data.all_bytes, "B")
-    hours = f", {data.fill_seconds / 3600:,.0f} h at the write rate that the plan asks for" if data.fill_seconds else ""
+    hours = f", {data.fill_seconds / 3600:,.0f} h at the required write rate" if data.fill_seconds else ""
     capacity = usable_bytes(lines)
-    share = f", {data.all_bytes / capacity:.0%} of the capacity that the plan asks for" if capacity else ""
-    filled = f"each tool fills {size} once, for all of its tests{hours}{share}; --tool names fewer tools, --most-data less"
+    share = f", {data.all_bytes / capacity:.0%} of the required capacity" if capacity else ""
+    filled = Message(f"each tool fills {size} once, for all of its tests{hours}{share}", supply=("tool", "most_data"))
     capped = (
-        f"the data are {data.over_memory:.2g} times the clients' memory, not five times: more is not there. Caches of clients"
-        " are kept out by direct I/O, by other readers than writers, and by DROP_CACHES before each run"
+        f"the data set is {data.over_memory:.2g} times the clients' memory instead of five times, for lack of capacity. Direct"
+        " I/O, reading by other clients than wrote, and DROP_CACHES before each run exclude client caches"
     )
     return (filled, capped) if data.capped else (filled,)

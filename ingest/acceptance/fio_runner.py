@@ -1,4 +1,4 @@
-"""Running fio in a folder of its own below a path of the user's, which is gone afterwards whatever happens."""
+"""Runs of fio in a temporary folder below the user's path, removed afterwards in every case."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 from ingest.acceptance.test_spec import Observed
 from ingest.acceptance.tools import fio
-from ingest.acceptance.tools.fio import trial_job
+from ingest.acceptance.tools.fio import path_job
 from ingest.errors import IngestError
 from ingest.text import one_line
 from ingest.units import display
@@ -26,11 +25,11 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
-class Trial:
-    """How a path is measured.
+class FioRun:
+    """Parameters of a path measurement.
 
     Attributes:
-        bytes: of all files together.
+        bytes: of all files.
         seconds: of each measurement.
         io_bytes: of one request.
         threads: that issue requests.
@@ -42,8 +41,8 @@ class Trial:
     threads: int
 
 
-def try_path(path: Path, trial: Trial) -> tuple[Observed, Observed, bool]:
-    """Reads, writes, and whether they went past the page cache.
+def run_fio(path: Path, run: FioRun) -> tuple[Observed, Observed, bool]:
+    """Results of reads and writes, and whether direct I/O bypassed the page cache.
 
     Raises:
         IngestError: no such folder, no fio, not enough space, or fio failed.
@@ -51,11 +50,11 @@ def try_path(path: Path, trial: Trial) -> tuple[Observed, Observed, bool]:
     command = shutil.which("fio")
     if command is None:
         raise IngestError("fio: not found, expected version 3.27 or newer on the PATH (Debian: apt install fio)")
-    _room(path, trial)
+    _check_path(path, run)
     with _own_folder(path) as folder:
         direct = _takes_direct(folder)
         for name in ("fill", "write", "read"):
-            job = trial_job(name, trial.bytes, trial.seconds, trial.io_bytes, trial.threads, direct)
+            job = path_job(name, run.bytes, run.seconds, run.io_bytes, run.threads, direct)
             (folder / f"{name}.fio").write_text(job, encoding="utf-8")
         _fio(command, folder, "fill")
         write = _fio(command, folder, "write")
@@ -63,7 +62,7 @@ def try_path(path: Path, trial: Trial) -> tuple[Observed, Observed, bool]:
 
 
 def in_memory(path: Path) -> str:
-    """The type of the file system where it is one in main memory, such as `tmpfs`; else nothing.
+    """The type of a file system in main memory, such as `tmpfs`; empty for others.
 
     >>> in_memory(Path("/nonexistent"))
     ''
@@ -78,77 +77,46 @@ def in_memory(path: Path) -> str:
     return kind if kind in ("tmpfs", "ramfs") else ""
 
 
-def _room(path: Path, trial: Trial) -> None:
+def _check_path(path: Path, run: FioRun) -> None:
     if not path.is_dir():
         found = "a file" if path.exists() else "nothing"
-        raise IngestError(f"{path}: found {found}, expected a folder on the storage to be measured")
+        raise IngestError(f"{path}: found {found}, expected a folder on the storage to measure")
     try:
         free = shutil.disk_usage(path).free
     except OSError as error:
         raise IngestError(f"{path}: cannot be read: {error.strerror}") from None
-    if free < trial.bytes:
-        raise IngestError(
-            f"{path}: found {display(free, 'B')} free, expected {display(trial.bytes, 'B')}; a smaller --size needs less"
-        )
+    if free < run.bytes:
+        raise IngestError(f"{path}: found {display(free, 'B')} free, expected {display(run.bytes, 'B')}; set a smaller --size")
 
 
 @contextmanager
 def _own_folder(path: Path) -> Iterator[Path]:
-    """A new folder below the path; signals that would end the process end the measurement instead, so that it goes."""
-    with _first_signal_interrupts():
-        folder: Path | None = None
-        try:
-            with _signals_held():
-                folder = Path(tempfile.mkdtemp(prefix=".ingest-measure-storage-", dir=path))
-            yield folder
-        except OSError as error:
-            raise IngestError(f"{path}: cannot be written: {error.strerror}") from None
-        finally:
-            _ignore_signals()
-            if folder is not None:
-                shutil.rmtree(folder, ignore_errors=True)
+    """A new folder below the path; the first termination signal ends the measurement, later ones wait for the clean-up."""
+    # Only the main thread may set handlers.
+    main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.getsignal(number) for number in SIGNALS} if main else {}
 
-
-@contextmanager
-def _first_signal_interrupts() -> Iterator[None]:
-    """The first one ends the measurement; those behind it must not end the cleaning up."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  the signature is Python's
-        _ignore_signals()
-        raise KeyboardInterrupt
-
-    with _handled(interrupt):
-        yield
-
-
-@contextmanager
-def _signals_held() -> Iterator[None]:
-    """A folder that was made is known by its name before a signal is heard."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _ignore_signals() -> None:
-    if threading.current_thread() is threading.main_thread():
-        for number in SIGNALS:
+    def ignore() -> None:
+        for number in before:
             signal.signal(number, signal.SIG_IGN)
 
+    def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  the signature is Python's
+        ignore()
+        raise KeyboardInterrupt
 
-@contextmanager
-def _handled(handler: Any) -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():
-        # Only the main thread may set handlers; elsewhere the caller's own stay.
-        yield
-        return
-    before = {number: signal.signal(number, handler) for number in SIGNALS}
+    for number in before:
+        signal.signal(number, interrupt)
     try:
-        yield
+        with tempfile.TemporaryDirectory(prefix=".ingest-measure-storage-", dir=path, ignore_cleanup_errors=True) as folder:
+            try:
+                yield Path(folder)
+            finally:
+                ignore()
+    except OSError as error:
+        raise IngestError(f"{path}: cannot be written: {error.strerror}") from None
     finally:
-        for number, old in before.items():
-            signal.signal(number, old)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _takes_direct(folder: Path) -> bool:
@@ -162,7 +130,7 @@ def _takes_direct(folder: Path) -> bool:
 
 
 def _fio(command: str, folder: Path, name: str) -> Observed:
-    """One run of fio, in a process group of its own so that it ends before its files are removed."""
+    """One run of fio, in its own process group, so that it ends before its files are removed."""
     words = [command, "--output-format=json", f"{name}.fio"]
     process = subprocess.Popen(
         words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", start_new_session=True
@@ -174,8 +142,8 @@ def _fio(command: str, folder: Path, name: str) -> Observed:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
     if process.returncode != 0:
-        said = one_line(err.replace(str(folder), "")) or one_line(out)
-        raise IngestError(f"{folder.parent}: fio failed: {said[:200] or f'exit code {process.returncode}'}")
+        text = one_line(err.replace(str(folder), "")) or one_line(out)
+        raise IngestError(f"{folder.parent}: fio failed: {text[:200] or f'exit code {process.returncode}'}")
     found = fio.read(out, f"fio {name}")
     if not found or found[0].loads[0].errors:
         what = found[0].loads[0].errors if found else "no result"

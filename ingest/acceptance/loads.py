@@ -1,4 +1,4 @@
-"""From a requirement line to what clients do in its test, at full scale or on one machine."""
+"""The loads of a requirement's test: operations, clients, threads, I/O size and threshold, at full scale or on one machine."""
 
 from __future__ import annotations
 
@@ -12,37 +12,35 @@ from ingest.engine.registry import LEAVES, solve
 from ingest.requirement import Conditions, Requirement
 from ingest.units import physical
 
-#: Where a requirement says nothing; what is taken from here is listed among the assumptions of its tests.
+#: Defaults of conditions; tests list them among their assumptions.
 USUAL_SECONDS = 1800
 USUAL_THREADS = 8
 USUAL_REQUEST = 2**20
-#: On one machine: a rehearsal of the job files, some seconds and megabytes each.
+#: Rehearsals on one machine last seconds and use megabytes.
 REHEARSAL_SECONDS = 2
 REHEARSAL_THREADS = 4
 REHEARSAL_BYTES = 64 * 2**20
 REHEARSAL_FILES = 2000
 #: Bytes of a file in a test of opens: one page.
 SMALL_FILE = 4096
-#: Files of each thread, or of all where they share them.
+#: Files of each thread, and files that all threads share.
 FILES_PER_THREAD, SHARED_FILES = 4, 16
-
-
-#: B/s of one client below which any storage passes
+#: Rate of one client that any storage reaches, B/s.
 TRIVIAL = 1e6
 
 
 @dataclass(frozen=True)
-class Data:
+class TestData:
     """The data sets of a tool.
 
     Attributes:
-        bytes_per_client: in each of them.
-        clients: for which they are made.
-        fill_request: bytes of a request while they are filled.
-        sets: how many a tool has, one for each number of threads.
-        over_memory: times the clients' memory.
-        capped: whether less than the rule asks for fits.
-        fill_seconds: at the write rate of the plan; None where it asks for none.
+        bytes_per_client: of one data set.
+        clients: that fill each data set.
+        fill_request: bytes of a request of the fill.
+        sets: data sets of a tool, one for each number of threads.
+        over_memory: size relative to the clients' memory.
+        capped: whether the capacity is too small for five times the clients' memory.
+        fill_seconds: at the required write rate; None without one.
         all_bytes: of all data sets of a tool.
     """
 
@@ -58,15 +56,15 @@ class Data:
 
 @dataclass(frozen=True)
 class Setting:
-    """What all tests of one folder have in common.
+    """Settings common to all tests of one folder.
 
     Attributes:
         scale: `full` or `1node`.
         client_memory: bytes of main memory in one client.
         repeats: of each test.
         allowed_deviation: share by which the worst run may stay below.
-        most_files: that the system is to hold; 0 where nobody says.
-        data: what reads come from; None in a rehearsal, or where nothing is read.
+        most_files: that the system must hold; 0 where that is open.
+        data: data sets of the read tests; None in a rehearsal, or without read tests.
     """
 
     scale: str = "full"
@@ -74,11 +72,11 @@ class Setting:
     repeats: int = 3
     allowed_deviation: float = 0.05
     most_files: float = 0
-    data: Data | None = None
+    data: TestData | None = None
 
     @property
     def rehearsal(self) -> bool:
-        """Whether one machine stands for all clients."""
+        """Whether one machine runs the load of one client."""
         return self.scale == "1node"
 
 
@@ -87,7 +85,7 @@ class NotTestable(Exception):
 
 
 def kind_of(requirement: Requirement) -> str:
-    """`read`, `write`, `mixed`, `create`, `open`, `stat` or nothing, for what no performance test can show."""
+    """`read`, `write`, `mixed`, `create`, `open` or `stat`; empty where no performance test applies."""
     words = requirement.conditions.operation.lower()
     dimension = physical(requirement.unit)
     if dimension == "B/s":
@@ -98,18 +96,18 @@ def kind_of(requirement: Requirement) -> str:
 
 
 def ended_by_files(load: Load, handled: int) -> Load:
-    """A metadata load that is over with a number of files, whenever that is."""
+    """A metadata load that ends after a number of files."""
     return replace(load, seconds=None, handled=handled)
 
 
 def is_trivial(load: Load) -> bool:
-    """Whether one client's share is so small that any storage gives it."""
+    """Whether any storage reaches the rate of one client."""
     given = {"required_bandwidth": load.threshold, "clients_under_test": load.clients}
     return load.unit == "B/s" and bool(solve("required_bandwidth_per_client", given) < TRIVIAL)
 
 
 def loads_of(requirement: Requirement, others: Sequence[Requirement], name: str, setting: Setting) -> tuple[Load, ...]:
-    """What runs at once in the test of a requirement.
+    """The loads that run concurrently in the test of a requirement.
 
     Args:
         requirement: the line.
@@ -118,7 +116,7 @@ def loads_of(requirement: Requirement, others: Sequence[Requirement], name: str,
         setting: scale and memory.
 
     Raises:
-        NotTestable: no performance test can show it, and why.
+        NotTestable: why no performance test applies.
     """
     parts = lines_under_test(requirement, others)
     if len(parts) == 1:
@@ -127,10 +125,10 @@ def loads_of(requirement: Requirement, others: Sequence[Requirement], name: str,
 
 
 def lines_under_test(requirement: Requirement, others: Sequence[Requirement]) -> tuple[Requirement, ...]:
-    """The lines whose values and conditions the test of a requirement takes: its own, or those of its two parts.
+    """The lines whose values and conditions the test of a requirement uses: itself, or its reads and writes.
 
     Raises:
-        NotTestable: no performance test can show it, and why.
+        NotTestable: why no performance test applies.
     """
     kind = kind_of(requirement)
     if not kind or not is_binding(requirement) or requirement.value <= 0:
@@ -141,54 +139,46 @@ def lines_under_test(requirement: Requirement, others: Sequence[Requirement]) ->
 
 
 def is_binding(requirement: Requirement) -> bool:
-    """Whether an offer is held against a line; what is for information is not tested."""
+    """Whether a line is a requirement rather than information."""
     return requirement.priority != "information"
 
 
 def parts_of(requirement: Requirement, others: Sequence[Requirement]) -> tuple[Requirement, Requirement]:
-    """The reads and the writes of a mixed requirement: lines whose rates it sums up, those that it names before others.
+    """The read and the write line that add up to a mixed requirement; lines that its statement names come first.
 
     Raises:
-        NotTestable: the plan has no such lines, or they do not add up to it.
+        NotTestable: no two lines of the plan add up to it.
     """
     named = sorted(others, key=lambda line: line.id not in requirement.statement)
     reads, writes = ([line for line in named if kind_of(line) == kind] for kind in ("read", "write"))
     for read in reads:
         for write in writes:
-            if abs(solve("mixed_bandwidth", _two_rates(read, write)) / requirement.value - 1) < 1e-6:
-                duration = requirement.conditions.duration or _longest(read, write)
-                clients = requirement.conditions.clients
-                return _together(read, clients, duration), _together(write, clients, duration)
+            rates = {"required_bandwidth": read.value, "required_write_bandwidth": write.value}
+            if abs(solve("mixed_bandwidth", rates) / requirement.value - 1) < 1e-6:
+                longest = max(line.conditions.duration or USUAL_SECONDS for line in (read, write))
+                own: dict[str, Any] = {
+                    "clients": requirement.conditions.clients,
+                    "duration": requirement.conditions.duration or longest,
+                }
+                first, second = (replace(line, conditions=replace(line.conditions, **own)) for line in (read, write))
+                return first, second
     for line in (*reads, *writes):
         if line.value == requirement.value:
-            raise NotTestable(f"it asks for no more than {line.id}, whose tests show it")
-    raise NotTestable("no read line and write line of the plan add up to it, so nobody knows how much of each to ask for")
-
-
-def _longest(*lines: Requirement) -> float:
-    return max(line.conditions.duration or USUAL_SECONDS for line in lines)
-
-
-def _together(part: Requirement, clients: int | None, duration: float) -> Requirement:
-    """A part of a mixed test: on all its clients, for as long as the whole lasts."""
-    return replace(part, conditions=replace(part.conditions, clients=clients, duration=duration))
-
-
-def _two_rates(read: Requirement, write: Requirement) -> Mapping[str, Num]:
-    return {"required_bandwidth": read.value, "required_write_bandwidth": write.value}
+            raise NotTestable(f"it requires no more than {line.id}, whose tests cover it")
+    raise NotTestable("no read line and write line of the plan add up to it, so the shares of reads and writes are unknown")
 
 
 def _why_not(requirement: Requirement) -> str:
     if not is_binding(requirement):
-        return "it is for information: no offer is held against it"
+        return "it is for information, not a requirement"
     if requirement.value <= 0:
         return "it has no value yet"
     if "hold" in requirement.conditions.operation:
-        return "capacity is counted, not timed: compare it with what the empty system reports"
+        return "capacity is not timed: compare it with the capacity that the empty system reports"
     if physical(requirement.unit) == "B":
-        return "it is an amount, not a rate: show it by other evidence"
+        return "it is an amount, not a rate: require other evidence"
     operation = requirement.conditions.operation or "nothing"
-    return f"no tool times {operation} in {requirement.unit}: show it by other evidence"
+    return f"no tool times {operation} in {requirement.unit}: require other evidence"
 
 
 def _load(requirement: Requirement, name: str, setting: Setting) -> Load:
@@ -225,7 +215,7 @@ def _dataset(given: Mapping[str, Num], setting: Setting) -> int:
 
 
 def given_for(requirement: Requirement, setting: Setting) -> dict[str, Num]:
-    """What the formulas of `ingest.formulas.acceptance_tests` need to know about a requirement."""
+    """Inputs of the formulas in `ingest.formulas.acceptance_tests`, defaults of the formulas among them."""
     conditions = requirement.conditions
     threads = conditions.threads or USUAL_THREADS
     given: dict[str, Num] = {
@@ -258,19 +248,15 @@ def given_for(requirement: Requirement, setting: Setting) -> dict[str, Num]:
 
 
 def _whole_rate(requirement: Requirement) -> float:
-    """A rate of each node, as that of all clients together."""
+    """The aggregate rate of all clients."""
     if not requirement.unit.endswith("/node"):
         return requirement.value
-    return float(
-        solve(
-            "rate_of_all_clients",
-            {"rate_per_client": requirement.value, "clients_under_test": requirement.conditions.clients or 1},
-        )
-    )
+    given = {"rate_per_client": requirement.value, "clients_under_test": requirement.conditions.clients or 1}
+    return float(solve("rate_of_all_clients", given))
 
 
 def assumed_for(requirement: Requirement) -> dict[str, Any]:
-    """What the conditions of a requirement leave open, and what its tests take instead."""
+    """Defaults for conditions that a requirement leaves open."""
     conditions = requirement.conditions
     usual = {"threads": USUAL_THREADS}
     if physical(requirement.unit) == "B/s":
@@ -279,7 +265,7 @@ def assumed_for(requirement: Requirement) -> dict[str, Any]:
 
 
 def implied_by(load: Load) -> dict[str, float]:
-    """Requests per second and mean latency that a rate implies, so that an infeasible queue depth shows early."""
+    """Requests per second, queue depth and mean latency that a rate implies; they reveal an infeasible queue depth."""
     if load.unit != "B/s" or not load.io_bytes:
         return {}
     given = {
@@ -295,18 +281,18 @@ def implied_by(load: Load) -> dict[str, float]:
 
 
 def file_bytes(given: Mapping[str, Num], files: int, dataset: Num) -> int:
-    """Bytes of each of some files that together are a data set of one client, in whole fill requests."""
+    """Bytes of each file of one client's data set, in whole fill requests."""
     sized = {"acceptance_files_per_client": files, "acceptance_dataset_bytes_per_client": dataset}
     return int(solve("acceptance_file_bytes", {**given, **sized}))
 
 
 def bytes_per_client(load: Load, given: Mapping[str, Num]) -> Num:
-    """What a client reads from, or writes in the time of the test."""
+    """Bytes that a client reads from, or writes during the test."""
     return solve("acceptance_dataset_bytes_per_client" if load.operation == "read" else "written_bytes_per_client", given)
 
 
 def given_of(load: Load, given: Mapping[str, Num]) -> Mapping[str, Num]:
-    """What holds for one load of a test: a mixed one writes at the rate, and with the requests, of its writes."""
+    """Inputs for one load: the writes of a mixed test have their own rate and I/O size."""
     if load.operation != "write" or load.io_bytes is None:
         return given
     own = {"required_bandwidth": load.threshold, "aligned_io_bytes": load.io_bytes}
@@ -314,30 +300,27 @@ def given_of(load: Load, given: Mapping[str, Num]) -> Mapping[str, Num]:
 
 
 def data_clients(load: Load, setting: Setting) -> int:
-    """Clients whose data lie in the data set of a test."""
+    """Clients that fill the data set of a test."""
     return setting.data.clients if setting.data else load.clients
 
 
 def data_name(load: Load, setting: Setting) -> str:
-    """What the files of a data set are called; tests with the same name read the same files.
-
-    In a rehearsal each test has files of its own, which are gone afterwards.
-    """
+    """The name of a data set, which tests share; in a rehearsal each test has its own files."""
     if setting.rehearsal:
         return load.name
     return "data-shared" if load.files == "shared" else f"data-{load.threads}"
 
 
 def fill_bytes(given: Mapping[str, Num]) -> int:
-    """Bytes of a request while files are filled."""
+    """Bytes of a request of the fill."""
     return int(solve("fill_request_bytes", given))
 
 
 def files_per_thread(load: Load, given: Mapping[str, Num]) -> int:
-    """Files that each thread creates, opens or looks up."""
+    """Files that each thread creates, opens or stats."""
     return int(solve("metadata_files_per_thread", {**given, "threads_per_client": load.threads}))
 
 
 def seconds_of_files(given: Mapping[str, Num]) -> dict[str, Num]:
-    """The same quantities for a test that is one pass over its files, as long as the requirement asks."""
+    """Inputs for a test of one pass over its files, which lasts for the required duration."""
     return {**given, "metadata_pass_seconds": given["acceptance_seconds"]}

@@ -1,4 +1,4 @@
-"""`tests.json`, read back; it may have gone through many hands."""
+"""Reader of `tests.json`, which may have been edited since `ingest accept` wrote it."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 
 from ingest.acceptance.test_spec import DATA, METADATA, SCALES, TOOLS, AcceptanceTest, Load
 from ingest.acceptance.tools.parsing import number, rows, table
-from ingest.errors import IngestError, brief
+from ingest.errors import IngestError, brief, expected_one_of
 from ingest.requirement import PRIORITIES
 from ingest.text import checked_id, one_line
 
 NAMES = tuple(part.name for part in fields(AcceptanceTest))
 LOAD_NAMES = tuple(part.name for part in fields(Load))
-#: texts of which only some are known
+#: keys whose values come from a list
 TEST_WORDS = {"tool": TOOLS, "scale": SCALES, "priority": PRIORITIES}
 LOAD_WORDS = {"operation": (*DATA, *METADATA), "unit": ("B/s", "file/s"), "pattern": ("random", "sequential", "")}
 MOST_REPEATS = 100
 
 
 @dataclass(frozen=True)
-class Line:
-    """A requirement line, as far as a verdict needs it; `value` is None where the plan leaves it open."""
+class ManifestLine:
+    """A requirement line of the manifest; `value` is None where the plan leaves it open."""
 
     id: str
     priority: str
@@ -32,21 +32,21 @@ class Line:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What `ingest accept` wrote.
+    """The tests and requirement lines that `ingest accept` wrote.
 
     Attributes:
         site: name of the site.
         scale: one of `SCALES`.
         tests: all of them.
         lines: all requirement lines of the plan.
-        untested: requirement id -> why no test shows it.
-        warnings: what the tests cannot show, as `accept` said.
+        untested: requirement id -> why it has no test.
+        warnings: of `accept`, on limits of the tests.
     """
 
     site: str
     scale: str
     tests: tuple[AcceptanceTest, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[ManifestLine, ...]
     untested: Mapping[str, str]
     warnings: tuple[str, ...]
 
@@ -55,7 +55,7 @@ def manifest_of(found: Mapping[str, Any], where: str) -> Manifest:
     """The manifest in a JSON object.
 
     Raises:
-        IngestError: it is none that `ingest accept` writes; with the key.
+        IngestError: not a manifest of `ingest accept`; with the key.
     """
     numbered = enumerate(rows(found.get("tests"), f"{where}: tests"))
     tests = tuple(_test(row, f"{where}: tests[{position}]") for position, row in numbered)
@@ -74,10 +74,9 @@ def manifest_of(found: Mapping[str, Any], where: str) -> Manifest:
     )
 
 
-def _line(row: Mapping[str, Any], where: str) -> Line:
-    ident = checked_id(row.get("id"), f"{where}: id")
-    value = row.get("value")
-    return Line(
+def _line(row: Mapping[str, Any], where: str) -> ManifestLine:
+    ident, value = checked_id(row.get("id"), f"{where}: id"), row.get("value")
+    return ManifestLine(
         ident,
         _one_of(row.get("priority"), PRIORITIES, f"{where}: {ident}: priority"),
         None if value is None else number(value, f"{where}: {ident}: value"),
@@ -140,12 +139,12 @@ def _word(found: object, where: str) -> str:
 
 def _one_of(found: object, known: tuple[str, ...], where: str) -> str:
     if _word(found, where) not in known:
-        raise IngestError(f"{where}: found {brief(found)}, expected one of {', '.join(filter(None, known))}")
+        raise IngestError(f"{where}: found {brief(found)}, {expected_one_of(found, filter(None, known))}")
     return str(found)
 
 
 def _plain_number(found: object, where: str, most: float = 1e30) -> float:
-    """A number that is no text: it is computed with as it stands."""
+    """A number that is not written as text."""
     if isinstance(found, str) or number(found, where) > most:
         raise IngestError(f"{where}: found {brief(found)}, expected a number up to {most:g}")
     return number(found, where)

@@ -1,62 +1,61 @@
-"""The README of a folder of tests: what an operator does, test by test."""
+"""A folder of tests: its README for the operator, helper scripts, and the frame of test scripts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 
-from ingest.acceptance.datasets import cautions
+from ingest.acceptance.datasets import data_warnings
 from ingest.acceptance.loads import Setting
 from ingest.acceptance.test_spec import AcceptanceTest, Load
 from ingest.requirement import Requirement
 from ingest.text import markdown
 from ingest.units import display
 
-REHEARSAL = """These are the scaled-down twins of the acceptance tests: a few seconds and megabytes on one machine. They show
-that tools, job files and result files work, and whether this machine gets its share of each requirement. They prove
-no requirement of the whole system."""
+REHEARSAL = """These scripts rehearse the acceptance tests on one machine, with seconds of run time and megabytes of data. They
+show that tools, job files and result files work, and whether this machine reaches its share of each requirement. They
+prove no requirement of the whole system."""
 
 FULL = """Each test proves one requirement line. Run the scripts on the driver, a machine that reaches every client."""
 
 STEPS = """1. Check the files: `sha256sum -c SHA256SUMS`.
-2. Say where: `export TARGET=/path/on/the/storage RESULTS=$PWD/results`.
-3. Run the scripts below. Change nothing in the job files: `ingest verdict` compares their hashes and what really ran.
-   Earlier results stay; each run takes the next number.
+2. Set the paths: `export TARGET=/path/on/the/storage RESULTS=$PWD/results`.
+3. Run the scripts below. Do not change the job files: `ingest verdict` compares their hashes and the settings of each
+   run. Earlier results stay; each run takes the next number.
 4. `ingest verdict . results`
-5. Remove the test files: the folders below TARGET that are named after tests and tools."""
+5. Remove the test files: the folders below TARGET with the names of tests and tools."""
 
 CLIENTS = """On every client, for fio, with the same TARGET:
 
 ```
-sh fio/servers.sh fill      # before files are filled, and for tests of writes and metadata
-sh fio/servers.sh read      # before tests of reads: each client then reads what the next one wrote
+sh fio/servers.sh fill      # before filling files, and for tests of writes and metadata
+sh fio/servers.sh read      # before tests of reads: each client reads the files of the next one
 sh fio/servers.sh shared    # for tests with shared files
 ```
 
 Write the clients into `hosts.txt`, one per line; a test on fewer clients takes the first of them. For IOR, mdtest and
-DLIO the same file tells MPI where to start; `LAUNCH='srun -N16 --ntasks-per-node=8'` replaces `mpirun`. For elbencho
-start `elbencho --service` on every client.
+DLIO, MPI uses this file as its host file; `LAUNCH='srun -N16 --ntasks-per-node=8'` replaces `mpirun`. For
+elbencho start `elbencho --service` on every client.
 
-Scripts that read ask for DROP_CACHES, a command that they run before every run. For Linux clients and pdsh:
+Scripts of read tests execute the command in DROP_CACHES before every run. For Linux clients and pdsh:
 
 ```
 export DROP_CACHES="pdsh -w ^$PWD/hosts.txt 'sync; echo 3 > /proc/sys/vm/drop_caches'"
 ```
 
-Have the offeror add what drops the caches of the servers; `DROP_CACHES=true` drops none. IOR shifts ranks to the next
-client, elbencho rotates its hosts."""
+Have the vendor add the command that drops the caches of the servers; `DROP_CACHES=true` drops none. IOR shifts ranks to
+the next client, elbencho rotates its hosts."""
 
-LEVEL = """The lines ask for {percent:g} % of the capacity in use. Fill the data sets first, then the rest:
+LEVEL = """The tests require {percent:g} % of the capacity in use. Fill the data sets first, then the rest:
 
 ```
 sh ballast.sh
 ```"""
 
-
 ONCE = "Once, before the tests of each tool; remove its data before the next tool fills its own:"
 IMPLIED = {
     "required_requests_per_second": "implied: {:,.0f} requests per second",
-    "requests_in_flight": "implied: {:,.0f} requests in flight",
+    "requests_in_flight": "implied: a queue depth of {:,.0f} requests",
     "mean_latency_allowed": "implied: a mean latency of at most {:.3g} s",
 }
 
@@ -68,9 +67,8 @@ def readme(
     untested: Mapping[str, str],
     requirements: Sequence[Requirement],
 ) -> str:
-    """The README as Markdown; texts from outside can be neither headings nor links."""
-    by_id = {line.id: line for line in requirements}
-    return "\n".join(_readme(site, setting, tests, untested, by_id)) + "\n"
+    """The README as Markdown; user-supplied texts are escaped."""
+    return "\n".join(_readme(site, setting, tests, untested, {line.id: line for line in requirements})) + "\n"
 
 
 def _readme(
@@ -101,17 +99,10 @@ def _readme(
 
 
 def _data(setting: Setting, tests: Sequence[AcceptanceTest], requirements: Sequence[Requirement]) -> Iterator[str]:
-    said = cautions(setting, requirements)
     scripts = sorted({name for test in tests for name in test.files if PurePath(name).name.startswith("fill-")})
     if scripts:
-        yield from ("", "## Data", "", *(f"- **{markdown(line)}**" for line in said), "")
-        yield from (
-            "Once, before the tests of each tool; remove its data before the next tool fills its own:",
-            "",
-            "```",
-            *(f"sh {name}" for name in scripts),
-            "```",
-        )
+        yield from ("", "## Data", "", *(f"- **{markdown(line)}**" for line in data_warnings(setting, requirements)), "")
+        yield from (ONCE, "", "```", *(f"sh {name}" for name in scripts), "```")
     fills = [line.conditions.fill for line in requirements if line.conditions.fill]
     if fills:
         yield from ("", LEVEL.format(percent=max(fills) * 100))
@@ -122,9 +113,7 @@ def _script(test: AcceptanceTest) -> str:
 
 
 def _must(load: Load, test: AcceptanceTest) -> str:
-    return (
-        f"{load.operation} {display(load.threshold, load.unit)}" if len(test.loads) > 1 else display(load.threshold, load.unit)
-    )
+    return (f"{load.operation} " if len(test.loads) > 1 else "") + display(load.threshold, load.unit)
 
 
 def _conditions(test: AcceptanceTest, requirement: Requirement) -> Iterator[str]:
@@ -134,13 +123,13 @@ def _conditions(test: AcceptanceTest, requirement: Requirement) -> Iterator[str]
         if load.seconds:
             yield f"measured over {display(load.seconds, 's')}, after the ramp"
         if load.handled:
-            yield f"over when {load.handled:,} files are done, as many as the required rate takes the time of the line for"
+            yield f"ends after {load.handled:,} files, which take the duration of the line at the required rate"
         if load.dataset_bytes:
             yield f"from at least {display(load.dataset_bytes, 'B')} of data"
     least = f"{test.allowed_deviation * 100:g} %"
     yield f"the median of {test.repeats} run(s) reaches the rate, none stays more than {least} below it"
     for name, value in test.assumed.items():
-        yield f"{name.replace('_', ' ')}: {value:,}, because the requirement leaves it open"
+        yield f"{name.replace('_', ' ')}: {value:,}, not set by the requirement"
     if test.parameters:
         yield "with " + ", ".join(f"{name} = {value:,}" for name, value in test.parameters.items())
     if requirement.conditions.fill:
@@ -148,22 +137,22 @@ def _conditions(test: AcceptanceTest, requirement: Requirement) -> Iterator[str]
     if requirement.conditions.cache:
         yield f"caches: {markdown(requirement.conditions.cache)}"
     for ident, threshold in test.also.items():
-        yield f"shows {ident} too, which asks for {display(threshold, test.loads[0].unit)} under the same conditions"
+        yield f"covers {ident}, which requires {display(threshold, test.loads[0].unit)} under the same conditions"
     for note in test.notes:
         yield f"**{markdown(note)}**"
     for name, value in test.implied.items():
         yield IMPLIED[name.rpartition(".")[0]].format(value)
 
 
-#: Every client runs it. While reading, a client works in the folder that the next one filled.
+#: Runs on every client; a reading client works in the folder that the next one filled.
 SERVERS = """#!/bin/sh
-# On every client: `sh servers.sh fill` before files are filled or written, `sh servers.sh read` before they are read.
+# On every client: `sh servers.sh fill` before filling or writing files, `sh servers.sh read` before reading them.
 set -eu
-: "${TARGET:?say TARGET=FOLDER, on the storage under test}"
+: "${TARGET:?set TARGET to a folder on the storage under test}"
 here=$(cd "$(dirname "$0")" && pwd)
 HOSTS=${HOSTS:-$here/../hosts.txt}
 own=$(grep . "$HOSTS" | sed 's/,.*//' | grep -n -x -F -- "${CLIENT:-$(hostname -s)}" | head -n 1 | cut -d : -f 1)
-: "${own:?this client is not in the hosts file; say CLIENT=name, as it stands there}"
+: "${own:?this client is not in the hosts file; set CLIENT to its name there}"
 all=$(grep -c . "$HOSTS")
 case "${1:-}" in
   fill) folder=$own ;;
@@ -177,9 +166,9 @@ exec fio --server
 """
 
 BALLAST = """#!/bin/sh
-# Writes files until {percent} % of the capacity is in use; several clients may run it at once.
+# Writes files until {percent} % of the capacity is in use; several clients may run it concurrently.
 set -eu
-: "${{TARGET:?say TARGET=FOLDER, on the storage under test}}"
+: "${{TARGET:?set TARGET to a folder on the storage under test}}"
 folder=$TARGET/ballast/$(hostname -s).$$
 mkdir -p "$folder"
 cd "$folder"
@@ -192,7 +181,7 @@ done
 
 
 def helpers(lines: Sequence[Requirement]) -> dict[str, str]:
-    """Path -> content."""
+    """Helper scripts: path -> content."""
     fills = [line.conditions.fill for line in lines if line.conditions.fill]
     found = {"fio/servers.sh": SERVERS}
     return found | ({"ballast.sh": BALLAST.format(percent=round(max(fills) * 100))} if fills else {})
@@ -201,7 +190,7 @@ def helpers(lines: Sequence[Requirement]) -> dict[str, str]:
 HEAD = """#!/bin/sh
 # {ident}: TARGET is a folder on the storage under test, RESULTS takes the output.
 set -eu
-: "${{TARGET:?say TARGET=FOLDER, on the storage under test}}"
+: "${{TARGET:?set TARGET to a folder on the storage under test}}"
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "${{RESULTS:=$here/../results}}"
 RESULTS=$(cd "$RESULTS" && pwd)
@@ -209,12 +198,12 @@ RESULTS=$(cd "$RESULTS" && pwd)
 free() {{ run=1; while [ -e "$RESULTS/{ident}.run$run$1" ]; do run=$((run + 1)); done; }}
 """
 
-#: A folder that did not exist before, so that nothing of the user's is touched.
+#: A new folder, so that no existing file is touched.
 OWN_FOLDER = """TARGET=$(cd "$TARGET" && pwd)/{ident}
 mkdir "$TARGET"
 """
 
-#: What an earlier fill of the same tool made; any other folder of that name is the user's.
+#: The folder that a fill script of the tool made.
 DATA_FOLDER = """TARGET=$(cd "$TARGET" && pwd)/{folder}
 """
 
@@ -223,7 +212,7 @@ trap 'exit 130' INT TERM HUP
 cd "$TARGET"
 """
 
-#: Tests of one plan have different numbers of clients: each takes the first of the list.
+#: Tests have different numbers of clients: each takes the first ones of the list.
 HOSTS = """HOSTS=${{HOSTS:-$here/../hosts.txt}}
 if ! [ -s "$HOSTS" ]; then
   echo "{ident}: hosts file '$HOSTS' is missing or empty, expected {clients} clients, one per line" >&2
@@ -237,25 +226,25 @@ grep . "$HOSTS" | head -n {clients} > "$RESULTS/{ident}.hosts"
 HOSTS=$RESULTS/{ident}.hosts
 """
 
-#: Who runs the test says how caches are dropped: only they know servers and privileges.
-DROPS = """: "${{DROP_CACHES:?say DROP_CACHES='command that drops caches of clients and servers', true for none}}"
+#: The operator sets how to drop caches, which depends on servers and privileges.
+DROPS = """: "${{DROP_CACHES:?set DROP_CACHES to a command that drops the caches of clients and servers, or to true for none}}"
 """
 
-#: Open MPI's words; srun or another MPI goes into LAUNCH.
+#: Options of Open MPI; LAUNCH replaces them for srun or another MPI.
 LAUNCH_ONE = "LAUNCH=${{LAUNCH:-mpirun -np {ranks}}}\n"
 LAUNCH_ALL = "LAUNCH=${{LAUNCH:-mpirun -np {ranks} -N {threads} --hostfile $HOSTS}}\n"
 
 
 def script(ident: str, clients: int, rehearsal: bool, body: Iterable[str], *, folder: str = "", drops: bool = False) -> str:
-    """A script of one test, or of filling a data set.
+    """A script that runs a test or fills a data set.
 
     Args:
         ident: of the test, or of the data set.
-        clients: that the hosts file must list.
+        clients: least number in the hosts file.
         rehearsal: on this machine alone, in a folder that is removed at the end.
         body: its lines.
-        folder: below TARGET; made new where it has the name of the test. None for fio, whose servers have theirs.
-        drops: whether caches are dropped between runs.
+        folder: below TARGET; a new one where it has the name of the test. Empty for fio, whose servers have their own.
+        drops: whether to drop caches between runs.
     """
     parts = [HEAD] if rehearsal else [HEAD, HOSTS]
     if drops and not rehearsal:
@@ -268,7 +257,7 @@ def script(ident: str, clients: int, rehearsal: bool, body: Iterable[str], *, fo
 
 
 def repeated(repeats: int, ending: str, commands: Iterable[str], *, drops: bool) -> Iterator[str]:
-    """Lines that run commands several times, with free file names for their results and cold caches."""
+    """Lines that repeat commands, with free file names for their results and cold caches."""
     yield f"for turn in $(seq {repeats}); do"
     yield f'  free "{ending}"'
     if drops:
@@ -278,6 +267,6 @@ def repeated(repeats: int, ending: str, commands: Iterable[str], *, drops: bool)
 
 
 def launch(clients: int, threads: int, rehearsal: bool) -> str:
-    """The line that says how MPI starts one rank for each thread."""
+    """The line that sets how MPI starts one rank for each thread."""
     line = LAUNCH_ONE if rehearsal else LAUNCH_ALL
     return line.format(ranks=clients * threads, threads=threads).rstrip("\n")

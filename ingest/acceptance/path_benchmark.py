@@ -1,4 +1,4 @@
-"""`ingest measure-storage`: a short fio test on a path at hand, and which models it could feed."""
+"""`ingest measure-storage`: a short fio test of a path, and the models that its read rate supports."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.acceptance.fio_runner import Trial, in_memory, try_path
+from ingest.acceptance.fio_runner import FioRun, in_memory, run_fio
 from ingest.acceptance.test_spec import Observed
 from ingest.catalog.records import Gpu
 from ingest.catalog.store import Catalog
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Fed:
-    """A model on a GPU, and how many of them a rate keeps busy.
+class SupportedGpus:
+    """The number of GPUs that a read rate supports for a model.
 
     Attributes:
         model, gpu: ids.
-        bandwidth_per_gpu: what one reads, B/s.
+        bandwidth_per_gpu: read rate of one GPU, B/s.
         gpus: whole GPUs that the rate feeds.
     """
 
@@ -39,48 +39,48 @@ class Fed:
     gpus: int
 
 
-def fed_by(bandwidth: float, gpus: Sequence[str], catalogs: Sequence[str | Path] = ()) -> tuple[Fed, ...]:
+def supported_gpus(bandwidth: float, gpus: Sequence[str], catalogs: Sequence[str | Path] = ()) -> tuple[SupportedGpus, ...]:
     """Every model that was measured on one of the GPUs, the most demanding first."""
     pairs = [(model, gpu) for gpu in gpus for model in Catalog(catalogs).ids("models")]
-    fed = [one for model, gpu in pairs if (one := _fed(bandwidth, model, gpu, catalogs))]
-    return tuple(sorted(fed, key=lambda one: (-one.bandwidth_per_gpu, one.model)))
+    supported = [one for model, gpu in pairs if (one := _supported(bandwidth, model, gpu, catalogs))]
+    return tuple(sorted(supported, key=lambda one: (-one.bandwidth_per_gpu, one.model)))
 
 
-def _fed(bandwidth: float, model: str, gpu: str, catalogs: Sequence[str | Path]) -> Fed | None:
+def _supported(bandwidth: float, model: str, gpu: str, catalogs: Sequence[str | Path]) -> SupportedGpus | None:
     try:
         answer = bw(model=model, gpu=gpu, basis="measured", catalogs=catalogs)
     except IngestError:
-        # Nobody has measured this model on this GPU: it is not among the answers.
+        # No published measurement of this model on this GPU.
         return None
     assert isinstance(answer, Estimate)
     need = answer.results.get("ingest_bandwidth_per_gpu")
     if need is None:
         return None
     count = solve("gpus_fed", {"measured_read_bandwidth": bandwidth, "ingest_bandwidth_per_gpu": need.value})
-    return Fed(model, gpu, float(need.value), int(count))
+    return SupportedGpus(model, gpu, float(need.value), int(count))
 
 
 MOST_THREADS = 256
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What a path gave, and what it could feed.
+class PathBenchmark:
+    """Rates of a path, and the GPUs that its read rate supports.
 
     Attributes:
         path: the folder that was measured.
-        trial: size, duration, request size and threads.
-        read, write: what fio saw.
-        direct: past the page cache.
-        fed: models and GPUs, the most demanding first.
+        fio_run: size, duration, request size and threads.
+        read, write: results of fio.
+        direct: whether direct I/O bypassed the page cache.
+        supported: models and GPUs, the most demanding first.
     """
 
     path: str
-    trial: Trial
+    fio_run: FioRun
     read: Observed
     write: Observed
     direct: bool
-    fed: tuple[Fed, ...]
+    supported: tuple[SupportedGpus, ...]
     catalog: Catalog
 
     @property
@@ -89,7 +89,7 @@ class Measured:
         found: dict[str, Quantity] = {}
         for load in (self.read, self.write):
             found[f"{load.operation}_bandwidth"] = Quantity(load.rate, "B/s")
-            given = {"required_bandwidth": load.rate, "aligned_io_bytes": load.io_bytes or self.trial.io_bytes}
+            given = {"required_bandwidth": load.rate, "aligned_io_bytes": load.io_bytes or self.fio_run.io_bytes}
             found[f"{load.operation}_requests_per_second"] = Quantity(solve("required_requests_per_second", given), "1/s")
             if load.latency_seconds is not None:
                 found[f"{load.operation}_latency"] = Quantity(load.latency_seconds, "s")
@@ -97,10 +97,10 @@ class Measured:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the figures do not say."""
-        cached = (f"{self.path} refuses direct I/O: this was measured through the page cache, reads may come from memory",)
-        amount = f"{display(self.trial.seconds, 's')} and {display(self.trial.bytes, 'B')}"
-        short = (f"one machine, {amount}: caches of drives and servers may hold that much, and other clients were not there",)
+        """Limits of the measurement."""
+        cached = (f"{self.path} refuses direct I/O: I/O went through the page cache, reads may come from memory",)
+        amount = f"{display(self.fio_run.seconds, 's')} and {display(self.fio_run.bytes, 'B')}"
+        short = (f"one machine, {amount}: caches of drives and servers may hold that much, and no other client was measured",)
         kind = in_memory(Path(self.path))
         memory = (f"{self.path} is {kind}: this measures main memory, not storage",) if kind else ()
         return memory + (() if self.direct else cached) + short
@@ -109,15 +109,15 @@ class Measured:
         """The result as JSON."""
         inputs = {
             "path": {"value": self.path, "from": "user"},
-            "size": {"value": self.trial.bytes, "unit": "B", "from": "user"},
-            "runtime": {"value": self.trial.seconds, "unit": "s", "from": "user"},
-            "io_size": {"value": self.trial.io_bytes, "unit": "B", "from": "user"},
-            "threads": {"value": self.trial.threads, "unit": "1", "from": "user"},
+            "size": {"value": self.fio_run.bytes, "unit": "B", "from": "user"},
+            "runtime": {"value": self.fio_run.seconds, "unit": "s", "from": "user"},
+            "io_size": {"value": self.fio_run.io_bytes, "unit": "B", "from": "user"},
+            "threads": {"value": self.fio_run.threads, "unit": "1", "from": "user"},
             "direct": {"value": self.direct, "from": "the file system"},
         }
         return envelope(
             "measure-storage",
-            {"basis": "measured", "feeds": [vars(one) for one in self.fed]},
+            {"basis": "measured", "feeds": [vars(one) for one in self.supported]},
             catalog=self.catalog,
             inputs=inputs,
             results=self.results,
@@ -128,7 +128,7 @@ class Measured:
         """One row per model and GPU."""
         import pandas
 
-        return pandas.DataFrame([vars(one) for one in self.fed])
+        return pandas.DataFrame([vars(one) for one in self.supported])
 
 
 def measure_storage(
@@ -140,39 +140,39 @@ def measure_storage(
     threads: int | str = 4,
     gpu: str | Sequence[str] = "h100",
     catalogs: Sequence[str | Path] = (),
-) -> Measured:
-    """Write and read a few files below a folder with fio, remove them, and say which models that rate feeds.
+) -> PathBenchmark:
+    """Measure a path with fio, and list the models that its read rate supports.
 
-    Nothing that lies there is touched: the files are in a new folder of their own, which is removed at the end, also
-    after Ctrl-C, a termination signal or a full disk.
+    fio writes and reads files in a new folder below the path, which is removed at the end, also after Ctrl-C, a
+    termination signal or a full disk. Existing files are not touched.
 
     Args:
         path: an existing folder on the storage in question.
         size: of all test files together.
         runtime: of each of the two measurements.
         io_size: of one request, rounded up to whole pages.
-        threads: that issue requests, each waiting for its own.
+        threads: that issue requests, one outstanding request each.
         gpu: ids, or text with commas.
         catalogs: folders with entries of your own.
 
     Raises:
-        UsageError: a size, time or number that cannot be.
+        UsageError: a size, time or number out of range.
         IngestError: no such folder, no fio, not enough space, or fio failed.
     """
     io_bytes = _bounded("--io-size", io_size, "B", 512, 2**30)
-    trial = Trial(
+    run = FioRun(
         bytes=int(_bounded("--size", size, "B", 2**20, 2**50)),
         seconds=_bounded("--runtime", runtime, "s", 1, 3600),
         io_bytes=round(solve("aligned_io_bytes", {"requested_io_bytes": io_bytes})),
         threads=int(_bounded("--threads", threads, "1", 1, MOST_THREADS)),
     )
-    if trial.bytes < trial.threads * trial.io_bytes:
-        needed = display(trial.threads * trial.io_bytes, "B")
-        raise UsageError(f"--size: found {display(trial.bytes, 'B')}, expected at least {needed}: one request for each thread")
+    if run.bytes < run.threads * run.io_bytes:
+        needed = display(run.threads * run.io_bytes, "B")
+        raise UsageError(f"--size: found {display(run.bytes, 'B')}, expected at least {needed}: one request for each thread")
     catalog = Catalog(catalogs)
     gpus = [catalog.get(Gpu, name).id for name in names_of(gpu)]
-    read, write, direct = try_path(Path(path), trial)
-    return Measured(str(path), trial, read, write, direct, fed_by(read.rate, gpus, catalogs), catalog)
+    read, write, direct = run_fio(Path(path), run)
+    return PathBenchmark(str(path), run, read, write, direct, supported_gpus(read.rate, gpus, catalogs), catalog)
 
 
 def _bounded(option: str, written: str | float, unit: str, low: float, high: float) -> float:

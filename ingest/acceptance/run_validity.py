@@ -1,4 +1,4 @@
-"""Whether a run is the run that a test asked for; what a result does not say does not count as asked."""
+"""Differences between a run and its test; settings that a result does not show make it invalid."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from collections.abc import Iterator
 from ingest.acceptance.test_spec import DATA, AcceptanceTest, Load, Observed, Run
 from ingest.units import display
 
-#: A clock, a ramp or a stonewall may cut this share off.
+#: Share of the duration that a clock, ramp or stonewall may cut off.
 SHORT = 0.05
-#: Whole requests in whole files may leave this share of the data out.
+#: Share of the data that whole requests in whole files may leave out.
 ROUNDING = 0.001
-#: what every result of a tool says about reads and writes
+#: settings that results of the tools in REPORTING show for reads and writes
 STATED = ("clients", "threads", "io_bytes", "seconds", "direct")
-TELLING = ("fio", "ior", "elbencho")
-#: DLIO's summary names no version; its record length is 1 in some.
-SILENT = {"dlio": ("record_length_bytes",)}
+REPORTING = ("fio", "ior", "elbencho")
+#: Parameters that results may omit: some versions of DLIO set the record length to 1.
+OPTIONAL = {"dlio": ("record_length_bytes",)}
 
 
 def differences(test: AcceptanceTest, run: Run) -> list[str]:
-    """Why a run does not count for a test: what was found, and what was expected; empty where it counts."""
+    """Why a run does not count for a test: found and expected values; empty where it counts."""
     if run.tool != test.tool:
         return [f"ran {run.tool}, expected {test.tool}"]
     found = {load.name: load for load in run.loads}
@@ -33,9 +33,9 @@ def differences(test: AcceptanceTest, run: Run) -> list[str]:
         reasons += _differences(load, found[load.name])
         if test.scale == "full":
             reasons += _memory(load, found[load.name])
-    reasons += [f"{job} ran too, expected {', '.join(load.name for load in test.loads)} alone" for job in _extra(test, run)]
-    reasons += list(_parameters(test, run))
-    return reasons
+    names = [load.name for load in test.loads]
+    reasons += [f"{job} ran too, expected only {', '.join(names)}" for job in sorted({*found} - {*names})]
+    return [*reasons, *_parameters(test, run)]
 
 
 def _version(test: AcceptanceTest, run: Run) -> Iterator[str]:
@@ -48,32 +48,28 @@ def _version(test: AcceptanceTest, run: Run) -> Iterator[str]:
 
 
 def _numbers(version: str) -> list[int]:
-    """`4.1.0+dev` as numbers, to be compared."""
+    """`4.1.0+dev` as [4, 1, 0]."""
     return [int(part) for part in re.findall(r"\d{1,9}", version.partition("+")[0])]
-
-
-def _extra(test: AcceptanceTest, run: Run) -> list[str]:
-    return sorted({load.name for load in run.loads} - {load.name for load in test.loads})
 
 
 def _parameters(test: AcceptanceTest, run: Run) -> Iterator[str]:
     for name, expected in test.parameters.items():
         if name in run.shown and run.shown[name] != expected:
             yield f"{name}: found {run.shown[name]}, expected {expected}"
-        elif name not in run.shown and name not in SILENT.get(test.tool, ()):
+        elif name not in run.shown and name not in OPTIONAL.get(test.tool, ()):
             yield f"{name}: not in the result, expected {expected}"
 
 
 def _unstated(test: AcceptanceTest, load: Load, seen: Observed) -> Iterator[str]:
     if load.handled and seen.handled is None:
-        yield "files: the result does not say how many, expected it to"
-    if test.tool not in TELLING or load.operation not in DATA:
+        yield "files: not in the result, expected their number"
+    if test.tool not in REPORTING or load.operation not in DATA:
         return
     # fio's driver drops the options of all jobs but the first, and reads come first.
     reads = ("pattern", "dataset_bytes") if load.operation == "read" else ()
     for name in (*STATED, *reads):
         if getattr(seen, name) is None:
-            yield f"{name.replace('_', ' ')}: not in the result, expected it there"
+            yield f"{name.replace('_', ' ')}: not in the result, expected a value"
 
 
 def _differences(load: Load, seen: Observed) -> Iterator[str]:
@@ -97,7 +93,7 @@ def _caches(load: Load, seen: Observed) -> Iterator[str]:
         return
     if load.dataset_bytes and seen.dataset_bytes is not None and seen.dataset_bytes < load.dataset_bytes * (1 - ROUNDING):
         found, expected = display(seen.dataset_bytes, "B"), display(load.dataset_bytes, "B")
-        yield f"caches: found {found} of data, expected at least {expected}, which no cache holds"
+        yield f"caches: found {found} of data, expected at least {expected}, which exceeds caches"
     if seen.direct is False and not seen.cold:
         yield "caches: found buffered I/O (direct=0), expected direct I/O"
 

@@ -1,4 +1,4 @@
-"""What a test asks for, what a run of it showed, and how the two stand to each other."""
+"""Data of an acceptance test: its loads and thresholds, and the runs that results show."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ METADATA = ("create", "open", "stat")
 
 @dataclass(frozen=True)
 class Load:
-    """What one group of clients does in a test, and what it must reach.
+    """The load of one group of clients in a test, and its threshold.
 
     Attributes:
         name: of the job in the tool's output.
@@ -22,9 +22,9 @@ class Load:
         pattern: `random` or `sequential`; empty for metadata.
         io_bytes: of one request; none for metadata.
         clients, threads: nodes, and threads of each.
-        seconds: for which the rate is measured; none where a count of files ends the test.
-        dataset_bytes: least size of the data that reads come from, of the whole test.
-        handled: files that must be created, opened or looked up at least; none for data.
+        seconds: of the measurement; none where a count of files ends the test.
+        dataset_bytes: least size of the whole data set.
+        handled: least number of files created, opened or statted; none for data.
         files: `file per process` or `shared`.
         threshold: the least rate of the whole test, in base units.
         unit: `B/s` or `file/s`.
@@ -56,14 +56,14 @@ class AcceptanceTest:
         tool: one of `TOOLS`.
         version: least version of the tool.
         scale: one of `SCALES`.
-        loads: what runs, at once.
-        repeats: runs that are needed.
+        loads: that run concurrently.
+        repeats: least number of runs.
         allowed_deviation: share by which the worst run may stay below the threshold.
-        parameters: what else the tool's own results must show.
+        parameters: further settings that the tool's results must show.
         implied: requests per second, and mean latency at the queue depth.
-        also: requirement id -> its threshold, of lines that ask for less under the same conditions.
-        notes: what the test does not show, in words.
-        assumed: conditions that the requirement leaves open -> what the test takes.
+        also: requirement id -> its threshold, of lower lines under the same conditions.
+        notes: limits of the test, in words.
+        assumed: defaults of conditions that the requirement leaves open.
         files: path in the output folder -> content.
     """
 
@@ -87,17 +87,17 @@ class AcceptanceTest:
 
 @dataclass(frozen=True)
 class Observed:
-    """What one group of clients did in a run; None where the tool does not say.
+    """The load of one group of clients in a run; None where the tool does not report a value.
 
     Attributes:
-        name: of the job; the test's id where the tool knows no jobs.
+        name: of the job; the test's id where the tool has no jobs.
         rate: of the whole run, in base units.
-        threads: of all clients together.
-        direct: past the page cache.
-        cold: the data were written by another client, or caches were dropped.
-        errors: how many, or of which kind.
-        memory_bytes: main memory of all clients, which could cache.
-        handled: files created, opened or looked up.
+        threads: of all clients.
+        direct: direct I/O, which bypasses the page cache.
+        cold: another client wrote the data, or caches were dropped.
+        errors: their number or kind.
+        memory_bytes: main memory of all clients.
+        handled: files created, opened or statted.
     """
 
     name: str
@@ -120,16 +120,16 @@ class Observed:
 
 @dataclass(frozen=True)
 class Run:
-    """One run of one tool, as its result file tells.
+    """One run of one tool, from its result file.
 
     Attributes:
         tool: one of `TOOLS`.
-        file: where it was read.
-        test: id of the test that it names; empty where it names none.
-        loads: what ran.
-        shown: what else the result shows, to be compared with the test's parameters.
-        judged: the tool's own verdict, `success` or `fail`; empty where it gives none.
-        began: when it ran, as the tool writes it; empty where it does not.
+        file: path of the result.
+        test: id of the test that the result names; empty without one.
+        loads: of each group of clients.
+        shown: settings to compare with the test's parameters.
+        judged: the tool's own verdict, `success` or `fail`; empty without one.
+        began: start time as the tool writes it; empty without one.
     """
 
     tool: str

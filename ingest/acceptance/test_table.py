@@ -1,4 +1,4 @@
-"""The table of tests, as documents and workbooks print it: from the same loads that the job files are made of."""
+"""The table of acceptance tests in documents and workbooks, from the loads of the job files."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ingest.acceptance.test_spec import Load
 from ingest.acceptance.tools.fio import VERSION
 from ingest.requirement import Requirement
 
-#: The tool that can run every test, as its job files are named, and the release from which on they work.
+#: The tool that can run every test, the suffix of its job files, and its least version.
 TOOL, TOOL_VERSION = "fio", VERSION
 
 
-class Row(NamedTuple):
-    """What one group of clients does in a test, and which line its threshold is the value of.
+class LoadRow(NamedTuple):
+    """One load of a test.
 
     Attributes:
         test: id of the test, without the name of a tool.
-        requirement: id of the line that it shows.
-        line: the line that the threshold comes from; a mixed test has one for its reads and one for its writes.
-        load: the same as in the job files.
+        requirement: id of the line under test.
+        line: the line whose value is the threshold; a mixed test has one for its reads and one for its writes.
+        load: as in the job files.
     """
 
     test: str
@@ -32,7 +32,7 @@ class Row(NamedTuple):
 
 
 def id_of_test(requirement_id: str) -> str:
-    """The test of a requirement; its job files put the name of their tool behind it.
+    """The id of a requirement's test, to which job files append the name of their tool.
 
     >>> id_of_test("R-READ-01")
     'T-READ-01'
@@ -49,8 +49,8 @@ def job_file_of(test: str) -> str:
     return f"{TOOL}/{test}-{TOOL}.{TOOL}"
 
 
-def rows_of(lines: Sequence[Requirement]) -> list[Row]:
-    """One row per requirement and load, in the order of the lines; none for what no performance test shows.
+def rows_of(lines: Sequence[Requirement]) -> list[LoadRow]:
+    """One row per requirement and load, in the order of the lines; none where no performance test applies.
 
     >>> from ingest.requirement import Conditions
     >>> reads = Requirement("R-READ-01", "mandatory", "…", "…", 1e11, "B/s", Conditions("read", clients=16))
@@ -61,16 +61,16 @@ def rows_of(lines: Sequence[Requirement]) -> list[Row]:
 
 
 def shown_by(lines: Sequence[Requirement]) -> dict[str, str]:
-    """The test that shows each requirement; what has none is absent."""
+    """Requirement id -> id of its test, for requirements with a performance test."""
     return {row.requirement: row.test for row in rows_of(lines)}
 
 
-def _rows(line: Requirement, lines: Sequence[Requirement]) -> Iterator[Row]:
-    # A line that asks for less than another, under the same conditions, is shown by the test of that one.
+def _rows(line: Requirement, lines: Sequence[Requirement]) -> Iterator[LoadRow]:
+    # The test of a higher line covers the lower ones under the same conditions.
     test = id_of_test(also_shown(lines).get(line.id, line.id))
     try:
         parts = lines_under_test(line, lines)
     except NotTestable:
         return
     for part, load in zip(parts, loads_of(line, lines, test, Setting()), strict=True):
-        yield Row(test, line.id, part, load)
+        yield LoadRow(test, line.id, part, load)

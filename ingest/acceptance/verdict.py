@@ -1,4 +1,4 @@
-"""`ingest verdict`: results against the tests that asked for them."""
+"""`ingest verdict`: results of acceptance tests against their thresholds."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.acceptance.manifest import Line, Manifest, manifest_of
+from ingest.acceptance.manifest import Manifest, ManifestLine, manifest_of
 from ingest.acceptance.run_validity import differences
 from ingest.acceptance.test_spec import AcceptanceTest, Load, Observed, Run
-from ingest.acceptance.tools.detect import is_companion, runs_in
+from ingest.acceptance.tools import is_companion, runs_in
 from ingest.engine.registry import solve
 from ingest.engine.result import envelope
 from ingest.errors import IngestError
@@ -27,20 +27,20 @@ PASS, FAIL, NOT_TESTED = "pass", "fail", "not tested"
 
 
 @dataclass(frozen=True)
-class Judged:
-    """One test, or one requirement, and what its runs say.
+class TestVerdict:
+    """The verdict on one test, or on one requirement.
 
     Attributes:
         id: of the test or the requirement.
         requirement: id of the requirement.
         priority: of the requirement.
         result: `pass`, `fail` or `not tested`.
-        measured: median of the runs that count; of the load with the smallest margin where there are several.
-        required: the threshold it is held against.
+        measured: median of the runs that count, of the load with the smallest margin.
+        required: the threshold.
         unit: of both.
-        margin: share by which it is above.
-        why: what decided, or what is missing.
-        tests: which tests decided a requirement.
+        margin: measured over required, less one.
+        why: the reason of the result.
+        tests: ids of the tests that ran.
     """
 
     id: str
@@ -69,34 +69,34 @@ class Verdict:
         requirements: one entry per requirement line.
         tests: one entry per test.
         refused: file -> why it does not count.
-        manifest_hash: sha256 of `tests.json`, to be compared with what `accept` printed.
-        cautions: what the tests cannot show, as `accept` said.
-        testable: ids of the requirements that a test can show.
+        manifest_hash: sha256 of `tests.json`, to compare with the one that `accept` printed.
+        cautions: warnings of `accept` on limits of the tests.
+        testable: ids of the requirements with a test.
     """
 
     site: str
     scale: str
-    requirements: tuple[Judged, ...]
-    tests: tuple[Judged, ...]
+    requirements: tuple[TestVerdict, ...]
+    tests: tuple[TestVerdict, ...]
     refused: Mapping[str, str]
     manifest_hash: str = ""
     cautions: tuple[str, ...] = ()
     testable: frozenset[str] = frozenset()
 
     @property
-    def results(self) -> Mapping[str, Judged]:
+    def results(self) -> Mapping[str, TestVerdict]:
         """The requirements by id."""
         return {one.id: one for one in self.requirements}
 
     @property
     def unmet(self) -> str:
-        """The mandatory requirements that failed; empty where none did."""
+        """The mandatory requirements that failed; empty without any."""
         failed = self._mandatory(FAIL)
         return f"verdict: mandatory requirements failed: {', '.join(failed)}" if failed else ""
 
     @property
     def unshown(self) -> tuple[str, ...]:
-        """The mandatory requirements that have a test, but no result that counts."""
+        """The mandatory requirements with a test and without a valid result."""
         return tuple(ident for ident in self._mandatory(NOT_TESTED) if ident in self.testable)
 
     def _mandatory(self, result: str) -> list[str]:
@@ -104,10 +104,10 @@ class Verdict:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Results that do not count, and what a rehearsal does not prove."""
+        """Rejected results, limits of the tests, and mandatory requirements that are not shown."""
         refused = tuple(f"{name} does not count: {why}" for name, why in self.refused.items())
         names = ", ".join(self.unshown)
-        unshown = (f"NOT SHOWN, though mandatory: {names}: no test of them has a result that counts",) if names else ()
+        unshown = (f"NOT SHOWN, though mandatory: {names}: no test of them has a valid result",) if names else ()
         rehearsal = ("these are rehearsals on one machine: they prove no requirement of the whole system",)
         return refused + self.cautions + (rehearsal if self.scale == "1node" else ()) + unshown
 
@@ -135,15 +135,17 @@ def verdict(folder: str | Path, results: str | Path | Sequence[str | Path]) -> V
     """Judge results of acceptance tests.
 
     Args:
-        folder: what `ingest accept` wrote.
+        folder: that `ingest accept` wrote.
         results: result files, or folders of them.
 
     Raises:
-        IngestError: a folder without tests, a list of tests or job files that were changed, a file that is no result
-            of a known tool, or is cut off.
+        IngestError: a folder without tests, changed job files or a changed list of tests, a named file that is cut
+            off or not a result of a known tool.
     """
     folder = Path(folder)
-    path = _manifest(folder)
+    path = folder / "tests.json"
+    if not path.is_file():
+        raise IngestError(f"{folder}: found no tests.json, expected a folder that `ingest accept` wrote")
     manifest = manifest_of(read_object(path), str(path))
     manifest_hash = _unchanged(folder, manifest.tests)
     paths = [results] if isinstance(results, (str, Path)) else list(results)
@@ -155,13 +157,14 @@ def verdict(folder: str | Path, results: str | Path | Sequence[str | Path]) -> V
             refused[run.file] = why
         else:
             counting[run.test].append(run)
-    judged = {test.id: _judge(test, counting[test.id], _reasons(test, runs, refused)) for test in manifest.tests}
-    requirements = tuple(_requirement(line, _shown(line, manifest, counting, judged), manifest) for line in manifest.lines)
+    reasons = {run.test: refused[run.file] for run in reversed(runs) if run.file in refused}
+    tests = {test.id: _judge(test, counting[test.id], reasons.get(test.id, "")) for test in manifest.tests}
+    requirements = tuple(_requirement(line, _verdicts_on(line, manifest, counting, tests), manifest) for line in manifest.lines)
     return Verdict(
         site=manifest.site,
         scale=manifest.scale,
         requirements=requirements,
-        tests=tuple(judged.values()),
+        tests=tuple(tests.values()),
         refused=refused,
         manifest_hash=manifest_hash,
         cautions=manifest.warnings,
@@ -169,16 +172,9 @@ def verdict(folder: str | Path, results: str | Path | Sequence[str | Path]) -> V
     )
 
 
-def _manifest(folder: Path) -> Path:
-    path = folder / "tests.json"
-    if not path.is_file():
-        raise IngestError(f"{folder}: found no tests.json, expected a folder that `ingest accept` wrote")
-    return path
-
-
 def _unchanged(folder: Path, tests: Sequence[AcceptanceTest]) -> str:
-    """The hash of the list of tests, which must be the one in SHA256SUMS, as the job files are those of the list."""
-    lines = (line.partition("  ") for line in _text(folder / "SHA256SUMS").splitlines())
+    """The hash of the list of tests, after it and the job files are compared with their recorded hashes."""
+    lines = (line.partition("  ") for line in _content(folder / "SHA256SUMS").decode(errors="replace").splitlines())
     sums = {name: found for found, _, name in lines}
     manifest_hash = _same(folder / "tests.json", sums.get("tests.json", "none"))
     for test in tests:
@@ -187,25 +183,22 @@ def _unchanged(folder: Path, tests: Sequence[AcceptanceTest]) -> str:
     return manifest_hash
 
 
-def _text(path: Path) -> str:
+def _content(path: Path) -> bytes:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        return path.read_bytes()
     except OSError as error:
-        raise IngestError(f"{path}: cannot be read: {error.strerror}, expected what `ingest accept` wrote") from None
+        raise IngestError(f"{path}: cannot be read: {error.strerror}, expected a file of `ingest accept`") from None
 
 
 def _same(path: Path, expected: str) -> str:
-    try:
-        found = sha256(path.read_bytes())
-    except OSError as error:
-        raise IngestError(f"{path}: cannot be read: {error.strerror}, expected what `ingest accept` wrote") from None
+    found = sha256(_content(path))
     if found != expected:
         raise IngestError(f"{path}: was changed after `ingest accept` wrote it, expected sha256 {expected[:12]}…")
     return found
 
 
 def _gather(paths: Iterable[str | Path]) -> tuple[list[Run], dict[str, str]]:
-    """All runs in files and folders; what a folder holds beside results is named, a named file must be one."""
+    """The runs in files and folders, and the files of folders that are not results; a named file must be a result."""
     runs: list[Run] = []
     refused: dict[str, str] = {}
     read: dict[str, Path] = {}
@@ -218,7 +211,7 @@ def _gather(paths: Iterable[str | Path]) -> tuple[list[Run], dict[str, str]]:
             refused[str(path)] = str(error).removeprefix(f"{path}: ")
             continue
         if content in read:
-            refused[f"{path} (again)" if path == read[content] else str(path)] = f"it is the same result as {read[content]}"
+            refused[f"{path} (again)" if path == read[content] else str(path)] = f"duplicate of {read[content]}"
             continue
         read[content] = path
         runs += found
@@ -226,7 +219,7 @@ def _gather(paths: Iterable[str | Path]) -> tuple[list[Run], dict[str, str]]:
 
 
 def _result_files(paths: Iterable[str | Path]) -> Iterable[tuple[Path, bool]]:
-    """Every file, and whether it was named itself."""
+    """Every file, and whether the user named it."""
     for given in map(Path, paths):
         if not given.is_dir():
             yield given, True
@@ -237,48 +230,44 @@ def _result_files(paths: Iterable[str | Path]) -> Iterable[tuple[Path, bool]]:
 
 
 def _same_run(run: Run, counted: Sequence[Run]) -> str:
-    """Why a run is one that counts already: a tool begins no two runs of a test at the same moment."""
+    """Why a run duplicates another: runs of one test have different start times."""
     twin = next((one.file for one in counted if run.began and one.began == run.began and one.file != run.file), "")
-    return f"it began when {twin} began: the same run" if twin else ""
+    return f"duplicate of {twin}: both runs have the same start time" if twin else ""
 
 
 def _refusal(run: Run, tests: Sequence[AcceptanceTest]) -> str:
-    """Why a run counts for no test of this folder."""
+    """Why a run does not count for any test of this folder."""
     by_id = {test.id: test for test in tests}
     if run.test not in by_id:
-        named = f"of {run.test}" if run.test else "that names no test"
-        return f"it is a result {named}, expected one of {', '.join(by_id) or 'none: the folder has no tests'}"
+        named = f"of {run.test}" if run.test else "without the id of a test"
+        return f"a result {named}, expected one of {', '.join(by_id) or 'none: the folder has no tests'}"
     return "; ".join(differences(by_id[run.test], run))
 
 
-def _reasons(test: AcceptanceTest, runs: Sequence[Run], refused: Mapping[str, str]) -> list[str]:
-    return [refused[run.file] for run in runs if run.test == test.id and run.file in refused]
-
-
-def _judge(test: AcceptanceTest, runs: Sequence[Run], refused: Sequence[str]) -> Judged:
+def _judge(test: AcceptanceTest, runs: Sequence[Run], reason: str) -> TestVerdict:
     if not runs:
-        why = f"its result does not count: {refused[0]}" if refused else "no result"
-        return _judged(test, NOT_TESTED, None, None, why)
+        why = f"invalid result: {reason}" if reason else "no result"
+        return _verdict(test, NOT_TESTED, None, None, why)
     loads = [(load, *_measured(test, load, runs)) for load in test.loads]
     load, median, worst = min(loads, key=lambda item: _margin(item[1], _least(item[0])))
     least = _least(load)
     lowest = solve("worst_rate_allowed", {"required_rate": least, "allowed_deviation": test.allowed_deviation})
     scored = [run.judged for run in runs if run.judged]
     if median < least:
-        return _judged(test, FAIL, load, median, f"{_runs(len(runs))} below the requirement")
+        return _verdict(test, FAIL, load, median, f"{_runs(len(runs))} below the requirement")
     if worst < lowest:
-        return _judged(
-            test, FAIL, load, median, f"worst run {display(worst, load.unit)}, more than {test.allowed_deviation:.0%} below"
-        )
+        why = f"worst run {display(worst, load.unit)}, more than {test.allowed_deviation:.0%} below"
+        return _verdict(test, FAIL, load, median, why)
     if "fail" in scored:
-        return _judged(test, FAIL, load, median, f"the tool itself calls {scored.count('fail')} of {len(runs)} runs failed")
+        why = f"{test.tool} reports {scored.count('fail')} of {len(runs)} runs as failed"
+        return _verdict(test, FAIL, load, median, why)
     if len(runs) < test.repeats:
-        return _judged(test, NOT_TESTED, load, median, f"{len(runs)} of {test.repeats} runs")
-    return _judged(test, PASS, load, median, _runs(len(runs)))
+        return _verdict(test, NOT_TESTED, load, median, f"{len(runs)} of {test.repeats} runs")
+    return _verdict(test, PASS, load, median, _runs(len(runs)))
 
 
 def _least(load: Load) -> float:
-    """What the runs of a load must reach: its threshold as it is printed passes too."""
+    """The least rate that passes: the threshold as printed."""
     return least_accepted(load.threshold, load.unit)
 
 
@@ -303,30 +292,32 @@ def _margin(measured: float, required: float) -> float:
     return float(solve("acceptance_margin", {"measured_rate": measured, "required_rate": required}))
 
 
-def _judged(test: AcceptanceTest, result: str, load: Load | None, measured: float | None, why: str) -> Judged:
+def _verdict(test: AcceptanceTest, result: str, load: Load | None, measured: float | None, why: str) -> TestVerdict:
     shown = load or test.loads[0]
     margin = None if measured is None else _margin(measured, shown.threshold)
-    return Judged(test.id, test.requirement, test.priority, result, measured, shown.threshold, shown.unit, margin, why)
+    return TestVerdict(test.id, test.requirement, test.priority, result, measured, shown.threshold, shown.unit, margin, why)
 
 
-def _shown(line: Line, manifest: Manifest, runs: Mapping[str, list[Run]], judged: Mapping[str, Judged]) -> list[Judged]:
-    """What the tests of a line say, and the tests of lines that ask for more, held against its own threshold."""
-    own = [judged[test.id] for test in manifest.tests if test.requirement == line.id]
+def _verdicts_on(
+    line: ManifestLine, manifest: Manifest, runs: Mapping[str, list[Run]], tests: Mapping[str, TestVerdict]
+) -> list[TestVerdict]:
+    """The verdicts of a line's tests, and of tests of higher lines against its own threshold."""
+    own = [tests[test.id] for test in manifest.tests if test.requirement == line.id]
     for test in manifest.tests:
         if line.id in test.also:
             load = replace(test.loads[0], threshold=test.also[line.id])
-            own.append(_judge(replace(test, loads=(load,)), runs[test.id], ()))
+            own.append(_judge(replace(test, loads=(load,)), runs[test.id], ""))
     return own
 
 
-def _requirement(line: Line, tests: Sequence[Judged], manifest: Manifest) -> Judged:
-    """A requirement fails with any of its tests, and passes with one where no other fails."""
+def _requirement(line: ManifestLine, tests: Sequence[TestVerdict], manifest: Manifest) -> TestVerdict:
+    """The verdict on a requirement, which fails if any of its tests fails, and passes if at least one passes."""
     if not tests:
         why = manifest.untested.get(line.id, "")
-        return Judged(line.id, line.id, line.priority, NOT_TESTED, None, line.value, line.unit, None, why)
+        return TestVerdict(line.id, line.id, line.priority, NOT_TESTED, None, line.value, line.unit, None, why)
     decisive = min(tests, key=_weight)
     ran = tuple(test.id for test in tests if test.measured is not None)
-    return Judged(
+    return TestVerdict(
         id=line.id,
         requirement=line.id,
         priority=line.priority,
@@ -340,6 +331,6 @@ def _requirement(line: Line, tests: Sequence[Judged], manifest: Manifest) -> Jud
     )
 
 
-def _weight(test: Judged) -> tuple[int, bool, float]:
-    """Failures first, then what passed, then what says why it was not tested; the smallest margin first."""
+def _weight(test: TestVerdict) -> tuple[int, bool, float]:
+    """Sorts failures first, then passes, then tests without a result, each by the smallest margin."""
     return (FAIL, PASS, NOT_TESTED).index(test.result), test.why == "no result", test.margin or 0

@@ -1,1 +1,1 @@
-""""""
+"""Offers: the response form of an RFP workbook, read back and judged line by line."""

@@ -6,33 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-import ingest.formulas.acceptance_results  # noqa: F401  registers the formulas
 from ingest.engine.registry import solve
-from ingest.errors import IngestError, UsageError, brief, nearest
+from ingest.errors import IngestError, UsageError, brief, expected_one_of
 from ingest.requirement import PRIORITIES, least_accepted
-from ingest.rfp.response_form import (
-    AS_IS,
-    BASIS,
-    CHOICE,
-    CLIENTS,
-    COMPLY,
-    COUNT,
-    FIELDS,
-    ID,
-    NO,
-    NODES,
-    NUMBER,
-    OPTIMIZED,
-    PARTIAL,
-    PRIORITY,
-    PROJECTED,
-    REMARKS,
-    UNIT,
-    VALUE,
-    YES,
-    Field,
-)
-from ingest.rfp.workbook_reader import SAME, Line, Sheet, is_formula
+from ingest.rfp import response_form as form
+from ingest.rfp.workbook_reader import SAME, Sheet, SheetLine, is_formula
 from ingest.text import visible
 from ingest.units import parse
 
@@ -129,14 +107,14 @@ def requirement_lines(sheet: Sheet) -> list[RequirementLine]:
     """
     found: dict[str, RequirementLine] = {}
     for line in sheet.lines:
-        name, priority, value = str(line.stored[ID]), line.stored.get(PRIORITY), line.stored.get(VALUE)
+        name, priority, value = str(line.stored[form.ID]), line.stored.get(form.PRIORITY), line.stored.get(form.VALUE)
         if priority not in PRIORITIES or not _is_value(value):
             expected = f"one of {', '.join(PRIORITIES)} and a number from 0"
             raise IngestError(f"{sheet.path}: sheet '{sheet.name}': {name}: found {priority} {value}, expected {expected}")
-        clients = line.stored.get(CLIENTS)
+        clients = line.stored.get(form.CLIENTS)
         known = float(clients) if _is_value(clients) else None
         # Of an id that is listed twice the first line counts; the second one is reported as a difference.
-        found.setdefault(name, RequirementLine(name, str(priority), float(value), str(line.stored.get(UNIT)), known))
+        found.setdefault(name, RequirementLine(name, str(priority), float(value), str(line.stored.get(form.UNIT)), known))
     return list(found.values())
 
 
@@ -159,50 +137,50 @@ def offer_lines(sheet: Sheet) -> list[OfferLine]:
     lines = []
     for line in sheet.lines:
         found: dict[str, Any] = {}
-        for field in FIELDS:
+        for field in form.FIELDS:
             try:
                 found[field.head] = _read(field, line)
             except _Unfit as why:
-                bad.append(f"{sheet.place(field.head, line)} ({line.stored[ID]}, '{field.head}'): {why}")
+                bad.append(f"{sheet.place(field.head, line)} ({line.stored[form.ID]}, '{field.head}'): {why}")
         stated = {head: "" if value is None else str(value) for head, value in found.items()}
-        values = (found.get(AS_IS), found.get(OPTIMIZED))
-        lines.append(OfferLine(str(line.stored[ID]), stated.get(COMPLY, ""), *values, stated))
+        values = (found.get(form.AS_IS), found.get(form.OPTIMIZED))
+        lines.append(OfferLine(str(line.stored[form.ID]), stated.get(form.COMPLY, ""), *values, stated))
     if bad:
         more = f"; and {len(bad) - MOST_NAMED:,} more cells" if len(bad) > MOST_NAMED else ""
         raise IngestError(f"{sheet.path}: sheet '{sheet.name}': {'; '.join(bad[:MOST_NAMED])}{more}")
     return lines
 
 
-def _read(field: Field, line: Line) -> Any:
+def _read(field: form.FormField, line: SheetLine) -> Any:
     """The value of a cell of the vendor's: a word, a number, text, or nothing."""
     stored, live = line.stored.get(field.head), line.live.get(field.head)
     if is_formula(live):
         raise _Unfit(f"found the formula {brief(str(live))}, expected {_expected(field, line)}")
     if stored is None or (isinstance(stored, str) and not stored.strip()):
         return None
-    if field.kind == CHOICE:
+    if field.kind == form.CHOICE:
         return _choice(field, stored)
-    if field.kind in (NUMBER, COUNT):
+    if field.kind in (form.NUMBER, form.COUNT):
         return _number(field, line, stored)
     if len(str(stored)) > MOST_TEXT:
         raise _Unfit(f"found {len(str(stored)):,} characters, expected at most {MOST_TEXT:,}")
     return " ".join(str(stored).split())
 
 
-def _choice(field: Field, stored: Any) -> str:
+def _choice(field: form.FormField, stored: Any) -> str:
     word = str(stored).strip().lower()
     if word not in field.choices:
-        raise _Unfit(f"found {brief(_shown(stored))}, expected one of {', '.join(field.choices)}{nearest(word, field.choices)}")
+        raise _Unfit(f"found {brief(_shown(stored))}, {expected_one_of(word, field.choices)}")
     return word
 
 
-def _number(field: Field, line: Line, stored: Any) -> float | int:
+def _number(field: form.FormField, line: SheetLine, stored: Any) -> float | int:
     good = _is_value(stored)
-    if good and field.kind == COUNT:
+    if good and field.kind == form.COUNT:
         good = stored >= 1 and stored == int(stored)
     if not good:
         raise _Unfit(f"found {_shown(stored)!r:.60}, expected {_expected(field, line)}{_hint(field, line, stored)}")
-    return int(stored) if field.kind == COUNT else float(stored)
+    return int(stored) if field.kind == form.COUNT else float(stored)
 
 
 def _shown(stored: Any) -> Any:
@@ -210,18 +188,18 @@ def _shown(stored: Any) -> Any:
     return stored.isoformat() if hasattr(stored, "isoformat") else stored
 
 
-def _expected(field: Field, line: Line) -> str:
-    if field.kind == NUMBER:
-        return f"a number from 0 in {line.stored.get(UNIT)}"
-    return {CHOICE: f"one of {', '.join(field.choices)}", COUNT: "a whole number from 1"}.get(field.kind, "text")
+def _expected(field: form.FormField, line: SheetLine) -> str:
+    if field.kind == form.NUMBER:
+        return f"a number from 0 in {line.stored.get(form.UNIT)}"
+    return {form.CHOICE: f"one of {', '.join(field.choices)}", form.COUNT: "a whole number from 1"}.get(field.kind, "text")
 
 
-def _hint(field: Field, line: Line, stored: Any) -> str:
-    """The number that a text with a unit stands for."""
-    if field.kind != NUMBER or not isinstance(stored, str):
+def _hint(field: form.FormField, line: SheetLine, stored: Any) -> str:
+    """A text with a unit as a number, as a suggestion."""
+    if field.kind != form.NUMBER or not isinstance(stored, str):
         return ""
     try:
-        return f", such as {parse(stored, str(line.stored.get(UNIT)), field.head):.15g}"
+        return f", such as {parse(stored, str(line.stored.get(form.UNIT)), field.head):.15g}"
     except (UsageError, IngestError):
         return ""
 
@@ -234,7 +212,7 @@ def judge(requirement: RequirementLine, offer: OfferLine | None, optimized: bool
         offer: the vendor's line; None where the form has none.
         optimized: whether tuned values count.
     """
-    found = offer or OfferLine(requirement.id, "", None, None, {field.head: "" for field in FIELDS})
+    found = offer or OfferLine(requirement.id, "", None, None, {field.head: "" for field in form.FIELDS})
     reserved = tuple(_reservations(requirement, found))
     values = [value for value in (found.as_is, found.optimized if optimized else None) if value is not None]
     if not values:
@@ -249,46 +227,46 @@ def judge(requirement: RequirementLine, offer: OfferLine | None, optimized: bool
 
 
 def _verdict(met: bool, comply: str) -> str:
-    if not met or comply == NO:
+    if not met or comply == form.NO:
         return MISSED
-    return PARTLY if comply == PARTIAL else MET
+    return PARTLY if comply == form.PARTIAL else MET
 
 
 def _without_value(requirement: RequirementLine, comply: str) -> str:
     silent = UNASKED if requirement.priority == "information" else UNANSWERED
-    return {YES: UNPROVEN, NO: MISSED, PARTIAL: PARTLY}.get(comply, silent)
+    return {form.YES: UNPROVEN, form.NO: MISSED, form.PARTIAL: PARTLY}.get(comply, silent)
 
 
 def _partial_note(offer: OfferLine) -> str:
     """The remark of a vendor who complies in part."""
-    if offer.comply != PARTIAL:
+    if offer.comply != form.PARTIAL:
         return ""
     remark = _remark(offer)
-    return f"says '{PARTIAL}': {remark}" if remark else f"says '{PARTIAL}', without a remark"
+    return f"says '{form.PARTIAL}': {remark}" if remark else f"says '{form.PARTIAL}', without a remark"
 
 
 def _contradiction(met: bool, comply: str) -> str:
     """Where word and value of an answer contradict each other."""
-    if met and comply == NO:
+    if met and comply == form.NO:
         return f"says '{comply}', but its value meets the requirement"
-    return "says 'yes', but its value misses the requirement" if comply == YES and not met else ""
+    return "says 'yes', but its value misses the requirement" if comply == form.YES and not met else ""
 
 
 def _reservations(requirement: RequirementLine, offer: OfferLine) -> Iterator[str]:
     """What to read next to the verdict on an answer, a phrase each."""
     has_value = offer.as_is is not None or offer.optimized is not None
     if requirement.priority == "mandatory" and not offer.comply and has_value:
-        yield f"{COMPLY} is blank"
-    if offer.stated.get(BASIS) == PROJECTED:
-        yield PROJECTED
-    nodes = offer.stated.get(NODES)
+        yield f"{form.COMPLY} is blank"
+    if offer.stated.get(form.BASIS) == form.PROJECTED:
+        yield form.PROJECTED
+    nodes = offer.stated.get(form.NODES)
     if nodes and requirement.clients is not None and int(nodes) < requirement.clients:
         yield f"tested with {int(nodes):,} of {requirement.clients:,.0f} clients"
-    if offer.comply != PARTIAL and (remark := _remark(offer)):
+    if offer.comply != form.PARTIAL and (remark := _remark(offer)):
         yield f"remark: {remark}"
 
 
 def _remark(offer: OfferLine) -> str:
     """The remark on an answer, shortened."""
-    remark = visible(offer.stated.get(REMARKS, ""))
+    remark = visible(offer.stated.get(form.REMARKS, ""))
     return f"{remark[:MOST_REMARK]}…" if len(remark) > MOST_REMARK else remark

@@ -28,7 +28,7 @@ MOST_LISTED = 5
 BEFORE = 20
 
 
-class Difference(NamedTuple):
+class RequirementDifference(NamedTuple):
     """Where the returned workbook states another requirement than was sent."""
 
     id: str
@@ -53,7 +53,7 @@ class Response:
 
     path: str
     lines: tuple[LineVerdict, ...]
-    differences: tuple[Difference, ...]
+    differences: tuple[RequirementDifference, ...]
     optimized: bool
     sent: str = ""
 
@@ -157,7 +157,7 @@ def response(filled: str | Path, *, sent: str | Path | None = None, optimized: b
     return Response(str(path), lines, differing, optimized, "" if original is None else str(original))
 
 
-def differences(sent: Sheet, returned: Mapping[str, Sheet]) -> Iterator[Difference]:
+def differences(sent: Sheet, returned: Mapping[str, Sheet]) -> Iterator[RequirementDifference]:
     """Where ids, values and texts of the returned sheets differ from the requirements that were sent.
 
     Args:
@@ -170,19 +170,21 @@ def differences(sent: Sheet, returned: Mapping[str, Sheet]) -> Iterator[Differen
     for name, sheet in returned.items():
         present = [str(line.stored[ID]) for line in sheet.lines]
         where = f"the line of sheet '{name}'"
-        yield from (Difference(one, f"{where} was removed") for one in ids if one not in present)
-        yield from (Difference(one, f"{where} appears {n} times") for one in ids if (n := present.count(one)) > 1)
-        yield from (Difference(brief(one)[1:-1], f"{where} was added") for one in dict.fromkeys(present) if one not in ids)
+        yield from (RequirementDifference(one, f"{where} was removed") for one in ids if one not in present)
+        yield from (RequirementDifference(one, f"{where} appears {n} times") for one in ids if (n := present.count(one)) > 1)
+        yield from (
+            RequirementDifference(brief(one)[1:-1], f"{where} was added") for one in dict.fromkeys(present) if one not in ids
+        )
         for line in sheet.lines:
             one = str(line.stored[ID])
             for head, source in headings[name].items():
                 found, was = line.stored.get(head), required.get(one, {}).get(source)
                 if one in required and not same(found, was):
-                    shown = f"is {_apart(found, was)}, was {_apart(was, found)}"
-                    yield Difference(one, visible(f"'{head}' of sheet '{name}' {shown}"))
+                    shown = f"is {_excerpt(found, was)}, was {_excerpt(was, found)}"
+                    yield RequirementDifference(one, visible(f"'{head}' of sheet '{name}' {shown}"))
 
 
-def _apart(text: Any, other: Any) -> str:
+def _excerpt(text: Any, other: Any) -> str:
     """A cell in few words: of a long text, from shortly before the first difference."""
     if not isinstance(text, str) or not isinstance(other, str):
         return brief(text)

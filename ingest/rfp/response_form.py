@@ -23,7 +23,7 @@ YES, NO, PARTIAL = "yes", "no", "partial"
 MEASURED, PROJECTED = "measured", "projected"
 
 
-class Field(NamedTuple):
+class FormField(NamedTuple):
     """A column that the vendor fills in.
 
     Attributes:
@@ -38,15 +38,15 @@ class Field(NamedTuple):
 
 
 FIELDS = (
-    Field(COMPLY, CHOICE, (YES, NO, PARTIAL)),
-    Field(AS_IS, NUMBER),
-    Field(OPTIMIZED, NUMBER),
-    Field(BASIS, CHOICE, (MEASURED, PROJECTED)),
-    Field(NODES, COUNT),
-    Field("Memory of each client", TEXT),
-    Field("Software and version", TEXT),
-    Field("Log file", TEXT),
-    Field(REMARKS, TEXT),
+    FormField(COMPLY, CHOICE, (YES, NO, PARTIAL)),
+    FormField(AS_IS, NUMBER),
+    FormField(OPTIMIZED, NUMBER),
+    FormField(BASIS, CHOICE, (MEASURED, PROJECTED)),
+    FormField(NODES, COUNT),
+    FormField("Memory of each client", TEXT),
+    FormField("Software and version", TEXT),
+    FormField("Log file", TEXT),
+    FormField(REMARKS, TEXT),
 )
 #: The headings that each sheet must have.
 HEADS = {

@@ -27,7 +27,7 @@ Rows = list[tuple[Any, ...]]
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^>]*?\bref="([A-Z0-9:$]+)"')
 
 
-class Line(NamedTuple):
+class SheetLine(NamedTuple):
     """One line of a sheet, by heading: the stored values, and the cells as written, formulas included."""
 
     row: int
@@ -50,10 +50,10 @@ class Sheet:
     path: Path
     name: str
     heads: Sequence[str]
-    lines: Sequence[Line]
+    lines: Sequence[SheetLine]
     merged: Sequence[str] = ()
 
-    def place(self, head: str, line: Line) -> str:
+    def place(self, head: str, line: SheetLine) -> str:
         """The cell of a line below a heading."""
         from openpyxl.utils import get_column_letter
 
@@ -151,10 +151,10 @@ def _sheet(path: Path, name: str, stored: Rows, live: Rows, merged: Sequence[str
             raise IngestError(f"{path}: sheet '{name}' has lost the heading '{head}', expected {', '.join(expected)}")
         if heads.count(head) > 1:
             raise IngestError(f"{path}: sheet '{name}' has the heading '{head}' twice")
-    # A formula without a stored value may stand below the last stored one, and the other way round.
+    # The last rows may hold formulas without stored values, or the other way round.
     pairs = itertools.zip_longest(stored[1:], live[1:], fillvalue=(None,) * len(heads))
     lines = [
-        Line(number, dict(zip(heads, values, strict=True)), dict(zip(heads, written, strict=True)))
+        SheetLine(number, dict(zip(heads, values, strict=True)), dict(zip(heads, written, strict=True)))
         for number, (values, written) in enumerate(pairs, start=2)
     ]
     sheet = Sheet(path, name, heads, [line for line in lines if line.stored[expected[0]]], merged)

@@ -11,12 +11,15 @@ from ingest.catalog.store import Catalog
 from ingest.engine.result import SCHEMA
 from ingest.errors import IngestError, brief, nearest
 from ingest.requirement import PRIORITIES, Conditions, Requirement
+from ingest.site.plan import Plan
+from ingest.site.planner import plan
 from ingest.text import checked_id, one_line
 
 #: Folders with entries of the user's own, or a catalog that is open already.
 Folders = Catalog | str | Path | Sequence[str | Path]
 #: A plan of a thousand jobs is a few megabytes; what is larger is something else.
 MOST_BYTES = 64 * 2**20
+SITE_SUFFIXES = (".yaml", ".yml")
 WORDS = ("id", "priority", "statement", "metric", "unit")
 WHOLE = ("clients", "threads", "io_size")
 NUMBERS = (*WHOLE, "duration", "fill")
@@ -37,14 +40,16 @@ def requirements_of(path: str | Path, catalogs: Folders = ()) -> list[Requiremen
 
 def plan_data(path: str | Path, catalogs: Folders = ()) -> Mapping[str, Any]:
     """The plan of a site as data, whichever form it comes in."""
-    if Path(path).suffix.lower() not in (".yaml", ".yml"):
+    if Path(path).suffix.lower() not in SITE_SUFFIXES:
         return read_object(Path(path))
-    from ingest.site.plan import Plan
-    from ingest.site.planner import plan
+    return plan_of_site(path, catalogs).to_dict()
 
+
+def plan_of_site(path: str | Path, catalogs: Folders = ()) -> Plan:
+    """The plan of a site file."""
     planned = plan(path, samples=0, catalogs=catalogs)
     assert isinstance(planned, Plan), "several scenarios come from `set` only"
-    return planned.to_dict()
+    return planned
 
 
 def lines_of(path: Path, data: Mapping[str, Any]) -> list[Requirement]:

@@ -1,1 +1,1 @@
-"""The supply side: what storage systems can deliver, held against what a training job needs."""
+"""Storage systems: ceilings, units required and the verdict on a need."""

@@ -1,8 +1,8 @@
-"""`ingest fit`: which systems feed the need, where the bottleneck is, and how many units it takes."""
+"""`ingest fit`: systems that meet a need, their bottlenecks and the units required."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,26 +13,27 @@ from ingest.engine.registry import check_value, unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Quantity
-from ingest.errors import CatalogError, UsageError, brief
+from ingest.errors import CatalogError, UsageError, brief, expected_one_of
 from ingest.sizing.job import question_of
 from ingest.storage import data_path
-from ingest.storage.data_path import Judged, layers_of, shown_only
+from ingest.storage.data_path import LayerVerdict, layers_of, shown_only
+from ingest.storage.fit_options import need_of
 from ingest.storage.fit_result import RESULTS, VERDICTS, Fit, Fits
-from ingest.storage.need import ASKED, Need
+from ingest.storage.need import REQUIRABLE, Need, from_numbers
 from ingest.storage.system_quantities import known_of, protection_of
-from ingest.storage.units_required import DEGRADED, count_units, further, ways
+from ingest.storage.units_required import DEGRADED, alternatives, count_units, further
 from ingest.units import display, parse
 
-#: What stands for every system of the catalogs.
+#: Every system of the catalogs.
 ALL = "all"
-#: Classes that can be compared with one another; the others are asked for by name.
+#: Classes that `all` compares; entries of other classes are given by id.
 COMPARED = ("client", "system", "software", "drive")
-#: results that only a part of the need asks for: that part, and the option that gives it
-NOT_ASKED = {
-    "required_usable_bytes": ("required_usable_bytes", "--capacity"),
-    "required_raw_bytes": ("required_usable_bytes", "--capacity"),
-    "write_bandwidth_available": ("write_bandwidth_needed", "--write-bandwidth"),
-    "read_bandwidth_available": ("read_bandwidth_needed", "--read-bandwidth, or --model and --gpu"),
+#: result -> the need without which it does not exist, and the options that set that need
+REQUIRED_BY: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "required_usable_bytes": ("required_usable_bytes", ("capacity",)),
+    "required_raw_bytes": ("required_usable_bytes", ("capacity",)),
+    "write_bandwidth_available": ("write_bandwidth_needed", ("write_bandwidth",)),
+    "read_bandwidth_available": ("read_bandwidth_needed", ("read_bandwidth", "model")),
 }
 
 
@@ -45,22 +46,22 @@ def fit_need(
     units: float | None = None,
     degraded: bool = False,
 ) -> Fits:
-    """Hold systems against a need.
+    """Compare systems with a need.
 
     Args:
-        need: what is asked.
+        need: bandwidth, capacity and metadata rates required.
         storage: ids or YAML files, or `all` for every client, system, software and local drive of the catalogs.
-        catalog: where they are found.
-        client: id of the client that reaches them, where an entry does not say.
-        protection: id of the protection scheme, where an entry does not say or offers several.
-        units: how many units there are; as many as the need takes by default.
+        catalog: with the entries.
+        client: id of the client, where an entry has none.
+        protection: id of the protection scheme, where an entry has none or several.
+        units: number of units; the number required by default.
         degraded: whether reads must hold with one unit down and the others rebuilding.
 
     Raises:
-        UsageError: nothing is asked, or an unknown id.
+        UsageError: an empty need, or an unknown id.
     """
-    if not any(need.asks(name) for name in ASKED):
-        raise UsageError("nothing is asked of storage, expected --model and --gpu, --read-bandwidth, --capacity or a plan")
+    if not any(need.requires(name) for name in REQUIRABLE):
+        raise UsageError("no need is given, expected --model and --gpu, --read-bandwidth, --capacity or a plan")
     entries = _entries(storage, catalog, need.shared)
     other = _client(client, catalog) if client is not None else None
     found = [_fit(entry, other, protection_of(entry, protection, catalog), need, units, degraded, catalog) for entry in entries]
@@ -72,27 +73,27 @@ def _order(one: Fit) -> tuple[int, float, str]:
 
 
 def _entries(storage: Sequence[str], catalog: Catalog, shared: bool) -> list[Storage]:
-    """The systems asked for; of `all`, local drives only where the nodes do not share what is stored."""
-    named = {entry.id: entry for entry in (_judgeable(name, catalog) for name in storage if name != ALL)}
+    """The systems to compare; of `all`, local drives only where the nodes do not share what is stored."""
+    named = {entry.id: entry for entry in (_storage_entry(name, catalog) for name in storage if name != ALL)}
     if ALL in storage:
         classes = [family for family in COMPARED if not (shared and family == "drive")]
         named |= {entry.id: entry for entry in catalog.all(Storage) if entry.family in classes}
     return list(named.values())
 
 
-def _judgeable(name: str, catalog: Catalog) -> Storage:
-    """An entry of a class that can carry something."""
+def _storage_entry(name: str, catalog: Catalog) -> Storage:
+    """An entry of a class that has ceilings."""
     found = catalog.get(Storage, name)
     if found.family not in STORAGE_CLASSES:
-        raise CatalogError(f"{found.path}: family: found '{found.family}', expected one of {', '.join(STORAGE_CLASSES)}")
+        raise CatalogError(f"{found.path}: family: found '{found.family}', {expected_one_of(found.family, STORAGE_CLASSES)}")
     return found
 
 
 def _client(name: str, catalog: Catalog) -> Storage:
-    """An entry that says what a client carries.
+    """An entry with the rates of a client.
 
     Raises:
-        UsageError: it does not, such as a protection scheme or a drive.
+        UsageError: a protection scheme or a drive.
     """
     found = catalog.get(Storage, name)
     if found.family in ("protection", "drive"):
@@ -116,78 +117,71 @@ def _fit(
         known.choose("units_for_read", "units_required_degraded")
     left_out = count_units(known, need, entry, units)
     path = (*layers_of(entry, known), *((data_path.DEGRADED,) if degraded and loses else ()))
-    judged = data_path.judge(known, path, shown_only(entry, client, known))
-    narrow = data_path.bottleneck(judged)
+    layers = data_path.judge(known, path, shown_only(entry, client, known))
+    narrow = data_path.bottleneck(layers)
     if narrow is not None and narrow.headroom is not None:
         known.adopt({"headroom_fraction": data_path.headroom_of(known, narrow.layer)})
-    results, unknown = _results(known, need, judged)
-    fits = data_path.verdict(judged)
-    if entry.family == "drive" and fits and data_path.NVME_CAPACITY not in [one.layer for one in judged]:
-        fits, left_out = None, Message("what must lie on the local drives is not known", supply=("capacity",))
-    carried = known.results([one.layer.ceiling for one in judged if one.ceiling is not None])[0]
-    at_hand = (units is not None and entry.family != "client") or bool(entry.fixed) or entry.family == "drive"
-    beside = further(known, [*(DEGRADED if loses and known.value("units") > 1 else ()), *(["units"] if at_hand else [])])
-    ways_ = ways(known, fits)
-    beyond = _at_high_end(need, judged)
+    results, unknown = _results(known, need, layers)
+    fits = data_path.verdict(layers)
+    if entry.family == "drive" and fits and data_path.NVME_CAPACITY not in [one.layer for one in layers]:
+        fits, left_out = None, Message("the bytes held on local drives are not known", supply=("capacity",))
+    ceilings = known.results([one.layer.ceiling for one in layers if one.ceiling is not None])[0]
+    units_fixed = (units is not None and entry.family != "client") or bool(entry.fixed) or entry.family == "drive"
+    more = further(known, [*(DEGRADED if loses and known.value("units") > 1 else ()), *(["units"] if units_fixed else [])])
+    ways = alternatives(known, fits)
+    beyond = _at_high_end(need, layers)
     answer = Answer(
         "fit",
         f"{entry.name}: {need.title}",
         {},
         known,
-        {**carried, **{RESULTS[name]: item for name, item in results.items()}, **beside},
+        {**ceilings, **{RESULTS[name]: item for name, item in results.items()}, **more},
         unknown,
-        {"ways": ways_} if ways_ else {},
+        {"ways": ways} if ways else {},
         (*beyond, *([left_out] if left_out else [])),
         catalog,
     )
-    one_down = _holds_with_one_down(known) if loses else None
-    return Fit(entry, fits, narrow, judged, {**results, **beside}, answer, beyond, one_down)
+    one_down = known.value("read_bandwidth_needed") <= known.value("degraded_read_bandwidth") if loses else None
+    return Fit(entry, fits, narrow, layers, {**results, **more}, answer, beyond, one_down)
 
 
 def _can_lose_a_unit(entry: Storage, known: Quantities, need: Need) -> bool:
-    """Whether reads go on with one unit down is a question to systems of several units that are asked for reads."""
+    """Whether reads with one unit down are judged: of a system of several units with a read need."""
     several = entry.family in ("system", "software") and not entry.fixed
-    return several and need.asks("read_bandwidth_needed") and "unit_read_bandwidth" in known.given
+    return several and need.requires("read_bandwidth_needed") and "unit_read_bandwidth" in known.given
 
 
-def _holds_with_one_down(known: Quantities) -> bool:
-    return known.value("read_bandwidth_needed") <= known.value("degraded_read_bandwidth")
-
-
-def _at_high_end(need: Need, judged: Sequence[Judged]) -> tuple[str, ...]:
-    """What holds at the typical need and not at the high end of its range."""
+def _at_high_end(need: Need, layers: Sequence[LayerVerdict]) -> tuple[str, ...]:
+    """Layers that hold at the typical need and not at the high end of its range."""
     return tuple(
         f"{one.layer.name} holds at the typical need, not at the high end of its range "
         f"({display(need.high[one.layer.need], one.unit, binary=False)} of {one.shown})"
-        for one in judged
+        for one in layers
         if one.holds and need.high.get(one.layer.need, 0) > (one.ceiling or 0)
     )
 
 
-def _results(known: Quantities, need: Need, judged: Sequence[Judged]) -> tuple[dict[str, Quantity], dict[str, str]]:
-    """The results of one system by their public names, and why others are not there."""
+def _results(known: Quantities, need: Need, layers: Sequence[LayerVerdict]) -> tuple[dict[str, Quantity], dict[str, str]]:
+    """The results of one system by their public names, and why others are missing."""
     for name, path in (
         ("read_bandwidth_available", data_path.READ_PATH),
         ("write_bandwidth_available", data_path.WRITE_PATH),
     ):
-        rated = [one for one in judged if one.layer in path and one.ceiling is not None and not one.at_least]
+        rated = [one for one in layers if one.layer in path and one.ceiling is not None and not one.at_least]
         if rated:
             known.choose(name, min(rated, key=lambda one: one.ceiling or 0.0).layer.ceiling)
     found: dict[str, Quantity] = {}
     unknown: dict[str, str] = {}
     for name, quantity in RESULTS.items():
         computed = known.results([quantity])[0].get(quantity)
-        if quantity in NOT_ASKED and not need.asks(NOT_ASKED[quantity][0]):
-            unknown[name] = f"not asked for: say {NOT_ASKED[quantity][1]}"
+        required_by, options = REQUIRED_BY.get(quantity, ("", ()))
+        if required_by and not need.requires(required_by):
+            unknown[name] = Message("not required", supply=options)
         elif computed is None or (name == "units_required" and not computed.value):
-            unknown[name] = f"the {_words(quantity)} cannot be computed from what is known of this entry"
+            unknown[name] = f"the inputs of {quantity.replace('_', ' ')} are not known"
         else:
             found[name] = computed
     return found, unknown
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def fit(
@@ -209,16 +203,16 @@ def fit(
     catalogs: str | Path | Sequence[str | Path] = (),
     **question: Any,
 ) -> Fits:
-    """Which storage systems feed a need, where the bottleneck is, and how many units it takes.
+    """Storage systems that meet a need, their bottlenecks and the units required.
 
     Args:
         plan: a site file, or the JSON that `ingest plan` wrote of it.
         storage: id, YAML file, several of them, or `all`.
-        client: id of the client that reaches the systems.
+        client: id of the client of the systems.
         protection: id of a protection scheme.
-        units: how many units there are; as many as the need takes by default.
-        read_bandwidth: what is read, where no model says it.
-        write_bandwidth: what is written.
+        units: number of units; the number required by default.
+        read_bandwidth: of all reads, where no model is given.
+        write_bandwidth: of all writes.
         capacity: bytes to hold.
         opens: files opened each second.
         creates: files created each second.
@@ -234,29 +228,23 @@ def fit(
     6
 
     Raises:
-        UsageError: a question that cannot be asked.
+        UsageError: an invalid option or combination of options.
         IngestError: a missing fact, and what to supply.
     """
-    from ingest.storage.fit_options import need_of
-
     catalog = Catalog(catalogs)
-    options = {
-        "read_bandwidth": read_bandwidth,
-        "write_bandwidth": write_bandwidth,
-        "capacity": capacity,
-        "opens": opens,
-        "creates": creates,
-        "files": files,
-        "io_size": io_size,
-    }
-    need = need_of(plan, options, question_of(**question), catalog, priority)
+    plain = from_numbers(
+        read_bandwidth=read_bandwidth,
+        write_bandwidth=write_bandwidth,
+        capacity=capacity,
+        opens=opens,
+        creates=creates,
+        files=files,
+        io_size=io_size,
+    )
+    need = need_of(plan, plain, question_of(**question), catalog, priority)
     names = [storage] if isinstance(storage, (str, Path)) else list(storage)
     listed = [part for name in names for part in str(name).split(",") if part]
     if not listed:
         raise UsageError(f"--storage: found {brief(str(storage))}, expected ids with commas between, or all")
-    counted = None if units is None else check_value("units", _number(units, "units"), "--units")
+    counted = None if units is None else check_value("units", parse(units, unit_of("units"), "--units"), "--units")
     return fit_need(need, listed, catalog, client, protection, counted, degraded)
-
-
-def _number(written: str | float, name: str) -> float:
-    return parse(written, unit_of(name), f"--{name}")

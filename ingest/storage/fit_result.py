@@ -1,4 +1,4 @@
-"""The answer of `fit`: one system held against the need, and all of them in order."""
+"""The answer of `fit`: verdicts on storage systems, the best first."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog
+from ingest.engine.messages import Message, Option
 from ingest.engine.result import Answer, envelope, inputs_of, values
 from ingest.engine.value import Quantity
-from ingest.storage.data_path import OF_HARDWARE, Judged
-from ingest.storage.need import ASKED, Need
+from ingest.storage.data_path import OF_HARDWARE, LayerVerdict
+from ingest.storage.need import REQUIRABLE, Need
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -33,29 +34,29 @@ RESULTS = {
 FITS, BARELY, SO_FAR = "fits", "barely fits", "fits as far as known"
 UNKNOWN, MISFIT = "not known", "does not fit"
 VERDICTS = (FITS, BARELY, SO_FAR, UNKNOWN, MISFIT)
-#: As many systems are named in one warning.
+#: Systems that one warning names.
 FEW = 4
 
 
 @dataclass(frozen=True)
 class Fit:
-    """One system held against the need.
+    """The verdict on one system.
 
     Attributes:
         entry: the system.
-        fits: None where a ceiling that counts is not known.
-        narrow: the layer that binds first.
-        layers: every layer on the way.
+        fits: None where a ceiling that counts is unknown.
+        narrow: the bottleneck.
+        layers: every layer of the data path.
         results: quantities by their public names.
-        answer: the same and the ceiling of each layer, with derivations, assumptions and sources.
-        beyond: what holds at the typical need and not at the high end of its range, in plain words.
-        one_down: whether reads hold with one unit down; None where that is no question, or not known.
+        answer: the results and the ceiling of each layer, with derivations, assumptions and sources.
+        beyond: warnings on layers that hold at the typical need and not at the high end of its range.
+        one_down: whether reads hold with one unit down; None where that does not apply or is unknown.
     """
 
     entry: Storage
     fits: bool | None
-    narrow: Judged | None
-    layers: tuple[Judged, ...]
+    narrow: LayerVerdict | None
+    layers: tuple[LayerVerdict, ...]
     results: Mapping[str, Quantity]
     answer: Answer
     beyond: tuple[str, ...] = ()
@@ -73,12 +74,12 @@ class Fit:
 
     @property
     def not_known(self) -> tuple[str, ...]:
-        """The layers of which nobody knows whether they hold."""
+        """The layers whose verdict is unknown."""
         return tuple(one.layer.name for one in self.layers if one.holds is None)
 
     @property
     def waits(self) -> bool:
-        """Whether the bottleneck is narrow because small requests wait, for an assumed time."""
+        """Whether an assumed latency of small requests lowers the ceiling of the bottleneck."""
         if self.narrow is None:
             return False
         factor = self.answer.derivation("small_read_factor")
@@ -89,12 +90,12 @@ class Fit:
 
     @property
     def bottleneck(self) -> str:
-        """The name of the narrowest layer."""
+        """The name of the layer with the least headroom."""
         return self.narrow.layer.name if self.narrow is not None else ""
 
     @property
     def unknown(self) -> Mapping[str, str]:
-        """Why a result is not there."""
+        """Why a result is missing."""
         return self.answer.unknown
 
     @staticmethod
@@ -104,7 +105,7 @@ class Fit:
 
     @property
     def headroom(self) -> float | None:
-        """Head-room of the narrowest layer."""
+        """Headroom of the bottleneck."""
         return self.narrow.headroom if self.narrow is not None else None
 
     def to_dict(self) -> dict[str, Any]:
@@ -130,12 +131,12 @@ class Fit:
 
 @dataclass(frozen=True)
 class Fits:
-    """The answer of `fit`: systems, those that fit first, then by head-room.
+    """The answer of `fit`: systems by verdict, then by headroom.
 
     Attributes:
-        need: what is asked.
+        need: bandwidth, capacity and metadata rates required.
         systems: in order.
-        compared: all systems of the catalogs were asked for, so that one that fits is enough.
+        compared: all systems of the catalogs were compared, so that one that fits meets `--require`.
     """
 
     need: Need
@@ -153,13 +154,9 @@ class Fits:
 
     @cached_property
     def needed(self) -> dict[str, Quantity]:
-        """What is asked of storage."""
+        """The quantities of the need."""
         known = self.systems[0].answer.known
-        return known.results([*(name for name in ASKED if self.need.asks(name)), "io_bytes", "nodes", "gpus"])[0]
-
-    @property
-    def _given(self) -> dict[str, Any]:
-        return inputs_of(self.need.given)
+        return known.results([*(name for name in REQUIRABLE if self.need.requires(name)), "io_bytes", "nodes", "gpus"])[0]
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -169,19 +166,19 @@ class Fits:
 
     @property
     def _waiting(self) -> tuple[str, ...]:
-        """Which misfits rest on how long a small request waits, where nobody measured that."""
+        """Systems that do not fit because of an assumed request latency."""
         found = [one.entry.id for one in self.systems if one.fits is False and one.waits]
         if not found:
             return ()
         which = ", ".join(found) if len(found) <= FEW else f"{len(found)} of the systems"
         seconds = display(self.results[found[0]].answer.given["request_seconds"].value, "s")
-        why = f"each small request waits {seconds}, which is assumed"
-        return (f"{which}: too narrow for requests of this size because {why}; --set request_seconds=T for yours",)
+        text = f"{which}: too narrow for requests of this size at an assumed latency of {seconds} per request"
+        return (Message(text, supply=(Option("set.request_seconds", "T"),)),)
 
     @property
     def _left_out(self) -> tuple[str, ...]:
-        drives = "local drives are left out: what a site stores is shared by its nodes; --storage names them"
-        return (drives,) if self.compared and self.need.shared else ()
+        text = "local drives are left out: the nodes of a site share their data; name drives in --storage to include them"
+        return (text,) if self.compared and self.need.shared else ()
 
     @property
     def unmet(self) -> str:
@@ -194,7 +191,7 @@ class Fits:
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON: results by id of the system."""
         body = {
-            "inputs": {**self.need.words, **self._given},
+            "inputs": {**self.need.words, **inputs_of(self.need.given)},
             "need": values(self.needed),
             "results": {one.entry.id: one.to_dict() for one in self.systems},
         }

@@ -1,4 +1,4 @@
-"""What is asked of storage, from whichever side it comes: a `bw` question, requirement lines, or plain numbers."""
+"""The need that storage is sized for: from a `bw` question, requirement lines or plain numbers."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ingest.engine.messages import Message
 from ingest.engine.registry import check_value, unit_of
 from ingest.engine.value import Input
-from ingest.errors import UsageError
+from ingest.errors import IngestError, UsageError, one_of
 from ingest.requirement import PRIORITIES, Requirement
 from ingest.sizing.bandwidth import Estimate
+from ingest.sizing.evidence_ladder import from_catalog
 from ingest.units import display, parse
 
-#: quantities that may be asked of storage, in the order in which people name them
-ASKED = (
+#: quantities that a need can include, in the order of the results
+REQUIRABLE = (
     "read_bandwidth_needed",
     "node_read_bandwidth_needed",
     "write_bandwidth_needed",
@@ -23,32 +25,33 @@ ASKED = (
     "creates_per_second_needed",
     "files_needed",
 )
-#: what `bw` computes, and what it is called here
+#: need -> the result of `bw` that it is
 FROM_BW = {"read_bandwidth_needed": "ingest_bandwidth_per_job", "opens_per_second_needed": "file_opens_per_second_per_job"}
-#: option of `fit`, and the quantity that it gives
-OPTIONS = {
-    "read_bandwidth": "read_bandwidth_needed",
-    "write_bandwidth": "write_bandwidth_needed",
-    "capacity": "required_usable_bytes",
-    "opens": "opens_per_second_needed",
-    "creates": "creates_per_second_needed",
-    "files": "files_needed",
+#: quantity -> the option of `fit` that sets it
+OPTION_OF = {
+    "read_bandwidth_needed": "--read-bandwidth",
+    "write_bandwidth_needed": "--write-bandwidth",
+    "required_usable_bytes": "--capacity",
+    "opens_per_second_needed": "--opens",
+    "creates_per_second_needed": "--creates",
+    "files_needed": "--files",
+    "io_bytes": "--io-size",
 }
 
 
 @dataclass(frozen=True)
 class Need:
-    """What is asked of storage.
+    """Read, write, capacity and metadata needs, and the machine that has them.
 
     Attributes:
-        title: who asks, in a few words.
-        given: known quantities, with where they come from; the quantities of `ASKED` among them, or computable.
-        computed: quantities of `ASKED` that a formula yields, and which.
+        title: what has the need, in a few words.
+        given: input quantities, those of `REQUIRABLE` among them.
+        computed: quantities of `REQUIRABLE` that a formula yields, and its name.
         high: the high end of a need whose range is known.
         model: id of the model whose data set is read as published, for ceilings measured with it.
         words: options that are words, for the answer's inputs.
-        notes: what was left out or taken together.
-        shared: a whole site asks, whose nodes share what is stored.
+        notes: what was left out or combined.
+        shared: the need of a whole site, whose nodes share what is stored.
     """
 
     title: str
@@ -60,74 +63,72 @@ class Need:
     notes: tuple[str, ...] = ()
     shared: bool = False
 
-    def asks(self, name: str) -> bool:
-        """Whether a quantity is asked for."""
+    def requires(self, name: str) -> bool:
+        """Whether the need includes a quantity."""
         return name in self.computed or (name in self.given and self.given[name].value > 0)
 
     def merged(self, plain: Mapping[str, Input]) -> Need:
-        """The same need with further or replaced quantities.
+        """The need with further or replaced quantities.
 
         Raises:
-            UsageError: a read bandwidth beside a model that already asks for one.
+            UsageError: a quantity that the model yields already.
         """
         twice = [name for name in plain if name in self.computed]
         if twice:
-            option = next(option for option, name in OPTIONS.items() if name == twice[0])
-            raise UsageError(f"--{option.replace('_', '-')}: the model asks for this already; expected one of the two")
+            raise UsageError(f"{OPTION_OF[twice[0]]}: the model sets this already; expected one of the two")
         return replace(self, given={**self.given, **plain})
 
 
-def from_numbers(options: Mapping[str, Any]) -> dict[str, Input]:
-    """Plain numbers as a person writes them, by option.
+def from_numbers(
+    *,
+    read_bandwidth: str | float | None = None,
+    write_bandwidth: str | float | None = None,
+    capacity: str | float | None = None,
+    opens: str | float | None = None,
+    creates: str | float | None = None,
+    files: str | float | None = None,
+    io_size: str | float | None = None,
+) -> dict[str, Input]:
+    """Needs given as plain numbers with units, by quantity.
 
-    >>> from_numbers({"read_bandwidth": "500 GB/s", "capacity": None})["read_bandwidth_needed"].value
+    >>> from_numbers(read_bandwidth="500 GB/s")["read_bandwidth_needed"].value
     500000000000
 
     Raises:
-        UsageError: no number, another unit, or out of range.
+        UsageError: not a number, another unit, or out of range.
     """
-    found = {}
-    for option, name in OPTIONS.items():
-        if options.get(option) is not None:
-            shown = f"--{option.replace('_', '-')}"
-            value = check_value(name, parse(options[option], unit_of(name), shown), shown)
-            found[name] = Input(value, origin="user")
-    return found
+    written = (read_bandwidth, write_bandwidth, capacity, opens, creates, files, io_size)
+    return {
+        name: Input(check_value(name, parse(value, unit_of(name), option), option), origin="user")
+        for (name, option), value in zip(OPTION_OF.items(), written, strict=True)
+        if value is not None
+    }
 
 
 def from_estimate(answer: Estimate) -> Need:
     """The need of a `bw` answer: reads and opens of one job on its machine.
 
     Raises:
-        IngestError: what is read is not known, and what to supply.
+        IngestError: the read bandwidth is unknown; with what to supply.
     """
-    from ingest.errors import IngestError
-
-    # A rate of samples may stay unknown where the user sets what is read.
+    # A rate of samples may stay unknown where the user sets the read bandwidth.
     if FROM_BW["read_bandwidth_needed"] not in answer.results:
         raise IngestError(answer.incomplete or answer.unknown[FROM_BW["read_bandwidth_needed"]])
     computed = {name: source for name, source in FROM_BW.items() if source in answer.results}
-    high = {name: answer.results[source].high for name, source in computed.items() if answer.results[source].high is not None}
+    high = {name: end for name, source in computed.items() if (end := answer.results[source].high) is not None}
     gpus = answer.results["gpus"].value
     card, model = answer.gpu.name if answer.gpu else "GPU", answer.model.name if answer.model else "your model"
     read = answer.results["ingest_bandwidth_per_job"]
     title = f"{model} on {gpus:,.0f} × {card}, {display(answer.nodes, 'node')}, {answer.basis}: {read.display}"
-    machine = {} if answer.gpu is None or answer.gpu.host_link_bandwidth is None else _host_link(answer)
+    link = answer.gpu.host_link_bandwidth if answer.gpu else None
+    machine = {} if link is None else {"host_link_bandwidth_per_gpu": from_catalog(link)}
     given = {**machine, **_decoded(answer), **answer.given}
     words = {name: item for name, item in answer.inputs.items() if "unit" not in item}
-    return Need(
-        title,
-        given,
-        computed,
-        {name: end for name, end in high.items() if end is not None},
-        _data_set(answer),
-        words,
-        answer.warnings,
-    )
+    return Need(title, given, computed, high, _data_set(answer), words, answer.warnings)
 
 
 def _data_set(answer: Estimate) -> str:
-    """The model whose data set is read as it is published; another encoding or size has no measured ceilings."""
+    """The model whose data set is read as published; no ceilings are measured with another encoding or size."""
     model = answer.model
     if model is None or answer.given.get("sample_bytes", Input(0)).origin == "user":
         return ""
@@ -135,23 +136,12 @@ def _data_set(answer: Estimate) -> str:
     return model.id if answer.question.encoding in (None, "stored", usual, f"{usual}/stored") else ""
 
 
-def _host_link(answer: Estimate) -> dict[str, Input]:
-    from ingest.sizing.evidence_ladder import from_catalog
-
-    assert answer.gpu is not None
-    assert answer.gpu.host_link_bandwidth is not None
-    return {"host_link_bandwidth_per_gpu": from_catalog(answer.gpu.host_link_bandwidth)}
-
-
 def _decoded(answer: Estimate) -> dict[str, Input]:
     """Decoded size and bytes of the data set, where the catalog has them."""
-    from ingest.sizing.evidence_ladder import from_catalog
-
     if answer.model is None:
         return {}
-    asked = (answer.question.encoding or "").partition("/")[0]
     encodings = answer.model.encodings
-    chosen = encodings.get(asked) or next(iter(encodings.values()), None)
+    chosen = encodings.get((answer.question.encoding or "").partition("/")[0]) or next(iter(encodings.values()), None)
     found = {
         "dataset_bytes": answer.model.dataset_bytes if _data_set(answer) else None,
         "decoded_sample_bytes": chosen.decoded if chosen else None,
@@ -160,7 +150,7 @@ def _decoded(answer: Estimate) -> dict[str, Input]:
     return {name: from_catalog(value) for name, value in found.items() if value is not None}
 
 
-#: What a line asks for, by its metric.
+#: metric of a requirement line -> need
 BY_METRIC = {
     "site_sustained_read_bandwidth": "read_bandwidth_needed",
     "site_largest_read_bandwidth": "read_bandwidth_needed",
@@ -177,7 +167,7 @@ BY_METRIC = {
     "site_file_opens": "opens_per_second_needed",
     "site_file_creates": "creates_per_second_needed",
 }
-#: What a line of somebody else's asks for, by operation and unit.
+#: (operation, unit) of a requirement line with another metric -> need
 BY_OPERATION = {
     ("read", "B/s"): "read_bandwidth_needed",
     ("write", "B/s"): "write_bandwidth_needed",
@@ -186,42 +176,43 @@ BY_OPERATION = {
     ("create", "file/s"): "creates_per_second_needed",
     ("hold", "file"): "files_needed",
 }
-#: Why a line of `plan` sets no need of today.
+#: Why a line of `plan` sets no need of the current system.
 NOT_A_NEED = {
-    "site_raw_bytes": "raw capacity follows from the usable one",
-    "site_grown_read_bandwidth": "growth is no need of today",
-    "site_mixed_bandwidth": "reads and writes are judged each by its own",
-    "site_alternating_bandwidth": "reads and writes are judged each by its own",
-    "site_node_local_bytes": "local drives are judged by what is staged on them",
+    "site_raw_bytes": "raw capacity follows from usable capacity",
+    "site_grown_read_bandwidth": "growth is a later need",
+    "site_mixed_bandwidth": "reads and writes are judged separately",
+    "site_alternating_bandwidth": "reads and writes are judged separately",
+    "site_node_local_bytes": "local drives are judged by the bytes staged on them",
     "site_media_bytes_per_day": "endurance is not judged",
 }
-OTHERWISE = "nothing here is held against it"
+OTHERWISE = "`fit` has no layer for it"
 
 
 def from_requirements(lines: Iterable[Requirement], title: str = "requirement lines", priority: str = "mandatory") -> Need:
-    """The need of requirement lines: of several lines that ask for the same, the largest counts.
+    """The need of requirement lines; of several lines for one quantity the largest counts.
 
-    Lines are totals of the site, each under its own conditions, so that they are not added up: whether they
-    happen at once is for the plan to say, with a line of its own.
+    Lines are totals of the site under their own conditions, so they are not added up: a plan has a line of its own
+    for concurrent needs.
 
     Args:
         lines: of a plan.
-        title: who asks.
+        title: what has the need.
         priority: the lowest that counts: `mandatory`, `target` or `information`.
 
     Raises:
-        UsageError: no such priority, or no line that counts asks for bandwidth, capacity, opens or creates.
+        UsageError: an unknown priority, or no line that counts requires bandwidth, capacity, opens or creates.
     """
+    one_of("--priority", priority, PRIORITIES)
     everything = list(lines)
     counting = [line for line in everything if _counts(line, priority)]
-    asking = {line.id: (asked_by(line), line) for line in counting}
     largest: dict[str, Requirement] = {}
-    for name, line in asking.values():
+    for line in counting:
+        name = need_in(line)
         if name and (name not in largest or line.value > largest[name].value):
             largest[name] = line
     if not largest:
         known = ", ".join(f"{operation} in {unit}" for operation, unit in BY_OPERATION)
-        raise UsageError(f"{title}: no {priority} line can be held against storage, expected one that asks for {known}")
+        raise UsageError(f"{title}: no {priority} line sets a need of storage, expected at least one of {known}")
     given = {
         name: Input(check_value(name, line.value, line.id), high=line.high, origin="user", note=f"{line.id}: {line.statement}")
         for name, line in largest.items()
@@ -231,51 +222,49 @@ def from_requirements(lines: Iterable[Requirement], title: str = "requirement li
     return Need(title, {**_conditions(counting), **given}, high=high, notes=notes, shared=True)
 
 
-def asked_by(line: Requirement) -> str:
-    """The quantity that a line asks for; empty where `fit` judges nothing of the kind."""
+def need_in(line: Requirement) -> str:
+    """The quantity that a line requires; empty where `fit` has no layer for it."""
     if line.metric in NOT_A_NEED:
         return ""
     return BY_METRIC.get(line.metric) or BY_OPERATION.get((line.conditions.operation, line.unit), "")
 
 
 def _counts(line: Requirement, priority: str) -> bool:
-    if priority not in PRIORITIES:
-        raise UsageError(f"--priority: found '{priority}', expected one of {', '.join(PRIORITIES)}")
     return PRIORITIES.index(line.priority) <= PRIORITIES.index(priority)
 
 
 def _not_judged(counting: Sequence[Requirement]) -> tuple[str, ...]:
-    """The lines that count and set no need, with the reason; each reason once."""
+    """The lines that count and set no need, by reason."""
     reasons: dict[str, list[str]] = {}
     for line in counting:
-        if not asked_by(line):
+        if not need_in(line):
             reasons.setdefault(NOT_A_NEED.get(line.metric, OTHERWISE), []).append(line.id)
     found = "; ".join(f"{', '.join(ids)} ({why})" for why, ids in reasons.items())
     return (f"lines that are not judged here: {found}",) if found else ()
 
 
 def _too_low(lines: Sequence[Requirement], priority: str) -> tuple[str, ...]:
-    """The lines that would ask for something if their priority counted."""
-    left_out = [line.id for line in lines if asked_by(line) and not _counts(line, priority)]
+    """The lines that would set a need if their priority counted."""
+    left_out = [line.id for line in lines if need_in(line) and not _counts(line, priority)]
     if not left_out:
         return ()
-    return (f"lines below the priority {priority} do not count: {', '.join(left_out)}; --priority takes them in",)
+    return (Message(f"lines below the priority {priority} do not count: {', '.join(left_out)}", supply=("priority",)),)
 
 
 def _conditions(counting: Sequence[Requirement]) -> dict[str, Input]:
-    """Clients, request size and threads of the largest line about reads that names clients, else about writes."""
-    for asked in ("read_bandwidth_needed", "write_bandwidth_needed"):
-        named = [line for line in counting if asked_by(line) == asked and line.conditions.clients]
-        if named:
-            return _conditions_of(max(named, key=lambda line: line.value), asked)
+    """Clients, I/O size and threads of the largest read line with clients, else of the largest write line."""
+    for name in ("read_bandwidth_needed", "write_bandwidth_needed"):
+        lines = [line for line in counting if need_in(line) == name and line.conditions.clients]
+        if lines:
+            return _conditions_of(max(lines, key=lambda line: line.value), reads=name == "read_bandwidth_needed")
     return {}
 
 
-def _conditions_of(line: Requirement, asked: str) -> dict[str, Input]:
+def _conditions_of(line: Requirement, *, reads: bool) -> dict[str, Input]:
     found: Mapping[str, int | None] = {
         "nodes": line.conditions.clients,
         # The size of writes says nothing about reads.
-        "io_bytes": line.conditions.io_size if asked == "read_bandwidth_needed" else None,
+        "io_bytes": line.conditions.io_size if reads else None,
         "requests_in_flight_per_node": line.conditions.threads,
     }
     return {

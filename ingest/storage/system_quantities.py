@@ -1,4 +1,4 @@
-"""A catalog entry as known quantities, beside those of the need."""
+"""Input quantities of a storage system from its catalog entry, with defaults and those of the need."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
-from ingest.errors import MissingQuantity, UsageError
+from ingest.errors import MissingQuantity, UsageError, expected_one_of
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.storage.need import Need
 
@@ -18,32 +18,25 @@ def _assumed(name: str, value: float, why: str) -> Input:
     return Input(value, origin="default", grade="assumed", note=Message(why, supply=(f"set.{name}",)))
 
 
-WHY = {
+_DEFAULTS = {
     "fill_limit": (0.85, "no limit of this system is known: 15 % stay free for rebuilds and because full systems slow down"),
-    "rebuild_share": (0.3, "what a rebuild takes is seldom published: between one in the background and one at full speed"),
-    "request_bytes_max": (1_048_576, "no request is larger than 1 MiB, as most clients cut their reads"),
+    "rebuild_share": (0.3, "rebuild load is seldom published: between a background rebuild and one at full speed"),
+    "request_bytes_max": (1_048_576, "requests are at most 1 MiB, the size to which most clients split reads"),
     "reference_io_bytes": (1_048_576, "rates are published for requests of 1 MiB or more"),
-    "request_seconds": (0.0005, "a small read waits 0.5 ms: network, server and flash, tenths of a millisecond each"),
-    "cache_memory_share": (0.5, "the other half of the memory is for the training, its workers and the system"),
-    "stall_bridged_seconds": (1, "prefetching is to bridge a pause of 1 s"),
+    "request_seconds": (0.0005, "latency of a small read: tenths of a millisecond each for network, server and flash"),
+    "cache_memory_share": (0.5, "training processes, data loaders and the system use the other half of the memory"),
+    "stall_bridged_seconds": (1, "prefetching bridges a stall of 1 s"),
 }
-USUAL: Mapping[str, Input] = {
-    **{name: _assumed(name, value, why) for name, (value, why) in WHY.items()},
+DEFAULTS: Mapping[str, Input] = {
+    **{name: _assumed(name, value, why) for name, (value, why) in _DEFAULTS.items()},
     "readers_per_gpu": Input(
         4, origin="default", source="mlperf-storage-v2", where="configs/dlio/workload/unet3d_h100.yaml, read_threads",
         note=Message("four readers for each GPU", supply=(Option("set.readers_per_gpu", "N"),)),
     ),
 }  # fmt: skip
-#: A local drive is not reached over a network.
-LOCAL = {"request_seconds": _assumed("request_seconds", 0.0001, "a small read of flash in the node waits 0.1 ms")}
-
-
-def usual_of(entry: Storage) -> Mapping[str, Input]:
-    """What is usual for a system of its class."""
-    return {**USUAL, **LOCAL} if entry.family == "drive" else USUAL
-
-
-#: field of an entry, and the quantity that it gives
+#: Reads of local drives do not cross a network.
+LOCAL = {"request_seconds": _assumed("request_seconds", 0.0001, "latency of a small read of flash in the node")}
+#: field of an entry -> quantity
 OF_UNIT = {
     "read_bandwidth": "unit_read_bandwidth",
     "write_bandwidth": "unit_write_bandwidth",
@@ -73,37 +66,38 @@ OF_SYSTEM = {
     "creates_per_metadata_server": "creates_per_metadata_server",
     "opens_per_metadata_server": "opens_per_metadata_server",
 }
-#: quantities that follow in one of several ways, the best first
+#: quantity -> formulas that yield it, the best first
 FOLLOWS = {
     "nvme_read_bandwidth_per_node": ("nvme_bandwidth_of_drives",),
     "client_bandwidth_per_node": ("client_bandwidth_of_gpus", "client_bandwidth_of_nics"),
     "io_bytes": ("request_bytes_of_open",),
     "requests_in_flight_per_node": ("requests_in_flight_of_readers",),
 }
-#: Local drives are their own client, and serve only what has been staged on them.
+#: Local drives are their own client and serve the data staged on them.
 FOLLOWS_LOCALLY = {
     "client_bandwidth_per_node": ("nvme_bandwidth_of_drives",),
     "required_usable_bytes": ("dataset_bytes",),
 }
-#: what is 1 where it cannot be computed
+#: factors that are 1 where they cannot be computed
 NEUTRAL = {
-    "small_read_factor": "requests as large as when the rate was measured",
-    "decoded_expansion": "as many bytes decoded as stored",
+    "small_read_factor": "requests of the size at which the rate was measured",
+    "decoded_expansion": "decoded samples of the stored size",
 }
 
 
 def known_of(entry: Storage, client: Storage | None, protection: Storage | None, need: Need) -> Quantities:
-    """Need and system as known quantities; what the user set by name wins over the catalog.
+    """Quantities of need and system; values that the user sets by name override the catalog.
 
     Args:
         entry: the system.
-        client: another entry whose client reaches the system, or None for its own.
+        client: another entry whose client is used, or None for its own.
         protection: the protection scheme, or None where the entry states a usable share.
-        need: what is asked.
+        need: bandwidth, capacity and metadata rates required.
     """
     local = entry.family == "drive"
     supplied = {
-        **usual_of(entry),
+        **DEFAULTS,
+        **(LOCAL if local else {}),
         **_fields(entry, OF_DRIVE if local else OF_UNIT),
         **_fields(client or entry, OF_CLIENT),
         **_protected(entry, protection),
@@ -123,21 +117,21 @@ def known_of(entry: Storage, client: Storage | None, protection: Storage | None,
 
 
 def _without_usual_drives(given: Mapping[str, Input]) -> Mapping[str, Input]:
-    """The drives in question take the place of those that the node usually has."""
+    """The inputs without the drives that the node usually has: those under test replace them."""
     name = "nvme_read_bandwidth_per_node"
     return {key: item for key, item in given.items() if key != name or item.origin == "user"}
 
 
 def _protected(entry: Storage, protection: Storage | None) -> dict[str, Input]:
-    """What a system leaves of its raw capacity."""
+    """Usable share of raw capacity, from the entry or from the protection scheme."""
     own = _fields(entry, OF_SYSTEM)
     if protection is None:
         return own
     scheme = _fields(protection, OF_PROTECTION)
     if entry.family == "system":
-        # A whole system states its own share, spares included.
+        # The published share of a whole system includes spares.
         return {**own, **scheme}
-    # Here the share follows from k and m, with every digit.
+    # Elsewhere the share is k / (k + m), unrounded.
     return {**{name: item for name, item in own.items() if name != "protection_efficiency"}, **scheme}
 
 
@@ -147,7 +141,7 @@ def _fields(entry: Storage, names: dict[str, str]) -> dict[str, Input]:
 
 
 def choose_first(known: Quantities, name: str, formulas: tuple[str, ...]) -> None:
-    """Let a quantity be what the first formula yields that can be computed; a value given still wins."""
+    """Compute a quantity by the first formula whose inputs are known; a given value overrides it."""
     for formula in formulas:
         if is_known(known, formula):
             known.choose(name, formula)
@@ -164,7 +158,7 @@ def is_known(known: Quantities, name: str) -> bool:
 
 
 def _measured_with(entry: Storage, client: Storage | None, model: str) -> dict[str, Input]:
-    """Ceilings that were measured with the very data set; the size of its requests is in them already."""
+    """Ceilings measured with the data set of a model, which include the effect of its I/O sizes."""
     found: dict[str, Input] = {}
     if model in entry.read_bandwidth_by_model:
         name = "nvme_drive_read_bandwidth" if entry.family == "drive" else "unit_read_bandwidth"
@@ -177,17 +171,17 @@ def _measured_with(entry: Storage, client: Storage | None, model: str) -> dict[s
     return found
 
 
-def protection_of(entry: Storage, asked: str | None, catalog: Catalog) -> Storage | None:
-    """The protection scheme asked for, or the entry's own or default one.
+def protection_of(entry: Storage, name: str | None, catalog: Catalog) -> Storage | None:
+    """The named protection scheme, or the entry's own or default one.
 
     Raises:
-        UsageError: no such scheme.
+        UsageError: an entry that is not a protection scheme.
     """
-    if asked is not None:
-        found = catalog.get(Storage, asked)
+    if name is not None:
+        found = catalog.get(Storage, name)
         if found.family != "protection":
             schemes = [one.id for one in catalog.all(Storage) if one.family == "protection"]
-            raise UsageError(f"--protection: {found.id} is no protection scheme, expected one of {', '.join(schemes)}")
+            raise UsageError(f"--protection: {found.id} is not a protection scheme, {expected_one_of(name, schemes)}")
         return found
     if entry.family == "protection":
         return entry

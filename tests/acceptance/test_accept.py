@@ -14,7 +14,7 @@ from plans import GOOD, line, plan, times
 import ingest
 from ingest.acceptance.loads import Setting, implied_by, loads_of
 from ingest.acceptance.tools.dlio import known_keys
-from ingest.acceptance.tools.fio import trial_job
+from ingest.acceptance.tools.fio import path_job
 from ingest.errors import IngestError, UsageError
 from ingest.site.plan_file import requirements_of
 
@@ -331,7 +331,7 @@ def test_what_conditions_leave_open_is_assumed_and_listed(tmp_path):
     assert assumed["R-WRITE-01: io_size"] == 2**20
     assert assumed["R-META-02: threads"] == 8
     assert "R-READ-01: threads" not in assumed
-    assert "threads: 8, because the requirement leaves it open" in (tmp_path / "tests/README.md").read_text()
+    assert "threads: 8, not set by the requirement" in (tmp_path / "tests/README.md").read_text()
 
 
 def test_a_line_without_clients_has_no_test(tmp_path):
@@ -348,7 +348,7 @@ def test_a_rate_of_every_client_is_one_of_all(tmp_path):
 
 def test_the_larger_of_two_lines_needs_no_test_of_its_own(tmp_path):
     made = ingest.accept(plan(tmp_path, lambda found: line(found, "R-MIX-01").update(value=128e6)), tmp_path / "tests")
-    assert made.untested["R-MIX-01"] == "it asks for no more than R-READ-01, whose tests show it"
+    assert made.untested["R-MIX-01"] == "it requires no more than R-READ-01, whose tests cover it"
 
 
 def test_a_small_rate_still_takes_a_while(tmp_path):
@@ -462,7 +462,7 @@ def test_a_higher_requirement_changes_thresholds_and_nothing_that_runs_on_one_ma
 
 
 def test_a_trial_overwrites_what_it_filled():
-    fill, write, read = (trial_job(name, 2**26, 5, 131072, 4, True) for name in ("fill", "write", "read"))
+    fill, write, read = (path_job(name, 2**26, 5, 131072, 4, True) for name in ("fill", "write", "read"))
     assert "time_based" not in fill
     for job in (fill, write, read):
         assert "size=16777216\n" in job

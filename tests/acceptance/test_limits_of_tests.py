@@ -54,7 +54,7 @@ def test_a_run_may_be_five_percent_too_short(judged, seconds, expected):
 def test_whole_requests_may_leave_a_thousandth_of_the_data_out(judged, share, expected):
     found = judged(block=share)
     assert found.result == expected
-    assert ("which no cache holds" in found.why) == (expected != "pass")
+    assert ("which exceeds caches" in found.why) == (expected != "pass")
 
 
 def notes(folder, **change):
@@ -76,7 +76,7 @@ def test_requests_that_grow_by_more_than_five_percent_are_named(tmp_path, asked,
 
 @pytest.mark.parametrize(("rate", "named"), [(128e6, False), (127.9e6, True)])
 def test_less_than_a_megabyte_per_second_and_client_is_called_trivial(tmp_path, rate, named):
-    assert ("any storage gives that" in notes(tmp_path, value=rate)) == named
+    assert ("any storage reaches that" in notes(tmp_path, value=rate)) == named
 
 
 ASKED = Requirement("R-READ-01", "mandatory", "", "job_read_bandwidth", 1e9, "B/s", Conditions("read"))

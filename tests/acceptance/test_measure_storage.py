@@ -11,7 +11,7 @@ from conftest import COMMAND, clean_environment, default_signals
 
 import ingest
 from ingest.acceptance.fio_runner import SIGNALS, _own_folder, _takes_direct
-from ingest.acceptance.path_benchmark import fed_by
+from ingest.acceptance.path_benchmark import supported_gpus
 from ingest.errors import IngestError, UsageError
 
 needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
@@ -55,19 +55,19 @@ def test_rates_requests_and_latencies_agree(measured):
 
 @needs_fio
 def test_what_it_feeds_follows_from_the_rate(measured):
-    for one in measured.fed:
+    for one in measured.supported:
         assert one.gpus * one.bandwidth_per_gpu <= measured.read.rate < (one.gpus + 1) * one.bandwidth_per_gpu
-    assert {one.gpu for one in measured.fed} == {"h100-sxm", "a100-80-sxm"}
+    assert {one.gpu for one in measured.supported} == {"h100-sxm", "a100-80-sxm"}
 
 
 def test_five_gigabytes_a_second_feed_six_h100_of_cosmoflow():
-    fed = {one.model: one.gpus for one in fed_by(5e9, ["h100-sxm"])}
+    fed = {one.model: one.gpus for one in supported_gpus(5e9, ["h100-sxm"])}
     assert fed["cosmoflow"] == 6
     assert fed["unet3d"] == 1
 
 
 def test_more_bandwidth_never_feeds_fewer():
-    low, high = (fed_by(rate, ["h100-sxm"]) for rate in (1e9, 1.7e9))
+    low, high = (supported_gpus(rate, ["h100-sxm"]) for rate in (1e9, 1.7e9))
     assert all(one.gpus <= other.gpus for one, other in zip(low, high, strict=True))
     assert len(low) > 10
 

@@ -135,7 +135,7 @@ def test_another_block_size_does_not_count(copied):
             "duration: found 0.5 s, expected at least 1",
         ),
         (lambda found: found["global options"].update(direct="0"), "buffered I/O"),
-        (lambda found: [job["job options"].update(size="1m") for job in found["jobs"]], "which no cache holds"),
+        (lambda found: [job["job options"].update(size="1m") for job in found["jobs"]], "which exceeds caches"),
         (lambda found: [job["job options"].update(rw="read") for job in found["jobs"]], "pattern: found sequential"),
         (lambda found: found["jobs"].append({**found["jobs"][0]}), "threads in all: found 3, expected 2"),
         (lambda found: found["jobs"][0].update(hostname="other"), "clients: found 2, expected 1"),
@@ -184,7 +184,7 @@ def test_results_of_another_plan_are_named(ran, tmp_path):
 
     ingest.accept(plan(tmp_path, only_writes), tmp_path / "one", tool="fio", scale="1node")
     answer = ingest.verdict(tmp_path / "one", ran / "results" / "T-READ-01-fio.run1.json")
-    assert "it is a result of T-READ-01-fio, expected one of T-WRITE-01-fio" in next(iter(answer.refused.values()))
+    assert "a result of T-READ-01-fio, expected one of T-WRITE-01-fio" in next(iter(answer.refused.values()))
 
 
 def test_results_of_a_rehearsal_do_not_prove_the_whole(ran, tmp_path):

@@ -81,7 +81,7 @@ def test_the_number_that_is_printed_passes_and_so_does_the_exact_one(tmp_path, r
         ({"tasks": 128, "block": None}, "threads in all: found 128, expected 256"),
         ({"took": 3.0}, "duration: found 3 s"),
         ({"xfer": 1048576}, "block size: found 1.049 MB"),
-        ({"block": 2**20}, "which no cache holds"),
+        ({"block": 2**20}, "which exceeds caches"),
         ({"noise": "ERROR: cannot read from file, (ior.c:1706)\n"}, "1 errors, expected none"),
     ],
 )
@@ -166,7 +166,7 @@ def test_the_slowest_thread_decides(judge):
         ({"threads": 1}, "threads in all: found 128"),
         ({"block": 4096}, "block size: found 4.096 kB"),
         ({"seconds": 10}, "duration: found 10 s"),
-        ({"size": 2**20}, "which no cache holds"),
+        ({"size": 2**20}, "which exceeds caches"),
         ({"direct": "false"}, "buffered I/O"),
         ({"phase": "WRITE"}, "operation: found write"),
     ],
@@ -224,7 +224,7 @@ def test_another_dlio_run_does_not_count(made, judge, options, why):
 
 
 def test_a_summary_that_names_no_test_is_refused(made, judge):
-    assert "names no test" in result(judge(dlio_summary(made, 100.0), "summary.json"))[1]
+    assert "without the id of a test" in result(judge(dlio_summary(made, 100.0), "summary.json"))[1]
 
 
 # Of the published results of MLPerf Storage v1.0: UNet3D on 36 emulated H100, 18 clients, and CosmoFlow on 64.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.acceptance.accept import ABLE
+from ingest.acceptance.accept import KINDS_OF_TOOL
 from ingest.acceptance.test_table import rows_of, shown_by
 from ingest.reports.document.model import Paragraph, Table
 from ingest.reports.document.rfp_document import RfpDocument, requirement
@@ -34,7 +34,7 @@ def test_every_test_has_a_number_of_repeats_and_tools_that_can_run_it(planned):
     for test, operation, tools in zip(*(column(table, head) for head in ("Test", "Operation", "Tools")), strict=True):
         kind = "mixed" if test.startswith("T-MIX") else operation.split()[-1]
         assert tools
-        assert all(kind in ABLE[tool] for tool in tools.split(", ")), test
+        assert all(kind in KINDS_OF_TOOL[tool] for tool in tools.split(", ")), test
 
 
 def test_the_response_form_has_every_field_of_the_sheet_and_the_priorities(planned):

@@ -16,6 +16,7 @@ from ingest.sizing.job import question_of
 from ingest.storage.fit import COMPARED, fit_need
 from ingest.storage.fit_options import need_of
 from ingest.storage.fit_result import RESULTS, VERDICTS
+from ingest.storage.need import from_numbers
 
 CATALOG = Catalog()
 V100 = {"model": "cosmoflow", "gpu": "v100-sxm2", "nodes": 1, "gpus_per_node": 8, "sample_bytes": "16 MB"}
@@ -368,7 +369,7 @@ SYSTEMS = st.sampled_from(
 
 def asked_of(need, name, **options):
     """A need against one system, without the detour over text."""
-    given = {option: need.get(option) for option in ("read_bandwidth", "write_bandwidth", "capacity")}
+    given = from_numbers(**{option: need.get(option) for option in ("read_bandwidth", "write_bandwidth", "capacity")})
     settings_ = options.pop("set", None)
     made = need_of(None, given, question_of(nodes=need["nodes"], set=settings_), CATALOG)
     return fit_need(made, [name], CATALOG, **options).systems[0]
@@ -437,7 +438,7 @@ def test_a_count_given_by_name_wins():
         ({"client": "nvme-gen4"}, "--client: nvme-gen4 is of the class drive, expected a client"),
         ({"storage": "lustr"}, "unknown storage 'lustr'.*did you mean 'lustre'"),
         ({"client": "nfs-tpc"}, "did you mean 'nfs-tcp'"),
-        ({"protection": "lustre"}, "--protection: lustre is no protection scheme, expected one of prot-"),
+        ({"protection": "lustre"}, "--protection: lustre is not a protection scheme, expected one of prot-"),
         ({"units": 0}, "--units: found 0, expected a whole number above 0"),
         ({"units": 1.5}, "--units: found 1.5, expected a whole number"),
         ({"capacity": "-1 PB"}, "--capacity: found -1"),
@@ -447,7 +448,7 @@ def test_a_count_given_by_name_wins():
         ({"nodes": 0}, "--nodes: found 0"),
         ({"set": {"unit_read_bandwidht": 1}}, "did you mean 'unit_read_bandwidth'"),
         ({"set": {"fill_limit": 2}}, "--set fill_limit: found 2, expected a number above 0 up to 1"),
-        ({"model": "cosmoflow", "gpu": "h100"}, "--read-bandwidth: the model asks for this already"),
+        ({"model": "cosmoflow", "gpu": "h100"}, "--read-bandwidth: the model sets this already"),
     ],
 )
 def test_a_question_that_cannot_be_asked_is_refused(options, message):
@@ -457,7 +458,7 @@ def test_a_question_that_cannot_be_asked_is_refused(options, message):
 
 def test_asking_nothing_says_what_can_be_asked():
     for empty in ({}, {"read_bandwidth": 0}, {"capacity": 0}):
-        with pytest.raises(UsageError, match="nothing is asked of storage, expected --model"):
+        with pytest.raises(UsageError, match="no need is given, expected --model"):
             ingest.fit(**empty)
 
 
@@ -534,9 +535,9 @@ def test_what_is_far_too_small_is_a_multiple(command):
 def test_a_misfit_by_an_assumed_wait_says_so():
     asked = {"read_bandwidth": "100 GB/s", "nodes": 4, "io_size": 4096, "storage": "nfs-nconnect"}
     lines = ingest.fit(**asked, set={"requests_in_flight_per_node": 8}).warnings
-    assert any("each small request waits 0.5 ms, which is assumed" in line for line in lines)
+    assert any("an assumed latency of 0.5 ms per request" in line for line in lines)
     sure = ingest.fit(**asked, set={"requests_in_flight_per_node": 8, "request_seconds": "0.5 ms"}).warnings
-    assert not any("waits" in line for line in sure)
+    assert not any("latency" in line for line in sure)
 
 
 def test_require_exits_with_three_and_says_why(command):

@@ -4,7 +4,7 @@ import pytest
 
 import ingest
 from ingest.storage import data_path
-from ingest.storage.data_path import NIC, READS, WRITES, Judged, bottleneck, verdict
+from ingest.storage.data_path import NIC, READS, WRITES, LayerVerdict, bottleneck, verdict
 
 
 def verdict_at(rate):
@@ -27,7 +27,7 @@ def test_less_than_five_percent_of_headroom_barely_fits(rate, expected):
 
 
 def layer(of, headroom, at_least=False):
-    return Judged(of, 100.0, 100.0 / (1 - headroom), headroom, at_least)
+    return LayerVerdict(of, 100.0, 100.0 / (1 - headroom), headroom, at_least)
 
 
 @pytest.mark.parametrize(("headroom", "tight"), [(0.051, False), (0.049, True), (-0.1, True)])

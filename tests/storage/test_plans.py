@@ -51,7 +51,7 @@ def test_every_plan_file_is_expected():
 
 
 def test_a_plan_that_asks_nothing_of_storage_says_what_would():
-    with pytest.raises(UsageError, match="expected one that asks for read in B/s"):
+    with pytest.raises(UsageError, match="expected at least one of read in B/s"):
         ingest.fit(PLANS / "nothing-to-hold.json", storage="lustre")
 
 
@@ -132,7 +132,7 @@ def test_a_site_asks_for_its_usable_bytes_and_not_for_its_raw_bytes():
 
 
 def test_a_plan_beside_a_model_is_refused():
-    with pytest.raises(UsageError, match="--model: the plan says what is read already"):
+    with pytest.raises(UsageError, match="--model: the plan sets the reads already"):
         ingest.fit(PLANS / "whole.json", model="cosmoflow", gpu="h100", storage="lustre")
 
 

@@ -12,7 +12,7 @@ from ingest.catalog.store import Catalog
 from ingest.cli.main import main
 from ingest.errors import IngestError, UsageError
 from ingest.requirement import Conditions, Requirement
-from ingest.storage.need import asked_by, from_requirements
+from ingest.storage.need import from_requirements, need_in
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SITES = sorted(EXAMPLES.glob("*.yaml"))
@@ -137,7 +137,7 @@ def test_of_several_lines_the_largest_of_the_priority_counts():
 def test_a_growth_line_sets_no_need_whatever_its_size():
     lines = [requirement("A", "site_read_bandwidth", 1, "B/s", "read"), requirement("B", "site_raw_bytes", 9, "B", "hold")]
     lines.append(requirement("C", "site_grown_read_bandwidth", 9, "B/s", "read"))
-    assert [asked_by(line) for line in lines] == ["read_bandwidth_needed", "", ""]
+    assert [need_in(line) for line in lines] == ["read_bandwidth_needed", "", ""]
     assert "required_usable_bytes" not in from_requirements(lines).given
 
 

@@ -1,1 +1,83 @@
-""""""
+"""Load generators: for each tool its job files, and the reader of its results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ingest.acceptance.loads import Setting
+from ingest.acceptance.test_spec import TOOLS, Load, Run
+from ingest.acceptance.tools import dlio, elbencho, fio, ior, mdtest, mlpstorage
+from ingest.errors import IngestError
+from ingest.requirement import Requirement
+
+#: Results of a run on thousands of clients have some kilobytes for each thread.
+MOST_BYTES = 2**30
+#: Files that tools write next to their results.
+COMPANIONS = re.compile(
+    r"(dlio\.log|\d+_output\.json|\d+_per_epoch_stats\.json|iostat\.json|.*metadata\.json)|.*\.(log|err|hosts)"
+)
+
+
+def _as_required(requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> tuple[Load, ...]:  # noqa: ARG001
+    return loads
+
+
+def _none(requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, Any]:  # noqa: ARG001
+    return {}
+
+
+class LoadGenerator(NamedTuple):
+    """A writer of job files.
+
+    Attributes:
+        version: least version of the tool.
+        job_files: path -> content, of the test with an id.
+        loads: the loads of a requirement as the tool runs them.
+        parameters: settings that the tool's results must show.
+    """
+
+    version: str
+    job_files: Callable[[str, Requirement, tuple[Load, ...], Setting], dict[str, str]]
+    loads: Callable[[Requirement, tuple[Load, ...], Setting], tuple[Load, ...]] = _as_required
+    parameters: Callable[[Requirement, tuple[Load, ...], Setting], dict[str, Any]] = _none
+
+
+#: By the suffix of their tests' ids. MLPerf Storage (`mlpstorage`) runs DLIO, whose results it leaves.
+GENERATORS = {
+    "fio": LoadGenerator(fio.VERSION, fio.job_files, fio.loads),
+    "ior": LoadGenerator(ior.VERSION, ior.job_files),
+    "mdtest": LoadGenerator(mdtest.VERSION, mdtest.job_files, mdtest.loads),
+    "elbencho": LoadGenerator(elbencho.VERSION, elbencho.job_files),
+    "dlio": LoadGenerator(dlio.VERSION, dlio.job_files, parameters=dlio.parameters),
+    mlpstorage.SUFFIX: LoadGenerator(mlpstorage.VERSION, mlpstorage.job_files, parameters=mlpstorage.parameters),
+}
+READERS = (fio.read, ior.read, mdtest.read, elbencho.read, dlio.read)
+
+
+def is_companion(path: Path) -> bool:
+    """Whether a file in a results folder is hidden, or one that a tool writes next to its results."""
+    return bool(COMPANIONS.fullmatch(path.name)) or any(part.startswith(".") for part in path.parts)
+
+
+def runs_in(path: Path) -> list[Run]:
+    """The runs in a result file of any tool.
+
+    Raises:
+        IngestError: it cannot be read, is cut off, or is not a result of a known tool.
+    """
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise IngestError(f"{path}: found {path.stat().st_size:,} bytes, expected at most {MOST_BYTES:,}")
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise IngestError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise IngestError(f"{path}: found binary data, expected a result of {', '.join(TOOLS)}") from None
+    for read in READERS:
+        runs = read(text, str(path))
+        if runs is not None:
+            return runs
+    raise IngestError(f"{path}: found no result of {', '.join(TOOLS)}, expected one (is the file complete?)")

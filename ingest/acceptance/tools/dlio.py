@@ -1,8 +1,7 @@
-"""DLIO: a workload of the plan's own, whose emulated accelerators need exactly the required rate."""
+"""DLIO: a workload whose emulated accelerators need exactly the required rate, and its results."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
@@ -11,17 +10,17 @@ from typing import Any
 from ingest.acceptance.loads import Setting, data_clients, given_for
 from ingest.acceptance.pack import launch, repeated, script
 from ingest.acceptance.test_spec import Load, Observed, Run
-from ingest.acceptance.tools.parsing import number, parsed, table
+from ingest.acceptance.tools.parsing import named_test, number, parsed, table
 from ingest.engine.expression import Num
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, nearest
 from ingest.requirement import Requirement
 from ingest.text import comment
 
-#: PyPI's 2.0.0 is older and knows other keys; this is the state of the repository that the keys were read from.
+#: PyPI's 2.0.0 is older and reads other keys; `dlio_keys.yaml` lists those of this commit.
 VERSION = "2.0.0+e1919d7"
 BATCH = 8
-#: One sample in each file, large enough that opens do not decide.
+#: One sample per file, large enough that opens do not limit the rate.
 RECORD_BYTES = {"full": 128 * 2**20, "1node": 128 * 2**10}
 REHEARSAL_FILES, REHEARSAL_EPOCHS = 256, 2
 FOLDER = "dlio-data"
@@ -54,7 +53,7 @@ def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], set
 
 
 def _data(requirement: Requirement, load: Load, setting: Setting) -> dict[str, Any]:
-    """The workload that makes the files of all tests: samples have one size, and each test reads as many as it needs."""
+    """The workload that writes the files of all tests, of one sample size; each test reads as many as it needs."""
     clients = data_clients(load, setting)
     given = _given(requirement, load, setting) | {"benchmark_hosts": clients, "benchmark_accelerators": clients}
     workload = _workload(load, given, setting)
@@ -62,7 +61,7 @@ def _data(requirement: Requirement, load: Load, setting: Setting) -> dict[str, A
 
 
 def parameters(requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, Any]:
-    """What a summary must show, and the bytes of a record, which DLIO's summary does not tell."""
+    """Values that a summary must show, and the record length, which DLIO's summary omits."""
     load, given = loads[0], _given(requirement, loads[0], setting)
     workload = _workload(load, given, setting)
     return {
@@ -75,7 +74,7 @@ def parameters(requirement: Requirement, loads: tuple[Load, ...], setting: Setti
 
 
 def check_keys(workload: Mapping[str, Any]) -> None:
-    """Refuse a workload with a key that DLIO would ignore.
+    """Reject a workload with a key that DLIO would ignore.
 
     >>> check_keys({"dataset": {"record_length": 1}})
     Traceback (most recent call last):
@@ -147,16 +146,15 @@ def _workload(load: Load, given: Mapping[str, Num], setting: Setting) -> dict[st
     }
 
 
-_TEST = re.compile(r"T-[A-Za-z0-9_-]+-(?:dlio|mlperf)\b")
 SHOWN = ("num_accelerators", "num_files_train", "num_samples_per_file", "epochs")
 RATE = "train_throughput_mean_samples_per_second"
 
 
 def read(text: str, path: str) -> list[Run] | None:
-    """The run in a summary; None where it is not DLIO's.
+    """The run in a summary of DLIO, which MLPerf Storage writes too; None for other files.
 
     Raises:
-        IngestError: DLIO's, but cut off or without a training.
+        IngestError: the file is cut off, or without a training run.
     """
     if '"train_au_percentage"' not in text and '"num_accelerators"' not in text:
         return None
@@ -164,8 +162,7 @@ def read(text: str, path: str) -> list[Run] | None:
     metric = table(found.get("metric", {}), f"{path}: metric")
     if RATE not in metric:
         raise IngestError(f"{path}: found no training in DLIO's summary, expected '{RATE}'")
-    named = _TEST.findall(path)
-    test = named[-1] if named else ""
+    test = named_test(path, "dlio|mlperf")
     memory = found.get("host_memory_GB")
     load = Observed(
         name=test,
@@ -173,7 +170,6 @@ def read(text: str, path: str) -> list[Run] | None:
         rate=number(metric[RATE], f"{path}: {RATE}"),
         unit="sample/s",
         clients=int(number(found.get("num_hosts", 1), f"{path}: num_hosts")),
-        latency_seconds=None,
         memory_bytes=_memory(memory, path) if isinstance(memory, list) else None,
     )
     shown = {name: int(number(found[name], f"{path}: {name}")) for name in SHOWN if name in found}
@@ -183,7 +179,7 @@ def read(text: str, path: str) -> list[Run] | None:
 
 
 def _record(metric: Mapping[str, Any], path: str) -> dict[str, int]:
-    """The record length behind the printed rate; nothing where the version is one that sets it to 1."""
+    """The record length implied by the printed rate; empty for versions that set it to 1."""
     printed = number(metric.get("train_io_mean_MB_per_second", 0), f"{path}: train_io_mean_MB_per_second")
     samples = number(metric[RATE], f"{path}: {RATE}")
     if not printed or not samples:
@@ -193,6 +189,6 @@ def _record(metric: Mapping[str, Any], path: str) -> dict[str, int]:
 
 
 def _memory(listed: list[Any], path: str) -> float:
-    """Memory of all hosts; what it calls GB is GiB."""
+    """Memory of all hosts; DLIO writes GiB as GB."""
     gibibytes = sum(number(part, f"{path}: host_memory_GB") for part in listed)
     return float(solve("bytes_from_gibibytes", {"reported_gibibytes": gibibytes}))

@@ -1,4 +1,4 @@
-"""elbencho: command lines for reads and writes; its services run on the clients."""
+"""elbencho: command lines for reads and writes, and its results; its services run on the clients."""
 
 from __future__ import annotations
 
@@ -26,25 +26,23 @@ from ingest.engine.registry import solve
 from ingest.errors import IngestError
 from ingest.requirement import Requirement
 
-#: The first whose JSON says what ran.
+#: The first whose JSON lists the settings of a run.
 VERSION = "3.0.37"
-
-
-#: Each client reads what the next one has written.
+#: Each client reads the data that the next one wrote.
 ROTATED = """{ tail -n +2 "$HOSTS"; head -n 1 "$HOSTS"; } > "$HOSTS.rotated"
 HOSTS=$HOSTS.rotated"""
 FOLDER = "elbencho-data"
 
 
 def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, str]:
-    """The scripts of a test; all threads share the files, as elbencho does with files that it is given by name."""
+    """The scripts of a test; threads share the files, as elbencho does with files given by name."""
     load, given = loads[0], given_of(loads[0], given_for(requirement, setting))
     clients = data_clients(load, setting) if load.operation == "read" else load.clients
     each = file_bytes(given, SHARED_FILES, bytes_per_client(load, given) * clients)
     paths = f'"$TARGET/file[0-{SHARED_FILES - 1}]"'
     hosts = "" if setting.rehearsal else '--hostsfile "$HOSTS" '
     common = f"elbencho {hosts}-t {load.threads} -s {each} --direct"
-    # Threads start their files again until the time is over.
+    # Threads repeat their files until the time limit.
     order = "--rand --infloop " if load.pattern == "random" else "--infloop "
     result = f'--label {ident} --lat --jsonfile "$RESULTS/{ident}.run$run.json"'
     letter = {"read": "-r", "write": "-w"}[load.operation]
@@ -68,10 +66,10 @@ _SWITCH = {"true": True, "1": True, "false": False, "0": False}
 
 
 def read(text: str, path: str) -> list[Run] | None:
-    """The runs of a result file, one per read or write phase; None where it is not elbencho's.
+    """The runs in a result file of elbencho, one per read or write phase; None for other files.
 
     Raises:
-        IngestError: elbencho's, but cut off or without a read or write phase.
+        IngestError: the file is cut off, or without a read or write phase.
     """
     start = text.lstrip()
     if start.startswith("{") and '"phase_type"' in text:
@@ -89,7 +87,7 @@ def read(text: str, path: str) -> list[Run] | None:
 
 
 def _from_json(text: str, path: str) -> Iterator[Run]:
-    """Objects one behind the other: elbencho appends one for each phase."""
+    """Concatenated objects: elbencho appends one for each phase."""
     position = 0
     while position < len(text.rstrip()):
         while text[position].isspace():
@@ -120,7 +118,7 @@ def _from_json(text: str, path: str) -> Iterator[Run]:
 
 
 def _from_csv(text: str, path: str) -> Iterator[Run]:
-    """A line for each phase; the commas of the command line were taken out."""
+    """A line for each phase; elbencho removes the commas of the command line."""
     for row in csv.DictReader(io.StringIO(text)):
         if row.get("operation") not in DATA:
             continue
@@ -138,12 +136,12 @@ def _from_csv(text: str, path: str) -> Iterator[Run]:
 
 
 def _from_text(text: str, path: str) -> Iterator[Run]:
-    """The results file for people; what ran stands in its command line."""
+    """The human-readable results file; settings are read from its command line."""
     for part in re.split(r"^ISO DATE: ", text, flags=re.MULTILINE)[1:]:
         phase = re.search(r"^(READ|WRITE)\s+Elapsed time\s*:\s*\S+\s+(\S+)", part, re.MULTILINE)
         rate = re.search(r"Throughput (MiB|MB)/s\s*:\s*\d+\s+(\d+)", part)
         if phase is None or rate is None:
-            raise IngestError(f"{path}: found elbencho's output without a throughput, expected the whole of it")
+            raise IngestError(f"{path}: found elbencho's output without a throughput, expected all of it")
         words = re.findall(r'"([^"]*)"', (re.search(r"^COMMAND LINE: (.*)$", part, re.MULTILINE) or [""])[0])
         label = re.search(r"^LABEL: (\S+)", part, re.MULTILINE)
         formula = "bandwidth_from_mebibytes" if rate[1] == "MiB" else "bandwidth_from_megabytes"

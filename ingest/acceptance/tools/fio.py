@@ -1,7 +1,7 @@
-"""fio: job files and start lines.
+"""fio: job files, start lines and results.
 
-Job files name no directory: fio would fill it in on the driver, and every server of a shared file system would then
-use the same files. Files lie where fio, or the server on a client, was started.
+Job files name no directory: fio would resolve it on the driver, and all servers of a shared file system would use the
+same files. Files are in the folder where fio, or its server on a client, was started.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from ingest.text import comment
 
 VERSION = "3.27"
 RAMP = {"full": 60, "1node": 1}
-#: filecreate and filestat look up names; an open is a read of a file of one page, opened for it alone.
+#: filecreate and filestat look up names; an open is a read of a one-page file, opened for it alone.
 JOB_ENGINES = {"create": "filecreate", "stat": "filestat", "open": "psync"}
 
 
 def loads(requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> tuple[Load, ...]:
-    """The loads as fio runs them: opens go round and round until the time is over, other metadata ends with its files."""
+    """The loads as fio runs them: opens repeat until the time limit, creates and stats end with their files."""
     load = loads[0]
     if load.operation not in ("create", "stat"):
         return loads
@@ -54,9 +54,9 @@ def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], set
     """The job file of a test, the one that fills its files, and the scripts that run both.
 
     Args:
-        ident: of the test; no text in these files comes from outside but ids and the statement, as a comment.
+        ident: of the test; of user-supplied text, the files hold only ids and the statement, as a comment.
         requirement: the line under test.
-        loads: what runs at once.
+        loads: that run concurrently.
         setting: scale, memory and data sets.
     """
     given = given_for(requirement, setting)
@@ -135,16 +135,16 @@ def _metadata(load: Load, given: Mapping[str, Num], *, timed: bool) -> dict[str,
     return options | ({"time_based": 1, "runtime": f"{load.seconds:g}"} if timed else {})
 
 
-def trial_job(name: str, total: int, seconds: float, io_bytes: int, threads: int, direct: bool) -> str:
-    """The job of a short trial of a path: `fill` the files, `write` over them, or `read` them.
+def path_job(name: str, total: int, seconds: float, io_bytes: int, threads: int, direct: bool) -> str:
+    """The job file of a path measurement: `fill` the files, `write` over them, or `read` them.
 
     Args:
-        name: which of the three.
+        name: `fill`, `write` or `read`.
         total: bytes of all files.
         seconds: of a measurement; filling ends with the files.
         io_bytes: of one request.
         threads: with one file each.
-        direct: past the page cache.
+        direct: whether to bypass the page cache.
     """
     given = {"aligned_io_bytes": io_bytes, "fill_request_bytes": io_bytes, "smallest_fill_request": io_bytes}
     each = file_bytes(given, threads, total)
@@ -156,7 +156,7 @@ def trial_job(name: str, total: int, seconds: float, io_bytes: int, threads: int
 
 
 def _fill(load: Load, given: Mapping[str, Num], setting: Setting) -> str:
-    """The job that writes what a test reads, opens or looks up; nothing for other tests."""
+    """The job that writes the files of a test of reads, opens or stats; empty for other tests."""
     if load.operation == "stat":
         how: dict[str, object] = {**_metadata(load, given, timed=False), "ioengine": "filecreate"}
     elif load.operation == "open":
@@ -174,7 +174,7 @@ def _section(name: str, options: Mapping[str, object]) -> str:
 
 
 def _fill_line(name: str, load: Load, setting: Setting) -> str:
-    """Shared files are written once, by the first client; others by the client in whose folder they lie."""
+    """The first client writes shared files; each client writes the files in its own folder."""
     once = load.operation == "read" and load.files == "shared"
     client = "" if setting.rehearsal else ('--client="$(head -n 1 "$HOSTS")" ' if once else '--client="$HOSTS" ')
     return f'fio {client}--output=/dev/null "$here/{name}.fill.fio"'
@@ -189,7 +189,7 @@ def _script(ident: str, filled: str, loads: tuple[Load, ...], setting: Setting) 
     return script(ident, loads[0].clients, setting.rehearsal, lines, drops=drops)
 
 
-#: The sum that a driver adds behind its clients; counting it would double every rate.
+#: The total that a driver appends to its clients; counting it would double every rate.
 SUM = "All clients"
 RESULT_ENGINES = {"filecreate": "create", "filestat": "stat"}
 _TEST = re.compile(r"T-[A-Za-z0-9_-]+-fio")
@@ -197,12 +197,12 @@ _SIZES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
 
 def read(text: str, path: str) -> list[Run] | None:
-    """The run in a result file; None where it is not fio's.
+    """The run in a result file of fio; None for other files.
 
     Raises:
-        IngestError: fio's, but cut off or without a job.
+        IngestError: the file is cut off, or without a job.
     """
-    # Warnings of the clients stand before the object, and behind it.
+    # Clients print warnings before and after the object.
     start = re.search(r"^\{\s*\"fio version\"", text, re.MULTILINE)
     if start is None:
         return None
@@ -251,7 +251,7 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
 
 
 def _bandwidth(job: Mapping[str, Any], direction: str, where: str) -> float:
-    """`bw_bytes` where there is one; older versions have `bw` alone, in KiB/s."""
+    """`bw_bytes`, or `bw` in KiB/s of older versions."""
     part = table(job.get(direction), f"{where}: {direction}")
     if "bw_bytes" in part:
         return number(part["bw_bytes"], f"{where}: bw_bytes")
@@ -267,14 +267,14 @@ def _sum(jobs: Sequence[Mapping[str, Any]], direction: str, key: str, where: str
 
 
 def _request_bytes(moved: float, requests: float) -> float | None:
-    """What a request really moved: a driver drops the options of all jobs but the first."""
+    """Mean bytes of a request, from its totals: a driver drops the options of all jobs but the first."""
     return (
         float(solve("mean_request_bytes", {"transferred_bytes": moved, "transferred_requests": requests})) if requests else None
     )
 
 
 def _threads(jobs: Sequence[Mapping[str, Any]], options: Mapping[str, Any], where: str) -> int:
-    """One entry per thread, unless group reporting has summed them up: what the options say did not run therefore."""
+    """Threads that ran: one entry each, unless group reporting sums them."""
     if "group_reporting" not in options:
         return len(jobs)
     return len(_clients(jobs)) * int(number(options.get("numjobs", 1), f"{where}: numjobs"))

@@ -1,4 +1,4 @@
-"""IOR: command lines for reads and writes."""
+"""IOR: command lines for reads and writes, and its results."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from ingest.acceptance.loads import (
 )
 from ingest.acceptance.pack import launch, repeated, script
 from ingest.acceptance.test_spec import Load, Observed, Run
-from ingest.acceptance.tools.parsing import number, parsed, rows, table
+from ingest.acceptance.tools.parsing import named_test, number, parsed, rows, table
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
 from ingest.requirement import Requirement
 
-#: The first with minTimeDuration, which repeats a file until the time is over.
+#: The first with minTimeDuration, which repeats a file for the whole duration.
 VERSION = "4.0.0"
 
 
 def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, str]:
-    """The scripts of a test; errors go to the results too, because IOR prints a rate beside them."""
+    """The scripts of a test; standard error goes to the results, because IOR prints a rate in spite of errors."""
     load, given = loads[0], given_of(loads[0], given_for(requirement, setting))
-    # A shared file has one segment per task, so that it needs no arithmetic beyond that of files of their own.
+    # A shared file has one segment per task: sizes are those of one file per task.
     block = file_bytes(given, load.threads, bytes_per_client(load, given))
     kept = "-F -g -b" if load.files != "shared" else "-g -b"
     common = f"-a POSIX {kept} {block} -s 1 --posix.odirect"
@@ -57,17 +57,16 @@ def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], set
     }
 
 
-_TEST = re.compile(r"T-[A-Za-z0-9_-]+-ior\b")
-#: IOR prints these among its results, also into its JSON, and prints a rate all the same.
+#: IOR prints errors among its results, also into its JSON, and still prints a rate.
 _ERROR = re.compile(r"^\s*(ERROR|ior ERROR|Abort\()", re.MULTILINE)
 _CHATTER = re.compile(r"^(WARNING|ERROR|ior ERROR|ior WARNING|Abort).*$", re.MULTILINE)
 
 
 def read(text: str, path: str) -> list[Run] | None:
-    """The runs in a result file, one per repetition; None where it is not IOR's.
+    """The runs in a result file of IOR, one per repetition; None for other files.
 
     Raises:
-        IngestError: IOR's, but cut off.
+        IngestError: the file is cut off.
     """
     if re.search(r"^IOR-\S+: MPI Coordinated Test", text, re.MULTILINE):
         return _from_text(text, path)
@@ -81,7 +80,7 @@ def _from_text(text: str, path: str) -> list[Run]:
     header = re.search(r"^access\s+bw\(MiB/s\).*$", text, re.MULTILINE)
     lines = re.findall(r"^(?:read|write)\s+[\d.].*$", text[header.start() :], re.MULTILINE) if header else []
     if header is None or not lines:
-        raise IngestError(f"{path}: found IOR's output without a result, expected the whole of it")
+        raise IngestError(f"{path}: found IOR's output without a result, expected all of it")
     columns = header[0].split()
     cells = [dict(zip(columns, line.split(), strict=False)) for line in lines if len(line.split()) == len(columns)]
     results = [
@@ -118,12 +117,11 @@ def _runs(
     results: Sequence[Mapping[str, Any]], options: Mapping[str, Any], command: str, version: str, text: str, path: str
 ) -> list[Run]:
     # The script names the test in front of the output: several tests read the same files.
-    named = _TEST.findall(command) or re.findall(r"^# (T-[A-Za-z0-9_-]+-ior)$", text, re.MULTILINE)
-    test = named[-1] if named else ""
+    test = named_test(command, "ior") or named_test("\n".join(re.findall(r"^# T-\S+-ior$", text, re.MULTILINE)), "ior")
     began = re.search(r"^(?:Began\s*: |\s*\"Began\": )(.*)$", text, re.MULTILINE)
     errors = len(_ERROR.findall(text))
-    words = f"{errors} errors" if errors else ""
-    loads = [_observed(result, options, command, test, words, f"{path}: IOR") for result in results]
+    shown = f"{errors} errors" if errors else ""
+    loads = [_observed(result, options, command, test, shown, f"{path}: IOR") for result in results]
     return [Run("ior", path, test, (load,), version, began=began[1] if began else "") for load in loads]
 
 
@@ -148,7 +146,7 @@ def _observed(
         seconds=number(result.get("wrRdTime"), f"{where}: wr/rd"),
         dataset_bytes=float(solve("bytes_of_all_tasks", dataset)),
         direct="--posix.odirect" in command or "useO_DIRECT=1" in command,
-        # Read back from another node, while each node has more than its memory.
+        # Another node reads the data, which exceed the memory of each node.
         cold=nodes > 1 and bool(re.search(r"(^| )-[A-Za-z]*[CZ]", command)),
         errors=errors,
     )

@@ -1,4 +1,4 @@
-"""mdtest: command lines for creates, opens and look-ups of files."""
+"""mdtest: command lines for creates, opens and stats of files, and its results."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from collections.abc import Mapping
 from ingest.acceptance.loads import Setting, ended_by_files, files_per_thread, given_for
 from ingest.acceptance.pack import launch, repeated, script
 from ingest.acceptance.test_spec import Load, Observed, Run
-from ingest.acceptance.tools.parsing import number
+from ingest.acceptance.tools.parsing import named_test, number
 from ingest.engine.expression import Num
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
 from ingest.requirement import Requirement
 
 VERSION = "4.0.0"
-#: The phase under test needs the one that creates before it; the last one removes.
+#: Every test needs the create phase before its own, and the remove phase after it.
 PHASES = {"create": "-C -r", "stat": "-C -T -r", "open": "-C -E -r -w {io_bytes} -e {io_bytes}"}
 
 
 def loads(requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> tuple[Load, ...]:
-    """The loads as mdtest runs them: as many passes over its files as the required rate takes the time for."""
+    """The loads as mdtest runs them: at the required rate, its passes over the files last for the duration of the line."""
     load, given = loads[0], given_for(requirement, setting)
     each, passes = files_per_thread(load, given), _passes(given, setting)
     return (ended_by_files(load, each * passes * load.threads * load.clients),)
@@ -34,7 +34,7 @@ def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], set
     """The script of a test."""
     load, given = loads[0], given_for(requirement, setting)
     phases = PHASES[load.operation].format(io_bytes=load.io_bytes)
-    # Each rank works on the files of a rank of the next client, whose cache does not know them.
+    # Each rank works on files of the next client, which are not in its own cache.
     stride = f"-N {load.threads} " if load.clients > 1 else ""
     folder = "" if load.files == "shared" else "-u "
     size = f"-n {files_per_thread(load, given)} -i {_passes(given, setting)}"
@@ -46,58 +46,52 @@ def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], set
     return {f"mdtest/{ident}.sh": script(ident, load.clients, setting.rehearsal, lines, folder=ident)}
 
 
-_TEST = re.compile(r"T-[A-Za-z0-9_-]+-mdtest\b")
 _LAUNCHED = re.compile(r"mdtest-(\S+) was launched with (\d+) total task\(s\) on (\d+) node\(s\)")
 _COMMAND = re.compile(r"^Command line used: (.*)$", re.MULTILINE)
-#: the last four columns are those of whole iterations: max, min, mean, deviation
+#: the last four columns: max, min, mean and deviation of whole iterations
 _RATE = re.compile(r"^\s*File (creation|stat|read)\s*:?\s+.*?([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s*$", re.MULTILINE)
 _ERROR = re.compile(r"^\s*(ERROR|Abort\(|MPI_Abort)|\bERROR:", re.MULTILINE)
 OPERATIONS = {"creation": "create", "stat": "stat", "read": "open"}
-#: the phase that a run was made for; creating is part of every run
-ASKED = (("-E", "open"), ("-T", "stat"), ("-C", "create"))
+#: option -> operation under test; every run creates files
+PHASE_OPTIONS = (("-E", "open"), ("-T", "stat"), ("-C", "create"))
 
 
 def read(text: str, path: str) -> list[Run] | None:
-    """The run in a result file; None where it is not mdtest's.
+    """The run in a result file of mdtest; None for other files.
 
     Raises:
-        IngestError: mdtest's, but cut off before its summary.
+        IngestError: the file is cut off before its summary.
     """
     launched = _LAUNCHED.search(text)
     if launched is None:
         return None
     rates = {OPERATIONS[phase]: mean for phase, _, _, mean, _ in _RATE.findall(text)}
     if "SUMMARY rate" not in text or not rates:
-        raise IngestError(f"{path}: found mdtest's output without a summary of rates, expected the whole of it")
+        raise IngestError(f"{path}: found mdtest's output without a summary of rates, expected all of it")
     command = (_COMMAND.search(text) or [""])[0].replace("'", "")
-    named = _TEST.findall(command)
-    test = named[-1] if named else ""
-    asked = next((operation for option, operation in ASKED if f" {option} " in f"{command} "), "create")
-    if asked not in rates:
-        raise IngestError(f"{path}: found no rate of '{asked}', which the command line asks for")
+    test = named_test(command, "mdtest")
+    operation = next((phase for option, phase in PHASE_OPTIONS if f" {option} " in f"{command} "), "create")
+    if operation not in rates:
+        raise IngestError(f"{path}: found no rate of '{operation}', expected one because of the command line")
     began = re.search(r"^-- started at (.*) --$", text, re.MULTILINE)
     errors = len(_ERROR.findall(text))
+    size = re.search(r" -e (\d+)\b", command)
     load = Observed(
         name=test,
-        operation=asked,
-        rate=number(rates[asked], f"{path}: rate"),
+        operation=operation,
+        rate=number(rates[operation], f"{path}: rate"),
         unit="file/s",
         threads=int(launched[2]),
         clients=int(launched[3]),
-        io_bytes=_size(command) if asked == "open" else None,
+        io_bytes=float(size[1]) if operation == "open" and size else None,
         handled=_handled(command, int(launched[2])),
         errors=f"{errors} errors" if errors else "",
     )
     return [Run("mdtest", path, test, (load,), launched[1], began=began[1] if began else "")]
 
 
-def _size(command: str) -> float | None:
-    size = re.search(r" -e (\d+)\b", command)
-    return float(size[1]) if size else None
-
-
 def _handled(command: str, tasks: int) -> float | None:
-    """Files of all tasks and iterations, as the command line asks for them."""
+    """Files of all tasks and iterations on the command line."""
     each, iterations = re.search(r" -n (\d+)\b", command), re.search(r" -i (\d+)\b", command)
     if each is None:
         return None

@@ -1,4 +1,4 @@
-"""MLPerf Storage: its UNet3D with as many emulated H100 as need the required rate."""
+"""MLPerf Storage (`mlpstorage`): its UNet3D on as many emulated H100 as the required rate supports."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from ingest.requirement import Requirement
 from ingest.text import comment
 
 VERSION = "2.0"
+#: Of the ids of its tests, and the folder of its scripts.
+SUFFIX = "mlperf"
 EPOCHS = 5
 FOLDER = "mlperf-data"
 
@@ -31,20 +33,20 @@ def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], set
     run = f"mlpstorage training run {hosts} {common} --num-accelerators {accelerators} {data}"
     about = [
         comment(f"{accelerators} emulated H100 at an AU of {given['accepted_utilization']} read the required rate"),
-        comment(f"files: {down} as version 2.0 counts them (rounded down), {up} rounded up, which no rule can find short"),
+        comment(f"files: {down} as version 2.0 counts them (rounded down), {up} rounded up, which satisfies every rule"),
         f"mlpstorage training datasize {common} --max-accelerators {accelerators}",
     ]
     making = f"mlpstorage training datagen {hosts} --model unet3d --num-processes {load.clients * load.threads} {data}"
     result = f'{run} --checkpoint-folder "$TARGET/checkpoints" --results-dir "$RESULTS/{ident}.run$run"'
     runs = repeated(setting.repeats, "", [result], drops=True)
     return {
-        f"mlperf/fill-{ident}.sh": script(FOLDER, load.clients, False, [*about, making], folder=FOLDER),
-        f"mlperf/{ident}.sh": script(ident, load.clients, False, [*about, *runs], folder=FOLDER, drops=True),
+        f"{SUFFIX}/fill-{ident}.sh": script(FOLDER, load.clients, False, [*about, making], folder=FOLDER),
+        f"{SUFFIX}/{ident}.sh": script(ident, load.clients, False, [*about, *runs], folder=FOLDER, drops=True),
     }
 
 
 def parameters(requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, Any]:
-    """What a summary must show, and the bytes of a record, which it does not tell."""
+    """Values that a summary must show, and the record length, which it omits."""
     given = _given(requirement, loads[0], setting)
     return {
         "num_accelerators": int(given["benchmark_accelerators"]),

@@ -1,13 +1,24 @@
-"""Numbers out of result files, which may hold anything."""
+"""Checked values from result files, which may contain anything."""
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from ingest.errors import IngestError, brief
+
+
+def named_test(text: str, suffix: str) -> str:
+    """The last test id with one of these suffixes in a text; empty where there is none.
+
+    >>> named_test("ior -o /x/T-READ-01-ior", "ior")
+    'T-READ-01-ior'
+    """
+    ids = re.findall(rf"T-[A-Za-z0-9_-]+-(?:{suffix})\b", text)
+    return ids[-1] if ids else ""
 
 
 def number(found: object, where: str) -> float:
@@ -29,7 +40,7 @@ def number(found: object, where: str) -> float:
 
 
 def parsed(text: str, start: int, path: str, whose: str) -> tuple[Any, int]:
-    """The JSON value that starts at a place in a text, and where it ends.
+    """The JSON value at a position of a text, and the position after it.
 
     Raises:
         IngestError: it is cut off, or nested deeper than any tool writes.

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ingest.acceptance.accept import ABLE
+from ingest.acceptance.accept import KINDS_OF_TOOL
 from ingest.acceptance.loads import Setting
-from ingest.acceptance.test_table import Row, rows_of
+from ingest.acceptance.test_table import LoadRow, rows_of
 from ingest.engine.registry import FORMULAS, LEAVES, unit_of
 from ingest.reports.document.model import Block, DocumentSection, Figure, Table
 from ingest.reports.labels import label
@@ -132,12 +132,12 @@ def acceptance_table(requirements: Sequence[Requirement]) -> Table:
     return Table("Acceptance tests", heads, lines, (1.35, 1.35, 1.15, 1.0, 0.95, 1.1, 1.0, 2.0))
 
 
-def _test_row(row: Row, mixed: bool) -> tuple[str, ...]:
+def _test_row(row: LoadRow, mixed: bool) -> tuple[str, ...]:
     load = row.load
     size = request_size(load.io_bytes) if load.io_bytes else ""
     runs = " × ".join(filter(None, (str(Setting().repeats), display(load.seconds, "s") if load.seconds else "")))
     kind = "mixed" if mixed else load.operation
-    tools = ", ".join(tool for tool, kinds in ABLE.items() if kind in kinds)
+    tools = ", ".join(tool for tool, kinds in KINDS_OF_TOOL.items() if kind in kinds)
     least = display(load.threshold, load.unit)
     counts = f"{load.clients:,} × {load.threads:,}"
     how = (f"{load.pattern} {load.operation}".strip(), counts, size, runs, tools)

@@ -14,9 +14,9 @@ from ingest.units import display
 
 if TYPE_CHECKING:
     from ingest.acceptance.accept import Acceptance
-    from ingest.acceptance.path_benchmark import Measured
+    from ingest.acceptance.path_benchmark import PathBenchmark
     from ingest.acceptance.test_spec import AcceptanceTest
-    from ingest.acceptance.verdict import Judged, Verdict
+    from ingest.acceptance.verdict import TestVerdict, Verdict
 
 
 def acceptance_page(made: Acceptance) -> Page:
@@ -85,7 +85,7 @@ def verdict_page(answer: Verdict) -> Page:
     return page_of(title, sections, (header, *flat))
 
 
-def _judged(judged: Sequence[Judged]) -> tuple[tuple[str, ...], ...]:
+def _judged(judged: Sequence[TestVerdict]) -> tuple[tuple[str, ...], ...]:
     return tuple(
         (
             one.id,
@@ -116,22 +116,22 @@ def _rate(value: float, unit: str) -> str:
     return display(value, "1") if unit == "1/s" else display(value, unit)
 
 
-def measured_page(answer: Measured) -> Page:
+def measured_page(answer: PathBenchmark) -> Page:
     """The page of `ingest measure-storage`: measured rates, and the GPUs that they support."""
     rows = tuple((plain(name), _rate(item.value, item.unit)) for name, item in answer.results.items())
-    trial = answer.trial
+    trial = answer.fio_run
     how = (
         f"{trial.threads} threads, {display(trial.io_bytes, 'B')} each, {display(trial.bytes, 'B')} of files",
         "random reads, sequential writes" + (", direct I/O" if answer.direct else ", through the page cache"),
     )
     fed = tuple(
         (one.model, one.gpu, display(one.bandwidth_per_gpu, "B/s/GPU", binary=False), f"{one.gpus:,}" if one.gpus else "none")
-        for one in answer.fed
+        for one in answer.supported
     )
     feeds = Section("GPUs that the measured read bandwidth supports", ("model", "gpu", "per GPU", "GPUs"), fed)
     header = ("kind", "name", "gpu", "value", "unit")
     flat: list[tuple[object, ...]] = [("result", name, "", item.value, item.unit) for name, item in answer.results.items()]
-    flat += [("feeds", one.model, one.gpu, one.gpus, "GPU") for one in answer.fed]
+    flat += [("feeds", one.model, one.gpu, one.gpus, "GPU") for one in answer.supported]
     return Page(f"{answer.path}, measured from one machine", (Section("", ("", ""), rows, how), feeds), (header, *flat))
 
 

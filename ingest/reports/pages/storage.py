@@ -12,7 +12,7 @@ from ingest.storage.fit_result import UNKNOWN, VERDICTS
 from ingest.units import display
 
 if TYPE_CHECKING:
-    from ingest.storage.data_path import Judged
+    from ingest.storage.data_path import LayerVerdict
     from ingest.storage.fit_result import Fit, Fits
 
 HOLDS = {True: "yes", None: "not known", False: "NO"}
@@ -101,7 +101,7 @@ def _units(one: Fit) -> str:
     return f"{least}{display(units.value, '1')}{of_these} × {one.entry.scaling_unit}"
 
 
-def _room(judged: Judged | None) -> str:
+def _room(judged: LayerVerdict | None) -> str:
     """Head-room as people read it; what is too small by far as a multiple."""
     if judged is None or judged.headroom is None:
         return ""

@@ -11,7 +11,7 @@ from ingest.reports.workbook.small_workbooks import SizingWorkbook
 from ingest.storage.data_path import headroom_of
 
 if TYPE_CHECKING:
-    from ingest.storage.data_path import Judged
+    from ingest.storage.data_path import LayerVerdict
     from ingest.storage.fit_result import Fit, Fits
 
 HEADS = ("System", "Layer", "Needed", "Unit", "Ceiling", "Unit", "Head-room", "Holds", "As delivered", "Why not known")
@@ -29,7 +29,7 @@ class LayerRow(NamedTuple):
     """A layer of a system, and the names of its cells; None where the ceiling is not known."""
 
     system: Fit
-    judged: Judged
+    judged: LayerVerdict
     need: str
     ceiling: str | None
     headroom: str | None

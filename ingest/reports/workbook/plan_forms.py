@@ -15,7 +15,7 @@ from ingest.reports.workbook.plan_cells import PlanCells
 from ingest.reports.workbook.plan_charts import add_charts
 from ingest.reports.workbook.plan_tables import TableSheet
 from ingest.reports.workbook.sheet import CellContent, CellFormula, EntryCell, NumberCell, SheetWriter, display_unit
-from ingest.rfp.response_form import AS_IS, CHOICE, COUNT, FIELDS, NUMBER, OPTIMIZED, TEXT, Field
+from ingest.rfp.response_form import AS_IS, CHOICE, COUNT, FIELDS, NUMBER, OPTIMIZED, TEXT, FormField
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
@@ -126,7 +126,7 @@ def response(plan: Plan, grid: Callable[..., SheetWriter], lines: Mapping[str, i
     sheet.close()
 
 
-def rule_of(field: Field) -> Mapping[str, Any] | None:
+def rule_of(field: FormField) -> Mapping[str, Any] | None:
     """What a vendor's cell accepts."""
     return {"validate": "list", "source": list(field.choices)} if field.kind == CHOICE else RULES[field.kind]
 

@@ -19,7 +19,7 @@ from ingest.rfp.compliance import (
 )
 from ingest.rfp.response import Response
 from ingest.rfp.response_form import CLIENTS, FIELDS, HEADS, REQUIREMENTS_SHEET, RESPONSE_SHEET
-from ingest.rfp.workbook_reader import Line, Sheet
+from ingest.rfp.workbook_reader import Sheet, SheetLine
 from ingest.units import as_printed
 
 #: Printed as 265.2 GB/s, which is less, and as 984.5 GB/s, which is more.
@@ -29,7 +29,9 @@ PRINTED_LESS, PRINTED_MORE = 265_245_076_866.5, 984_496_892_142.8
 def form(*rows: dict[str, object], name: str = RESPONSE_SHEET, merged: tuple[str, ...] = ()) -> Sheet:
     """A sheet of which each row is given by heading; cells hold what is written."""
     heads = (*HEADS[name], CLIENTS)
-    lines = [Line(number, dict.fromkeys(heads) | row, dict.fromkeys(heads) | row) for number, row in enumerate(rows, start=2)]
+    lines = [
+        SheetLine(number, dict.fromkeys(heads) | row, dict.fromkeys(heads) | row) for number, row in enumerate(rows, start=2)
+    ]
     return Sheet(Path("offer.xlsx"), name, heads, lines, merged)
 
 

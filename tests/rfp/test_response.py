@@ -19,7 +19,7 @@ from ingest.reports.workbook.plan_workbook import plan_workbook
 from ingest.rfp.compliance import RequirementLine, judge
 from ingest.rfp.response import Response, differences
 from ingest.rfp.response_form import HEADS, REQUIREMENTS_SHEET, RESPONSE_SHEET
-from ingest.rfp.workbook_reader import Line, Sheet
+from ingest.rfp.workbook_reader import Sheet, SheetLine
 from ingest.units import as_printed
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workbook"))
@@ -200,7 +200,7 @@ def sheets(**changes: object) -> tuple[Sheet, dict[str, Sheet]]:
 
     def sheet(name: str, row: dict[str, object], ids: tuple[str, ...], changes: dict[str, object]) -> Sheet:
         rows = [{"Id": one, **row, **(changes if one == "R-A" else {})} for one in ids]
-        return Sheet(Path("x.xlsx"), name, heads[name], [Line(n, one, one) for n, one in enumerate(rows, start=2)])
+        return Sheet(Path("x.xlsx"), name, heads[name], [SheetLine(n, one, one) for n, one in enumerate(rows, start=2)])
 
     of_stated = {head: value for head, value in changes.items() if head in (*stated, "Cache rule")}
     of_shown = {head: value for head, value in changes.items() if head in ("Required", "Requirement")}
