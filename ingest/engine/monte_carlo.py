@@ -79,15 +79,15 @@ def _run(tree: Tree, drawn: Mapping[Uncertain, Any], samples: int) -> dict[str, 
     """The values of every requirement that a range reaches, over all draws; in chunks, so that memory stays small."""
     import numpy
 
-    ids = {id(step) for step in tree.moving}
-    reached = {name: step for name, step in tree.steps.items() if id(step) in ids}
+    moving = set(tree.moving)
+    reached = {name: step for name, step in tree.steps.items() if step in moving}
     chunk = max(1, CHUNK_NUMBERS // max(len(tree.moving), 1))
     found: dict[str, list[Any]] = {name: [] for name in reached}
     for start in range(0, samples, chunk):
-        changed = {id(step): drawn[one][start : start + chunk] for one, steps in tree.uncertain.items() for step in steps}
+        changed = {step: drawn[one][start : start + chunk] for one, steps in tree.uncertain.items() for step in steps}
         values = tree.again(changed, tree.moving)
         for name, step in reached.items():
-            found[name].append(numpy.atleast_1d(values[id(step)]))
+            found[name].append(numpy.atleast_1d(values[step]))
     return {name: numpy.concatenate(parts) for name, parts in found.items()}
 
 
@@ -105,20 +105,19 @@ def _draw(one: Uncertain, samples: int, seed: int) -> Any:
     return drawn if limits is None else numpy.clip(drawn, limits.low, limits.high)
 
 
-def effects(tree: Tree, name: str, owners: Mapping[int, str]) -> list[Effect]:
+def effects(tree: Tree, name: str) -> list[Effect]:
     """What moves a requirement most, one quantity at a time, sorted: the bars of a tornado.
 
     Args:
         tree: the steps of all requirements.
         name: the id of the requirement.
-        owners: whose row each step is, by its identity.
     """
-    target, bit = id(tree.steps[name]), 1 << list(tree.steps).index(name)
+    target, bit = tree.steps[name], 1 << list(tree.steps).index(name)
     found = []
     for one, (low, high) in tree.ends.items():
-        reaching = [step for step in tree.uncertain[one] if tree.marks[id(step)] & bit]
+        reaching = [step for step in tree.uncertain[one] if tree.marks[step] & bit]
         if reaching:
-            rows = tuple(sorted({owners[id(step)] for step in reaching if id(step) in owners}))
+            rows = tuple(sorted({step.owner for step in reaching if step.owner}))
             found.append(Effect(one.name, rows, one.value, one.low, one.high, low[target], high[target]))
     return sorted(
         (one for one in found if one.swing and math.isfinite(one.swing)), key=lambda one: (-one.swing, one.name, one.rows)

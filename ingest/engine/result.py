@@ -215,10 +215,6 @@ class Answer:
         unit_of(name)
         return self.known.step(name)
 
-    def known_for(self, name: str) -> Mapping[str, Input]:  # noqa: ARG002  an estimate answers by name
-        """What a quantity is computed from."""
-        return self.given
-
     @cached_property
     def used(self) -> Mapping[str, Input]:
         """The given quantities that the results rest on."""

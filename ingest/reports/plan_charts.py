@@ -22,7 +22,7 @@ from ingest.storage.fit_result import Fit
 from ingest.units import display
 
 if TYPE_CHECKING:
-    from ingest.engine.derivation_graph import Row
+    from ingest.engine.derivation_graph import QuantityRow
     from ingest.engine.monte_carlo import Effect
     from ingest.site.plan import Plan
 
@@ -122,7 +122,7 @@ def _charts(plan: Plan, storage: Sequence[str]) -> Iterator[Chart]:
     yield from _tornado(plan)
 
 
-def _scaling(plan: Plan, rows: Sequence[Row], storage: Sequence[str]) -> Chart:
+def _scaling(plan: Plan, rows: Sequence[QuantityRow], storage: Sequence[str]) -> Chart:
     points = [point for row in rows for point in _sizes(row)]
     if not storage:
         return scaling(points)
@@ -145,7 +145,7 @@ def _swing(effect: Effect) -> Swing:
     return Swing(named, effect.at_low, effect.at_high)
 
 
-def _sizes(row: Row) -> Iterator[Point]:
+def _sizes(row: QuantityRow) -> Iterator[Point]:
     """A job on 1, 2, 4 … nodes, up to its own size."""
     per_gpu, per_node = row.known.value(READS), row.known.value("gpus_per_node")
     size, nodes = 1.0, row.known.value("nodes")
@@ -155,7 +155,7 @@ def _sizes(row: Row) -> Iterator[Point]:
     yield _point(row, nodes, per_gpu, per_node)
 
 
-def _point(row: Row, nodes: float, per_gpu: float, per_node: float) -> Point:
+def _point(row: QuantityRow, nodes: float, per_gpu: float, per_node: float) -> Point:
     given = {READS: per_gpu, "nodes": nodes, "gpus_per_node": per_node}
     return Point(row.name, nodes, float(solve("ingest_bandwidth_per_job", given)))
 
@@ -170,7 +170,7 @@ def _ladder(plan: Plan, job: str) -> Iterator[Chart]:
         yield ladder(bars, found[0][1].unit, f"read bandwidth per GPU of {job}")
 
 
-def _held(row: Row) -> Iterator[Held]:
+def _held(row: QuantityRow) -> Iterator[Held]:
     """What takes the capacity of a year."""
     step = row.known.step("year_usable_bytes")
     for part in steps_below(step):
@@ -179,14 +179,14 @@ def _held(row: Row) -> Iterator[Held]:
             yield Held(row.name, stage, float(sum(entry.value for entry in part.inputs)))
 
 
-def _intervals(jobs: Sequence[Row]) -> Iterator[Chart]:
+def _intervals(jobs: Sequence[QuantityRow]) -> Iterator[Chart]:
     """Interval, waste and bandwidth of the job with the largest checkpoint."""
     saved = [(row, step.value) for row in jobs if (step := row.step("checkpoint_bytes")) is not None]
-    if not saved:
+    row = max(saved, key=lambda job: float(job[1]))[0] if saved else None
+    if row is None or row.checkpoints is None:
         return
-    row = max(saved, key=lambda job: float(job[1]))[0]
     try:
-        chosen, rows, how = interval_course(row.kept[-1], str(row.words.get("mode", "sync")))
+        chosen, rows, how = interval_course(row.checkpoints, str(row.words.get("mode", "sync")))
     except MissingQuantity:
         return
     yield intervals([Interval(*one) for one in rows], Interval(*chosen), row.name, how)

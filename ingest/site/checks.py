@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Iterator, Mapping, Sequence
 
 from ingest.catalog.store import Catalog
-from ingest.engine.derivation_graph import Row
+from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.messages import Message, in_site_words
 from ingest.engine.registry import Step
 from ingest.site.datasets import there
@@ -24,7 +24,7 @@ STATED_SIZE = {"parameters": "C06", "checkpoint_bytes": "C07"}
 assert {*STATED_SIZE} == {*SIZED.values()}
 
 
-def of_clusters(clusters: Sequence[Row], jobs: Sequence[Row]) -> Iterator[Finding | None]:
+def of_clusters(clusters: Sequence[QuantityRow], jobs: Sequence[QuantityRow]) -> Iterator[Finding | None]:
     """No job is larger than its cluster, and all jobs together take no more than the whole of it."""
     counts = {row.name: row.step("cluster_nodes") for row in clusters}
     for row in clusters:
@@ -41,7 +41,7 @@ def of_storage(units: Step | None, failed: Step | None) -> Iterator[Finding | No
         yield finding("E07", {"failed_servers": failed, "storage_units": units}, owner="storage")
 
 
-def of_choices(jobs: Sequence[Row], divisors: Mapping[str, Sequence[int]]) -> Iterator[Finding | None]:
+def of_choices(jobs: Sequence[QuantityRow], divisors: Mapping[str, Sequence[int]]) -> Iterator[Finding | None]:
     """How each job reads, and how its checkpoint is laid out over its GPUs.
 
     Args:
@@ -80,7 +80,9 @@ def of_policies(policies: Mapping[str, Policy]) -> Iterator[Finding | None]:
                 yield finding(rule, {quantity: said[quantity], "as_counted": float(said[quantity].value)}, owner=name)
 
 
-def of_each(jobs: Sequence[Row], policies: Mapping[str, Policy], site: Site, catalog: Catalog) -> Iterator[Finding | None]:
+def of_each(
+    jobs: Sequence[QuantityRow], policies: Mapping[str, Policy], site: Site, catalog: Catalog
+) -> Iterator[Finding | None]:
     """The rules about a job, held against each."""
     for row in jobs:
         policy = policies.get(row.name)
@@ -95,7 +97,7 @@ def of_each(jobs: Sequence[Row], policies: Mapping[str, Policy], site: Site, cat
                 yield finding(rule.id, known, words, row.name, size=shown)
 
 
-def _known(row: Row, policy: Policy | None) -> Mapping[str, Valued | None]:
+def _known(row: QuantityRow, policy: Policy | None) -> Mapping[str, Valued | None]:
     """The quantities that rules compare: of the row, and of its checkpoints."""
     of_row = {part for rule in of_each_job() for part in (rule.quantity, rule.limit) if isinstance(part, str)}
     of_policy = {"training_seconds", "checkpoint_dump_seconds", "job_mean_time_to_interrupt", "gpus"}
@@ -103,7 +105,7 @@ def _known(row: Row, policy: Policy | None) -> Mapping[str, Valued | None]:
     return {name: saved.get(name) if name in of_policy else row.step(name) for name in of_row}
 
 
-def of_drains(site: Site, jobs: Sequence[Row]) -> Iterator[Finding | None]:
+def of_drains(site: Site, jobs: Sequence[QuantityRow]) -> Iterator[Finding | None]:
     """Asynchronous checkpoints drain while others write, whatever `overlap` says."""
     draining = [row.name for row in jobs if row.words.get("mode") == "async"]
     writers = [row for row in jobs if row.step("job_write_bandwidth") is not None]
@@ -130,7 +132,9 @@ def of_line(name: str, value: Step, floor: Step | None, column: Step | None) -> 
         yield finding("C09", {"entries_of_jobs": column, "deciding_entry": chosen}, owner=name)
 
 
-def warnings_of(site: Site, found: Sequence[Finding], jobs: Sequence[Row], data: Mapping[str, Row], years: int) -> list[str]:
+def warnings_of(
+    site: Site, found: Sequence[Finding], jobs: Sequence[QuantityRow], data: Mapping[str, QuantityRow], years: int
+) -> list[str]:
     """The warnings of a site beside those of `bw` and `checkpoint`, the most severe first.
 
     Raises:
@@ -156,7 +160,7 @@ def _too_large(found: Sequence[Finding]) -> Finding | None:
     return large[0]._replace(facts={"jobs": listed(one.owner for one in large)}) if large else None
 
 
-def _left_out(jobs: Sequence[Row], data: Mapping[str, Row]) -> Iterator[Finding | None]:
+def _left_out(jobs: Sequence[QuantityRow], data: Mapping[str, QuantityRow]) -> Iterator[Finding | None]:
     """What a sum leaves out, so that no partial total looks whole."""
     opens = [row.name for row in jobs if row.step("job_read_bandwidth") is not None and row.step("job_file_opens") is None]
     files = [row.name for row in data.values() if row.step("data_files") is None]

@@ -10,7 +10,7 @@ from typing import Any
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import read_result
-from ingest.engine.derivation_graph import Row, columns_of, link
+from ingest.engine.derivation_graph import QuantityRow, columns_of, replaced
 from ingest.engine.messages import in_site_words, message_of
 from ingest.engine.registry import Step
 from ingest.engine.solver import Quantities
@@ -128,19 +128,19 @@ ASKED = ("tokens", "samples", "sample_bytes", "bytes_per_token", "vocabulary")
 USUAL_YEARS = 5
 
 
-def dataset_rows(site: Site, catalog: Catalog) -> dict[str, Row]:
+def dataset_rows(site: Site, catalog: Catalog) -> dict[str, QuantityRow]:
     """One row per data set, each before those made from it.
 
     Raises:
         IngestError: a data set of unknown size, or one made from itself; with its line.
     """
-    rows: dict[str, Row] = {}
+    rows: dict[str, QuantityRow] = {}
     for name in site.section("datasets"):
         _add(name, site, catalog, rows, ())
     return rows
 
 
-def _add(name: str, site: Site, catalog: Catalog, rows: dict[str, Row], path: tuple[str, ...]) -> None:
+def _add(name: str, site: Site, catalog: Catalog, rows: dict[str, QuantityRow], path: tuple[str, ...]) -> None:
     if name in rows:
         return
     described = site.section("datasets")[name]
@@ -150,19 +150,19 @@ def _add(name: str, site: Site, catalog: Catalog, rows: dict[str, Row], path: tu
         site.refuse((*keys, "made_from"), f"cyclic: {circle}; expected one of them to have a size of its own")
     if "made_from" in described:
         _add(described["made_from"], site, catalog, rows, (*path, name))
-    known = Quantities({quantity: described[key] for key, quantity in OWN.items() if key in described})
-    rows[name] = Row(name, {"of": _size(keys, described, known, site, catalog, rows)}, known)
+    known = Quantities({quantity: described[key] for key, quantity in OWN.items() if key in described}, name)
+    rows[name] = QuantityRow(name, {"of": _size(keys, described, known, site, catalog, rows)}, known)
     _files(known)
     if "refresh" in described:
         known.choose("versions_held", "versions_kept")
 
 
 def _size(
-    keys: Keys, described: Mapping[str, Any], known: Quantities, site: Site, catalog: Catalog, rows: Mapping[str, Row]
+    keys: Keys, described: Mapping[str, Any], known: Quantities, site: Site, catalog: Catalog, rows: Mapping[str, QuantityRow]
 ) -> str:
     """Choose what yields the bytes of a data set; returns in words what it is."""
     if "made_from" in described:
-        known.adopt({"origin_bytes": link("origin_bytes", rows[described["made_from"]].known.step("data_bytes"))})
+        known.link("origin_bytes", rows[described["made_from"]].known.step("data_bytes"))
         known.choose("data_bytes", "bytes_of_origin")
         return f"made from {described['made_from']}"
     if "model" in described:
@@ -190,13 +190,16 @@ def _footprint(keys: Keys, described: Mapping[str, Any], known: Quantities, site
     copies = ",".join(f"{stage}={count}" for stage, count in stages.items()) or None
     try:
         made = dataset(**words, **numbers, copies=copies, catalogs=[*reversed(catalog.folders)]).known
-        taken = {"data_bytes": link("data_bytes", made.step("usable_bytes" if stages else "dataset_bytes"))}
-        taken |= {name: link(name, made.step(source)) for name, source in TAKEN.items() if name not in known.given}
+        taken = {"data_bytes": made.step("usable_bytes" if stages else "dataset_bytes")}
+        taken |= {name: made.step(source) for name, source in TAKEN.items() if name not in known.given}
     except IngestError as error:
         site.refuse(keys, in_site_words(message_of(error)))
     known.give({name: item for name, item in made.given.items() if name not in known.given})
-    known.adopt(taken)
-    known.adopt({name: step for name, step in made.steps.items() if step.formula is None and name in made.given})
+    inputs = {name: step._replace(owner=known.owner) for name, step in made.steps.items() if step.source is not None}
+    done: dict[Step, Step] = {}
+    for name, step in taken.items():
+        known.link(name, replaced(step, inputs, done))
+    known.adopt(inputs)
 
 
 def _of_model(
@@ -254,14 +257,15 @@ def years_of(site: Site, years: int | None) -> int:
     return int(site.data.get("years", USUAL_YEARS)) if years is None else years
 
 
-def year_rows(site: Site, jobs: Sequence[Row], holdings: Sequence[Sequence[Row]]) -> list[Row]:
+def year_rows(site: Site, jobs: Sequence[QuantityRow], holdings: Sequence[Sequence[QuantityRow]]) -> list[QuantityRow]:
     """One row per year, each with the columns of the data sets in that year and of the checkpoints kept."""
     checkpoints = columns_of("jobs", jobs)
-    rows: list[Row] = []
+    rows: list[QuantityRow] = []
     for year, present in enumerate(holdings):
-        known = Quantities({})
-        known.adopt({**checkpoints, **columns_of("datasets", present)})
-        rows.append(Row(label_of(site, year), {"year": year}, known))
+        name = label_of(site, year)
+        known = Quantities({}, name, shared_inputs=True)
+        known.adopt({**checkpoints, **columns_of("datasets", present, name)})
+        rows.append(QuantityRow(name, {"year": year}, known))
     return rows
 
 
@@ -271,9 +275,9 @@ def label_of(site: Site, year: int) -> str:
     return str(start.year + year) if start else f"year {year}"
 
 
-def holdings_of(site: Site, data: Mapping[str, Row], years: int, growth: Growth) -> list[list[Row]]:
+def holdings_of(site: Site, data: Mapping[str, QuantityRow], years: int, growth: Growth) -> list[list[QuantityRow]]:
     """The data sets in each year of the plan, each with what its first load and its growth write."""
-    found: list[list[Row]] = []
+    found: list[list[QuantityRow]] = []
     for year in range(years + 1):
         rows = dataset_rows_in(site, data, year, growth)
         for position, row in enumerate(rows):
@@ -282,16 +286,16 @@ def holdings_of(site: Site, data: Mapping[str, Row], years: int, growth: Growth)
     return found
 
 
-def _added(row: Row, before: Row | None) -> None:
+def _added(row: QuantityRow, before: QuantityRow | None) -> None:
     """What a data set was the year before; new versions of one that is refreshed bring its growth with them."""
     if before is None:
         row.known.give({"dataset_bytes_held_before": EMPTY})
     elif "refresh_seconds" not in row.known.given or not before.known.value("present"):
         held = before.known.step("dataset_bytes_held")
-        row.known.adopt({"dataset_bytes_held_before": link("dataset_bytes_held_before", held)})
+        row.known.link("dataset_bytes_held_before", held)
 
 
-def dataset_rows_in(site: Site, data: Mapping[str, Row], year: int, growth: Growth) -> list[Row]:
+def dataset_rows_in(site: Site, data: Mapping[str, QuantityRow], year: int, growth: Growth) -> list[QuantityRow]:
     """The data sets in one year: grown since the start, absent before and after their time."""
     elapsed = Input(parse(f"{year} year", "s", "year"), note=f"year {year} of the plan")
     rows = []
@@ -301,9 +305,9 @@ def dataset_rows_in(site: Site, data: Mapping[str, Row], year: int, growth: Grow
         grows = (
             {**growth.of_dataset(name), "elapsed_seconds": elapsed} if growth.of_dataset(name) else {"capacity_growth": STILL}
         )
-        known = Quantities({**row.known.given, **grows, "present": here})
+        known = Quantities({**row.known.given, **grows, "present": here}, name)
         known.adopt(_same(row.known))
-        rows.append(Row(name, {"year": label_of(site, year)}, known))
+        rows.append(QuantityRow(name, {"year": label_of(site, year)}, known))
     return rows
 
 

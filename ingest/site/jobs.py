@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from ingest.catalog.records import Model, Node
 from ingest.catalog.store import Catalog
-from ingest.engine.derivation_graph import Row, link, replaced
+from ingest.engine.derivation_graph import QuantityRow, replaced
 from ingest.engine.messages import Message, in_site_words, message_of
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.result import Answer
-from ingest.engine.solver import Quantities
+from ingest.engine.solver import Quantities, linked
 from ingest.engine.value import Input
 from ingest.errors import IngestError, MissingQuantity
 from ingest.site.site_file import Keys, Site
@@ -91,7 +91,7 @@ class Policy(NamedTuple):
 
 
 @dataclass
-class Desk:
+class JobPlanner:
     """Answers questions about jobs; equal questions are asked once.
 
     Attributes:
@@ -105,7 +105,7 @@ class Desk:
 
     site: Site
     catalog: Catalog
-    data: Mapping[str, Row]
+    data: Mapping[str, QuantityRow]
     warnings: dict[str, None] = field(default_factory=dict)
     questions: dict[str, Question] = field(default_factory=dict)
     divisors: dict[str, list[int]] = field(default_factory=dict)
@@ -114,7 +114,7 @@ class Desk:
     _told: set[object] = field(default_factory=set)
     _saving: dict[object, Answer] = field(default_factory=dict)
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[QuantityRow]:
         """One row per job.
 
         Raises:
@@ -128,30 +128,27 @@ class Desk:
         source = self.site.section("clusters")[cluster]["node"]
         return self._ask(("clusters", cluster, "node"), lambda: self.catalog.get(Node, source))
 
-    def _row(self, name: str, job: Mapping[str, Any]) -> Row:
+    def _row(self, name: str, job: Mapping[str, Any]) -> QuantityRow:
         keys = ("jobs", name)
         given = {quantity: job[key] for key, quantity in OWN.items() if key in job}
         given |= {"nodes": job["nodes"], "gpus_per_node": from_catalog(self.node(job).gpus_per_node)}
-        kept: list[Quantities] = []
         words = {"cluster": job["cluster"], "model": job.get("model", ""), "data": job.get("data", "")}
         if any(key in job for key in RATES):
             answer, reading = self._ask(keys, lambda: self._read(job))
             self.questions[name] = answer.question
-            given = {**reading.given, **given}
-            kept.append(reading)
+            given = {**reading, **given}
             words |= {"basis": answer.rungs[0].basis, "gpu": answer.gpu.id if answer.gpu else ""}
         given = {"request_bytes": REQUEST, "bandwidth_growth": START, **given}
-        known = Quantities(given)
-        row = Row(name, words, known, ())
+        known = Quantities(given, name)
+        checkpoints = None
         if "checkpoint" in job:
-            saved = self._ask((*keys, "checkpoint"), lambda: self._save(job, int(known.value("gpus"))))
-            said = said_in(job["checkpoint"], (*keys, "checkpoint"))
-            kept += [said, saved.known]
-            self.divisors[name] = self._divisors(job, saved.known.given)
-            mode, found = job["checkpoint"].get("mode", "sync"), _saved(saved.known)
-            own, done = {**in_place_of(said.steps), "gpus": known.step("gpus")}, dict[int, Step]()
-            steps = {quantity: replaced(step, own, done) for quantity, step in found.items()}
-            self.policies[name] = Policy(mode, said.steps, {**steps, "gpus": known.step("gpus")})
+            checkpoints = self._ask((*keys, "checkpoint"), lambda: self._save(job, int(known.value("gpus")))).known
+            stated = stated_in(job["checkpoint"], (*keys, "checkpoint"), name)
+            self.divisors[name] = self._divisors(job, checkpoints.given)
+            mode = job["checkpoint"].get("mode", "sync")
+            own, done = {**in_place_of(stated), "gpus": known.step("gpus")}, dict[Step, Step]()
+            steps = {quantity: replaced(step, own, done, name, SAVED) for quantity, step in _saved(checkpoints).items()}
+            self.policies[name] = Policy(mode, stated, {**steps, "gpus": known.step("gpus")})
             known.adopt({quantity: step for quantity, step in steps.items() if quantity in SAVED})
             known.choose("writing_nodes", "nodes_at_once")
             words |= {"mode": mode}
@@ -159,7 +156,7 @@ class Desk:
         self._length(keys, job, known)
         self._opens(job, known)
         _request(job, known)
-        return replace(row, kept=tuple(kept))
+        return QuantityRow(name, words, known, checkpoints)
 
     def _ask(self, keys: Keys, question: Callable[[], Answered]) -> Answered:
         try:
@@ -167,8 +164,8 @@ class Desk:
         except IngestError as error:
             self.site.refuse(keys, in_site_words(message_of(error)))
 
-    def _read(self, job: Mapping[str, Any]) -> tuple[Grounds, Quantities]:
-        """What the reads of a job rest on: the answer of `bw` without its tables."""
+    def _read(self, job: Mapping[str, Any]) -> tuple[Grounds, dict[str, Input]]:
+        """What `bw` estimates the reads of a job from, and its inputs with those of the job itself."""
         settings = {key: parse(value, unit_of(key), f"set {key}") for key, value in job.get("set", {}).items()}
         numbers = {key: job[key] for key in NUMBERS if key in job}
         taken: dict[str, Input] = {}
@@ -191,7 +188,7 @@ class Desk:
         found = self._reading[key]
         # Equal questions are asked once, yet each job keeps what its own keys say.
         said = {Question.QUANTITIES[name]: item for name, item in numbers.items()}
-        return found, Quantities({**found.known, **said, **taken})
+        return found, {**found.known, **said, **taken}
 
     def _warn(self, kind: object, question: Question) -> None:
         """Ask `bw` once for each kind of job what to be wary of, and whether anything is missing.
@@ -259,7 +256,7 @@ class Desk:
         if "data" in job:
             data = self.data[job["data"]].known
             read = data.steps.get("dataset_bytes") or data.step("data_bytes")
-            known.adopt({"job_dataset_bytes": link("job_dataset_bytes", read)})
+            known.link("job_dataset_bytes", read)
             known.choose("staged_bytes", "staged_bytes_each" if placed.get("each") else "job_dataset_bytes")
         if placed["mode"] == "stage":
             local = Input(0, note="staged: the run reads from its nodes")
@@ -303,7 +300,7 @@ class Desk:
         known.withdraw("dataset_samples")
         counted = next((name for name in ("data_tokens", "tokens") if name in data.given), None)
         if counted is not None:
-            known.adopt({"data_tokens": link("data_tokens", data.step(counted))})
+            known.link("data_tokens", data.step(counted))
             known.choose("dataset_samples", "samples_of_data_tokens")
         elif "dataset_samples" in data.given:
             known.adopt({"dataset_samples": data.step("dataset_samples")})
@@ -361,12 +358,13 @@ def _computable(known: Quantities, name: str) -> bool:
     return True
 
 
-def said_in(policy: Mapping[str, Any], keys: Keys) -> Quantities:
+def stated_in(policy: Mapping[str, Any], keys: Keys, job: str) -> dict[str, Step]:
     """The numbers that a checkpoint policy states, each with its key in the site file.
 
     Args:
         policy: as it was read.
-        keys: where it stands.
+        keys: its place in the file.
+        job: the owner of those that the row of a job takes.
     """
     named = {**QUANTITIES, **SIZED}
     found = {named[key]: item for key, item in policy.items() if isinstance(item, Input)}
@@ -378,10 +376,7 @@ def said_in(policy: Mapping[str, Any], keys: Keys) -> Quantities:
         found |= {name: item._replace(note=f"of {'.'.join((*keys, 'keep'))}") for name, item in kept.items()}
     else:
         found |= {name: item._replace(where=".".join((*keys, "keep"))) for name, item in kept.items()}
-    known = Quantities(found)
-    for name in found:
-        known.step(name)
-    return known
+    return {name: Step(name, item.value, None, (), item, job if name in SAVED else "") for name, item in found.items()}
 
 
 def _said(value: float, keys: Keys) -> Input:
@@ -391,4 +386,4 @@ def _said(value: float, keys: Keys) -> Input:
 def in_place_of(said: Mapping[str, Step]) -> dict[str, Step]:
     """The given quantities of an answer that are what a policy says: a rate that it states is the rate of the dumps."""
     rate = said.get("write_bandwidth")
-    return {**said, **({"checkpoint_write_bandwidth": link("checkpoint_write_bandwidth", rate)} if rate is not None else {})}
+    return {**said, **({"checkpoint_write_bandwidth": linked("checkpoint_write_bandwidth", rate)} if rate is not None else {})}

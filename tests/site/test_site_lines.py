@@ -246,3 +246,18 @@ def test_advice_is_in_the_words_of_a_site_file():
 @pytest.mark.parametrize("name", ["enterprise-64-nodes", "hpc-128-nodes", "llm-16384-gpus"])
 def test_every_assumption_of_an_example_says_why(name):
     assert all(one["why"] for one in ingest.plan(EXAMPLES / f"{name}.yaml", samples=0).assumptions)
+
+
+def test_jobs_with_equal_checkpoints_own_their_entries():
+    checkpoint = {"parameters": 1e9, "interval": "30 min", "waste": "5%"}
+    job = {"cluster": "main", "samples_per_second": 10, "sample_bytes": 1000, "nodes": 2, "checkpoint": checkpoint}
+    site = {"clusters": {"main": {"node": "dgx-h100", "count": 4}}, "jobs": {"first": job, "second": job}}
+    plan = ingest.plan(site, samples=0)
+    owners = [entry.owner for entry in plan.known.step("checkpoint_write_bandwidth_of_jobs").inputs]
+    assert owners == ["first", "second"]
+    assert {step.owner for step in plan.used if step.name == "concurrent_runs"} <= {"first", "second"}
+    assert all(
+        step.source is plan.rows["jobs"][0].known.given["nodes"]
+        for step in plan.used
+        if step.owner == "first" and step.name == "nodes"
+    )

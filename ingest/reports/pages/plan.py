@@ -11,7 +11,7 @@ from ingest.reports.page import Page, Section
 from ingest.units import display
 
 if TYPE_CHECKING:
-    from ingest.site.plan import Plan, Plans
+    from ingest.site.plan import Plan, PlanScenarios
     from ingest.site.plan_diff import Change, Difference
 
 TITLES = {
@@ -82,7 +82,7 @@ def plan_page(plan: Plan) -> Page:
     return Page(title, tuple(part for part in sections if part.rows or part.lines), _flat(plan))
 
 
-def plans_page(plans: Plans) -> Page:
+def plans_page(plans: PlanScenarios) -> Page:
     """The page of several scenarios: one row each."""
     paths = tuple(plans.plans[0].chosen)
     ids = tuple(dict.fromkeys(name for one in plans.plans for name in one.results))

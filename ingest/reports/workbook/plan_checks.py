@@ -84,10 +84,10 @@ def _sums(book: SiteBook) -> Iterator[Check]:
     """The rows of a sheet add up to the column that the calculation works with."""
     from xlsxwriter.utility import xl_col_to_name
 
-    columns = {frozenset(map(id, step.inputs)): step for step in book.cells.columns if step.inputs}
+    columns = {frozenset(step.inputs): step for step in book.cells.columns if step.inputs}
     for sheet, rows in book.tables.items():
         for place, quantity in enumerate(TABLES[book.table(sheet)][1]):
-            step = columns.get(frozenset(id(steps[place]) for _, steps in rows if steps[place] is not None))
+            step = columns.get(frozenset(entry for _, steps in rows if (entry := steps[place]) is not None))
             if step is None:
                 continue
             letter = xl_col_to_name(book.column(sheet, quantity))

@@ -11,7 +11,7 @@ from ingest.engine.registry import Step, unit_of
 from ingest.reports.labels import label, unit_word
 from ingest.reports.workbook.changed_inputs import CHANGED, banner, count, strike_columns, strike_rows
 from ingest.reports.workbook.derivation_cells import meaning_of
-from ingest.reports.workbook.plan_cells import CALCULATED, SITE, SiteCells, in_words, limits_of, size_of, values_of
+from ingest.reports.workbook.plan_cells import CALCULATED, SITE, PlanCells, in_words, limits_of, size_of, values_of
 from ingest.reports.workbook.plan_checks import checks_of
 from ingest.reports.workbook.plan_forms import acceptance, requirements, response, results
 from ingest.reports.workbook.sheet import Entry, Figure, Formula, Grid, Item, listed, width_of, width_of_words
@@ -25,7 +25,7 @@ from ingest.version import __version__
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
 
-    from ingest.engine.derivation_graph import Row
+    from ingest.engine.derivation_graph import QuantityRow
     from ingest.engine.value import Input
     from ingest.site.plan import Plan
 
@@ -165,7 +165,7 @@ class SiteBook:
         self.plan = plan
         self.tables = {sheet: shown_rows(plan, table) for sheet, table in TABLE_SHEETS.items()}
         shown = [step for rows in self.tables.values() for _, steps in rows for step in steps if step is not None]
-        self.cells = SiteCells.of(plan, [*shown, *behind_findings(plan), *plan.floors.values()])
+        self.cells = PlanCells([*plan.steps.values(), *shown, *behind_findings(plan), *plan.floors.values()])
 
     def content(self) -> bytes:
         """The workbook as bytes."""
@@ -223,7 +223,7 @@ class SiteBook:
         sheet.close()
 
     def _input(self, step: Step, value: Item, name: str) -> list[Item]:
-        item, key = self.cells.given.get(id(step)), self.cells.key(step)
+        item, key = step.source, self.cells.key(step)
         allowed = range_short(limits_of(step))
         unit, style = unit_of(step.name), style_of(step.name, unit_of(step.name))
         head: list[Item] = [self.cells.owner(step), step.name, meaning_of(step.name), value, unit_word(step.name, unit)]
@@ -337,7 +337,7 @@ def quantity_head(quantity: str) -> str:
     return label(quantity) if unit == "1" else f"{label(quantity)} ({unit})"
 
 
-def shown_rows(plan: Plan, table: str) -> list[tuple[Row, list[Step | None]]]:
+def shown_rows(plan: Plan, table: str) -> list[tuple[QuantityRow, list[Step | None]]]:
     """The rows of a table and the steps of its columns."""
     whose, quantities = TABLES[table]
     needed = NEEDED.get(table)

@@ -68,7 +68,7 @@ class AnswerBook:
     def __init__(self, answer: Estimate | Answer, title: str) -> None:
         self.answer, self.title, self.catalog, self.warnings = answer, title, answer.catalog, answer.warnings
         self.cells = Calculation()
-        self.results = {name: self.cells.add(answer.derivation(name), answer.known_for(name)) for name in answer.results}
+        self.results = {name: self.cells.add(answer.derivation(name)) for name in answer.results}
         self.places: dict[str, tuple[str, str, str]] = {}
         self.owners: dict[str, str] = {}
         self.signed: frozenset[str] = frozenset()
@@ -236,12 +236,12 @@ class FitBook(AnswerBook):
         known = one.answer.known
         before = len(self.cells.names())
         for judged in one.layers:
-            need = self.cells.add(known.step(judged.layer.need), known.given)
+            need = self.cells.add(known.step(judged.layer.need))
             if judged.ceiling is None:
                 yield Row(one, judged, need, None, None)
                 continue
-            ceiling = self.cells.add(known.step(judged.layer.ceiling), known.given)
-            yield Row(one, judged, need, ceiling, self.cells.add(headroom_of(known, judged.layer), known.given))
+            ceiling = self.cells.add(known.step(judged.layer.ceiling))
+            yield Row(one, judged, need, ceiling, self.cells.add(headroom_of(known, judged.layer)))
         new = self.cells.names()[before:]
         self.owners |= dict.fromkeys(new, one.entry.id)
 
