@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ingest.engine.expression import Num
-from ingest.engine.registry import LEAVES, Formula, Step, in_order, marks_of, unit_of
+from ingest.engine.registry import INPUTS, Formula, Step, in_order, marks_of, unit_of
 from ingest.engine.solver import Quantities
 from ingest.errors import MissingQuantity
 
@@ -93,7 +93,7 @@ def replaced(step: Step, by: Mapping[str, Step], done: dict[Step, Step], owner: 
 def columns_of(table: str, rows: Sequence[QuantityRow], owner: str = "") -> dict[str, Step]:
     """Every column of a table that a formula needs, by name."""
     ending = f"_of_{table}"
-    names = [name.removesuffix(ending) for name in LEAVES if name.endswith(ending)]
+    names = [name.removesuffix(ending) for name in INPUTS if name.endswith(ending)]
     return {f"{name}{ending}": column(table, name, rows, owner) for name in names}
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ingest.engine.ranges import Tree, Uncertain
-from ingest.engine.registry import LEAVES
+from ingest.engine.registry import INPUTS
 
 #: P90 of the standard normal distribution.
 Z90 = 1.2815515655446004
@@ -101,7 +101,7 @@ def _draw(one: Uncertain, samples: int, seed: int) -> Any:
         drawn = value * numpy.where(normal < 0, low / value, high / value) ** (numpy.abs(normal) / Z90)
     else:
         drawn = value + normal / Z90 * numpy.where(normal < 0, value - low, high - value)
-    limits = LEAVES.get(name)
+    limits = INPUTS.get(name)
     return drawn if limits is None else numpy.clip(drawn, limits.low, limits.high)
 
 

@@ -53,7 +53,7 @@ class Formula(NamedTuple):
         return record(self.function, self.needs)
 
 
-class Leaf(NamedTuple):
+class InputQuantity(NamedTuple):
     """A quantity that is given, not computed.
 
     Attributes:
@@ -81,9 +81,9 @@ class Leaf(NamedTuple):
 
 #: Fields of `bw`, which starts often: a name that they declare costs no import of the others.
 FIRST = ("inputs", "bandwidth")
-_declared: dict[str, Formula | Leaf] = {}
+_declared: dict[str, Formula | InputQuantity] = {}
 _loaded: list[bool] = []
-Kind = TypeVar("Kind", Formula, Leaf)
+Kind = TypeVar("Kind", Formula, InputQuantity)
 
 
 def load_formulas() -> None:
@@ -94,7 +94,7 @@ def load_formulas() -> None:
         _loaded.append(True)
 
 
-def _declaration(name: str) -> Formula | Leaf | None:
+def _declaration(name: str) -> Formula | InputQuantity | None:
     """The formula or the input of a name, whatever has been imported so far; None where no field declares it."""
     if name not in _declared:
         for module in FIRST:
@@ -125,7 +125,7 @@ class Declared(Mapping[str, Kind]):
 
 
 FORMULAS = Declared(Formula)
-LEAVES = Declared(Leaf)
+INPUTS = Declared(InputQuantity)
 
 
 def formula(unit: str, source: str, where: str = "") -> Callable[[Function], Function]:
@@ -153,7 +153,7 @@ def input_quantity(name: str, unit: str, meaning: str, **limits: object) -> None
     """Declare a quantity that is given, with its unit and allowed range."""
     if name in _declared:
         raise ValueError(f"two definitions of the quantity '{name}'")
-    _declared[name] = Leaf(name, unit, meaning, **limits)  # type: ignore[arg-type]
+    _declared[name] = InputQuantity(name, unit, meaning, **limits)  # type: ignore[arg-type]
 
 
 def is_quantity(name: str) -> bool:
@@ -177,10 +177,10 @@ def unit_of(name: str) -> str:
     return _required(name).unit
 
 
-def _required(name: str) -> Formula | Leaf:
+def _required(name: str) -> Formula | InputQuantity:
     found = _declaration(name)
     if found is None:
-        raise UsageError(f"no quantity is called '{name}'{nearest(name, [*FORMULAS, *LEAVES])}")
+        raise UsageError(f"no quantity is called '{name}'{nearest(name, [*FORMULAS, *INPUTS])}")
     return found
 
 
@@ -195,7 +195,7 @@ def check_value(name: str, value: Num, what: str = "") -> Num:
     Raises:
         UsageError: out of range or not whole, with the range.
     """
-    declared = LEAVES.get(name, Leaf(name, unit_of(name), ""))
+    declared = INPUTS.get(name, InputQuantity(name, unit_of(name), ""))
     many = hasattr(value, "__array_function__")
     smallest, largest = (value.min(), value.max()) if many else (value, value)
     low_ok = smallest > declared.low if declared.above else smallest >= declared.low

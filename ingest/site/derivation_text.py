@@ -9,7 +9,7 @@ from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import is_column
 from ingest.engine.expression import prose
 from ingest.engine.messages import fact_of
-from ingest.engine.registry import LEAVES, Step, unit_of
+from ingest.engine.registry import INPUTS, Step, unit_of
 from ingest.units import display, exact
 
 #: Rows of a column that a requirement lists; `--explain` lists all.
@@ -73,7 +73,7 @@ class DerivationWriter:
     def _origin(self, step: Step) -> str:
         item = step.source
         if item is None:
-            declared = LEAVES[step.name]
+            declared = INPUTS[step.name]
             return f"by definition: {declared.meaning}"
         words = {"user": "given by the site file", "default": "assumed", "catalog": item.grade or "by definition"}
         why = fact_of(item.note) or (item.where if item.origin == "user" else "")

@@ -14,7 +14,7 @@ from ingest.engine.derivation_graph import QuantityRow, is_column, steps_below
 from ingest.engine.messages import Message, in_site_words
 from ingest.engine.monte_carlo import Effect, effects
 from ingest.engine.ranges import Tree
-from ingest.engine.registry import LEAVES, Step, unit_of
+from ingest.engine.registry import INPUTS, Step, unit_of
 from ingest.engine.result import envelope, places_of, scenarios, sources_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
@@ -199,8 +199,8 @@ class Plan:
             if item is not None:
                 yield item.source, item.where
                 yield from ((part.source, part.where) for part in item.parts)
-            if item is None and step.formula is None and LEAVES[step.name].source:
-                yield LEAVES[step.name].source, ""
+            if item is None and step.formula is None and INPUTS[step.name].source:
+                yield INPUTS[step.name].source, ""
 
     def sensitivity(self, name: str) -> list[Effect]:
         """What moves a requirement most, one quantity at a time between its low and its high end.

@@ -49,7 +49,7 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Difference:
+class PlanDiff:
     """What changed between two plans.
 
     Attributes:
@@ -93,7 +93,7 @@ class Difference:
         return pandas.DataFrame(rows, columns=["kind", "name", "before", "after", "ratio", "unit"])
 
 
-def diff(before: str | Path | Mapping[str, Any], after: str | Path | Mapping[str, Any]) -> Difference:
+def diff(before: str | Path | Mapping[str, Any], after: str | Path | Mapping[str, Any]) -> PlanDiff:
     """What changed between two plans.
 
     Args:
@@ -115,7 +115,7 @@ def diff(before: str | Path | Mapping[str, Any], after: str | Path | Mapping[str
         for key, what in (("version", "two versions of ingest"), ("catalog_hash", "two states of the catalogs"))
         if old[key] != new[key]
     ]
-    return Difference(requirements, written, inputs, tuple(notes))
+    return PlanDiff(requirements, written, inputs, tuple(notes))
 
 
 def _plan(source: str | Path | Mapping[str, Any], what: str) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ingest.engine.registry import LEAVES, Leaf, check_value, unit_of
+from ingest.engine.registry import INPUTS, InputQuantity, check_value, unit_of
 from ingest.errors import UsageError, brief, nearest
 from ingest.units import parse, physical
 
@@ -57,7 +57,7 @@ def limits_of(name: str) -> dict[str, Any]:
     >>> limits_of("fill_limit")["exclusiveMinimum"], limits_of("fill_limit")["maximum"]
     (0, 1)
     """
-    leaf = LEAVES.get(name, Leaf(name, unit_of(name), ""))
+    leaf = INPUTS.get(name, InputQuantity(name, unit_of(name), ""))
     found: dict[str, Any] = {"pattern": _DIGITS + _SUFFIXES[physical(leaf.unit).split("/")[0]] + r"\s*$"}
     found["exclusiveMinimum" if leaf.above else "minimum"] = leaf.low
     return found if math.isinf(leaf.high) else {**found, "maximum": leaf.high}

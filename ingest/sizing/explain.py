@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ingest.engine.expression import prose
-from ingest.engine.registry import LEAVES, Step, unit_of
+from ingest.engine.registry import INPUTS, Step, unit_of
 from ingest.engine.value import Input
 from ingest.sizing.bandwidth import Estimate, Scenarios, bw
 from ingest.units import display, exact
@@ -69,7 +69,7 @@ class Explanation:
     def _origin(self, step: Step, indent: str) -> Iterator[str]:
         item = step.source
         if item is None:
-            declared = LEAVES[step.name]
+            declared = INPUTS[step.name]
             yield f"{indent}by definition: {declared.meaning}"
             if declared.source:
                 yield f"{indent}{self._cited(declared.source, '')}"

@@ -12,7 +12,7 @@ from ingest.units import display
 
 if TYPE_CHECKING:
     from ingest.site.plan import Plan, PlanScenarios
-    from ingest.site.plan_diff import Change, Difference
+    from ingest.site.plan_diff import Change, PlanDiff
 
 TITLES = {
     "jobs": "Jobs",
@@ -103,7 +103,7 @@ def plans_page(plans: PlanScenarios) -> Page:
     )
 
 
-def diff_page(difference: Difference) -> Page:
+def diff_page(difference: PlanDiff) -> Page:
     """What changed between two plans."""
     lines = tuple(
         (one.name, _value(one, "before"), _value(one, "after"), _times(one.ratio), ", ".join(one.why) or "-")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ingest.engine.expression import cell, prose
 from ingest.engine.ranges import Corner, Tree, Uncertain, uncertain
-from ingest.engine.registry import FORMULAS, LEAVES, Leaf, Step, unit_of
+from ingest.engine.registry import FORMULAS, INPUTS, InputQuantity, Step, unit_of
 from ingest.engine.value import Input
 
 
@@ -31,9 +31,9 @@ class InputCell(NamedTuple):
         return unit_of(self.quantity)
 
     @property
-    def limits(self) -> Leaf:
+    def limits(self) -> InputQuantity:
         """The allowed range; a row of a table may be nothing, and so may a computed quantity that was given instead."""
-        found = LEAVES.get(self.quantity, Leaf(self.quantity, self.unit, "", above=False))
+        found = INPUTS.get(self.quantity, InputQuantity(self.quantity, self.unit, "", above=False))
         return found._replace(above=False) if self.is_column else found
 
 
@@ -168,4 +168,4 @@ def _key(value: Any) -> Hashable:
 
 def meaning_of(quantity: str) -> str:
     """What a quantity is, in one line."""
-    return FORMULAS[quantity].meaning if quantity in FORMULAS else LEAVES[quantity].meaning
+    return FORMULAS[quantity].meaning if quantity in FORMULAS else INPUTS[quantity].meaning

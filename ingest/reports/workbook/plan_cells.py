@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from ingest.engine.derivation_graph import is_column
 from ingest.engine.expression import cell, prose
-from ingest.engine.registry import LEAVES, Formula, Leaf, Step, unit_of
+from ingest.engine.registry import INPUTS, Formula, InputQuantity, Step, unit_of
 
 #: What stands between the first of several rows and how many more there are.
 ALSO = " and "
@@ -77,7 +77,7 @@ def shared_label(owners: Sequence[str]) -> str:
 
 def is_constant(name: str) -> bool:
     """Whether a quantity can have one value only, such as the length of a day."""
-    found = LEAVES.get(name)
+    found = INPUTS.get(name)
     return found is not None and found.low == found.high
 
 
@@ -222,9 +222,9 @@ def values_of(step: Step) -> list[float]:
     return [float(value) for value in step.value] if hasattr(step.value, "__len__") else [float(step.value)]
 
 
-def limits_of(step: Step) -> Leaf:
+def limits_of(step: Step) -> InputQuantity:
     """The allowed range of an input; a row of a table may be nothing, and so may a computed quantity that was given."""
-    found = LEAVES.get(step.name, Leaf(step.name, unit_of(step.name), "", above=False))
+    found = INPUTS.get(step.name, InputQuantity(step.name, unit_of(step.name), "", above=False))
     return found._replace(above=False) if hasattr(step.value, "__len__") else found
 
 
