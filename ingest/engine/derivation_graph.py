@@ -1,4 +1,4 @@
-"""Rows, and columns of rows: how tables of a site and formulas over them hang together as one tree of steps."""
+"""Rows of quantities and their columns: tables of a site as parts of one derivation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ingest.engine.registry import INPUTS, Formula, Step, in_order, marks_of, un
 from ingest.engine.solver import Quantities
 from ingest.errors import MissingQuantity
 
-#: where a step says that it gathers a column
+#: the place in a formula that marks a column
 COLUMN = "column"
 
 
@@ -98,7 +98,7 @@ def columns_of(table: str, rows: Sequence[QuantityRow], owner: str = "") -> dict
 
 
 def all_below(roots: Mapping[str, Step], wanted: Callable[[Step], bool]) -> dict[str, list[Step]]:
-    """What each root rests on, the topmost first, of the steps that are wanted."""
+    """The wanted steps below each root, the topmost first."""
     order = in_order(roots.values())
     marks = marks_of([*roots.values()], order)
     marked = [(step, marks[step]) for step in reversed(order) if wanted(step)]

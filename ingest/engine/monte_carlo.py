@@ -16,7 +16,7 @@ from ingest.engine.registry import INPUTS
 
 #: P90 of the standard normal distribution.
 Z90 = 1.2815515655446004
-#: Draws unless the user says how many; fewer for a site of so many quantities that it would take seconds.
+#: Draws unless the user sets them; fewer for a site of so many quantities that it would take seconds.
 USUAL_SAMPLES = 10_000
 FEWEST_SAMPLES = 1_000
 MOST_NUMBERS = 6_000_000
@@ -25,7 +25,7 @@ CHUNK_NUMBERS = 10_000_000
 
 
 class Effect(NamedTuple):
-    """What one quantity does to a requirement when it goes to its low and to its high end, all others typical.
+    """The effect of one quantity on a requirement: its value at the low and the high end, all others typical.
 
     Attributes:
         name: the quantity.
@@ -48,10 +48,10 @@ class Effect(NamedTuple):
         return abs(self.at_high - self.at_low)
 
 
-def samples_for(tree: Tree, asked: int | None) -> int:
-    """Draws: as asked, else as many as stay quick."""
-    if asked is not None:
-        return asked
+def samples_for(tree: Tree, requested: int | None) -> int:
+    """The number of draws: as requested, else limited to about a second."""
+    if requested is not None:
+        return requested
     size = len(tree.moving)
     return min(USUAL_SAMPLES, max(FEWEST_SAMPLES, MOST_NUMBERS // max(size, 1)))
 
@@ -62,7 +62,7 @@ def spread(tree: Tree, samples: int, seed: int) -> dict[str, tuple[float, float]
     Args:
         tree: the steps of all requirements.
         samples: draws.
-        seed: the same seed gives the same ends, in whatever order the jobs stand.
+        seed: equal seeds give equal ends, whatever the order of the jobs.
     """
     if not samples or not tree.uncertain:
         return {}
@@ -71,7 +71,7 @@ def spread(tree: Tree, samples: int, seed: int) -> dict[str, tuple[float, float]
     with numpy.errstate(all="ignore"):
         found = _run(tree, {one: _draw(one, samples, seed) for one in tree.uncertain}, samples)
         ends = {name: numpy.percentile(values, (10, 90)) for name, values in found.items()}
-    # Where draws outgrow every number there is no end to tell; the typical value stands alone.
+    # Where draws overflow there is no high end: the typical value has no range.
     return {name: (float(low), float(high)) for name, (low, high) in ends.items() if low < high and numpy.isfinite(high)}
 
 
@@ -106,7 +106,7 @@ def _draw(one: Uncertain, samples: int, seed: int) -> Any:
 
 
 def effects(tree: Tree, name: str) -> list[Effect]:
-    """What moves a requirement most, one quantity at a time, sorted: the bars of a tornado.
+    """The effect of each input on a requirement, one at a time, the largest first: the bars of a tornado chart.
 
     Args:
         tree: the steps of all requirements.

@@ -4,12 +4,12 @@ The result is recomputed with one input at a time at its low and at its high end
 gives the direction of each input: the end at which the result is smaller and the end at which it is larger. The low end of
 the result is its value where every input is at the end that makes it smaller, the high end where every input is at the end
 that makes it larger. An input that enters a derivation twice, such as the operations of a sample in a rate and in the
-utilization that follows from it, is one input and stands at one end.
+utilization that follows from it, is one input at one end.
 
 Exact for a result that rises or falls with each input throughout, whatever the others are. Two cases are treated beyond that:
 an input that changes nothing while the others are typical (one side of a minimum or maximum) is tried again where the others
-stand at their ends; and where both ends of an input are worse than its typical value the typical value is used. Not covered:
-an extreme strictly between the ends of an input, and an input whose direction depends on where the others stand. There the
+are at their ends; and where both ends of an input are worse than its typical value the typical value is used. Not covered:
+an extreme strictly between the ends of an input, and an input whose direction depends on the others. There the
 range may be too narrow; it never leaves out the value itself.
 """
 
@@ -139,7 +139,7 @@ class Tree:
         return {one: (self.at({one: one.low}), self.at({one: one.high})) for one in self.uncertain}
 
     def corners(self, name: str) -> tuple[Corner, Corner]:
-        """Where the inputs stand at the low and at the high end of a result; those not named are typical."""
+        """The ends of the inputs at the low and at the high end of a result; the others are typical."""
         return self._corner(self.steps[name], 1), self._corner(self.steps[name], -1)
 
     def value(self, name: str, corner: Corner) -> float:
@@ -156,7 +156,7 @@ class Tree:
         return (low, high) if low < high and math.isfinite(low) and math.isfinite(high) else None
 
     def _corner(self, result: Step, sign: int) -> Corner:
-        """Where the inputs stand when the result, times the sign, is smallest."""
+        """The ends of the inputs where the result, times the sign, is smallest."""
         typical = sign * float(result.value)
         corner: dict[Uncertain, float] = {}
         singles: list[tuple[float, Corner]] = [(typical, {})]

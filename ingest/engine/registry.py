@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from typing import NamedTuple, TypeVar
 
@@ -64,7 +65,7 @@ class InputQuantity(NamedTuple):
         high: the largest value allowed.
         above: the value must be greater than `low`, not equal to it.
         whole: only whole numbers are allowed.
-        default: the value when nobody gives one; only for what is a definition or a neutral element.
+        default: the value unless one is given; only for a definition or a neutral element.
         source: where a default that is not neutral comes from.
     """
 
@@ -82,16 +83,14 @@ class InputQuantity(NamedTuple):
 #: Fields of `bw`, which starts often: a name that they declare costs no import of the others.
 FIRST = ("inputs", "bandwidth")
 _declared: dict[str, Formula | InputQuantity] = {}
-_loaded: list[bool] = []
 Kind = TypeVar("Kind", Formula, InputQuantity)
 
 
+@cache
 def load_formulas() -> None:
     """Import every module of formulas, which registers them; once."""
-    if not _loaded:
-        for module in pkgutil.iter_modules(import_module("ingest.formulas").__path__):
-            import_module(f"ingest.formulas.{module.name}")
-        _loaded.append(True)
+    for module in pkgutil.iter_modules(import_module("ingest.formulas").__path__):
+        import_module(f"ingest.formulas.{module.name}")
 
 
 def _declaration(name: str) -> Formula | InputQuantity | None:
@@ -292,9 +291,9 @@ def _derive(
     elif found.default is not None:
         step = Step(name, found.default, None, (), None, owners[1])
     else:
-        asked = f" (needed for {path[0]})" if path else ""
-        told = Message(f"{name} is not known{asked}, expected in {found.unit}", supply=(f"set.{name}",))
-        raise MissingQuantity(name, told)
+        needed = f" (needed for {path[0]})" if path else ""
+        message = Message(f"{name} is not known{needed}, expected in {found.unit}", supply=(f"set.{name}",))
+        raise MissingQuantity(name, message)
     known[name] = step
     return step
 

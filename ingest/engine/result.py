@@ -202,7 +202,7 @@ class Answer:
 
     @property
     def given(self) -> Mapping[str, Input]:
-        """What was known, for explanations."""
+        """The inputs, for explanations."""
         return self.known.given
 
     def derivation(self, name: str) -> Step:
@@ -225,7 +225,7 @@ class Answer:
 
     @property
     def assumptions(self) -> list[dict[str, Any]]:
-        """What nobody measured: values graded `assumed`, and defaults that a user may contest."""
+        """Values graded `assumed`, and defaults that a user may contest."""
         layout = self.chosen.get("layout", {}).get("value", "")
         return [*assumptions_of(self.used), *(assumption("layout", layout, "", why) for *_, why in self.cited if why)]
 
@@ -244,7 +244,7 @@ class Answer:
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """What went in, and where from."""
+        """The inputs and their origins."""
         return {**self.chosen, **inputs_of(self.used)}
 
     def to_dict(self) -> dict[str, Any]:

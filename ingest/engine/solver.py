@@ -16,8 +16,8 @@ from ingest.errors import CyclicQuantity, MissingQuantity, UsageError
 class Quantities:
     """Inputs and what follows from them.
 
-    They are built, then frozen. While they are built, `give`, `give_default`, `adopt` and `choose` say where a quantity comes
-    from; each refuses a quantity that has been computed already, since what was computed from it would not follow. Once
+    They are built, then frozen. While they are built, `give`, `give_default`, `adopt` and `choose` define the source of a
+    quantity; each refuses a quantity that has been computed already, since what was computed from it would not follow. Once
     frozen, quantities are only read.
 
     Args:
@@ -39,7 +39,7 @@ class Quantities:
 
     @property
     def steps(self) -> Mapping[str, Step]:
-        """What has been computed or adopted so far, to be read only."""
+        """The quantities computed or adopted so far, to be read only."""
         return MappingProxyType(self._steps)
 
     def freeze(self) -> None:
@@ -140,7 +140,7 @@ class Quantities:
         return float(self.step(name).value)
 
     def results(self, names: Iterable[str], *, ranged: bool = False) -> tuple[dict[str, Quantity], dict[str, str]]:
-        """The quantities that can be computed, with their ranges where asked for, and for the others what is missing."""
+        """The quantities that can be computed, with their ranges on request, and for the others the reason."""
         found: dict[str, Step] = {}
         unknown: dict[str, str] = {}
         for name in names:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ingest.errors import UsageError, nearest
-from ingest.files import check_target, nothing_collected, write_all
+from ingest.files import check_target, garbage_collection_paused, write_all
 from ingest.site.plan import Plan
 from ingest.site.planner import plan
 from ingest.text import all_visible
@@ -96,7 +96,7 @@ def report(
     """
     systems = [storage] if isinstance(storage, str) else list(storage)
     paths = _checked([output] if isinstance(output, (str, Path)) else list(output), template, systems)
-    with nothing_collected():
+    with garbage_collection_paused():
         planned = plan(site, years=years, set=set, seed=seed, catalogs=catalogs)
         if not isinstance(planned, Plan):
             raise UsageError("--set: several scenarios are asked for, expected one for a report")

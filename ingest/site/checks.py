@@ -63,21 +63,21 @@ def of_choices(jobs: Sequence[QuantityRow], divisors: Mapping[str, Sequence[int]
 def of_policies(policies: Mapping[str, Policy]) -> Iterator[Finding | None]:
     """Interval, overhead and rate of each job's checkpoints fit together, and its files are counted as stated."""
     for name, policy in policies.items():
-        said, words = policy.said, {"mode": policy.mode}
-        known = {**policy.steps, **said}
-        by_rate, sync = "write_bandwidth" in said, policy.mode == "sync"
-        if "checkpoint_interval" in said and not by_rate:
+        stated, words = policy.stated, {"mode": policy.mode}
+        known = {**policy.steps, **stated}
+        by_rate, sync = "write_bandwidth" in stated, policy.mode == "sync"
+        if "checkpoint_interval" in stated and not by_rate:
             yield finding("E01", known, words, name)
         # Where the rate of a dump follows from interval and overhead, the overhead is kept as long as any is left for dumps.
-        if "waste_allowed" in said and (not sync or by_rate or "checkpoint_interval" not in said):
+        if "waste_allowed" in stated and (not sync or by_rate or "checkpoint_interval" not in stated):
             yield finding("E02", known, words, name)
             yield finding("E03", known, words, name)
         if by_rate:
             yield finding("E04", known, words, name)
         files = policy.steps.get("checkpoint_files")
         for quantity, rule in {**LAID_OUT, **(STATED_SIZE if files is not None and files.formula is None else {})}.items():
-            if quantity in said:
-                yield finding(rule, {quantity: said[quantity], "as_counted": float(said[quantity].value)}, owner=name)
+            if quantity in stated:
+                yield finding(rule, {quantity: stated[quantity], "as_counted": float(stated[quantity].value)}, owner=name)
 
 
 def of_each(
@@ -87,7 +87,7 @@ def of_each(
     for row in jobs:
         policy = policies.get(row.name)
         words = {**row.words, "family": family_of(site.section("jobs")[row.name], catalog)}
-        if policy is not None and "job_mean_time_to_interrupt" not in policy.said:
+        if policy is not None and "job_mean_time_to_interrupt" not in policy.stated:
             words["interrupts"] = "by the failure rate of nodes"
         size = row.step("read_request_bytes")
         known = _known(row, policy)
@@ -101,7 +101,7 @@ def _known(row: QuantityRow, policy: Policy | None) -> Mapping[str, Valued | Non
     """The quantities that rules compare: of the row, and of its checkpoints."""
     of_row = {part for rule in of_each_job() for part in (rule.quantity, rule.limit) if isinstance(part, str)}
     of_policy = {"training_seconds", "checkpoint_dump_seconds", "job_mean_time_to_interrupt", "gpus"}
-    saved = {**policy.steps, **({"training_seconds": policy.said.get("training_seconds")})} if policy is not None else {}
+    saved = {**policy.steps, **({"training_seconds": policy.stated.get("training_seconds")})} if policy is not None else {}
     return {name: saved.get(name) if name in of_policy else row.step(name) for name in of_row}
 
 
@@ -118,12 +118,12 @@ def of_drains(site: Site, jobs: Sequence[QuantityRow]) -> Iterator[Finding | Non
 
 
 def of_line(name: str, value: Step, floor: Step | None, column: Step | None) -> Iterator[Finding | None]:
-    """What decides the priority and the conditions of a line.
+    """The rules that decide the priority and the conditions of a line.
 
     Args:
         name: its id.
         value: its value.
-        floor: the rate below which nothing is asked for, where it is a rate.
+        floor: the reporting threshold of a rate; None for other quantities.
         column: its largest entry names the job whose conditions are those of the line.
     """
     yield finding("C08", {"required_rate": value, "smallest_rate": floor}, owner=name)
@@ -135,7 +135,7 @@ def of_line(name: str, value: Step, floor: Step | None, column: Step | None) -> 
 def warnings_of(
     site: Site, found: Sequence[Finding], jobs: Sequence[QuantityRow], data: Mapping[str, QuantityRow], years: int
 ) -> list[str]:
-    """The warnings of a site beside those of `bw` and `checkpoint`, the most severe first.
+    """The warnings of a site, without those of `bw` and `checkpoint`; the most severe first.
 
     Raises:
         IngestError: a job on data that are on storage in no year; with its line.
@@ -161,7 +161,7 @@ def _too_large(found: Sequence[Finding]) -> Finding | None:
 
 
 def _left_out(jobs: Sequence[QuantityRow], data: Mapping[str, QuantityRow]) -> Iterator[Finding | None]:
-    """What a sum leaves out, so that no partial total looks whole."""
+    """Jobs and data sets that a total leaves out, so that no partial total looks complete."""
     opens = [row.name for row in jobs if row.step("job_read_bandwidth") is not None and row.step("job_file_opens") is None]
     files = [row.name for row in data.values() if row.step("data_files") is None]
     if opens:
@@ -178,7 +178,7 @@ def _absent_data(site: Site, years: int) -> Iterator[tuple[Finding, Message]]:
         missing = [year for year in range(start.year, start.year + years + 1) if not there(described, year)] if start else []
         facts = {"data": job.get("data"), "years": listed(map(str, missing))}
         if len(missing) > years:
-            said = "{data} is not on storage in {years}, expected years of the plan between its `from` and `until`"
-            site.refuse(("jobs", name, "data"), said.format(**facts))
+            refused = "{data} is not on storage in {years}, expected years of the plan between its `from` and `until`"
+            site.refuse(("jobs", name, "data"), refused.format(**facts))
         for one in applying([finding("W31", words={"data": "absent"}, **facts)] if missing else []):
             yield one, Message(f"{site.place(('jobs', name, 'data'))}: ", one.message())

@@ -48,11 +48,11 @@ class Growth:
     warnings: tuple[str, ...] = ()
 
     def of_job(self, name: str) -> Mapping[str, Input]:
-        """What a job grows by."""
+        """The growth of a job."""
         return self.jobs.get(name, {})
 
     def of_dataset(self, name: str) -> Mapping[str, Input]:
-        """What a data set grows by."""
+        """The growth of a data set."""
         return self.datasets.get(name, {})
 
 
@@ -107,11 +107,11 @@ OWN = {
     "refresh": "refresh_seconds",
     "retention": "retention_seconds",
 }
-#: what says how large a data set is; exactly one of them
+#: keys that give the size of a data set; exactly one of them
 SIZES = ("bytes", "samples", "tokens", "model", "corpus", "measured", "made_from")
 EMPTY = Input(0, note="every data set is loaded in the first year of the plan")
 STILL = Input(1, note="no growth is planned")
-#: what a measurement says beside the bytes
+#: further quantities of a measurement
 MEASURED = {
     "data_files": "files",
     "data_samples": "samples",
@@ -124,7 +124,7 @@ FILES = ("data_files", "samples_in_file")
 REPACKED = ("files", "file_bytes", "samples_per_file")
 #: keys of a data set that `ingest dataset` takes
 ASKED = ("tokens", "samples", "sample_bytes", "bytes_per_token", "vocabulary")
-#: years to plan for where nobody said how many
+#: years to plan for unless the site file gives them
 USUAL_YEARS = 5
 
 
@@ -183,7 +183,7 @@ TAKEN = {"dataset_bytes": "dataset_bytes", "data_files": "dataset_files"}
 
 
 def _footprint(keys: Keys, described: Mapping[str, Any], known: Quantities, site: Site, catalog: Catalog) -> None:
-    """Let `ingest dataset` say what a corpus or a format takes; with `stages`, all of those kept."""
+    """The bytes of a corpus or a format, as `ingest dataset` computes them; with `stages`, of all those kept."""
     numbers: dict[str, Any] = {key: item.value for key, item in described.items() if isinstance(item, Input) and key in ASKED}
     words = {key: described[key] for key in ("corpus", "format", "pipeline") if key in described}
     stages = {stage: int(item.value) for stage, item in described.get("stages", {}).items()}
@@ -224,15 +224,15 @@ def _of_model(
 
 
 def _measured(keys: Keys, described: Mapping[str, Any], site: Site) -> dict[str, Input]:
-    """What `ingest measure` found: bytes, and where they were counted files, samples and tokens."""
+    """The quantities of an `ingest measure` result: bytes, and where counted files, samples and tokens."""
     name: str = described["measured"]
     try:
         result = read_result(site.folder / name, "measured")
         size = result.quantity("stored_bytes") or result.quantity("dataset_bytes") or result.needed("corpus_bytes")
-        told = {quantity: result.quantity(theirs) for quantity, theirs in MEASURED.items()}
+        counted = {quantity: result.quantity(theirs) for quantity, theirs in MEASURED.items()}
     except IngestError as error:
         site.refuse(keys, str(error))
-    found = {"data_bytes": size} | {quantity: item for quantity, item in told.items() if item is not None}
+    found = {"data_bytes": size} | {quantity: item for quantity, item in counted.items() if item is not None}
     if not described.keys().isdisjoint(REPACKED):
         found = {quantity: item for quantity, item in found.items() if quantity not in FILES}
     said = {quantity for key, quantity in OWN.items() if key in described}
@@ -270,7 +270,7 @@ def year_rows(site: Site, jobs: Sequence[QuantityRow], holdings: Sequence[Sequen
 
 
 def label_of(site: Site, year: int) -> str:
-    """What a year of the plan is called."""
+    """The name of a year of the plan."""
     start = site.data.get("start")
     return str(start.year + year) if start else f"year {year}"
 
@@ -287,7 +287,7 @@ def holdings_of(site: Site, data: Mapping[str, QuantityRow], years: int, growth:
 
 
 def _added(row: QuantityRow, before: QuantityRow | None) -> None:
-    """What a data set was the year before; new versions of one that is refreshed bring its growth with them."""
+    """The size of a data set in the year before; new versions of a refreshed one include its growth."""
     if before is None:
         row.known.give({"dataset_bytes_held_before": EMPTY})
     elif "refresh_seconds" not in row.known.given or not before.known.value("present"):
@@ -312,7 +312,7 @@ def dataset_rows_in(site: Site, data: Mapping[str, QuantityRow], year: int, grow
 
 
 def _same(known: Quantities) -> dict[str, Step]:
-    """What does not change from year to year, so that a draw of it is the same in all of them."""
+    """The quantities that are equal in all years: one step, so that a draw is the same in all of them."""
     names = ("data_bytes", "dataset_bytes", "data_files", "versions_held", "data_copies", "refresh_seconds")
     for name in names:
         if name in known.given:

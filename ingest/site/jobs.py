@@ -36,7 +36,7 @@ NUMBERS = (
     "flops_per_sample",
     "cache_hit",
 )
-#: one of these says how fast the job reads
+#: keys that give the read rate of a job; at least one of them
 RATES = ("model", "samples_per_second", "set")
 #: keys of a checkpoint policy that `checkpoint` takes as they are
 POLICY_WORDS = ("mode", "readers", "failures", "optimizer", "layout", "precision", "keep", "zero_stage", "expert_parallel")
@@ -66,7 +66,7 @@ SAVED = (
 )
 #: keys of a checkpoint policy that say how large a checkpoint is, and the quantity that each is
 SIZED = {"parameters": "parameters", "bytes": "checkpoint_bytes"}
-#: what rules compare, beside what the row of a job takes
+#: further quantities that rules compare
 DECIDING = ("waste_left_for_dumps", "synchronous_waste", "asynchronous_waste", "drain_bandwidth")
 REQUEST = Input(131_072, origin="default", note=Message("readers ask for 128 KiB", supply=("io_size",)), grade="assumed")
 PACKED = Input(131_072, origin="default", grade="assumed",
@@ -81,24 +81,24 @@ class Policy(NamedTuple):
 
     Attributes:
         mode: `sync` or `async`.
-        said: what the site file says, by quantity.
+        stated: the values of the site file, by quantity.
         steps: what follows, by quantity.
     """
 
     mode: str
-    said: Mapping[str, Step]
+    stated: Mapping[str, Step]
     steps: Mapping[str, Step]
 
 
 @dataclass
 class JobPlanner:
-    """Answers questions about jobs; equal questions are asked once.
+    """Plans the jobs of a site; equal jobs are estimated once.
 
     Attributes:
         site: the site.
         catalog: where entries come from.
         data: the row of each data set.
-        questions: what was asked of `bw` for each job, by its name.
+        questions: the `bw` question of each job, by its name.
         divisors: into how many equal parts the GPUs of a job are shared out by its checkpoint, by its name.
         policies: the checkpoints of each job, by its name.
     """
@@ -186,7 +186,7 @@ class JobPlanner:
             self._warn((node, *sorted(words.items())), question)
             self._reading[key] = grounds_of(question, self.catalog)
         found = self._reading[key]
-        # Equal questions are asked once, yet each job keeps what its own keys say.
+        # Equal questions are estimated once, yet each job keeps the inputs of its own keys.
         said = {Question.QUANTITIES[name]: item for name, item in numbers.items()}
         return found, {**found.known, **said, **taken}
 
@@ -275,7 +275,7 @@ class JobPlanner:
         return from_catalog(found) if found is not None and found.value else None
 
     def _length(self, keys: Keys, job: Mapping[str, Any], known: Quantities) -> None:
-        """How long a run takes, where epochs or tokens say so."""
+        """The length of a run, where epochs or tokens give it."""
         if "tokens" in job:
             known.choose("training_samples", "samples_of_tokens")
         elif "epochs" in job:
@@ -320,12 +320,12 @@ def _product(*parts: Input | None) -> int:
 
 
 def _saved(known: Quantities) -> dict[str, Step]:
-    """What an answer about checkpoints knows of what the row of a job takes, and of what decisions rest on."""
+    """The known checkpoint quantities that the row of a job takes or that rules compare."""
     return {name: known.steps.get(name) or known.step(name) for name in (*SAVED, *DECIDING) if _computable(known, name)}
 
 
 def _request(job: Mapping[str, Any], known: Quantities) -> None:
-    """The size of one read: of a sample, of a read-ahead, or of all that a reader asks for at once."""
+    """The size of one read: of a sample, of a read-ahead, or of all outstanding requests of a reader."""
     if not _computable(known, "sample_bytes"):
         return
     if not (_computable(known, "samples_per_file") and known.value("samples_per_file") > 1):
@@ -344,7 +344,7 @@ def family_of(job: Mapping[str, Any], catalog: Catalog) -> str:
 
 
 def _figures(numbers: Mapping[str, Input]) -> list[tuple[str, object]]:
-    """Quantities as part of a question: where they stand matters only to those that are drawn."""
+    """Quantities as part of a question; the place in the file matters only to those with a range."""
     return [(name, item.value if item.low is None else item) for name, item in sorted(numbers.items())]
 
 
@@ -372,7 +372,7 @@ def stated_in(policy: Mapping[str, Any], keys: Keys, job: str) -> dict[str, Step
         found[name] = _said(parse(written, unit_of(name), f"set {name}"), (*keys, "set", name))
     kept = kept_by_policy(policy.get("keep"))
     if isinstance(policy.get("keep"), str):
-        # Several numbers stand in one text: none of them has a key of its own.
+        # One text gives several numbers: none of them has a key of its own.
         found |= {name: item._replace(note=f"of {'.'.join((*keys, 'keep'))}") for name, item in kept.items()}
     else:
         found |= {name: item._replace(where=".".join((*keys, "keep"))) for name, item in kept.items()}
@@ -383,7 +383,10 @@ def _said(value: float, keys: Keys) -> Input:
     return Input(value, origin="user", where=".".join(keys))
 
 
-def in_place_of(said: Mapping[str, Step]) -> dict[str, Step]:
-    """The given quantities of an answer that are what a policy says: a rate that it states is the rate of the dumps."""
-    rate = said.get("write_bandwidth")
-    return {**said, **({"checkpoint_write_bandwidth": linked("checkpoint_write_bandwidth", rate)} if rate is not None else {})}
+def in_place_of(stated: Mapping[str, Step]) -> dict[str, Step]:
+    """The inputs of a checkpoint answer that a policy states: a stated write bandwidth is that of the dumps."""
+    rate = stated.get("write_bandwidth")
+    return {
+        **stated,
+        **({"checkpoint_write_bandwidth": linked("checkpoint_write_bandwidth", rate)} if rate is not None else {}),
+    }

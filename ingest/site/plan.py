@@ -1,4 +1,4 @@
-"""The answer of `ingest plan`: requirement lines, the rows they come from, and how each came about."""
+"""The result of `ingest plan`: requirement lines, the tables behind them, and the derivation of each."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a site needs of its storage.
+    """The storage requirements of a site.
 
     Attributes:
         site: the file, checked.
@@ -46,10 +46,10 @@ class Plan:
         lines: the requirements, each with the quantities and rules behind its wording.
         absent: why a line is not there, by id, with the keys that supply it as data.
         warnings: plain words.
-        chosen: what `set` said of this scenario, by path.
+        chosen: the values that `set` gives this scenario, by path.
         tree: the values of the requirements with all their steps, to compute them again with other inputs.
         expectations: the assertions of the file, held against the requirements.
-        questions: what was asked of `bw` for each job, by its name.
+        questions: the `bw` question of each job, by its name.
         findings: the rules held against the site; where an outcome turns, the site is to be planned again.
     """
 
@@ -100,7 +100,7 @@ class Plan:
                 return one
         known = [one.id for one in self.requirements] + [one.metric.removeprefix("site_") for one in self.requirements]
         missing = f": {self.missing[name]}" if name in self.missing else nearest(name, known)
-        raise UsageError(f"there is no requirement '{name}' here, expected one of {', '.join(known)}{missing}")
+        raise UsageError(f"unknown requirement '{name}', expected one of {', '.join(known)}{missing}")
 
     @property
     def floors(self) -> dict[str, Step]:
@@ -129,7 +129,7 @@ class Plan:
 
     @cached_property
     def inputs(self) -> dict[str, Any]:
-        """What went in, and where from; what the site file says stands under its path."""
+        """The inputs and their origins; values of the site file under their paths."""
         found: dict[str, Any] = {}
         for step in self.used:
             item = step.source
@@ -153,13 +153,13 @@ class Plan:
 
     @property
     def input_hash(self) -> str:
-        """SHA-256 of what the site file says, `--set` included, whatever its layout and comments."""
+        """SHA-256 of the values of the site file, `--set` included; independent of layout and comments."""
         written = json.dumps(self.site.written, sort_keys=True, ensure_ascii=True, default=str)
         return f"sha256:{hashlib.sha256(written.encode()).hexdigest()}"
 
     @cached_property
     def assumptions(self) -> list[dict[str, Any]]:
-        """What nobody measured and the user did not say, each once; `why` names the key of the site file that sets it."""
+        """Inputs that are neither measured nor set by the user; `why` names the key of the site file that sets each."""
         return [{**one, "why": in_site_words(one["why"])} for one in self.assumed]
 
     @cached_property
@@ -203,7 +203,7 @@ class Plan:
                 yield INPUTS[step.name].source, ""
 
     def sensitivity(self, name: str) -> list[Effect]:
-        """What moves a requirement most, one quantity at a time between its low and its high end.
+        """The effect of each uncertain input on a requirement, the largest first.
 
         Raises:
             UsageError: no such requirement.
@@ -252,7 +252,7 @@ class Plan:
 
 
 def _flattened(written: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """What the site file says, by path."""
+    """The values of the site file, by path."""
     if isinstance(written, Mapping):
         for key, value in written.items():
             yield from _flattened(value, f"{path}.{key}" if path else key)
@@ -270,7 +270,7 @@ def _said(chosen: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class PlanScenarios:
-    """Several plans, where several scenarios were asked for."""
+    """The plans of several scenarios."""
 
     plans: tuple[Plan, ...]
 
@@ -330,7 +330,7 @@ TABLES = {
 TORNADO = ("R-READ-01", "R-READ-03", "R-WRITE-01", "R-CAP-01")
 MOST_BARS = 10
 MOST_ROWS = 4
-#: what a row must know to stand in a table
+#: the quantity that a row of a table must have
 NEEDED = {"checkpoints": "checkpoint_bytes", "placement": "job_dataset_bytes"}
 
 

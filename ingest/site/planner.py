@@ -16,7 +16,7 @@ from ingest.engine.registry import Step
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError, MissingQuantity
-from ingest.files import nothing_collected
+from ingest.files import garbage_collection_paused
 from ingest.formulas.labels import LABELS
 from ingest.site.checks import of_choices, of_clusters, of_drains, of_each, of_policies, of_storage, warnings_of
 from ingest.site.consistency import check
@@ -63,16 +63,16 @@ SMALLEST = {
         note=Message("rates below 100 files/s are for information: a single drive gives them",
                      supply=("test.smallest_file_rate",))),
 }  # fmt: skip
-#: how a site file says what is missing
+#: the keys of a site file that supply a missing quantity
 MISSING = {
     "protection_efficiency": UNPROTECTED,
     "data_units": UNPROTECTED,
     "redundancy_units": UNPROTECTED,
     "site_grown_read_bandwidth": Message("no growth of bandwidth is planned", supply=("growth",)),
 }
-#: who takes part in tests of the whole site
+#: clients in tests of the whole site
 SITE_CLIENTS = ("site_clients", "staging_clients", "writing_clients", "single_node")
-#: what every run asks of storage, whatever the year
+#: quantities of a job that are the same in every year
 SAME_EVERY_YEAR = ("ingest_bandwidth_per_job", "cold_share", "concurrent_runs", "nodes")
 
 
@@ -85,18 +85,18 @@ def plan(
     seed: int = 0,
     catalogs: Catalog | str | Path | Sequence[str | Path] = (),
 ) -> Plan | PlanScenarios:
-    """What a whole site asks of its storage, as requirement lines.
+    """Plan a site: the storage requirements of all its jobs and data sets.
 
     Args:
         site: a YAML file as `ingest plan --new` writes it, or its content as keys and values.
         years: to plan for after the start; as the file says, else 5.
-        set: values by path, such as `{"clusters.main.count": 256}`; a list or range asks for several scenarios.
+        set: values by path, such as `{"clusters.main.count": 256}`; a list or range gives several scenarios.
         samples: draws from which low and high ends come, 10,000 by default; 0 for none.
         seed: of the draws.
         catalogs: folders with entries of your own, or a catalog that is open already.
 
     Returns:
-        A `Plan`; `PlanScenarios` where several scenarios were asked for.
+        A `Plan`; `PlanScenarios` for several scenarios.
 
     >>> site = {"clusters": {"main": {"node": "dgx-h100", "count": 128}},
     ...         "jobs": {"cosmology": {"model": "cosmoflow", "cluster": "main", "nodes": 128}}}
@@ -108,7 +108,7 @@ def plan(
         IngestError: a site that cannot be, with the line of its file.
     """
     catalog = opened(catalogs)
-    with nothing_collected():
+    with garbage_collection_paused():
         plans = tuple(plan_once(read_site(site, chosen), years, samples, seed, catalog, chosen) for chosen in scenarios_of(set))
     return plans[0] if len(plans) == 1 else PlanScenarios(plans)
 
@@ -198,7 +198,7 @@ def _clusters(site: Site, jobs: list[QuantityRow], *, later: bool = False) -> li
 
 
 def _storage(site: Site, catalog: Catalog) -> Quantities:
-    """What is known of the storage to be bought, and how it is to be tested."""
+    """The quantities of the storage to be bought and of its tests."""
     described, test = site.section("storage"), site.section("test")
     given = {"fill_limit": FILL, "test_seconds": DURATION, "write_request_bytes": WRITES, **SMALLEST}
     given |= {quantity: described[key] for key, quantity in STORAGE.items() if key in described}
@@ -220,14 +220,14 @@ def _storage(site: Site, catalog: Catalog) -> Quantities:
 
 
 def _protection(site: Site, name: str, catalog: Catalog) -> dict[str, Input]:
-    """What a scheme of the catalogs leaves: by its parts, where they are known."""
+    """The usable share under a protection scheme of the catalogs: its data and redundancy units, where published."""
     keys = ("storage", "protection")
     try:
         found = catalog.get(Storage, name)
     except IngestError as error:
         site.refuse(keys, str(error))
     if found.usable_fraction is None:
-        site.refuse(keys, f"{found.id} is no protection scheme, expected an id such as prot-ec-8-3, or `data` and `parity`")
+        site.refuse(keys, f"{found.id} is not a protection scheme, expected an id such as prot-ec-8-3, or `data` and `parity`")
     if found.data_units is not None and found.redundancy_units is not None:
         return {"data_units": from_catalog(found.data_units), "redundancy_units": from_catalog(found.redundancy_units)}
     return {"protection_efficiency": from_catalog(found.usable_fraction)}
@@ -271,9 +271,7 @@ def _found(known: Quantities) -> tuple[dict[str, RequirementValue], dict[str, st
         if line.id in steps
     }
     required = {name: one for name, one in found.items() if _is_required(one)}
-    absent |= {
-        name: f"nothing here asks for {plain_name(one.line.metric)}" for name, one in found.items() if name not in required
-    }
+    absent |= {name: f"this site needs no {plain_name(one.line.metric)}" for name, one in found.items() if name not in required}
     return required, {line.id: absent[line.id] for line in LINES if line.id in absent}
 
 

@@ -1,4 +1,4 @@
-"""Which requirement lines there are: id, quantity, wording. Structure only; the values come from the formulas."""
+"""The requirement lines: id, quantity and wording. Their values come from the formulas."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RequirementLine(NamedTuple):
     streams: bool = False
     raised_by: str = ""
     within: str = ""
-    inspected: str = "the offeror's documents"
+    inspected: str = "the vendor's documents"
 
 
 #: who takes part in a test -> the quantity that says how many: of the site, or of the job that sets the conditions
@@ -50,28 +50,32 @@ _RESTARTS = "of uncached sequential checkpoint reads from {clients}, so that "
 
 LINES = (
     RequirementLine("R-READ-01", "site_sustained_read_bandwidth", "mandatory", "read",
-         _SUSTAIN + _READS + " (all jobs in sum, averaged over time{whose})", "job_sustained_read_bandwidth_of_jobs", "site"),
+         _SUSTAIN + _READS + " (aggregate of all jobs, averaged over time{whose})", "job_sustained_read_bandwidth_of_jobs",
+         "site"),
     RequirementLine("R-READ-02", "site_largest_read_bandwidth", "mandatory", "read",
-         _SUSTAIN + _READS + " (the single run that reads most, in its first pass)", "run_read_bandwidth_of_jobs", "run"),
+         _SUSTAIN + _READS + " (the single run with the highest read rate, first epoch, cold cache)",
+         "run_read_bandwidth_of_jobs", "run"),
     RequirementLine("R-READ-03", "site_read_bandwidth", "mandatory", "read",
-         _SUSTAIN + _READS + " (all that can run at once, in its first pass{whose})", "job_read_bandwidth_of_jobs", "site"),
+         _SUSTAIN + _READS + " (aggregate of all jobs that can run concurrently, first epoch, cold cache{whose})",
+         "job_read_bandwidth_of_jobs", "site"),
     RequirementLine("R-READ-04", "site_node_read_bandwidth", "mandatory", "read",
-         "deliver at least {value} of uncached {pattern} {io} reads to any one client that reads alone, "
+         "deliver at least {value} of uncached {pattern} {io} reads to any single client that reads alone, "
          "with {threads} for {duration}",
          "node_read_bandwidth_of_jobs", "one"),
     RequirementLine("R-WRITE-01", "site_write_bandwidth", "target", "write",
-         _SUSTAIN + _WRITES + " (all jobs in sum, at once)", "job_write_bandwidth_of_jobs", "writing",
+         _SUSTAIN + _WRITES + " (aggregate of all jobs that write concurrently)", "job_write_bandwidth_of_jobs", "writing",
          raised_by="checkpoints"),
     RequirementLine("R-WRITE-02", "site_largest_write_bandwidth", "mandatory", "write",
          _SUSTAIN + _WRITES + " (the single run that writes fastest)", "checkpoint_write_bandwidth_of_jobs", "run"),
     RequirementLine("R-WRITE-03", "site_sustained_write_bandwidth", "mandatory", "write",
-         _SUSTAIN + _WRITES + " (all jobs in sum, averaged over time)", "job_sustained_write_bandwidth_of_jobs", "writing"),
+         _SUSTAIN + _WRITES + " (aggregate of all jobs, averaged over time)", "job_sustained_write_bandwidth_of_jobs",
+         "writing"),
     RequirementLine("R-MIX-01", "site_mixed_bandwidth", "information", "read and write",
-         "sustain reads and checkpoint writes at once, {value} together, at the conditions of R-READ-03 and {writes}",
+         "sustain concurrent reads and checkpoint writes, {value} in total, at the conditions of R-READ-03 and {writes}",
          "job_read_bandwidth_of_jobs", "site", raised_by="reads_and_checkpoints"),
     RequirementLine("R-MIX-02", "site_alternating_bandwidth", "information", "read or write",
-         "sustain reads and checkpoint writes in turn, {value} being the larger, at the conditions of R-READ-03 and {writes}",
-         "job_read_bandwidth_of_jobs", "site"),
+         "sustain reads and checkpoint writes alternately, {value} being the larger, at the conditions of "
+         "R-READ-03 and {writes}", "job_read_bandwidth_of_jobs", "site"),
     RequirementLine("R-RESTART-01", "site_largest_restart_bandwidth", "mandatory", "read",
          _SUSTAIN + _RESTARTS + "a single run has read its checkpoint {within}",
          "restart_read_bandwidth_of_jobs", "run", streams=True, within="restart_seconds"),
@@ -102,6 +106,6 @@ LINES = (
          "first load of the data sets, their growth and new versions, in the year that writes most",
          inspected="the rated endurance of all media together (drive writes per day × capacity) over the warranty"),
     RequirementLine("R-GROW-01", "site_grown_read_bandwidth", "target", "read",
-         "be expandable to {value} " + _READS + " (all that can run at once, in the last year of the plan{whose})",
-         "job_read_bandwidth_of_jobs", "site"),
+         "be expandable to {value} " + _READS + " (aggregate of all jobs that can run concurrently, in the last year of "
+         "the plan{whose})", "job_read_bandwidth_of_jobs", "site"),
 )  # fmt: skip

@@ -26,7 +26,7 @@ THREADS_ASSUMED = "threads_per_client"
 UNCACHED = "uncached: the data read are at least five times the memory of the clients, and of another writer"
 #: operations whose requests are those of a read line and of a write line
 MIXED = ("read and write", "read or write")
-#: unit of a rate -> the rate below which it is not asked for
+#: unit of a rate -> the reporting threshold, below which it is not a requirement
 FLOORS = {
     "B/s": "smallest_bandwidth_asked",
     "B/s/node": "smallest_bandwidth_asked",
@@ -38,7 +38,7 @@ VERBS = {
     "information": "For information: the system would {}.",
 }
 #: why a line is for information only
-TOO_SMALL = " It is not asked for: a single drive gives {floor}."
+TOO_SMALL = " Below the reporting threshold of {floor}, therefore not a requirement."
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ class RequirementWriter:
             "pattern": conditions.pattern,
             "threads": f"{threads} thread{'' if threads == 1 else 's'}",
             "io": "sequential" if size is None else request_size(size),
-            "whose": f"; with the requests of {value.job}" if len(value.jobs) > 1 else "",
+            "whose": f"; I/O size as in job {value.job}" if len(value.jobs) > 1 else "",
             "writes": self._writes(line),
             "within": self._within(value),
             **{name: display(number, units[name]) for name, number in known.items() if number is not None},

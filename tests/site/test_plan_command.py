@@ -198,10 +198,10 @@ def test_another_job_that_decides_is_no_changed_input():
 @pytest.mark.parametrize(
     ("content", "code", "words"),
     [
-        (None, 2, "there is no file"),
+        (None, 2, "not found, expected the JSON"),
         ("not json", 1, "is not JSON"),
-        ("[1, 2]", 1, "is no plan"),
-        ('{"command": "bw"}', 1, "is no plan"),
+        ("[1, 2]", 1, "is not a plan"),
+        ('{"command": "bw"}', 1, "is not a plan"),
         (
             '{"command": "plan", "requirements": 3, "inputs": [], "written": 1, "version": 1, "catalog_hash": 1}',
             1,

@@ -1,4 +1,4 @@
-"""Where each quantity of a site stands in its workbook: given ones on Inputs, computed ones on Calculation, columns apart."""
+"""The cell of each quantity in a site's workbook: inputs, calculated values and columns have a sheet each."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ingest.engine.derivation_graph import is_column
 from ingest.engine.expression import cell, prose
 from ingest.engine.registry import INPUTS, Formula, InputQuantity, Step, unit_of
 
-#: What stands between the first of several rows and how many more there are.
+#: Text between the first of several rows and the number of further ones.
 ALSO = " and "
-#: Rows up to which each has cells of its own, and checks of its own, for what nobody said.
+#: Rows up to which each has its own cells and checks for its default values.
 MOST_ALONE = 50
 
 
@@ -27,10 +27,10 @@ class InputGroups:
         self._labels = labels
 
     def groups(self, steps: Iterable[Step]) -> list[list[Step]]:
-        """Steps that stand in one cell, in the order of the first of each.
+        """Steps that share a cell, in the order of the first of each.
 
-        These do: a key of the site file, however often it is used; a fact of the catalogs, whoever needs it; what one row
-        takes because nobody said otherwise; and where more rows take the same than anybody would look at, theirs too.
+        These do: a key of the site file, however often it is used; a fact of the catalogs, whoever needs it; the
+        default values of one row; and the equal default values of more rows than a reader would look at.
         """
         given = list(steps)
         takers: dict[Hashable, set[str]] = {}
@@ -44,12 +44,12 @@ class InputGroups:
         return list(found.values())
 
     def key(self, step: Step) -> str:
-        """The key of the site file that an input stands for; empty where it has none."""
+        """The key of the site file of an input; empty where it has none."""
         item = step.source
         return item.where if item is not None and item.origin == "user" else ""
 
     def _same(self, step: Step) -> Hashable:
-        """What is equal for steps that were given alike; the step itself where a user gave it, or many values."""
+        """A key that is equal for equal inputs; the step itself where a user gave it, or many values."""
         item = step.source
         alone = hasattr(step.value, "__len__") or (item is not None and item.origin == "user")
         return step if alone else (step.name, step.value, item)
@@ -60,7 +60,7 @@ class InputGroups:
         return is_constant(step.name) if item is None else item.origin == "catalog" and bool(item.source or item.parts)
 
     def _own(self, step: Step) -> Hashable:
-        """What is equal for steps that one row takes by definition; the step itself where it was given."""
+        """A key that is equal for equal definitions of one row; the step itself where it was given."""
         label = self._labels.get(step, "")
         return (label, self._same(step)) if label and step.source is None else step
 
@@ -81,7 +81,7 @@ def is_constant(name: str) -> bool:
     return found is not None and found.low == found.high
 
 
-#: The columns in which a value stands, by sheet.
+#: The columns of a value, by sheet.
 INPUT, CALCULATED, LISTED = "D", "D", "C"
 #: The column that names the quantity of an input.
 QUANTITY = "B"
@@ -98,10 +98,10 @@ FIRST = 2
 class PlanCells:
     """The cells of a site's workbook.
 
-    A step is one cell; which given ones stand in one, `InputGroups` says. Low and high ends are draws, not cells.
+    A step is one cell; `InputGroups` lists the inputs that share one. Low and high ends are draws, not cells.
 
     Attributes:
-        inputs, formulas, columns: the steps on each sheet, in order; what a step needs stands before it.
+        inputs, formulas, columns: the steps on each sheet, in order; a step comes after its inputs.
     """
 
     def __init__(self, roots: Iterable[Step]) -> None:
@@ -134,7 +134,7 @@ class PlanCells:
         return group if rest and group in SHARED else self._labels.get(step, SITE)
 
     def key(self, step: Step) -> str:
-        """The key of the site file that an input stands for; empty where it has none."""
+        """The key of the site file of an input; empty where it has none."""
         return self._groups.key(step)
 
     def name(self, step: Step) -> str:
@@ -174,7 +174,7 @@ class PlanCells:
             self._places[step] = self._reserve("Calculation", CALCULATED, 1, self.formulas, step)
 
     def _place_inputs(self) -> None:
-        """What the site file says stands on top, in groups by its keys; then what catalogs and definitions say."""
+        """Inputs of the site file first, grouped by their keys; then those of catalogs and definitions."""
         members = self._groups.groups(step for step in self._placed if step.formula is None)
         groups = list(dict.fromkeys(self.key(steps[0]).partition(".")[0] for steps in members))
         rank = {group: place if group else len(groups) for place, group in enumerate(groups)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ingest.files import nothing_collected
+from ingest.files import garbage_collection_paused
 
 if TYPE_CHECKING:
     from ingest.engine.result import Answer
@@ -43,5 +43,5 @@ def site_book(plan: Plan) -> bytes:
     """The workbook of a site."""
     from ingest.reports.workbook.plan_workbook import SiteBook
 
-    with nothing_collected():
+    with garbage_collection_paused():
         return SiteBook(plan).content()
