@@ -59,7 +59,7 @@ LINES = (
          _SUSTAIN + _READS + " (aggregate of all jobs that can run concurrently, first epoch, cold cache{whose})",
          "job_read_bandwidth_of_jobs", "site"),
     RequirementLine("R-READ-04", "site_node_read_bandwidth", "mandatory", "read",
-         "deliver at least {value} of uncached {pattern} {io} reads to any single client that reads alone, "
+         "deliver at least {value} of uncached {pattern} {io} reads to any one client that reads alone, "
          "with {threads} for {duration}",
          "node_read_bandwidth_of_jobs", "one"),
     RequirementLine("R-WRITE-01", "site_write_bandwidth", "target", "write",
