@@ -11,7 +11,7 @@ from functools import partial
 from common import UNBROKEN, page, table
 
 from ingest.engine.expression import prose
-from ingest.engine.registry import FORMULAS, LEAVES, Formula
+from ingest.engine.registry import FORMULAS, INPUTS, Formula
 
 
 def module_of(name: str) -> str:
@@ -93,7 +93,7 @@ def quantities_page() -> str:
         "Limits and defaults are in base units; values may be written with a prefix (`--set sample_bytes=16MiB`)."
     )
     parts = []
-    for item in LEAVES.values():
+    for item in INPUTS.values():
         start = ("above " if item.above else "from ") + f"{item.low:g}"
         end = f" up to {item.high:g}" if item.high < float("inf") else ""
         kind = "whole numbers " if item.whole else ""

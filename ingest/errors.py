@@ -31,7 +31,7 @@ class CatalogError(IngestError):
 
 
 class MissingQuantity(IngestError):
-    """A quantity that no formula yields and nobody has given."""
+    """A quantity that is neither given nor computable."""
 
     def __init__(self, name: str, message: str) -> None:
         super().__init__(message)
@@ -43,7 +43,7 @@ class CyclicQuantity(IngestError):
 
 
 def brief(found: object) -> str:
-    """What was found, in one line of at most sixty characters.
+    """A found value, in one line of at most sixty characters.
 
     >>> brief("a" * 100)
     "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…'"

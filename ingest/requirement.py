@@ -28,12 +28,12 @@ class Conditions:
     """Under which a value holds; a bare number of bytes per second cannot be tested.
 
     Attributes:
-        clients: nodes that take part at once.
+        clients: nodes that take part concurrently.
         threads: of each client.
         io_size: bytes of one request.
         pattern: `random` or `sequential`.
-        operation: `read`, `write`, `open`, `create` or `hold`, for capacity; `read and write` at once, or `read or write`
-            in turn, each with the requests of the lines that the statement names.
+        operation: `read`, `write`, `open`, `create` or `hold`, for capacity; `read and write` concurrently, or `read or
+            write` alternately, each with the requests of the lines that the statement names.
         files: `file per process` or `shared`.
         duration: seconds.
         fill: share of the capacity that is in use meanwhile.

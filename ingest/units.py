@@ -19,7 +19,7 @@ SMALL = {"m": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9}
 
 #: unit as written -> (factor, base unit); these take decimal and binary prefixes
 SCALED = {"B": (1, "B"), "b": (0.125, "B"), "bit": (0.125, "B"), "FLOP": (1, "FLOP"), "W": (1, "W"), "J": (1, "J")}
-#: these stand as they are
+#: these take no prefix
 PLAIN = {
     "s": (1, "s"),
     "sec": (1, "s"),
@@ -162,7 +162,7 @@ def _finite(number: float, written: object, unit: str, what: str) -> float:
 
 
 def _whole(number: float) -> float:
-    """What is whole but for the digits that binary numbers lose."""
+    """The nearest whole number, where only rounding separates the two."""
     rounded = round(number)
     return rounded if abs(number) < 2**63 and math.isclose(number, rounded, rel_tol=1e-12) else number
 
@@ -216,7 +216,7 @@ def scales_of(unit: str, binary: bool) -> tuple[Scale, ...]:
 
 
 def _start(factor: int) -> float:
-    """What four digits round up to one of a unit, to the digits that a spreadsheet keeps."""
+    """The smallest number that four digits round up to one of a unit, to the digits that a spreadsheet keeps."""
     return float(f"{0.9995 * factor:.15g}")
 
 
@@ -233,7 +233,7 @@ def scale_of(number: float, unit: str, binary: bool) -> tuple[int, str]:
 
 
 def display(number: float, unit: str, binary: bool = True) -> str:
-    """Return a quantity as people read it: decimal first, binary beside it.
+    """Return a quantity as people read it: decimal first, then binary in brackets.
 
     >>> display(808_098_450.2, "B/s/GPU")
     '808.1 MB/s (770.7 MiB/s)'
@@ -243,8 +243,8 @@ def display(number: float, unit: str, binary: bool = True) -> str:
     if unit == "parameter" and number == round(number):
         return f"{round(number):,} parameter{'' if number == 1 else 's'}"
     shown = _read(number, unit)
-    beside = binary and unit.split("/")[0] == "B" and abs(number) >= BINARY_FROM
-    return f"{shown} ({_read(number, unit, binary=True)})" if beside else shown
+    bracketed = binary and unit.split("/")[0] == "B" and abs(number) >= BINARY_FROM
+    return f"{shown} ({_read(number, unit, binary=True)})" if bracketed else shown
 
 
 def as_printed(number: float, unit: str) -> float:
@@ -286,7 +286,7 @@ def _read(number: float, unit: str, binary: bool = False) -> str:
 
 
 def request_size(size: float) -> str:
-    """The size of a request as benchmarks are told it: in binary units where it is a whole number of them.
+    """The size of a request as benchmarks take it: in binary units where it is a whole number of them.
 
     >>> request_size(131072), request_size(1048576), request_size(2.5e6), request_size(512)
     ('128 KiB', '1 MiB', '2.5 MB (2.384 MiB)', '512 B')
@@ -295,7 +295,7 @@ def request_size(size: float) -> str:
 
 
 def _readable(unit: str) -> str:
-    """`per GPU` stands in the quantity's name already, so it is left out behind a time; a plain ratio stays."""
+    """A unit without `per GPU` behind a time: the name of the quantity has it; a plain ratio stays."""
     parts = unit.split("/")
     return "/".join(parts[:2]) if len(parts) > 2 and parts[1] == "s" else unit
 

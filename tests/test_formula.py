@@ -8,9 +8,9 @@ import pytest
 from ingest.engine import registry
 from ingest.engine.registry import (
     FORMULAS,
-    LEAVES,
+    INPUTS,
     Formula,
-    Leaf,
+    InputQuantity,
     check_value,
     derive,
     formula,
@@ -90,7 +90,7 @@ def test_a_quantity_that_needs_itself_is_refused(own_registry):
 
 def test_no_shipped_quantity_is_cyclic():
     # Finite suffices: a difference such as the memory left may lie below zero.
-    found = {name: solve(name, dict.fromkeys(LEAVES, 0.5)) for name in FORMULAS}
+    found = {name: solve(name, dict.fromkeys(INPUTS, 0.5)) for name in FORMULAS}
     assert [name for name, value in found.items() if not abs(value) < float("inf")] == []
 
 
@@ -102,7 +102,7 @@ def test_a_quantity_on_two_ways_is_computed_once(own_registry):
         return root
 
     formulas, leaves = own_registry
-    leaves["root"] = Leaf("root", "1", "")
+    leaves["root"] = InputQuantity("root", "1", "")
     formulas["shared"] = Formula("shared", shared, ("root",), "1", "definition", "")
     formulas["left"] = Formula("left", lambda shared: shared, ("shared",), "1", "definition", "")
     formulas["both"] = Formula("both", lambda shared, left: shared + left, ("shared", "left"), "1", "definition", "")
@@ -185,7 +185,7 @@ def test_every_formula_has_a_meaning_and_a_source_that_exists(shipped):
 
 
 def test_defaults_lie_within_their_own_range():
-    for declared in LEAVES.values():
+    for declared in INPUTS.values():
         if declared.default is not None:
             assert check_value(declared.name, declared.default) == declared.default
 
@@ -194,7 +194,7 @@ def test_refusals_are_one_kind_of_error():
     assert all(issubclass(kind, IngestError) for kind in (UsageError, MissingQuantity, CyclicQuantity))
 
 
-@pytest.mark.parametrize("declared", [FORMULAS, LEAVES])
+@pytest.mark.parametrize("declared", [FORMULAS, INPUTS])
 def test_every_meaning_stands_alone(declared):
     """No definition leans on the one before it ("The same for …") or begins as a question."""
     leaning = [f"{name}: {one.meaning}" for name, one in declared.items() if one.meaning.startswith(("The same", "What "))]
@@ -204,7 +204,7 @@ def test_every_meaning_stands_alone(declared):
 @pytest.mark.parametrize("name", ["checkpoint_bytes", "nodes", "keep_last", "note"])
 def test_the_registry_does_not_depend_on_what_was_imported(name):
     """A process that has imported no field answers like one that has imported all."""
-    asked = f"is_quantity({name!r}), {name!r} in FORMULAS, len(LEAVES)"
-    words = f"from ingest.engine.registry import FORMULAS, LEAVES, is_quantity; print({asked})"
+    asked = f"is_quantity({name!r}), {name!r} in FORMULAS, len(INPUTS)"
+    words = f"from ingest.engine.registry import FORMULAS, INPUTS, is_quantity; print({asked})"
     done = subprocess.run([sys.executable, "-c", words], capture_output=True, encoding="utf-8", check=True, timeout=60)
-    assert done.stdout.split() == [str(is_quantity(name)), str(name in FORMULAS), str(len(LEAVES))]
+    assert done.stdout.split() == [str(is_quantity(name)), str(name in FORMULAS), str(len(INPUTS))]

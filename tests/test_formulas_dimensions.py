@@ -10,7 +10,7 @@ from evaluation import evaluate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.engine.registry import FORMULAS, LEAVES, unit_of
+from ingest.engine.registry import FORMULAS, INPUTS, unit_of
 from ingest.units import COUNTED
 
 BASE = ("B", "FLOP", "W", "J", "s", *COUNTED)
@@ -64,7 +64,7 @@ def test_a_wrong_formula_does_not_pass(units, wrong):
 
 def most(name):
     """The largest value to try; what remains of a whole share is nothing, and nothing divides by that."""
-    return 0.99 if name in LEAVES and LEAVES[name].high <= 1 else 1e12
+    return 0.99 if name in INPUTS and INPUTS[name].high <= 1 else 1e12
 
 
 @given(seed=st.integers(0, 2**32))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from conftest import EXAMPLES
 
 import ingest
-from ingest.engine.registry import FORMULAS, LEAVES
+from ingest.engine.registry import FORMULAS, INPUTS
 from ingest.reports.labels import COLUMNS, label, plain
 from ingest.reports.page import as_text
 from ingest.reports.pages.plan import plan_page
 
-LABELS = {name: one.label for table in (FORMULAS, LEAVES) for name, one in table.items() if one.label}
+LABELS = {name: one.label for table in (FORMULAS, INPUTS) for name, one in table.items() if one.label}
 
 
 def test_no_column_hides_the_label_of_a_quantity():

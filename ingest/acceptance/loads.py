@@ -8,7 +8,7 @@ from typing import Any
 
 from ingest.acceptance.test_spec import DATA, METADATA, Load
 from ingest.engine.expression import Num
-from ingest.engine.registry import LEAVES, solve
+from ingest.engine.registry import INPUTS, solve
 from ingest.requirement import Conditions, Requirement
 from ingest.units import physical
 
@@ -224,7 +224,7 @@ def given_for(requirement: Requirement, setting: Setting) -> dict[str, Num]:
         "acceptance_seconds": conditions.duration or USUAL_SECONDS,
         "client_memory_bytes": setting.client_memory,
     }
-    given |= {name: LEAVES[name].default for name in LEAVES if LEAVES[name].default is not None}
+    given |= {name: INPUTS[name].default for name in INPUTS if INPUTS[name].default is not None}
     if physical(requirement.unit) == "B/s":
         given |= {
             "required_bandwidth": _whole_rate(requirement),

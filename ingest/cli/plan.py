@@ -12,7 +12,7 @@ from ingest.errors import RequirementNotMet, UsageError
 from ingest.files import write_whole
 from ingest.reports.pages.plan import lines_page, plan_page, plans_page
 from ingest.reports.workbook.plan_workbook import plan_workbook
-from ingest.site.plan import Plans
+from ingest.site.plan import PlanScenarios
 from ingest.site.planner import plan
 from ingest.site.schema import schema_text, starter
 
@@ -61,7 +61,7 @@ def command(
     if site is None:
         raise UsageError("SITE.yaml is missing, expected a file (`ingest plan --new` writes one)")
     answer = plan(site, **options)
-    if isinstance(answer, Plans):
+    if isinstance(answer, PlanScenarios):
         if explain is not None:
             raise UsageError("--explain: several scenarios are asked for, expected one")
         hand_over(lambda: plans_page(answer), answer.to_dict, form, output)

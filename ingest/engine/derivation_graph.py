@@ -1,37 +1,36 @@
-"""Rows, and columns of rows: how tables of a site and formulas over them hang together as one tree of steps."""
+"""Rows of quantities and their columns: tables of a site as parts of one derivation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ingest.engine.expression import Num
-from ingest.engine.registry import LEAVES, Formula, Step, in_order, marks_of, unchanged, unit_of
+from ingest.engine.registry import INPUTS, Formula, Step, in_order, marks_of, unit_of
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input
 from ingest.errors import MissingQuantity
 
-#: where a step says that it gathers a column
+#: the place in a formula that marks a column
 COLUMN = "column"
 
 
 @dataclass(frozen=True)
-class Row:
-    """One row of a table.
+class QuantityRow:
+    """One row of a table: a job, data set, cluster or year.
 
     Attributes:
         name: of the job, data set, cluster or year.
-        words: what is no quantity: the model, the cluster, the mode.
-        known: what is given for this row; everything else follows.
-        kept: what is known beside the row's own, such as the answer of `bw` that the row takes values from.
-        absent: quantities that were asked for and cannot be computed.
+        words: the model, the cluster, the mode and other texts.
+        known: its quantities.
+        checkpoints: the quantities of its checkpoints, where the row is a job that saves any.
+        absent: requested quantities that cannot be computed.
     """
 
     name: str
     words: Mapping[str, Any]
     known: Quantities
-    kept: tuple[Quantities, ...] = field(default=())
+    checkpoints: Quantities | None = None
     absent: set[str] = field(default_factory=set)
 
     def step(self, name: str) -> Step | None:
@@ -47,7 +46,7 @@ class Row:
             return None
 
     def values(self, names: Iterable[str]) -> dict[str, Any]:
-        """The row as plain values in base units; what is not known is left out."""
+        """The row as plain values in base units; unknown ones are left out."""
         found = ((name, self.step(name)) for name in names)
         return {"name": self.name, **self.words, **{name: step.value for name, step in found if step is not None}}
 
@@ -57,12 +56,12 @@ def gather(*entries: Num) -> list[Num]:
     return list(entries)
 
 
-def column(table: str, quantity: str, rows: Sequence[Row]) -> Step:
-    """The column `QUANTITY_of_TABLE`: one entry for each row that knows the quantity."""
+def column(table: str, quantity: str, rows: Sequence[QuantityRow], owner: str = "") -> Step:
+    """The column `QUANTITY_of_TABLE`: one entry for each row whose quantity is known."""
     entries = tuple(step for row in rows if (step := row.step(quantity)) is not None)
     name = f"{quantity}_of_{table}"
     made = Formula(name, gather, tuple(entry.name for entry in entries), unit_of(name), "definition", COLUMN)
-    return Step(name, [entry.value for entry in entries], made, entries)
+    return Step(name, [entry.value for entry in entries], made, entries, None, owner)
 
 
 def is_column(step: Step) -> bool:
@@ -70,62 +69,56 @@ def is_column(step: Step) -> bool:
     return step.formula is not None and step.formula.function is gather
 
 
-def link(name: str, step: Step) -> Step:
-    """A quantity of one row that is a quantity of another one, under a name of its own."""
-    return Step(name, step.value, Formula(name, unchanged, (step.name,), unit_of(name), "definition", ""), (step,))
+def replaced(step: Step, by: Mapping[str, Step], done: dict[Step, Step], owner: str = "", own: Container[str] = ()) -> Step:
+    """Copy a derivation with other steps for given quantities.
 
-
-def replaced(step: Step, by: Mapping[str, Step], done: dict[int, Step]) -> Step:
-    """The same derivation with other steps for given quantities, by name: what stood beside them now follows from them."""
-    if id(step) not in done:
+    Args:
+        step: the derivation.
+        by: the other steps, by name.
+        done: copies made so far.
+        owner: the owner of the quantities below.
+        own: the names of quantities that belong to the owner.
+    """
+    if step not in done:
         if step.formula is None:
-            done[id(step)] = by.get(step.name, step)
+            copy = by.get(step.name, step)
         else:
-            inputs = tuple(replaced(part, by, done) for part in step.inputs)
+            inputs = tuple([replaced(part, by, done, owner, own) for part in step.inputs])
             changed = any(new is not old for new, old in zip(inputs, step.inputs, strict=True))
-            done[id(step)] = step._replace(inputs=inputs) if changed else step
-    return done[id(step)]
+            copy = step._replace(inputs=inputs) if changed else step
+        done[step] = copy._replace(owner=owner) if copy.name in own and copy.owner != owner else copy
+    return done[step]
 
 
-def columns_of(table: str, rows: Sequence[Row]) -> dict[str, Step]:
-    """Every column that a formula may ask of a table, by name."""
+def columns_of(table: str, rows: Sequence[QuantityRow], owner: str = "") -> dict[str, Step]:
+    """Every column of a table that a formula needs, by name."""
     ending = f"_of_{table}"
-    names = [name.removesuffix(ending) for name in LEAVES if name.endswith(ending)]
-    return {f"{name}{ending}": column(table, name, rows) for name in names}
-
-
-def origins(all_known: Iterable[Quantities]) -> dict[int, Input]:
-    """What each given step was given as, by the identity of the step."""
-    found: dict[int, Input] = {}
-    for known in all_known:
-        for name, step in known.steps.items():
-            if step.formula is None and name in known.given:
-                found.setdefault(id(step), known.given[name])
-    return found
+    names = [name.removesuffix(ending) for name in INPUTS if name.endswith(ending)]
+    return {f"{name}{ending}": column(table, name, rows, owner) for name in names}
 
 
 def all_below(roots: Mapping[str, Step], wanted: Callable[[Step], bool]) -> dict[str, list[Step]]:
-    """What each root rests on, the topmost first, of the steps that are wanted."""
+    """The wanted steps below each root, the topmost first."""
     order = in_order(roots.values())
     marks = marks_of([*roots.values()], order)
-    marked = [(step, marks[id(step)]) for step in reversed(order) if wanted(step)]
+    marked = [(step, marks[step]) for step in reversed(order) if wanted(step)]
     return {name: [step for step, mark in marked if mark >> place & 1] for place, name in enumerate(roots)}
 
 
-def steps_below(step: Step, told: set[int] | None = None) -> list[Step]:
+def steps_below(step: Step, seen: set[Step] | None = None) -> list[Step]:
     """A step and all that it rests on, each once.
 
     Args:
         step: the topmost one.
-        told: identities of steps to leave out; those found are added.
+        seen: steps to leave out; those found are added.
     """
-    seen = set() if told is None else told
+    seen = set() if seen is None else seen
     found: list[Step] = []
     waiting = [step]
     while waiting:
         one = waiting.pop()
-        if id(one) not in seen:
-            seen.add(id(one))
+        if one not in seen:
+            seen.add(one)
             found.append(one)
             if one.inputs:
                 waiting.extend(one.inputs[::-1])

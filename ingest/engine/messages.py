@@ -14,7 +14,7 @@ class Option(NamedTuple):
     """Where the user sets a value.
 
     Attributes:
-        path: the key of a site file below the job or data set, such as `checkpoint.keep`; below `set` stands any quantity.
+        path: the key of a site file below the job or data set, such as `checkpoint.keep`; below `set` any quantity.
         value: what to set there, where one value is meant.
     """
 
@@ -86,9 +86,9 @@ class Message(str):
 
 
 def message_of(error: Exception) -> str:
-    """What an error says, with the options that it names."""
-    told: str = error.args[0]
-    return told
+    """The message of an error, with the options that it names."""
+    message: str = error.args[0]
+    return message
 
 
 def in_site_words(text: str) -> str:
@@ -102,7 +102,7 @@ def fact_of(text: str) -> str:
 
 
 def _worded(parts: tuple[str | Option, ...], ways: tuple[Option, ...], words: Callable[[Option], str]) -> str:
-    told = "".join(words(part) if isinstance(part, Option) else part for part in parts)
+    text = "".join(words(part) if isinstance(part, Option) else part for part in parts)
     advice = " or ".join(map(words, ways))
     verb = "use" if advice.startswith("--set ") else "set"
-    return "; ".join(filter(None, (told, f"{verb} {advice}" if advice else "")))
+    return "; ".join(filter(None, (text, f"{verb} {advice}" if advice else "")))

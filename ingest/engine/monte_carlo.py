@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ingest.engine.ranges import Tree, Uncertain
-from ingest.engine.registry import LEAVES
+from ingest.engine.registry import INPUTS
 
 #: P90 of the standard normal distribution.
 Z90 = 1.2815515655446004
-#: Draws unless the user says how many; fewer for a site of so many quantities that it would take seconds.
+#: Draws unless the user sets them; fewer for a site of so many quantities that it would take seconds.
 USUAL_SAMPLES = 10_000
 FEWEST_SAMPLES = 1_000
 MOST_NUMBERS = 6_000_000
@@ -25,7 +25,7 @@ CHUNK_NUMBERS = 10_000_000
 
 
 class Effect(NamedTuple):
-    """What one quantity does to a requirement when it goes to its low and to its high end, all others typical.
+    """The effect of one quantity on a requirement: its value at the low and the high end, all others typical.
 
     Attributes:
         name: the quantity.
@@ -48,10 +48,10 @@ class Effect(NamedTuple):
         return abs(self.at_high - self.at_low)
 
 
-def samples_for(tree: Tree, asked: int | None) -> int:
-    """Draws: as asked, else as many as stay quick."""
-    if asked is not None:
-        return asked
+def samples_for(tree: Tree, requested: int | None) -> int:
+    """The number of draws: as requested, else limited to about a second."""
+    if requested is not None:
+        return requested
     size = len(tree.moving)
     return min(USUAL_SAMPLES, max(FEWEST_SAMPLES, MOST_NUMBERS // max(size, 1)))
 
@@ -62,7 +62,7 @@ def spread(tree: Tree, samples: int, seed: int) -> dict[str, tuple[float, float]
     Args:
         tree: the steps of all requirements.
         samples: draws.
-        seed: the same seed gives the same ends, in whatever order the jobs stand.
+        seed: equal seeds give equal ends, whatever the order of the jobs.
     """
     if not samples or not tree.uncertain:
         return {}
@@ -71,7 +71,7 @@ def spread(tree: Tree, samples: int, seed: int) -> dict[str, tuple[float, float]
     with numpy.errstate(all="ignore"):
         found = _run(tree, {one: _draw(one, samples, seed) for one in tree.uncertain}, samples)
         ends = {name: numpy.percentile(values, (10, 90)) for name, values in found.items()}
-    # Where draws outgrow every number there is no end to tell; the typical value stands alone.
+    # Where draws overflow there is no high end: the typical value has no range.
     return {name: (float(low), float(high)) for name, (low, high) in ends.items() if low < high and numpy.isfinite(high)}
 
 
@@ -79,15 +79,15 @@ def _run(tree: Tree, drawn: Mapping[Uncertain, Any], samples: int) -> dict[str, 
     """The values of every requirement that a range reaches, over all draws; in chunks, so that memory stays small."""
     import numpy
 
-    ids = {id(step) for step in tree.moving}
-    reached = {name: step for name, step in tree.steps.items() if id(step) in ids}
+    moving = set(tree.moving)
+    reached = {name: step for name, step in tree.steps.items() if step in moving}
     chunk = max(1, CHUNK_NUMBERS // max(len(tree.moving), 1))
     found: dict[str, list[Any]] = {name: [] for name in reached}
     for start in range(0, samples, chunk):
-        changed = {id(step): drawn[one][start : start + chunk] for one, steps in tree.uncertain.items() for step in steps}
+        changed = {step: drawn[one][start : start + chunk] for one, steps in tree.uncertain.items() for step in steps}
         values = tree.again(changed, tree.moving)
         for name, step in reached.items():
-            found[name].append(numpy.atleast_1d(values[id(step)]))
+            found[name].append(numpy.atleast_1d(values[step]))
     return {name: numpy.concatenate(parts) for name, parts in found.items()}
 
 
@@ -101,24 +101,23 @@ def _draw(one: Uncertain, samples: int, seed: int) -> Any:
         drawn = value * numpy.where(normal < 0, low / value, high / value) ** (numpy.abs(normal) / Z90)
     else:
         drawn = value + normal / Z90 * numpy.where(normal < 0, value - low, high - value)
-    limits = LEAVES.get(name)
+    limits = INPUTS.get(name)
     return drawn if limits is None else numpy.clip(drawn, limits.low, limits.high)
 
 
-def effects(tree: Tree, name: str, owners: Mapping[int, str]) -> list[Effect]:
-    """What moves a requirement most, one quantity at a time, sorted: the bars of a tornado.
+def effects(tree: Tree, name: str) -> list[Effect]:
+    """The effect of each input on a requirement, one at a time, the largest first: the bars of a tornado chart.
 
     Args:
         tree: the steps of all requirements.
         name: the id of the requirement.
-        owners: whose row each step is, by its identity.
     """
-    target, bit = id(tree.steps[name]), 1 << list(tree.steps).index(name)
+    target, bit = tree.steps[name], 1 << list(tree.steps).index(name)
     found = []
     for one, (low, high) in tree.ends.items():
-        reaching = [step for step in tree.uncertain[one] if tree.marks[id(step)] & bit]
+        reaching = [step for step in tree.uncertain[one] if tree.marks[step] & bit]
         if reaching:
-            rows = tuple(sorted({owners[id(step)] for step in reaching if id(step) in owners}))
+            rows = tuple(sorted({step.owner for step in reaching if step.owner}))
             found.append(Effect(one.name, rows, one.value, one.low, one.high, low[target], high[target]))
     return sorted(
         (one for one in found if one.swing and math.isfinite(one.swing)), key=lambda one: (-one.swing, one.name, one.rows)

@@ -4,12 +4,12 @@ The result is recomputed with one input at a time at its low and at its high end
 gives the direction of each input: the end at which the result is smaller and the end at which it is larger. The low end of
 the result is its value where every input is at the end that makes it smaller, the high end where every input is at the end
 that makes it larger. An input that enters a derivation twice, such as the operations of a sample in a rate and in the
-utilization that follows from it, is one input and stands at one end.
+utilization that follows from it, is one input at one end.
 
 Exact for a result that rises or falls with each input throughout, whatever the others are. Two cases are treated beyond that:
 an input that changes nothing while the others are typical (one side of a minimum or maximum) is tried again where the others
-stand at their ends; and where both ends of an input are worse than its typical value the typical value is used. Not covered:
-an extreme strictly between the ends of an input, and an input whose direction depends on where the others stand. There the
+are at their ends; and where both ends of an input are worse than its typical value the typical value is used. Not covered:
+an extreme strictly between the ends of an input, and an input whose direction depends on the others. There the
 range may be too narrow; it never leaves out the value itself.
 """
 
@@ -62,13 +62,11 @@ class Tree:
 
     Args:
         steps: the results, by name.
-        given: what each given step was given as, by the identity of the step.
     """
 
-    def __init__(self, steps: Mapping[str, Step], given: Mapping[int, Input]) -> None:
+    def __init__(self, steps: Mapping[str, Step]) -> None:
         self.steps = dict(steps)
-        self.given = given
-        self._computed: dict[frozenset[tuple[Uncertain, float]], dict[int, float]] = {}
+        self._computed: dict[frozenset[tuple[Uncertain, float]], dict[Step, float]] = {}
 
     @cached_property
     def order(self) -> list[Step]:
@@ -76,17 +74,17 @@ class Tree:
         return in_order(self.steps.values())
 
     @cached_property
-    def parents(self) -> dict[int, list[int]]:
+    def parents(self) -> dict[Step, list[int]]:
         """Positions of the steps that use a step."""
-        found: dict[int, list[int]] = {}
+        found: dict[Step, list[int]] = {}
         for position, step in enumerate(self.order):
             for part in step.inputs:
-                found.setdefault(id(part), []).append(position)
+                found.setdefault(part, []).append(position)
         return found
 
     @cached_property
-    def marks(self) -> dict[int, int]:
-        """Which results rest on each step, by its identity: a bit for each."""
+    def marks(self) -> dict[Step, int]:
+        """Which results rest on each step: a bit for each."""
         return marks_of([*self.steps.values()], self.order)
 
     @cached_property
@@ -94,7 +92,7 @@ class Tree:
         """The steps of each input with a range."""
         found: dict[Uncertain, list[Step]] = {}
         for step in self.order:
-            key = uncertain(step.name, self.given.get(id(step))) if step.formula is None else None
+            key = uncertain(step.name, step.source)
             if key is not None:
                 found.setdefault(key, []).append(step)
         return found
@@ -107,79 +105,79 @@ class Tree:
     def above(self, leaves: Iterable[Step]) -> list[Step]:
         """Every step that rests on one of these, in order."""
         found: set[int] = set()
-        waiting = [id(step) for step in leaves]
+        waiting = list(leaves)
         while waiting:
             for position in self.parents.get(waiting.pop(), ()):
                 if position not in found:
                     found.add(position)
-                    waiting.append(id(self.order[position]))
+                    waiting.append(self.order[position])
         return [self.order[position] for position in sorted(found)]
 
-    def again(self, changed: Mapping[int, Num], above: Iterable[Step]) -> dict[int, Num]:
-        """The values of the steps above when some leaves have other values; infinite where no number holds one."""
+    def again(self, changed: Mapping[Step, Num], above: Iterable[Step]) -> dict[Step, Num]:
+        """The values of the steps above when some inputs have other values; infinite where no number holds one."""
         values = dict(changed)
         for step in above:
             assert step.formula is not None
             try:
-                values[id(step)] = step.formula.function(*(values.get(id(part), part.value) for part in step.inputs))
+                values[step] = step.formula.function(*(values.get(part, part.value) for part in step.inputs))
             except (OverflowError, ZeroDivisionError):
-                values[id(step)] = math.inf
+                values[step] = math.inf
         return values
 
-    def at(self, corner: Corner) -> Mapping[int, float]:
-        """The results that inputs away from their typical values change, by the identity of their steps."""
+    def at(self, corner: Corner) -> Mapping[Step, float]:
+        """The results that inputs away from their typical values change."""
         key = frozenset(corner.items())
         if key not in self._computed:
-            changed = {id(step): end for one, end in corner.items() for step in self.uncertain[one]}
+            changed = {step: end for one, end in corner.items() for step in self.uncertain[one]}
             values = self.again(changed, self.above(step for one in corner for step in self.uncertain[one]))
-            self._computed[key] = {id(step): float(values[id(step)]) for step in self.steps.values() if id(step) in values}
+            self._computed[key] = {step: float(values[step]) for step in self.steps.values() if step in values}
         return self._computed[key]
 
     @cached_property
-    def ends(self) -> dict[Uncertain, tuple[Mapping[int, float], Mapping[int, float]]]:
-        """The results that rest on an input with a range, by their identity, with it alone at its low and its high end."""
+    def ends(self) -> dict[Uncertain, tuple[Mapping[Step, float], Mapping[Step, float]]]:
+        """The results that rest on an input with a range, with it alone at its low and its high end."""
         return {one: (self.at({one: one.low}), self.at({one: one.high})) for one in self.uncertain}
 
     def corners(self, name: str) -> tuple[Corner, Corner]:
-        """Where the inputs stand at the low and at the high end of a result; those not named are typical."""
+        """The ends of the inputs at the low and at the high end of a result; the others are typical."""
         return self._corner(self.steps[name], 1), self._corner(self.steps[name], -1)
 
     def value(self, name: str, corner: Corner) -> float:
         """A result where some inputs are away from their typical values."""
         step = self.steps[name]
-        return self.at(corner).get(id(step), step.value) if corner else step.value
+        return self.at(corner).get(step, step.value) if corner else step.value
 
     def range_of(self, name: str) -> tuple[float, float] | None:
         """The low and the high end of a result; None where no range reaches it, or where no number holds an end."""
         step = self.steps[name]
-        if not any(id(step) in low for low, _ in self.ends.values()):
+        if not any(step in low for low, _ in self.ends.values()):
             return None
         low, high = (self.value(name, corner) for corner in self.corners(name))
         return (low, high) if low < high and math.isfinite(low) and math.isfinite(high) else None
 
     def _corner(self, result: Step, sign: int) -> Corner:
-        """Where the inputs stand when the result, times the sign, is smallest."""
-        typical, target = sign * float(result.value), id(result)
+        """The ends of the inputs where the result, times the sign, is smallest."""
+        typical = sign * float(result.value)
         corner: dict[Uncertain, float] = {}
         singles: list[tuple[float, Corner]] = [(typical, {})]
         idle: list[Uncertain] = []
         for one, (at_low, at_high) in self.ends.items():
-            if target not in at_low:
+            if result not in at_low:
                 continue
-            best, end = min((sign * at_low[target], one.low), (sign * at_high[target], one.high))
+            best, end = min((sign * at_low[result], one.low), (sign * at_high[result], one.high))
             singles.append((best, {one: end}))
-            if _equal(at_low[target], at_high[target]) and _equal(best, typical):
+            if _equal(at_low[result], at_high[result]) and _equal(best, typical):
                 idle.append(one)
             elif best <= typical or _equal(best, typical):
                 corner[one] = end
         for others in ({}, {one: one.low for one in idle}, {one: one.high for one in idle}):
             for one in idle:
-                low, high = (sign * self.at({**others, **corner, one: end})[target] for end in (one.low, one.high))
+                low, high = (sign * self.at({**others, **corner, one: end})[result] for end in (one.low, one.high))
                 if one not in corner and not _equal(low, high):
                     corner[one] = one.low if low < high else one.high
         if not corner or len(singles) == 2:
             return corner
-        return min([(sign * self.at(corner)[target], corner), *singles], key=lambda found: found[0])[1]
+        return min([(sign * self.at(corner)[result], corner), *singles], key=lambda found: found[0])[1]
 
 
 def range_of(name: str, given: Mapping[str, Input]) -> tuple[float, float] | None:
@@ -193,14 +191,7 @@ def range_of(name: str, given: Mapping[str, Input]) -> tuple[float, float] | Non
     Raises:
         MissingQuantity: the quantity cannot be computed from what is given.
     """
-    known: dict[str, Step] = {}
-    step = derive(name, {key: item.value for key, item in given.items()}, known)
-    return Tree({name: step}, given_steps(known, given)).range_of(name)
-
-
-def given_steps(steps: Mapping[str, Step], given: Mapping[str, Input]) -> dict[int, Input]:
-    """What each given step was given as, by the identity of the step."""
-    return {id(step): given[name] for name, step in steps.items() if step.formula is None and name in given}
+    return Tree({name: derive(name, given)}).range_of(name)
 
 
 def _equal(one: float, other: float) -> bool:

@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from ingest.engine.expression import Expression, Num, record
 from ingest.engine.messages import Message
+from ingest.engine.value import Input
 from ingest.errors import CyclicQuantity, MissingQuantity, UsageError, nearest
 
 Function = TypeVar("Function", bound=Callable[..., Num])
@@ -54,7 +55,7 @@ class Formula(NamedTuple):
         return record(self.function, self.needs)
 
 
-class Leaf(NamedTuple):
+class InputQuantity(NamedTuple):
     """A quantity that is given, not computed.
 
     Attributes:
@@ -65,7 +66,7 @@ class Leaf(NamedTuple):
         high: the largest value allowed.
         above: the value must be greater than `low`, not equal to it.
         whole: only whole numbers are allowed.
-        default: the value when nobody gives one; only for what is a definition or a neutral element.
+        default: the value unless one is given; only for a definition or a neutral element.
         source: where a default that is not neutral comes from.
         label: its name inside a sentence, where the words of `name` do not serve.
     """
@@ -84,9 +85,9 @@ class Leaf(NamedTuple):
 
 #: Fields of `bw`, which starts often: a name that they declare costs no import of the others.
 FIRST = ("inputs", "bandwidth")
-_declared: dict[str, Formula | Leaf] = {}
+_declared: dict[str, Formula | InputQuantity] = {}
 _loaded: set[str] = set()
-Kind = TypeVar("Kind", Formula, Leaf)
+Kind = TypeVar("Kind", Formula, InputQuantity)
 
 
 def load_modules(package: str) -> None:
@@ -102,7 +103,7 @@ def load_formulas() -> None:
     load_modules("ingest.formulas")
 
 
-def _declaration(name: str) -> Formula | Leaf | None:
+def _declaration(name: str) -> Formula | InputQuantity | None:
     """The formula or the input of a name, whatever has been imported so far; None where no field declares it."""
     if name not in _declared:
         for module in FIRST:
@@ -133,7 +134,7 @@ class Declared(Mapping[str, Kind]):
 
 
 FORMULAS = Declared(Formula)
-LEAVES = Declared(Leaf)
+INPUTS = Declared(InputQuantity)
 
 
 def formula(unit: str, source: str, where: str = "", label: str = "") -> Callable[[Function], Function]:
@@ -162,7 +163,7 @@ def input_quantity(name: str, unit: str, meaning: str, **limits: object) -> None
     """Declare a quantity that is given, with its unit and allowed range."""
     if name in _declared:
         raise ValueError(f"two definitions of the quantity '{name}'")
-    _declared[name] = Leaf(name, unit, meaning, **limits)  # type: ignore[arg-type]
+    _declared[name] = InputQuantity(name, unit, meaning, **limits)  # type: ignore[arg-type]
 
 
 def is_quantity(name: str) -> bool:
@@ -196,10 +197,10 @@ def unit_of(name: str) -> str:
     return _required(name).unit
 
 
-def _required(name: str) -> Formula | Leaf:
+def _required(name: str) -> Formula | InputQuantity:
     found = _declaration(name)
     if found is None:
-        raise UsageError(f"no quantity is called '{name}'{nearest(name, [*FORMULAS, *LEAVES])}")
+        raise UsageError(f"no quantity is called '{name}'{nearest(name, [*FORMULAS, *INPUTS])}")
     return found
 
 
@@ -214,7 +215,7 @@ def check_value(name: str, value: Num, what: str = "") -> Num:
     Raises:
         UsageError: out of range or not whole, with the range.
     """
-    declared = LEAVES.get(name, Leaf(name, unit_of(name), ""))
+    declared = INPUTS.get(name, InputQuantity(name, unit_of(name), ""))
     many = hasattr(value, "__array_function__")
     smallest, largest = (value.min(), value.max()) if many else (value, value)
     low_ok = smallest > declared.low if declared.above else smallest >= declared.low
@@ -232,17 +233,23 @@ def check_value(name: str, value: Num, what: str = "") -> Num:
 class Step(NamedTuple):
     """One node of a derivation: a quantity, its value, and how it came about.
 
+    Two steps are equal only if they are the same object: equal values of two jobs are two steps.
+
     Attributes:
         name: the quantity.
         value: its value in base units.
         formula: the formula that yielded it, or None where the value was given.
         inputs: the steps it was computed from.
+        source: the input whose value it is; None where it is computed or a declared default.
+        owner: the job, data set, cluster or year that it belongs to; empty for the whole site or a single job.
     """
 
     name: str
     value: Num
     formula: Formula | None
     inputs: tuple[Step, ...] = ()
+    source: Input | None = None
+    owner: str = ""
 
     def leaves(self) -> Iterator[Step]:
         """The given quantities below this one."""
@@ -252,15 +259,29 @@ class Step(NamedTuple):
             yield from step.leaves()
 
 
-def derive(name: str, given: Mapping[str, Num], known: dict[str, Step] | None = None) -> Step:
+# A named tuple is created several times faster than a frozen dataclass; only its comparison by value has to go.
+Step.__hash__ = object.__hash__  # type: ignore[method-assign]
+Step.__eq__ = object.__eq__  # type: ignore[method-assign]
+Step.__ne__ = object.__ne__  # type: ignore[method-assign]
+
+
+def derive(
+    name: str,
+    given: Mapping[str, Num | Input],
+    known: dict[str, Step] | None = None,
+    owner: str = "",
+    input_owner: str = "",
+) -> Step:
     """Compute a quantity and keep every step on the way.
 
     A value that is given wins over its formula. Values may be numbers, NumPy arrays or expressions.
 
     Args:
-        name: the quantity asked for.
-        given: known quantities in base units.
+        name: the quantity to compute.
+        given: known quantities in base units, plain or with their source.
         known: steps already computed from the same `given`; new ones are added.
+        owner: the owner of what is computed.
+        input_owner: the owner of what is given.
 
     >>> import ingest.formulas
     >>> derive("gpus", {"nodes": 128, "gpus_per_node": 8}).value
@@ -270,60 +291,64 @@ def derive(name: str, given: Mapping[str, Num], known: dict[str, Step] | None = 
         MissingQuantity: a quantity on the way is neither given nor computable.
         CyclicQuantity: a quantity would have to be known before it can be computed.
     """
-    return _derive(name, given, {} if known is None else known, ())
+    return _derive(name, given, {} if known is None else known, (owner, input_owner), ())
 
 
-def _derive(name: str, given: Mapping[str, Num], known: dict[str, Step], path: tuple[str, ...]) -> Step:
+def _derive(
+    name: str, given: Mapping[str, Num | Input], known: dict[str, Step], owners: tuple[str, str], path: tuple[str, ...]
+) -> Step:
     if name in known:
         return known[name]
     if name in path:
         circle = " needs ".join([*path[path.index(name) :], name])
         raise CyclicQuantity(f"cyclic quantity: {circle}; give one of them with --set")
     if name in given:
-        step = Step(name, given[name], None)
+        item = given[name]
+        value, source = (item.value, item) if isinstance(item, Input) else (item, None)
+        step = Step(name, value, None, (), source, owners[1])
     elif isinstance(found := _required(name), Formula):
-        inputs = tuple(_derive(need, given, known, (*path, name)) for need in found.needs)
-        step = Step(name, found.function(*(part.value for part in inputs)), found, inputs)
+        inputs = tuple(_derive(need, given, known, owners, (*path, name)) for need in found.needs)
+        step = Step(name, found.function(*(part.value for part in inputs)), found, inputs, None, owners[0])
     elif found.default is not None:
-        step = Step(name, found.default, None)
+        step = Step(name, found.default, None, (), None, owners[1])
     else:
-        asked = f" (needed for {path[0]})" if path else ""
-        told = Message(f"{name} is not known{asked}, expected in {found.unit}", supply=(f"set.{name}",))
-        raise MissingQuantity(name, told)
+        needed = f" (needed for {path[0]})" if path else ""
+        message = Message(f"{name} is not known{needed}, expected in {found.unit}", supply=(f"set.{name}",))
+        raise MissingQuantity(name, message)
     known[name] = step
     return step
 
 
 def in_order(roots: Iterable[Step]) -> list[Step]:
     """The roots and all that they rest on, each once, inputs first."""
-    done: dict[int, Step] = {}
+    done: dict[Step, None] = {}
     stack = [(root, False) for root in roots]
     while stack:
         step, ready = stack.pop()
-        if id(step) in done:
+        if step in done:
             continue
         if ready or not step.inputs:
-            done[id(step)] = step
+            done[step] = None
         else:
             stack.append((step, True))
             stack.extend((part, False) for part in step.inputs)
-    return list(done.values())
+    return list(done)
 
 
-def marks_of(roots: Sequence[Step], order: Sequence[Step]) -> dict[int, int]:
-    """Which roots rest on each step, by its identity: bit n for the root n; one walk for all, however much they share.
+def marks_of(roots: Sequence[Step], order: Sequence[Step]) -> dict[Step, int]:
+    """Which roots rest on each step: bit n for the root n; one walk for all, however much they share.
 
     Args:
         roots: the steps on top.
         order: they and all that they rest on, inputs first.
     """
-    marks = {id(step): 0 for step in order}
+    marks = dict.fromkeys(order, 0)
     for place, root in enumerate(roots):
-        marks[id(root)] |= 1 << place
+        marks[root] |= 1 << place
     for step in reversed(order):
-        mark = marks[id(step)]
+        mark = marks[step]
         for part in step.inputs:
-            marks[id(part)] |= mark
+            marks[part] |= mark
     return marks
 
 

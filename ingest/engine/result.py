@@ -202,7 +202,7 @@ class Answer:
 
     @property
     def given(self) -> Mapping[str, Input]:
-        """What was known, for explanations."""
+        """The inputs, for explanations."""
         return self.known.given
 
     def derivation(self, name: str) -> Step:
@@ -215,10 +215,6 @@ class Answer:
         unit_of(name)
         return self.known.step(name)
 
-    def known_for(self, name: str) -> Mapping[str, Input]:  # noqa: ARG002  an estimate answers by name
-        """What a quantity is computed from."""
-        return self.given
-
     @cached_property
     def used(self) -> Mapping[str, Input]:
         """The given quantities that the results rest on."""
@@ -229,7 +225,7 @@ class Answer:
 
     @property
     def assumptions(self) -> list[dict[str, Any]]:
-        """What nobody measured: values graded `assumed`, and defaults that a user may contest."""
+        """Values graded `assumed`, and defaults that a user may contest."""
         layout = self.chosen.get("layout", {}).get("value", "")
         return [*assumptions_of(self.used), *(assumption("layout", layout, "", why) for *_, why in self.cited if why)]
 
@@ -248,7 +244,7 @@ class Answer:
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """What went in, and where from."""
+        """The inputs and their origins."""
         return {**self.chosen, **inputs_of(self.used)}
 
     def to_dict(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from ingest.engine.messages import message_of
-from ingest.engine.ranges import Tree, given_steps
+from ingest.engine.ranges import Tree
 from ingest.engine.registry import Formula, Step, derive, unchanged, unit_of
 from ingest.engine.value import Input, Quantity
 from ingest.errors import CyclicQuantity, MissingQuantity, UsageError
@@ -16,12 +16,18 @@ from ingest.errors import CyclicQuantity, MissingQuantity, UsageError
 class Quantities:
     """Inputs and what follows from them.
 
-    They are built, then frozen. While they are built, `give`, `give_default`, `adopt` and `choose` say where a quantity comes
-    from; each refuses a quantity that has been computed already, since what was computed from it would not follow. Once
+    They are built, then frozen. While they are built, `give`, `give_default`, `adopt` and `choose` define the source of a
+    quantity; each refuses a quantity that has been computed already, since what was computed from it would not follow. Once
     frozen, quantities are only read.
+
+    Args:
+        inputs: the inputs by name.
+        owner: the job, data set, cluster or year that the quantities belong to.
+        shared_inputs: the inputs are those of the whole site; only what is computed belongs to the owner.
     """
 
-    def __init__(self, inputs: Mapping[str, Input]) -> None:
+    def __init__(self, inputs: Mapping[str, Input], owner: str = "", *, shared_inputs: bool = False) -> None:
+        self.owner, self.input_owner = owner, "" if shared_inputs else owner
         self._given = dict(inputs)
         self._steps: dict[str, Step] = {}
         self._frozen = False
@@ -33,7 +39,7 @@ class Quantities:
 
     @property
     def steps(self) -> Mapping[str, Step]:
-        """What has been computed or adopted so far, to be read only."""
+        """The quantities computed or adopted so far, to be read only."""
         return MappingProxyType(self._steps)
 
     def freeze(self) -> None:
@@ -91,9 +97,16 @@ class Quantities:
             return
         if self._frozen:
             raise ValueError(f"{name} is chosen after the quantities are frozen")
-        step = self.step(formula)
-        chosen = Formula(name, unchanged, (formula,), unit_of(name), "definition", "")
-        self._steps[name] = Step(name, step.value, chosen, (step,))
+        self._steps[name] = linked(name, self.step(formula), self.owner)
+
+    def link(self, name: str, step: Step) -> None:
+        """Let a quantity be another one, such as that of a data set, under a name of its own.
+
+        Raises:
+            ValueError: frozen, or a quantity that has been computed already.
+        """
+        self._check_open(name)
+        self._steps[name] = linked(name, step, self.owner)
 
     def with_inputs(self, inputs: Mapping[str, Input]) -> Quantities:
         """Quantities of their own with further inputs, open again.
@@ -101,7 +114,7 @@ class Quantities:
         Raises:
             ValueError: a quantity that has been computed already.
         """
-        found = Quantities(self._given)
+        found = Quantities(self._given, self.owner, shared_inputs=self.owner != self.input_owner)
         found._steps = dict(self._steps)
         found.give(inputs)
         return found
@@ -114,7 +127,7 @@ class Quantities:
             UsageError: it is beyond what a number can hold.
         """
         try:
-            found = self._steps.get(name) or derive(name, {key: item.value for key, item in self._given.items()}, self._steps)
+            found = self._steps.get(name) or derive(name, self._given, self._steps, self.owner, self.input_owner)
             finite = math.isfinite(found.value) if isinstance(found.value, (int, float)) else True
         except (OverflowError, ZeroDivisionError):
             finite = False
@@ -127,7 +140,7 @@ class Quantities:
         return float(self.step(name).value)
 
     def results(self, names: Iterable[str], *, ranged: bool = False) -> tuple[dict[str, Quantity], dict[str, str]]:
-        """The quantities that can be computed, with their ranges where asked for, and for the others what is missing."""
+        """The quantities that can be computed, with their ranges on request, and for the others the reason."""
         found: dict[str, Step] = {}
         unknown: dict[str, str] = {}
         for name in names:
@@ -135,8 +148,10 @@ class Quantities:
                 found[name] = self.step(name)
             except (MissingQuantity, CyclicQuantity) as error:
                 unknown[name] = message_of(error)
-        tree = Tree(found, given_steps(self._steps, self._given) if ranged else {})
-        quantities = {name: Quantity(step.value, unit_of(name), *(tree.range_of(name) or ())) for name, step in found.items()}
+        tree = Tree(found if ranged else {})
+        quantities = {
+            name: Quantity(step.value, unit_of(name), *((ranged and tree.range_of(name)) or ())) for name, step in found.items()
+        }
         return quantities, unknown
 
     def _check_open(self, name: str) -> None:
@@ -144,3 +159,8 @@ class Quantities:
             raise ValueError(f"{name} is given after the quantities are frozen")
         if name in self._steps:
             raise ValueError(f"{name} is given after it has been computed")
+
+
+def linked(name: str, step: Step, owner: str = "") -> Step:
+    """Another quantity under a name of its own."""
+    return Step(name, step.value, Formula(name, unchanged, (step.name,), unit_of(name), "definition", ""), (step,), None, owner)

@@ -48,7 +48,7 @@ class Quantity(NamedTuple):
 
     @property
     def display(self) -> str:
-        """As people read it: decimal first, binary beside it."""
+        """As people read it: decimal first, then binary in brackets."""
         return display(self.value, self.unit)
 
     def to_dict(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from ingest.site.plan_series import bandwidth_by_nodes, capacity_by_use, evidenc
 from ingest.storage.read_ceilings import read_ceilings
 
 if TYPE_CHECKING:
-    from ingest.engine.derivation_graph import Row
+    from ingest.engine.derivation_graph import QuantityRow
 
 #: Jobs whose growth with the machine is drawn; more lines cannot be told apart.
 MOST_LINES = 4
@@ -53,7 +53,7 @@ def _charts(plan: Plan, storage: Sequence[str]) -> Iterator[Chart]:
     yield from _tornado(plan)
 
 
-def _scaling(plan: Plan, rows: Sequence[Row], storage: Sequence[str]) -> Chart:
+def _scaling(plan: Plan, rows: Sequence[QuantityRow], storage: Sequence[str]) -> Chart:
     points = [Point(row.name, *point) for row in rows for point in bandwidth_by_nodes(row)]
     if not storage:
         return scaling(points)

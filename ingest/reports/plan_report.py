@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingest.errors import UsageError, nearest
-from ingest.files import check_target, nothing_collected, write_all
+from ingest.files import check_target, garbage_collection_paused, write_all
 from ingest.reports.charts.chart import can_render
 from ingest.reports.document.html import as_html
 from ingest.reports.document.markdown import as_markdown
@@ -106,7 +106,7 @@ def report(
     """
     systems = [storage] if isinstance(storage, str) else list(storage)
     paths = _checked([output] if isinstance(output, (str, Path)) else list(output), template, systems)
-    with nothing_collected():
+    with garbage_collection_paused():
         planned = plan(site, years=years, set=set, seed=seed, catalogs=catalogs)
         if not isinstance(planned, Plan):
             raise UsageError("--set: several scenarios are asked for, expected one for a report")

@@ -1,1 +1,1 @@
-"""A whole site in one YAML file: what it asks of storage, line by line."""
+"""A site file with all jobs and data sets, and its storage requirements."""

@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Iterator, Mapping, Sequence
 
 from ingest.catalog.store import Catalog
-from ingest.engine.derivation_graph import Row
+from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.messages import Message, in_site_words
 from ingest.engine.registry import Step
 from ingest.site.datasets import there
@@ -24,7 +24,7 @@ STATED_SIZE = {"parameters": "C06", "checkpoint_bytes": "C07"}
 assert {*STATED_SIZE} == {*SIZED.values()}
 
 
-def of_clusters(clusters: Sequence[Row], jobs: Sequence[Row]) -> Iterator[Finding | None]:
+def of_clusters(clusters: Sequence[QuantityRow], jobs: Sequence[QuantityRow]) -> Iterator[Finding | None]:
     """No job is larger than its cluster, and all jobs together take no more than the whole of it."""
     counts = {row.name: row.step("cluster_nodes") for row in clusters}
     for row in clusters:
@@ -41,7 +41,7 @@ def of_storage(units: Step | None, failed: Step | None) -> Iterator[Finding | No
         yield finding("E07", {"failed_servers": failed, "storage_units": units}, owner="storage")
 
 
-def of_choices(jobs: Sequence[Row], divisors: Mapping[str, Sequence[int]]) -> Iterator[Finding | None]:
+def of_choices(jobs: Sequence[QuantityRow], divisors: Mapping[str, Sequence[int]]) -> Iterator[Finding | None]:
     """How each job reads, and how its checkpoint is laid out over its GPUs.
 
     Args:
@@ -63,29 +63,31 @@ def of_choices(jobs: Sequence[Row], divisors: Mapping[str, Sequence[int]]) -> It
 def of_policies(policies: Mapping[str, Policy]) -> Iterator[Finding | None]:
     """Interval, overhead and rate of each job's checkpoints fit together, and its files are counted as stated."""
     for name, policy in policies.items():
-        said, words = policy.said, {"mode": policy.mode}
-        known = {**policy.steps, **said}
-        by_rate, sync = "write_bandwidth" in said, policy.mode == "sync"
-        if "checkpoint_interval" in said and not by_rate:
+        stated, words = policy.stated, {"mode": policy.mode}
+        known = {**policy.steps, **stated}
+        by_rate, sync = "write_bandwidth" in stated, policy.mode == "sync"
+        if "checkpoint_interval" in stated and not by_rate:
             yield finding("E01", known, words, name)
         # Where the rate of a dump follows from interval and overhead, the overhead is kept as long as any is left for dumps.
-        if "waste_allowed" in said and (not sync or by_rate or "checkpoint_interval" not in said):
+        if "waste_allowed" in stated and (not sync or by_rate or "checkpoint_interval" not in stated):
             yield finding("E02", known, words, name)
             yield finding("E03", known, words, name)
         if by_rate:
             yield finding("E04", known, words, name)
         files = policy.steps.get("checkpoint_files")
         for quantity, rule in {**LAID_OUT, **(STATED_SIZE if files is not None and files.formula is None else {})}.items():
-            if quantity in said:
-                yield finding(rule, {quantity: said[quantity], "as_counted": float(said[quantity].value)}, owner=name)
+            if quantity in stated:
+                yield finding(rule, {quantity: stated[quantity], "as_counted": float(stated[quantity].value)}, owner=name)
 
 
-def of_each(jobs: Sequence[Row], policies: Mapping[str, Policy], site: Site, catalog: Catalog) -> Iterator[Finding | None]:
+def of_each(
+    jobs: Sequence[QuantityRow], policies: Mapping[str, Policy], site: Site, catalog: Catalog
+) -> Iterator[Finding | None]:
     """The rules about a job, held against each."""
     for row in jobs:
         policy = policies.get(row.name)
         words = {**row.words, "family": family_of(site.section("jobs")[row.name], catalog)}
-        if policy is not None and "job_mean_time_to_interrupt" not in policy.said:
+        if policy is not None and "job_mean_time_to_interrupt" not in policy.stated:
             words["interrupts"] = "by the failure rate of nodes"
         size = row.step("read_request_bytes")
         known = _known(row, policy)
@@ -95,15 +97,15 @@ def of_each(jobs: Sequence[Row], policies: Mapping[str, Policy], site: Site, cat
                 yield finding(rule.id, known, words, row.name, size=shown)
 
 
-def _known(row: Row, policy: Policy | None) -> Mapping[str, Valued | None]:
+def _known(row: QuantityRow, policy: Policy | None) -> Mapping[str, Valued | None]:
     """The quantities that rules compare: of the row, and of its checkpoints."""
     of_row = {part for rule in of_each_job() for part in (rule.quantity, rule.limit) if isinstance(part, str)}
     of_policy = {"training_seconds", "checkpoint_dump_seconds", "job_mean_time_to_interrupt", "gpus"}
-    saved = {**policy.steps, **({"training_seconds": policy.said.get("training_seconds")})} if policy is not None else {}
+    saved = {**policy.steps, **({"training_seconds": policy.stated.get("training_seconds")})} if policy is not None else {}
     return {name: saved.get(name) if name in of_policy else row.step(name) for name in of_row}
 
 
-def of_drains(site: Site, jobs: Sequence[Row]) -> Iterator[Finding | None]:
+def of_drains(site: Site, jobs: Sequence[QuantityRow]) -> Iterator[Finding | None]:
     """Asynchronous checkpoints drain while others write, whatever `overlap` says."""
     draining = [row.name for row in jobs if row.words.get("mode") == "async"]
     writers = [row for row in jobs if row.step("job_write_bandwidth") is not None]
@@ -116,12 +118,12 @@ def of_drains(site: Site, jobs: Sequence[Row]) -> Iterator[Finding | None]:
 
 
 def of_line(name: str, value: Step, floor: Step | None, column: Step | None) -> Iterator[Finding | None]:
-    """What decides the priority and the conditions of a line.
+    """The rules that decide the priority and the conditions of a line.
 
     Args:
         name: its id.
         value: its value.
-        floor: the rate below which nothing is asked for, where it is a rate.
+        floor: the reporting threshold of a rate; None for other quantities.
         column: its largest entry names the job whose conditions are those of the line.
     """
     yield finding("C08", {"required_rate": value, "smallest_rate": floor}, owner=name)
@@ -130,8 +132,10 @@ def of_line(name: str, value: Step, floor: Step | None, column: Step | None) -> 
         yield finding("C09", {"entries_of_jobs": column, "deciding_entry": chosen}, owner=name)
 
 
-def warnings_of(site: Site, found: Sequence[Finding], jobs: Sequence[Row], data: Mapping[str, Row], years: int) -> list[str]:
-    """The warnings of a site beside those of `bw` and `checkpoint`, the most severe first.
+def warnings_of(
+    site: Site, found: Sequence[Finding], jobs: Sequence[QuantityRow], data: Mapping[str, QuantityRow], years: int
+) -> list[str]:
+    """The warnings of a site, without those of `bw` and `checkpoint`; the most severe first.
 
     Raises:
         IngestError: a job on data that are on storage in no year; with its line.
@@ -156,8 +160,8 @@ def _too_large(found: Sequence[Finding]) -> Finding | None:
     return large[0]._replace(facts={"jobs": listed(one.owner for one in large)}) if large else None
 
 
-def _left_out(jobs: Sequence[Row], data: Mapping[str, Row]) -> Iterator[Finding | None]:
-    """What a sum leaves out, so that no partial total looks whole."""
+def _left_out(jobs: Sequence[QuantityRow], data: Mapping[str, QuantityRow]) -> Iterator[Finding | None]:
+    """Jobs and data sets that a total leaves out, so that no partial total looks complete."""
     opens = [row.name for row in jobs if row.step("job_read_bandwidth") is not None and row.step("job_file_opens") is None]
     files = [row.name for row in data.values() if row.step("data_files") is None]
     if opens:
@@ -174,7 +178,7 @@ def _absent_data(site: Site, years: int) -> Iterator[tuple[Finding, Message]]:
         missing = [year for year in range(start.year, start.year + years + 1) if not there(described, year)] if start else []
         facts = {"data": job.get("data"), "years": listed(map(str, missing))}
         if len(missing) > years:
-            said = "{data} is not on storage in {years}, expected years of the plan between its `from` and `until`"
-            site.refuse(("jobs", name, "data"), said.format(**facts))
+            refused = "{data} is not on storage in {years}, expected years of the plan between its `from` and `until`"
+            site.refuse(("jobs", name, "data"), refused.format(**facts))
         for one in applying([finding("W31", words={"data": "absent"}, **facts)] if missing else []):
             yield one, Message(f"{site.place(('jobs', name, 'data'))}: ", one.message())

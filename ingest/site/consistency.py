@@ -1,4 +1,4 @@
-"""What the schema cannot see: names that lead nowhere, jobs larger than their cluster, sizes given twice, dates reversed."""
+"""Checks beyond the schema: unknown references, jobs larger than their cluster, conflicting sizes, reversed dates."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def check(site: Site) -> None:
     storage = site.section("storage")
     if "failed" in storage:
         units = storage["units"].value if "units" in storage else 1
-        told = refusal(finding("E07", {"failed_servers": storage["failed"].value, "storage_units": units}))
-        if told:
-            site.refuse(("storage", "failed"), told)
+        refused = refusal(finding("E07", {"failed_servers": storage["failed"].value, "storage_units": units}))
+        if refused:
+            site.refuse(("storage", "failed"), refused)
     protection = storage.get("protection")
     if isinstance(protection, Mapping) and set(protection) not in ({"replicas"}, {"data", "parity"}):
         site.refuse(("storage", "protection"), f"found {', '.join(protection)}, expected `replicas`, or `data` and `parity`")
@@ -43,7 +43,7 @@ def _named(site: Site, keys: Keys, table: str, name: str) -> None:
     known = site.section(table)
     if name not in known:
         expected = f"expected one of {', '.join(known)}" if known else f"expected a table `{table}`"
-        site.refuse(keys, f"there is no '{name}' under {table}, {expected}{nearest(name, known)}")
+        site.refuse(keys, f"unknown name '{name}' under {table}, {expected}{nearest(name, known)}")
 
 
 def _job(site: Site, keys: Keys, job: Mapping[str, Any]) -> None:
@@ -51,14 +51,14 @@ def _job(site: Site, keys: Keys, job: Mapping[str, Any]) -> None:
     if "data" in job:
         _named(site, (*keys, "data"), "datasets", job["data"])
     if not any(key in job for key in (*RATES, "checkpoint")):
-        site.refuse(keys, "nothing says how fast it reads, expected `model` or `samples_per_second` with `sample_bytes`")
+        site.refuse(keys, "its read rate is missing, expected `model` or `samples_per_second` with `sample_bytes`")
     have = site.section("clusters")[job["cluster"]]["count"].value
     sizes = {"nodes": job["nodes"].value, "cluster_nodes": have}
-    told = refusal(finding("E06", sizes, cluster=job["cluster"]))
-    if told:
-        site.refuse((*keys, "nodes"), told)
+    refused = refusal(finding("E06", sizes, cluster=job["cluster"]))
+    if refused:
+        site.refuse((*keys, "nodes"), refused)
     if "tokens" in job and "tokens_per_sample" not in job:
-        site.refuse((*keys, "tokens"), "expected `tokens_per_sample` beside it: the sequence length")
+        site.refuse((*keys, "tokens"), "expected `tokens_per_sample` with it: the sequence length")
     if "tokens" in job and "epochs" in job:
         site.refuse((*keys, "epochs"), "the length is given by `tokens` already, expected one of them")
     placed = job.get("placement", {})
@@ -81,9 +81,9 @@ def _allocation(site: Site, cluster: str) -> None:
         taken.append(solve("nodes_on_average", given))
     have = site.section("clusters")[cluster]["count"].value
     share = solve("cluster_allocation", {"nodes_on_average_of_jobs": taken, "cluster_nodes": have})
-    told = refusal(finding("E05", {"cluster_allocation": float(share)}, jobs=listed(jobs), cluster=cluster))
-    if told:
-        site.refuse(("jobs", [*jobs][-1]), told)
+    refused = refusal(finding("E05", {"cluster_allocation": float(share)}, jobs=listed(jobs), cluster=cluster))
+    if refused:
+        site.refuse(("jobs", [*jobs][-1]), refused)
 
 
 def _dataset(site: Site, keys: Keys, described: Mapping[str, Any]) -> None:
@@ -95,9 +95,9 @@ def _dataset(site: Site, keys: Keys, described: Mapping[str, Any]) -> None:
         site.refuse(keys, f"found {found}, expected one of {', '.join(SIZES)}")
     for word, partner in (("samples", "sample_bytes"), ("made_from", "ratio"), ("retention", "refresh")):
         if word in described and partner not in described and "model" not in described:
-            site.refuse((*keys, word), f"expected `{partner}` beside it")
+            site.refuse((*keys, word), f"expected `{partner}` with it")
     if "tokens" in described and not {"bytes_per_token", "format"} & described.keys():
-        site.refuse((*keys, "tokens"), "expected `bytes_per_token` or `format` beside it")
+        site.refuse((*keys, "tokens"), "expected `bytes_per_token` or `format` with it")
     if "made_from" in described:
         _named(site, (*keys, "made_from"), "datasets", described["made_from"])
     first, last = described.get("from"), described.get("until")

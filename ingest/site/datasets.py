@@ -10,7 +10,7 @@ from typing import Any
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import read_measurement
-from ingest.engine.derivation_graph import Row, columns_of, link
+from ingest.engine.derivation_graph import QuantityRow, columns_of, replaced
 from ingest.engine.messages import in_site_words, message_of
 from ingest.engine.registry import Step
 from ingest.engine.solver import Quantities
@@ -48,11 +48,11 @@ class Growth:
     warnings: tuple[str, ...] = ()
 
     def of_job(self, name: str) -> Mapping[str, Input]:
-        """What a job grows by."""
+        """The growth of a job."""
         return self.jobs.get(name, {})
 
     def of_dataset(self, name: str) -> Mapping[str, Input]:
-        """What a data set grows by."""
+        """The growth of a data set."""
         return self.datasets.get(name, {})
 
 
@@ -107,11 +107,11 @@ OWN = {
     "refresh": "refresh_seconds",
     "retention": "retention_seconds",
 }
-#: what says how large a data set is; exactly one of them
+#: keys that give the size of a data set; exactly one of them
 SIZES = ("bytes", "samples", "tokens", "model", "corpus", "measured", "made_from")
 EMPTY = Input(0, note="every data set is loaded in the first year of the plan")
 STILL = Input(1, note="no growth is planned")
-#: what a measurement says beside the bytes
+#: further quantities of a measurement
 MEASURED = {
     "data_files": "files",
     "data_samples": "samples",
@@ -124,23 +124,23 @@ FILES = ("data_files", "samples_in_file")
 REPACKED = ("files", "file_bytes", "samples_per_file")
 #: keys of a data set that `ingest dataset` takes
 ASKED = ("tokens", "samples", "sample_bytes", "bytes_per_token", "vocabulary")
-#: years to plan for where nobody said how many
+#: years to plan for unless the site file gives them
 USUAL_YEARS = 5
 
 
-def dataset_rows(site: Site, catalog: Catalog) -> dict[str, Row]:
+def dataset_rows(site: Site, catalog: Catalog) -> dict[str, QuantityRow]:
     """One row per data set, each before those made from it.
 
     Raises:
         IngestError: a data set of unknown size, or one made from itself; with its line.
     """
-    rows: dict[str, Row] = {}
+    rows: dict[str, QuantityRow] = {}
     for name in site.section("datasets"):
         _add(name, site, catalog, rows, ())
     return rows
 
 
-def _add(name: str, site: Site, catalog: Catalog, rows: dict[str, Row], path: tuple[str, ...]) -> None:
+def _add(name: str, site: Site, catalog: Catalog, rows: dict[str, QuantityRow], path: tuple[str, ...]) -> None:
     if name in rows:
         return
     described = site.section("datasets")[name]
@@ -150,19 +150,19 @@ def _add(name: str, site: Site, catalog: Catalog, rows: dict[str, Row], path: tu
         site.refuse((*keys, "made_from"), f"cyclic: {circle}; expected one of them to have a size of its own")
     if "made_from" in described:
         _add(described["made_from"], site, catalog, rows, (*path, name))
-    known = Quantities({quantity: described[key] for key, quantity in OWN.items() if key in described})
-    rows[name] = Row(name, {"of": _size(keys, described, known, site, catalog, rows)}, known)
+    known = Quantities({quantity: described[key] for key, quantity in OWN.items() if key in described}, name)
+    rows[name] = QuantityRow(name, {"of": _size(keys, described, known, site, catalog, rows)}, known)
     _files(known)
     if "refresh" in described:
         known.choose("versions_held", "versions_kept")
 
 
 def _size(
-    keys: Keys, described: Mapping[str, Any], known: Quantities, site: Site, catalog: Catalog, rows: Mapping[str, Row]
+    keys: Keys, described: Mapping[str, Any], known: Quantities, site: Site, catalog: Catalog, rows: Mapping[str, QuantityRow]
 ) -> str:
     """Choose what yields the bytes of a data set; returns in words what it is."""
     if "made_from" in described:
-        known.adopt({"origin_bytes": link("origin_bytes", rows[described["made_from"]].known.step("data_bytes"))})
+        known.link("origin_bytes", rows[described["made_from"]].known.step("data_bytes"))
         known.choose("data_bytes", "bytes_of_origin")
         return f"made from {described['made_from']}"
     if "model" in described:
@@ -183,20 +183,23 @@ TAKEN = {"dataset_bytes": "dataset_bytes", "data_files": "dataset_files"}
 
 
 def _footprint(keys: Keys, described: Mapping[str, Any], known: Quantities, site: Site, catalog: Catalog) -> None:
-    """Let `ingest dataset` say what a corpus or a format takes; with `stages`, all of those kept."""
+    """The bytes of a corpus or a format, as `ingest dataset` computes them; with `stages`, of all those kept."""
     numbers: dict[str, Any] = {key: item.value for key, item in described.items() if isinstance(item, Input) and key in ASKED}
     words = {key: described[key] for key in ("corpus", "format", "pipeline") if key in described}
     stages = {stage: int(item.value) for stage, item in described.get("stages", {}).items()}
     copies = ",".join(f"{stage}={count}" for stage, count in stages.items()) or None
     try:
         made = dataset(**words, **numbers, copies=copies, catalogs=[*reversed(catalog.folders)]).known
-        taken = {"data_bytes": link("data_bytes", made.step("usable_bytes" if stages else "dataset_bytes"))}
-        taken |= {name: link(name, made.step(source)) for name, source in TAKEN.items() if name not in known.given}
+        taken = {"data_bytes": made.step("usable_bytes" if stages else "dataset_bytes")}
+        taken |= {name: made.step(source) for name, source in TAKEN.items() if name not in known.given}
     except IngestError as error:
         site.refuse(keys, in_site_words(message_of(error)))
     known.give({name: item for name, item in made.given.items() if name not in known.given})
-    known.adopt(taken)
-    known.adopt({name: step for name, step in made.steps.items() if step.formula is None and name in made.given})
+    inputs = {name: step._replace(owner=known.owner) for name, step in made.steps.items() if step.source is not None}
+    done: dict[Step, Step] = {}
+    for name, step in taken.items():
+        known.link(name, replaced(step, inputs, done))
+    known.adopt(inputs)
 
 
 def _of_model(
@@ -221,15 +224,15 @@ def _of_model(
 
 
 def _measured(keys: Keys, described: Mapping[str, Any], site: Site) -> dict[str, Input]:
-    """What `ingest measure` found: bytes, and where they were counted files, samples and tokens."""
+    """The quantities of an `ingest measure` result: bytes, and where counted files, samples and tokens."""
     name: str = described["measured"]
     try:
         result = read_measurement(site.folder / name, "measured")
         size = result.quantity("stored_bytes") or result.quantity("dataset_bytes") or result.needed("corpus_bytes")
-        told = {quantity: result.quantity(theirs) for quantity, theirs in MEASURED.items()}
+        counted = {quantity: result.quantity(theirs) for quantity, theirs in MEASURED.items()}
     except IngestError as error:
         site.refuse(keys, str(error))
-    found = {"data_bytes": size} | {quantity: item for quantity, item in told.items() if item is not None}
+    found = {"data_bytes": size} | {quantity: item for quantity, item in counted.items() if item is not None}
     if not described.keys().isdisjoint(REPACKED):
         found = {quantity: item for quantity, item in found.items() if quantity not in FILES}
     said = {quantity for key, quantity in OWN.items() if key in described}
@@ -254,26 +257,27 @@ def years_of(site: Site, years: int | None) -> int:
     return int(site.data.get("years", USUAL_YEARS)) if years is None else years
 
 
-def year_rows(site: Site, jobs: Sequence[Row], holdings: Sequence[Sequence[Row]]) -> list[Row]:
+def year_rows(site: Site, jobs: Sequence[QuantityRow], holdings: Sequence[Sequence[QuantityRow]]) -> list[QuantityRow]:
     """One row per year, each with the columns of the data sets in that year and of the checkpoints kept."""
     checkpoints = columns_of("jobs", jobs)
-    rows: list[Row] = []
+    rows: list[QuantityRow] = []
     for year, present in enumerate(holdings):
-        known = Quantities({})
-        known.adopt({**checkpoints, **columns_of("datasets", present)})
-        rows.append(Row(label_of(site, year), {"year": year}, known))
+        name = label_of(site, year)
+        known = Quantities({}, name, shared_inputs=True)
+        known.adopt({**checkpoints, **columns_of("datasets", present, name)})
+        rows.append(QuantityRow(name, {"year": year}, known))
     return rows
 
 
 def label_of(site: Site, year: int) -> str:
-    """What a year of the plan is called."""
+    """The name of a year of the plan."""
     start = site.data.get("start")
     return str(start.year + year) if start else f"year {year}"
 
 
-def holdings_of(site: Site, data: Mapping[str, Row], years: int, growth: Growth) -> list[list[Row]]:
+def holdings_of(site: Site, data: Mapping[str, QuantityRow], years: int, growth: Growth) -> list[list[QuantityRow]]:
     """The data sets in each year of the plan, each with what its first load and its growth write."""
-    found: list[list[Row]] = []
+    found: list[list[QuantityRow]] = []
     for year in range(years + 1):
         rows = dataset_rows_in(site, data, year, growth)
         for position, row in enumerate(rows):
@@ -282,16 +286,16 @@ def holdings_of(site: Site, data: Mapping[str, Row], years: int, growth: Growth)
     return found
 
 
-def _added(row: Row, before: Row | None) -> None:
-    """What a data set was the year before; new versions of one that is refreshed bring its growth with them."""
+def _added(row: QuantityRow, before: QuantityRow | None) -> None:
+    """The size of a data set in the year before; new versions of a refreshed one include its growth."""
     if before is None:
         row.known.give({"dataset_bytes_held_before": EMPTY})
     elif "refresh_seconds" not in row.known.given or not before.known.value("present"):
         held = before.known.step("dataset_bytes_held")
-        row.known.adopt({"dataset_bytes_held_before": link("dataset_bytes_held_before", held)})
+        row.known.link("dataset_bytes_held_before", held)
 
 
-def dataset_rows_in(site: Site, data: Mapping[str, Row], year: int, growth: Growth) -> list[Row]:
+def dataset_rows_in(site: Site, data: Mapping[str, QuantityRow], year: int, growth: Growth) -> list[QuantityRow]:
     """The data sets in one year: grown since the start, absent before and after their time."""
     elapsed = Input(parse(f"{year} year", "s", "year"), note=f"year {year} of the plan")
     rows = []
@@ -301,14 +305,14 @@ def dataset_rows_in(site: Site, data: Mapping[str, Row], year: int, growth: Grow
         grows = (
             {**growth.of_dataset(name), "elapsed_seconds": elapsed} if growth.of_dataset(name) else {"capacity_growth": STILL}
         )
-        known = Quantities({**row.known.given, **grows, "present": here})
+        known = Quantities({**row.known.given, **grows, "present": here}, name)
         known.adopt(_same(row.known))
-        rows.append(Row(name, {"year": label_of(site, year)}, known))
+        rows.append(QuantityRow(name, {"year": label_of(site, year)}, known))
     return rows
 
 
 def _same(known: Quantities) -> dict[str, Step]:
-    """What does not change from year to year, so that a draw of it is the same in all of them."""
+    """The quantities that are equal in all years: one step, so that a draw is the same in all of them."""
     names = ("data_bytes", "dataset_bytes", "data_files", "versions_held", "data_copies", "refresh_seconds")
     for name in names:
         if name in known.given:

@@ -2,54 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ingest.catalog.store import Catalog
-from ingest.engine.derivation_graph import Row, is_column
+from ingest.engine.derivation_graph import is_column
 from ingest.engine.expression import prose
 from ingest.engine.messages import fact_of
-from ingest.engine.registry import LEAVES, Step, unit_of
-from ingest.engine.value import Input
+from ingest.engine.registry import INPUTS, Step, unit_of
 from ingest.units import display, exact
 
 #: Rows of a column that a requirement lists; `--explain` lists all.
 SHORT = 8
 
 
-@dataclass
-class Teller:
-    """Tells derivations.
+@dataclass(frozen=True)
+class DerivationWriter:
+    """Writes derivations as indented lines.
 
     Attributes:
-        given: what each given step was given as, by the identity of the step.
-        owners: whose row a step belongs to, by the identity of the step.
         catalog: for the titles of sources.
         most: rows of a column that are listed; the largest first.
-        deep: rows of a column that are told down to the datasheet.
+        deep: rows of a column whose derivation is written in full.
     """
 
-    given: Mapping[int, Input]
-    owners: Mapping[int, str]
     catalog: Catalog
     most: int = SHORT
     deep: int = 1
-    _told: set[int] = field(default_factory=set)
 
     def lines(self, step: Step) -> list[str]:
-        """One quantity; each line can be recomputed by hand from the lines below it."""
-        self._told.clear()
-        return list(self._lines(step, ""))
+        """The derivation of a quantity; each line can be recomputed by hand from the lines below it."""
+        return list(self._lines(step, "", set()))
 
-    def _lines(self, step: Step, indent: str) -> Iterator[str]:
+    def _lines(self, step: Step, indent: str, seen: set[Step]) -> Iterator[str]:
         if is_column(step):
-            yield from self._column(step, indent)
+            yield from self._column(step, indent, seen)
             return
-        again = "  (see above)" if id(step) in self._told and step.formula else ""
+        again = "  (see above)" if step in seen and step.formula else ""
         yield f"{indent}{step.name} = {shown(step)}{again}"
         if again:
             return
-        self._told.add(id(step))
+        seen.add(step)
         inner = indent + "  "
         if step.formula is None:
             yield f"{inner}{self._origin(step)}"
@@ -62,25 +55,25 @@ class Teller:
         if step.formula.source != "definition":
             yield f"{inner}formula: {self._cited(step.formula.source, step.formula.where)}"
         for part in step.inputs:
-            yield from self._lines(part, inner)
+            yield from self._lines(part, inner, seen)
 
-    def _column(self, step: Step, indent: str) -> Iterator[str]:
+    def _column(self, step: Step, indent: str, seen: set[Step]) -> Iterator[str]:
         """The entries of a column, the largest first; those beyond the limits in brief."""
         yield f"{indent}{step.name}: {len(step.inputs):,} entr{'y' if len(step.inputs) == 1 else 'ies'}"
         ordered = sorted(step.inputs, key=lambda part: -float(part.value))
         for part in ordered[: self.most]:
-            yield f"{indent}  {self.owners.get(id(part), 'row')}: {shown(part)}"
+            yield f"{indent}  {part.owner or 'row'}: {shown(part)}"
         if len(ordered) > self.most:
             yield f"{indent}  and {len(ordered) - self.most:,} smaller ones"
         for part in ordered[: self.deep]:
             if part.formula is not None:
-                yield f"{indent}  of {self.owners.get(id(part), 'row')}:"
-                yield from self._lines(part, indent + "    ")
+                yield f"{indent}  of {part.owner or 'row'}:"
+                yield from self._lines(part, indent + "    ", seen)
 
     def _origin(self, step: Step) -> str:
-        item = self.given.get(id(step))
+        item = step.source
         if item is None:
-            declared = LEAVES[step.name]
+            declared = INPUTS[step.name]
             return f"by definition: {declared.meaning}"
         words = {"user": "given by the site file", "default": "assumed", "catalog": item.grade or "by definition"}
         why = fact_of(item.note) or (item.where if item.origin == "user" else "")
@@ -90,7 +83,7 @@ class Teller:
 
     def _evidence(self, step: Step) -> Iterator[str]:
         """What a value was made from, where that is more than one figure."""
-        item = self.given.get(id(step))
+        item = step.source
         parts = item.parts if item is not None and len(item.parts) > 1 else ()
         for part in parts[: self.most]:
             yield f"- {part.what}: {exact(part.value)}, {part.grade}; {self._cited(part.source, part.where)}"
@@ -106,14 +99,3 @@ def shown(step: Step) -> str:
     unit = unit_of(step.name)
     text, exactly = display(float(step.value), unit), f"{exact(step.value)} {unit}".removesuffix(" 1")
     return text + (f"  [{exactly}]" if exactly != text else "")
-
-
-def owners(tables: Mapping[str, list[Row]]) -> dict[int, str]:
-    """Whose row each step is, by the identity of the step; what is given for a year is given for the site."""
-    return {
-        id(step): row.name
-        for table, rows in tables.items()
-        for row in rows
-        for step in row.known.steps.values()
-        if table != "years" or step.formula is not None
-    }

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from ingest.catalog.records import Model, Node
 from ingest.catalog.store import Catalog
-from ingest.engine.derivation_graph import Row, link, replaced
+from ingest.engine.derivation_graph import QuantityRow, replaced
 from ingest.engine.messages import Message, in_site_words, message_of
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.result import Answer
-from ingest.engine.solver import Quantities
+from ingest.engine.solver import Quantities, linked
 from ingest.engine.value import Input
 from ingest.errors import IngestError, MissingQuantity
 from ingest.site.site_file import Keys, Site
@@ -36,7 +36,7 @@ NUMBERS = (
     "flops_per_sample",
     "cache_hit",
 )
-#: one of these says how fast the job reads
+#: keys that give the read rate of a job; at least one of them
 RATES = ("model", "samples_per_second", "set")
 #: keys of a checkpoint policy that `checkpoint` takes as they are
 POLICY_WORDS = ("mode", "readers", "failures", "optimizer", "layout", "precision", "keep", "zero_stage", "expert_parallel")
@@ -66,7 +66,7 @@ SAVED = (
 )
 #: keys of a checkpoint policy that say how large a checkpoint is, and the quantity that each is
 SIZED = {"parameters": "parameters", "bytes": "checkpoint_bytes"}
-#: what rules compare, beside what the row of a job takes
+#: further quantities that rules compare
 DECIDING = ("waste_left_for_dumps", "synchronous_waste", "asynchronous_waste", "drain_bandwidth")
 REQUEST = Input(131_072, origin="default", note=Message("readers ask for 128 KiB", supply=("io_size",)), grade="assumed")
 PACKED = Input(131_072, origin="default", grade="assumed",
@@ -81,31 +81,31 @@ class Policy(NamedTuple):
 
     Attributes:
         mode: `sync` or `async`.
-        said: what the site file says, by quantity.
+        stated: the values of the site file, by quantity.
         steps: what follows, by quantity.
     """
 
     mode: str
-    said: Mapping[str, Step]
+    stated: Mapping[str, Step]
     steps: Mapping[str, Step]
 
 
 @dataclass
-class Desk:
-    """Answers questions about jobs; equal questions are asked once.
+class JobPlanner:
+    """Plans the jobs of a site; equal jobs are estimated once.
 
     Attributes:
         site: the site.
         catalog: where entries come from.
         data: the row of each data set.
-        questions: what was asked of `bw` for each job, by its name.
+        questions: the `bw` question of each job, by its name.
         divisors: into how many equal parts the GPUs of a job are shared out by its checkpoint, by its name.
         policies: the checkpoints of each job, by its name.
     """
 
     site: Site
     catalog: Catalog
-    data: Mapping[str, Row]
+    data: Mapping[str, QuantityRow]
     warnings: dict[str, None] = field(default_factory=dict)
     questions: dict[str, Question] = field(default_factory=dict)
     divisors: dict[str, list[int]] = field(default_factory=dict)
@@ -114,7 +114,7 @@ class Desk:
     _told: set[object] = field(default_factory=set)
     _saving: dict[object, Answer] = field(default_factory=dict)
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[QuantityRow]:
         """One row per job.
 
         Raises:
@@ -128,30 +128,27 @@ class Desk:
         source = self.site.section("clusters")[cluster]["node"]
         return self._ask(("clusters", cluster, "node"), lambda: self.catalog.get(Node, source))
 
-    def _row(self, name: str, job: Mapping[str, Any]) -> Row:
+    def _row(self, name: str, job: Mapping[str, Any]) -> QuantityRow:
         keys = ("jobs", name)
         given = {quantity: job[key] for key, quantity in OWN.items() if key in job}
         given |= {"nodes": job["nodes"], "gpus_per_node": from_catalog(self.node(job).gpus_per_node)}
-        kept: list[Quantities] = []
         words = {"cluster": job["cluster"], "model": job.get("model", ""), "data": job.get("data", "")}
         if any(key in job for key in RATES):
             answer, reading = self._ask(keys, lambda: self._read(job))
             self.questions[name] = answer.question
-            given = {**reading.given, **given}
-            kept.append(reading)
+            given = {**reading, **given}
             words |= {"basis": answer.rungs[0].basis, "gpu": answer.gpu.id if answer.gpu else ""}
         given = {"request_bytes": REQUEST, "bandwidth_growth": START, **given}
-        known = Quantities(given)
-        row = Row(name, words, known, ())
+        known = Quantities(given, name)
+        checkpoints = None
         if "checkpoint" in job:
-            saved = self._ask((*keys, "checkpoint"), lambda: self._save(job, int(known.value("gpus"))))
-            said = said_in(job["checkpoint"], (*keys, "checkpoint"))
-            kept += [said, saved.known]
-            self.divisors[name] = self._divisors(job, saved.known.given)
-            mode, found = job["checkpoint"].get("mode", "sync"), _saved(saved.known)
-            own, done = {**in_place_of(said.steps), "gpus": known.step("gpus")}, dict[int, Step]()
-            steps = {quantity: replaced(step, own, done) for quantity, step in found.items()}
-            self.policies[name] = Policy(mode, said.steps, {**steps, "gpus": known.step("gpus")})
+            checkpoints = self._ask((*keys, "checkpoint"), lambda: self._save(job, int(known.value("gpus")))).known
+            stated = stated_in(job["checkpoint"], (*keys, "checkpoint"), name)
+            self.divisors[name] = self._divisors(job, checkpoints.given)
+            mode = job["checkpoint"].get("mode", "sync")
+            own, done = {**in_place_of(stated), "gpus": known.step("gpus")}, dict[Step, Step]()
+            steps = {quantity: replaced(step, own, done, name, SAVED) for quantity, step in _saved(checkpoints).items()}
+            self.policies[name] = Policy(mode, stated, {**steps, "gpus": known.step("gpus")})
             known.adopt({quantity: step for quantity, step in steps.items() if quantity in SAVED})
             known.choose("writing_nodes", "nodes_at_once")
             words |= {"mode": mode}
@@ -159,7 +156,7 @@ class Desk:
         self._length(keys, job, known)
         self._opens(job, known)
         _request(job, known)
-        return replace(row, kept=tuple(kept))
+        return QuantityRow(name, words, known, checkpoints)
 
     def _ask(self, keys: Keys, question: Callable[[], Answered]) -> Answered:
         try:
@@ -167,8 +164,8 @@ class Desk:
         except IngestError as error:
             self.site.refuse(keys, in_site_words(message_of(error)))
 
-    def _read(self, job: Mapping[str, Any]) -> tuple[Grounds, Quantities]:
-        """What the reads of a job rest on: the answer of `bw` without its tables."""
+    def _read(self, job: Mapping[str, Any]) -> tuple[Grounds, dict[str, Input]]:
+        """What `bw` estimates the reads of a job from, and its inputs with those of the job itself."""
         settings = {key: parse(value, unit_of(key), f"set {key}") for key, value in job.get("set", {}).items()}
         numbers = {key: job[key] for key in NUMBERS if key in job}
         taken: dict[str, Input] = {}
@@ -189,9 +186,9 @@ class Desk:
             self._warn((node, *sorted(words.items())), question)
             self._reading[key] = grounds_of(question, self.catalog)
         found = self._reading[key]
-        # Equal questions are asked once, yet each job keeps what its own keys say.
+        # Equal questions are estimated once, yet each job keeps the inputs of its own keys.
         said = {Question.QUANTITIES[name]: item for name, item in numbers.items()}
-        return found, Quantities({**found.known, **said, **taken})
+        return found, {**found.known, **said, **taken}
 
     def _warn(self, kind: object, question: Question) -> None:
         """Ask `bw` once for each kind of job what to be wary of, and whether anything is missing.
@@ -259,7 +256,7 @@ class Desk:
         if "data" in job:
             data = self.data[job["data"]].known
             read = data.steps.get("dataset_bytes") or data.step("data_bytes")
-            known.adopt({"job_dataset_bytes": link("job_dataset_bytes", read)})
+            known.link("job_dataset_bytes", read)
             known.choose("staged_bytes", "staged_bytes_each" if placed.get("each") else "job_dataset_bytes")
         if placed["mode"] == "stage":
             local = Input(0, note="staged: the run reads from its nodes")
@@ -278,7 +275,7 @@ class Desk:
         return from_catalog(found) if found is not None and found.value else None
 
     def _length(self, keys: Keys, job: Mapping[str, Any], known: Quantities) -> None:
-        """How long a run takes, where epochs or tokens say so."""
+        """The length of a run, where epochs or tokens give it."""
         if "tokens" in job:
             known.choose("training_samples", "samples_of_tokens")
         elif "epochs" in job:
@@ -303,7 +300,7 @@ class Desk:
         known.withdraw("dataset_samples")
         counted = next((name for name in ("data_tokens", "tokens") if name in data.given), None)
         if counted is not None:
-            known.adopt({"data_tokens": link("data_tokens", data.step(counted))})
+            known.link("data_tokens", data.step(counted))
             known.choose("dataset_samples", "samples_of_data_tokens")
         elif "dataset_samples" in data.given:
             known.adopt({"dataset_samples": data.step("dataset_samples")})
@@ -323,12 +320,12 @@ def _product(*parts: Input | None) -> int:
 
 
 def _saved(known: Quantities) -> dict[str, Step]:
-    """What an answer about checkpoints knows of what the row of a job takes, and of what decisions rest on."""
+    """The known checkpoint quantities that the row of a job takes or that rules compare."""
     return {name: known.steps.get(name) or known.step(name) for name in (*SAVED, *DECIDING) if _computable(known, name)}
 
 
 def _request(job: Mapping[str, Any], known: Quantities) -> None:
-    """The size of one read: of a sample, of a read-ahead, or of all that a reader asks for at once."""
+    """The size of one read: of a sample, of a read-ahead, or of all outstanding requests of a reader."""
     if not _computable(known, "sample_bytes"):
         return
     if not (_computable(known, "samples_per_file") and known.value("samples_per_file") > 1):
@@ -347,7 +344,7 @@ def family_of(job: Mapping[str, Any], catalog: Catalog) -> str:
 
 
 def _figures(numbers: Mapping[str, Input]) -> list[tuple[str, object]]:
-    """Quantities as part of a question: where they stand matters only to those that are drawn."""
+    """Quantities as part of a question; the place in the file matters only to those with a range."""
     return [(name, item.value if item.low is None else item) for name, item in sorted(numbers.items())]
 
 
@@ -361,12 +358,13 @@ def _computable(known: Quantities, name: str) -> bool:
     return True
 
 
-def said_in(policy: Mapping[str, Any], keys: Keys) -> Quantities:
+def stated_in(policy: Mapping[str, Any], keys: Keys, job: str) -> dict[str, Step]:
     """The numbers that a checkpoint policy states, each with its key in the site file.
 
     Args:
         policy: as it was read.
-        keys: where it stands.
+        keys: its place in the file.
+        job: the owner of those that the row of a job takes.
     """
     named = {**QUANTITIES, **SIZED}
     found = {named[key]: item for key, item in policy.items() if isinstance(item, Input)}
@@ -374,21 +372,21 @@ def said_in(policy: Mapping[str, Any], keys: Keys) -> Quantities:
         found[name] = _said(parse(written, unit_of(name), f"set {name}"), (*keys, "set", name))
     kept = kept_by_policy(policy.get("keep"))
     if isinstance(policy.get("keep"), str):
-        # Several numbers stand in one text: none of them has a key of its own.
+        # One text gives several numbers: none of them has a key of its own.
         found |= {name: item._replace(note=f"of {'.'.join((*keys, 'keep'))}") for name, item in kept.items()}
     else:
         found |= {name: item._replace(where=".".join((*keys, "keep"))) for name, item in kept.items()}
-    known = Quantities(found)
-    for name in found:
-        known.step(name)
-    return known
+    return {name: Step(name, item.value, None, (), item, job if name in SAVED else "") for name, item in found.items()}
 
 
 def _said(value: float, keys: Keys) -> Input:
     return Input(value, origin="user", where=".".join(keys))
 
 
-def in_place_of(said: Mapping[str, Step]) -> dict[str, Step]:
-    """The given quantities of an answer that are what a policy says: a rate that it states is the rate of the dumps."""
-    rate = said.get("write_bandwidth")
-    return {**said, **({"checkpoint_write_bandwidth": link("checkpoint_write_bandwidth", rate)} if rate is not None else {})}
+def in_place_of(stated: Mapping[str, Step]) -> dict[str, Step]:
+    """The inputs of a checkpoint answer that a policy states: a stated write bandwidth is that of the dumps."""
+    rate = stated.get("write_bandwidth")
+    return {
+        **stated,
+        **({"checkpoint_write_bandwidth": linked("checkpoint_write_bandwidth", rate)} if rate is not None else {}),
+    }

@@ -1,4 +1,4 @@
-"""The answer of `ingest plan`: requirement lines, the rows they come from, and how each came about."""
+"""The result of `ingest plan`: requirement lines, the tables behind them, and the derivation of each."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.store import Catalog
-from ingest.engine.derivation_graph import Row, is_column, steps_below
+from ingest.engine.derivation_graph import QuantityRow, is_column, steps_below
 from ingest.engine.messages import Message, in_site_words
 from ingest.engine.monte_carlo import Effect, effects
 from ingest.engine.ranges import Tree
-from ingest.engine.registry import LEAVES, Step, unit_of
+from ingest.engine.registry import INPUTS, Step, unit_of
 from ingest.engine.result import envelope, places_of, scenarios, sources_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import UsageError, nearest
 from ingest.requirement import Requirement
-from ingest.site.derivation_text import Teller, owners
-from ingest.site.requirement_writer import FLOORS, THREADS, THREADS_ASSUMED
+from ingest.site.derivation_text import DerivationWriter
+from ingest.site.requirement_writer import THREADS, THREADS_ASSUMED, WrittenRequirement
 from ingest.site.scenarios import Expectation
 from ingest.site.site_file import Site
 from ingest.sizing.job import Question
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a site needs of its storage.
+    """The storage requirements of a site.
 
     Attributes:
         site: the file, checked.
@@ -43,17 +43,13 @@ class Plan:
         years: planned for after the start.
         known: the site's own quantities; every total follows from it, its columns are steps over the rows.
         rows: rows by table: `jobs`, `clusters`, `datasets`, `holdings` (each data set in each year), `years`.
-        steps: how each requirement's value came about, by id: one tree down to what was given.
-        given: what each given step was given as, by the identity of the step.
-        requirements: the requirement lines.
+        lines: the requirements, each with the quantities and rules behind its wording.
         absent: why a line is not there, by id, with the keys that supply it as data.
         warnings: plain words.
-        chosen: what `set` said of this scenario, by path.
-        tree: all steps in order, to run them again with other values.
-        conditions: the quantities that the conditions of each requirement name, by id.
+        chosen: the values that `set` gives this scenario, by path.
+        tree: the values of the requirements with all their steps, to compute them again with other inputs.
         expectations: the assertions of the file, held against the requirements.
-        questions: what was asked of `bw` for each job, by its name.
-        kept: holds every step alive: `given` knows them by identity, which a step that is gone would pass on to a new one.
+        questions: the `bw` question of each job, by its name.
         findings: the rules held against the site; where an outcome turns, the site is to be planned again.
     """
 
@@ -61,21 +57,27 @@ class Plan:
     catalog: Catalog
     years: int
     known: Quantities
-    rows: Mapping[str, list[Row]]
-    steps: Mapping[str, Step]
-    given: Mapping[int, Input]
-    requirements: tuple[Requirement, ...]
+    rows: Mapping[str, list[QuantityRow]]
+    lines: tuple[WrittenRequirement, ...]
     absent: Mapping[str, str]
     warnings: tuple[str, ...]
     chosen: Mapping[str, Any]
     tree: Tree
     expectations: tuple[Expectation, ...]
-    conditions: Mapping[str, tuple[Step, ...]]
     questions: Mapping[str, Question]
-    kept: tuple[Quantities, ...] = ()
     findings: tuple[Finding, ...] = ()
 
     command = "plan"
+
+    @cached_property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """The requirement lines."""
+        return tuple(one.requirement for one in self.lines)
+
+    @property
+    def steps(self) -> Mapping[str, Step]:
+        """The derivation of each requirement's value, by id."""
+        return self.tree.steps
 
     @cached_property
     def results(self) -> dict[str, Quantity]:
@@ -98,12 +100,12 @@ class Plan:
                 return one
         known = [one.id for one in self.requirements] + [one.metric.removeprefix("site_") for one in self.requirements]
         missing = f": {self.missing[name]}" if name in self.missing else nearest(name, known)
-        raise UsageError(f"there is no requirement '{name}' here, expected one of {', '.join(known)}{missing}")
+        raise UsageError(f"unknown requirement '{name}', expected one of {', '.join(known)}{missing}")
 
     @property
     def floors(self) -> dict[str, Step]:
-        """The rate that each line stays below which is too small to be asked for, by id."""
-        return {name: step for name, steps in self.conditions.items() for step in steps if step.name in FLOORS.values()}
+        """The rate below which each line of information only stays, by id."""
+        return {one.requirement.id: one.floor for one in self.lines if one.floor is not None}
 
     @property
     def unmet(self) -> str:
@@ -118,19 +120,19 @@ class Plan:
     @cached_property
     def used(self) -> list[Step]:
         """The given quantities that the requirements rest on."""
-        told: set[int] = set()
-        # The I/O of every job: which of them sets the conditions may change where no I/O does.
-        asked = [step for row in self.rows["jobs"] if (step := row.step("read_request_bytes")) is not None]
-        tested = [*asked, *(step for steps in self.conditions.values() for step in steps)]
-        below = [part for step in [*self.steps.values(), *tested] for part in steps_below(step, told)]
+        seen: set[Step] = set()
+        # The I/O of every job: an input may change which job sets the conditions, without changing any I/O.
+        sizes = [step for row in self.rows["jobs"] if (step := row.step("read_request_bytes")) is not None]
+        tested = [*sizes, *(step for one in self.lines for step in one.tested)]
+        below = [part for step in [*self.steps.values(), *tested] for part in steps_below(step, seen)]
         return [part for part in below if part.formula is None]
 
     @cached_property
     def inputs(self) -> dict[str, Any]:
-        """What went in, and where from; what the site file says stands under its path."""
+        """The inputs and their origins; values of the site file under their paths."""
         found: dict[str, Any] = {}
         for step in self.used:
-            item = self.given.get(id(step))
+            item = step.source
             if item is not None:
                 spread = {"low": item.low, "high": item.high} if item.low is not None else {}
                 found[self._called(step, item)] = {
@@ -142,27 +144,22 @@ class Plan:
         """A given quantity by its path in the file; else by its name and the rows that it belongs to."""
         if item.origin == "user" and item.where:
             return item.where
-        owner = self._owners.get(id(step))
-        return f"{owner}: {step.name}" if owner else step.name
-
-    @cached_property
-    def _owners(self) -> dict[int, str]:
-        return owners(self.rows)
+        return f"{step.owner}: {step.name}" if step.owner else step.name
 
     def below(self, name: str) -> list[str]:
         """The inputs that a requirement rests on, as `inputs` calls them."""
-        given = ((step, self.given.get(id(step))) for step in steps_below(self.steps[name]) if step.formula is None)
-        return sorted({self._called(step, item) for step, item in given if item is not None})
+        below = steps_below(self.steps[name])
+        return sorted({self._called(step, step.source) for step in below if step.source is not None})
 
     @property
     def input_hash(self) -> str:
-        """SHA-256 of what the site file says, `--set` included, whatever its layout and comments."""
+        """SHA-256 of the values of the site file, `--set` included; independent of layout and comments."""
         written = json.dumps(self.site.written, sort_keys=True, ensure_ascii=True, default=str)
         return f"sha256:{hashlib.sha256(written.encode()).hexdigest()}"
 
     @cached_property
     def assumptions(self) -> list[dict[str, Any]]:
-        """What nobody measured and the user did not say, each once; `why` names the key of the site file that sets it."""
+        """Inputs that are neither measured nor set by the user; `why` names the key of the site file that sets each."""
         return [{**one, "why": in_site_words(one["why"])} for one in self.assumed]
 
     @cached_property
@@ -170,7 +167,7 @@ class Plan:
         """The assumptions, whose `why` holds the keys of the site file as data."""
         found: dict[tuple[str, float], dict[str, Any]] = {}
         for step in self.used:
-            item = self.given.get(id(step))
+            item = step.source
             if item is None or item.origin == "user":
                 continue
             parts = [f"{part.what}: {part.where}" for part in item.parts if part.grade == "assumed"]
@@ -194,24 +191,24 @@ class Plan:
         return sources_of(places_of(self._citations()), self.catalog.source)
 
     def _citations(self) -> Iterator[tuple[str, str]]:
-        told: set[int] = set()
-        for step in (part for one in self.steps.values() for part in steps_below(one, told)):
-            item = self.given.get(id(step))
+        seen: set[Step] = set()
+        for step in (part for one in self.steps.values() for part in steps_below(one, seen)):
+            item = step.source
             if step.formula is not None and not is_column(step):
                 yield step.formula.source, step.formula.where
             if item is not None:
                 yield item.source, item.where
                 yield from ((part.source, part.where) for part in item.parts)
-            if item is None and step.formula is None and LEAVES[step.name].source:
-                yield LEAVES[step.name].source, ""
+            if item is None and step.formula is None and INPUTS[step.name].source:
+                yield INPUTS[step.name].source, ""
 
     def sensitivity(self, name: str) -> list[Effect]:
-        """What moves a requirement most, one quantity at a time between its low and its high end.
+        """The effect of each uncertain input on a requirement, the largest first.
 
         Raises:
             UsageError: no such requirement.
         """
-        return effects(self.tree, self.requirement(name).id, self._owners)
+        return effects(self.tree, self.requirement(name).id)
 
     def explain(self, name: str) -> list[str]:
         """The whole derivation of a requirement: every row of every column.
@@ -221,7 +218,7 @@ class Plan:
         """
         step = self.steps[self.requirement(name).id]
         everything = max(map(len, self.rows.values()))
-        return Teller(self.given, self._owners, self.catalog, everything, everything).lines(step)
+        return DerivationWriter(self.catalog, everything, everything).lines(step)
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as JSON."""
@@ -255,7 +252,7 @@ class Plan:
 
 
 def _flattened(written: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """What the site file says, by path."""
+    """The values of the site file, by path."""
     if isinstance(written, Mapping):
         for key, value in written.items():
             yield from _flattened(value, f"{path}.{key}" if path else key)
@@ -272,8 +269,8 @@ def _said(chosen: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class Plans:
-    """Several plans, where several scenarios were asked for."""
+class PlanScenarios:
+    """The plans of several scenarios."""
 
     plans: tuple[Plan, ...]
 
@@ -333,7 +330,7 @@ TABLES = {
 TORNADO = ("R-READ-01", "R-READ-03", "R-WRITE-01", "R-CAP-01")
 MOST_BARS = 10
 MOST_ROWS = 4
-#: what a row must know to stand in a table
+#: the quantity that a row of a table must have
 NEEDED = {"checkpoints": "checkpoint_bytes", "placement": "job_dataset_bytes"}
 
 

@@ -1,4 +1,4 @@
-"""`ingest diff`: what changed between two plans, and which changed inputs each change rests on."""
+"""`ingest diff`: the changes between two plans, each with the changed inputs behind it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from ingest.errors import IngestError, UsageError, brief
 if TYPE_CHECKING:
     import pandas
 
-#: A file beyond this is no plan.
+#: A larger file is not a plan.
 MAX_BYTES = 200_000_000
 #: Numbers closer than this are the same: the last digit of a sum.
 SAME = 1e-12
-#: The form of plans that this version writes and reads.
 
 
 class Change(NamedTuple):
@@ -49,12 +48,12 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Difference:
+class PlanDiff:
     """What changed between two plans.
 
     Attributes:
         requirements: lines that changed, came or went.
-        written: what the site files say differently, by path.
+        written: changed values of the site files, by path.
         inputs: quantities that went in with other values, by name: the catalogs' included.
         notes: other catalogs or versions.
     """
@@ -93,7 +92,7 @@ class Difference:
         return pandas.DataFrame(rows, columns=["kind", "name", "before", "after", "ratio", "unit"])
 
 
-def diff(before: str | Path | Mapping[str, Any], after: str | Path | Mapping[str, Any]) -> Difference:
+def diff(before: str | Path | Mapping[str, Any], after: str | Path | Mapping[str, Any]) -> PlanDiff:
     """What changed between two plans.
 
     Args:
@@ -102,7 +101,7 @@ def diff(before: str | Path | Mapping[str, Any], after: str | Path | Mapping[str
 
     Raises:
         UsageError: no such file.
-        IngestError: a file that is no plan.
+        IngestError: a file that is not a plan.
     """
     old, new = _plan(before, "BEFORE"), _plan(after, "AFTER")
     inputs = tuple(_changes(_values(old["inputs"]), _values(new["inputs"])))
@@ -115,7 +114,7 @@ def diff(before: str | Path | Mapping[str, Any], after: str | Path | Mapping[str
         for key, what in (("version", "two versions of ingest"), ("catalog_hash", "two states of the catalogs"))
         if old[key] != new[key]
     ]
-    return Difference(requirements, written, inputs, tuple(notes))
+    return PlanDiff(requirements, written, inputs, tuple(notes))
 
 
 def _plan(source: str | Path | Mapping[str, Any], what: str) -> Mapping[str, Any]:
@@ -123,7 +122,7 @@ def _plan(source: str | Path | Mapping[str, Any], what: str) -> Mapping[str, Any
     needed = ("requirements", "inputs", "written", "version", "catalog_hash")
     if not isinstance(data, Mapping) or data.get("command") != "plan" or any(key not in data for key in needed):
         shown = "data" if isinstance(source, Mapping) else f"'{source}'"
-        raise IngestError(f"{what}: {shown} is no plan, expected what `ingest plan SITE.yaml --format json` writes")
+        raise IngestError(f"{what}: {shown} is not a plan, expected what `ingest plan SITE.yaml --format json` writes")
     shown = "data" if isinstance(source, Mapping) else f"'{source}'"
     broken = next(_broken(data), None)
     if broken:
@@ -132,7 +131,7 @@ def _plan(source: str | Path | Mapping[str, Any], what: str) -> Mapping[str, Any
 
 
 def _broken(data: Mapping[str, Any]) -> Iterator[str]:
-    """What a plan holds that no plan of this version holds."""
+    """The first faults in the structure of a plan."""
     if data.get("schema") != SCHEMA:
         yield f"schema: found {brief(data.get('schema'))}, expected {SCHEMA}"
     for name, kind in (("requirements", list), ("inputs", Mapping), ("written", Mapping)):
@@ -170,7 +169,7 @@ def _finite(value: float) -> bool:
 
 def _read(path: Path, what: str) -> Any:
     if not path.is_file():
-        raise UsageError(f"{what}: there is no file '{path}', expected the JSON of a plan")
+        raise UsageError(f"{what}: file '{path}' not found, expected the JSON of a plan")
     try:
         if path.stat().st_size > MAX_BYTES:
             raise IngestError(f"{what}: '{path}' is larger than {MAX_BYTES:,} bytes, expected the JSON of a plan")
@@ -186,7 +185,7 @@ def _values(inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Any, str
 
 
 def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
-    """What differs by name; a value with its unit is a pair."""
+    """Differences by name; a value with its unit is a pair."""
     for name in sorted({*old, *new}):
         before, after = _pair(old.get(name)), _pair(new.get(name))
         if before[1] and after[1] and before[1] != after[1]:
@@ -200,7 +199,7 @@ def _pair(found: Any) -> tuple[Any, str]:
 
 
 def _with_units(before: tuple[Any, str], after: tuple[Any, str]) -> tuple[str, str]:
-    """Two values in different units: told with them, as they have no ratio."""
+    """Two values in different units, written with them: they have no ratio."""
     return f"{before[0]:g} {before[1]}", f"{after[0]:g} {after[1]}"
 
 

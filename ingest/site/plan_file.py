@@ -86,7 +86,7 @@ def read_object(path: Path) -> dict[str, Any]:
         IngestError: no such file, a device, too large, not JSON, or no object.
     """
     if path.exists() and not path.is_file():
-        raise IngestError(f"{path}: is no file, expected the JSON of `ingest plan`")
+        raise IngestError(f"{path}: not a regular file, expected the JSON of `ingest plan`")
     try:
         with path.open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
@@ -116,7 +116,7 @@ def _line(path: Path, number: int, line: Any) -> Requirement:
     if line["priority"] not in PRIORITIES:
         raise IngestError(f"{place}: priority: found {brief(line['priority'])}, expected one of {', '.join(PRIORITIES)}")
     low, high = (_number(line.get(name), f"{place}: {name}") for name in ("low", "high"))
-    # A buyer may leave a value open: nothing is asked then.
+    # A buyer may leave a value open: then nothing is required.
     value = _number(line.get("value"), f"{place}: value") or 0
     ident, priority, statement, metric, unit = (one_line(line[name]) for name in WORDS)
     conditions = _conditions(line.get("conditions"), place)

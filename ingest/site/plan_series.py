@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ingest.engine.derivation_graph import Row, is_column, steps_below
+from ingest.engine.derivation_graph import QuantityRow, is_column, steps_below
 from ingest.engine.registry import solve
 from ingest.engine.value import Quantity
 from ingest.errors import MissingQuantity
@@ -15,7 +15,7 @@ from ingest.sizing.checkpoint_interval import Point, interval_course
 READS = "ingest_bandwidth_per_gpu"
 
 
-def bandwidth_by_nodes(job: Row) -> list[tuple[float, float]]:
+def bandwidth_by_nodes(job: QuantityRow) -> list[tuple[float, float]]:
     """Nodes and read bandwidth in B/s of one run on 1, 2, 4 … nodes, up to its own size."""
     given = {name: job.known.value(name) for name in (READS, "gpus_per_node")}
     sizes, size, most = [], 1.0, job.known.value("nodes")
@@ -33,7 +33,7 @@ def evidence_levels(plan: Plan, job: str) -> list[tuple[str, Quantity]]:
     return [(level.basis, results[READS]) for level, results in levels if READS in results]
 
 
-def capacity_by_use(year: Row) -> Iterator[tuple[str, float]]:
+def capacity_by_use(year: QuantityRow) -> Iterator[tuple[str, float]]:
     """What the data held in a year consists of, in bytes."""
     for part in steps_below(year.known.step("year_usable_bytes")):
         if is_column(part):
@@ -49,7 +49,9 @@ def largest_checkpoint_course(plan: Plan) -> tuple[str, Point, list[Point], str]
     if not saved:
         return None
     job = max(saved, key=lambda one: one[1])[0]
+    if job.checkpoints is None:
+        return None
     try:
-        return job.name, *interval_course(job.kept[-1], str(job.words.get("mode", "sync")))
+        return job.name, *interval_course(job.checkpoints, str(job.words.get("mode", "sync")))
     except MissingQuantity:
         return None

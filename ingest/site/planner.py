@@ -8,7 +8,7 @@ from typing import Any
 
 from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog, opened
-from ingest.engine.derivation_graph import Row, all_below, columns_of, is_column, link, origins
+from ingest.engine.derivation_graph import QuantityRow, all_below, columns_of, is_column
 from ingest.engine.messages import Message, message_of
 from ingest.engine.monte_carlo import samples_for, spread
 from ingest.engine.ranges import Tree
@@ -16,15 +16,15 @@ from ingest.engine.registry import Step, label_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError, MissingQuantity
-from ingest.files import nothing_collected
+from ingest.files import garbage_collection_paused
 from ingest.site.checks import of_choices, of_clusters, of_drains, of_each, of_policies, of_storage, warnings_of
 from ingest.site.consistency import check
 from ingest.site.datasets import Growth, dataset_rows, growth_of, holdings_of, year_rows, years_of
-from ingest.site.derivation_text import Teller, owners
-from ingest.site.jobs import Desk
-from ingest.site.plan import TABLES, Plan, Plans
-from ingest.site.requirement_lines import LINES, Line
-from ingest.site.requirement_writer import FLOORS, Found, Writer
+from ingest.site.derivation_text import DerivationWriter
+from ingest.site.jobs import JobPlanner
+from ingest.site.plan import TABLES, Plan, PlanScenarios
+from ingest.site.requirement_lines import LINES
+from ingest.site.requirement_writer import FLOORS, RequirementValue, RequirementWriter
 from ingest.site.scenarios import expectations, scenarios_of
 from ingest.site.site_file import Site, read_site
 from ingest.sizing.evidence_ladder import from_catalog
@@ -62,16 +62,16 @@ SMALLEST = {
         note=Message("rates below 100 files/s are for information: a single drive gives them",
                      supply=("test.smallest_file_rate",))),
 }  # fmt: skip
-#: how a site file says what is missing
+#: the keys of a site file that supply a missing quantity
 MISSING = {
     "protection_efficiency": UNPROTECTED,
     "data_units": UNPROTECTED,
     "redundancy_units": UNPROTECTED,
     "site_grown_read_bandwidth": Message("no growth of bandwidth is planned", supply=("growth",)),
 }
-#: who takes part in tests of the whole site
+#: clients in tests of the whole site
 SITE_CLIENTS = ("site_clients", "staging_clients", "writing_clients", "single_node")
-#: what every run asks of storage, whatever the year
+#: quantities of a job that are the same in every year
 SAME_EVERY_YEAR = ("ingest_bandwidth_per_job", "cold_share", "concurrent_runs", "nodes")
 
 
@@ -83,19 +83,19 @@ def plan(
     samples: int | None = None,
     seed: int = 0,
     catalogs: Catalog | str | Path | Sequence[str | Path] = (),
-) -> Plan | Plans:
-    """What a whole site asks of its storage, as requirement lines.
+) -> Plan | PlanScenarios:
+    """Plan a site: the storage requirements of all its jobs and data sets.
 
     Args:
         site: a YAML file as `ingest plan --new` writes it, or its content as keys and values.
         years: to plan for after the start; as the file says, else 5.
-        set: values by path, such as `{"clusters.main.count": 256}`; a list or range asks for several scenarios.
+        set: values by path, such as `{"clusters.main.count": 256}`; a list or range gives several scenarios.
         samples: draws from which low and high ends come, 10,000 by default; 0 for none.
         seed: of the draws.
         catalogs: folders with entries of your own, or a catalog that is open already.
 
     Returns:
-        A `Plan`; `Plans` where several scenarios were asked for.
+        A `Plan`; `PlanScenarios` for several scenarios.
 
     >>> site = {"clusters": {"main": {"node": "dgx-h100", "count": 128}},
     ...         "jobs": {"cosmology": {"model": "cosmoflow", "cluster": "main", "nodes": 128}}}
@@ -107,9 +107,9 @@ def plan(
         IngestError: a site that cannot be, with the line of its file.
     """
     catalog = opened(catalogs)
-    with nothing_collected():
+    with garbage_collection_paused():
         plans = tuple(plan_once(read_site(site, chosen), years, samples, seed, catalog, chosen) for chosen in scenarios_of(set))
-    return plans[0] if len(plans) == 1 else Plans(plans)
+    return plans[0] if len(plans) == 1 else PlanScenarios(plans)
 
 
 def plan_once(
@@ -123,8 +123,8 @@ def plan_once(
     check(site)
     growth = growth_of(site, catalog)
     data = dataset_rows(site, catalog)
-    desk = Desk(site, catalog, data)
-    jobs = desk.rows()
+    planner = JobPlanner(site, catalog, data)
+    jobs = planner.rows()
     clusters = _clusters(site, jobs)
     horizon = years_of(site, years)
     storage = _storage(site, catalog)
@@ -141,11 +141,10 @@ def plan_once(
                  "site_writes_in_turn")  # fmt: skip
     grown = _grown(site, jobs, horizon, growth, storage)
     if grown is not None:
-        known.adopt({"site_grown_read_bandwidth": link("site_grown_read_bandwidth", grown[0])})
+        known.link("site_grown_read_bandwidth", grown)
     tables = {"jobs": jobs, "clusters": clusters, "datasets": list(data.values()), "years": by_year}
     tables["holdings"] = [row for rows in holdings for row in rows]
     found, absent = _found(known)
-    steps = {name: one.step for name, one in found.items()}
     for row in jobs:
         row.step("read_request_bytes")
         row.step("samples_per_file")
@@ -154,62 +153,51 @@ def plan_once(
     for whose, quantities in TABLES.values():
         for row in tables[whose]:
             row.values(quantities)  # derived now, so that what they rest on is known by where it was given
-    everything = [known, *(part for rows in tables.values() for row in rows for part in (row.known, *row.kept))]
-    later = grown[1] if grown else []
-    everything += [row.known for row in later]
-    for one in everything:
+    for one in (known, *(row.known for rows in tables.values() for row in rows)):
         one.freeze()
-    given = origins(everything)
-    owned = {**owners({"later": later}), **owners(tables)}
-    teller = Teller(given, owned, catalog)
-    tree = Tree(steps, given)
+    tree = Tree({name: one.step for name, one in found.items()})
     ends = spread(tree, samples_for(tree, samples), seed)
-    writer = Writer(site, known, {row.name: row for row in jobs}, owned, given, teller, ends)
-    lines = tuple(writer.write(line, found[line.id]) for line in LINES if line.id in found)
+    writer = RequirementWriter(site, known, {row.name: row for row in jobs}, DerivationWriter(catalog), ends)
+    lines = tuple(writer.write(one) for one in found.values())
     held = [
         *of_clusters(clusters, jobs),
-        *of_choices(jobs, desk.divisors),
-        *of_policies(desk.policies),
-        *of_each(jobs, desk.policies, site, catalog),
+        *of_choices(jobs, planner.divisors),
+        *of_policies(planner.policies),
+        *of_each(jobs, planner.policies, site, catalog),
         *of_drains(site, jobs),
         *of_storage(*(known.steps.get(name) for name in ("storage_units", "failed_servers"))),
     ]
     findings = [one for one in held if one is not None]
-    tested = {line.id: writer.tested(line, found[line.id]) for line in LINES if line.id in found}
-    warnings = (*desk.warnings, *growth.warnings, *warnings_of(site, findings, jobs, data, horizon))
+    warnings = (*planner.warnings, *growth.warnings, *warnings_of(site, findings, jobs, data, horizon))
     return Plan(
         site=site,
         catalog=catalog,
         years=horizon,
         known=known,
         rows=tables,
-        steps=steps,
-        given=given,
-        requirements=lines,
+        lines=lines,
         absent=absent,
         warnings=warnings,
         chosen=chosen,
         tree=tree,
-        expectations=expectations(site, lines),
-        conditions=tested,
-        questions=desk.questions,
-        kept=tuple(everything),
-        findings=(*findings, *(one for line in LINES if line.id in found for one in writer.findings(line, found[line.id]))),
+        expectations=expectations(site, [one.requirement for one in lines]),
+        questions=planner.questions,
+        findings=(*findings, *(one for line in lines for one in line.findings)),
     )
 
 
-def _clusters(site: Site, jobs: list[Row]) -> list[Row]:
-    """One row per cluster, each with the columns of its own jobs."""
+def _clusters(site: Site, jobs: list[QuantityRow], *, later: bool = False) -> list[QuantityRow]:
+    """One row per cluster, with the columns of its jobs; `later` for those of the last year, whose inputs are the site's."""
     rows = []
     for name, described in site.section("clusters").items():
-        known = Quantities({"cluster_nodes": described["count"]})
-        known.adopt(columns_of("jobs", [row for row in jobs if row.words["cluster"] == name]))
-        rows.append(Row(name, {"node": described["node"]}, known))
+        known = Quantities({"cluster_nodes": described["count"]}, name, shared_inputs=later)
+        known.adopt(columns_of("jobs", [row for row in jobs if row.words["cluster"] == name], name))
+        rows.append(QuantityRow(name, {"node": described["node"]}, known))
     return rows
 
 
 def _storage(site: Site, catalog: Catalog) -> Quantities:
-    """What is known of the storage to be bought, and how it is to be tested."""
+    """The quantities of the storage to be bought and of its tests."""
     described, test = site.section("storage"), site.section("test")
     given = {"fill_limit": FILL, "test_seconds": DURATION, "write_request_bytes": WRITES, **SMALLEST}
     given |= {quantity: described[key] for key, quantity in STORAGE.items() if key in described}
@@ -231,21 +219,21 @@ def _storage(site: Site, catalog: Catalog) -> Quantities:
 
 
 def _protection(site: Site, name: str, catalog: Catalog) -> dict[str, Input]:
-    """What a scheme of the catalogs leaves: by its parts, where they are known."""
+    """The usable share under a protection scheme of the catalogs: its data and redundancy units, where published."""
     keys = ("storage", "protection")
     try:
         found = catalog.get(Storage, name)
     except IngestError as error:
         site.refuse(keys, str(error))
     if found.usable_fraction is None:
-        site.refuse(keys, f"{found.id} is no protection scheme, expected an id such as prot-ec-8-3, or `data` and `parity`")
+        site.refuse(keys, f"{found.id} is not a protection scheme, expected an id such as prot-ec-8-3, or `data` and `parity`")
     if found.data_units is not None and found.redundancy_units is not None:
         return {"data_units": from_catalog(found.data_units), "redundancy_units": from_catalog(found.redundancy_units)}
     return {"protection_efficiency": from_catalog(found.usable_fraction)}
 
 
-def _grown(site: Site, jobs: list[Row], years: int, growth: Growth, storage: Quantities) -> tuple[Step, list[Row]] | None:
-    """Reads at once in the last year of the plan, where anything grows; and the rows that it rests on."""
+def _grown(site: Site, jobs: list[QuantityRow], years: int, growth: Growth, storage: Quantities) -> Step | None:
+    """The read bandwidth of all concurrent jobs in the last year of the plan; None where nothing grows."""
     if not years or not any("bandwidth_growth_factor" in growth.of_job(row.name) for row in jobs):
         return None
     elapsed = Input(parse(f"{years} year", "s", "years"), note=f"year {years} of the plan")
@@ -253,18 +241,16 @@ def _grown(site: Site, jobs: list[Row], years: int, growth: Growth, storage: Qua
     for row in jobs:
         grows = growth.of_job(row.name)
         kept = {name: item for name, item in row.known.given.items() if name != "bandwidth_growth" or not grows}
-        known = Quantities({**kept, **grows, "elapsed_seconds": elapsed})
+        known = Quantities({**kept, **grows, "elapsed_seconds": elapsed}, row.name, shared_inputs=True)
         known.adopt({name: step for name in SAME_EVERY_YEAR if (step := row.step(name)) is not None})
-        later.append(Row(row.name, row.words, known))
-    clusters = _clusters(site, later)
+        later.append(QuantityRow(row.name, row.words, known))
     total = Quantities(storage.given)
-    total.adopt(columns_of("clusters", clusters))
-    step = total.step("site_read_bandwidth")
-    return step, [*later, *clusters, Row("site", {}, total)]
+    total.adopt(columns_of("clusters", _clusters(site, later, later=True)))
+    return total.step("site_read_bandwidth")
 
 
-def _found(known: Quantities) -> tuple[dict[str, Found], dict[str, str]]:
-    """How each requirement came about; and why those that are not there are not."""
+def _found(known: Quantities) -> tuple[dict[str, RequirementValue], dict[str, str]]:
+    """The value of each requirement, and for each line without one the reason."""
     steps: dict[str, Step] = {}
     absent: dict[str, str] = {}
     for line in LINES:
@@ -272,19 +258,25 @@ def _found(known: Quantities) -> tuple[dict[str, Found], dict[str, str]]:
             steps[line.id] = known.step(line.metric)
         except MissingQuantity as error:
             absent[line.id] = MISSING.get(error.name, message_of(error))
+    below = all_below(steps, lambda step: step.formula is None or is_column(step))
     found = {
-        name: Found(steps[name], [one for one in below if one.formula is None], [one for one in below if is_column(one)])
-        for name, below in all_below(steps, lambda step: step.formula is None or is_column(step)).items()
+        line.id: RequirementValue(
+            line,
+            steps[line.id],
+            [one for one in below[line.id] if one.formula is None],
+            [one for one in below[line.id] if is_column(one)],
+        )
+        for line in LINES
+        if line.id in steps
     }
-    asked = {line.id: found[line.id] for line in LINES if line.id in found and _is_asked(line, found[line.id])}
-    absent |= {line.id: f"nothing here asks for {plain_name(line.metric)}" for line in LINES if line.id in found.keys() - asked}
-    return asked, {line.id: absent[line.id] for line in LINES if line.id in absent}
+    required = {name: one for name, one in found.items() if _is_required(one)}
+    absent |= {name: f"this site needs no {plain_name(one.line.metric)}" for name, one in found.items() if name not in required}
+    return required, {line.id: absent[line.id] for line in LINES if line.id in absent}
 
 
-def _is_asked(line: Line, found: Found) -> bool:
-    """Whether a value is above nothing, or a job asks for it."""
-    asking = (part for part in found.columns if part.name == line.column and line.clients)
-    return float(found.step.value) != 0 or any(part.inputs for part in asking)
+def _is_required(value: RequirementValue) -> bool:
+    """Whether the value is above zero, or a job has an entry in its column."""
+    return float(value.step.value) != 0 or bool(value.line.clients and value.entries)
 
 
 def plain_name(metric: str) -> str:

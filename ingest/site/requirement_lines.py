@@ -1,11 +1,11 @@
-"""Which requirement lines there are: id, quantity, wording. Structure only; the values come from the formulas."""
+"""The requirement lines: id, quantity and wording. Their values come from the formulas."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 
-class Line(NamedTuple):
+class RequirementLine(NamedTuple):
     """One requirement line.
 
     Attributes:
@@ -32,7 +32,7 @@ class Line(NamedTuple):
     streams: bool = False
     raised_by: str = ""
     within: str = ""
-    inspected: str = "the offeror's documents"
+    inspected: str = "the vendor's documents"
 
 
 #: who takes part in a test -> the quantity that says how many: of the site, or of the job that sets the conditions
@@ -49,59 +49,63 @@ _SUSTAIN = "sustain at least {value} "
 _RESTARTS = "of uncached sequential checkpoint reads from {clients}, so that "
 
 LINES = (
-    Line("R-READ-01", "site_sustained_read_bandwidth", "mandatory", "read",
-         _SUSTAIN + _READS + " (all jobs in sum, averaged over time{whose})", "job_sustained_read_bandwidth_of_jobs", "site"),
-    Line("R-READ-02", "site_largest_read_bandwidth", "mandatory", "read",
-         _SUSTAIN + _READS + " (the single run that reads most, in its first pass)", "run_read_bandwidth_of_jobs", "run"),
-    Line("R-READ-03", "site_read_bandwidth", "mandatory", "read",
-         _SUSTAIN + _READS + " (all that can run at once, in its first pass{whose})", "job_read_bandwidth_of_jobs", "site"),
-    Line("R-READ-04", "site_node_read_bandwidth", "mandatory", "read",
+    RequirementLine("R-READ-01", "site_sustained_read_bandwidth", "mandatory", "read",
+         _SUSTAIN + _READS + " (aggregate of all jobs, averaged over time{whose})", "job_sustained_read_bandwidth_of_jobs",
+         "site"),
+    RequirementLine("R-READ-02", "site_largest_read_bandwidth", "mandatory", "read",
+         _SUSTAIN + _READS + " (the single run with the highest read rate, first epoch, cold cache)",
+         "run_read_bandwidth_of_jobs", "run"),
+    RequirementLine("R-READ-03", "site_read_bandwidth", "mandatory", "read",
+         _SUSTAIN + _READS + " (aggregate of all jobs that can run concurrently, first epoch, cold cache{whose})",
+         "job_read_bandwidth_of_jobs", "site"),
+    RequirementLine("R-READ-04", "site_node_read_bandwidth", "mandatory", "read",
          "deliver at least {value} of uncached {pattern} {io} reads to any one client that reads alone, "
          "with {threads} for {duration}",
          "node_read_bandwidth_of_jobs", "one"),
-    Line("R-WRITE-01", "site_write_bandwidth", "target", "write",
-         _SUSTAIN + _WRITES + " (all jobs in sum, at once)", "job_write_bandwidth_of_jobs", "writing",
+    RequirementLine("R-WRITE-01", "site_write_bandwidth", "target", "write",
+         _SUSTAIN + _WRITES + " (aggregate of all jobs that write concurrently)", "job_write_bandwidth_of_jobs", "writing",
          raised_by="checkpoints"),
-    Line("R-WRITE-02", "site_largest_write_bandwidth", "mandatory", "write",
+    RequirementLine("R-WRITE-02", "site_largest_write_bandwidth", "mandatory", "write",
          _SUSTAIN + _WRITES + " (the single run that writes fastest)", "checkpoint_write_bandwidth_of_jobs", "run"),
-    Line("R-WRITE-03", "site_sustained_write_bandwidth", "mandatory", "write",
-         _SUSTAIN + _WRITES + " (all jobs in sum, averaged over time)", "job_sustained_write_bandwidth_of_jobs", "writing"),
-    Line("R-MIX-01", "site_mixed_bandwidth", "information", "read and write",
-         "sustain reads and checkpoint writes at once, {value} together, at the conditions of R-READ-03 and {writes}",
+    RequirementLine("R-WRITE-03", "site_sustained_write_bandwidth", "mandatory", "write",
+         _SUSTAIN + _WRITES + " (aggregate of all jobs, averaged over time)", "job_sustained_write_bandwidth_of_jobs",
+         "writing"),
+    RequirementLine("R-MIX-01", "site_mixed_bandwidth", "information", "read and write",
+         "sustain concurrent reads and checkpoint writes, {value} in total, at the conditions of R-READ-03 and {writes}",
          "job_read_bandwidth_of_jobs", "site", raised_by="reads_and_checkpoints"),
-    Line("R-MIX-02", "site_alternating_bandwidth", "information", "read or write",
-         "sustain reads and checkpoint writes in turn, {value} being the larger, at the conditions of R-READ-03 and {writes}",
-         "job_read_bandwidth_of_jobs", "site"),
-    Line("R-RESTART-01", "site_largest_restart_bandwidth", "mandatory", "read",
+    RequirementLine("R-MIX-02", "site_alternating_bandwidth", "information", "read or write",
+         "sustain reads and checkpoint writes alternately, {value} being the larger, at the conditions of "
+         "R-READ-03 and {writes}", "job_read_bandwidth_of_jobs", "site"),
+    RequirementLine("R-RESTART-01", "site_largest_restart_bandwidth", "mandatory", "read",
          _SUSTAIN + _RESTARTS + "a single run has read its checkpoint {within}",
          "restart_read_bandwidth_of_jobs", "run", streams=True, within="restart_seconds"),
-    Line("R-RESTART-02", "site_restart_bandwidth", "target", "read",
+    RequirementLine("R-RESTART-02", "site_restart_bandwidth", "target", "read",
          _SUSTAIN + _RESTARTS + "all runs have read theirs at the same time, {within}",
          "job_restart_bandwidth_of_jobs", "writing", streams=True, within="restart_seconds"),
-    Line("R-STAGE-01", "site_staging_bandwidth", "mandatory", "read",
+    RequirementLine("R-STAGE-01", "site_staging_bandwidth", "mandatory", "read",
          _SUSTAIN + "of sequential reads from {clients}, so that all staged data sets are on their nodes {within}",
          "job_staging_bandwidth_of_jobs", "staging", streams=True, within="staging_seconds_allowed"),
-    Line("R-STAGE-02", "site_node_local_bytes", "mandatory", "hold",
+    RequirementLine("R-STAGE-02", "site_node_local_bytes", "mandatory", "hold",
          "leave at least {value} on the NVMe of each node to staged and cached data", "node_local_bytes_of_jobs",
          inspected="what the operating system of a node reports as free on its NVMe"),
-    Line("R-META-01", "site_file_opens", "mandatory", "open",
+    RequirementLine("R-META-01", "site_file_opens", "mandatory", "open",
          "open at least {value} for reading from {clients} with {threads} each for {duration}", "job_file_opens_of_jobs",
          "site"),
-    Line("R-META-02", "site_file_creates", "target", "create",
+    RequirementLine("R-META-02", "site_file_creates", "target", "create",
          "create at least {value} from {clients} while checkpoints are written", "job_file_creates_of_jobs", "writing"),
-    Line("R-META-03", "site_files", "mandatory", "hold", "hold at least {value} in the year that has most",
+    RequirementLine("R-META-03", "site_files", "mandatory", "hold", "hold at least {value} in the year that has most",
          inspected="what the file system itself reports as the number of files that it can hold"),
-    Line("R-CAP-01", "site_usable_bytes", "mandatory", "hold",
+    RequirementLine("R-CAP-01", "site_usable_bytes", "mandatory", "hold",
          "hold at least {value} of data while no more than {fill} of its usable capacity is in use, in the year that needs "
          "most",
          inspected="what the file system itself reports as its usable capacity, times the fill limit of the requirement"),
-    Line("R-CAP-02", "site_raw_bytes", "information", "hold",
+    RequirementLine("R-CAP-02", "site_raw_bytes", "information", "hold",
          "have about {value} of raw capacity, with the protection and fill limit of its derivation; R-CAP-01 decides"),
-    Line("R-END-01", "site_media_bytes_per_day", "mandatory", "write",
+    RequirementLine("R-END-01", "site_media_bytes_per_day", "mandatory", "write",
          "endure {value} written to its media on each day of the warranty, replicas and parity included: checkpoints, the "
          "first load of the data sets, their growth and new versions, in the year that writes most",
          inspected="the rated endurance of all media together (drive writes per day × capacity) over the warranty"),
-    Line("R-GROW-01", "site_grown_read_bandwidth", "target", "read",
-         "be expandable to {value} " + _READS + " (all that can run at once, in the last year of the plan{whose})",
-         "job_read_bandwidth_of_jobs", "site"),
+    RequirementLine("R-GROW-01", "site_grown_read_bandwidth", "target", "read",
+         "be expandable to {value} " + _READS + " (aggregate of all jobs that can run concurrently, in the last year of "
+         "the plan{whose})", "job_read_bandwidth_of_jobs", "site"),
 )  # fmt: skip

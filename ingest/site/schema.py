@@ -1,4 +1,4 @@
-"""The JSON Schema of a site file: the single place that says which keys there are and which quantity each is."""
+"""The JSON Schema of a site file: the only list of its keys and of the quantity of each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ingest.engine.registry import LEAVES, Leaf, check_value, unit_of
+from ingest.engine.registry import INPUTS, InputQuantity, check_value, unit_of
 from ingest.errors import UsageError, brief, nearest
 from ingest.units import parse, physical
 
@@ -57,7 +57,7 @@ def limits_of(name: str) -> dict[str, Any]:
     >>> limits_of("fill_limit")["exclusiveMinimum"], limits_of("fill_limit")["maximum"]
     (0, 1)
     """
-    leaf = LEAVES.get(name, Leaf(name, unit_of(name), ""))
+    leaf = INPUTS.get(name, InputQuantity(name, unit_of(name), ""))
     found: dict[str, Any] = {"pattern": _DIGITS + _SUFFIXES[physical(leaf.unit).split("/")[0]] + r"\s*$"}
     found["exclusiveMinimum" if leaf.above else "minimum"] = leaf.low
     return found if math.isinf(leaf.high) else {**found, "maximum": leaf.high}
@@ -123,7 +123,7 @@ def node_at(keys: Sequence[str], what: str) -> Mapping[str, Any]:
 
 
 def problems(data: object) -> list[tuple[tuple[str, ...], str]]:
-    """What the schema finds wrong: the path of the key to blame, and one line."""
+    """The violations of the schema: the path of the key, and one line."""
     import jsonschema
 
     found = jsonschema.Draft202012Validator(schema()).iter_errors(data)
@@ -172,7 +172,7 @@ def _expected(rule: str, wanted: Any, instance: object) -> str:
     if rule == "pattern":
         return "a name of at most 63 ASCII letters (a to z, A to Z), digits, - and _, with a letter or digit first"
     limits = {"minProperties": "at least {} entry", "minimum": "a number from {}", "maximum": "a number up to {}"}
-    return limits.get(rule, "what the schema says: {}").format(wanted)
+    return limits.get(rule, "a value of the schema: {}").format(wanted)
 
 
 STARTER_FILE = Path(__file__).parent / "starter.yaml"

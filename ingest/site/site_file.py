@@ -23,7 +23,7 @@ TABLES = ("clusters", "jobs", "datasets")
 
 @dataclass(frozen=True)
 class Site:
-    """A site as its file says, checked by the schema.
+    """A site file, checked by the schema.
 
     Attributes:
         path: the file; None for a site given as data.
@@ -38,7 +38,7 @@ class Site:
     changed: tuple[Keys, ...] = ()
 
     def place(self, keys: Keys) -> str:
-        """Where a key stands, for messages."""
+        """The place of a key, for messages."""
         return place(self.path, keys, self.changed)
 
     def refuse(self, keys: Keys, message: str) -> NoReturn:
@@ -56,7 +56,7 @@ class Site:
 
     @property
     def name(self) -> str:
-        """What the site is called."""
+        """The name of the site."""
         return visible(str(self.data.get("name") or (self.path.stem if self.path else "site")))
 
     @property
@@ -78,15 +78,15 @@ def read_site(source: str | Path | Mapping[str, Any], settings: Mapping[str, str
 
     Args:
         source: a YAML file, or its content as keys and values.
-        settings: values by path, such as `{"clusters.main.count": "256"}`; they replace what the file says.
+        settings: values by path, such as `{"clusters.main.count": "256"}`; they replace those of the file.
 
     Raises:
-        IngestError: unreadable, or not as the schema says; with the line.
+        IngestError: unreadable, or against the schema; with the line.
         UsageError: a path that cannot be set.
     """
     path = None if isinstance(source, Mapping) else Path(source)
     if path is not None and not path.is_file():
-        raise UsageError(f"SITE: there is no file '{path}', expected a site file (`ingest plan --new` writes one)")
+        raise UsageError(f"SITE: file '{path}' not found, expected a site file (`ingest plan --new` writes one)")
     raw = source if path is None else read_yaml(path, kind=SITE_FILE)
     changed = tuple(tuple(name.split(".")) for name in settings or {})
     for keys, value in zip(changed, (settings or {}).values(), strict=True):
@@ -101,7 +101,7 @@ def read_site(source: str | Path | Mapping[str, Any], settings: Mapping[str, str
 
 
 def _refuse_first(path: Path | None, found: list[tuple[Keys, str]], changed: tuple[Keys, ...]) -> NoReturn:
-    """Refuse for the problem that stands first in the file."""
+    """Refuse for the first problem in the file."""
     ordered = found if path is None else sorted(found, key=lambda one: line_of(path, one[0]))
     keys, message = ordered[0]
     raise IngestError(" ".join(f"{place(path, keys, changed)}: {message}".split()))
@@ -112,13 +112,13 @@ def _named(raw: Any, keys: Keys) -> None:
     table = raw.get(keys[0]) if isinstance(raw, Mapping) and keys[0] in TABLES else None
     if isinstance(table, Mapping) and len(keys) > 2 and keys[1] not in table:
         expected = f"expected one of {', '.join(map(str, table))}{nearest(keys[1], map(str, table))}"
-        raise UsageError(f"--set {'.'.join(keys)}: there is no '{keys[1]}' under {keys[0]}, {expected}")
+        raise UsageError(f"--set {'.'.join(keys)}: unknown name '{keys[1]}' under {keys[0]}, {expected}")
 
 
 def _with(raw: Any, keys: Keys, value: object, what: str) -> dict[str, Any]:
     """The data with one value replaced; nothing of the original is changed."""
     if raw is not None and not isinstance(raw, Mapping):
-        raise UsageError(f"--set {what}: '{keys[0]}' stands below a plain value, expected keys and values there")
+        raise UsageError(f"--set {what}: '{keys[0]}' lies below a plain value, expected keys and values there")
     rest = {**(raw or {})}
     rest[keys[0]] = value if len(keys) == 1 else _with(rest.get(keys[0]), keys[1:], value, what)
     return rest

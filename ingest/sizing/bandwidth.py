@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ingest.catalog.records import Gpu, Model, Node, Storage
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, message_of
-from ingest.engine.ranges import Tree, given_steps
+from ingest.engine.ranges import Tree
 from ingest.engine.registry import FORMULAS, Step, derive, unit_of
 from ingest.engine.result import assumptions_of, cited_by, envelope, inputs_of, places_of, scenarios, sources_of, values
 from ingest.engine.value import Input, Quantity
@@ -102,16 +102,12 @@ class Estimate:
             UsageError: no such quantity.
             MissingQuantity: it cannot be computed from what is known.
         """
-        known = {key: item.value for key, item in self.known_for(name).items()}
         if name in CLIENTS:
-            return derive("client_share", known)
+            client = self.catalog.get(Storage, CLIENTS[name]).client_read_bandwidth
+            own = {} if client is None else {"client_bandwidth_per_node": from_catalog(client)}
+            return derive("client_share", {**self.given, **own})
         unit_of(name)
-        return derive(name, known)
-
-    def known_for(self, name: str) -> Mapping[str, Input]:
-        """What the quantity is computed from; the share of a client takes in that client's bandwidth."""
-        client = self.catalog.get(Storage, CLIENTS[name]).client_read_bandwidth if name in CLIENTS else None
-        return self.given if client is None else {**self.given, "client_bandwidth_per_node": from_catalog(client)}
+        return derive(name, self.given)
 
     @cached_property
     def used(self) -> Mapping[str, Input]:
@@ -263,36 +259,33 @@ def estimate(question: Question, catalog: Catalog) -> Estimate:
 
 def _results(known: Mapping[str, Input], catalog: Catalog) -> tuple[dict[str, Quantity], dict[str, str]]:
     """Every result that can be computed, with its range; and for the others what is missing."""
-    typical = {name: item.value for name, item in known.items()}
     steps: dict[str, Step] = {}
     found: dict[str, Step] = {}
     unknown: dict[str, str] = {}
     for name in RESULTS:
         try:
-            found[name] = _derived(name, typical, steps)
+            found[name] = _derived(name, known, steps)
         except MissingQuantity as error:
             unknown[name] = _option_hint(error)
-    given = given_steps(steps, known)
     if "ingest_bandwidth_per_node" in found:
         for name, storage in CLIENTS.items():
             client = catalog.get(Storage, storage).client_read_bandwidth
             if client is not None:
                 one = {"client_bandwidth_per_node": from_catalog(client)}
                 below = {"ingest_bandwidth_per_node": found["ingest_bandwidth_per_node"]}
-                found[name] = _derived("client_share", {key: item.value for key, item in one.items()}, below)
-                given |= given_steps(below, one)
+                found[name] = _derived("client_share", one, below)
     if all(known[name].value == 1 for name in ("accelerator_utilization", "scaling_efficiency")):
         found.pop("unstalled_bandwidth_per_gpu", None)
         unknown.pop("unstalled_bandwidth_per_gpu", None)
     if "client_bandwidth_per_node" not in known:
         unknown.pop("client_share", None)
-    tree = Tree(found, given)
+    tree = Tree(found)
     return {
         name: Quantity(step.value, FORMULAS[step.name].unit, *(tree.range_of(name) or ())) for name, step in found.items()
     }, unknown
 
 
-def _derived(name: str, known: Mapping[str, float], steps: dict[str, Step]) -> Step:
+def _derived(name: str, known: Mapping[str, Input], steps: dict[str, Step]) -> Step:
     try:
         step = derive(name, known, steps)
     except OverflowError:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ingest.engine.expression import prose
-from ingest.engine.registry import LEAVES, Step, unit_of
+from ingest.engine.registry import INPUTS, Step, unit_of
 from ingest.engine.value import Input
 from ingest.sizing.bandwidth import Estimate, Scenarios, bw
 from ingest.units import display, exact
@@ -55,7 +55,7 @@ class Explanation:
         told.add(step.name)
         inner = indent + "  "
         if step.formula is None:
-            yield from self._origin(step.name, inner)
+            yield from self._origin(step, inner)
             return
         tree = step.formula.tree()
         values = {part.name: exact(part.value) for part in step.inputs}
@@ -66,10 +66,10 @@ class Explanation:
         for part in step.inputs:
             yield from self._lines(part, inner, told)
 
-    def _origin(self, name: str, indent: str) -> Iterator[str]:
-        item = self.estimate.known_for(self.name).get(name)
+    def _origin(self, step: Step, indent: str) -> Iterator[str]:
+        item = step.source
         if item is None:
-            declared = LEAVES[name]
+            declared = INPUTS[step.name]
             yield f"{indent}by definition: {declared.meaning}"
             if declared.source:
                 yield f"{indent}{self._cited(declared.source, '')}"
@@ -78,7 +78,7 @@ class Explanation:
         yield f"{indent}{words.get(item.origin, item.origin)}" + (f": {item.note}" if item.note else "")
         if item.source:
             yield f"{indent}{self._cited(item.source, item.where)}"
-        yield from self._parts(item, unit_of(name), indent)
+        yield from self._parts(item, unit_of(step.name), indent)
 
     def _parts(self, item: Input, unit: str, indent: str) -> Iterator[str]:
         for part in item.parts:
@@ -121,8 +121,8 @@ class Explanation:
             node |= {"formula": prose(made.tree()), "source": made.source, "where": made.where}
             node["inputs"] = [self._tree(part) for part in step.inputs]
             return node
-        item = self.estimate.known_for(self.name).get(step.name)
-        if item is not None:
+        if step.source is not None:
+            item = step.source
             node |= {"from": item.origin, "source": item.source, "where": item.where, "grade": item.grade, "note": item.note}
             node["evidence"] = [part._asdict() for part in item.parts]
         return node

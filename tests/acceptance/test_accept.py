@@ -265,7 +265,7 @@ def test_nothing_is_left_where_writing_fails(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="is a file, expected a folder"):
         ingest.accept(plan(tmp_path), tmp_path / "file")
-    with pytest.raises(IngestError, match=r"there is no folder .*nowhere' to make 'tests' in"):
+    with pytest.raises(IngestError, match=r"folder .*nowhere' not found, expected one that can hold 'tests'"):
         ingest.accept(plan(tmp_path), tmp_path / "nowhere" / "tests")
     assert sorted(os.listdir(tmp_path)) == ["file", "plan.json"]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import ingest
 from ingest.engine.expression import ceil, maximum, minimum
-from ingest.engine.ranges import Tree, given_steps
+from ingest.engine.ranges import Tree
 from ingest.engine.registry import Formula, Step
 from ingest.reports.workbook.small_workbooks import sizing_workbook
 from ingest.sizing.evidence_ladder import Input
@@ -22,12 +22,12 @@ RESNET50 = {"model": "resnet50", "gpu": "h100", "basis": "efficiency"}
 
 def result_of(function, **inputs):
     """A result of a formula on inputs given as (low, typical, high), and its range."""
-    leaves = {name: Step(name, typical, None) for name, (_, typical, _) in inputs.items()}
+    known = {name: Input(typical, low, high) for name, (low, typical, high) in inputs.items()}
+    leaves = {name: Step(name, item.value, None, (), item) for name, item in known.items()}
     values = [step.value for step in leaves.values()]
     made = Formula("result", function, tuple(leaves), "1", "definition", "")
     step = Step("result", function(*values), made, tuple(leaves.values()))
-    known = {name: Input(typical, low, high) for name, (low, typical, high) in inputs.items()}
-    return step.value, Tree({"result": step}, given_steps(leaves, known)).range_of("result")
+    return step.value, Tree({"result": step}).range_of("result")
 
 
 def corners_of(function, inputs):
@@ -126,7 +126,7 @@ def test_bw_plan_and_workbook_agree_on_resnet50(tmp_path):
     plan = ingest.plan({"clusters": {"main": {"node": "dgx-h100", "count": 4}}, "jobs": {"a": job}}, samples=20_000)
     step = next(step for step in plan.tree.order if step.name == "ingest_bandwidth_per_job")
     assert step.value == reads.value
-    assert Tree({"reads": step}, plan.tree.given).range_of("reads") == (reads.low, reads.high)
+    assert Tree({"reads": step}).range_of("reads") == (reads.low, reads.high)
     drawn = {one.name: (one.low, one.high) for one in plan.tree.uncertain}
     for name in ("model_flops_utilization", "flops_per_sample"):
         known = answer.given[name]

@@ -9,7 +9,7 @@ import yaml
 from conftest import COMMAND, clean_environment
 
 import ingest
-from ingest.engine.registry import LEAVES, unit_of
+from ingest.engine.registry import INPUTS, unit_of
 from ingest.errors import IngestError
 from ingest.requirement import PRIORITIES
 from ingest.site.requirement_lines import LINES
@@ -65,7 +65,7 @@ def test_requirement_lines_have_stable_ids_known_quantities_and_columns_of_the_t
     for line in LINES:
         assert unit_of(line.metric)
         assert line.priority in PRIORITIES
-        assert not line.column or line.column in LEAVES
+        assert not line.column or line.column in INPUTS
 
 
 def test_the_starter_plans_without_error_and_meets_what_it_expects(tmp_path, run):
@@ -198,10 +198,10 @@ def test_another_job_that_decides_is_no_changed_input():
 @pytest.mark.parametrize(
     ("content", "code", "words"),
     [
-        (None, 2, "there is no file"),
+        (None, 2, "not found, expected the JSON"),
         ("not json", 1, "is not JSON"),
-        ("[1, 2]", 1, "is no plan"),
-        ('{"command": "bw"}', 1, "is no plan"),
+        ("[1, 2]", 1, "is not a plan"),
+        ('{"command": "bw"}', 1, "is not a plan"),
         (
             '{"command": "plan", "requirements": 3, "inputs": [], "written": 1, "version": 1, "catalog_hash": 1}',
             1,

@@ -92,11 +92,11 @@ def test_the_llm_site():
     ablation, tuning = (rate(plan, job) * 8192 * 4 * gpus for job, gpus in (("ablations", 64), ("tuning", 32)))
     # 1.5 intervals are lost at each interrupt: half an interval and its drain
     interrupt = 1 / (2048 * LLAMA_3)
-    copy = next(row for row in plan.rows["jobs"] if row.name == "pretraining").kept[-1].value("device_copy_seconds")
+    copy = next(row for row in plan.rows["jobs"] if row.name == "pretraining").checkpoints.value("device_copy_seconds")
     slope = 1.5 / interrupt
     interval = (0.05 + math.sqrt(0.05**2 - 4 * slope * copy)) / (2 * slope)
     first = asynchronous(big, interval, copy)
-    copied = next(row for row in plan.rows["jobs"] if row.name == "ablations").kept[-1].value("device_copy_seconds")
+    copied = next(row for row in plan.rows["jobs"] if row.name == "ablations").checkpoints.value("device_copy_seconds")
     second = asynchronous(small, 1800, copied)
     third = synchronous(small, 3600, 0.10, 1 / (4 * RSC_1))
     written = math.ceil(67 * DAY / interval)

@@ -90,9 +90,9 @@ def test_small_samples_of_large_files_are_read_together(more, size):
 def test_a_sum_says_whose_reads_set_its_conditions():
     plan = planned(site(small={**SLOW, "sample_bytes": 5_000}, large={**SLOW, "sample_bytes": 70_000}))
     for name in ("R-READ-01", "R-READ-03"):
-        assert plan.requirement(name).statement.endswith("; with the requests of large).")
+        assert plan.requirement(name).statement.endswith("; I/O size as in job large).")
         assert plan.requirement(name).conditions.io_size == 70_000
-    assert "with the requests of" not in planned(site(a=SLOW)).requirement("R-READ-03").statement
+    assert "I/O size as in job" not in planned(site(a=SLOW)).requirement("R-READ-03").statement
 
 
 def test_more_reads_than_a_node_can_ask_for_are_doubted():
@@ -133,8 +133,8 @@ def test_a_rate_that_one_drive_gives_is_for_information_and_says_so():
     assert reads.value == 80 * 1000
     assert (reads.priority, opens.priority) == ("information", "information")
     assert reads.statement.startswith("For information: the system would sustain at least 80 kB/s")
-    assert reads.statement.endswith(" It is not asked for: a single drive gives 100 MB/s (95.37 MiB/s).")
-    assert opens.statement.endswith(" It is not asked for: a single drive gives 100 files/s.")
+    assert reads.statement.endswith(" Below the reporting threshold of 100 MB/s (95.37 MiB/s), therefore not a requirement.")
+    assert opens.statement.endswith(" Below the reporting threshold of 100 files/s, therefore not a requirement.")
     assert "smallest_bandwidth_asked" in reads.assumptions
     assert "smallest_file_rate_asked" in opens.assumptions
     assert [one["grade"] for one in plan.assumptions if one["name"] == "smallest_bandwidth_asked"] == ["assumed"]
@@ -168,7 +168,7 @@ def test_a_restart_and_a_staging_say_in_what_time():
 def test_what_is_nothing_is_no_line():
     plan = planned(site(a=SLOW) | {"storage": {"protection": {"replicas": 2}}})
     assert "R-END-01" not in plan.results
-    assert plan.missing["R-END-01"] == "nothing here asks for media writes per day"
+    assert plan.missing["R-END-01"] == "this site needs no media writes per day"
 
 
 def test_growth_has_the_conditions_of_the_reads_that_grow():
@@ -179,8 +179,8 @@ def test_growth_has_the_conditions_of_the_reads_that_grow():
     assert (line.conditions.clients, line.conditions.io_size, line.conditions.pattern) == (20, 131_072, "random")
     assert line.statement == (
         "The system should be expandable to 76 GB/s (70.78 GiB/s) of uncached random 128 KiB reads from 20 clients "
-        "with 8 threads each for 30 min at 85 % fill (all that can run at once, in the last year of the plan; "
-        "with the requests of a)."
+        "with 8 threads each for 30 min at 85 % fill (aggregate of all jobs that can run concurrently, in "
+        "the last year of the plan; I/O size as in job a)."
     )
     assert not any("row:" in part for part in line.derivation)
 
@@ -246,3 +246,18 @@ def test_advice_is_in_the_words_of_a_site_file():
 @pytest.mark.parametrize("name", ["enterprise-64-nodes", "hpc-128-nodes", "llm-16384-gpus"])
 def test_every_assumption_of_an_example_says_why(name):
     assert all(one["why"] for one in ingest.plan(EXAMPLES / f"{name}.yaml", samples=0).assumptions)
+
+
+def test_jobs_with_equal_checkpoints_own_their_entries():
+    checkpoint = {"parameters": 1e9, "interval": "30 min", "waste": "5%"}
+    job = {"cluster": "main", "samples_per_second": 10, "sample_bytes": 1000, "nodes": 2, "checkpoint": checkpoint}
+    site = {"clusters": {"main": {"node": "dgx-h100", "count": 4}}, "jobs": {"first": job, "second": job}}
+    plan = ingest.plan(site, samples=0)
+    owners = [entry.owner for entry in plan.known.step("checkpoint_write_bandwidth_of_jobs").inputs]
+    assert owners == ["first", "second"]
+    assert {step.owner for step in plan.used if step.name == "concurrent_runs"} <= {"first", "second"}
+    assert all(
+        step.source is plan.rows["jobs"][0].known.given["nodes"]
+        for step in plan.used
+        if step.owner == "first" and step.name == "nodes"
+    )

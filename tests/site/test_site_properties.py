@@ -164,9 +164,9 @@ def test_values_survive_being_written_with_units(site):
 @given(sites())
 def test_running_the_tree_again_with_the_same_values_gives_the_same(site):
     plan = ingest.plan(site, samples=0)
-    leaves = {id(step): step.value for step in plan.tree.order if step.formula is None}
-    again = plan.tree.again(leaves, [step for step in plan.tree.order if step.formula is not None])
-    assert {name: again.get(id(step)) for name, step in plan.steps.items()} == {n: s.value for n, s in plan.steps.items()}
+    inputs = {step: step.value for step in plan.tree.order if step.formula is None}
+    again = plan.tree.again(inputs, [step for step in plan.tree.order if step.formula is not None])
+    assert {name: again.get(step) for name, step in plan.steps.items()} == {n: s.value for n, s in plan.steps.items()}
 
 
 def ranged(low, typical, high):
@@ -227,5 +227,5 @@ def test_a_site_of_hundreds_of_jobs_is_drawn_less_often():
     site["clusters"]["main"]["count"] = 100_000
     site["jobs"] = {f"job{number}": site["jobs"]["a"] for number in range(1500)}
     plan = ingest.plan(site, samples=0)
-    assert samples_for(plan.tree, None) < samples_for(Tree({}, {}), None)
+    assert samples_for(plan.tree, None) < samples_for(Tree({}), None)
     assert samples_for(plan.tree, 123) == 123

@@ -16,21 +16,21 @@ FILES = {
     "unknown-key-of-a-policy": (9, "jobs.vision.checkpoint.intervall", "did you mean 'interval'?"),
     "missing-cluster": (4, "jobs.vision: 'cluster' is missing", "A name under `clusters`"),
     "no-jobs": (1, "'jobs' is missing"),
-    "unknown-cluster": (5, "jobs.vision.cluster", "there is no 'mian' under clusters", "did you mean 'main'?"),
+    "unknown-cluster": (5, "jobs.vision.cluster", "unknown name 'mian' under clusters", "did you mean 'main'?"),
     "unknown-node-type": (2, "clusters.main.node", "dgx-h1000", "did you mean 'dgx-h100'?"),
     "unknown-model": (4, "jobs.vision", "unknown model 'resnet5'", "did you mean 'resnet50'?"),
-    "missing-data-set": (8, "jobs.vision.data", "there is no 'imagenet' under datasets", "expected one of images"),
+    "missing-data-set": (8, "jobs.vision.data", "unknown name 'imagenet' under datasets", "expected one of images"),
     "more-nodes-than-exist": (7, "jobs.vision.nodes", "found 64, expected at most the 32 nodes of main"),
     "overlapping-allocations": (8, "vision, more together take 150 % of main", "expected at most 100 %"),
     "cyclic-data-sets": (6, "datasets.b.made_from: cyclic: b is made from a is made from b"),
     "negative-retention": (8, "datasets.images.retention", "retention_seconds: found -86400", "from 0"),
-    "retention-without-refresh": (8, "expected `refresh` beside it"),
+    "retention-without-refresh": (8, "expected `refresh` with it"),
     "dates-reversed": (9, "datasets.images.until", "found 2027-01-01, before `from` (2029-01-01)"),
     "dates-without-start": (8, "expected `start`"),
     "no-date": (8, "datasets.images.from", "found 'soon', expected a year or a date"),
     "two-sizes": (7, "found bytes and model, expected one of bytes, samples"),
     "no-size": (7, "found no size, expected one of bytes, samples"),
-    "half-a-size": (8, "datasets.images.samples", "expected `sample_bytes` beside it"),
+    "half-a-size": (8, "datasets.images.samples", "expected `sample_bytes` with it"),
     "bytes-where-time-belongs": (8, "jobs.vision.checkpoint.interval", "'5 GB' is in B, expected s"),
     "range-reversed": (8, "datasets.images.bytes", "found low 3e+12, typical 2e+12", "expected them in this order"),
     "range-without-typical": (8, "'typical' is missing"),
@@ -40,10 +40,10 @@ FILES = {
     "misspelt-mode": (9, "jobs.vision.checkpoint.mode: found 'asynk'", "did you mean 'async'?"),
     "stage-without-time": (8, "to stage needs a time, expected `within`"),
     "hit-of-a-stream": (8, "only cache knows it, found mode stream"),
-    "tokens-without-length": (8, "expected `tokens_per_sample` beside it"),
+    "tokens-without-length": (8, "expected `tokens_per_sample` with it"),
     "published-growth-of-vision": (2, "published factors hold for recommenders", "expected factors of your own"),
     "unknown-protection": (8, "storage.protection", "unknown storage 'prot-ec-8-33'", "did you mean"),
-    "no-protection": (8, "is no protection scheme"),
+    "no-protection": (8, "is not a protection scheme"),
     "half-a-scheme": (8, "found data, expected `replicas`, or `data` and `parity`"),
     "all-units-failed": (8, "storage.failed", "found 4, expected fewer than `units`"),
     "no-assertion": (8, "expect.0", "found 'fast enough', expected NAME <= VALUE"),
@@ -58,7 +58,7 @@ FILES = {
     "overlap-without-checkpoints": (8, "overlap.checkpoints", "no job has checkpoints"),
     "measure-missing": (8, "there is no file"),
     "tokens-and-epochs": (9, "the length is given by `tokens` already"),
-    "nothing-to-read": (4, "nothing says how fast it reads"),
+    "nothing-to-read": (4, "its read rate is missing"),
 }
 
 
@@ -81,7 +81,7 @@ def test_every_broken_file_is_named():
 
 
 def test_a_file_that_is_not_there():
-    with pytest.raises(UsageError, match=r"there is no file 'nowhere\.yaml'"):
+    with pytest.raises(UsageError, match=r"file 'nowhere\.yaml' not found"):
         ingest.plan("nowhere.yaml")
 
 
@@ -97,8 +97,8 @@ SITE = {"clusters": {"main": {"node": "dgx-h100", "count": 8}}, "jobs": {"a": JO
         ("clusters", "expected PATH=VALUE"),
         ("jobs.a.nodes=64", "--set jobs.a.nodes: found 64, expected at most the 8 nodes"),
         ("jobs.a.nodes=two", "--set jobs.a.nodes: nodes: found 'two'"),
-        ("jobs.b.nodes=1", "--set jobs.b.nodes: there is no 'b' under jobs, expected one of a"),
-        ("clusters.mian.count=9", "there is no 'mian' under clusters, expected one of main; did you mean 'main'?"),
+        ("jobs.b.nodes=1", "--set jobs.b.nodes: unknown name 'b' under jobs, expected one of a"),
+        ("clusters.mian.count=9", "unknown name 'mian' under clusters, expected one of main; did you mean 'main'?"),
         ("jobs.a.share={low: 1", "--set jobs.a.share: found '{low: 1', expected a range"),
         ("jobs.a.share={low: 20%, high: 30%}", "--set jobs.a.share: 'typical' is missing"),
         ("jobs.a.growth.bandwidth=1e300", "--set jobs.a.growth.bandwidth: bandwidth_growth_factor: found 1e+300, expected"),

@@ -10,7 +10,7 @@ import pytest
 from office import Values, heading, recalculated, values
 
 import ingest
-from ingest.engine.registry import FORMULAS, LEAVES
+from ingest.engine.registry import FORMULAS, INPUTS
 from ingest.reports.labels import plain
 from ingest.reports.workbook.fit_workbook import fit_workbook
 from ingest.reports.workbook.small_workbooks import sizing_workbook
@@ -75,7 +75,7 @@ def results(sheets: dict[str, dict[str, object]]) -> dict[str, object]:
     """The results by the name of the quantity that each label stands for."""
     cells = sheets["Results"]
     base = heading(cells, "Base value")
-    named = {plain(name): name for name in [*CLIENTS, *LEAVES, *FORMULAS]}
+    named = {plain(name): name for name in [*CLIENTS, *INPUTS, *FORMULAS]}
     return {named[str(cells[f"A{row}"])]: cells[f"{base}{row}"] for row in range(2, 200) if f"A{row}" in cells}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from ingest.acceptance.accept import KINDS_OF_TOOL
 from ingest.acceptance.loads import Setting
 from ingest.acceptance.test_table import LoadRow, rows_of
-from ingest.engine.registry import FORMULAS, LEAVES, unit_of
+from ingest.engine.registry import FORMULAS, INPUTS, unit_of
 from ingest.reports.document.model import Block, DocumentSection, Figure, Table
 from ingest.reports.labels import label
 from ingest.requirement import Requirement
@@ -83,7 +83,7 @@ def _is_shown(column: str, rows: Sequence[Mapping[str, Any]], words: Sequence[st
 
 def is_quantity(name: str) -> bool:
     """Whether a column holds numbers that have a unit, or could."""
-    return name in FORMULAS or name in LEAVES
+    return name in FORMULAS or name in INPUTS
 
 
 def _turned(caption: str, rows: Sequence[Mapping[str, Any]], named: Mapping[str, str]) -> Table:

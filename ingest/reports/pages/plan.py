@@ -11,8 +11,8 @@ from ingest.reports.page import Page, Section, assumptions_section, page_of, sou
 from ingest.units import display
 
 if TYPE_CHECKING:
-    from ingest.site.plan import Plan, Plans
-    from ingest.site.plan_diff import Change, Difference
+    from ingest.site.plan import Plan, PlanScenarios
+    from ingest.site.plan_diff import Change, PlanDiff
 
 TITLES = {
     "jobs": "Jobs",
@@ -77,7 +77,7 @@ def plan_page(plan: Plan) -> Page:
     return page_of(title, sections, _flat(plan))
 
 
-def plans_page(plans: Plans) -> Page:
+def plans_page(plans: PlanScenarios) -> Page:
     """The page of several scenarios: one row each."""
     paths = tuple(plans.plans[0].chosen)
     ids = tuple(dict.fromkeys(name for one in plans.plans for name in one.results))
@@ -98,7 +98,7 @@ def plans_page(plans: Plans) -> Page:
     )
 
 
-def diff_page(difference: Difference) -> Page:
+def diff_page(difference: PlanDiff) -> Page:
     """What changed between two plans."""
     lines = tuple(
         (one.name, _value(one, "before"), _value(one, "after"), _times(one.ratio), ", ".join(one.why) or "-")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ingest.engine.expression import cell, prose
 from ingest.engine.ranges import Corner, Tree, Uncertain, uncertain
-from ingest.engine.registry import FORMULAS, LEAVES, Leaf, Step, unit_of
+from ingest.engine.registry import FORMULAS, INPUTS, InputQuantity, Step, unit_of
 from ingest.engine.value import Input
 
 
@@ -31,9 +31,9 @@ class InputCell(NamedTuple):
         return unit_of(self.quantity)
 
     @property
-    def limits(self) -> Leaf:
+    def limits(self) -> InputQuantity:
         """The allowed range; a row of a table may be nothing, and so may a computed quantity that was given instead."""
-        found = LEAVES.get(self.quantity, Leaf(self.quantity, self.unit, "", above=False))
+        found = INPUTS.get(self.quantity, InputQuantity(self.quantity, self.unit, "", above=False))
         return found._replace(above=False) if self.is_column else found
 
 
@@ -79,17 +79,14 @@ class Calculation:
         self.inputs: list[InputCell] = []
         self.formulas: list[FormulaCell] = []
         self._cells: dict[str, InputCell | FormulaCell] = {}
-        self._inputs_of: dict[int, InputCell] = {}
         self._names: dict[tuple[str, Hashable], str] = {}
         self._taken: dict[str, int] = {}
 
-    def add(self, step: Step, given: Mapping[str, Input]) -> str:
+    def add(self, step: Step) -> str:
         """Place a derivation and everything below it, and return the name of its cell."""
         if step.formula is None:
-            name = self._placed(step.name, _key(step.value), lambda name: self._add_input(name, step, given))
-            self._inputs_of[id(step)] = self._input(name)
-            return name
-        inputs = {part.name: self.add(part, given) for part in step.inputs}
+            return self._placed(step.name, _key(step.value), lambda name: self._add_input(name, step))
+        inputs = {part.name: self.add(part) for part in step.inputs}
         key = (step.formula.name, step.formula.needs, tuple(inputs.values()))
         return self._placed(step.name, key, lambda name: self._add_formula(name, step, inputs))
 
@@ -120,7 +117,7 @@ class Calculation:
             known = _uncertain(one)
             end = None if known is None else corner.get(known)
             return place(name, 0 if known is None or end is None else 1 if end == known.low else 2)
-        reaching = {key: end for key, end in corner.items() if id(one.step) in self._tree.ends[key][0]}
+        reaching = {key: end for key, end in corner.items() if one.step in self._tree.ends[key][0]}
         if not reaching:
             return place(name, 0)
         if reaching in self._corners[name]:
@@ -129,8 +126,7 @@ class Calculation:
 
     @cached_property
     def _tree(self) -> Tree:
-        given = {step: one.given for step, one in self._inputs_of.items() if one.given is not None}
-        return Tree({one.name: one.step for one in self.formulas}, given)
+        return Tree({one.name: one.step for one in self.formulas})
 
     @cached_property
     def _corners(self) -> dict[str, tuple[Corner, Corner]]:
@@ -143,13 +139,8 @@ class Calculation:
         known = _uncertain(one)
         return (one.value, one.value) if known is None else (known.low, known.high)
 
-    def _input(self, name: str) -> InputCell:
-        found = self._cells[name]
-        assert isinstance(found, InputCell)
-        return found
-
-    def _add_input(self, name: str, step: Step, given: Mapping[str, Input]) -> None:
-        one = InputCell(name, step.name, step.value, given.get(step.name))
+    def _add_input(self, name: str, step: Step) -> None:
+        one = InputCell(name, step.name, step.value, step.source)
         self.inputs.append(one)
         self._cells[name] = one
 
@@ -177,4 +168,4 @@ def _key(value: Any) -> Hashable:
 
 def meaning_of(quantity: str) -> str:
     """What a quantity is, in one line."""
-    return FORMULAS[quantity].meaning if quantity in FORMULAS else LEAVES[quantity].meaning
+    return FORMULAS[quantity].meaning if quantity in FORMULAS else INPUTS[quantity].meaning

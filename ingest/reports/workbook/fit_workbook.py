@@ -63,12 +63,12 @@ class FitWorkbook(SizingWorkbook):
         known = one.answer.known
         before = len(self.cells.names())
         for judged in one.layers:
-            need = self.cells.add(known.step(judged.layer.need), known.given)
+            need = self.cells.add(known.step(judged.layer.need))
             if judged.ceiling is None:
                 yield LayerRow(one, judged, need, None, None)
                 continue
-            ceiling = self.cells.add(known.step(judged.layer.ceiling), known.given)
-            yield LayerRow(one, judged, need, ceiling, self.cells.add(headroom_of(known, judged.layer), known.given))
+            ceiling = self.cells.add(known.step(judged.layer.ceiling))
+            yield LayerRow(one, judged, need, ceiling, self.cells.add(headroom_of(known, judged.layer)))
         new = self.cells.names()[before:]
         self.owners |= dict.fromkeys(new, one.entry.id)
 

@@ -1,49 +1,42 @@
-"""Where each quantity of a site stands in its workbook: given ones on Inputs, computed ones on Calculation, columns apart."""
+"""The cell of each quantity in a site's workbook: inputs, calculated values and columns have a sheet each."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from ingest.engine.derivation_graph import is_column
 from ingest.engine.expression import cell, prose
-from ingest.engine.registry import LEAVES, Formula, Leaf, Step, unit_of
-from ingest.site.derivation_text import owners
+from ingest.engine.registry import INPUTS, Formula, InputQuantity, Step, unit_of
+from ingest.site.plan import Plan
 
-if TYPE_CHECKING:
-    from ingest.engine.value import Input
-    from ingest.site.plan import Plan
-
-
-#: What stands between the first of several rows and how many more there are.
+#: Text between the first of several rows and the number of further ones.
 ALSO = " and "
-#: Rows up to which each has cells of its own, and checks of its own, for what nobody said.
+#: Rows up to which each has its own cells and checks for its default values.
 MOST_ALONE = 50
 
 
 class InputGroups:
-    """Gathers the given quantities of a site: each group is one cell.
+    """Groups the given quantities of a site: each group is one cell.
 
     Args:
-        given: what each step was given as, by its identity.
-        labels: whose row each step is, by its identity.
+        labels: the owner of each step.
     """
 
-    def __init__(self, given: Mapping[int, Input], labels: Mapping[int, str]) -> None:
-        self._given, self._labels = given, labels
+    def __init__(self, labels: Mapping[Step, str]) -> None:
+        self._labels = labels
 
     def groups(self, steps: Iterable[Step]) -> list[list[Step]]:
-        """Steps that stand in one cell, in the order of the first of each.
+        """Steps that share a cell, in the order of the first of each.
 
-        These do: a key of the site file, however often it is used; a fact of the catalogs, whoever needs it; what one row
-        takes because nobody said otherwise; and where more rows take the same than anybody would look at, theirs too.
+        These do: a key of the site file, however often it is used; a fact of the catalogs, whoever needs it; the
+        default values of one row; and the equal default values of more rows than a reader would look at.
         """
         given = list(steps)
         takers: dict[Hashable, set[str]] = {}
         for step in given:
-            takers.setdefault(self._same(step), set()).add(self._labels.get(id(step), ""))
+            takers.setdefault(self._same(step), set()).add(self._labels.get(step, ""))
         found: dict[Hashable, list[Step]] = {}
         for step in given:
             same = self._same(step)
@@ -52,25 +45,25 @@ class InputGroups:
         return list(found.values())
 
     def key(self, step: Step) -> str:
-        """The key of the site file that an input stands for; empty where it has none."""
-        item = self._given.get(id(step))
+        """The key of the site file of an input; empty where it has none."""
+        item = step.source
         return item.where if item is not None and item.origin == "user" else ""
 
     def _same(self, step: Step) -> Hashable:
-        """What is equal for steps that were given alike; the step itself where a user gave it, or many values."""
-        item = self._given.get(id(step))
+        """A key that is equal for equal inputs; the step itself where a user gave it, or many values."""
+        item = step.source
         alone = hasattr(step.value, "__len__") or (item is not None and item.origin == "user")
-        return id(step) if alone else (step.name, step.value, item)
+        return step if alone else (step.name, step.value, item)
 
     def _is_fact(self, step: Step) -> bool:
         """Whether it is a sourced value of the catalogs, or a constant."""
-        item = self._given.get(id(step))
+        item = step.source
         return is_constant(step.name) if item is None else item.origin == "catalog" and bool(item.source or item.parts)
 
     def _own(self, step: Step) -> Hashable:
-        """What is equal for steps that one row takes by definition; the step itself where it was given."""
-        label = self._labels.get(id(step), "")
-        return (label, self._same(step)) if label and id(step) not in self._given else id(step)
+        """A key that is equal for equal definitions of one row; the step itself where it was given."""
+        label = self._labels.get(step, "")
+        return (label, self._same(step)) if label and step.source is None else step
 
 
 def shared_label(owners: Sequence[str]) -> str:
@@ -85,11 +78,11 @@ def shared_label(owners: Sequence[str]) -> str:
 
 def is_constant(name: str) -> bool:
     """Whether a quantity can have one value only, such as the length of a day."""
-    found = LEAVES.get(name)
+    found = INPUTS.get(name)
     return found is not None and found.low == found.high
 
 
-#: The columns in which a value stands, by sheet.
+#: The columns of a value, by sheet.
 INPUT, CALCULATED, LISTED = "D", "D", "C"
 #: The column that names the quantity of an input.
 QUANTITY = "B"
@@ -106,35 +99,34 @@ FIRST = 2
 class PlanCells:
     """The cells of a site's workbook.
 
-    A step is one cell; which given ones stand in one, `InputGroups` says. Low and high ends are draws, not cells.
+    A step is one cell; `InputGroups` lists the inputs that share one. Low and high ends are draws, not cells.
 
     Attributes:
-        inputs, formulas, columns: the steps on each sheet, in order; what a step needs stands before it.
+        inputs, formulas, columns: the steps on each sheet, in order; a step comes after its inputs.
     """
 
-    def __init__(self, roots: Iterable[Step], owned: Mapping[int, str], given: Mapping[int, Input]) -> None:
-        self.given = given
+    def __init__(self, roots: Iterable[Step]) -> None:
         self.inputs: list[Step] = []
         self.formulas: list[Step] = []
         self.columns: list[Step] = []
-        self._places: dict[int, str] = {}
+        self._places: dict[Step, str] = {}
         self._placed: list[Step] = []
         self._next = {"Inputs": FIRST, "Calculation": FIRST, "Columns": FIRST}
         self._named: set[str] = set()
         for root in roots:
             self._add(root)
-        self._labels = labels_of(self._placed, owned)
-        self._sharing = InputGroups(given, self._labels)
+        self._labels = labels_of(self._placed)
+        self._groups = InputGroups(self._labels)
         self._place_inputs()
 
     @staticmethod
     def of(plan: Plan, further: Iterable[Step]) -> PlanCells:
         """The cells of a plan: what its requirements rest on, and further steps that sheets show."""
-        return PlanCells([*plan.steps.values(), *further], owners(plan.rows), plan.given)
+        return PlanCells([*plan.steps.values(), *further])
 
     def place(self, step: Step) -> str:
         """The cell or the range of a step, from any sheet."""
-        return self._places[id(step)]
+        return self._places[step]
 
     def formula(self, step: Step) -> str:
         """The live formula of a computed step."""
@@ -145,11 +137,11 @@ class PlanCells:
     def owner(self, step: Step) -> str:
         """Whose row a step belongs to; `site` for what concerns all of it or is shared."""
         group, _, rest = self.key(step).partition(".")
-        return group if rest and group in SHARED else self._labels.get(id(step), SITE)
+        return group if rest and group in SHARED else self._labels.get(step, SITE)
 
     def key(self, step: Step) -> str:
-        """The key of the site file that an input stands for; empty where it has none."""
-        return self._sharing.key(step)
+        """The key of the site file of an input; empty where it has none."""
+        return self._groups.key(step)
 
     def name(self, step: Step) -> str:
         """A defined name for an input, each once: by its key in the site file, or by owner and quantity."""
@@ -167,7 +159,7 @@ class PlanCells:
         pending = [(root, False)]
         while pending:
             step, ready = pending.pop()
-            if id(step) in self._places:
+            if step in self._places:
                 continue
             if ready or step.formula is None:
                 self._put(step)
@@ -178,24 +170,24 @@ class PlanCells:
     def _put(self, step: Step) -> None:
         self._placed.append(step)
         if step.formula is None:
-            self._places[id(step)] = ""
+            self._places[step] = ""
         elif is_column(step):
             rows = len(step.inputs)
             place = self._reserve("Columns", LISTED, rows, self.columns, step)
             # A column without entries is nothing: SUM(0) and MAX(0).
-            self._places[id(step)] = place if rows else "0"
+            self._places[step] = place if rows else "0"
         else:
-            self._places[id(step)] = self._reserve("Calculation", CALCULATED, 1, self.formulas, step)
+            self._places[step] = self._reserve("Calculation", CALCULATED, 1, self.formulas, step)
 
     def _place_inputs(self) -> None:
-        """What the site file says stands on top, in groups by its keys; then what catalogs and definitions say."""
-        members = self._sharing.groups(step for step in self._placed if step.formula is None)
+        """Inputs of the site file first, grouped by their keys; then those of catalogs and definitions."""
+        members = self._groups.groups(step for step in self._placed if step.formula is None)
         groups = list(dict.fromkeys(self.key(steps[0]).partition(".")[0] for steps in members))
         rank = {group: place if group else len(groups) for place, group in enumerate(groups)}
         for steps in sorted(members, key=lambda steps: rank[self.key(steps[0]).partition(".")[0]]):
             place = self._reserve("Inputs", INPUT, size_of(steps[0]), self.inputs, steps[0])
-            self._places.update({id(step): place for step in steps})
-            self._labels[id(steps[0])] = shared_label([self.owner(step) for step in steps])
+            self._places.update(dict.fromkeys(steps, place))
+            self._labels[steps[0]] = shared_label([self.owner(step) for step in steps])
 
     def _reserve(self, sheet: str, letter: str, rows: int, steps: list[Step], step: Step) -> str:
         first = self._next[sheet]
@@ -205,25 +197,24 @@ class PlanCells:
         return f"{start}:${letter}${first + rows - 1}" if rows > 1 or hasattr(step.value, "__len__") else start
 
 
-def labels_of(placed: Sequence[Step], owners: Mapping[int, str]) -> dict[int, str]:
-    """Whose row each step belongs to: its own, else the only one of what it rests on, else the only one of its users.
+def labels_of(placed: Sequence[Step]) -> dict[Step, str]:
+    """The owner of each step: its own, else the only one of what it rests on, else the only one of its users.
 
     Args:
         placed: steps, each after all that it rests on.
-        owners: those whose row is known.
     """
-    labels = {id(step): owners[id(step)] for step in placed if id(step) in owners}
+    labels = {step: step.owner for step in placed if step.owner}
     for step in placed:
-        below = {labels[id(part)] for part in step.inputs if id(part) in labels}
-        if id(step) not in labels and len(below) == 1 and not any(is_column(one) for one in (step, *step.inputs)):
-            labels[id(step)] = below.pop()
-    users: dict[int, set[str]] = {}
+        below = {labels[part] for part in step.inputs if part in labels}
+        if step not in labels and len(below) == 1 and not any(is_column(one) for one in (step, *step.inputs)):
+            labels[step] = below.pop()
+    users: dict[Step, set[str]] = {}
     for step in reversed(placed):
-        above = users.get(id(step), set())
-        if id(step) not in labels and len(above) == 1 and "" not in above:
-            labels[id(step)] = next(iter(above))
+        above = users.get(step, set())
+        if step not in labels and len(above) == 1 and "" not in above:
+            labels[step] = next(iter(above))
         for part in step.inputs:
-            users.setdefault(id(part), set()).add(labels.get(id(step), ""))
+            users.setdefault(part, set()).add(labels.get(step, ""))
     return labels
 
 
@@ -237,9 +228,9 @@ def values_of(step: Step) -> list[float]:
     return [float(value) for value in step.value] if hasattr(step.value, "__len__") else [float(step.value)]
 
 
-def limits_of(step: Step) -> Leaf:
+def limits_of(step: Step) -> InputQuantity:
     """The allowed range of an input; a row of a table may be nothing, and so may a computed quantity that was given."""
-    found = LEAVES.get(step.name, Leaf(step.name, unit_of(step.name), "", above=False))
+    found = INPUTS.get(step.name, InputQuantity(step.name, unit_of(step.name), "", above=False))
     return found._replace(above=False) if hasattr(step.value, "__len__") else found
 
 

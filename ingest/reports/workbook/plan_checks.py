@@ -84,10 +84,10 @@ def _sums(cells: PlanCells, tables: Mapping[str, TableSheet]) -> Iterator[Check]
     """The rows of a sheet add up to the column that the calculation works with."""
     from xlsxwriter.utility import xl_col_to_name
 
-    columns = {frozenset(map(id, step.inputs)): step for step in cells.columns if step.inputs}
+    columns = {frozenset(step.inputs): step for step in cells.columns if step.inputs}
     for table in tables.values():
         for quantity in table.quantities:
-            step = columns.get(frozenset(id(one) for one in table.entries(quantity) if one is not None))
+            step = columns.get(frozenset(one for one in table.entries(quantity) if one is not None))
             if step is None:
                 continue
             letter = xl_col_to_name(table.column(quantity))

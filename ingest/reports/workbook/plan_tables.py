@@ -12,7 +12,7 @@ from ingest.reports.workbook.sheet import CellFormula, SheetWriter, style_of, wi
 from ingest.site.plan import NEEDED, TABLES
 
 if TYPE_CHECKING:
-    from ingest.engine.derivation_graph import Row
+    from ingest.engine.derivation_graph import QuantityRow
     from ingest.site.plan import Plan
 
 #: sheet -> table of the plan
@@ -46,7 +46,7 @@ class TableSheet(NamedTuple):
 
     name: str
     quantities: Sequence[str]
-    rows: Sequence[Row]
+    rows: Sequence[QuantityRow]
     steps: Sequence[Sequence[Step | None]]
 
     @property

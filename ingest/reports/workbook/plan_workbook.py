@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ingest.engine.messages import in_site_words
 from ingest.engine.registry import Formula, Step, unit_of
-from ingest.files import nothing_collected
+from ingest.files import garbage_collection_paused
 from ingest.reports.labels import unit_word
 from ingest.reports.workbook.changed_inputs import CHANGED, banner, count, strike_columns, strike_rows
 from ingest.reports.workbook.derivation_cells import meaning_of
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 def plan_workbook(plan: Plan) -> bytes:
     """The workbook of a plan."""
-    with nothing_collected():
+    with garbage_collection_paused():
         return PlanWorkbook(plan).content()
 
 
@@ -188,7 +188,7 @@ class PlanWorkbook:
         sheet.close()
 
     def _input(self, step: Step, value: CellContent, name: str) -> list[CellContent]:
-        item, key = self.cells.given.get(id(step)), self.cells.key(step)
+        item, key = step.source, self.cells.key(step)
         allowed = range_short(limits_of(step))
         unit, style = unit_of(step.name), style_of(step.name, unit_of(step.name))
         head: list[CellContent] = [self.cells.owner(step), step.name, meaning_of(step.name), value, unit_word(step.name, unit)]

@@ -85,7 +85,7 @@ class SizingWorkbook:
     def __init__(self, answer: Estimate | Answer, title: str) -> None:
         self.answer, self.title, self.catalog, self.warnings = answer, title, answer.catalog, answer.warnings
         self.cells = Calculation()
-        self.results = {name: self.cells.add(answer.derivation(name), answer.known_for(name)) for name in answer.results}
+        self.results = {name: self.cells.add(answer.derivation(name)) for name in answer.results}
         self.places: dict[str, tuple[str, str, str]] = {}
         self.owners: dict[str, str] = {}
         self.signed: frozenset[str] = frozenset()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest.engine.registry import Leaf
+from ingest.engine.registry import InputQuantity
 from ingest.text import visible
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def pages_wide(widths: Sequence[float], frozen: int = 1) -> int:
     return pages
 
 
-def validation(limits: Leaf) -> dict[str, Any]:
+def validation(limits: InputQuantity) -> dict[str, Any]:
     """What a cell accepts; a message names the range."""
     if limits.whole and not limits.above and (limits.low, limits.high) == (0, 1):
         return {"validate": "list", "source": [0, 1], "error_title": limits.name[:32], "error_message": "0 (no) or 1 (yes)"}
@@ -188,23 +188,23 @@ def validation(limits: Leaf) -> dict[str, Any]:
     return {"validate": kind, "criteria": "between", "minimum": low, "maximum": top, **message}
 
 
-def range_words(limits: Leaf) -> str:
+def range_words(limits: InputQuantity) -> str:
     """The allowed range in words."""
     kind = "a whole number" if limits.whole else "a number"
     end = f" up to {limits.high:g}" if limits.high < float("inf") else ""
     return f"{kind} {'above' if limits.above else 'from'} {limits.low:g}{end}"
 
 
-def range_short(limits: Leaf) -> str:
+def range_short(limits: InputQuantity) -> str:
     """The allowed range in the fewest words.
 
-    >>> range_short(Leaf("fill_limit", "1", "", high=1)), range_short(Leaf("nodes", "node", "", whole=True))
+    >>> range_short(InputQuantity("fill_limit", "1", "", high=1)), range_short(InputQuantity("nodes", "node", "", whole=True))
     ('above 0 up to 1', 'whole, above 0')
     """
     return range_words(limits).replace("a whole number", "whole,").removeprefix("a number ")
 
 
-def range_check(area: str, limits: Leaf, count: int, among: str = "") -> tuple[str, str]:
+def range_check(area: str, limits: InputQuantity, count: int, among: str = "") -> tuple[str, str]:
     """What is expected of an input, and the formula that tests each of its cells.
 
     Args:
