@@ -15,7 +15,7 @@ from ingest.reports.labels import plain
 from ingest.site.plan import TORNADO, Plan
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.checkpoint_interval import interval_course
-from ingest.sizing.job import Question
+from ingest.sizing.job import Job
 from ingest.storage.fit import ALL, fit_need
 from ingest.storage.fit_options import need_of
 from ingest.storage.fit_result import Fit
@@ -52,7 +52,7 @@ def ceilings_of(plan: Plan, storage: Sequence[str], sizes: Sequence[float]) -> t
     names = [part for name in storage for part in str(name).split(",") if part]
     if ALL in names or not 0 < len(names) <= MOST:
         raise UsageError(f"--storage: found {', '.join(names) or 'nothing'}, expected one to {MOST} ids of storage to draw")
-    found = fit_need(need_of(plan, {}, Question(), plan.catalog), names, plan.catalog).systems
+    found = fit_need(need_of(plan, {}, Job(), plan.catalog), names, plan.catalog).systems
     return [_ceiling(one, sizes) for one in found], "; ".join(_told(plan, one) for one in found)
 
 
@@ -163,7 +163,7 @@ def _point(row: Row, nodes: float, per_gpu: float, per_node: float) -> Point:
 def _ladder(plan: Plan, job: str) -> Iterator[Chart]:
     """The rungs of evidence of the job that reads most in sum, where there is more than one."""
     asked = plan.questions.get(job)
-    rungs = estimate(asked, plan.catalog).rungs if asked is not None else ()
+    rungs = estimate(asked, plan.catalog).levels if asked is not None else ()
     found = [(rung.basis, results[READS]) for rung, results in rungs if READS in results]
     if len(found) > 1:
         bars = [Bar(basis, one.value, one.low, one.high) for basis, one in found]

@@ -24,7 +24,7 @@ from ingest.site.derivation_text import Teller, owners
 from ingest.site.requirement_writer import FLOORS, THREADS, THREADS_ASSUMED
 from ingest.site.scenarios import Expectation
 from ingest.site.site_file import Site
-from ingest.sizing.job import Question
+from ingest.sizing.job import Job
 from ingest.sizing.rules import Finding
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Plan:
     tree: Tree
     expectations: tuple[Expectation, ...]
     conditions: Mapping[str, tuple[Step, ...]]
-    questions: Mapping[str, Question]
+    questions: Mapping[str, Job]
     kept: tuple[Quantities, ...] = ()
     findings: tuple[Finding, ...] = ()
 

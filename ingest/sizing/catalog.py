@@ -28,7 +28,7 @@ LISTED: dict[str, type[Entry]] = {**KINDS, Structure.kind: Structure}
 
 
 @dataclass(frozen=True)
-class Listing:
+class CatalogListing:
     """Entries of one or all kinds."""
 
     kind: str
@@ -54,7 +54,7 @@ class Listing:
 
 
 @dataclass(frozen=True)
-class Shown:
+class CatalogEntry:
     """One entry with its values, flat: `peak_flops.bf16` and so on."""
 
     entry: Entry
@@ -125,7 +125,7 @@ def _entry(catalog: Catalog, kind: type[Entry], name: str) -> Entry:
     return structure(name, catalog) if kind is Structure else catalog.get(kind, name)
 
 
-def list(kind: str | None = None, *, catalogs: Folders = ()) -> Listing:
+def list(kind: str | None = None, *, catalogs: Folders = ()) -> CatalogListing:
     """List the entries of a kind; of every kind by default.
 
     >>> "h100-sxm" in list("gpus").results
@@ -134,10 +134,10 @@ def list(kind: str | None = None, *, catalogs: Folders = ()) -> Listing:
     catalog = Catalog(catalogs)
     kinds = [kind_of(kind)] if kind else [*LISTED.values()]
     entries = tuple(_entry(catalog, one, name) for one in kinds for name in catalog.ids(one.kind))
-    return Listing(kinds[0].kind if kind else "entries", entries)
+    return CatalogListing(kinds[0].kind if kind else "entries", entries)
 
 
-def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> Shown:
+def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> CatalogEntry:
     """Show one entry; without a kind the first one that has that id or alias.
 
     >>> show("cosmoflow").results["encodings.tfrecord-gzip.stored"].value
@@ -148,25 +148,25 @@ def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> Shown
     """
     catalog = Catalog(catalogs)
     if kind:
-        return Shown(_entry(catalog, kind_of(kind), name), catalog)
+        return CatalogEntry(_entry(catalog, kind_of(kind), name), catalog)
     if name.lower() in LISTED or name.lower() + "s" in LISTED:
         raise UsageError(f"'{name}' is a kind, expected an id behind it (`ingest catalog list {kind_of(name).kind}`)")
     for one in LISTED.values():
         if name.lower() in catalog.ids(one.kind) or name.lower() in catalog.aliases.get(one.kind, {}):
-            return Shown(_entry(catalog, one, name), catalog)
+            return CatalogEntry(_entry(catalog, one, name), catalog)
     known = [item for one in LISTED for item in (*catalog.ids(one), *catalog.aliases.get(one, {}))]
     raise UsageError(f"unknown entry '{name}', expected an id from the catalogs{nearest(name, known)}")
 
 
 @dataclass(frozen=True)
-class Report:
+class CatalogCheck:
     """What `check` found."""
 
     files: int
     problems: tuple[str, ...]
 
 
-def check(folder: str | Path | None = None, *, catalogs: Folders = ()) -> Report:
+def check(folder: str | Path | None = None, *, catalogs: Folders = ()) -> CatalogCheck:
     """Read every file of a folder, or of all catalogs in use, and collect what is wrong.
 
     >>> check().problems
@@ -187,7 +187,7 @@ def check(folder: str | Path | None = None, *, catalogs: Folders = ()) -> Report
                 _check_file(catalog, place, path)
             except IngestError as error:
                 problems[str(error)] = None
-    return Report(files, tuple(problems))
+    return CatalogCheck(files, tuple(problems))
 
 
 def _check_file(catalog: Catalog, folder: Path, path: Path) -> None:

@@ -15,11 +15,19 @@ from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import MissingQuantity, UsageError, nearest, one_of
-from ingest.sizing.checkpoint_files import LAYOUTS, Content, Files, Job, check_division, expert_spread, largest_stage_factor
+from ingest.sizing.checkpoint_files import (
+    LAYOUTS,
+    CheckpointContent,
+    CheckpointFiles,
+    RankLayout,
+    check_division,
+    expert_spread,
+    largest_stage_factor,
+)
 from ingest.sizing.checkpoint_interval import interval_table, plan_interval, tier_table
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.job import machine_of, settings_of
-from ingest.sizing.optimizer_states import MOST, Sized, kept_by, optimizer_of, size_of, width_of
+from ingest.sizing.optimizer_states import MOST, ModelSize, kept_by, optimizer_of, size_of, width_of
 from ingest.sizing.rules import applying, finding, unused
 from ingest.units import parse
 
@@ -305,7 +313,7 @@ def _quantities(**options: Written | None) -> dict[str, float]:
     return found
 
 
-def _job(given: dict[str, Input], sized: Sized, expert_parallel: int | str, zero_stage: int | str) -> Job | None:
+def _job(given: dict[str, Input], sized: ModelSize, expert_parallel: int | str, zero_stage: int | str) -> RankLayout | None:
     """How the GPUs are shared out; None where their number is not known.
 
     Raises:
@@ -331,10 +339,10 @@ def _job(given: dict[str, Input], sized: Sized, expert_parallel: int | str, zero
     data = gpus // (tensor * pipeline)
     if data % expert:
         raise UsageError(Message(Option("expert_parallel"), f": found {expert:g}, expected a divisor of the {data} replicas"))
-    return Job(tensor, pipeline, data, int(expert), int(stage))
+    return RankLayout(tensor, pipeline, data, int(expert), int(stage))
 
 
-def _as_published(given: Mapping[str, Input], sized: Sized, gpus: int) -> dict[str, Input]:
+def _as_published(given: Mapping[str, Input], sized: ModelSize, gpus: int) -> dict[str, Input]:
     """The published layout of a model, where the user said nothing and it fits the number of GPUs."""
     entry = sized.entry
     if entry is None or entry.tensor_parallel is None or entry.pipeline_parallel is None:
@@ -351,7 +359,7 @@ def _as_published(given: Mapping[str, Input], sized: Sized, gpus: int) -> dict[s
     return {name: from_catalog(value)._replace(origin="default", note=note) for name, value in named.items()}
 
 
-def _lay_out(known: Quantities, layout: str, job: Job | None, sized: Sized) -> list[Files]:
+def _lay_out(known: Quantities, layout: str, job: RankLayout | None, sized: ModelSize) -> list[CheckpointFiles]:
     """Fill in who writes and how many files there are; nothing where the ranks are not known."""
     form, given = LAYOUTS[layout], known.given
     if not form.optimizer:
@@ -367,7 +375,7 @@ def _lay_out(known: Quantities, layout: str, job: Job | None, sized: Sized) -> l
         known.give_default("checkpoint_extra_bytes", Input(0, note="no further bytes"))
     if job is None and form.optimizer:
         return []
-    job = job or Job()
+    job = job or RankLayout()
     if form.optimizer or "gpus" in given:
         weights: float
         weights, states = form.writers(job)
@@ -384,7 +392,7 @@ def _lay_out(known: Quantities, layout: str, job: Job | None, sized: Sized) -> l
         factor = largest_stage_factor(sized.architecture, job.pipeline)
         known.give_default("largest_stage_factor", Input(factor, source="arithmetic", where=where, grade="derived"))
     parts = (known.value(f"checkpoint_{part}_bytes") for part in ("weights", "optimizer", "extra"))
-    rows = form.files(job, Content(*parts), int(known.value("safetensors_shards")), sized.architecture)
+    rows = form.files(job, CheckpointContent(*parts), int(known.value("safetensors_shards")), sized.architecture)
     count = sum(row.count for row in rows)
     if form.files_per_rank and "gpus" in given:
         known.give_default("files_per_rank", Input(form.files_per_rank, note=f"as {layout} writes"))
@@ -422,7 +430,7 @@ def _unused(answer: Answer, options: Mapping[str, float], settings: Mapping[str,
     return [unused(option) for name, option in shown.items() if name not in told]
 
 
-def _warnings(layout: str, job: Job | None, by_rate: bool) -> list[Message]:
+def _warnings(layout: str, job: RankLayout | None, by_rate: bool) -> list[Message]:
     words = {"layout": layout, "zero_stage": str(job.zero_stage) if job is not None else ""}
     words |= {"interrupts": "by the failure rate of nodes"} if by_rate else {}
     ranks = {"gpus": job.ranks if job is not None else None}

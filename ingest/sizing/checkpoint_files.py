@@ -20,7 +20,7 @@ MEGATRON_THREADS = 2
 INDEX_BYTES = 0.0
 
 
-class Job(NamedTuple):
+class RankLayout(NamedTuple):
     """How many ranks share what.
 
     Attributes:
@@ -45,7 +45,7 @@ class Job(NamedTuple):
         return self.shards * self.data
 
 
-class Content(NamedTuple):
+class CheckpointContent(NamedTuple):
     """Bytes to lay out."""
 
     weights: float
@@ -53,7 +53,7 @@ class Content(NamedTuple):
     extra: float
 
 
-class Files(NamedTuple):
+class CheckpointFiles(NamedTuple):
     """Files of one kind.
 
     Attributes:
@@ -85,80 +85,80 @@ class Layout(NamedTuple):
     """
 
     optimizer: bool
-    writers: Callable[[Job], tuple[int, int]]
-    files: Callable[[Job, Content, int, Architecture | None], list[Files]]
+    writers: Callable[[RankLayout], tuple[int, int]]
+    files: Callable[[RankLayout, CheckpointContent, int, Architecture | None], list[CheckpointFiles]]
     files_per_rank: int = 0
 
 
-def _safetensors(_: Job, content: Content, shards: int, __: Architecture | None) -> list[Files]:
+def _safetensors(_: RankLayout, content: CheckpointContent, shards: int, __: Architecture | None) -> list[CheckpointFiles]:
     where = "serialization, split_torch_state_dict_into_shards: shards of at most 5 GB, then an index"
     assumed = "a tensor that does not fit opens the next shard, so a real model may have one shard more"
     name = "model-#####-of-#####.safetensors" if shards > 1 else "model.safetensors"
-    rows = [Files(name, shards, content.weights / shards, "weights", "huggingface-hub", where, assumed)]
+    rows = [CheckpointFiles(name, shards, content.weights / shards, "weights", "huggingface-hub", where, assumed)]
     if shards > 1:
-        rows.append(Files("model.safetensors.index.json", 1, INDEX_BYTES, "index", "huggingface-hub", where))
-    return [*rows, Files("config.json", 1, INDEX_BYTES, "structure", "huggingface-hub", where)]
+        rows.append(CheckpointFiles("model.safetensors.index.json", 1, INDEX_BYTES, "index", "huggingface-hub", where))
+    return [*rows, CheckpointFiles("config.json", 1, INDEX_BYTES, "structure", "huggingface-hub", where)]
 
 
-def _dcp(job: Job, content: Content, _: int, __: Architecture | None) -> list[Files]:
+def _dcp(job: RankLayout, content: CheckpointContent, _: int, __: Architecture | None) -> list[CheckpointFiles]:
     where = "torch/distributed/checkpoint/filesystem.py: one file per rank (single_file_per_rank), and .metadata"
     assumed = "tensors that replicas share are spread evenly over the ranks"
     each = sum(content) / job.ranks
     return [
-        Files("__RANK_0.distcp", job.ranks, each, "weights and optimizer states", "pytorch-dcp", where, assumed),
-        Files(".metadata", 1, INDEX_BYTES, "index", "pytorch-dcp", where),
+        CheckpointFiles("__RANK_0.distcp", job.ranks, each, "weights and optimizer states", "pytorch-dcp", where, assumed),
+        CheckpointFiles(".metadata", 1, INDEX_BYTES, "index", "pytorch-dcp", where),
     ]
 
 
-def _megatron(job: Job, content: Content, _: int, __: Architecture | None) -> list[Files]:
+def _megatron(job: RankLayout, content: CheckpointContent, _: int, __: Architecture | None) -> list[CheckpointFiles]:
     where = "megatron/core/dist_checkpointing/strategies/torch.py: saving ranks × 2 threads"
     assumed = "every rank saves its share (--ckpt-fully-parallel-save, once an option, now the default; distributed optimizer)"
     count = job.ranks * MEGATRON_THREADS
     return [
-        Files(
+        CheckpointFiles(
             "__RANK_THREAD.distcp", count, sum(content) / count, "weights and optimizer states", "megatron-lm", where, assumed
         ),
-        Files("common.pt", 1, INDEX_BYTES, "arguments, scheduler", "megatron-lm", where),
-        Files(".metadata, metadata.json", 2, INDEX_BYTES, "index", "megatron-lm", where),
+        CheckpointFiles("common.pt", 1, INDEX_BYTES, "arguments, scheduler", "megatron-lm", where),
+        CheckpointFiles(".metadata, metadata.json", 2, INDEX_BYTES, "index", "megatron-lm", where),
     ]
 
 
-def _deepspeed(job: Job, content: Content, _: int, model: Architecture | None) -> list[Files]:
+def _deepspeed(job: RankLayout, content: CheckpointContent, _: int, model: Architecture | None) -> list[CheckpointFiles]:
     rows = [*_deepspeed_weights(job, content, model)]
     where = "deepspeed/runtime/engine.py, _get_zero_ckpt_name"
     if job.zero_stage > 0:
         name = "zero_pp_rank_D_mp_rank_M_optim_states.pt"
-        rows.append(Files(name, job.ranks, content.optimizer / job.ranks, "optimizer states", "deepspeed", where))
+        rows.append(CheckpointFiles(name, job.ranks, content.optimizer / job.ranks, "optimizer states", "deepspeed", where))
     if job.expert > 1:
         rows.append(_expert_states(job))
-    return [*rows, Files("latest, zero_to_fp32.py", 2, INDEX_BYTES, "tag, script", "deepspeed", where)]
+    return [*rows, CheckpointFiles("latest, zero_to_fp32.py", 2, INDEX_BYTES, "tag, script", "deepspeed", where)]
 
 
-def _deepspeed_weights(job: Job, content: Content, model: Architecture | None) -> list[Files]:
+def _deepspeed_weights(job: RankLayout, content: CheckpointContent, model: Architecture | None) -> list[CheckpointFiles]:
     where = "deepspeed/runtime/engine.py, _get_ckpt_name"
     weights = content.weights + content.extra
     if job.zero_stage == 3:
         name, holds = "zero_pp_rank_D_mp_rank_M_model_states.pt", "names and shapes, not the weights"
-        return [Files(name, job.ranks, weights / job.ranks, holds, "deepspeed", f"{where}; issue 3820")]
+        return [CheckpointFiles(name, job.ranks, weights / job.ranks, holds, "deepspeed", f"{where}; issue 3820")]
     whole = weights if job.zero_stage else weights + content.optimizer
     holds = "weights" if job.zero_stage else "weights and optimizer states"
-    rows: list[Files] = []
+    rows: list[CheckpointFiles] = []
     experts = _experts(job, model)
     if experts and model is not None:
         of_experts = sum(row.parameters for row in model.weights if row.kind == "expert") / model.parameters * weights
         count, name = experts * job.tensor, "layer_L_expert_E_mp_rank_M_model_states.pt"
-        rows.append(Files(name, count, of_experts / count, "weights of experts", "deepspeed", where))
+        rows.append(CheckpointFiles(name, count, of_experts / count, "weights of experts", "deepspeed", where))
         whole -= of_experts
     if job.pipeline > 1 and model is not None and model.layers:
         count, name = (model.layers + 2) * job.tensor, "layer_L-model_T-model_states.pt"
         place = "deepspeed/runtime/pipe/module.py, ckpt_layer_path: one file per layer that has weights"
         assumed = "the layers are the blocks, the embedding and the last norm"
-        rows.append(Files(name, count, whole / count, holds, "deepspeed", place, assumed))
+        rows.append(CheckpointFiles(name, count, whole / count, holds, "deepspeed", place, assumed))
         whole, holds = 0.0, "state of the engine"
-    return [Files("mp_rank_M_model_states.pt", job.shards, whole / job.shards, holds, "deepspeed", where), *rows]
+    return [CheckpointFiles("mp_rank_M_model_states.pt", job.shards, whole / job.shards, holds, "deepspeed", where), *rows]
 
 
-def _experts(job: Job, model: Architecture | None) -> int:
+def _experts(job: RankLayout, model: Architecture | None) -> int:
     """Experts over all layers, where their files stand apart."""
     if job.expert == 1:
         return 0
@@ -175,14 +175,16 @@ def _experts(job: Job, model: Architecture | None) -> int:
     return found
 
 
-def _expert_states(job: Job) -> Files:
+def _expert_states(job: RankLayout) -> CheckpointFiles:
     where = "deepspeed/runtime/engine.py, _get_optimizer_ckpt_name"
     assumed = "expert files hold what is not in the ZeRO partitions"
     count = job.expert * job.shards
-    return Files("expp_rank_E_mp_rank_M_optim_states.pt", count, INDEX_BYTES, "state of experts", "deepspeed", where, assumed)
+    return CheckpointFiles(
+        "expp_rank_E_mp_rank_M_optim_states.pt", count, INDEX_BYTES, "state of experts", "deepspeed", where, assumed
+    )
 
 
-def _deepspeed_writers(job: Job) -> tuple[int, int]:
+def _deepspeed_writers(job: RankLayout) -> tuple[int, int]:
     """The first replica writes what ZeRO has not spread; every rank writes its own partition."""
     return (job.ranks if job.zero_stage == 3 else job.shards, job.ranks if job.zero_stage else job.shards)
 

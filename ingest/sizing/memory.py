@@ -17,7 +17,7 @@ from ingest.errors import UsageError, nearest
 from ingest.sizing.checkpoint_files import check_division
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.job import machine_of, settings_of
-from ingest.sizing.optimizer_states import MOST, Sized, kept_by, optimizer_of, size_of
+from ingest.sizing.optimizer_states import MOST, ModelSize, kept_by, optimizer_of, size_of
 from ingest.units import display, parse
 
 Written = str | float
@@ -39,7 +39,7 @@ RESULTS = (
 )
 
 
-class Part(NamedTuple):
+class MemoryPart(NamedTuple):
     """Where one part of the states lies: 1 means here."""
 
     replicated: int = 0
@@ -47,9 +47,9 @@ class Part(NamedTuple):
     offloaded: int = 0
 
 
-R, P, OFF = Part(replicated=1), Part(partitioned=1), Part(offloaded=1)
+R, P, OFF = MemoryPart(replicated=1), MemoryPart(partitioned=1), MemoryPart(offloaded=1)
 #: ZeRO stage, offload -> weights, gradients, optimizer states (ZeRO figure 1; ZeRO-Offload; ZeRO-Infinity)
-PLACES: dict[tuple[int, str], tuple[Part, Part, Part]] = {
+PLACES: dict[tuple[int, str], tuple[MemoryPart, MemoryPart, MemoryPart]] = {
     (0, "none"): (R, R, R),
     (1, "none"): (R, R, P),
     (2, "none"): (R, P, P),
@@ -181,7 +181,7 @@ def _quantities(**options: Written | None) -> dict[str, float]:
     return found
 
 
-def _places(zero_stage: int | str, offload: str) -> tuple[Part, Part, Part]:
+def _places(zero_stage: int | str, offload: str) -> tuple[MemoryPart, MemoryPart, MemoryPart]:
     if offload not in OFFLOADS:
         raise UsageError(f"--offload: found '{offload}', expected one of {', '.join(OFFLOADS)}{nearest(offload, OFFLOADS)}")
     stage = parse(zero_stage, "1", "--zero-stage")
@@ -205,7 +205,7 @@ def _recipe(name: str, catalog: Catalog) -> Recipe:
 
 
 def _kept(
-    recipe: Recipe, optimizer: str | None, catalog: Catalog, sized: Sized, settings: Mapping[str, float]
+    recipe: Recipe, optimizer: str | None, catalog: Catalog, sized: ModelSize, settings: Mapping[str, float]
 ) -> dict[str, Input]:
     chosen = optimizer_of(optimizer or recipe.optimizer, catalog)
     states = kept_by(chosen, "bf16", sized, settings)
@@ -255,7 +255,7 @@ def _machine(gpu: str | None, node: str | None, catalog: Catalog) -> dict[str, I
     return given
 
 
-def _flags(places: tuple[Part, Part, Part]) -> dict[str, Input]:
+def _flags(places: tuple[MemoryPart, MemoryPart, MemoryPart]) -> dict[str, Input]:
     """The table of places as the shares that the formulas take."""
     flags = {
         f"{name}_{way}": Input(share, source="zero2020", where="sec. 5, figure 1")
@@ -289,7 +289,9 @@ def _fill(known: Quantities, asked: bool) -> dict[str, str]:
     return {}
 
 
-def _offloaded(known: Quantities, places: tuple[Part, Part, Part], unknown: Mapping[str, str]) -> dict[str, Any]:
+def _offloaded(
+    known: Quantities, places: tuple[MemoryPart, MemoryPart, MemoryPart], unknown: Mapping[str, str]
+) -> dict[str, Any]:
     if OFF not in places:
         return {}
     if "gpus" in known.given or "gpus" in known.steps:

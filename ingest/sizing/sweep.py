@@ -17,7 +17,7 @@ from ingest.errors import IngestError, MissingQuantity, UsageError
 from ingest.files import write_whole
 from ingest.sizing import evidence_ladder
 from ingest.sizing.bandwidth import RESULTS, Estimate, estimate
-from ingest.sizing.job import MAX_POINTS, Question, Settings, names_of, parse_axis, question_of, settings_of
+from ingest.sizing.job import MAX_POINTS, Job, Settings, job_of, names_of, parse_axis, settings_of
 
 if TYPE_CHECKING:
     import numpy
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Grid:
+class ScenarioGrid:
     """The scenarios of one model on one GPU: axes and results as arrays that broadcast against each other."""
 
     estimate: Estimate
@@ -58,7 +58,7 @@ class Grid:
 class Sweep:
     """The answer of `sweep`."""
 
-    grids: tuple[Grid, ...]
+    grids: tuple[ScenarioGrid, ...]
 
     @staticmethod
     def of(
@@ -98,7 +98,7 @@ class Sweep:
         if count > MAX_POINTS:
             raise UsageError(f"sweep: {count:,} scenarios, expected at most {MAX_POINTS:,}")
         catalog = Catalog(catalogs)
-        asked = question_of(nodes=nodes, set=set, **options)
+        asked = job_of(nodes=nodes, set=set, **options)
         choices = product(names_of(model), names_of(gpu))
         return Sweep(tuple(_grid(replace(asked, model=one, gpu=other), numbers, catalog) for one, other in choices))
 
@@ -182,7 +182,7 @@ def _axis(name: str, values: Any) -> Array:
     return numpy.asarray(check_value(name, array))
 
 
-def _grid(asked: Question, axes: Mapping[str, Array], catalog: Catalog) -> Grid:
+def _grid(asked: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid:
     import numpy
 
     first = {name: float(values[0]) for name, values in axes.items()}
@@ -198,7 +198,7 @@ def _grid(asked: Question, axes: Mapping[str, Array], catalog: Catalog) -> Grid:
         except MissingQuantity as error:
             if name == RESULTS[0]:
                 raise IngestError(str(error)) from None
-    return Grid(base, shaped, {name: array for name, array in results.items() if name not in shaped})
+    return ScenarioGrid(base, shaped, {name: array for name, array in results.items() if name not in shaped})
 
 
 def _finite(name: str, values: Array) -> Array:
@@ -209,7 +209,7 @@ def _finite(name: str, values: Array) -> Array:
     return values
 
 
-def _at(asked: Question, first: Mapping[str, float]) -> Question:
+def _at(asked: Job, first: Mapping[str, float]) -> Job:
     """The question at the first value of each axis, so that evidence and warnings fit."""
     rest = {name: value for name, value in first.items() if name != "nodes"}
     return replace(asked, nodes=first.get("nodes", asked.nodes), settings={**asked.settings, **rest})

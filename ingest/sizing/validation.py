@@ -314,7 +314,7 @@ def _without(catalog: Catalog, gpu: Gpu, model: Model) -> Gpu:
     return Gpu(**{**gpu.__dict__, "protocols": protocols})
 
 
-def _transfer_case(name: str, measured: float, row: Rate, rung: evidence_ladder.Rung) -> Case:
+def _transfer_case(name: str, measured: float, row: Rate, rung: evidence_ladder.EvidenceLevel) -> Case:
     predicted = rung.given[evidence_ladder.RATE]
     low, high = predicted.low or predicted.value, predicted.high or predicted.value
     inside = low <= measured <= high

@@ -17,7 +17,7 @@ from ingest.site.plan import Plan
 from ingest.site.plan_file import lines_of, plan_data
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.evidence_ladder import from_catalog
-from ingest.sizing.job import Question, machine_of
+from ingest.sizing.job import Job, machine_of
 from ingest.storage.need import Need, from_estimate, from_numbers, from_requirements
 from ingest.units import parse
 
@@ -124,7 +124,7 @@ def _per_node(row: Mapping[str, Any]) -> float:
 def need_of(
     plan: str | Path | Plan | None,
     options: Mapping[str, Any],
-    question: Question,
+    question: Job,
     catalog: Catalog,
     priority: str = "mandatory",
 ) -> Need:
@@ -159,7 +159,7 @@ def need_of(
     return need.merged({**settings, **plain})
 
 
-def _of_site(plan: str | Path | Plan, question: Question, catalog: Catalog, priority: str) -> Need:
+def _of_site(plan: str | Path | Plan, question: Job, catalog: Catalog, priority: str) -> Need:
     """The lines of a plan on the nodes of the site, or on those that the user names."""
     found = planned(plan, catalog)
     need = from_requirements(found.lines, f"plan {plan.site.name if isinstance(plan, Plan) else plan}", priority)
@@ -169,25 +169,25 @@ def _of_site(plan: str | Path | Plan, question: Question, catalog: Catalog, prio
         return replace(need, given={**need.given, **_machine(question, catalog)})
     node = catalog.get(Node, cluster.node)
     local = {"nvme_bytes_per_node": cluster.nvme} if cluster.nvme is not None else {}
-    machine_ = {**_machine(Question(node=cluster.node), catalog), **local, **_machine(question, catalog)}
+    machine_ = {**_machine(Job(node=cluster.node), catalog), **local, **_machine(question, catalog)}
     return replace(need, given={**machine_, **need.given}, notes=(*need.notes, *told(found.clusters, cluster, node)))
 
 
-def _names_machine(question: Question) -> bool:
+def _names_machine(question: Job) -> bool:
     return question.node is not None or question.gpu is not None
 
 
-def _asks_bw(question: Question) -> bool:
+def _asks_bw(question: Job) -> bool:
     asked = (question.model, question.samples_per_second, question.flops_per_sample, question.achieved)
     return any(one is not None for one in asked)
 
 
-def _with_machine(need: Need, question: Question, catalog: Catalog) -> Need:
+def _with_machine(need: Need, question: Job, catalog: Catalog) -> Need:
     given = {**_of_node(question, catalog), **need.given}
     return replace(need, given=given)
 
 
-def _machine(question: Question, catalog: Catalog) -> dict[str, Input]:
+def _machine(question: Job, catalog: Catalog) -> dict[str, Input]:
     """Nodes, GPUs and links where no model is asked about."""
     given: dict[str, Input] = {}
     for name, count in (("nodes", question.nodes), ("gpus_per_node", question.gpus_per_node)):
@@ -201,7 +201,7 @@ def _machine(question: Question, catalog: Catalog) -> dict[str, Input]:
     return {**_of_node(question, catalog), **given}
 
 
-def _of_node(question: Question, catalog: Catalog) -> dict[str, Input]:
+def _of_node(question: Job, catalog: Catalog) -> dict[str, Input]:
     """Storage NICs, local drives and host memory of the node."""
     _, node = machine_of(question.gpu, question.node, catalog)
     return {} if node is None else of_node(node)

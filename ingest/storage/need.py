@@ -132,7 +132,7 @@ def _data_set(answer: Estimate) -> str:
     if model is None or answer.given.get("sample_bytes", Input(0)).origin == "user":
         return ""
     usual = next(iter(model.encodings), "")
-    return model.id if answer.question.encoding in (None, "stored", usual, f"{usual}/stored") else ""
+    return model.id if answer.job.encoding in (None, "stored", usual, f"{usual}/stored") else ""
 
 
 def _host_link(answer: Estimate) -> dict[str, Input]:
@@ -149,7 +149,7 @@ def _decoded(answer: Estimate) -> dict[str, Input]:
 
     if answer.model is None:
         return {}
-    asked = (answer.question.encoding or "").partition("/")[0]
+    asked = (answer.job.encoding or "").partition("/")[0]
     encodings = answer.model.encodings
     chosen = encodings.get(asked) or next(iter(encodings.values()), None)
     found = {
