@@ -80,13 +80,13 @@ def nearest(found: str, known: Iterable[str]) -> str:
 
 
 def expected_one_of(found: object, choices: Iterable[str]) -> str:
-    """What was found, the choices, and the nearest of them.
+    """Return the choices, and the nearest of them.
 
     >>> expected_one_of("synk", ("sync", "async"))
-    "found 'synk', expected one of sync, async; did you mean 'sync'?"
+    "expected one of sync, async; did you mean 'sync'?"
     """
     words = list(choices)
-    return f"found '{found}', expected one of {', '.join(words)}{nearest(str(found), words)}"
+    return f"expected one of {', '.join(words)}{nearest(str(found), words)}"
 
 
 def one_of(option: str, found: object, choices: Iterable[str]) -> None:
@@ -99,4 +99,4 @@ def one_of(option: str, found: object, choices: Iterable[str]) -> None:
     """
     words = list(choices)
     if found not in words:
-        raise UsageError(f"{option}: {expected_one_of(found, words)}")
+        raise UsageError(f"{option}: found '{found}', {expected_one_of(found, words)}")

@@ -38,7 +38,7 @@ MODELS = {
     "low-above-value": (4, "low 3.1e+10, value 2.45e+10", "expected them in this order"),
     "high-below-value": (4, "value 2.45e+10, high 1.2e+10", "expected them in this order"),
     "text-where-a-number-belongs": (4, "found 'plenty'", "expected a number"),
-    "unit-inside-the-value": (4, "found '24.5 GFLOP'", "expected a number (the unit stands in 'unit')"),
+    "unit-inside-the-value": (4, "found '24.5 GFLOP'", "expected a number (its unit belongs in 'unit')"),
     "truth-where-a-number-belongs": (4, "found True", "expected a number"),
     "bare-number": (4, "flops_per_sample", "expected keys and values"),
     "number-where-text-belongs": (1, "name: found 50", "expected text"),

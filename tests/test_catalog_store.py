@@ -93,7 +93,7 @@ def test_an_overlay_may_bring_sources_and_aliases(tmp_path):
 
 
 def test_an_overlay_that_is_no_folder_is_refused(tmp_path):
-    with pytest.raises(UsageError, match=r"--catalogs: .*nowhere.* is no folder"):
+    with pytest.raises(UsageError, match=r"--catalogs: .*nowhere.* is not a folder"):
         Catalog([tmp_path / "nowhere"])
 
 

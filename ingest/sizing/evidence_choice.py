@@ -60,12 +60,18 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
         IngestError: there is no evidence at the level requested; names what to supply.
     """
     job = job.checked()
-    model = model_of(job.model, catalog) if job.model is not None else None
+    model = _model(job.model, catalog) if job.model is not None else None
     gpu, node = machine_of(job.gpu, job.node, catalog)
     precision = job.precision or evidence_ladder.usual_precision(catalog.rates(model) if model else ())
     common = known_quantities(job, catalog, model, gpu, node, precision)
     levels = choose(job, catalog, model, gpu, precision, common)
     return RateBasis(job, model, gpu, node, precision, levels, common, set_by_user(job))
+
+
+def _model(source: str, catalog: Catalog) -> Model:
+    # Only a config.json or hyper-parameters load the descriptions of architectures.
+    known = isinstance(source, str) and source.lower() in catalog.ids(Model.kind)
+    return catalog.get(Model, source) if known else model_of(source, catalog)
 
 
 def choose(

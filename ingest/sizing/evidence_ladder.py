@@ -51,7 +51,7 @@ def family_of(precision: str) -> tuple[str, ...]:
     for members in FAMILIES:
         if precision in members:
             return members
-    raise UsageError(Message(Option("precision"), f": {expected_one_of(precision, sum(FAMILIES, ()))}"))
+    raise UsageError(Message(Option("precision"), f": found '{precision}', {expected_one_of(precision, sum(FAMILIES, ()))}"))
 
 
 def peak_of(gpu: Gpu, precision: str) -> Input | None:

@@ -344,9 +344,9 @@ def encoding_of(model: Model, asked: str | None) -> dict[str, Value | None]:
     if name not in model.encodings:
         if asked is None:
             return {}
-        raise UsageError(Message(Option("encoding"), f": {expected_one_of(name, [*model.encodings, *SIZES])}"))
+        raise UsageError(Message(Option("encoding"), f": found '{name}', {expected_one_of(name, [*model.encodings, *SIZES])}"))
     if size not in SIZES:
-        raise UsageError(Message(Option("encoding"), f": {expected_one_of(size, SIZES)}"))
+        raise UsageError(Message(Option("encoding"), f": found '{size}', {expected_one_of(size, SIZES)}"))
     encoding = model.encodings[name]
     value = getattr(encoding, size)
     if value is None and asked is not None:

@@ -98,7 +98,7 @@ def optimizer_of(name: str, catalog: Catalog) -> Optimizer:
     written = name.lower()
     known = catalog.ids(Optimizer.kind)
     if written not in known and not name.endswith((".yaml", ".yml")) and written not in catalog.aliases.get("optimizers", {}):
-        raise UsageError(Message(Option("optimizer"), f": {expected_one_of(written, known)}"))
+        raise UsageError(Message(Option("optimizer"), f": found '{written}', {expected_one_of(written, known)}"))
     return catalog.get(Optimizer, name if name.endswith((".yaml", ".yml")) else written)
 
 
@@ -109,7 +109,7 @@ def width_of(precision: str) -> float:
         UsageError: an unknown precision; names the nearest one.
     """
     if precision not in WIDTHS:
-        raise UsageError(Message(Option("precision"), f": {expected_one_of(precision, WIDTHS)}"))
+        raise UsageError(Message(Option("precision"), f": found '{precision}', {expected_one_of(precision, WIDTHS)}"))
     return WIDTHS[precision]
 
 
