@@ -97,8 +97,8 @@ OVERLAYS = {
     "unknown-kind-of-alias": ("aliases.yaml", 1, "found 'gpuz'", "expected", "models, gpus"),
     "aliases-as-a-list": ("aliases.yaml", None, "expected"),
     "alias-to-nothing": ("aliases.yaml", None, "unknown gpu 'h100-smx'", "did you mean 'h100-sxm'?"),
-    "misplaced": ("model/mine.yaml", None, "not in a known place", "expected a folder models, gpus"),
-    "no-id": ("models/My_Model.yaml", None, "'My_Model' is no id", "expected lower-case letters"),
+    "misplaced": ("model/mine.yaml", None, "unknown place", "expected a folder models, gpus"),
+    "no-id": ("models/My_Model.yaml", None, "'My_Model' is not an id", "expected lower-case letters"),
     "unknown-gpu-of-a-node": ("nodes/mine.yaml", None, "unknown gpu 'h100-smx'", "did you mean 'h100-sxm'?"),
 }
 

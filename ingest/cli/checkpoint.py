@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import catalog_option, output_options, show_answer, stacked
+from ingest.cli.options import catalog_option, explain_option, output_options, set_option, show_answer, stacked
 from ingest.errors import RequirementNotMet
 from ingest.sizing.checkpoint import checkpoint
 
@@ -35,8 +35,8 @@ OPTIONS = [
     click.option("--write-bandwidth", metavar="RATE", help="What the storage at hand takes."),
     click.option("--tier-capacity", metavar="SIZE", help="Of the tier that takes the checkpoints, for its endurance."),
     click.option("--gpu", metavar="ID", help="GPU, for its host link. [default: h100]"),
-    click.option("--set", multiple=True, metavar="NAME=VALUE", help="Give any quantity a value; repeatable."),
-    click.option("--explain", metavar="NAME", help="Show how one quantity came about instead."),
+    set_option,
+    explain_option,
     catalog_option,
 ]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import catalog_option, show_answer, stacked
+from ingest.cli.options import catalog_option, explain_option, set_option, show_answer, stacked
 from ingest.errors import UsageError
 from ingest.reports.page import FORMATS
 from ingest.sizing.dataset import dataset
@@ -35,8 +35,8 @@ OPTIONS = [
     click.option("--shard-size", metavar="SIZE", help="At which a shard is closed. [default: the format's own]"),
     click.option("--copies", metavar="N", help="Copies of what is trained on, or raw=1,clean=1,dataset=3. [default: 1]"),
     click.option("--epochs", metavar="N", help="Passes over the data set. [default: 1]"),
-    click.option("--set", multiple=True, metavar="NAME=VALUE", help="Give any quantity a value; repeatable."),
-    click.option("--explain", metavar="NAME", help="Show how one quantity came about instead."),
+    set_option,
+    explain_option,
     click.option("-o", "--output", metavar="FILE", help="Write to a file; its suffix chooses the format of the output."),
     catalog_option,
 ]

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import hand_over, output_options, question_options, stacked, warn
+from ingest.cli.options import hand_over, job_options, output_options, stacked, warn
 from ingest.errors import RequirementNotMet, UsageError
 from ingest.reports.pages.sizing import explanation_page
 from ingest.reports.pages.storage import fits_page
@@ -42,7 +42,7 @@ OPTIONS = [
 @click.command("fit")
 @click.argument("plan", required=False, metavar="[SITE.yaml|plan.json]")
 @stacked(OPTIONS)
-@question_options
+@job_options
 @output_options
 def command(form: str | None, output: str | None, explain: str | None, require: bool, **options: Any) -> None:
     """Which storage systems feed a need, where the bottleneck is, and how many units it takes.

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import catalog_option, output_options, show_answer, stacked
+from ingest.cli.options import catalog_option, explain_option, output_options, set_option, show_answer, stacked
 from ingest.errors import IngestError
 from ingest.sizing.memory import memory
 
@@ -22,8 +22,8 @@ OPTIONS = [
     click.option("--optimizer", metavar="ID", help="Instead of the recipe's: adam8bit, adafactor, muon, sgd, …"),
     click.option("--utilization", metavar="F", help="Share of the memory that states may fill. [default: 0.9]"),
     click.option("--residual", metavar="SIZE", help="Activations and buffers on one GPU. [default: 0]"),
-    click.option("--set", multiple=True, metavar="NAME=VALUE", help="Give any quantity a value; repeatable."),
-    click.option("--explain", metavar="NAME", help="Show how one quantity came about instead."),
+    set_option,
+    explain_option,
     catalog_option,
 ]
 

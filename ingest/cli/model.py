@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import catalog_option, output_options, show_answer, stacked
+from ingest.cli.options import catalog_option, output_options, set_option, show_answer, stacked
 from ingest.sizing.model import model
 
 OPTIONS = [
@@ -14,7 +14,7 @@ OPTIONS = [
     click.option(
         "--precision", default="bf16", metavar="P", help="Of weights and cache: bf16, fp16, fp32, fp8. [default: bf16]"
     ),
-    click.option("--set", multiple=True, metavar="NAME=VALUE", help="Give any quantity a value; repeatable."),
+    set_option,
     catalog_option,
 ]
 

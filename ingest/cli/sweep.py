@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import output_options, question_options, warn
+from ingest.cli.options import job_options, output_options, warn
 from ingest.files import write_whole
 from ingest.reports.page import format_of, render, terminal_width
 from ingest.reports.pages.sizing import sweep_page
@@ -16,7 +16,7 @@ from ingest.sizing.sweep import sweep
 
 @click.command("sweep")
 @click.argument("axes", nargs=-1, metavar="NAME=RANGE…")
-@question_options
+@job_options
 @output_options
 def command(axes: tuple[str, ...], form: str | None, output: str | None, **options: Any) -> None:
     """Many scenarios at once: every combination of the ranges, of any quantity.

@@ -1,4 +1,4 @@
-"""The functions behind `ingest catalog`: list, show, check, path, new."""
+"""`ingest catalog`: list, show and check entries, the folders in use, templates for entries of your own."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from ingest.catalog.store import Catalog
 from ingest.catalog.templates import template
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.engine.result import envelope
-from ingest.errors import IngestError, UsageError, nearest
+from ingest.errors import IngestError, UsageError, expected_one_of, nearest
 from ingest.files import write_whole
 
 if TYPE_CHECKING:
     import pandas
 
 Folders = Sequence[str | Path]
-#: every kind that can be listed and shown: those that are read as records, and the architectures
+#: every kind that can be listed and shown: the records, and the architectures
 LISTED: dict[str, type[Entry]] = {**KINDS, Structure.kind: Structure}
+ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True)
 class CatalogListing:
-    """Entries of one or all kinds."""
+    """The entries of one kind, or of all kinds."""
 
     kind: str
     entries: tuple[Entry, ...]
@@ -75,13 +76,13 @@ class CatalogEntry:
 
     @property
     def words(self) -> dict[str, str]:
-        """The fields that are text."""
+        """The text fields by name."""
         named = {name: getattr(self.entry, name) for name in self.entry.shapes if name != "name"}
         listed = {"protections": ", ".join(self.entry.protections)} if isinstance(self.entry, Storage) else {}
         return {name: item for name, item in {**named, **listed}.items() if isinstance(item, str) and item}
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON: values in base units."""
+        """The entry as JSON, values in base units."""
         values = {name: value._asdict() for name, value in self.results.items()}
         rates = [rate._asdict() for rate in self.catalog.rates(self.entry)] if isinstance(self.entry, Model) else []
         head = {"kind": self.entry.kind, "id": self.id, "name": self.entry.name}
@@ -106,19 +107,19 @@ def _flat(name: str, item: Any) -> dict[str, Value]:
 
 
 def kind_of(word: str) -> type[Entry]:
-    """Return the kind that a word means; singular and plural are the same.
+    """Return the kind of a name in the singular or plural.
 
     >>> kind_of("gpu").kind
     'gpus'
 
     Raises:
-        UsageError: no such kind.
+        UsageError: an unknown kind.
     """
     plurals = {"family": "families", "corpus": "corpora"}
     for name in (word.lower(), word.lower() + "s", plurals.get(word.lower(), "")):
         if name in LISTED:
             return LISTED[name]
-    raise UsageError(f"unknown kind '{word}', expected one of {', '.join(LISTED)}{nearest(word, LISTED)}")
+    raise UsageError(f"unknown kind '{word}', {expected_one_of(word, LISTED)}")
 
 
 def _entry(catalog: Catalog, kind: type[Entry], name: str) -> Entry:
@@ -138,19 +139,19 @@ def list(kind: str | None = None, *, catalogs: Folders = ()) -> CatalogListing:
 
 
 def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> CatalogEntry:
-    """Show one entry; without a kind the first one that has that id or alias.
+    """Show one entry; without a kind, the first entry with that id or alias.
 
     >>> show("cosmoflow").results["encodings.tfrecord-gzip.stored"].value
     2828486
 
     Raises:
-        UsageError: no such entry.
+        UsageError: an unknown entry; names the nearest one.
     """
     catalog = Catalog(catalogs)
     if kind:
         return CatalogEntry(_entry(catalog, kind_of(kind), name), catalog)
     if name.lower() in LISTED or name.lower() + "s" in LISTED:
-        raise UsageError(f"'{name}' is a kind, expected an id behind it (`ingest catalog list {kind_of(name).kind}`)")
+        raise UsageError(f"'{name}' is a kind, expected an id after it (`ingest catalog list {kind_of(name).kind}`)")
     for one in LISTED.values():
         if name.lower() in catalog.ids(one.kind) or name.lower() in catalog.aliases.get(one.kind, {}):
             return CatalogEntry(_entry(catalog, one, name), catalog)
@@ -160,14 +161,14 @@ def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> Catal
 
 @dataclass(frozen=True)
 class CatalogCheck:
-    """What `check` found."""
+    """The result of `check`: the number of files, and one line per problem."""
 
     files: int
     problems: tuple[str, ...]
 
 
 def check(folder: str | Path | None = None, *, catalogs: Folders = ()) -> CatalogCheck:
-    """Read every file of a folder, or of all catalogs in use, and collect what is wrong.
+    """Validate every file of a folder, or of all catalogs in use.
 
     >>> check().problems
     ()
@@ -180,8 +181,8 @@ def check(folder: str | Path | None = None, *, catalogs: Folders = ()) -> Catalo
     problems: dict[str, None] = {}
     files = 0
     for place in folders:
-        alone = [path for path in place.glob("models/*.csv") if not path.with_suffix(".yaml").is_file()]
-        for path in sorted([*place.rglob("*.yaml"), *alone]):
+        rates_only = [path for path in place.glob("models/*.csv") if not path.with_suffix(".yaml").is_file()]
+        for path in sorted([*place.rglob("*.yaml"), *rates_only]):
             files += 1 + (path.suffix == ".yaml" and path.with_suffix(".csv").is_file())
             try:
                 _check_file(catalog, place, path)
@@ -205,15 +206,15 @@ def _check_file(catalog: Catalog, folder: Path, path: Path) -> None:
     elif len(inside) == 2 and inside[0] == Structure.kind:
         structure(str(path), catalog)
     elif len(inside) == 2 and inside[0] in KINDS:
-        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", path.stem):
-            raise IngestError(f"{path}: '{path.stem}' is no id, expected lower-case letters, digits and hyphens")
+        if not ID.fullmatch(path.stem):
+            raise IngestError(f"{path}: '{path.stem}' is not an id, expected lower-case letters, digits and hyphens")
         _check_references(catalog, catalog.get(KINDS[inside[0]], str(path)))
     elif inside[0] != "published":
-        raise IngestError(f"{path}: not in a known place, expected a folder {', '.join(LISTED)}, sources.yaml or aliases.yaml")
+        raise IngestError(f"{path}: unknown place, expected a folder {', '.join(LISTED)}, sources.yaml or aliases.yaml")
 
 
 def _check_references(catalog: Catalog, entry: Entry) -> None:
-    """Ids that an entry names must exist."""
+    """Refuse references to unknown entries."""
     if isinstance(entry, Model):
         catalog.referred(KINDS["families"], entry.family, by=entry.path)
         for name in entry.efficiencies:
@@ -227,8 +228,7 @@ def _check_references(catalog: Catalog, entry: Entry) -> None:
         catalog.referred(Gpu, entry.gpu, by=entry.path)
     elif isinstance(entry, Storage):
         if entry.family not in STORAGE_CLASSES:
-            known = ", ".join(STORAGE_CLASSES)
-            raise IngestError(f"{entry.path}: family: found '{entry.family}', expected one of {known}")
+            raise IngestError(f"{entry.path}: family: found '{entry.family}', {expected_one_of(entry.family, STORAGE_CLASSES)}")
         for name in entry.protections:
             catalog.referred(Storage, name, by=entry.path)
     elif isinstance(entry, Corpus) and entry.pipeline:
@@ -241,14 +241,14 @@ def path(*, catalogs: Folders = ()) -> tuple[Path, ...]:
 
 
 def new(kind: str, name: str, output: str | Path | None = None) -> Path:
-    """Write a commented template for an entry of your own, and return where.
+    """Write a commented template for an entry of your own, and return its path.
 
     Raises:
-        UsageError: no such kind, a name that is no id, or a file that exists already.
+        UsageError: an unknown kind, a name that is not an id, or a file that exists.
     """
     record = kind_of(kind)
-    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
-        raise UsageError(f"'{name}' is no id, expected lower-case letters, digits and hyphens, such as my-{record.kind[:-1]}")
+    if not ID.fullmatch(name):
+        raise UsageError(f"'{name}' is not an id, expected lower-case letters, digits, hyphens, such as my-{record.kind[:-1]}")
     target = Path(output or f"{name}.yaml")
     text = template(record, name)
     if target.exists():
