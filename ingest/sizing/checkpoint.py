@@ -10,7 +10,7 @@ from typing import Any
 from ingest.catalog.records import Failures, Gpu
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option
-from ingest.engine.registry import check_value, solve, unit_of
+from ingest.engine.registry import check_value, solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
@@ -26,8 +26,8 @@ from ingest.sizing.checkpoint_files import (
 )
 from ingest.sizing.checkpoint_interval import interval_table, plan_interval, tier_table
 from ingest.sizing.evidence_ladder import from_catalog
-from ingest.sizing.job import machine_of, settings_of
-from ingest.sizing.optimizer_states import MOST, ModelSize, kept_by, optimizer_of, size_of, width_of
+from ingest.sizing.job import Written, machine_of, quantities_of, settings_of
+from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, size_of, width_of
 from ingest.sizing.rules import applying, finding, unused
 from ingest.units import parse
 
@@ -118,7 +118,6 @@ def kept_by_policy(keep: str | float | None) -> dict[str, Input]:
     return found
 
 
-Written = str | float
 MODES = ("sync", "async")
 READERS = ("unique", "replicated", "all")
 #: options that are quantities, and which
@@ -229,19 +228,23 @@ def checkpoint(
     settings = settings_of(set)
     one_of("--mode", mode, MODES)
     one_of("--readers", readers, READERS)
-    options = _quantities(
-        gpus=gpus,
-        tensor_parallel=tensor_parallel,
-        pipeline_parallel=pipeline_parallel,
-        mtti=mtti,
-        interval=interval,
-        waste=waste,
-        drain_fraction=drain_fraction,
-        persistent_every=persistent_every,
-        restart_time=restart_time,
-        write_bandwidth=write_bandwidth,
-        duration=duration,
-        tier_capacity=tier_capacity,
+    options = quantities_of(
+        QUANTITIES,
+        {
+            "gpus": gpus,
+            "tensor_parallel": tensor_parallel,
+            "pipeline_parallel": pipeline_parallel,
+            "mtti": mtti,
+            "interval": interval,
+            "waste": waste,
+            "drain_fraction": drain_fraction,
+            "persistent_every": persistent_every,
+            "restart_time": restart_time,
+            "write_bandwidth": write_bandwidth,
+            "duration": duration,
+            "tier_capacity": tier_capacity,
+        },
+        above_zero=("gpus", "mtti", "duration"),
     )
     for name, value in settings.items():
         check_value(name, value, f"--set {name}")
@@ -292,25 +295,6 @@ def checkpoint(
 
 
 _DEFAULTS = {"optimizer": "adamw", "precision": "bf16", "mode": "sync", "readers": "unique"}
-
-
-def _quantities(**options: Written | None) -> dict[str, float]:
-    """The options that are given, in base units, by the name of their quantity.
-
-    Raises:
-        UsageError: not a number, another unit, or out of range.
-    """
-    found = {}
-    for option, written in options.items():
-        if written is not None:
-            name, shown = QUANTITIES[option], f"--{option.replace('_', '-')}"
-            value = parse(written, unit_of(name), shown)
-            if option in ("gpus", "mtti", "duration") and not value > 0:
-                raise UsageError(f"{shown}: found {written}, expected a number above 0 ({unit_of(name)})")
-            if option == "gpus" and (value % 1 or value > MOST["gpus"]):
-                raise UsageError(f"{shown}: found {written}, expected a whole number up to {MOST['gpus']:,.0f} (GPU)")
-            found[name] = float(check_value(name, value, shown))
-    return found
 
 
 def _job(given: dict[str, Input], sized: ModelSize, expert_parallel: int | str, zero_stage: int | str) -> RankLayout | None:

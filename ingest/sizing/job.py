@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -25,6 +25,10 @@ Written = str | float
 #: Quantities by name, as `--set` takes them.
 Settings = Mapping[str, Written] | str | Sequence[str] | None
 
+#: Units without parts.
+WHOLE = ("sample", "token", "document", "file", "GPU")
+#: Larger than any system that can be built; beyond it a number is wrong.
+MOST_GPUS = 1e8
 #: Options that give the rate itself, instead of evidence from the catalogs.
 RATE_OPTIONS = ("samples_per_second", "achieved", "efficiency")
 
@@ -173,6 +177,36 @@ def number_of(option: str, written: Written | None) -> float | None:
     if written is None:
         return None
     return parse(written, unit_of(Job.QUANTITIES[option]), f"--{option.replace('_', '-')}")
+
+
+def quantities_of(
+    names: Mapping[str, str], written: Mapping[str, Written | None], above_zero: Collection[str] = ()
+) -> dict[str, float]:
+    """Return the options that are given, in base units, by the name of their quantity.
+
+    Args:
+        names: option -> quantity.
+        written: option -> value as written; None for an option that is not given.
+        above_zero: options that must be above 0, and whole where their unit has no parts.
+
+    Raises:
+        UsageError: not a number, another unit, or out of range.
+    """
+    found = {}
+    for option, text in written.items():
+        if text is None:
+            continue
+        name, shown = names[option], f"--{option.replace('_', '-')}"
+        unit = unit_of(name)
+        value = parse(text, unit, shown)
+        if option in above_zero and unit in WHOLE and value != round(value):
+            raise UsageError(f"{shown}: found {text}, expected a whole number ({unit})")
+        if option in above_zero and not value > 0:
+            raise UsageError(f"{shown}: found {text}, expected a number above 0 ({unit})")
+        if option == "gpus" and value > MOST_GPUS:
+            raise UsageError(f"{shown}: found {text}, expected a whole number up to {MOST_GPUS:,.0f} (GPU)")
+        found[name] = float(check_value(name, value, shown))
+    return found
 
 
 def settings_of(given: Settings) -> dict[str, float]:

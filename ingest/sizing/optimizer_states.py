@@ -14,12 +14,13 @@ from ingest.engine.messages import Message, Option
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, expected_one_of
 from ingest.sizing.evidence_ladder import from_catalog
+from ingest.sizing.job import MOST_GPUS
 
 #: bytes of a weight, by precision; weights at full precision need no master copy
 WIDTHS = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "fp4": 0.5}
 FULL_PRECISION = ("fp32", "tf32")
 #: Larger than any system that can be built; beyond it a number is wrong.
-MOST = {"parameters": 1e17, "trainable_parameters": 1e17, "gpus": 1e8}
+MOST = {"parameters": 1e17, "trainable_parameters": 1e17, "gpus": MOST_GPUS}
 #: Matrices that LoRA adapts by default: all linear layers but experts, embedding and head.
 ADAPTED = ("attention", "mlp", "ssm")
 #: Weights that Muon leaves to AdamW.
