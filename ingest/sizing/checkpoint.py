@@ -263,7 +263,7 @@ def checkpoint(
     results, unknown = _results(known, mode, ranks)
     words = {"model": model, "optimizer": optimizer, "precision": precision, "mode": mode, "readers": readers, "layout": chosen}
     defaults = {**_DEFAULTS, **({"layout": chosen} if layout is None else {})}
-    inputs = {
+    inputs: dict[str, dict[str, Any]] = {
         name: {"value": word, "from": "default" if word == defaults.get(name) else "user"} for name, word in words.items()
     }
     if ranks is not None:
