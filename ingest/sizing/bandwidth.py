@@ -237,7 +237,7 @@ def _derived(name: str, known: Mapping[str, float], steps: dict[str, Step]) -> S
     except OverflowError:
         step = Step(name, math.inf, None)
     if not math.isfinite(step.value):
-        raise UsageError(f"{name} is beyond what a number can hold: expected smaller inputs")
+        raise UsageError(f"{name} exceeds the range of floating-point numbers, expected smaller inputs")
     return step
 
 
