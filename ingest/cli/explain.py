@@ -16,7 +16,7 @@ from ingest.sizing.explain import explain
 @job_options
 @output_options
 def command(name: str, form: str | None, output: str | None, **options: Any) -> None:
-    """Explain one quantity of `bw`: names = numbers = result, unit and source, down to the catalog values.
+    """Derivation of one quantity of `bw`: names = numbers = result, unit and source, down to the catalog values.
 
     \b
     ingest explain ingest_bandwidth_per_job --model cosmoflow --gpu h100 --nodes 128

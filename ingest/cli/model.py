@@ -26,8 +26,8 @@ OPTIONS = [
 def command(form: str | None, output: str | None, **options: Any) -> None:
     """Parameters, weight bytes, FLOPs per token and key-value cache, from a model's own config.json.
 
-    FLOPs are those of forward and backward pass, per token. A family that nobody has described is refused; write its
-    weights down as rows in a YAML file then.
+    FLOPs are those of forward and backward pass, per token. An unknown family is refused; list its
+    weights as rows of a YAML file instead.
 
     \b
     ingest model llama3-405b --sequence-length 8192

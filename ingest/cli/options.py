@@ -66,7 +66,7 @@ def job_options(function: Command) -> Command:
             click.option("--gpu", metavar="ID", help="GPU, or a YAML file; or a list with commas."),
             click.option("--nodes", metavar="N", help="Nodes: 128, or 1,8,128, or 1..1024*2. [default: 1]"),
             click.option("--gpus-per-node", metavar="N", help="GPUs in a node. [default: as in the GPU's usual node]"),
-            click.option("--node", metavar="ID", help="Node type, or a YAML file; names the GPU too."),
+            click.option("--node", metavar="ID", help="Node type, or a YAML file; sets the GPU too."),
             click.option(
                 "--basis",
                 default="auto",

@@ -19,7 +19,7 @@ from ingest.sizing.sweep import sweep
 @job_options
 @output_options
 def command(axes: tuple[str, ...], form: str | None, output: str | None, **options: Any) -> None:
-    """Many scenarios at once: every combination of the ranges, of any quantity.
+    """Many scenarios in one call: every combination of the ranges, of any quantity.
 
     A range is from..to*k, from..to+k or from..to; a list has commas. `--nodes` may be a range too.
     A file may end in .csv, .json, .md, .parquet or .xlsx.
