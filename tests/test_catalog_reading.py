@@ -38,7 +38,7 @@ MODELS = {
     "low-above-value": (4, "low 3.1e+10, value 2.45e+10", "expected them in this order"),
     "high-below-value": (4, "value 2.45e+10, high 1.2e+10", "expected them in this order"),
     "text-where-a-number-belongs": (4, "found 'plenty'", "expected a number"),
-    "unit-inside-the-value": (4, "found '24.5 GFLOP'", "expected a number (the unit stands in 'unit')"),
+    "unit-inside-the-value": (4, "found '24.5 GFLOP'", "expected a number (its unit belongs in 'unit')"),
     "truth-where-a-number-belongs": (4, "found True", "expected a number"),
     "bare-number": (4, "flops_per_sample", "expected keys and values"),
     "number-where-text-belongs": (1, "name: found 50", "expected text"),
@@ -97,8 +97,8 @@ OVERLAYS = {
     "unknown-kind-of-alias": ("aliases.yaml", 1, "found 'gpuz'", "expected", "models, gpus"),
     "aliases-as-a-list": ("aliases.yaml", None, "expected"),
     "alias-to-nothing": ("aliases.yaml", None, "unknown gpu 'h100-smx'", "did you mean 'h100-sxm'?"),
-    "misplaced": ("model/mine.yaml", None, "not in a known place", "expected a folder models, gpus"),
-    "no-id": ("models/My_Model.yaml", None, "'My_Model' is no id", "expected lower-case letters"),
+    "misplaced": ("model/mine.yaml", None, "unknown place", "expected a folder models, gpus"),
+    "no-id": ("models/My_Model.yaml", None, "'My_Model' is not an id", "expected lower-case letters"),
     "unknown-gpu-of-a-node": ("nodes/mine.yaml", None, "unknown gpu 'h100-smx'", "did you mean 'h100-sxm'?"),
 }
 

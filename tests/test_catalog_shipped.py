@@ -6,7 +6,7 @@ from ingest import catalog as commands
 from ingest.catalog.records import GRADES, KINDS, Family, Gpu, Model, Node, Protocol
 from ingest.catalog.store import Catalog
 from ingest.sizing import evidence_ladder
-from ingest.sizing.catalog import Shown
+from ingest.sizing.catalog import CatalogEntry
 from ingest.units import physical
 
 SIXTEEN_BIT = ("bf16", "fp16")
@@ -23,7 +23,7 @@ def test_every_value_has_unit_source_and_grade(shipped, kind):
     for name in shipped.ids(kind):
         entry = shipped.get(KINDS[kind], name)
         assert entry.id == name
-        for label, value in Shown(entry, shipped).results.items():
+        for label, value in CatalogEntry(entry, shipped).results.items():
             assert value.unit, (name, label)
             assert value.source in shipped.sources, (name, label)
             assert value.grade in GRADES, (name, label)

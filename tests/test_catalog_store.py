@@ -9,7 +9,7 @@ from ingest.catalog.records import KINDS, Gpu, Model, Node
 from ingest.catalog.store import Catalog
 from ingest.errors import UsageError
 from ingest.sizing.bandwidth import estimate
-from ingest.sizing.job import Question
+from ingest.sizing.job import Job
 
 OWN_GPU = (
     "name: {name}\nvendor: NVIDIA\n"
@@ -49,7 +49,7 @@ def test_listing_ids_reads_no_entry(files_read):
 
 
 def test_the_main_job_reads_no_other_model(files_read):
-    estimate(Question(model="cosmoflow", gpu="h100", nodes=128), Catalog())
+    estimate(Job(model="cosmoflow", gpu="h100", nodes=128), Catalog())
     assert [name for name in files_read if name.startswith("models/")] == ["models/cosmoflow.yaml"]
 
 
@@ -93,7 +93,7 @@ def test_an_overlay_may_bring_sources_and_aliases(tmp_path):
 
 
 def test_an_overlay_that_is_no_folder_is_refused(tmp_path):
-    with pytest.raises(UsageError, match=r"--catalogs: .*nowhere.* is no folder"):
+    with pytest.raises(UsageError, match=r"--catalogs: .*nowhere.* is not a folder"):
         Catalog([tmp_path / "nowhere"])
 
 

@@ -8,7 +8,7 @@ import ingest
 from ingest.architecture import describe
 from ingest.catalog.store import Catalog
 from ingest.errors import UsageError
-from ingest.sizing.checkpoint_files import LAYOUTS, Content, Job, largest_stage_factor
+from ingest.sizing.checkpoint_files import LAYOUTS, CheckpointContent, RankLayout, largest_stage_factor
 
 BIG = {
     "model_type": "llama",
@@ -30,18 +30,18 @@ def big(tmp_path):
 
 
 def files(layout, job, model=None):
-    return LAYOUTS[layout].files(job, Content(2e12, 12e12, 0), 400, model)
+    return LAYOUTS[layout].files(job, CheckpointContent(2e12, 12e12, 0), 400, model)
 
 
 @pytest.mark.parametrize(
     ("layout", "job", "count"),
     [
-        ("safetensors", Job(), 400 + 2),
-        ("dcp", Job(1, 1, 64), 64 + 1),
-        ("megatron", Job(8, 16, 128), 2 * 16384 + 3),
-        ("deepspeed", Job(8, 1, 8, zero_stage=0), 8 + 2),
-        ("deepspeed", Job(8, 1, 8, zero_stage=1), 8 + 64 + 2),
-        ("deepspeed", Job(1, 1, 64, zero_stage=3), 64 + 64 + 2),
+        ("safetensors", RankLayout(), 400 + 2),
+        ("dcp", RankLayout(1, 1, 64), 64 + 1),
+        ("megatron", RankLayout(8, 16, 128), 2 * 16384 + 3),
+        ("deepspeed", RankLayout(8, 1, 8, zero_stage=0), 8 + 2),
+        ("deepspeed", RankLayout(8, 1, 8, zero_stage=1), 8 + 64 + 2),
+        ("deepspeed", RankLayout(1, 1, 64, zero_stage=3), 64 + 64 + 2),
     ],
 )
 def test_counts(layout, job, count):
@@ -52,18 +52,18 @@ def test_counts(layout, job, count):
 @pytest.mark.parametrize("stage", [0, 1, 2, 3])
 @pytest.mark.parametrize("shape", [(1, 1, 64), (8, 1, 8), (8, 4, 2)])
 def test_files_hold_every_byte_once(layout, stage, shape, big):
-    rows = files(layout, Job(*shape, zero_stage=stage), big)
+    rows = files(layout, RankLayout(*shape, zero_stage=stage), big)
     assert sum(row.count * row.bytes_each for row in rows) == pytest.approx(14e12)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_each_rule_has_a_source(layout):
     known = Catalog().sources
-    assert all(row.source in known and row.where for row in files(layout, Job(2, 2, 2)))
+    assert all(row.source in known and row.where for row in files(layout, RankLayout(2, 2, 2)))
 
 
 def test_pipeline_layers_have_files_of_their_own(big):
-    rows = files("deepspeed", Job(8, 32, 2), big)
+    rows = files("deepspeed", RankLayout(8, 32, 2), big)
     assert next(row.count for row in rows if row.pattern.startswith("layer_")) == (126 + 2) * 8
 
 
@@ -76,7 +76,7 @@ def test_experts_have_files_of_their_own():
         Weight("attention", (2048, 2048), "attention", 24 * 4),
     )
     moe = Architecture("moe", "moe", rows, (), 24, 2048, 16, 16, 128, 50_000)
-    job = Job(1, 1, 64, expert=8, zero_stage=1)
+    job = RankLayout(1, 1, 64, expert=8, zero_stage=1)
     laid_out = files("deepspeed", job, moe)
     counts = {row.pattern.split("_")[0]: row.count for row in laid_out}
     assert counts["layer"] == 24 * 64

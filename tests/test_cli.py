@@ -316,10 +316,10 @@ BAD_INPUT = [
     (("--set", "sample_bytes=1 TFLOP"), 2, ["--set sample_bytes", "expected B/sample"]),
     (("--set", "nodes=1.5"), 2, ["--set nodes", "found 1.5", "whole number"]),
     (("--set", "ingest_bandwidth_per_gpu=-5"), 2, ["--set ingest_bandwidth_per_gpu", "found -5", "above 0"]),
-    (("--catalogs", "nowhere"), 2, ["--catalogs", "'nowhere' is no folder", "expected"]),
+    (("--catalogs", "nowhere"), 2, ["--catalogs", "'nowhere' is not a folder", "expected"]),
     (("--model", "nowhere.yaml"), 2, ["no file 'nowhere.yaml'", "expected an id or a YAML file"]),
     (("--node", "dgx-a100"), 2, ["dgx-a100 carries a100-80-sxm, not h100-sxm", "expected"]),
-    (("--achieved", "1 TFLOP/s", "--efficiency", "0.5"), 2, ["--achieved", "--efficiency", "without another"]),
+    (("--achieved", "1 TFLOP/s", "--efficiency", "0.5"), 2, ["--achieved", "--efficiency", "expected no other rate"]),
     (("-o", "answer.docz"), 2, ["'answer.docz'", "expected .json, .csv, .md, .txt"]),
     (("--protocol", "paper"), 1, ["no rate of cosmoflow on h100-sxm under 'paper'", "mlperf-storage"]),
     (("--gpu", "b200", "--basis", "measured"), 1, ["no measured estimate", "set --samples-per-second"]),
@@ -496,7 +496,7 @@ def test_several_scenarios_are_no_workbook_and_sweep_is_named_where_it_writes_th
     asked = ("--model", "cosmoflow", "--gpu", "h100", "--nodes", "1,8", "-o", path)
     refused = run("bw", *asked)
     assert refused.code == 2
-    assert "asks for a workbook" in refused.err
+    assert "has no workbook" in refused.err
     assert "ingest sweep" in refused.err
     assert run("sweep", *asked).code == 0
     several = ("--model", "cosmoflow", "--gpu", "h100,a100", "-o", path)

@@ -363,8 +363,8 @@ REFUSED = [
     ({"tokens": 1e12, "copies": "clan=1"}, "did you mean 'clean'?"),
     ({"tokens": 1e12, "format": "megatrn"}, "unknown format 'megatrn'"),
     ({"tokens": 1e12, "format": "megatrn"}, "did you mean 'megatron'?"),
-    ({"tokens": 1e12, "format": "webdataset-labelled"}, "expected a format that holds tokens"),
-    ({"samples": 1, "sample_bytes": 1, "format": "megatron"}, "expected a format that holds samples; this one holds tokens"),
+    ({"tokens": 1e12, "format": "webdataset-labelled"}, "expected a format of tokens"),
+    ({"samples": 1, "sample_bytes": 1, "format": "megatron"}, "expected a format of samples; this format holds tokens"),
     ({"corpus": "fineweb-ed"}, "did you mean 'fineweb-edu'?"),
     ({"tokens": 1e12, "pipeline": "dolmaa"}, "unknown pipeline 'dolmaa'"),
     ({"tokens": 1e12, "samples": 5}, "--tokens and --samples: found a data set of text and of samples"),
@@ -385,7 +385,7 @@ REFUSED = [
     ({"samples": 5, "sample_bytes": 9, "copies": "clean=2"}, "expected raw or dataset"),
     ({"raw_bytes": "1 PB"}, "--raw-bytes: found raw input alone, expected a --pipeline"),
     ({"raw_bytes": "1 PB", "pipeline": "ccnet"}, "share of bytes"),
-    ({"corpus": "cc-2017-02"}, "tokens are not known (a crawl, nobody counted it); set --tokens"),
+    ({"corpus": "cc-2017-02"}, "tokens are not known (not counted for this crawl); set --tokens"),
     ({"tokens": 1e300, "bytes_per_token": 1e300}, "--bytes-per-token: found 1e+300"),
 ]
 

@@ -8,13 +8,13 @@ from ingest.catalog.store import Catalog
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.bandwidth import NEEDED, estimate
 from ingest.sizing.evidence_ladder import BASES
-from ingest.sizing.job import Question
+from ingest.sizing.job import Job
 
 MODELS, GPUS = Catalog().ids("models"), Catalog().ids("gpus")
 
 
 def answered(shipped, **options):
-    return estimate(Question(**{"model": "cosmoflow", "gpu": "h100", **options}), shipped)
+    return estimate(Job(**{"model": "cosmoflow", "gpu": "h100", **options}), shipped)
 
 
 def value(answer, name):
@@ -41,7 +41,7 @@ def assert_sound(answer):
 def test_every_pair_of_model_and_gpu_answers_soundly_or_refuses(shipped, model):
     for gpu in GPUS:
         try:
-            answer = estimate(Question(model=model, gpu=gpu), shipped)
+            answer = estimate(Job(model=model, gpu=gpu), shipped)
         except IngestError as error:
             assert "\n" not in str(error)  # noqa: PT017  both outcomes are right; each is checked
             assert "set --" in str(error)  # noqa: PT017
@@ -52,7 +52,7 @@ def test_every_pair_of_model_and_gpu_answers_soundly_or_refuses(shipped, model):
 @given(st.sampled_from(MODELS), st.sampled_from(GPUS), st.sampled_from(BASES), st.integers(1, 5000))
 def test_every_basis_answers_as_asked_or_says_why_not(shipped, model, gpu, basis, nodes):
     try:
-        answer = estimate(Question(model=model, gpu=gpu, basis=basis, nodes=nodes), shipped)
+        answer = estimate(Job(model=model, gpu=gpu, basis=basis, nodes=nodes), shipped)
     except IngestError as error:
         assert str(error).startswith(f"no {basis} estimate: ")  # noqa: PT017
     else:
@@ -149,11 +149,11 @@ def test_a_rate_of_the_users_own_needs_no_catalog_rate(shipped, option, number, 
     assert value(answer, "samples_per_second_per_gpu") == pytest.approx(rate)
     # The user's own utilization stands in for the catalog's: one rung per basis.
     others = {"measured", "transferred", "efficiency", "peak"} - {answer.basis}
-    assert {found.basis for found, _ in answer.rungs[1:]} == others
+    assert {found.basis for found, _ in answer.levels[1:]} == others
 
 
 def test_a_question_without_any_catalog_entry(shipped):
-    question = Question(samples_per_second=100, sample_bytes=1e6, gpus_per_node=8, nodes=2)
+    question = Job(samples_per_second=100, sample_bytes=1e6, gpus_per_node=8, nodes=2)
     assert value(estimate(question, shipped), "ingest_bandwidth_per_job") == 1.6e9
 
 
@@ -177,7 +177,7 @@ def test_linear_is_the_default_and_strong_scaling_loses(shipped):
 
 
 def test_a_node_brings_its_gpu_and_its_nic(shipped):
-    answer = estimate(Question(model="cosmoflow", node="dgx-h100"), shipped)
+    answer = estimate(Job(model="cosmoflow", node="dgx-h100"), shipped)
     assert (answer.gpu.id, answer.given["gpus_per_node"].value) == ("h100-sxm", 8)
     assert answer.inputs["gpus_per_node"]["from"] == "catalog"
 
@@ -201,7 +201,7 @@ def test_a_recalled_value_is_listed_as_assumed(write_entry):
         "peak_flops:\n  bf16: {value: 100, unit: TFLOP/s, source: recalled, grade: assumed}\n"
         "gpus_per_node: {value: 8, unit: GPU/node, source: recalled, grade: assumed}\n",
     )
-    answer = estimate(Question(model="cosmoflow", gpu="vague", basis="peak"), Catalog([folder]))
+    answer = estimate(Job(model="cosmoflow", gpu="vague", basis="peak"), Catalog([folder]))
     assert {"peak_flops_per_gpu", "gpus_per_node"} <= {item["name"] for item in answer.assumptions}
 
 
@@ -244,8 +244,8 @@ def test_a_plain_question_has_no_idle_warning(shipped):
         ({"precision": "bf61"}, "expected one of bf16"),
         ({"node": "dgx-a100"}, "carries a100-80-sxm, not h100-sxm"),
         ({"nodes": 1.5}, "--nodes: found 1.5, expected a whole number above 0"),
-        ({"achieved": 1e12, "efficiency": 0.5}, "without another"),
-        ({"samples_per_second": 1, "basis": "peak"}, "without --basis"),
+        ({"achieved": 1e12, "efficiency": 0.5}, "expected no other rate"),
+        ({"samples_per_second": 1, "basis": "peak"}, "and no --basis"),
         ({"settings": {"sample_byte": 1.0}}, "did you mean 'sample_bytes'"),
     ],
 )

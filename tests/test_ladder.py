@@ -11,7 +11,7 @@ from ingest.errors import UsageError
 from ingest.sizing import evidence_ladder
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.evidence_ladder import RATE
-from ingest.sizing.job import Question
+from ingest.sizing.job import Job
 
 HEADER = "gpu,precision,samples_per_second_per_gpu,achieved_flops_per_gpu,gpus,nodes,protocol,round,source,where,grade,note\n"
 MODEL = (
@@ -54,9 +54,9 @@ def toy(write_entry, tmp_path):
 
 
 def rung(catalog, gpu, basis, **options):
-    answer = estimate(Question(model="toy", gpu=f"toy-{gpu}", basis=basis, **options), catalog)
-    assert answer.rungs[0][0].basis == basis
-    return answer.rungs[0][0]
+    answer = estimate(Job(model="toy", gpu=f"toy-{gpu}", basis=basis, **options), catalog)
+    assert answer.levels[0][0].basis == basis
+    return answer.levels[0][0]
 
 
 def test_measured_is_the_median_over_protocols(toy):
@@ -154,8 +154,8 @@ def test_the_own_rate_of_a_gpu_is_left_out_of_its_transfer(toy):
 
 def test_emulated_rates_are_not_transferred(toy):
     catalog = toy(("small", 100, 1, 1, "mlperf-storage"), ("large", 500, 1, 1, "paper"))
-    answer = estimate(Question(model="toy", gpu="toy-huge"), catalog)
-    assert "toy-small" not in answer.rungs[0][0].note
+    answer = estimate(Job(model="toy", gpu="toy-huge"), catalog)
+    assert "toy-small" not in answer.levels[0][0].note
 
 
 def test_near_relatives_weigh_more(toy):
@@ -180,33 +180,33 @@ def test_efficiency_of_the_class_says_that_it_is_not_the_models(toy):
 
 
 def test_peak_is_peak_over_flops_and_an_upper_bound(toy):
-    answer = estimate(Question(model="toy", gpu="toy-small", basis="peak"), toy())
+    answer = estimate(Job(model="toy", gpu="toy-small", basis="peak"), toy())
     assert answer.results["samples_per_second_per_gpu"].value == 100
     assert any("upper bound" in line for line in answer.warnings)
 
 
 def test_auto_takes_the_highest_rung_and_shows_the_others(toy):
     catalog = toy(("small", 80, 1, 1, "paper"), ("large", 300, 1, 1, "paper"))
-    answer = estimate(Question(model="toy", gpu="toy-small"), catalog)
+    answer = estimate(Job(model="toy", gpu="toy-small"), catalog)
     assert answer.basis == "measured"
-    assert [found.basis for found, _ in answer.rungs] == ["measured", "transferred", "efficiency", "peak"]
+    assert [found.basis for found, _ in answer.levels] == ["measured", "transferred", "efficiency", "peak"]
 
 
 def test_without_a_rate_of_its_own_auto_steps_down(toy):
     catalog = toy(("large", 300, 1, 1, "paper"))
-    assert estimate(Question(model="toy", gpu="toy-small"), catalog).basis == "transferred"
-    assert estimate(Question(model="toy", gpu="toy-small"), toy()).basis == "efficiency"
+    assert estimate(Job(model="toy", gpu="toy-small"), catalog).basis == "transferred"
+    assert estimate(Job(model="toy", gpu="toy-small"), toy()).basis == "efficiency"
 
 
 def test_a_rate_in_another_precision_does_not_count_as_measured(toy):
     catalog = toy(("small", 80, 1, 1, "paper"), precision="tf32")
-    assert estimate(Question(model="toy", gpu="toy-small", precision="bf16"), catalog).basis == "efficiency"
-    assert estimate(Question(model="toy", gpu="toy-small"), catalog).precision == "tf32"
+    assert estimate(Job(model="toy", gpu="toy-small", precision="bf16"), catalog).basis == "efficiency"
+    assert estimate(Job(model="toy", gpu="toy-small"), catalog).precision == "tf32"
 
 
 def test_a_sibling_precision_counts(toy):
     catalog = toy(("small", 80, 1, 1, "paper"), precision="fp16")
-    assert estimate(Question(model="toy", gpu="toy-small", precision="bf16"), catalog).basis == "measured"
+    assert estimate(Job(model="toy", gpu="toy-small", precision="bf16"), catalog).basis == "measured"
 
 
 @pytest.mark.parametrize(("gpus", "left"), [(1, 1), (16, 1), (1024, 0.38)])
@@ -239,7 +239,7 @@ def test_a_class_that_no_ratio_predicts_has_the_wide_band(toy):
 
 
 def test_every_transfer_lies_between_its_sources(shipped):
-    answer = estimate(Question(model="resnet50", gpu="b200", basis="transferred"), shipped)
+    answer = estimate(Job(model="resnet50", gpu="b200", basis="transferred"), shipped)
     rate = answer.given[RATE]
     carried = [part.value for part in rate.parts]
     assert min(carried) <= rate.value <= max(carried)

@@ -43,8 +43,8 @@ def test_a_rate_of_ones_own_joins_the_shipped_ones(tmp_path):
     row = "h100,bf16,9999,,8,1,paper,,recalled,own log,measured,"
     mine = overlay(tmp_path, "resnet50.csv", f"{HEADER}\n{row}\n")
     found = answered(model="resnet50", gpu="h100", catalogs=[mine])
-    assert found.rungs[0][0].protocols["paper"] == 9999
-    assert found.rungs[0][0].protocols["mlperf-training"] > 6000
+    assert found.levels[0][0].protocols["paper"] == 9999
+    assert found.levels[0][0].protocols["mlperf-training"] > 6000
 
 
 def test_a_broken_csv_without_a_yaml_is_found_by_check(tmp_path):
@@ -53,7 +53,7 @@ def test_a_broken_csv_without_a_yaml_is_found_by_check(tmp_path):
 
 
 def test_recalled_rates_give_way_to_published_ones():
-    protocols = answered(model="llama3-8b", gpu="h100").rungs[0][0].protocols
+    protocols = answered(model="llama3-8b", gpu="h100").levels[0][0].protocols
     assert protocols
     assert "paper" not in protocols
 
@@ -64,19 +64,19 @@ def test_a_newer_gpu_is_not_estimated_below_the_older_one():
 
 @pytest.mark.parametrize("precision", ["fp8", "fp64"])
 def test_sixteen_bit_utilizations_are_not_put_on_another_peak(precision):
-    bases = [rung.basis for rung, _ in answered(model="resnet50", gpu="h100", precision=precision).rungs]
+    bases = [rung.basis for rung, _ in answered(model="resnet50", gpu="h100", precision=precision).levels]
     assert "efficiency" not in bases
 
 
 def test_utilizations_do_not_outlive_the_flops_they_came_from():
-    bases = [rung.basis for rung, _ in answered(model="cosmoflow", gpu="h100", flops_per_sample="494 GFLOP").rungs]
+    bases = [rung.basis for rung, _ in answered(model="cosmoflow", gpu="h100", flops_per_sample="494 GFLOP").levels]
     assert "efficiency" not in bases
 
 
 def test_a_bandwidth_of_ones_own_is_not_called_measured():
     found = answered(model="cosmoflow", gpu="h100", set={"ingest_bandwidth_per_gpu": "5 GB/s"})
     assert found.basis == "given"
-    others = {rung.basis: results["ingest_bandwidth_per_gpu"].value for rung, results in found.rungs[1:]}
+    others = {rung.basis: results["ingest_bandwidth_per_gpu"].value for rung, results in found.levels[1:]}
     assert 5e9 not in others.values()
 
 

@@ -1,4 +1,4 @@
-"""Sourced facts: records, where they lie, and how they are checked.
+"""Catalogs of sourced values: records, look-up and validation.
 
 The functions behind `ingest catalog`:
 

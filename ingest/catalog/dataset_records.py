@@ -1,4 +1,4 @@
-"""Records about data: corpora, the pipelines that make them, and the file formats that hold them."""
+"""Records about data: corpora, the pipelines that produce them, and file formats."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import ClassVar
 
 from ingest.catalog.records import KINDS, Entry, Value, text, texts, value, values
 
-#: what a data set may hold
+#: contents of a data set
 HOLDINGS = ("tokens", "text", "samples")
 
 
 class Corpus(Entry):
-    """A data set that people train on, as it was published.
+    """A published data set for training.
 
     Attributes:
         holds: tokens (of text) or samples.
-        tokenizer: whose tokens are counted.
-        pipeline: id of the pipeline that made it.
-        raw_bytes: what the pipeline started from; the note says whether compressed.
-        clean_bytes: text without compression.
-        stored_bytes: the published files; the note says how they are compressed.
+        tokenizer: name of the tokenizer that counted the tokens.
+        pipeline: id of the pipeline that produced it.
+        raw_bytes: input of the pipeline; the note tells whether compressed.
+        clean_bytes: uncompressed text.
+        stored_bytes: the published files; the note names their compression.
         tokenized_bytes: as published; usually computed instead.
         vocabulary: ids of the tokenizer.
     """
@@ -42,14 +42,14 @@ class Corpus(Entry):
 
 
 class Pipeline(Entry):
-    """How raw data become clean data; shares of bytes, documents and tokens stay apart because they differ.
+    """A pipeline from raw to clean data; shares of bytes, documents and tokens differ, so each has a field.
 
     Attributes:
-        input, output: what goes in and comes out, in words.
+        input, output: in words.
         input_form, output_form: how the bytes of both were counted: `plain`, `gzip`, `zstd`, …
         bytes_kept: bytes out over bytes in, each in its form.
         extracted_share: extracted text over raw input, each as stored.
-        pipeline_output_share: stored over plain bytes of the output, where its form is compressed.
+        pipeline_output_share: stored over plain bytes of the output, if its form is compressed.
         dedup_hashes: hash values that fuzzy deduplication keeps for each document.
     """
 
@@ -75,13 +75,13 @@ class Pipeline(Entry):
 
 
 class Format(Entry):
-    """A file format and what it adds; each value is the quantity of the same name.
+    """A file format and its overhead; each value sets the quantity of its name.
 
     Attributes:
         holds: tokens, text, samples.
-        record: what it keeps apart: document, sequence or sample.
-        compressed_shares: stored over written bytes, by what is held; 1 where nothing stands.
-        ids: `packed` where token ids take as few bits as they need; by the vocabulary otherwise.
+        record: document, sequence or sample.
+        compressed_shares: stored over written bytes, by content; 1 by default.
+        ids: `packed` if token ids take as few bits as they need; else their width follows from the vocabulary.
     """
 
     kind: ClassVar[str] = "formats"

@@ -1,4 +1,4 @@
-"""What a catalog holds: frozen records, and for each of their fields how it is read."""
+"""The records of a catalog: their fields, and how each field is read from YAML."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SIZES = ("stored", "decoded", "touched")
 
 
 class Value(NamedTuple):
-    """A number that can be defended: base unit, source, place, grade, and its range where one is known."""
+    """A sourced value in base units: source, place, grade, and its range if known."""
 
     value: float
     unit: str
@@ -26,7 +26,7 @@ class Value(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Where numbers come from."""
+    """A source of values."""
 
     id: str
     title: str
@@ -37,7 +37,7 @@ class Source(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """How a field is read from YAML: the form, its unit, the keys of a table, its default, whether it must be there."""
+    """How a field is read from YAML: its form, unit, keys of a table, default, and whether it is required."""
 
     form: str
     default: Any
@@ -58,12 +58,12 @@ def texts() -> Any:
 
 
 def value(unit: str, required: bool = False, zero: bool = False) -> Any:
-    """A field that holds one sourced value; `zero` where having none of a thing is an answer."""
+    """A field that holds one sourced value; `zero` allows 0."""
     return Shape("value", None, unit=unit, required=required, zero=zero)
 
 
 def values(unit: str, keys: tuple[str, ...] = ()) -> Any:
-    """A field that holds a table of sourced values; `keys` are the names allowed, any where empty."""
+    """A field that holds a table of sourced values; `keys` are the names allowed, empty for any."""
     return Shape("values", MappingProxyType({}), unit=unit, keys=keys)
 
 
@@ -78,9 +78,9 @@ def encodings() -> Any:
 
 
 class Record:
-    """A frozen record whose fields are class attributes that say how they are read.
+    """A frozen record; its class attributes define how its fields are read.
 
-    Plain attributes instead of generated code: reading one entry must cost next to nothing.
+    Plain attributes instead of generated code keep start-up fast.
     """
 
     shapes: ClassVar[Mapping[str, Shape]] = {}
@@ -102,7 +102,7 @@ class Record:
 
 
 class Entry(Record):
-    """A thing in the catalog; the file's stem is its id."""
+    """An entry of the catalog; its id is the stem of the file."""
 
     kind: ClassVar[str] = ""
     id: str
@@ -117,12 +117,12 @@ class Entry(Record):
 
 
 class Encoding(Record):
-    """One way in which a data set lies on storage; three sizes of a sample stay apart.
+    """An encoding of a data set on storage, with three sizes of a sample.
 
     Attributes:
-        stored: bytes that storage moves for one sample.
-        decoded: bytes that the host hands to the GPU.
-        touched: bytes read where a whole file is read for a crop.
+        stored: bytes read from storage for one sample.
+        decoded: bytes that the host passes to the GPU.
+        touched: bytes read if a whole file is read for a crop.
         samples_per_file: samples in one file.
         decode_rate: samples that one CPU core decodes each second.
     """
@@ -139,11 +139,11 @@ class Model(Entry):
     """A model and the data set it is trained on.
 
     Attributes:
-        sample: what one sample is.
+        sample: one sample, in words.
         family: class of models that share efficiency and scaling behaviour.
         flops_per_sample: forward and backward pass.
-        tensor_parallel, pipeline_parallel: how the published training laid the model out.
-        encodings: how the data set can lie on storage; the first one is the default.
+        tensor_parallel, pipeline_parallel: layout of the published training run.
+        encodings: encodings of the data set; the first one is the default.
         efficiencies: model FLOPs utilization by GPU, derived from measured rates.
     """
 
@@ -163,13 +163,13 @@ class Model(Entry):
 
 
 class Gpu(Entry):
-    """An accelerator as the operating system sees it; every peak is dense.
+    """An accelerator as the operating system lists it; every peak is dense.
 
     Attributes:
         peak_flops: dense peak by precision.
-        usual_node: id of the node that the GPU usually comes in.
-        gpus_per_node: where there is no such node in the catalog.
-        protocols: those under which any model has been measured on it; transfers stay with these where they can.
+        usual_node: id of the usual node of the GPU.
+        gpus_per_node: if the catalog has no such node.
+        protocols: those under which a model has been measured on it; transfers prefer them.
     """
 
     kind: ClassVar[str] = "gpus"
@@ -188,7 +188,7 @@ class Gpu(Entry):
 
 
 class Node(Entry):
-    """A server with GPUs; the NICs on the storage path stand apart from the compute NICs."""
+    """A server with GPUs; the storage NICs are separate from the compute NICs."""
 
     kind: ClassVar[str] = "nodes"
     gpu: str = text(required=True)
@@ -204,7 +204,7 @@ class Node(Entry):
     nvme_write_bandwidth: Value | None = value("B/s/node", zero=True)
 
 
-#: What an entry of storage is; each class answers another question of `fit`.
+#: Classes of storage entries; `fit` uses each of them differently.
 STORAGE_CLASSES = ("client", "system", "software", "drive", "protection", "guidance")
 
 
@@ -213,17 +213,17 @@ class Storage(Entry):
 
     Attributes:
         family: the class, one of `STORAGE_CLASSES`.
-        scaling_unit: what one more of it is: a client, an appliance, a server, a drive.
-        consistency, failover, metadata: how the system behaves, in words.
-        protections: ids of the protection schemes that it offers; the first one is its default.
-        client_read_bandwidth: of one client node; `gpu_read_bandwidth` where each GPU has a path of its own, and
-            `nic_efficiency` where the client fills its NICs to a known share.
+        scaling_unit: the unit in which it grows: a client, an appliance, a server, a drive.
+        consistency, failover, metadata: behaviour of the system, in words.
+        protections: ids of its protection schemes; the first one is the default.
+        client_read_bandwidth: of one client node; `gpu_read_bandwidth` if each GPU has its own path,
+            `nic_efficiency` if the client reaches a known share of its NICs.
         read_bandwidth: of one unit; `..._by_model` as measured with that model's data set.
-        opens_per_second_shown: opened in a run whose aim was another; more may be possible.
+        opens_per_second_shown: observed in a run with another aim; more may be possible.
         files_max: of one metadata server.
         reference_io_bytes: size of the requests at which the bandwidths were measured.
         data_units, redundancy_units: k and m of k+m; copies are 1+m.
-        fixed: `yes` where it is one whole site that cannot be bought twice.
+        fixed: `yes` for a single installation that cannot be bought in units.
     """
 
     kind: ClassVar[str] = "storage"
@@ -264,11 +264,11 @@ class Storage(Entry):
 
 
 class Protocol(Entry):
-    """How a rate was measured: whose software, on what terms.
+    """A measurement protocol: the software and its rules.
 
     Attributes:
         form: training-log, vendor-table, benchmark-table or emulation.
-        advice: what a buyer should know before demanding it.
+        advice: for a buyer who requires its rate.
     """
 
     kind: ClassVar[str] = "protocols"
@@ -277,10 +277,10 @@ class Protocol(Entry):
 
 
 class Family(Entry):
-    """A class of models: what share of the dense peak its members reach, and how well rates carry over between GPUs.
+    """A class of models: the share of the dense peak that its members reach, and how well rates transfer between GPUs.
 
     Attributes:
-        transfer_range: measured ÷ transferred, P10 to P90; absent where too few pairs have shown it.
+        transfer_range: measured ÷ transferred, P10 to P90; absent if too few pairs are measured.
     """
 
     kind: ClassVar[str] = "families"
@@ -289,20 +289,20 @@ class Family(Entry):
 
 
 class Scaling(Entry):
-    """Rate per GPU at larger sizes, over the rate on one to a few nodes; `up_to` gives the largest size of a row."""
+    """Rate per GPU of larger jobs, over the rate on one to a few nodes; `up-to-N` names the largest size of a row."""
 
     kind: ClassVar[str] = "scaling"
     factors: Mapping[str, Value] = values("1")
 
 
 class Optimizer(Entry):
-    """What an optimizer keeps for each parameter trained, in mixed precision.
+    """Bytes that an optimizer keeps per trained parameter, in mixed precision.
 
     Attributes:
-        factored: `matrices` where the second moment of a matrix is its rows and columns, `rest` where only what is no
-            hidden matrix has one; empty where every parameter has one.
-        second_moment_share: numbers of second moment per parameter, where the model's weights are not known.
-        adapters: `low-rank` where adapters are trained instead of the model.
+        factored: `matrices` if the second moment of a matrix is its rows and columns, `rest` if hidden matrices have
+            none; empty if every parameter has one.
+        second_moment_share: numbers of second moment per parameter, if the weights of the model are unknown.
+        adapters: `low-rank` if adapters are trained instead of the model.
         rank: of these adapters.
     """
 
@@ -317,7 +317,7 @@ class Optimizer(Entry):
 
 
 class Recipe(Entry):
-    """What training keeps for each parameter: weights, gradients, and the states of an optimizer."""
+    """Bytes that training keeps per parameter: weights, gradients, and optimizer states."""
 
     kind: ClassVar[str] = "recipes"
     optimizer: str = text(required=True)
@@ -326,10 +326,10 @@ class Recipe(Entry):
 
 
 class Failures(Entry):
-    """How often nodes fail: interrupts counted on a cluster, or a rate per node.
+    """Failure rate of nodes: interrupts counted on a cluster, or a rate per node.
 
     Attributes:
-        gpus_per_node: of what the source calls a node.
+        gpus_per_node: of a node as the source counts it.
     """
 
     kind: ClassVar[str] = "failures"
@@ -344,8 +344,8 @@ class Rate(NamedTuple):
     """One measured rate of a model on a GPU: a row of the model's CSV.
 
     Attributes:
-        samples_per_second_per_gpu: in samples of the model; None where only FLOP/s were published.
-        achieved_flops_per_gpu: where FLOP/s were published.
+        samples_per_second_per_gpu: in samples of the model; None if only FLOP/s are published.
+        achieved_flops_per_gpu: None if no FLOP/s are published.
     """
 
     gpu: str

@@ -1,61 +1,58 @@
-"""Plain data to records: unknown keys, missing sources and wrong units are refused with file and line."""
+"""Validation of catalog files: refuses unknown keys, missing sources and wrong units with file and line."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ingest.catalog.records import GRADES, PRECISIONS, Encoding, Entry, Rate, Record, Shape, Source, Value
 from ingest.catalog.yaml_reader import line_of, read_text
 from ingest.engine.messages import Message, Option
-from ingest.errors import CatalogError, UsageError, brief, nearest
+from ingest.errors import CatalogError, UsageError, brief, expected_one_of, nearest
 from ingest.units import parse
 
 Keys = tuple[str, ...]
 
 
 class Reader:
-    """Reads one file's data into records; remembers the file for messages.
+    """Reads the data of one file into records.
 
     Args:
         path: the file, for messages.
-        known_source: tells whether a source id exists.
-        source_ids: lists the source ids, for the nearest match.
+        sources: the sources that may be cited, by id.
     """
 
-    def __init__(self, path: Path, known_source: Callable[[str], bool], source_ids: Callable[[], Iterable[str]]):
+    def __init__(self, path: Path, sources: Mapping[str, Source]):
         self.path = path
-        self.known_source = known_source
-        self.source_ids = source_ids
-        self.cited: set[str] = set()
+        self.sources = sources
 
     def fail(self, keys: Keys, message: str) -> CatalogError:
-        """The error for a key, with its line."""
+        """Return the error about a key, with its line."""
         named = ".".join(keys)
         return CatalogError(f"{self.path}:{line_of(self.path, keys)}: {named + ': ' if named else ''}{message}")
 
     def entry(self, record: type[Entry], data: Any) -> Entry:
-        """A whole entry; the file's stem is its id."""
+        """Return the entry; its id is the stem of the file."""
         content = dict(self.mapping(data, ()))
         content.pop("sources", None)
         parsed = self.fields(record, content, ())
         return record(id=self.path.stem, path=self.path, **parsed)
 
     def fields(self, record: type[Record], data: Mapping[str, Any], keys: Keys) -> dict[str, Any]:
-        """The fields of a record that the data give."""
+        """Return the values of a record's fields."""
         shapes = record.shapes
         for key in data:
             if key not in shapes:
-                raise self.fail((*keys, key), f"unknown key '{key}', expected one of {_some(shapes, key)}")
+                raise self.fail((*keys, key), f"unknown key '{key}', {expected_one_of(key, shapes)}")
         for name, shape in shapes.items():
             if shape.required and data.get(name) is None:
                 raise self.fail(keys, f"'{name}' is missing, expected {_expected(shape)}")
         return {name: self.field(shapes[name], item, (*keys, name)) for name, item in data.items()}
 
     def field(self, shape: Shape, item: Any, keys: Keys) -> Any:
-        """One field, by its shape."""
+        """Return the value of one field, by its shape."""
         if shape.form == "text":
             if not isinstance(item, str):
                 raise self.fail(keys, f"found {brief(item)}, expected text")
@@ -76,30 +73,30 @@ class Reader:
         table = self.mapping(item, keys)
         for name in table:
             if shape.keys and name not in shape.keys:
-                raise self.fail((*keys, name), f"unknown key '{name}', expected one of {_some(shape.keys, name)}")
+                raise self.fail((*keys, name), f"unknown key '{name}', {expected_one_of(name, shape.keys)}")
         return {name: self.value(part, shape, (*keys, name)) for name, part in table.items()}
 
     def mapping(self, item: Any, keys: Keys) -> dict[str, Any]:
-        """A mapping, or the error that it is none."""
+        """Return the item as a mapping; raises if it is not one."""
         if not isinstance(item, dict):
             raise self.fail(keys, f"found {brief(item)}, expected keys and values")
         return item
 
     def value(self, item: Any, shape: Shape, keys: Keys) -> Value:
-        """A sourced value in base units."""
+        """Return a sourced value in base units."""
         unit = shape.unit
         parts = self.mapping(item, keys)
         allowed = (*Value._fields, "supply")
         for key in parts:
             if key not in allowed:
-                raise self.fail((*keys, key), f"unknown key '{key}', expected one of {_some(allowed, key)}")
+                raise self.fail((*keys, key), f"unknown key '{key}', {expected_one_of(key, allowed)}")
         for key in ("value", "unit", "source", "grade"):
             if parts.get(key) in (None, ""):
                 reason = "no source, no load" if key == "source" else f"expected one of {', '.join(GRADES)}"
                 reason = reason if key in ("source", "grade") else f"expected a number in {unit}"
                 raise self.fail(keys, f"'{key}' is missing: {reason}")
         if parts["grade"] not in GRADES:
-            raise self.fail((*keys, "grade"), f"found '{parts['grade']}', expected one of {', '.join(GRADES)}")
+            raise self.fail((*keys, "grade"), f"found '{parts['grade']}', {expected_one_of(parts['grade'], GRADES)}")
         self.source(parts["source"], (*keys, "source"))
         written = parts["unit"]
         numbers = {
@@ -117,10 +114,10 @@ class Reader:
         return Value(**numbers, unit=unit, source=parts["source"], grade=parts["grade"], where=where, note=note)
 
     def number(self, item: Any, written: Any, shape: Shape, keys: Keys) -> float:
-        """A finite number in base units, above 0; zero only where having none of a thing is an answer."""
+        """Return a finite number in base units, above 0; zero only if the shape allows it."""
         unit = shape.unit
         if isinstance(item, bool) or not isinstance(item, (int, float)):
-            raise self.fail(keys, f"found {brief(item)}, expected a number (the unit stands in 'unit')")
+            raise self.fail(keys, f"found {brief(item)}, expected a number (its unit belongs in 'unit')")
         try:
             number = parse(f"{item!r} {'' if str(written) == '1' else written}", unit, "value")
         except UsageError as error:
@@ -131,26 +128,25 @@ class Reader:
 
     def source(self, found: Any, keys: Keys) -> None:
         """Check that a cited source exists."""
-        if not isinstance(found, str) or not self.known_source(found):
-            hint = nearest(str(found), self.source_ids())
+        if not isinstance(found, str) or found not in self.sources:
+            hint = nearest(str(found), self.sources)
             raise self.fail(keys, f"unknown source '{found}', expected an id from sources.yaml{hint}")
-        self.cited.add(found)
 
 
 def read_sources(path: Path, data: Any) -> dict[str, Source]:
     """Return the sources of a file, by id.
 
     Raises:
-        CatalogError: a source without title or with an unknown key.
+        CatalogError: a source without a title or with an unknown key.
     """
-    reader = Reader(path, lambda _: True, lambda: ())
+    reader = Reader(path, {})
     allowed = Source._fields[1:]
     found = {}
     for name, item in reader.mapping(data, ()).items():
         parts = reader.mapping(item, (name,))
         for key in parts:
             if key not in allowed:
-                raise reader.fail((name, key), f"unknown key '{key}', expected one of {_some(allowed, key)}")
+                raise reader.fail((name, key), f"unknown key '{key}', {expected_one_of(key, allowed)}")
         if not parts.get("title"):
             raise reader.fail((name,), "'title' is missing, expected the title of the source")
         found[name] = Source(id=name, **{key: str(part) for key, part in parts.items() if part is not None})
@@ -158,10 +154,10 @@ def read_sources(path: Path, data: Any) -> dict[str, Source]:
 
 
 def read_rates(path: Path, reader: Reader) -> tuple[Rate, ...]:
-    """Return the measured rates of a model from the CSV beside its YAML file.
+    """Return the measured rates of a model from the CSV next to its YAML file.
 
     Raises:
-        CatalogError: a wrong header, a rate that is no positive number, an unknown precision, source or grade.
+        CatalogError: a wrong header, a rate that is not a positive number, an unknown precision, source or grade.
     """
     columns = list(Rate._fields)
     rows = csv.reader(read_text(path).splitlines())
@@ -182,11 +178,11 @@ def _rate(path: Path, line: int, row: list[str], reader: Reader) -> Rate:
         raise fail(f"found {len(row)} columns, expected 12")
     gpu, precision, rate, achieved, gpus, nodes, protocol, round_, source, where, grade, note = row
     if precision not in PRECISIONS:
-        raise fail(f"precision '{precision}', expected one of {', '.join(PRECISIONS)}{nearest(precision, PRECISIONS)}")
+        raise fail(f"precision '{precision}', {expected_one_of(precision, PRECISIONS)}")
     if grade not in GRADES:
-        raise fail(f"grade '{grade}', expected one of {', '.join(GRADES)}")
-    if not reader.known_source(source):
-        raise fail(f"unknown source '{source}'{nearest(source, reader.source_ids())}")
+        raise fail(f"grade '{grade}', {expected_one_of(grade, GRADES)}")
+    if source not in reader.sources:
+        raise fail(f"unknown source '{source}'{nearest(source, reader.sources)}")
     try:
         numbers = [_plain_number(item) if item else None for item in (rate, achieved)]
         sizes = int(gpus), int(nodes)
@@ -203,12 +199,6 @@ def _plain_number(written: str) -> float:
     if "_" in written:
         raise ValueError(written)
     return float(written)
-
-
-def _some(known: Iterable[str], found: str) -> str:
-    names = list(known)
-    hint = nearest(found, names)
-    return ", ".join(names) + hint
 
 
 def _expected(shape: Shape) -> str:

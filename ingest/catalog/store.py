@@ -1,55 +1,51 @@
-"""Finding entries: the shipped catalogs and the user's overlays, one file read per entry asked for."""
+"""Look-up of entries in the shipped catalogs and the overlays of the user; each entry is read on demand."""
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable, Sequence
+from collections import ChainMap
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from ingest.catalog.records import KINDS, Entry, Rate, Source
 from ingest.catalog.schema import Reader, read_rates, read_sources
-from ingest.catalog.yaml_reader import line_of, read_text, read_yaml
+from ingest.catalog.yaml_reader import line_of, read_yaml
 from ingest.errors import CatalogError, UsageError, brief, nearest
 
 AnyEntry = TypeVar("AnyEntry", bound=Entry)
 
-#: No id and no sensible path is longer; file systems refuse such names with other words.
+#: Longer than any id or path; file systems refuse such names with various messages.
 MAX_NAME = 250
 
 _PACKAGE = Path(__file__).parent.parent
 
 
 def shipped_folder() -> Path:
-    """The catalogs inside the package (a wheel) or beside it (a checkout)."""
+    """Return the catalogs inside the package (a wheel) or next to it (a checkout)."""
     inside = _PACKAGE / "catalogs"
     return inside if inside.is_dir() else _PACKAGE.parent / "catalogs"
 
 
 def user_folder() -> Path:
-    """The user's own catalogs in the user's configuration folder; it need not exist."""
+    """Return the folder of the user's own catalogs, below the configuration folder; it need not exist."""
     base = os.environ.get("APPDATA") or os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(base) / "ingest" / "catalogs"
 
 
-#: A key at the start of a line and the indented lines below it.
-_BLOCK = re.compile(r"^([\w.-]+):.*\n(?:[ \t#].*\n|\n)*", re.MULTILINE)
-
-
 def opened(catalogs: Catalog | str | Path | Sequence[str | Path]) -> Catalog:
-    """A catalog that is open already, or one with these folders on top."""
+    """Return an open catalog as it is, or a catalog with these folders on top."""
     return catalogs if isinstance(catalogs, Catalog) else Catalog(catalogs)
 
 
 class Catalog:
     """All entries, the nearest overlay first: `overlays`, then INGEST_CATALOGS, then the user's folder, then shipped.
 
-    Nothing is read before it is asked for, and asking for one entry reads that entry's file alone.
+    Files are read on demand, one per entry.
 
     Args:
-        overlays: folders laid out like the shipped one; a later one wins.
+        overlays: folders laid out like the shipped one; a later one overrides an earlier one.
 
     >>> from ingest.catalog.records import Gpu
     >>> Catalog().get(Gpu, "h100").id
@@ -62,21 +58,21 @@ class Catalog:
         for option, folders in (("--catalogs", overlays), ("INGEST_CATALOGS", environment)):
             for folder in folders:
                 if not Path(folder).is_dir():
-                    raise UsageError(f"{option}: '{folder}' is no folder, expected one laid out like `ingest catalog path`")
+                    raise UsageError(f"{option}: '{folder}' is not a folder, expected one laid out like `ingest catalog path`")
         below = [folder for folder in (user_folder(), shipped_folder()) if folder.is_dir()]
         self.folders: list[Path] = [*map(Path, reversed(overlays)), *reversed(environment), *below]
         self._entries: dict[tuple[str, str], Entry] = {}
         self._rates: dict[str, tuple[Rate, ...]] = {}
         self._own_sources: dict[str, Source] = {}
         self._ids: dict[str, list[str]] = {}
-        #: what follows from the entries alone and is asked for again and again
+        #: results that follow from the entries alone, computed once
         self.memory: dict[object, Any] = {}
 
     def get(self, record: type[AnyEntry], name: str) -> AnyEntry:
         """Return an entry by id, alias or YAML file.
 
         Raises:
-            UsageError: no such entry, with the nearest one.
+            UsageError: an unknown entry; names the nearest one.
             CatalogError: the entry's file is broken.
         """
         key = (record.kind, name)
@@ -88,7 +84,7 @@ class Catalog:
         """Return an entry that another file names.
 
         Raises:
-            CatalogError: there is none, with the file that names it.
+            CatalogError: an unknown entry; names the file that refers to it.
         """
         try:
             return self.get(record, name)
@@ -121,19 +117,16 @@ class Catalog:
         return self._reader(path).entry(record, data)
 
     def _reader(self, path: Path) -> Reader:
-        def known(name: str) -> bool:
-            return name in self._own_sources or name in self._overlaid_sources or name in self._shipped_sources
-
-        return Reader(path, known, lambda: [*self._own_sources, *self.sources])
+        return Reader(path, ChainMap(self._own_sources, self.sources))
 
     def rates(self, model: Entry) -> tuple[Rate, ...]:
-        """Return the measured rates of a model: the CSV beside its file, and those of the same id in every overlay."""
+        """Return the measured rates of a model: the CSV next to its file, and those of its id in every overlay."""
         key = str(model.path)
         if key not in self._rates:
-            beside = model.path.with_suffix(".csv")
-            overlaid = [folder / model.kind / beside.name for folder in self.folders]
-            # A file given by its path is a model of its own, whatever it is called.
-            paths = overlaid if beside in overlaid else [beside]
+            own = model.path.with_suffix(".csv")
+            overlaid = [folder / model.kind / own.name for folder in self.folders]
+            # A file given by its path is a model of its own, whatever its name.
+            paths = overlaid if own in overlaid else [own]
             found = (rate for path in paths if path.is_file() for rate in read_rates(path, self._reader(path)))
             self._rates[key] = tuple(
                 rate._replace(gpu=self.canonical("gpus", rate.gpu), protocol=self.canonical("protocols", rate.protocol))
@@ -142,7 +135,7 @@ class Catalog:
         return self._rates[key]
 
     def canonical(self, kind: str, name: str) -> str:
-        """Return the id that an everyday name stands for; any other name as it is."""
+        """Return the id of an alias; any other name as it is."""
         return self.aliases.get(kind, {}).get(name.lower(), name)
 
     def ids(self, kind: str) -> list[str]:
@@ -157,28 +150,21 @@ class Catalog:
 
     @cached_property
     def sources(self) -> dict[str, Source]:
-        """All sources by id."""
-        return {**_sources_in([shipped_folder()]), **self._overlaid_sources}
-
-    @cached_property
-    def _overlaid_sources(self) -> dict[str, Source]:
-        return _sources_in(folder for folder in reversed(self.folders) if folder != shipped_folder())
-
-    @cached_property
-    def _shipped_sources(self) -> dict[str, str]:
-        """The text of each source that ships: an answer cites a few of hundreds, so only these are read."""
-        text = read_text(shipped_folder() / "sources.yaml")
-        return {block[1]: block[0] for block in _BLOCK.finditer(text)}
+        """All sources by id; those of a nearer folder override the others."""
+        paths = [path for folder in reversed(self.folders) if (path := folder / "sources.yaml").is_file()]
+        return {name: source for path in paths for name, source in read_sources(path, read_yaml(path)).items()}
 
     def source(self, name: str) -> Source:
-        """Return one source, also one that an entry brought along itself."""
-        found = self._own_sources.get(name) or self._overlaid_sources.get(name)
-        path = shipped_folder() / "sources.yaml"
-        return found or read_sources(path, read_yaml(path, self._shipped_sources[name]))[name]
+        """Return a source by id, also one from the file of an entry.
+
+        Raises:
+            KeyError: an unknown source.
+        """
+        return self._own_sources.get(name) or self.sources[name]
 
     @cached_property
     def aliases(self) -> dict[str, dict[str, str]]:
-        """Everyday names by kind: `h100` for `h100-sxm`."""
+        """Aliases by kind: `h100` for `h100-sxm`."""
         merged: dict[str, dict[str, str]] = {}
         for folder in reversed(self.folders):
             path = folder / "aliases.yaml"
@@ -186,7 +172,7 @@ class Catalog:
                 continue
             data = read_yaml(path)
             if not isinstance(data, dict):
-                raise CatalogError(f"{path}:1: found no keys and values, expected a table per kind: {', '.join(KINDS)}")
+                raise CatalogError(f"{path}:1: expected keys and values, a table per kind: {', '.join(KINDS)}")
             for kind, names in data.items():
                 if kind not in KINDS or not isinstance(names, dict):
                     line = line_of(path, (kind,))
@@ -207,14 +193,8 @@ class Catalog:
         return f"sha256:{digest.hexdigest()}"
 
 
-def _sources_in(folders: Iterable[Path]) -> dict[str, Source]:
-    """The sources of some folders; a later folder wins."""
-    paths = (folder / "sources.yaml" for folder in folders)
-    return {name: source for path in paths if path.is_file() for name, source in read_sources(path, read_yaml(path)).items()}
-
-
-def _files(folder: Path) -> Iterable[str]:
-    """The files that answers can rest on, sorted; plain strings, because each JSON answer walks over all of them."""
+def _files(folder: Path) -> Iterator[str]:
+    """The names of all catalog files, sorted; plain strings, because each JSON answer hashes all of them."""
     for place in ("", "architectures/", *(f"{kind}/" for kind in KINDS)):
         if os.path.isdir(f"{folder}/{place}"):
             yield from (place + name for name in sorted(os.listdir(f"{folder}/{place}")) if name.endswith((".yaml", ".csv")))

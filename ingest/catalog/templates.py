@@ -1,19 +1,19 @@
-"""Commented templates for entries of the user's own."""
+"""Commented templates for entries of your own."""
 
 from __future__ import annotations
 
 from ingest.catalog.records import Entry
-from ingest.errors import UsageError
+from ingest.errors import UsageError, expected_one_of
 
 _VALUE = "{{value: {value}, unit: {unit}, source: my-source, where: page or line, grade: measured}}"
 
 _HEAD = """\
 # {name}: a {thing} of your own. The file's stem is its id.
 #   use it     ingest {command} --{option} {name}.yaml …
-#   or put it  into DIR/{kind}/{name}.yaml and say --catalogs DIR
+#   or put it  into DIR/{kind}/{name}.yaml and set --catalogs DIR
 #   check it   ingest catalog check DIR
 # Each value needs unit, source and grade: measured, published, vendor, derived or assumed. No source, no load.
-# `low` and `high` are optional and feed the ranges. Delete what you do not know: nothing is guessed.
+# `low` and `high` are optional and feed the ranges. Delete what you do not know: the tool guesses nothing.
 sources:
   my-source: {{title: "Where the numbers come from", url: "", version: ""}}
 
@@ -30,17 +30,17 @@ dataset: my data set
 dataset_samples: {samples}
 encodings:
   jpeg:                              # the first encoding is the default
-    # what storage moves: mean size of a stored sample, compressed as it lies on storage
+    # bytes read from storage: mean size of a stored sample, compressed as stored
     stored: {stored}
-    # what the host hands to the GPU
+    # bytes that the host passes to the GPU
     decoded: {decoded}
     samples_per_file: {per_file}
-# Measured rates go into a CSV of the same stem beside this file, one row per run:
+# Measured rates go into a CSV of the same stem next to this file, one row per run:
 # gpu,precision,samples_per_second_per_gpu,achieved_flops_per_gpu,gpus,nodes,protocol,round,source,where,grade,note
 # h100-sxm,bf16,1234.5,,8,1,paper,,my-source,log of 2026-01-31,measured,
 """,
     "gpus": """\
-vendor: NVIDIA                       # rates are carried over within a vendor
+vendor: NVIDIA                       # rates are scaled between GPUs of one vendor
 form: SXM5
 peak_flops:                          # DENSE peaks; a sparse headline figure is twice the dense one
   bf16: {peak}
@@ -60,14 +60,14 @@ storage_nic_bandwidth: {storage}
 holds: tokens                        # or samples
 tokenizer: Llama 3                   # whose tokens are counted
 tokens: {tokens}
-# text without compression; what lies on storage compressed is stored_bytes
+# uncompressed text; the compressed files are stored_bytes
 clean_bytes: {clean}
 documents: {documents}
 vocabulary: {vocabulary}
 """,
     "pipelines": """\
-input: WARC of one crawl             # what goes in, in words
-output: filtered text                # what comes out
+input: WARC of one crawl             # the input, in words
+output: filtered text                # the output, in words
 input_form: gzip                     # how the bytes of both were counted: plain, gzip, zstd, …
 output_form: plain
 input_bytes: {input}
@@ -76,7 +76,7 @@ documents_kept: {kept}
 """,
     "formats": """\
 holds: [tokens, text, samples]       # what it can hold
-record: document                     # what it keeps apart: document, sequence or sample
+record: document                     # its records: document, sequence or sample
 container_bytes_per_record: {container}
 index_bytes_per_record: {index}
 shard_fixed_bytes: {fixed}
@@ -96,14 +96,14 @@ _OPTIONS = {
 
 
 def template(record: type[Entry], name: str) -> str:
-    """Return a commented template that loads as it stands.
+    """Return a commented template that loads without changes.
 
     Raises:
-        UsageError: a kind that has no template.
+        UsageError: a kind without a template.
     """
     kind = record.kind
     if kind not in _BODIES:
-        raise UsageError(f"there is no template for {kind}, expected one of {', '.join(_BODIES)}")
+        raise UsageError(f"there is no template for {kind}, {expected_one_of(kind, _BODIES)}")
 
     def value(number: float | str, unit: str) -> str:
         return _VALUE.format(value=number, unit=unit)

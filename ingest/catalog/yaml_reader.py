@@ -1,7 +1,7 @@
-"""Hostile YAML to plain data: no tags, no anchors, no duplicate keys, nothing executed, every line known.
+"""YAML of unknown origin to plain data: no tags, no anchors, no duplicate keys, nothing executed, every line known.
 
-Scalars are read by one rule that has no surprises: numbers as Python writes them (`989.4e12` is a number, `1:30` and
-`012` are text), `true`, `false` and `null`; everything else is text.
+Scalars follow one rule: numbers as Python writes them (`989.4e12` is a number, `1:30` and `012` are text), `true`, `false`
+and `null`; everything else is text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ingest.errors import CatalogError
 
-#: No catalog file comes near this; what does is an accident or an attack.
+#: Far above the size of any catalog file; a larger one is a mistake or an attack.
 MAX_BYTES = 2_000_000
 MAX_DEPTH = 20
 MAX_BRACKETS = 5_000
@@ -26,7 +26,7 @@ _PLAIN_TAGS = {"tag:yaml.org,2002:str", "tag:yaml.org,2002:seq", "tag:yaml.org,2
 
 
 class Kind(NamedTuple):
-    """What a file is, for messages, and the command that writes one to start from."""
+    """The kind of a file, for messages, and the command that writes a template of it."""
 
     name: str
     template: str
@@ -35,18 +35,17 @@ class Kind(NamedTuple):
 ENTRY = Kind("a catalog entry", "ingest catalog new")
 
 
-def read_yaml(path: Path, text: str | None = None, kind: Kind = ENTRY) -> Any:
+def read_yaml(path: Path, kind: Kind = ENTRY) -> Any:
     """Return the content of a YAML file as dicts, lists, numbers and text.
 
     Args:
         path: the file.
-        text: a part of it to be read instead of the whole.
-        kind: what the file should be.
+        kind: the kind of file expected.
 
     Raises:
         CatalogError: unreadable, too large, not YAML, or with tags, anchors or duplicate keys; with the line.
     """
-    return _build(_compose(path, text, kind), path, set(), kind)
+    return _build(_compose(path, kind), path, set(), kind)
 
 
 def read_text(path: Path, kind: Kind = ENTRY) -> str:
@@ -93,15 +92,15 @@ def line_of(path: Path, keys: tuple[str, ...]) -> int:
 
 @lru_cache(maxsize=1)
 def _composed(path: Path, _changed: int) -> Any:
-    """The file's nodes with their lines, kept until it changes: a large site names hundreds of its lines."""
+    """The nodes of a file with their lines, cached until it changes: messages of a large site name hundreds of lines."""
     return _compose(path)
 
 
-def _compose(path: Path, part: str | None = None, kind: Kind = ENTRY) -> Any:
+def _compose(path: Path, kind: Kind = ENTRY) -> Any:
     import yaml
 
-    text = read_text(path, kind) if part is None else part
-    # The parser's C code descends one stack frame per level and does not come back from a hundred thousand.
+    text = read_text(path, kind)
+    # The C parser recurses once per level and crashes at a hundred thousand.
     if text.count("[") + text.count("{") > MAX_BRACKETS or _INLINE_NESTING.search(text):
         raise CatalogError(f"{path}:1: nested too deeply or too often, expected {kind.name}")
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)

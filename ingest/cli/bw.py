@@ -7,23 +7,20 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import hand_over, output_options, question_options, warn
+from ingest.cli.options import hand_over, job_options, output_options, warn
 from ingest.errors import IngestError
 from ingest.reports.pages.sizing import estimate_page, scenarios_page
 from ingest.reports.workbook.small_workbooks import sizing_workbook
 from ingest.sizing.bandwidth import Scenarios, bw
 
-#: What writes many scenarios as a workbook; it wants a range of a quantity among them.
-SWEEP = "ingest sweep with the same options, which writes a table of all of them"
-
 
 @click.command("bw")
-@question_options
+@job_options
 @output_options
 def command(form: str | None, output: str | None, **options: Any) -> None:
     """Read bandwidth that storage must deliver so that GPUs never wait.
 
-    Sizes and rates are accepted as people write them: 16MiB, '2.83 MB', '35 TFLOP/s'; bare numbers are base units.
+    Sizes and rates take units: 16MiB, '2.83 MB', '35 TFLOP/s'; bare numbers are base units.
 
     \b
     ingest bw --model cosmoflow --gpu h100 --nodes 128
@@ -32,16 +29,12 @@ def command(form: str | None, output: str | None, **options: Any) -> None:
     """
     answer = bw(**options)
     if isinstance(answer, Scenarios):
-        hand_over(lambda: scenarios_page(answer), answer.to_dict, form, output, elsewhere=_elsewhere(answer))
+        several = len({one.nodes for one in answer.scenarios}) > 1
+        sweep = "ingest sweep with the same options, which writes a table of all scenarios" if several else ""
+        hand_over(lambda: scenarios_page(answer), answer.to_dict, form, output, alternative=sweep)
     else:
         page = partial(estimate_page, answer)
         hand_over(page, answer.to_dict, form, output, lambda: sizing_workbook(answer, page().title))
     warn(answer.warnings)
     if answer.incomplete:
         raise IngestError(answer.incomplete)
-
-
-def _elsewhere(answer: Scenarios) -> str:
-    """What writes these scenarios as a workbook; nothing where they are only several models or GPUs."""
-    nodes = {one.given["nodes"].value for one in answer.scenarios}
-    return SWEEP if len(nodes) > 1 else ""

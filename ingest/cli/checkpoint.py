@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import catalog_option, output_options, show_answer, stacked
+from ingest.cli.options import catalog_option, explain_option, output_options, set_option, show_answer, stacked
 from ingest.errors import RequirementNotMet
 from ingest.sizing.checkpoint import checkpoint
 
@@ -15,28 +15,28 @@ OPTIONS = [
     click.option("--tensor-parallel", metavar="N", help="GPUs that share a layer. [default: as published, else 1]"),
     click.option("--pipeline-parallel", metavar="N", help="Pipeline stages. [default: as published, else 1]"),
     click.option("--expert-parallel", default="1", metavar="N", help="Ranks that share the experts. [default: 1]"),
-    click.option("--zero-stage", default="1", metavar="0-3", help="What ZeRO spreads over the replicas. [default: 1]"),
+    click.option("--zero-stage", default="1", metavar="0-3", help="ZeRO stage. [default: 1]"),
     click.option("--layout", metavar="NAME", help="megatron, deepspeed, dcp or safetensors. [default: megatron or dcp]"),
     click.option(
         "--optimizer", default="adamw", metavar="ID", help="adamw, adam8bit, adafactor, muon, sgd, lora. [default: adamw]"
     ),
-    click.option("--precision", default="bf16", metavar="P", help="Of the weights: bf16, fp16, fp32, fp8. [default: bf16]"),
-    click.option("--mtti", metavar="TIME", help="The job's mean time to interrupt. [default: from a failure rate]"),
-    click.option("--failures", default="llama3", metavar="ID", help="Whose failure rate: llama3, rsc-1, … [default: llama3]"),
-    click.option("--interval", metavar="TIME", help="Computing between two checkpoints. [default: the one that wastes least]"),
+    click.option("--precision", default="bf16", metavar="P", help="Weight precision: bf16, fp16, fp32, fp8. [default: bf16]"),
+    click.option("--mtti", metavar="TIME", help="Mean time to interrupt of the job. [default: from a failure rate]"),
+    click.option("--failures", default="llama3", metavar="ID", help="Failure rate: llama3, rsc-1, … [default: llama3]"),
+    click.option("--interval", metavar="TIME", help="Compute time between checkpoints. [default: least overhead]"),
     click.option("--waste", metavar="F", help="Share of time for checkpoints and lost work. [default: 5%]"),
     click.option("--mode", default="sync", metavar="HOW", help="sync or async. [default: sync]"),
-    click.option("--drain-fraction", metavar="F", help="Share of the interval in which a checkpoint drains. [default: 1]"),
+    click.option("--drain-fraction", metavar="F", help="Drain window, a share of the interval. [default: 1]"),
     click.option("--persistent-every", metavar="K", help="Every k-th checkpoint goes to shared storage. [default: 1]"),
-    click.option("--restart-time", metavar="TIME", help="Time in which a restart reads its checkpoint. [default: 10 min]"),
+    click.option("--restart-time", metavar="TIME", help="Time to restore a checkpoint. [default: 10 min]"),
     click.option("--readers", default="unique", metavar="HOW", help="unique, replicated or all. [default: unique]"),
     click.option("--keep", metavar="N", help="Newest checkpoints kept, or last=3,every=10,final=1. [default: 3]"),
-    click.option("--duration", metavar="TIME", help="Of the training; needed to keep every m-th."),
-    click.option("--write-bandwidth", metavar="RATE", help="What the storage at hand takes."),
-    click.option("--tier-capacity", metavar="SIZE", help="Of the tier that takes the checkpoints, for its endurance."),
+    click.option("--duration", metavar="TIME", help="Duration of the job; required by --keep every=M."),
+    click.option("--write-bandwidth", metavar="RATE", help="Write rate of the storage."),
+    click.option("--tier-capacity", metavar="SIZE", help="Capacity of the checkpoint tier, for its endurance."),
     click.option("--gpu", metavar="ID", help="GPU, for its host link. [default: h100]"),
-    click.option("--set", multiple=True, metavar="NAME=VALUE", help="Give any quantity a value; repeatable."),
-    click.option("--explain", metavar="NAME", help="Show how one quantity came about instead."),
+    set_option,
+    explain_option,
     catalog_option,
 ]
 
@@ -46,9 +46,9 @@ OPTIONS = [
 @stacked(OPTIONS)
 @output_options
 def command(form: str | None, output: str | None, explain: str | None, **options: Any) -> None:
-    """How big a checkpoint is, how fast storage must take it, how often, and how long a restart reads.
+    """Size, files, write rate and interval of checkpoints, and the read rate of a restore.
 
-    Exits with 3 where a stated --waste or --write-bandwidth does not suffice.
+    Exits with 3 if a given --waste or --write-bandwidth is not met.
 
     \b
     ingest checkpoint llama3-405b --gpus 16384 --waste 5%

@@ -14,7 +14,7 @@ from ingest.site.plan_diff import diff
 @click.argument("after", metavar="AFTER.json")
 @output_options
 def command(before: str, after: str, form: str | None, output: str | None) -> None:
-    """What changed between two plans, and which changed inputs each change rests on.
+    """Differences between two plans, with the changed inputs behind each of them.
 
     \b
     ingest plan site.yaml -o before.json

@@ -6,17 +6,17 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import hand_over, output_options, question_options, warn
+from ingest.cli.options import hand_over, job_options, output_options, warn
 from ingest.reports.pages.sizing import explanation_page
 from ingest.sizing.explain import explain
 
 
 @click.command("explain")
 @click.argument("name")
-@question_options
+@job_options
 @output_options
 def command(name: str, form: str | None, output: str | None, **options: Any) -> None:
-    """Explain one quantity of `bw`: names = numbers = result, unit and source, down to the catalog values.
+    """Derivation of one quantity of `bw`: names = numbers = result, unit and source, down to the catalog values.
 
     \b
     ingest explain ingest_bandwidth_per_job --model cosmoflow --gpu h100 --nodes 128

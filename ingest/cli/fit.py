@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import hand_over, output_options, question_options, stacked, warn
+from ingest.cli.options import hand_over, job_options, output_options, stacked, warn
 from ingest.errors import RequirementNotMet, UsageError
 from ingest.reports.pages.sizing import explanation_page
 from ingest.reports.pages.storage import fits_page
@@ -18,9 +18,9 @@ OPTIONS = [
     click.option("--storage", default="all", metavar="ID…", help="Systems, with commas between; all of them by default."),
     click.option("--client", metavar="ID", help="Client that reaches the systems: nfs-nconnect, lustre-e1000-1c, …"),
     click.option("--protection", metavar="ID", help="Protection scheme: prot-rep3, prot-ec-8-3, … [default: the system's]"),
-    click.option("--units", metavar="N", help="Units at hand. [default: as many as it takes]"),
-    click.option("--read-bandwidth", metavar="RATE", help="What is read, where no model says it."),
-    click.option("--write-bandwidth", metavar="RATE", help="What is written, such as checkpoints."),
+    click.option("--units", metavar="N", help="Units available. [default: units required]"),
+    click.option("--read-bandwidth", metavar="RATE", help="Read rate, without a model."),
+    click.option("--write-bandwidth", metavar="RATE", help="Write rate, such as that of checkpoints."),
     click.option("--capacity", metavar="SIZE", help="Bytes to hold."),
     click.option("--opens", metavar="N", help="Files opened each second."),
     click.option("--creates", metavar="N", help="Files created each second."),
@@ -33,19 +33,19 @@ OPTIONS = [
         metavar="P",
         help="Lines of a plan that count: mandatory, target (and mandatory), or information (all).",
     ),
-    click.option("--degraded", is_flag=True, help="Reads must hold with one unit down and the others rebuilding."),
-    click.option("--require", is_flag=True, help="Exit with 3 unless every system asked for fits."),
-    click.option("--explain", metavar="NAME", help="Show how one quantity of a single system came about instead."),
+    click.option("--degraded", is_flag=True, help="Require the read rate with one unit down and the others rebuilding."),
+    click.option("--require", is_flag=True, help="Exit with 3 unless every requested system fits."),
+    click.option("--explain", metavar="NAME", help="Show the derivation of one quantity of a single system instead."),
 ]
 
 
 @click.command("fit")
 @click.argument("plan", required=False, metavar="[SITE.yaml|plan.json]")
 @stacked(OPTIONS)
-@question_options
+@job_options
 @output_options
 def command(form: str | None, output: str | None, explain: str | None, require: bool, **options: Any) -> None:
-    """Which storage systems feed a need, where the bottleneck is, and how many units it takes.
+    """Storage systems that meet a need, with bottleneck, headroom and units required.
 
     The need is a model on its GPUs, the plan of a site, or plain numbers.
 
@@ -58,8 +58,8 @@ def command(form: str | None, output: str | None, explain: str | None, require: 
     if explain is not None:
         if len(found.systems) != 1:
             raise UsageError(f"--explain: found {len(found.systems)} systems, expected --storage with one")
-        told = Explanation.of(found.systems[0].answer, found.systems[0].quantity(explain))
-        hand_over(lambda: explanation_page(told), told.to_dict, form, output)
+        explanation = Explanation.of(found.systems[0].answer, found.systems[0].quantity(explain))
+        hand_over(lambda: explanation_page(explanation), explanation.to_dict, form, output)
     else:
         hand_over(lambda: fits_page(found), found.to_dict, form, output, lambda: fit_workbook(found))
     warn(found.warnings)

@@ -1,4 +1,4 @@
-"""The command `ingest`: finds the subcommand, and turns every refusal into one line and an exit code."""
+"""The command `ingest`: runs the subcommand and turns every error into one line and an exit code."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from importlib import import_module
 
 import click
 
-from ingest.errors import IngestError, nearest
+from ingest.errors import IngestError, expected_one_of
 from ingest.version import __version__
 
 #: subcommand -> one line; the module of the same name is imported when the command runs
 COMMANDS = {
     "bw": "Read bandwidth that storage must deliver so that GPUs never wait.",
     "model": "Parameters, FLOPs and cache of a model, from its config.json.",
-    "checkpoint": "How big, how fast, how often: checkpoints, their waste and their restart.",
+    "checkpoint": "Size, write rate and interval of checkpoints, their overhead and their restore.",
     "memory": "Model states in GPU memory, and the GPUs and nodes that hold them.",
     "measure": "Bytes per token, tokens and sizes of your own corpus.",
-    "fit": "Which storage systems feed a need, where the bottleneck is, and how many units it takes.",
+    "fit": "Storage systems that meet a need: bottleneck, headroom and units required.",
     "accept": "Write acceptance tests from the requirement lines of a plan.",
     "verdict": "Judge results of acceptance tests: pass, fail or not tested.",
-    "measure-storage": "Time a path at hand, and say which models it could feed.",
-    "dataset": "What a data set takes on storage: stages, formats, copies, files, inodes.",
-    "plan": "A whole site in one file: requirement lines for a tender, with their derivations.",
+    "measure-storage": "Measure a path with fio, and list the models that it can feed.",
+    "dataset": "Storage footprint of a data set: stages, formats, copies, files, inodes.",
+    "plan": "Requirement lines of a site for a tender, with their derivations.",
     "diff": "What changed between two plans, and why, by quantity.",
-    "report": "A plan as workbook, tender document or data.",
-    "response": "A vendor's filled workbook against what was asked.",
-    "explain": "Explain one quantity of `bw`, down to the datasheet.",
-    "sweep": "Many scenarios at once, over any quantity.",
+    "report": "Write a plan as a workbook, a tender document or data.",
+    "response": "Compare a vendor's filled workbook with the requirements.",
+    "explain": "Derivation of one quantity of `bw`, down to the datasheet.",
+    "sweep": "Many scenarios in one call, over any quantity.",
     "catalog": "List, show, check and add entries: models, GPUs, nodes, storage, corpora and more.",
-    "validate": "Reproduce published results, and print by how much.",
+    "validate": "Reproduce published results and print the errors.",
 }
 
 
@@ -53,7 +53,7 @@ class Commands(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            ctx.fail(f"no such command '{args[0]}', expected one of {', '.join(COMMANDS)}{nearest(args[0], COMMANDS)}")
+            ctx.fail(f"no such command '{args[0]}', {expected_one_of(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -71,7 +71,7 @@ def command() -> None:
 
 
 def main() -> None:
-    """Run the command line; refusals become one line on standard error."""
+    """Run the command line; errors become one line on standard error."""
     try:
         code = command.main(standalone_mode=False)
         if sys.stdout is not None:
@@ -93,10 +93,10 @@ def main() -> None:
             raise
         code = _refuse(f"this needs the package {package}: pip install 'ingest-sizing[{EXTRA_OF[package]}]'", 1)
     except SystemExit:
-        # click exits by itself where the reader of a pipe has seen enough, and only then; that is no failure.
+        # click exits only when the reader of a pipe closes it, which is not a failure.
         code = 0
     except OSError as error:
-        # Whatever is left to write has nowhere to go: without this Python complains at exit.
+        # Python flushes standard output at exit and would report the error again.
         if sys.stdout is not None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         full = not isinstance(error, BrokenPipeError)

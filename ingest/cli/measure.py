@@ -18,15 +18,15 @@ OPTIONS = [
     click.option("--confidence", default="95%", metavar="F", help="Of that interval. [default: 95%]"),
     click.option("--seed", metavar="N", help="Of the sample; the same seed gives the same answer. [default: random, printed]"),
     click.option("--text-field", metavar="NAME", help="Field or column with the text, such as text or meta.body."),
-    click.option("--input-format", metavar="NAME", help="Format of every file, where the names do not say it: text, jsonl, …"),
+    click.option("--input-format", metavar="NAME", help="Format of every file, if file names do not tell: text, jsonl, …"),
     click.option("--include", multiple=True, metavar="GLOB", help="Take only such files; repeatable."),
     click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out such files and folders; repeatable."),
-    click.option("--resume", metavar="FILE", help="Keep a ledger there, and take up a run that died. Counts everything."),
+    click.option("--resume", metavar="FILE", help="Keep a ledger in FILE, and resume an interrupted run. Counts everything."),
     click.option("--scheduler", metavar="ADDRESS", help="Count on the workers of a Dask cluster. Counts everything."),
     click.option("--samples", is_flag=True, help="Sizes of samples (images, records, files) instead of tokens."),
-    click.option("--strict", is_flag=True, help="Exit with 1 where anything had to be left out."),
+    click.option("--strict", is_flag=True, help="Exit with 1 if anything was left out."),
     click.option("--threads", metavar="N", help="Threads or processes that count. [default: one per core]"),
-    click.option("--quiet", is_flag=True, help="Say nothing of progress."),
+    click.option("--quiet", is_flag=True, help="Print no progress."),
     catalog_option,
 ]
 
@@ -39,8 +39,8 @@ def command(form: str | None, output: str | None, paths: tuple[str, ...], quiet:
     """Bytes per token, tokens and sizes of your own text, exactly or with an honest interval.
 
     PATH is a folder, file, glob, URL (s3://…), datasets://FOLDER, @list.txt, or - for standard input; plain text, JSONL,
-    CSV, Parquet, Arrow, tar, WARC, also compressed. What cannot be read is named in files_skipped. Ctrl-C shows what is
-    known so far.
+    CSV, Parquet, Arrow, tar, WARC, also compressed. Unreadable files are listed in files_skipped. Ctrl-C prints the
+    result so far.
 
     \b
     ingest measure books/

@@ -15,7 +15,7 @@ OPTIONS = [
     click.option("--runtime", default="5 s", metavar="TIME", help="Of each of the two measurements. [default: 5 s]"),
     click.option("--io-size", default="128 KiB", metavar="SIZE", help="Of one request. [default: 128 KiB]"),
     click.option("--threads", default="4", metavar="N", help="Threads that issue requests. [default: 4]"),
-    click.option("--gpu", default="h100", metavar="ID", help="GPUs to be fed, a list with commas. [default: h100]"),
+    click.option("--gpu", default="h100", metavar="ID", help="GPUs to feed, a list with commas. [default: h100]"),
     catalog_option,
 ]
 
@@ -25,9 +25,9 @@ OPTIONS = [
 @stacked(OPTIONS)
 @output_options
 def command(path: str, form: str | None, output: str | None, **options: Any) -> None:
-    """Time writes and reads below a folder with fio, and say which models could be fed from there.
+    """Measure writes and reads below a folder with fio, and list the models that it can feed.
 
-    The test files lie in a new folder of their own, which is removed at the end, also after Ctrl-C.
+    The test files are in a new folder, which is removed at the end, also after Ctrl-C.
 
     \b
     ingest measure-storage /mnt/data

@@ -6,24 +6,24 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import catalog_option, output_options, show_answer, stacked
+from ingest.cli.options import catalog_option, explain_option, output_options, set_option, show_answer, stacked
 from ingest.errors import IngestError
 from ingest.sizing.memory import memory
 
 OPTIONS = [
     click.option("--gpu", metavar="ID", help="GPU, or a YAML file. [default: h100]"),
-    click.option("--node", metavar="ID", help="Node type, or a YAML file; names the GPU too."),
+    click.option("--node", metavar="ID", help="Node type, or a YAML file; sets the GPU too."),
     click.option("--gpus", metavar="N", help="GPUs of the job. [default: the fewest that hold the model]"),
     click.option("--tensor-parallel", metavar="N", help="GPUs that share a layer. [default: 1]"),
     click.option("--pipeline-parallel", metavar="N", help="Pipeline stages. [default: 1]"),
-    click.option("--zero-stage", default="3", metavar="0-3", help="What ZeRO spreads over the replicas. [default: 3]"),
+    click.option("--zero-stage", default="3", metavar="0-3", help="ZeRO stage. [default: 3]"),
     click.option("--offload", default="none", metavar="WHERE", help="none, cpu or nvme. [default: none]"),
     click.option("--recipe", default="zero-16", metavar="ID", help="Bytes per parameter: 2, 12, 14, 16, 18, 20. [default: 16]"),
-    click.option("--optimizer", metavar="ID", help="Instead of the recipe's: adam8bit, adafactor, muon, sgd, …"),
+    click.option("--optimizer", metavar="ID", help="Optimizer, instead of the recipe: adam8bit, adafactor, muon, sgd, …"),
     click.option("--utilization", metavar="F", help="Share of the memory that states may fill. [default: 0.9]"),
     click.option("--residual", metavar="SIZE", help="Activations and buffers on one GPU. [default: 0]"),
-    click.option("--set", multiple=True, metavar="NAME=VALUE", help="Give any quantity a value; repeatable."),
-    click.option("--explain", metavar="NAME", help="Show how one quantity came about instead."),
+    set_option,
+    explain_option,
     catalog_option,
 ]
 

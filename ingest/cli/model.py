@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import catalog_option, output_options, show_answer, stacked
+from ingest.cli.options import catalog_option, output_options, set_option, show_answer, stacked
 from ingest.sizing.model import model
 
 OPTIONS = [
@@ -14,7 +14,7 @@ OPTIONS = [
     click.option(
         "--precision", default="bf16", metavar="P", help="Of weights and cache: bf16, fp16, fp32, fp8. [default: bf16]"
     ),
-    click.option("--set", multiple=True, metavar="NAME=VALUE", help="Give any quantity a value; repeatable."),
+    set_option,
     catalog_option,
 ]
 
@@ -26,8 +26,8 @@ OPTIONS = [
 def command(form: str | None, output: str | None, **options: Any) -> None:
     """Parameters, weight bytes, FLOPs per token and key-value cache, from a model's own config.json.
 
-    FLOPs are those of forward and backward pass, per token. A family that nobody has described is refused; write its
-    weights down as rows in a YAML file then.
+    FLOPs are those of forward and backward pass, per token. An unknown family is refused; list its
+    weights as rows of a YAML file instead.
 
     \b
     ingest model llama3-405b --sequence-length 8192

@@ -17,10 +17,10 @@ from ingest.site.planner import plan
 from ingest.site.schema import schema_text, starter
 
 OPTIONS = [
-    click.option("--years", type=click.IntRange(0, 30), metavar="N", help="Years to plan for. [default: as the file says]"),
-    click.option("--check", is_flag=True, help="Exit with 3 where an `expect` of the file is not met."),
+    click.option("--years", type=click.IntRange(0, 30), metavar="N", help="Years to plan for. [default: of the file]"),
+    click.option("--check", is_flag=True, help="Exit with 3 if an `expect` of the file is not met."),
     click.option("--set", multiple=True, metavar="PATH=VALUE", help="Replace a value of the file; lists and ranges allowed."),
-    click.option("--explain", metavar="ID", help="Show how one requirement came about instead, such as R-READ-01."),
+    click.option("--explain", metavar="ID", help="Show the derivation of one requirement instead, such as R-READ-01."),
     click.option("--samples", type=click.IntRange(0, 1_000_000), metavar="N",
         help="Draws behind low and high. [default: 10,000, fewer for hundreds of jobs]"),
     click.option("--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Of the draws."),
@@ -44,7 +44,7 @@ def command(
     schema: bool,
     **options: Any,
 ) -> None:
-    """What a whole site asks of its storage: requirement lines for a tender, each with its derivation.
+    """Storage requirements of a site: requirement lines for a tender, each with its derivation.
 
     \b
     ingest plan --new -o site.yaml
@@ -63,12 +63,12 @@ def command(
     answer = plan(site, **options)
     if isinstance(answer, PlanScenarios):
         if explain is not None:
-            raise UsageError("--explain: several scenarios are asked for, expected one")
+            raise UsageError("--explain: found several scenarios, expected one")
         hand_over(lambda: plans_page(answer), answer.to_dict, form, output)
     elif explain is not None:
         lines = answer.explain(explain)
-        told = {**answer.requirement(explain).to_dict(), "derivation": lines}
-        hand_over(lambda: lines_page(f"Derivation of {explain}", lines), lambda: told, form, output)
+        data = {**answer.requirement(explain).to_dict(), "derivation": lines}
+        hand_over(lambda: lines_page(f"Derivation of {explain}", lines), lambda: data, form, output)
     else:
         hand_over(lambda: plan_page(answer), answer.to_dict, form, output, book=lambda: plan_workbook(answer))
     warn(answer.warnings)
@@ -77,13 +77,12 @@ def command(
 
 
 def _right_suffix(output: str | None, expected: tuple[str, ...]) -> None:
-    """Refuse to write YAML into a file that says JSON, and the other way round."""
     if output is not None and Path(output).suffix.lower() not in expected:
         raise UsageError(f"--output: '{output}' ends in '{Path(output).suffix}', expected {' or '.join(expected)}")
 
 
 def _hand_out(text: str, site: str | None, output: str | None) -> None:
-    """Write the starter or the schema; a file that exists is left alone."""
+    """Write the starter or the schema, never over an existing file."""
     if site is not None:
         raise UsageError(f"SITE.yaml: found '{site}', expected none with --new or --schema; -o FILE names the new file")
     if output is None:

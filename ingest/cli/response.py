@@ -16,9 +16,9 @@ from ingest.rfp.response import response
 @click.option("--sent", metavar="FILE.xlsx", help="The workbook as you sent it: the requirements are read from there.")
 @output_options
 def command(filled: str, optimized: bool, sent: str | None, form: str | None, output: str | None) -> None:
-    """Judge a vendor's filled workbook line by line against the requirements.
+    """Compare a vendor's filled workbook with the requirements, line by line.
 
-    Exits with 3 where a mandatory requirement is missed or met in part only, or where the requirements in FILLED differ
+    Exits with 3 if a mandatory requirement is missed or met in part only, or if the requirements in FILLED differ
     from those that were sent.
 
     Without --sent the requirements are read from FILLED itself, which the vendor may have changed.

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import output_options, question_options, warn
+from ingest.cli.options import job_options, output_options, warn
 from ingest.files import write_whole
 from ingest.reports.page import format_of, render, terminal_width
 from ingest.reports.pages.sizing import sweep_page
@@ -16,10 +16,10 @@ from ingest.sizing.sweep import sweep
 
 @click.command("sweep")
 @click.argument("axes", nargs=-1, metavar="NAME=RANGE…")
-@question_options
+@job_options
 @output_options
 def command(axes: tuple[str, ...], form: str | None, output: str | None, **options: Any) -> None:
-    """Many scenarios at once: every combination of the ranges, of any quantity.
+    """Many scenarios in one call: every combination of the ranges, of any quantity.
 
     A range is from..to*k, from..to+k or from..to; a list has commas. `--nodes` may be a range too.
     A file may end in .csv, .json, .md, .parquet or .xlsx.

@@ -13,13 +13,13 @@ from ingest.reports.pages.acceptance import verdict_page
 @click.command("verdict")
 @click.argument("folder", metavar="DIR")
 @click.argument("results", nargs=-1, required=True, metavar="RESULTS…")
-@click.option("--require-all", is_flag=True, help="Exit with 3 too where a test of a mandatory requirement has no result.")
+@click.option("--require-all", is_flag=True, help="Also exit with 3 if a test of a mandatory requirement has no result.")
 @output_options
 def command(folder: str, results: tuple[str, ...], require_all: bool, form: str | None, output: str | None) -> None:
     """Judge results of acceptance tests: pass, fail or not tested, with margins.
 
-    Reads what fio, IOR, mdtest, elbencho, DLIO and MLPerf Storage write. A run that is not the run of the test (block
-    size, duration, errors, caches, threads) counts for nothing and is named. Exits with 3 if a mandatory requirement
+    Reads what fio, IOR, mdtest, elbencho, DLIO and MLPerf Storage write. A run with other settings than the test (block
+    size, duration, errors, caches, threads) does not count and is listed. Exits with 3 if a mandatory requirement
     failed; with --require-all also if one that has a test was not tested.
 
     \b

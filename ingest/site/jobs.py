@@ -17,10 +17,11 @@ from ingest.engine.solver import Quantities, linked
 from ingest.engine.value import Input
 from ingest.errors import IngestError, MissingQuantity
 from ingest.site.site_file import Keys, Site
-from ingest.sizing.bandwidth import Grounds, estimate, grounds_of
+from ingest.sizing.bandwidth import estimate
 from ingest.sizing.checkpoint import QUANTITIES, checkpoint, kept_by_policy
+from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import from_catalog
-from ingest.sizing.job import Question
+from ingest.sizing.job import Job
 from ingest.units import parse
 
 #: keys of a job that are words of a question
@@ -107,10 +108,10 @@ class JobPlanner:
     catalog: Catalog
     data: Mapping[str, QuantityRow]
     warnings: dict[str, None] = field(default_factory=dict)
-    questions: dict[str, Question] = field(default_factory=dict)
+    questions: dict[str, Job] = field(default_factory=dict)
     divisors: dict[str, list[int]] = field(default_factory=dict)
     policies: dict[str, Policy] = field(default_factory=dict)
-    _reading: dict[object, Grounds] = field(default_factory=dict)
+    _reading: dict[object, RateBasis] = field(default_factory=dict)
     _told: set[object] = field(default_factory=set)
     _saving: dict[object, Answer] = field(default_factory=dict)
 
@@ -135,9 +136,9 @@ class JobPlanner:
         words = {"cluster": job["cluster"], "model": job.get("model", ""), "data": job.get("data", "")}
         if any(key in job for key in RATES):
             answer, reading = self._ask(keys, lambda: self._read(job))
-            self.questions[name] = answer.question
+            self.questions[name] = answer.job
             given = {**reading, **given}
-            words |= {"basis": answer.rungs[0].basis, "gpu": answer.gpu.id if answer.gpu else ""}
+            words |= {"basis": answer.levels[0].basis, "gpu": answer.gpu.id if answer.gpu else ""}
         given = {"request_bytes": REQUEST, "bandwidth_growth": START, **given}
         known = Quantities(given, name)
         checkpoints = None
@@ -164,7 +165,7 @@ class JobPlanner:
         except IngestError as error:
             self.site.refuse(keys, in_site_words(message_of(error)))
 
-    def _read(self, job: Mapping[str, Any]) -> tuple[Grounds, dict[str, Input]]:
+    def _read(self, job: Mapping[str, Any]) -> tuple[RateBasis, dict[str, Input]]:
         """What `bw` estimates the reads of a job from, and its inputs with those of the job itself."""
         settings = {key: parse(value, unit_of(key), f"set {key}") for key, value in job.get("set", {}).items()}
         numbers = {key: job[key] for key in NUMBERS if key in job}
@@ -182,15 +183,15 @@ class JobPlanner:
         key: object = (node, *sorted(words.items()), *_figures(numbers), *sorted(settings.items()))
         if key not in self._reading:
             plain = {name: item.value for name, item in numbers.items()}
-            question = Question(node=node, settings=settings, **words, **plain)
+            question = Job(node=node, settings=settings, **words, **plain)
             self._warn((node, *sorted(words.items())), question)
-            self._reading[key] = grounds_of(question, self.catalog)
+            self._reading[key] = rate_basis_of(question, self.catalog)
         found = self._reading[key]
         # Equal questions are estimated once, yet each job keeps the inputs of its own keys.
-        said = {Question.QUANTITIES[name]: item for name, item in numbers.items()}
+        said = {Job.QUANTITIES[name]: item for name, item in numbers.items()}
         return found, {**found.known, **said, **taken}
 
-    def _warn(self, kind: object, question: Question) -> None:
+    def _warn(self, kind: object, question: Job) -> None:
         """Ask `bw` once for each kind of job what to be wary of, and whether anything is missing.
 
         Raises:

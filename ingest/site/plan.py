@@ -24,7 +24,7 @@ from ingest.site.derivation_text import DerivationWriter
 from ingest.site.requirement_writer import THREADS, THREADS_ASSUMED, WrittenRequirement
 from ingest.site.scenarios import Expectation
 from ingest.site.site_file import Site
-from ingest.sizing.job import Question
+from ingest.sizing.job import Job
 from ingest.sizing.rules import Finding
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Plan:
     chosen: Mapping[str, Any]
     tree: Tree
     expectations: tuple[Expectation, ...]
-    questions: Mapping[str, Question]
+    questions: Mapping[str, Job]
     findings: tuple[Finding, ...] = ()
 
     command = "plan"

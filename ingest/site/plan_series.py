@@ -29,7 +29,7 @@ def bandwidth_by_nodes(job: QuantityRow) -> list[tuple[float, float]]:
 def evidence_levels(plan: Plan, job: str) -> list[tuple[str, Quantity]]:
     """Read bandwidth per GPU of a job at each evidence level that has one, the level in use first."""
     asked = plan.questions.get(job)
-    levels = estimate(asked, plan.catalog).rungs if asked is not None else ()
+    levels = estimate(asked, plan.catalog).levels if asked is not None else ()
     return [(level.basis, results[READS]) for level, results in levels if READS in results]
 
 

@@ -1,4 +1,4 @@
-"""Catalog entries and the user's wishes to given values, to results: one `Estimate` per question."""
+"""`ingest bw`: the read bandwidth of a job from its options, the catalogs and the best evidence for its rate."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.records import Gpu, Model, Node, Storage
 from ingest.catalog.store import Catalog
@@ -18,20 +18,10 @@ from ingest.engine.registry import FORMULAS, Step, derive, unit_of
 from ingest.engine.result import assumptions_of, cited_by, envelope, inputs_of, places_of, scenarios, sources_of, values
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError
-from ingest.sizing import evidence_ladder
-from ingest.sizing.evidence_ladder import Rung, from_catalog
-from ingest.sizing.job import (
-    CLIENTS,
-    Question,
-    known_quantities,
-    machine_of,
-    names_of,
-    number_of,
-    parse_axis,
-    question_of,
-    set_by_user,
-)
-from ingest.sizing.rung_choice import OUTCOMES, choose
+from ingest.sizing.bandwidth_warnings import warnings_for
+from ingest.sizing.evidence_choice import OUTCOMES, rate_basis_of
+from ingest.sizing.evidence_ladder import EvidenceLevel, from_catalog
+from ingest.sizing.job import CLIENTS, Job, Written, job_of, names_of, number_of, parse_axis
 
 if TYPE_CHECKING:
     import pandas
@@ -58,19 +48,19 @@ NEEDED = ("samples_per_second_per_gpu", "ingest_bandwidth_per_gpu", "ingest_band
 
 @dataclass(frozen=True)
 class Estimate:
-    """The answer to one question.
+    """The read bandwidth of one job.
 
     Attributes:
-        question: what was asked.
-        basis: the rung that the results stand on; `given` where the user gave the rate.
+        job: the options, checked.
+        basis: the evidence level in use; `given` where the user gave the rate.
         results: quantities by name.
-        rungs: the results of every rung that exists, for comparison.
-        given: what was known, for explanations.
-        unknown: why a result is not there, by its name.
-        warnings: plain words.
+        levels: the results of every evidence level that exists, for comparison.
+        given: the inputs of the results, by name.
+        unknown: the reason why a result is missing, by its name.
+        warnings: one line each.
     """
 
-    question: Question
+    job: Job
     catalog: Catalog
     model: Model | None
     gpu: Gpu | None
@@ -78,7 +68,7 @@ class Estimate:
     precision: str
     basis: str
     results: Mapping[str, Quantity]
-    rungs: tuple[tuple[Rung, Mapping[str, Quantity]], ...]
+    levels: tuple[tuple[EvidenceLevel, Mapping[str, Quantity]], ...]
     given: Mapping[str, Input]
     unknown: Mapping[str, str]
     warnings: tuple[str, ...]
@@ -92,11 +82,11 @@ class Estimate:
 
     @property
     def incomplete(self) -> str | None:
-        """Why a needed result is missing, and what to supply; None for a complete answer."""
+        """Why a required result is missing, and what to supply; None for a complete answer."""
         return next((self.unknown[name] for name in NEEDED if name in self.unknown), None)
 
     def derivation(self, name: str) -> Step:
-        """How a quantity came about.
+        """The derivation of a quantity.
 
         Raises:
             UsageError: no such quantity.
@@ -111,7 +101,7 @@ class Estimate:
 
     @cached_property
     def used(self) -> Mapping[str, Input]:
-        """The given quantities that the results rest on."""
+        """The inputs on which the results depend."""
         names: dict[str, None] = {}
         for name in self.results:
             names.update(dict.fromkeys(step.name for step in self.derivation(name).leaves()))
@@ -119,48 +109,48 @@ class Estimate:
 
     @property
     def assumptions(self) -> list[dict[str, Any]]:
-        """What nobody measured: values graded `assumed`, and defaults that a user may contest."""
+        """Values graded `assumed`, and defaults that a user may contest."""
         return assumptions_of(self.used)
 
     @property
     def places(self) -> Mapping[str, list[str]]:
-        """The sources of every value that the results rest on, each with the places within it."""
+        """The sources of every input on which the results depend, each with the places within it."""
         return places_of(place for item in self.used.values() for place in cited_by(item))
 
     @property
     def sources(self) -> list[dict[str, str]]:
-        """The same as JSON, with titles."""
+        """The sources as JSON, with titles."""
         return sources_of(self.places, self.catalog.source)
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """What went in, and where from: the user, a catalog, or a default."""
-        asked = self.question
+        """The inputs and their origin: the user, a catalog, or a default."""
+        job = self.job
         chosen: dict[str, Any] = {}
         for option, entry in (("model", self.model), ("gpu", self.gpu), ("node", self.node)):
             if entry is not None:
-                chosen[option] = {"value": entry.id, "from": "user" if getattr(asked, option) else "catalog"}
-        chosen["precision"] = {"value": self.precision, "from": "user" if asked.precision else "default"}
+                chosen[option] = {"value": entry.id, "from": "user" if getattr(job, option) else "catalog"}
+        chosen["precision"] = {"value": self.precision, "from": "user" if job.precision else "default"}
         for option in ("basis", "protocol", "encoding", "scaling"):
-            if getattr(asked, option):
-                default = getattr(asked, option) == getattr(Question, option)
-                chosen[option] = {"value": getattr(asked, option), "from": "default" if default else "user"}
+            if getattr(job, option):
+                default = getattr(job, option) == getattr(Job, option)
+                chosen[option] = {"value": getattr(job, option), "from": "default" if default else "user"}
         return {**chosen, **inputs_of(self.used)}
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON."""
-        rungs = [
+        levels = [
             {
-                "basis": rung.basis,
+                "basis": level.basis,
                 "results": values(results),
-                "note": rung.note,
-                **({"protocols": rung.protocols} if rung.protocols else {}),
+                "note": level.note,
+                **({"protocols": level.protocols} if level.protocols else {}),
             }
-            for rung, results in self.rungs
+            for level, results in self.levels
         ]
         return envelope(
             self.command,
-            {"basis": self.basis, "rungs": rungs},
+            {"basis": self.basis, "rungs": levels},
             catalog=self.catalog,
             inputs=self.inputs,
             results=self.results,
@@ -177,84 +167,33 @@ class Estimate:
         return pandas.DataFrame(rows, columns=["name", "value", "low", "high", "unit"]).set_index("name")
 
 
-def _model(source: str, catalog: Catalog) -> Model:
-    """A catalog entry in most questions; only a config.json or hyper-parameters need the families of architectures."""
-    if isinstance(source, str) and source.lower() in catalog.ids(Model.kind):
-        return catalog.get(Model, source)
-    from ingest.architecture.catalog_entries import model_of
+def estimate(job: Job, catalog: Catalog) -> Estimate:
+    """Compute the read bandwidth of one job.
 
-    return model_of(source, catalog)
-
-
-class Grounds(NamedTuple):
-    """What the answer to a question rests on.
-
-    Attributes:
-        question: what was asked, checked.
-        rungs: those that exist, the one to use first.
-        common: what is known whatever the rung.
-        fixed: what the user set.
-    """
-
-    question: Question
-    model: Model | None
-    gpu: Gpu | None
-    node: Node | None
-    precision: str
-    rungs: list[Rung]
-    common: Mapping[str, Input]
-    fixed: Mapping[str, Input]
-
-    @property
-    def known(self) -> dict[str, Input]:
-        """What the results on the first rung follow from."""
-        return {**self.common, **self.rungs[0].given, **self.fixed}
-
-
-def grounds_of(question: Question, catalog: Catalog) -> Grounds:
-    """Find what the answer to a question rests on, without solving for any result.
-
-    Raises:
-        UsageError: the question cannot be asked.
-        IngestError: no rung of the ladder can answer, and what to supply.
-    """
-    asked = question.checked()
-    model = _model(asked.model, catalog) if asked.model is not None else None
-    gpu, node = machine_of(asked.gpu, asked.node, catalog)
-    precision = asked.precision or evidence_ladder.usual_precision(catalog.rates(model) if model else ())
-    common = known_quantities(asked, catalog, model, gpu, node, precision)
-    rungs = choose(asked, catalog, model, gpu, precision, common)
-    return Grounds(asked, model, gpu, node, precision, rungs, common, set_by_user(asked))
-
-
-def estimate(question: Question, catalog: Catalog) -> Estimate:
-    """Answer one question.
-
-    >>> answer = estimate(Question(model="cosmoflow", gpu="h100", nodes=128), Catalog())
+    >>> answer = estimate(Job(model="cosmoflow", gpu="h100", nodes=128), Catalog())
     >>> answer.basis, answer.results["ingest_bandwidth_per_job"].display
     ('measured', '827.5 GB/s (770.7 GiB/s)')
 
     Raises:
-        UsageError: the question cannot be asked.
-        IngestError: no rung of the ladder can answer, and what to supply.
+        UsageError: an option is out of range, unknown or contradicts another one.
+        IngestError: there is no evidence at the level requested; names what to supply.
     """
-    grounds = grounds_of(question, catalog)
-    asked, model, gpu, precision = grounds.question, grounds.model, grounds.gpu, grounds.precision
-    rungs, fixed, known = grounds.rungs, grounds.fixed, grounds.known
-    best = rungs[0]
+    basis = rate_basis_of(job, catalog)
+    model, fixed, known, best = basis.model, basis.fixed, basis.known, basis.levels[0]
     plain = {name: item for name, item in fixed.items() if name not in OUTCOMES}
     solved = tuple(
-        (rung, _results({**grounds.common, **rung.given, **(fixed if rung is best else plain)}, catalog)[0]) for rung in rungs
+        (level, _results({**basis.common, **level.given, **(fixed if level is best else plain)}, catalog)[0])
+        for level in basis.levels
     )
     results, unknown = _results(known, catalog)
     if model is not None and "sample_bytes" in model.missing and "sample_bytes" not in known:
-        told = f"the bytes of one sample of {model.id} are not known: {model.missing['sample_bytes']}"
-        reason = Message(told, supply=("sample_bytes",))
-        unknown = {name: reason if "sample_bytes" in why else why for name, why in unknown.items()}
-    answer = Estimate(asked, catalog, model, gpu, grounds.node, precision, best.basis, results, solved, known, unknown, ())
-    from ingest.sizing.bandwidth_warnings import warnings_for
-
-    return replace(answer, warnings=(*best.warnings, *warnings_for(answer)))
+        why = f"the bytes of one sample of {model.id} are not known: {model.missing['sample_bytes']}"
+        reason = Message(why, supply=("sample_bytes",))
+        unknown = {name: reason if "sample_bytes" in line else line for name, line in unknown.items()}
+    answer = Estimate(
+        basis.job, catalog, model, basis.gpu, basis.node, basis.precision, best.basis, results, solved, known, unknown, ()
+    )
+    return replace(answer, warnings=(*best.warnings, *warnings_for(basis, results, answer.used, catalog)))
 
 
 def _results(known: Mapping[str, Input], catalog: Catalog) -> tuple[dict[str, Quantity], dict[str, str]]:
@@ -291,18 +230,17 @@ def _derived(name: str, known: Mapping[str, Input], steps: dict[str, Step]) -> S
     except OverflowError:
         step = Step(name, math.inf, None)
     if not math.isfinite(step.value):
-        raise UsageError(f"{name} is beyond what a number can hold: expected smaller inputs")
+        raise UsageError(f"{name} exceeds the range of floating-point numbers, expected smaller inputs")
     return step
 
 
 def _option_hint(error: MissingQuantity) -> str:
-    """The message of a missing quantity, with the option that supplies it."""
-    option = {name: option for option, name in Question.QUANTITIES.items()}.get(error.name)
+    """The message of a missing quantity, with the option that sets it."""
+    option = {name: option for option, name in Job.QUANTITIES.items()}.get(error.name)
     return Message(f"{error.name} is not known", supply=(option, f"set.{error.name}")) if option else message_of(error)
 
 
-Written = str | float
-#: Each is a whole page with sources; more are the business of `sweep`.
+#: Each scenario prints a page with sources; `sweep` takes more.
 MOST_SCENARIOS = 1000
 
 Many = str | float | Sequence[str] | Sequence[float]
@@ -310,13 +248,13 @@ Many = str | float | Sequence[str] | Sequence[float]
 
 @dataclass(frozen=True)
 class Scenarios:
-    """Several estimates, where several were asked for."""
+    """The estimates of several jobs."""
 
     scenarios: tuple[Estimate, ...]
 
     @property
     def incomplete(self) -> str | None:
-        """The first reason why an answer is not complete."""
+        """The first reason why an estimate is not complete."""
         return next((one.incomplete for one in self.scenarios if one.incomplete), None)
 
     @property
@@ -376,28 +314,28 @@ def bw(
 
     Args:
         model: id, alias or YAML file; a list, or text with commas, for several scenarios.
-        gpu: likewise.
+        gpu: id, alias or YAML file; a list, or text with commas, for several scenarios.
         nodes: number of nodes, one by default; a list, or `1,8,128`, or `1..1024*2`.
         gpus_per_node: GPUs in a node; that of the GPU's usual node by default.
         node: id or YAML file of a node type.
         basis: `auto`, `measured`, `transferred`, `efficiency` or `peak`.
-        protocol: measurement protocol whose rate is asked for.
+        protocol: id of the measurement protocol to use.
         encoding: encoding of the data set, or `stored`, `decoded`, `touched`, or `ID/SIZE`.
         precision: `bf16` unless the model has only been measured at another one.
         efficiency: model FLOPs utilization, a share of the dense peak.
         achieved: achieved FLOP/s per GPU.
-        utilization: accelerator utilization accepted.
+        utilization: accelerator utilization to accept.
         samples_per_second: samples/s per GPU, your own measurement.
         sample_bytes: bytes of one sample.
-        flops_per_sample: forward and backward pass.
-        bytes_per_token: where text is read instead of ids: a number, or the JSON file of `ingest measure`.
-        cache_hit: share of reads that a cache on the node serves.
-        scaling: `linear`, `weak` or `strong`.
-        set: any quantity by name.
+        flops_per_sample: FLOPs of the forward and backward pass of one sample.
+        bytes_per_token: if the job reads text instead of token ids: a number, or the JSON file of `ingest measure`.
+        cache_hit: share of reads served by a cache on the node.
+        scaling: how the rate per GPU scales with the size of the job: `linear`, `weak` or `strong`.
+        set: values of quantities, by name.
         catalogs: folders with entries of your own.
 
     Returns:
-        An `Estimate`; `Scenarios` where several were asked for.
+        An `Estimate`; `Scenarios` for several models, GPUs or numbers of nodes.
 
     >>> bw(model="cosmoflow", gpu="v100-sxm2", achieved="35 TFLOP/s", sample_bytes="16MB").results[
     ...     "ingest_bandwidth_per_gpu"
@@ -405,8 +343,8 @@ def bw(
     '2.267 GB/s (2.112 GiB/s)'
 
     Raises:
-        UsageError: a question that cannot be asked.
-        IngestError: no evidence, and what to supply.
+        UsageError: an option is out of range, unknown or contradicts another one.
+        IngestError: there is no evidence at the level requested; names what to supply.
     """
     catalog = Catalog(catalogs)
     axes = [names_of(model), names_of(gpu), _numbers(nodes)]
@@ -415,7 +353,7 @@ def bw(
         raise UsageError("bw: found an empty list, expected at least one model, GPU and node count")
     if count > MOST_SCENARIOS:
         raise UsageError(f"--nodes: {count:,} scenarios, expected at most {MOST_SCENARIOS:,}; `ingest sweep` takes millions")
-    asked = question_of(
+    job = job_of(
         gpus_per_node=gpus_per_node,
         node=node,
         basis=basis,
@@ -433,12 +371,12 @@ def bw(
         scaling=scaling,
         set=set,
     )
-    answers = tuple(estimate(replace(asked, model=one, gpu=other, nodes=size), catalog) for one, other, size in product(*axes))
+    answers = tuple(estimate(replace(job, model=one, gpu=other, nodes=size), catalog) for one, other, size in product(*axes))
     return answers[0] if len(answers) == 1 else Scenarios(answers)
 
 
 def _numbers(given: Many | None) -> list[float | None]:
-    """The numbers of nodes; None stands for the default."""
+    """The numbers of nodes; None selects the default."""
     if isinstance(given, str):
         return [*parse_axis(given, unit_of("nodes"), "--nodes")]
     return [number_of("nodes", one) for one in ([given] if given is None or isinstance(given, (int, float)) else given)]

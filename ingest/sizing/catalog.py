@@ -1,4 +1,4 @@
-"""The functions behind `ingest catalog`: list, show, check, path, new."""
+"""`ingest catalog`: list, show and check entries, the folders in use, templates for entries of your own."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from ingest.catalog.store import Catalog
 from ingest.catalog.templates import template
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.engine.result import envelope
-from ingest.errors import IngestError, UsageError, nearest
+from ingest.errors import IngestError, UsageError, expected_one_of, nearest
 from ingest.files import write_whole
 
 if TYPE_CHECKING:
     import pandas
 
 Folders = Sequence[str | Path]
-#: every kind that can be listed and shown: those that are read as records, and the architectures
+#: every kind that can be listed and shown: the records, and the architectures
 LISTED: dict[str, type[Entry]] = {**KINDS, Structure.kind: Structure}
+ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True)
-class Listing:
-    """Entries of one or all kinds."""
+class CatalogListing:
+    """The entries of one kind, or of all kinds."""
 
     kind: str
     entries: tuple[Entry, ...]
@@ -54,7 +55,7 @@ class Listing:
 
 
 @dataclass(frozen=True)
-class Shown:
+class CatalogEntry:
     """One entry with its values, flat: `peak_flops.bf16` and so on."""
 
     entry: Entry
@@ -75,13 +76,13 @@ class Shown:
 
     @property
     def words(self) -> dict[str, str]:
-        """The fields that are text."""
+        """The text fields by name."""
         named = {name: getattr(self.entry, name) for name in self.entry.shapes if name != "name"}
         listed = {"protections": ", ".join(self.entry.protections)} if isinstance(self.entry, Storage) else {}
         return {name: item for name, item in {**named, **listed}.items() if isinstance(item, str) and item}
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON: values in base units."""
+        """The entry as JSON, values in base units."""
         values = {name: value._asdict() for name, value in self.results.items()}
         rates = [rate._asdict() for rate in self.catalog.rates(self.entry)] if isinstance(self.entry, Model) else []
         head = {"kind": self.entry.kind, "id": self.id, "name": self.entry.name}
@@ -106,26 +107,26 @@ def _flat(name: str, item: Any) -> dict[str, Value]:
 
 
 def kind_of(word: str) -> type[Entry]:
-    """Return the kind that a word means; singular and plural are the same.
+    """Return the kind of a name in the singular or plural.
 
     >>> kind_of("gpu").kind
     'gpus'
 
     Raises:
-        UsageError: no such kind.
+        UsageError: an unknown kind.
     """
     plurals = {"family": "families", "corpus": "corpora"}
     for name in (word.lower(), word.lower() + "s", plurals.get(word.lower(), "")):
         if name in LISTED:
             return LISTED[name]
-    raise UsageError(f"unknown kind '{word}', expected one of {', '.join(LISTED)}{nearest(word, LISTED)}")
+    raise UsageError(f"unknown kind '{word}', {expected_one_of(word, LISTED)}")
 
 
 def _entry(catalog: Catalog, kind: type[Entry], name: str) -> Entry:
     return structure(name, catalog) if kind is Structure else catalog.get(kind, name)
 
 
-def list(kind: str | None = None, *, catalogs: Folders = ()) -> Listing:
+def list(kind: str | None = None, *, catalogs: Folders = ()) -> CatalogListing:
     """List the entries of a kind; of every kind by default.
 
     >>> "h100-sxm" in list("gpus").results
@@ -134,40 +135,40 @@ def list(kind: str | None = None, *, catalogs: Folders = ()) -> Listing:
     catalog = Catalog(catalogs)
     kinds = [kind_of(kind)] if kind else [*LISTED.values()]
     entries = tuple(_entry(catalog, one, name) for one in kinds for name in catalog.ids(one.kind))
-    return Listing(kinds[0].kind if kind else "entries", entries)
+    return CatalogListing(kinds[0].kind if kind else "entries", entries)
 
 
-def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> Shown:
-    """Show one entry; without a kind the first one that has that id or alias.
+def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> CatalogEntry:
+    """Show one entry; without a kind, the first entry with that id or alias.
 
     >>> show("cosmoflow").results["encodings.tfrecord-gzip.stored"].value
     2828486
 
     Raises:
-        UsageError: no such entry.
+        UsageError: an unknown entry; names the nearest one.
     """
     catalog = Catalog(catalogs)
     if kind:
-        return Shown(_entry(catalog, kind_of(kind), name), catalog)
+        return CatalogEntry(_entry(catalog, kind_of(kind), name), catalog)
     if name.lower() in LISTED or name.lower() + "s" in LISTED:
-        raise UsageError(f"'{name}' is a kind, expected an id behind it (`ingest catalog list {kind_of(name).kind}`)")
+        raise UsageError(f"'{name}' is a kind, expected an id after it (`ingest catalog list {kind_of(name).kind}`)")
     for one in LISTED.values():
         if name.lower() in catalog.ids(one.kind) or name.lower() in catalog.aliases.get(one.kind, {}):
-            return Shown(_entry(catalog, one, name), catalog)
+            return CatalogEntry(_entry(catalog, one, name), catalog)
     known = [item for one in LISTED for item in (*catalog.ids(one), *catalog.aliases.get(one, {}))]
     raise UsageError(f"unknown entry '{name}', expected an id from the catalogs{nearest(name, known)}")
 
 
 @dataclass(frozen=True)
-class Report:
-    """What `check` found."""
+class CatalogCheck:
+    """The result of `check`: the number of files, and one line per problem."""
 
     files: int
     problems: tuple[str, ...]
 
 
-def check(folder: str | Path | None = None, *, catalogs: Folders = ()) -> Report:
-    """Read every file of a folder, or of all catalogs in use, and collect what is wrong.
+def check(folder: str | Path | None = None, *, catalogs: Folders = ()) -> CatalogCheck:
+    """Validate every file of a folder, or of all catalogs in use.
 
     >>> check().problems
     ()
@@ -180,14 +181,14 @@ def check(folder: str | Path | None = None, *, catalogs: Folders = ()) -> Report
     problems: dict[str, None] = {}
     files = 0
     for place in folders:
-        alone = [path for path in place.glob("models/*.csv") if not path.with_suffix(".yaml").is_file()]
-        for path in sorted([*place.rglob("*.yaml"), *alone]):
+        rates_only = [path for path in place.glob("models/*.csv") if not path.with_suffix(".yaml").is_file()]
+        for path in sorted([*place.rglob("*.yaml"), *rates_only]):
             files += 1 + (path.suffix == ".yaml" and path.with_suffix(".csv").is_file())
             try:
                 _check_file(catalog, place, path)
             except IngestError as error:
                 problems[str(error)] = None
-    return Report(files, tuple(problems))
+    return CatalogCheck(files, tuple(problems))
 
 
 def _check_file(catalog: Catalog, folder: Path, path: Path) -> None:
@@ -205,15 +206,15 @@ def _check_file(catalog: Catalog, folder: Path, path: Path) -> None:
     elif len(inside) == 2 and inside[0] == Structure.kind:
         structure(str(path), catalog)
     elif len(inside) == 2 and inside[0] in KINDS:
-        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", path.stem):
-            raise IngestError(f"{path}: '{path.stem}' is no id, expected lower-case letters, digits and hyphens")
+        if not ID.fullmatch(path.stem):
+            raise IngestError(f"{path}: '{path.stem}' is not an id, expected lower-case letters, digits and hyphens")
         _check_references(catalog, catalog.get(KINDS[inside[0]], str(path)))
     elif inside[0] != "published":
-        raise IngestError(f"{path}: not in a known place, expected a folder {', '.join(LISTED)}, sources.yaml or aliases.yaml")
+        raise IngestError(f"{path}: unknown place, expected a folder {', '.join(LISTED)}, sources.yaml or aliases.yaml")
 
 
 def _check_references(catalog: Catalog, entry: Entry) -> None:
-    """Ids that an entry names must exist."""
+    """Refuse references to unknown entries."""
     if isinstance(entry, Model):
         catalog.referred(KINDS["families"], entry.family, by=entry.path)
         for name in entry.efficiencies:
@@ -227,8 +228,7 @@ def _check_references(catalog: Catalog, entry: Entry) -> None:
         catalog.referred(Gpu, entry.gpu, by=entry.path)
     elif isinstance(entry, Storage):
         if entry.family not in STORAGE_CLASSES:
-            known = ", ".join(STORAGE_CLASSES)
-            raise IngestError(f"{entry.path}: family: found '{entry.family}', expected one of {known}")
+            raise IngestError(f"{entry.path}: family: found '{entry.family}', {expected_one_of(entry.family, STORAGE_CLASSES)}")
         for name in entry.protections:
             catalog.referred(Storage, name, by=entry.path)
     elif isinstance(entry, Corpus) and entry.pipeline:
@@ -241,14 +241,14 @@ def path(*, catalogs: Folders = ()) -> tuple[Path, ...]:
 
 
 def new(kind: str, name: str, output: str | Path | None = None) -> Path:
-    """Write a commented template for an entry of your own, and return where.
+    """Write a commented template for an entry of your own, and return its path.
 
     Raises:
-        UsageError: no such kind, a name that is no id, or a file that exists already.
+        UsageError: an unknown kind, a name that is not an id, or a file that exists.
     """
     record = kind_of(kind)
-    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
-        raise UsageError(f"'{name}' is no id, expected lower-case letters, digits and hyphens, such as my-{record.kind[:-1]}")
+    if not ID.fullmatch(name):
+        raise UsageError(f"'{name}' is not an id, expected lower-case letters, digits, hyphens, such as my-{record.kind[:-1]}")
     target = Path(output or f"{name}.yaml")
     text = template(record, name)
     if target.exists():

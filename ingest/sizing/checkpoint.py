@@ -1,8 +1,9 @@
-"""`ingest checkpoint`: how big, how many files, how fast, how often, how long a restart, how much to keep."""
+"""`ingest checkpoint`: size, files, write rate, interval, restore and retention of checkpoints."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,25 +11,43 @@ from typing import Any
 from ingest.catalog.records import Failures, Gpu
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option
-from ingest.engine.registry import check_value, solve, unit_of
+from ingest.engine.registry import check_value, solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input
+from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError, nearest, one_of
-from ingest.sizing.checkpoint_files import LAYOUTS, Content, Files, Job, check_division, expert_spread, largest_stage_factor
+from ingest.sizing.checkpoint_files import (
+    LAYOUTS,
+    CheckpointContent,
+    CheckpointFiles,
+    RankLayout,
+    check_division,
+    expert_spread,
+    largest_stage_factor,
+)
 from ingest.sizing.checkpoint_interval import interval_table, plan_interval, tier_table
 from ingest.sizing.evidence_ladder import from_catalog
-from ingest.sizing.job import machine_of, settings_of
-from ingest.sizing.optimizer_states import MOST, Sized, kept_by, optimizer_of, size_of, width_of
+from ingest.sizing.job import Written, machine_of, quantities_of, settings_of
+from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, size_of, width_of
 from ingest.sizing.rules import applying, finding, unused
 from ingest.units import parse
 
-#: A GPU's host link, where nobody said which GPU.
+#: The GPU whose host link is the default.
 USUAL_GPU = "h100-sxm"
 
 
+#: Quantity, value, note and option of each default.
+DEFAULTS = (
+    ("waste_allowed", 0.05, "5 % of the time for dumps and lost work", "waste"),
+    ("drain_fraction", 1, "the whole interval drains", "drain_fraction"),
+    ("persistent_every", 1, "every checkpoint reaches shared storage", "persistent_every"),
+    ("restart_seconds", 600, "a restart reads its checkpoint in 10 min", "restart_time"),
+    ("keep_last", 3, "the newest three are kept", "keep"),
+)
+
+
 def of_machine(gpu: str | None, failures: str | None, catalog: Catalog) -> dict[str, Input]:
-    """Host link and node of the GPU; failure rate of a node."""
+    """Return the inputs from the machine: host link and node of the GPU, failure rate of a node."""
     card, node = machine_of(gpu, None, catalog)
     given: dict[str, Input] = {}
     if card is not None and card.host_link_bandwidth is not None:
@@ -52,47 +71,34 @@ def _failure_rate(entry: Failures) -> dict[str, Input]:
     given = {
         name: from_catalog(value)._replace(origin="default", note=note) for name, value in named.items() if value is not None
     }
-    # The rate counts failures of what its source calls a node, so the job is counted in the same nodes.
+    # The failure rate is per node as its source counts nodes, so the job is counted in these nodes.
     return {**given, "gpus_per_node": from_catalog(entry.gpus_per_node)}
 
 
 def of_policy(options: Mapping[str, float], keep: str | float | None) -> dict[str, Input]:
-    """What a user may contest: the waste allowed, the drain window, the restart, how many are kept."""
+    """Return the checkpoint policy and its defaults: overhead, drain window, restore time, retention."""
     default = {
-        "waste_allowed": Input(
-            0.05, origin="default", note=Message("5 % of the time for dumps and lost work", supply=("checkpoint.waste",))
-        ),
-        "drain_fraction": Input(
-            1, origin="default", note=Message("the whole interval drains", supply=("checkpoint.drain_fraction",))
-        ),
-        "persistent_every": Input(
-            1,
-            origin="default",
-            note=Message("every checkpoint reaches shared storage", supply=("checkpoint.persistent_every",)),
-        ),
-        "restart_seconds": Input(
-            600, origin="default", note=Message("a restart reads its checkpoint in 10 min", supply=("checkpoint.restart_time",))
-        ),
-        "keep_last": Input(3, origin="default", note=Message("the newest three are kept", supply=("checkpoint.keep",))),
-        "checkpoints_kept_forever": Input(0, note="none is kept for good"),
+        name: Input(number, origin="default", note=Message(note, supply=(f"checkpoint.{option}",)))
+        for name, number, note, option in DEFAULTS
     }
+    default["checkpoints_kept_forever"] = Input(0, note="none is kept permanently")
     if "checkpoint_interval" in options and "write_bandwidth" in options:
         del default["waste_allowed"]
     kept = kept_by_policy(keep)
     if "keep_every" in kept:
         if not {"training_seconds", "checkpoints_written"} & options.keys():
             raise UsageError(
-                Message(Option("keep"), ": to keep every m-th the training must have an end; expected --duration, such as 60d")
+                Message(Option("keep"), ": found every=M without an end of the job, expected --duration, such as 60d")
             )
         del default["checkpoints_kept_forever"]
     return {**default, **kept}
 
 
 def kept_by_policy(keep: str | float | None) -> dict[str, Input]:
-    """How many checkpoints are kept, of `--keep`; nothing where it was not said.
+    """Return the retention that `--keep` sets; empty without it.
 
     Raises:
-        UsageError: no number, or a word that is not known.
+        UsageError: not a number, or an unknown word.
     """
     if keep is None:
         return {}
@@ -110,10 +116,9 @@ def kept_by_policy(keep: str | float | None) -> dict[str, Input]:
     return found
 
 
-Written = str | float
 MODES = ("sync", "async")
 READERS = ("unique", "replicated", "all")
-#: options that are quantities, and which
+#: option -> the quantity that it sets
 QUANTITIES = {
     "gpus": "gpus",
     "tensor_parallel": "tensor_parallel",
@@ -146,7 +151,7 @@ RESULTS = (
     "checkpoint_retained_bytes",
     "checkpoint_bytes_written_per_day",
 )
-#: only where their inputs are given: their absence is no gap
+#: printed if their inputs are given; not reported as unknown
 OPTIONAL = {
     "sync": ("data_parallel", "checkpoint_extra_bytes", "young_interval", "daly_interval", "drive_writes_per_day"),
     "async": ("data_parallel", "checkpoint_extra_bytes", "device_copy_seconds", "drive_writes_per_day"),
@@ -181,59 +186,63 @@ def checkpoint(
     set: Mapping[str, Written] | Sequence[str] | None = None,
     catalogs: Sequence[str | Path] | Catalog = (),
 ) -> Answer:
-    """What one checkpoint is, and what storage must do with it.
+    """Size, files, write rate, interval and restore rate of checkpoints.
 
     Args:
         model: catalog id, `config.json` or YAML file; may be left out with `set={"parameters": N}`.
         gpus: GPUs of the job.
-        tensor_parallel: GPUs that share a layer; as in the published training where the catalog knows, else 1.
-        pipeline_parallel: stages, likewise.
+        tensor_parallel: GPUs that share a layer; by default as in the published training run, else 1.
+        pipeline_parallel: pipeline stages; by default as in the published training run, else 1.
         expert_parallel: ranks that share the experts.
         zero_stage: 0 to 3.
         layout: `megatron`, `deepspeed`, `dcp` or `safetensors`; Megatron with tensor or pipeline parallelism, else DCP.
         optimizer: id in the catalogs.
-        precision: of the weights.
-        failures: whose failure rate, where `mtti` is not given.
+        precision: precision of the weights.
+        failures: id of the failure rate to use without `mtti`.
         mtti: the job's mean time to interrupt.
-        interval: computing between two checkpoints.
-        waste: share of time that checkpoints and lost work may cost.
+        interval: compute time between two checkpoints.
+        waste: share of time allowed for checkpoints and lost work.
         mode: `sync` (GPUs wait for the dump) or `async` (for the copy into host memory only).
         drain_fraction: share of the interval in which an asynchronous checkpoint drains.
         persistent_every: every k-th checkpoint goes to shared storage.
-        restart_time: time in which a restart must have read its checkpoint.
+        restart_time: time allowed for a restart to read its checkpoint.
         readers: `unique`, `replicated` (each replica reads the weights) or `all` (each reads everything).
         keep: newest checkpoints kept, or `last=3,every=10,final=1`.
-        duration: of the training, for `every`.
-        write_bandwidth: what the storage at hand takes.
-        tier_capacity: of the tier that takes the checkpoints, for its endurance.
+        duration: duration of the job, for `every`.
+        write_bandwidth: write rate of the storage.
+        tier_capacity: capacity of the checkpoint tier, for its endurance.
         gpu: id or YAML file, for its host link.
-        set: any quantity by name.
-        catalogs: folders with entries of your own, or a catalog that has been opened.
+        set: values of quantities, by name.
+        catalogs: folders with entries of your own, or an open catalog.
 
     >>> checkpoint("llama3-405b", gpus=16384, mode="async", interval="15 min").results["checkpoint_write_bandwidth"].display
     '6.313 GB/s (5.88 GiB/s)'
 
     Raises:
-        UsageError: a question that cannot be asked.
-        IngestError: a missing fact, and what to supply.
+        UsageError: an option is out of range, unknown or contradicts another one.
+        IngestError: an input is missing; names what to supply.
     """
     catalog = opened(catalogs)
     settings = settings_of(set)
     one_of("--mode", mode, MODES)
     one_of("--readers", readers, READERS)
-    options = _quantities(
-        gpus=gpus,
-        tensor_parallel=tensor_parallel,
-        pipeline_parallel=pipeline_parallel,
-        mtti=mtti,
-        interval=interval,
-        waste=waste,
-        drain_fraction=drain_fraction,
-        persistent_every=persistent_every,
-        restart_time=restart_time,
-        write_bandwidth=write_bandwidth,
-        duration=duration,
-        tier_capacity=tier_capacity,
+    options = quantities_of(
+        QUANTITIES,
+        {
+            "gpus": gpus,
+            "tensor_parallel": tensor_parallel,
+            "pipeline_parallel": pipeline_parallel,
+            "mtti": mtti,
+            "interval": interval,
+            "waste": waste,
+            "drain_fraction": drain_fraction,
+            "persistent_every": persistent_every,
+            "restart_time": restart_time,
+            "write_bandwidth": write_bandwidth,
+            "duration": duration,
+            "tier_capacity": tier_capacity,
+        },
+        above_zero=("gpus", "mtti", "duration"),
     )
     for name, value in settings.items():
         check_value(name, value, f"--set {name}")
@@ -243,73 +252,68 @@ def checkpoint(
     given |= of_machine(gpu, failures if "job_mean_time_to_interrupt" not in options else None, catalog)
     given |= of_policy({**options, **settings}, keep)
     given |= {name: Input(value, origin="user") for name, value in {**options, **settings}.items()}
-    job = _job(given, sized, expert_parallel, zero_stage)
-    chosen = layout or ("megatron" if job is not None and job.shards > 1 else "dcp")
+    ranks = _rank_layout(given, sized, expert_parallel, zero_stage)
+    chosen = layout or ("megatron" if ranks is not None and ranks.shards > 1 else "dcp")
     one_of("--layout", chosen, LAYOUTS)
     known = Quantities(given)
-    rows = _lay_out(known, chosen, job, sized)
+    files = _lay_out(known, chosen, ranks, sized)
     unmet, warnings = plan_interval(known, mode, options)
-    _restart(known, readers)
-    results, unknown = known.results(RESULTS)
-    if job is None:
-        unknown = dict.fromkeys(unknown, Message("files, ranks and failures follow from the number of GPUs", supply=("gpus",)))
-    further, _ = known.results(OPTIONAL[mode])
-    waste_name = "synchronous_waste" if mode == "sync" else "asynchronous_waste"
-    results |= known.results([waste_name])[0] | {name: item for name, item in further.items() if item.value}
+    with suppress(MissingQuantity):
+        known.choose("restart_read_bytes", f"restart_bytes_{readers}")
+    results, unknown = _results(known, mode, ranks)
     words = {"model": model, "optimizer": optimizer, "precision": precision, "mode": mode, "readers": readers, "layout": chosen}
     defaults = {**_DEFAULTS, **({"layout": chosen} if layout is None else {})}
+    inputs: dict[str, dict[str, Any]] = {
+        name: {"value": word, "from": "default" if word == defaults.get(name) else "user"} for name, word in words.items()
+    }
+    if ranks is not None:
+        inputs["zero_stage"] = {"value": ranks.zero_stage, "from": "user" if ranks.zero_stage else "default"}
+    on_gpus = f" on {ranks.ranks:,} GPUs" if ranks is not None else ""
+    answer = Answer(
+        "checkpoint",
+        f"Checkpoints of {sized.name}{on_gpus}: {optimizer}, {precision}, {chosen}, {mode}",
+        inputs,
+        known,
+        results,
+        unknown,
+        _tables(known, files, mode),
+        (*warnings, *_warnings(chosen, ranks, "job_mean_time_to_interrupt" not in given)),
+        catalog,
+        unmet,
+        tuple((row.source, row.where, row.assumed) for row in files),
+    )
+    return replace(answer, warnings=(*answer.warnings, *_unused(answer, options, settings)))
+
+
+def _results(known: Quantities, mode: str, ranks: RankLayout | None) -> tuple[dict[str, Quantity], dict[str, str]]:
+    results, unknown = known.results(RESULTS)
+    if ranks is None:
+        unknown = dict.fromkeys(unknown, Message("files, ranks and failures follow from the number of GPUs", supply=("gpus",)))
+    lost = known.results(["synchronous_waste" if mode == "sync" else "asynchronous_waste"])[0]
+    further = {name: item for name, item in known.results(OPTIONAL[mode])[0].items() if item.value}
+    return {**results, **lost, **further}, unknown
+
+
+def _tables(known: Quantities, files: Sequence[CheckpointFiles], mode: str) -> dict[str, list[dict[str, Any]]]:
     tables = {
-        "files": [row._asdict() for row in rows],
+        "files": [row._asdict() for row in files],
         **interval_table(known, mode),
         **tier_table(known, mode),
         "readers": _readers(known),
     }
-    answer = Answer(
-        "checkpoint",
-        f"Checkpoints of {sized.name}"
-        + (f" on {job.ranks:,} GPUs" if job else "")
-        + f": {optimizer}, {precision}, {chosen}, {mode}",
-        {name: {"value": word, "from": "default" if word == defaults.get(name) else "user"} for name, word in words.items()}
-        | ({"zero_stage": {"value": job.zero_stage, "from": "user" if job.zero_stage else "default"}} if job else {}),
-        known,
-        results,
-        unknown,
-        {name: table for name, table in tables.items() if table},
-        (*warnings, *_warnings(chosen, job, "job_mean_time_to_interrupt" not in given)),
-        catalog,
-        unmet,
-        tuple((row.source, row.where, row.assumed) for row in rows),
-    )
-    return replace(answer, warnings=(*answer.warnings, *_unused(answer, options, settings)))
+    return {name: table for name, table in tables.items() if table}
 
 
 _DEFAULTS = {"optimizer": "adamw", "precision": "bf16", "mode": "sync", "readers": "unique"}
 
 
-def _quantities(**options: Written | None) -> dict[str, float]:
-    """The options that are given, in base units, by the name of their quantity.
+def _rank_layout(
+    given: dict[str, Input], sized: ModelSize, expert_parallel: int | str, zero_stage: int | str
+) -> RankLayout | None:
+    """The parallel groups; None if the number of GPUs is unknown.
 
     Raises:
-        UsageError: not a number, another unit, or out of range.
-    """
-    found = {}
-    for option, written in options.items():
-        if written is not None:
-            name, shown = QUANTITIES[option], f"--{option.replace('_', '-')}"
-            value = parse(written, unit_of(name), shown)
-            if option in ("gpus", "mtti", "duration") and not value > 0:
-                raise UsageError(f"{shown}: found {written}, expected a number above 0 ({unit_of(name)})")
-            if option == "gpus" and (value % 1 or value > MOST["gpus"]):
-                raise UsageError(f"{shown}: found {written}, expected a whole number up to {MOST['gpus']:,.0f} (GPU)")
-            found[name] = float(check_value(name, value, shown))
-    return found
-
-
-def _job(given: dict[str, Input], sized: Sized, expert_parallel: int | str, zero_stage: int | str) -> Job | None:
-    """How the GPUs are shared out; None where their number is not known.
-
-    Raises:
-        UsageError: sizes that do not divide one another.
+        UsageError: group sizes that do not divide the GPUs or the model.
     """
     stage, expert = parse(zero_stage, "1", "--zero-stage"), parse(expert_parallel, "1", "--expert-parallel")
     if stage not in (0, 1, 2, 3):
@@ -331,19 +335,16 @@ def _job(given: dict[str, Input], sized: Sized, expert_parallel: int | str, zero
     data = gpus // (tensor * pipeline)
     if data % expert:
         raise UsageError(Message(Option("expert_parallel"), f": found {expert:g}, expected a divisor of the {data} replicas"))
-    return Job(tensor, pipeline, data, int(expert), int(stage))
+    return RankLayout(tensor, pipeline, data, int(expert), int(stage))
 
 
-def _as_published(given: Mapping[str, Input], sized: Sized, gpus: int) -> dict[str, Input]:
-    """The published layout of a model, where the user said nothing and it fits the number of GPUs."""
+def _as_published(given: Mapping[str, Input], sized: ModelSize, gpus: int) -> dict[str, Input]:
+    """The published layout of a model, unless the user sets one or it does not divide the GPUs."""
     entry = sized.entry
     if entry is None or entry.tensor_parallel is None or entry.pipeline_parallel is None:
         return {}
-    if (
-        "tensor_parallel" in given
-        or "pipeline_parallel" in given
-        or gpus % (entry.tensor_parallel.value * entry.pipeline_parallel.value)
-    ):
+    shards = entry.tensor_parallel.value * entry.pipeline_parallel.value
+    if {"tensor_parallel", "pipeline_parallel"} & given.keys() or gpus % shards:
         return {}
     ways = ("checkpoint.tensor_parallel", "checkpoint.pipeline_parallel")
     note = Message("as in the published training run", supply=ways)
@@ -351,55 +352,66 @@ def _as_published(given: Mapping[str, Input], sized: Sized, gpus: int) -> dict[s
     return {name: from_catalog(value)._replace(origin="default", note=note) for name, value in named.items()}
 
 
-def _lay_out(known: Quantities, layout: str, job: Job | None, sized: Sized) -> list[Files]:
-    """Fill in who writes and how many files there are; nothing where the ranks are not known."""
-    form, given = LAYOUTS[layout], known.given
-    if not form.optimizer:
+def _lay_out(known: Quantities, layout: str, ranks: RankLayout | None, sized: ModelSize) -> list[CheckpointFiles]:
+    """Set the ranks that write and the number of files; no files if the ranks are unknown."""
+    form = LAYOUTS[layout]
+    _unsaved_bytes(known, layout, ranks)
+    if ranks is None and form.optimizer:
+        return []
+    ranks = ranks or RankLayout()
+    if form.optimizer or "gpus" in known.given:
+        _writers(known, layout, ranks, sized)
+    if sized.architecture is not None and ranks.pipeline > 1 and form.optimizer:
+        where = f"blocks of {sized.architecture.id} dealt out to {ranks.pipeline} stages"
+        factor = largest_stage_factor(sized.architecture, ranks.pipeline)
+        known.give_default("largest_stage_factor", Input(factor, source="arithmetic", where=where, grade="derived"))
+    return _files(known, layout, ranks, sized)
+
+
+def _unsaved_bytes(known: Quantities, layout: str, ranks: RankLayout | None) -> None:
+    """Set to 0 the bytes per parameter that a layout does not save."""
+    given = known.given
+    if not LAYOUTS[layout].optimizer:
         for name in ("master", "momentum", "variance"):
-            known.give({f"{name}_bytes_per_parameter": Input(0, note=f"{layout} holds weights alone")})
-    if layout == "deepspeed" and job is not None and job.zero_stage == 3 and given["master_bytes_per_parameter"].value:
-        # Each rank's optimizer file holds its share of the master copy, from which 16-bit weights are restored.
+            known.give({f"{name}_bytes_per_parameter": Input(0, note=f"{layout} saves weights only")})
+    if layout == "deepspeed" and ranks is not None and ranks.zero_stage == 3 and given["master_bytes_per_parameter"].value:
+        # The optimizer file of each rank holds its share of the master copy, from which 16-bit weights are restored.
         note = "at ZeRO-3 the 16-bit weights are not saved: they are restored from the master copy"
         if given["weight_bytes_per_parameter"].origin != "user":
             restored = Input(0, source="deepspeed", where="issues 3820 and 4029", note=note)
             known.give({"weight_bytes_per_parameter": restored})
-    if job is None and "extra_bytes_per_rank" not in given:
+    if ranks is None and "extra_bytes_per_rank" not in given:
         known.give_default("checkpoint_extra_bytes", Input(0, note="no further bytes"))
-    if job is None and form.optimizer:
-        return []
-    job = job or Job()
-    if form.optimizer or "gpus" in given:
-        weights: float
-        weights, states = form.writers(job)
-        if layout == "deepspeed" and job.expert > 1 and job.zero_stage < 3 and sized.architecture is not None:
-            weights /= expert_spread(sized.architecture, job.expert)
-        if form.files_per_rank and "gpus" in given:
-            known.choose("ranks_writing_weights", "gpus")
-            known.choose("ranks_writing_optimizer", "gpus")
-        else:
-            known.give_default("ranks_writing_weights", Input(weights, note=f"as {layout} writes"))
-            known.give_default("ranks_writing_optimizer", Input(states, note=f"as {layout} writes"))
-    if sized.architecture is not None and job.pipeline > 1 and form.optimizer:
-        where = f"blocks of {sized.architecture.id} dealt out to {job.pipeline} stages"
-        factor = largest_stage_factor(sized.architecture, job.pipeline)
-        known.give_default("largest_stage_factor", Input(factor, source="arithmetic", where=where, grade="derived"))
+
+
+def _writers(known: Quantities, layout: str, ranks: RankLayout, sized: ModelSize) -> None:
+    """Set the ranks that write weights and optimizer states."""
+    form = LAYOUTS[layout]
+    if form.files_per_rank and "gpus" in known.given:
+        known.choose("ranks_writing_weights", "gpus")
+        known.choose("ranks_writing_optimizer", "gpus")
+        return
+    weights: float
+    weights, states = form.writers(ranks)
+    if layout == "deepspeed" and ranks.expert > 1 and ranks.zero_stage < 3 and sized.architecture is not None:
+        weights /= expert_spread(sized.architecture, ranks.expert)
+    known.give_default("ranks_writing_weights", Input(weights, note=f"as {layout} writes"))
+    known.give_default("ranks_writing_optimizer", Input(states, note=f"as {layout} writes"))
+
+
+def _files(known: Quantities, layout: str, ranks: RankLayout, sized: ModelSize) -> list[CheckpointFiles]:
+    """Lay out the files and set their number."""
+    form = LAYOUTS[layout]
     parts = (known.value(f"checkpoint_{part}_bytes") for part in ("weights", "optimizer", "extra"))
-    rows = form.files(job, Content(*parts), int(known.value("safetensors_shards")), sized.architecture)
-    count = sum(row.count for row in rows)
-    if form.files_per_rank and "gpus" in given:
+    files = form.files(ranks, CheckpointContent(*parts), int(known.value("safetensors_shards")), sized.architecture)
+    count = sum(row.count for row in files)
+    if form.files_per_rank and "gpus" in known.given:
         known.give_default("files_per_rank", Input(form.files_per_rank, note=f"as {layout} writes"))
-        known.give_default("files_beside", Input(count - form.files_per_rank * job.ranks, note=f"indexes of {layout}"))
+        known.give_default("files_beside", Input(count - form.files_per_rank * ranks.ranks, note=f"indexes of {layout}"))
         known.choose("checkpoint_files", "files_of_ranks")
     else:
-        known.give_default("checkpoint_files", Input(count, note=f"the rows of {layout}, summed"))
-    return rows
-
-
-def _restart(known: Quantities, readers: str) -> None:
-    try:
-        known.choose("restart_read_bytes", f"restart_bytes_{readers}")
-    except MissingQuantity:
-        return
+        known.give_default("checkpoint_files", Input(count, note=f"sum of the files of {layout}"))
+    return files
 
 
 def _readers(known: Quantities) -> list[dict[str, Any]]:
@@ -414,16 +426,16 @@ def _readers(known: Quantities) -> list[dict[str, Any]]:
 
 
 def _unused(answer: Answer, options: Mapping[str, float], settings: Mapping[str, float]) -> list[Message]:
-    """Options that change nothing here, so that nobody believes they did."""
+    """Warnings about options on which no result depends."""
     shown = {name: Option(f"checkpoint.{option}") for option, name in QUANTITIES.items() if name in options}
     shown |= {name: Option(f"checkpoint.set.{name}") for name in settings}
-    # A stated waste and a stated bandwidth are held against the results, even where none rests on them.
-    told = {*answer.used, "waste_allowed", "write_bandwidth"}
-    return [unused(option) for name, option in shown.items() if name not in told]
+    # A given overhead and a given bandwidth are compared with the results, even if none depends on them.
+    used = {*answer.used, "waste_allowed", "write_bandwidth"}
+    return [unused(option) for name, option in shown.items() if name not in used]
 
 
-def _warnings(layout: str, job: Job | None, by_rate: bool) -> list[Message]:
-    words = {"layout": layout, "zero_stage": str(job.zero_stage) if job is not None else ""}
+def _warnings(layout: str, ranks: RankLayout | None, by_rate: bool) -> list[Message]:
+    words = {"layout": layout, "zero_stage": str(ranks.zero_stage) if ranks is not None else ""}
     words |= {"interrupts": "by the failure rate of nodes"} if by_rate else {}
-    ranks = {"gpus": job.ranks if job is not None else None}
-    return [one.message() for one in applying(finding(rule, ranks, words) for rule in ("W21", "W22", "W23"))]
+    gpus = {"gpus": ranks.ranks if ranks is not None else None}
+    return [one.message() for one in applying(finding(rule, gpus, words) for rule in ("W21", "W22", "W23"))]

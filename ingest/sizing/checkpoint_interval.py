@@ -1,4 +1,4 @@
-"""Interval, waste and bandwidth of checkpoints: which of them follows from which, and the table between them."""
+"""Interval, overhead and write bandwidth of checkpoints: which follow from which, and their table."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ingest.errors import IngestError, MissingQuantity
 from ingest.sizing.rules import applying, finding, refusal
 from ingest.units import display
 
-#: The wastes of the table; the knee is set among them.
+#: Overheads in the table, to which the knee is added.
 WASTES = (0.01, 0.02, 0.03, 0.05, 0.07, 0.10, 0.15, 0.20)
-#: Intervals around the chosen one, as multiples of it.
+#: Intervals in a chart, as multiples of the chosen one.
 AROUND = tuple(2 ** (step / 4) for step in range(-12, 13))
 SYNCHRONOUS, ASYNCHRONOUS = {"mode": "sync"}, {"mode": "async"}
 #: Interval, share of the time lost, write bandwidth.
@@ -23,18 +23,18 @@ Point = tuple[float, float, float]
 
 
 def plan_interval(known: Quantities, mode: str, options: Mapping[str, float]) -> tuple[str, list[str]]:
-    """Choose the formulas that yield interval, bandwidth and stall.
+    """Choose the formulas of interval, bandwidth and stall.
 
     Returns:
-        A stated requirement that is not met, or nothing; and warnings.
+        The given requirement that is not met, or an empty text; and warnings.
 
     Raises:
-        IngestError: the interval alone costs more than the waste allowed.
+        IngestError: the interval alone exceeds the overhead allowed.
     """
     try:
         return _synchronous(known, options) if mode == "sync" else _asynchronous(known, options)
     except MissingQuantity:
-        # Neither GPUs nor a mean time to interrupt: sizes are all that can be told.
+        # Without GPUs or a mean time to interrupt only sizes are known.
         return "", []
 
 
@@ -67,16 +67,16 @@ def _asynchronous(known: Quantities, options: Mapping[str, float]) -> tuple[str,
 
 
 def _copy(known: Quantities) -> None:
-    """The wait for the copy into host memory; without ranks nobody can tell it."""
+    """The wait for the copy into host memory; unknown without ranks."""
     try:
         known.value("device_copy_seconds")
     except MissingQuantity:
-        note = Message("the copy into host memory is not known without the number of GPUs, and left out", supply=("gpus",))
+        note = Message("the copy into host memory is left out: it depends on the number of GPUs", supply=("gpus",))
         known.give({"device_copy_seconds": Input(0, origin="default", note=note)})
 
 
 def _too_wasteful(rule: str, known: Quantities, words: Mapping[str, str], options: Mapping[str, float]) -> str:
-    """Say so where the time lost exceeds the share that the user stated."""
+    """The refusal if the time lost exceeds the share that the user set; empty otherwise."""
     if "waste_allowed" not in options:
         return ""
     lost = "synchronous_waste" if words == SYNCHRONOUS else "asynchronous_waste"
@@ -84,7 +84,7 @@ def _too_wasteful(rule: str, known: Quantities, words: Mapping[str, str], option
 
 
 def interval_table(known: Quantities, mode: str) -> dict[str, list[dict[str, Any]]]:
-    """Interval, waste and the bandwidth that it takes; marked are the knee, and what was asked."""
+    """Return intervals with their overhead and bandwidth; marks the knee and the requested point."""
     names = ["checkpoint_bytes", "job_mean_time_to_interrupt", "drain_fraction", "persistent_every"]
     try:
         shared = {name: known.value(name) for name in [*names, *(["device_copy_seconds"] if mode == "async" else [])]}
@@ -104,7 +104,7 @@ def interval_table(known: Quantities, mode: str) -> dict[str, list[dict[str, Any
 
 
 def _row(given: Mapping[str, float], mark: str, mode: str) -> dict[str, Any]:
-    """One waste: the longest interval that keeps to it, and the bandwidth that this takes."""
+    """The longest interval for an overhead, and the bandwidth that it takes."""
     if mode == "async":
         return _at_interval({**given, "checkpoint_interval": float(solve("interval_for_waste", given))}, mark)
     rate = solve("bandwidth_for_waste", given)
@@ -114,7 +114,7 @@ def _row(given: Mapping[str, float], mark: str, mode: str) -> dict[str, Any]:
 
 
 def _at_interval(given: Mapping[str, float], mark: str) -> dict[str, Any]:
-    """One asynchronous interval: what it wastes, copies included, and the bandwidth that drains it in time."""
+    """An asynchronous interval: its overhead with copies, and the bandwidth that drains it in time."""
     rate = solve("drain_bandwidth", given)
     waste = solve("asynchronous_waste", {**given, "checkpoint_write_bandwidth": rate})
     found = {"checkpoint_interval": given["checkpoint_interval"], "waste": waste}
@@ -122,13 +122,13 @@ def _at_interval(given: Mapping[str, float], mark: str) -> dict[str, Any]:
 
 
 def interval_course(known: Quantities, mode: str) -> tuple[Point, list[Point], str]:
-    """The chosen interval, those around it, and what holds along them.
+    """Return the chosen interval, the intervals around it, and the assumptions along them.
 
-    Synchronously, the share lost is at the bandwidth that is asked for, and the bandwidth keeps to the share that
-    is chosen; asynchronously, each interval takes the bandwidth that drains it, and loses what follows from that.
+    Synchronous: the share lost at the required bandwidth, and the bandwidth for the chosen share. Asynchronous: each
+    interval at the bandwidth that drains it, and the share lost at that bandwidth.
 
     Raises:
-        MissingQuantity: neither GPUs nor a mean time to interrupt are known.
+        MissingQuantity: GPUs and mean time to interrupt are unknown.
     """
     names = ("checkpoint_bytes", "job_mean_time_to_interrupt", "drain_fraction", "persistent_every")
     shared = {name: known.value(name) for name in names}
@@ -141,15 +141,15 @@ def interval_course(known: Quantities, mode: str) -> tuple[Point, list[Point], s
         points = [(row["checkpoint_interval"], row["waste"], row["checkpoint_write_bandwidth"]) for row in rows]
         return (at, waste, rate), points, "each interval at the bandwidth that drains a checkpoint before the next one"
     fixed = {**shared, "checkpoint_write_bandwidth": rate, "waste_allowed": waste}
-    found = [_held_to({**fixed, "checkpoint_interval": interval}) for interval in around]
+    found = [_around({**fixed, "checkpoint_interval": interval}) for interval in around]
     how = (
         f"upper line: at {display(rate, 'B/s', binary=False)}; lower line: to lose no more than {waste * 100:.3g} % of the time"
     )
     return (at, waste, rate), [point for point in found if point is not None], how
 
 
-def _held_to(given: Mapping[str, float]) -> Point | None:
-    """The share lost at the bandwidth given, and the bandwidth for the share given; None where no bandwidth would do."""
+def _around(given: Mapping[str, float]) -> Point | None:
+    """The share lost at the bandwidth given, and the bandwidth for the share given; None if no bandwidth suffices."""
     if solve("waste_left_for_dumps", given) <= 0:
         return None
     lost = float(solve("synchronous_waste", given))
@@ -157,7 +157,7 @@ def _held_to(given: Mapping[str, float]) -> Point | None:
 
 
 def tier_table(known: Quantities, mode: str) -> dict[str, list[dict[str, Any]]]:
-    """Where an asynchronous checkpoint passes through: host memory, the node's NVMe, shared storage."""
+    """Return the tiers of an asynchronous checkpoint: host memory, NVMe of the node, shared storage."""
     if mode != "async":
         return {}
     names = ("tier", "persistent_every", "bytes_per_node", "checkpoint_write_bandwidth", "note")

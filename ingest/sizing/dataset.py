@@ -1,27 +1,25 @@
-"""`ingest dataset`: what a data set takes on storage, stage by stage."""
+"""`ingest dataset`: the storage footprint of a data set, stage by stage."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from ingest.catalog.dataset_records import HOLDINGS, Corpus, Format, Pipeline
 from ingest.catalog.records import Value
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import OPTION, bytes_per_token_of, is_file_name, read_measurement
 from ingest.engine.messages import Message, Option
-from ingest.engine.registry import check_value, solve, unit_of
+from ingest.engine.registry import check_value, solve
 from ingest.engine.result import Answer
 from ingest.engine.value import Input, Quantity
-from ingest.errors import CatalogError, IngestError, UsageError, nearest, one_of
+from ingest.errors import CatalogError, IngestError, UsageError, expected_one_of, nearest, one_of
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.footprint import CONTENTS, SIZES, STAGES, Footprint, footprint
-from ingest.sizing.job import settings_of
+from ingest.sizing.job import Written, quantities_of, settings_of
 from ingest.units import parse
 
-Written = str | float
-#: options that are quantities, and which
+#: option -> the quantity that it sets
 QUANTITIES = {
     "tokens": "tokens",
     "documents": "documents",
@@ -33,9 +31,7 @@ QUANTITIES = {
     "shard_size": "shard_bytes",
     "epochs": "epochs",
 }
-#: units of which there are no parts
-WHOLE = ("sample", "token", "document", "file")
-#: quantities that tell how much text there is
+#: quantities that give the size of a text
 SIZES_OF_TEXT = ("tokens", "clean_bytes", "raw_bytes")
 
 USUAL_BYTES_PER_TOKEN = Input(
@@ -69,37 +65,8 @@ USUAL_TOKENS_PER_DOCUMENT = Input(
 USUAL_SEQUENCE = Input(4096, origin="default", note=Message("packed sequences of 4,096 tokens", supply=("sequence_length",)))
 
 
-def quantities_of(settings: Mapping[str, float], copies: Written | None, **options: Written | None) -> dict[str, float]:
-    """Options that are quantities, the copies, and `--set`, by name; the last one wins.
-
-    Raises:
-        UsageError: no number, another unit, or out of range.
-    """
-    found = {}
-    for option, written in options.items():
-        if written is not None:
-            name, shown = QUANTITIES[option], shown_as(option)
-            found[name] = float(check_value(name, above_zero(written, name, shown), shown))
-    found |= _copies(copies)
-    return found | {name: float(check_value(name, item, f"--set {name}")) for name, item in settings.items()}
-
-
-def above_zero(written: Any, name: str, shown: str) -> float:
-    """A quantity that cannot be nothing where a data set exists.
-
-    Raises:
-        UsageError: no number, another unit, or not above 0.
-    """
-    value = parse(written, unit_of(name), shown)
-    if unit_of(name) in WHOLE and value != round(value):
-        raise UsageError(f"{shown}: found {written}, expected a whole number ({unit_of(name)})")
-    if not value > 0:
-        raise UsageError(f"{shown}: found {written}, expected a number above 0 ({unit_of(name)})")
-    return value
-
-
 def _copies(written: Written | None) -> dict[str, float]:
-    """`3`, or `raw=1,clean=1,dataset=3`."""
+    """The copies by stage, from `3` or `raw=1,clean=1,dataset=3`."""
     found: dict[str, float] = {}
     for part in str(written).split(",") if written is not None else ():
         stage, equals, number = part.partition("=")
@@ -116,40 +83,39 @@ def _copies(written: Written | None) -> dict[str, float]:
 
 
 def shown_as(option: str) -> str:
-    """An option as people write it."""
+    """Return an option as written on the command line."""
     return f"--{option.replace('_', '-')}"
 
 
-def content_of(of_text: Mapping[str, object], of_samples: Mapping[str, object], corpus: Corpus | None) -> str:
-    """Whether there are `samples` or text (`tokens`).
+def kind_of_data(of_text: Mapping[str, object], of_samples: Mapping[str, object], corpus: Corpus | None) -> str:
+    """Return whether the data set is `samples` or text (`tokens`).
 
     Args:
         of_text: the options that describe text, None where not given.
-        of_samples: likewise, those that describe samples.
-        corpus: the known corpus.
+        of_samples: the options that describe samples, None where not given.
+        corpus: the corpus of the catalogs, if any.
 
     Raises:
         UsageError: options of both.
-        CatalogError: a corpus that holds nothing that is known.
+        CatalogError: a corpus with unknown contents.
     """
     text, samples = (
         [shown_as(option) for option, value in options.items() if value is not None] for options in (of_text, of_samples)
     )
     if corpus is not None:
         if corpus.holds not in CONTENTS:
-            hint = nearest(corpus.holds, CONTENTS)
-            raise CatalogError(f"{corpus.path}: holds: found '{corpus.holds}', expected one of {', '.join(CONTENTS)}{hint}")
+            raise CatalogError(f"{corpus.path}: holds: found '{corpus.holds}', {expected_one_of(corpus.holds, CONTENTS)}")
         (samples if corpus.holds == "samples" else text).append(f"--corpus {corpus.id}")
     if text and samples:
         raise UsageError(f"{text[0]} and {samples[0]}: found a data set of text and of samples, expected one of them")
     return "samples" if samples else "tokens"
 
 
-def held_by(form: Format | None, holds: str | None, content: str) -> str:
-    """What the data set holds: as said, else what the format can hold of what there is.
+def contents_of(form: Format | None, holds: str | None, content: str) -> str:
+    """Return the contents of the data set: as given, else the first contents that the format can hold.
 
     Raises:
-        UsageError: an unknown word, or one that contradicts what there is.
+        UsageError: unknown contents, or contents that contradict the data set.
     """
     if holds is None:
         possible = form.holds if form is not None else HOLDINGS
@@ -163,7 +129,7 @@ def held_by(form: Format | None, holds: str | None, content: str) -> str:
 
 
 def complete(given: dict[str, Input], held: str, form: Format) -> None:
-    """Add what is usual where nobody said anything."""
+    """Add the defaults of inputs that are not given."""
     if held == "samples":
         return
     given.setdefault("bytes_per_token", USUAL_BYTES_PER_TOKEN)
@@ -175,11 +141,11 @@ def complete(given: dict[str, Input], held: str, form: Format) -> None:
 
 
 def check_size(given: Mapping[str, Input], held: str, corpus: Corpus | None) -> None:
-    """Refuse where nobody knows how much there is.
+    """Refuse a data set of unknown size.
 
     Raises:
-        UsageError: the options do not tell.
-        IngestError: the corpus does not tell, in the words of its entry.
+        UsageError: the options give no size.
+        IngestError: the corpus has no published size; gives the reason of its entry.
     """
     share = "bytes_kept" in given or {"pipeline_input_bytes", "pipeline_output_bytes"} <= given.keys()
     there = [name for name in SIZES_OF_TEXT if name in given and (name != "raw_bytes" or share)]
@@ -188,8 +154,7 @@ def check_size(given: Mapping[str, Input], held: str, corpus: Corpus | None) -> 
     if corpus is not None:
         amount = "samples" if held == "samples" else "tokens"
         why = corpus.missing.get(amount, "not published")
-        told = Message(Option("corpus", corpus.id), f": {amount} are not known ({why})", supply=(amount,))
-        raise IngestError(told)
+        raise IngestError(Message(Option("corpus", corpus.id), f": {amount} are not known ({why})", supply=(amount,)))
     if "raw_bytes" in given:
         raise UsageError(
             Message(
@@ -228,7 +193,7 @@ OF_PIPELINE = {
 
 
 def from_corpus(corpus: Corpus) -> dict[str, Input]:
-    """Return what is known of a corpus; ratios rather than totals, so that they hold for more or fewer tokens too."""
+    """Return the inputs from a corpus; ratios instead of totals, so that they apply to any number of tokens."""
     found = _fields(corpus, OF_CORPUS)
     if corpus.tokens is not None:
         totals = {
@@ -250,7 +215,7 @@ def _ratio(name: str, quantity: str, total: Value, tokens: Value, of: str) -> In
 
 
 def from_pipeline(pipeline: Pipeline) -> dict[str, Input]:
-    """Return what a pipeline keeps, and what went in and came out when that was published."""
+    """Return the inputs from a pipeline: the shares that it keeps, and its published input and output."""
     return _fields(pipeline, OF_PIPELINE)
 
 
@@ -260,11 +225,11 @@ def _fields(entry: Corpus | Pipeline, names: Mapping[str, str]) -> dict[str, Inp
 
 
 def from_measurement(written: str | float | Path | None) -> dict[str, Input]:
-    """Return bytes per token as a number, or what `ingest measure` wrote into a JSON file.
+    """Return the inputs from bytes per token: a number, or the JSON file of `ingest measure`.
 
     Raises:
         UsageError: neither a number nor such a file.
-        IngestError: the file is broken.
+        IngestError: the file is not a result of `ingest measure`.
     """
     if written is None:
         return {}
@@ -302,11 +267,11 @@ RESULTS = (
     "mdt_bytes",
     "mdts",
 )
-#: shown where they can be computed: their absence is no gap
+#: printed if they can be computed; not reported as unknown
 OPTIONAL = ("tokens", "documents", "bytes_per_token", "raw_tokens", "raw_documents", "dataset_samples")
-#: of these a data set of samples has none
+#: results that a data set of samples does not have
 TEXT_ALONE = ("extracted_bytes", "tokenized_bytes", "raw_bytes")
-#: why a stage before the clean data is not known, in the words of the options
+#: why a stage before the clean data is unknown
 NOT_KNOWN = {
     "raw_bytes": Message(
         "no pipeline with a published share of bytes", supply=("pipeline", "raw_bytes", Option("set.bytes_kept"))
@@ -337,26 +302,26 @@ def dataset(
     set: Mapping[str, Written] | Sequence[str] | None = None,
     catalogs: Sequence[str | Path] = (),
 ) -> Answer:
-    """What a data set takes on storage: raw, extracted, clean, tokenized, and the copies that are trained on.
+    """Storage footprint of a data set: raw, extracted, clean and tokenized data, and the copies for training.
 
     Args:
-        tokens: of the data set, each counted once.
+        tokens: tokens of the data set, each counted once.
         bytes_per_token: bytes of text for one token, or the JSON file that `ingest measure` wrote.
-        documents: of the data set.
-        samples: of a data set that holds samples instead of text.
-        sample_bytes: of one sample as it is encoded.
+        documents: documents of the data set.
+        samples: samples of a data set that is not text.
+        sample_bytes: bytes of one encoded sample.
         raw_bytes: raw input of a pipeline, instead of `tokens`.
-        corpus: id of a known corpus, or a YAML file.
-        pipeline: id of a pipeline, or a YAML file; tells what lay before the clean text.
-        format: id of the format that is trained on, or a YAML file.
-        holds: `tokens`, `text` or `samples`, where the format can hold several.
-        sizes: `varied`, or `equal` where all samples have one size; decides the padding.
+        corpus: id of a corpus of the catalogs, or a YAML file.
+        pipeline: id of the pipeline that produced the clean text, or a YAML file.
+        format: id of the file format for training, or a YAML file.
+        holds: `tokens`, `text` or `samples`, if the format can hold several.
+        sizes: `varied`, or `equal` if all samples have one size; determines the padding.
         vocabulary: token ids; up to 65,536 of them take 2 B each.
         sequence_length: tokens of a packed sequence.
-        shard_size: at which a shard is closed.
-        copies: of the data set that is trained on, or by stage: `raw=1,clean=1,dataset=3`.
+        shard_size: size of a full shard.
+        copies: copies of the data set for training, or by stage: `raw=1,clean=1,dataset=3`.
         epochs: passes over the data set.
-        set: any quantity by name.
+        set: values of quantities, by name.
         catalogs: folders with entries of your own.
 
     >>> answer = dataset(tokens="15T", bytes_per_token=4)
@@ -364,24 +329,28 @@ def dataset(
     '60 TB (54.57 TiB)'
 
     Raises:
-        UsageError: a question that cannot be asked.
-        IngestError: a missing fact, and what to supply.
+        UsageError: an option is out of range, unknown or contradicts another one.
+        IngestError: an input is missing; names what to supply.
     """
     catalog = Catalog(catalogs)
     one_of("--sizes", sizes, SIZES)
     own = quantities_of(
-        settings_of(set),
-        copies,
-        tokens=tokens,
-        documents=documents,
-        samples=samples,
-        sample_bytes=sample_bytes,
-        raw_bytes=raw_bytes,
-        vocabulary=vocabulary,
-        sequence_length=sequence_length,
-        shard_size=shard_size,
-        epochs=epochs,
+        QUANTITIES,
+        {
+            "tokens": tokens,
+            "documents": documents,
+            "samples": samples,
+            "sample_bytes": sample_bytes,
+            "raw_bytes": raw_bytes,
+            "vocabulary": vocabulary,
+            "sequence_length": sequence_length,
+            "shard_size": shard_size,
+            "epochs": epochs,
+        },
+        above_zero=QUANTITIES,
     )
+    own |= _copies(copies)
+    own |= {name: float(check_value(name, item, f"--set {name}")) for name, item in settings_of(set).items()}
     known = catalog.get(Corpus, corpus) if corpus is not None else None
     of_text = {
         "tokens": tokens,
@@ -391,23 +360,23 @@ def dataset(
         "vocabulary": vocabulary,
         "sequence_length": sequence_length,
     }
-    content = content_of(of_text, {"samples": samples, "sample_bytes": sample_bytes}, known)
-    held = held_by(catalog.get(Format, format) if format is not None else None, holds, content)
-    form = catalog.get(Format, format or USUAL_FORMATS[held])
+    content = kind_of_data(of_text, {"samples": samples, "sample_bytes": sample_bytes}, known)
+    contents = contents_of(catalog.get(Format, format) if format is not None else None, holds, content)
+    form = catalog.get(Format, format or USUAL_FORMATS[contents])
     made_by = pipeline or (known.pipeline if known is not None else None)
     given = from_corpus(known) if known is not None else {}
     given |= from_pipeline(catalog.get(Pipeline, made_by)) if made_by else {}
     measured = from_measurement(bytes_per_token)
     if {*SIZES_OF_TEXT} & {*given, *own}:
-        # A measured sample gives ratios; how much there is, somebody else has said.
+        # A measured part of a corpus gives ratios; the size is given otherwise.
         measured.pop("tokens", None)
     given |= measured
     given |= {item: Input(number, origin="user") for item, number in own.items()}
-    check_size(given, held, known)
-    complete(given, held, form)
-    made = footprint(given, form, held, sizes)
+    check_size(given, contents, known)
+    complete(given, contents, form)
+    made = footprint(given, form, contents, sizes)
     results, unknown = _results(made)
-    words = {"corpus": corpus, "pipeline": made_by, "format": form.id, "holds": held, "sizes": sizes}
+    words = {"corpus": corpus, "pipeline": made_by, "format": form.id, "holds": contents, "sizes": sizes}
     stated = {"corpus": corpus, "pipeline": pipeline, "format": format, "holds": holds, "sizes": sizes != "varied" or None}
     return Answer(
         "dataset",
@@ -423,7 +392,7 @@ def dataset(
 
 
 def _results(made: Footprint) -> tuple[dict[str, Quantity], dict[str, str]]:
-    """Every result that can be computed, and for the others what is missing."""
+    """Every result that can be computed; for the others the missing input."""
     found, missing = made.known.results((*OPTIONAL, *RESULTS), ranged=True)
     left_out = {*OPTIONAL, *(TEXT_ALONE if made.holds == "samples" else ())}
     return found, {name: NOT_KNOWN.get(name, why) for name, why in missing.items() if name not in left_out}

@@ -1,4 +1,4 @@
-"""A quantity explained down to the datasheet: names = numbers = result, unit, source."""
+"""`ingest explain`: the derivation of a quantity down to the datasheet, as names = numbers = result, unit, source."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Explanation:
 
     @staticmethod
     def of(estimate: Estimate | Answer, name: str) -> Explanation:
-        """Explain one quantity.
+        """Return the derivation of one quantity.
 
         Raises:
             UsageError: no such quantity.
@@ -42,17 +42,17 @@ class Explanation:
         return {self.name: self.step.value}
 
     def lines(self) -> list[str]:
-        """The tree as indented text; each line can be recomputed by hand from the lines below it."""
+        """The tree as indented text; each line follows from the lines below it."""
         return list(self._lines(self.step, "", set()))
 
-    def _lines(self, step: Step, indent: str, told: set[str]) -> Iterator[str]:
+    def _lines(self, step: Step, indent: str, seen: set[str]) -> Iterator[str]:
         unit = unit_of(step.name)
         shown, exactly = display(step.value, unit), f"{exact(step.value)} {unit}".removesuffix(" 1")
-        again = "  (see above)" if step.name in told and step.formula else ""
+        again = "  (see above)" if step.name in seen and step.formula else ""
         yield f"{indent}{step.name} = {shown}" + (f"  [{exactly}]" if exactly != shown else "") + again
         if again:
             return
-        told.add(step.name)
+        seen.add(step.name)
         inner = indent + "  "
         if step.formula is None:
             yield from self._origin(step, inner)
@@ -64,7 +64,7 @@ class Explanation:
         if step.formula.source != "definition":
             yield f"{inner}formula: {self._cited(step.formula.source, step.formula.where)}"
         for part in step.inputs:
-            yield from self._lines(part, inner, told)
+            yield from self._lines(part, inner, seen)
 
     def _origin(self, step: Step, indent: str) -> Iterator[str]:
         item = step.source
@@ -103,7 +103,7 @@ class Explanation:
         return pandas.DataFrame([{key: item for key, item in row.items() if key != "inputs"} for row in self.rows()])
 
     def rows(self) -> list[dict[str, Any]]:
-        """The quantities of the derivation, each before those that it was computed from."""
+        """The quantities of the derivation, each before its inputs."""
         found: list[dict[str, Any]] = []
 
         def walk(node: dict[str, Any]) -> None:
@@ -129,11 +129,11 @@ class Explanation:
 
 
 def explain(name: str, **options: Any) -> Explanation:
-    """How one quantity of `bw` came about, down to the catalog values.
+    """Derivation of one quantity of `bw`, down to the catalog values.
 
     Args:
         name: a quantity, for example `ingest_bandwidth_per_job`.
-        options: those of `bw`.
+        options: the options of `bw`.
 
     >>> print(explain("gpus", model="cosmoflow", gpu="h100", nodes=2).lines()[1])
       = nodes × gpus_per_node

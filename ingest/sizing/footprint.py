@@ -1,4 +1,4 @@
-"""The stages of a data set: raw, extracted, clean, tokenized, and the copies that are trained on."""
+"""The stages of a data set: raw, extracted, clean and tokenized data, and the copies for training."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from ingest.catalog.records import Value
 from ingest.engine.messages import Message, Option
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
-from ingest.errors import CatalogError, MissingQuantity, UsageError, nearest
+from ingest.errors import CatalogError, MissingQuantity, UsageError, expected_one_of
 from ingest.sizing.evidence_ladder import from_catalog
 
-#: what a format may keep apart
+#: records of a format
 RECORDS = ("document", "sequence", "sample")
-#: payload and records of a data set, by what it holds
+#: contents -> (payload, records)
 CONTENTS = {
     "tokens": ("tokenized_bytes", "document_records"),
     "text": ("clean_bytes", "document_records"),
     "samples": ("samples_bytes", "dataset_samples"),
 }
-#: A dictionary page takes 1 MiB: as many ids of 4 B. With more of them each id is stored as it is.
+#: Ids of 4 B in a dictionary page of 1 MiB; with more of them each id is stored unpacked.
 MOST_PACKED_IDS = 262_144
 WIDEST_ID_BITS = 32
-#: stage -> (its bytes, what of it is kept, its copies)
+#: stage -> (its bytes, bytes kept, copies)
 STAGES = {
     "raw": ("raw_bytes", "raw_kept_bytes", "raw_copies"),
     "extracted": ("extracted_bytes", "extracted_kept_bytes", "extracted_copies"),
@@ -34,7 +34,7 @@ STAGES = {
     "tokenized": ("tokenized_bytes", "tokenized_kept_bytes", "tokenized_copies"),
     "dataset": ("dataset_bytes", "dataset_kept_bytes", "dataset_copies"),
 }
-#: copies where nobody said how many
+#: default copies
 USUAL_COPIES = {
     "raw": Input(0, origin="default", note=Message("raw input is not kept", supply=(Option("copies", "raw=1"),))),
     "extracted": Input(
@@ -45,23 +45,23 @@ USUAL_COPIES = {
         origin="default",
         note=Message("clean text is kept once, to tokenize it again", supply=(Option("copies", "clean=0"),)),
     ),
-    "tokenized": Input(0, origin="rule", note="the data set that is trained on holds the token ids"),
-    "dataset": Input(1, origin="default", note=Message("one copy is trained on", supply=("copies",))),
+    "tokenized": Input(0, origin="rule", note="the training data set holds the token ids"),
+    "dataset": Input(1, origin="default", note=Message("one copy for training", supply=("copies",))),
 }
-USUAL_BEFORE_DEDUP = Input(2, 1.5, 4, "default", grade="assumed", note="deduplication drops half of what reaches it")
+USUAL_BEFORE_DEDUP = Input(2, 1.5, 4, "default", grade="assumed", note="deduplication drops half of its input")
 USUAL_SHARD = Input(1_000_000_000, origin="default", note=Message("shards of 1 GB", supply=("shard_size",)))
 SIZES = {"varied": "padding_of_varied_sizes", "equal": "padding_of_equal_sizes"}
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """What a data set takes.
+    """The footprint of a data set.
 
     Attributes:
-        known: what was given, and everything that follows from it.
-        rows: one per stage that is known: stage, bytes of one copy, copies, bytes kept.
+        known: the inputs, and the quantities that follow from them.
+        rows: one per known stage: stage, bytes of one copy, copies, bytes kept.
         holds: tokens, text or samples.
-        form: the format.
+        form: the file format.
         sizes: whether members vary in size or are all equal.
     """
 
@@ -73,12 +73,12 @@ class Footprint:
 
 
 def footprint(given: Mapping[str, Input], form: Format, holds: str, sizes: str = "varied") -> Footprint:
-    """Lay out the stages of a data set and what each takes.
+    """Compute the stages of a data set and the bytes of each.
 
     Args:
         given: quantities in base units: `tokens` with `bytes_per_token`, or `dataset_samples` with `sample_bytes`; copies
-            by stage (`raw_copies`, …); anything else by name. They win over what the format says.
-        form: the format of the data set that is trained on.
+            by stage (`raw_copies`, …); other quantities by name. They override the values of the format.
+        form: the file format of the training data set.
         holds: `tokens`, `text` or `samples`.
         sizes: `varied` or `equal`, for the padding of members.
 
@@ -89,15 +89,14 @@ def footprint(given: Mapping[str, Input], form: Format, holds: str, sizes: str =
     60500000050820.0
 
     Raises:
-        CatalogError: a format whose records are nothing that is known.
-        UsageError: a format that does not hold such a thing, or copies of a stage that does not exist.
-        MissingQuantity: what the format's own bytes need is not known, or a stage of which copies are kept.
+        CatalogError: a format with unknown records.
+        UsageError: a format that cannot hold the contents, or copies of a stage that does not exist.
+        MissingQuantity: an input of the format's overhead is unknown, or the bytes of a stage that is kept.
     """
     if form.record not in RECORDS:
-        known_words = f"expected one of {', '.join(RECORDS)}{nearest(form.record, RECORDS)}"
-        raise CatalogError(f"{form.path}: record: found '{form.record}', {known_words}")
+        raise CatalogError(f"{form.path}: record: found '{form.record}', {expected_one_of(form.record, RECORDS)}")
     if holds not in form.holds:
-        wanted = f"a format that holds {holds}; this one holds {', '.join(form.holds)}"
+        wanted = f"a format of {holds}; this format holds {', '.join(form.holds)}"
         raise UsageError(Message(Option("format"), f": found '{form.id}', expected {wanted}"))
     known = Quantities({**of_format(form, holds), **given})
     given = known.given
@@ -112,20 +111,19 @@ def footprint(given: Mapping[str, Input], form: Format, holds: str, sizes: str =
     else:
         known.give_default("dedup_scratch_bytes", Input(0, origin="rule", note="no scratch space for deduplication"))
     known.give_default(
-        "metadata_share", Input(0, origin="rule", note="the usable capacity of a file system leaves its own data out")
+        "metadata_share", Input(0, origin="rule", note="the usable capacity of a file system excludes its metadata")
     )
     return Footprint(known, rows, holds, form, sizes)
 
 
 def of_format(form: Format, holds: str) -> dict[str, Input]:
-    """What a format says, by quantity."""
+    """Return the inputs from a format."""
     named = {name: getattr(form, name) for name in form.shapes}
     named["compressed_share"] = form.compressed_shares.get(holds)
     return {name: from_catalog(item) for name, item in named.items() if isinstance(item, Value)}
 
 
 def _content(known: Quantities, form: Format, holds: str) -> None:
-    """Choose what the payload is and what one record is."""
     payload, records = CONTENTS[holds]
     if holds == "tokens":
         _id_width(known, form)
@@ -143,12 +141,11 @@ def _content(known: Quantities, form: Format, holds: str) -> None:
 
 
 def _id_width(known: Quantities, form: Format) -> None:
-    """Formats that store ids wider or narrower than the vocabulary needs."""
     given = known.given
     if form.ids == "packed" and "vocabulary" in given:
         ids = int(given["vocabulary"].value)
         bits = max((ids - 1).bit_length(), 1) if ids <= MOST_PACKED_IDS else WIDEST_ID_BITS
-        known.give_default("id_bits", Input(bits, origin="rule", note="bits that tell the ids of the vocabulary apart"))
+        known.give_default("id_bits", Input(bits, origin="rule", note="bits of an id of the vocabulary"))
         known.choose("stored_id_bytes", "packed_id_bytes")
     elif "format_narrow_vocabulary" in given and "vocabulary" in given:
         known.choose("stored_id_bytes", "own_limit_id_bytes")
@@ -157,19 +154,19 @@ def _id_width(known: Quantities, form: Format) -> None:
 
 
 def _sources_of_text(known: Quantities) -> None:
-    """Where the pipeline's extraction is not known in bytes, its share of tokens tells the text before filtering."""
+    """Without a published share of bytes, the share of tokens gives the text before filtering."""
     if "extracted_share" not in known.given:
         with suppress(MissingQuantity):
             known.choose("extracted_bytes", "extracted_bytes_of_tokens")
 
 
 def _stage(known: Quantities, stage: str, holds: str) -> dict[str, Any]:
-    """One row; empty where the stage does not exist or nobody knows it. What is not kept takes nothing."""
+    """One row; empty if the stage does not exist or is unknown. A stage that is not kept takes no bytes."""
     name, kept, copies = STAGES[stage]
     exists = holds != "samples" or stage in ("raw", "dataset")
     usual = USUAL_COPIES[stage]
     if stage == "clean" and holds != "tokens":
-        usual = Input(0, origin="rule", note="the data set that is trained on holds the clean data")
+        usual = Input(0, origin="rule", note="the training data set holds the clean data")
     count = known.give_default(copies, usual if exists else Input(0, origin="rule", note="no such stage"))
     if count.value and not exists:
         raise UsageError(f"--copies {stage}: found {count.value:g} of a data set of {holds}, expected raw or dataset")
@@ -180,8 +177,8 @@ def _stage(known: Quantities, stage: str, holds: str) -> dict[str, Any]:
     except MissingQuantity:
         if count.value:
             ways = (Option(f"set.{name}", "SIZE"), "pipeline")
-            told = Message(Option("copies", stage), f": its bytes ({name}) are not known", supply=ways)
-            raise MissingQuantity(name, told) from None
+            why = Message(Option("copies", stage), f": its bytes ({name}) are not known", supply=ways)
+            raise MissingQuantity(name, why) from None
         one = None
     if one is None:
         return {}

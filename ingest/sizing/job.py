@@ -1,21 +1,22 @@
-"""What the user asks: the options of `bw`, in base units and checked."""
+"""A training job: the options of `bw` in base units, checked, and the inputs that follow from them."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
 from ingest.catalog.records import SIZES, Gpu, Model, Node, Value
 from ingest.catalog.store import Catalog
+from ingest.corpus.measurement_file import bytes_per_token_of, sample_sizes_in
 from ingest.engine.messages import Message, Option
 from ingest.engine.ranges import range_of
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.value import Input
-from ingest.errors import IngestError, UsageError, nearest
+from ingest.errors import IngestError, UsageError, expected_one_of, one_of
 from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import BASES, RATE, from_catalog
 from ingest.units import parse
@@ -24,22 +25,26 @@ Written = str | float
 #: Quantities by name, as `--set` takes them.
 Settings = Mapping[str, Written] | str | Sequence[str] | None
 
-#: Options that give the rate itself; they make a rung of their own.
+#: Units without parts.
+WHOLE = ("sample", "token", "document", "file", "GPU")
+#: Larger than any system that can be built; beyond it a number is wrong.
+MOST_GPUS = 1e8
+#: Options that give the rate itself, instead of evidence from the catalogs.
 RATE_OPTIONS = ("samples_per_second", "achieved", "efficiency")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
-    """What the user asks, in base units; None where nothing was said.
+class Job:
+    """The options of a job in base units; None for an option that is not given.
 
     Attributes:
         model, gpu, node: id, alias or YAML file.
-        basis: `auto` or one of the rungs.
-        protocol: id of the protocol whose rate is asked for.
+        basis: `auto` or an evidence level.
+        protocol: id of the measurement protocol to use.
         encoding: an encoding of the data set, one of `stored`, `decoded`, `touched`, or both as `ID/SIZE`.
-        bytes_per_token: of the text that is read, instead of ids.
+        bytes_per_token: if the job reads text instead of token ids.
         scaling: `linear` (a requirement assumes that the job scales), `weak` or `strong`.
-        settings: any quantity by name; wins over everything else.
+        settings: values of quantities by name; they override everything else.
     """
 
     model: str | None = None
@@ -63,7 +68,7 @@ class Question:
     scaling: str = "linear"
     settings: Mapping[str, float] = field(default_factory=dict)
 
-    #: options that are quantities, and which
+    #: option -> the quantity that it sets
     QUANTITIES: ClassVar[Mapping[str, str]] = {
         "nodes": "nodes",
         "gpus_per_node": "gpus_per_node",
@@ -76,8 +81,8 @@ class Question:
         "cache_hit": "cache_hit_fraction",
     }
 
-    def checked(self) -> Question:
-        """The same question, or the reason why it cannot be asked.
+    def checked(self) -> Job:
+        """Return the job itself after checking its options.
 
         Raises:
             UsageError: a value out of range, a misspelt choice, or two options that exclude each other.
@@ -89,10 +94,7 @@ class Question:
         for name, value in self.settings.items():
             check_value(name, value, f"--set {name}")
         for option, choices in (("basis", ("auto", *BASES)), ("scaling", ("linear", "weak", "strong"))):
-            found = getattr(self, option)
-            if found not in choices:
-                hint = nearest(found, choices)
-                raise UsageError(f"--{option}: found '{found}', expected one of {', '.join(choices)}{hint}")
+            one_of(f"--{option}", getattr(self, option), choices)
         if self.precision is not None:
             evidence_ladder.family_of(self.precision)
         own = [
@@ -100,13 +102,13 @@ class Question:
         ]
         if len(own) > 1 or (own and self.basis != "auto" and (own[0] == "samples_per_second" or self.basis != "efficiency")):
             named = ", ".join("--" + option.replace("_", "-") for option in own)
-            raise UsageError(f"{named}: gives the rate itself; expected it alone, without another and without --basis")
+            raise UsageError(f"{named}: sets the rate itself, expected no other rate and no --basis")
         if self.model is None and self.samples_per_second is None and self.flops_per_sample is None and not self.settings:
             raise UsageError("--model is missing; expected an id (`ingest catalog list models`), or --samples-per-second")
         return self
 
 
-def question_of(
+def job_of(
     *,
     model: str | None = None,
     gpu: str | None = None,
@@ -127,10 +129,10 @@ def question_of(
     cache_hit: Written | None = None,
     scaling: str | None = None,
     set: Settings = None,
-) -> Question:
-    """Return the question that options of `bw` ask; sizes and rates may be written as people write them.
+) -> Job:
+    """Return the job that options of `bw` describe; sizes and rates take units, such as `16 MiB`.
 
-    >>> question_of(sample_bytes="16 MiB", set=["nodes=2"]).settings
+    >>> job_of(sample_bytes="16 MiB", set=["nodes=2"]).settings
     {'nodes': 2}
 
     Raises:
@@ -138,21 +140,17 @@ def question_of(
     """
     ratio, sizes = None, {}
     if bytes_per_token is not None:
-        from ingest.corpus.measurement_file import bytes_per_token_of
-
         ratio = bytes_per_token_of(bytes_per_token)
     if str(sample_bytes).endswith(".json"):
-        from ingest.corpus.measurement_file import sample_sizes_in
-
         sizes = sample_sizes_in(Path(str(sample_bytes)))
         sample_bytes = sizes["sample_bytes"].value
-    return Question(
+    return Job(
         model=model,
         gpu=gpu,
         nodes=number_of("nodes", nodes),
         gpus_per_node=number_of("gpus_per_node", gpus_per_node),
         node=node,
-        basis=Question.basis if basis is None else basis,
+        basis=Job.basis if basis is None else basis,
         protocol=protocol,
         encoding=encoding,
         precision=precision,
@@ -165,7 +163,7 @@ def question_of(
         flops_per_sample=number_of("flops_per_sample", flops_per_sample),
         bytes_per_token=ratio,
         cache_hit=number_of("cache_hit", cache_hit),
-        scaling=Question.scaling if scaling is None else scaling,
+        scaling=Job.scaling if scaling is None else scaling,
         settings=settings_of(set),
     )
 
@@ -178,7 +176,37 @@ def number_of(option: str, written: Written | None) -> float | None:
     """
     if written is None:
         return None
-    return parse(written, unit_of(Question.QUANTITIES[option]), f"--{option.replace('_', '-')}")
+    return parse(written, unit_of(Job.QUANTITIES[option]), f"--{option.replace('_', '-')}")
+
+
+def quantities_of(
+    names: Mapping[str, str], written: Mapping[str, Written | None], above_zero: Collection[str] = ()
+) -> dict[str, float]:
+    """Return the options that are given, in base units, by the name of their quantity.
+
+    Args:
+        names: option -> quantity.
+        written: option -> value as written; None for an option that is not given.
+        above_zero: options that must be above 0, and whole where their unit has no parts.
+
+    Raises:
+        UsageError: not a number, another unit, or out of range.
+    """
+    found = {}
+    for option, text in written.items():
+        if text is None:
+            continue
+        name, shown = names[option], f"--{option.replace('_', '-')}"
+        unit = unit_of(name)
+        value = parse(text, unit, shown)
+        if option in above_zero and unit in WHOLE and value != round(value):
+            raise UsageError(f"{shown}: found {text}, expected a whole number ({unit})")
+        if option in above_zero and not value > 0:
+            raise UsageError(f"{shown}: found {text}, expected a number above 0 ({unit})")
+        if option == "gpus" and value > MOST_GPUS:
+            raise UsageError(f"{shown}: found {text}, expected a whole number up to {MOST_GPUS:,.0f} (GPU)")
+        found[name] = float(check_value(name, value, shown))
+    return found
 
 
 def settings_of(given: Settings) -> dict[str, float]:
@@ -209,12 +237,12 @@ def parse_setting(text: str) -> tuple[str, float]:
 #: A model whose sample is a token.
 ONE_TOKEN = re.compile(r"(one )?token\b")
 
-#: Storage clients that the need of a node is held against, by the name of the result.
+#: Storage clients with which the reads of a node are compared, by the name of the result.
 CLIENTS = {"nfs_tcp_client_share": "nfs-tcp", "nfs_nconnect_client_share": "nfs-nconnect"}
 
 
 def machine_of(gpu: str | None, node: str | None, catalog: Catalog) -> tuple[Gpu | None, Node | None]:
-    """The GPU and the node type: as named, or the one that the other implies.
+    """Return the GPU and the node type: as named, or the one that the other implies.
 
     Raises:
         UsageError: a node that carries another GPU.
@@ -234,34 +262,34 @@ def machine_of(gpu: str | None, node: str | None, catalog: Catalog) -> tuple[Gpu
     return card, inside
 
 
-def set_by_user(asked: Question) -> dict[str, Input]:
-    """What `--set` says; it wins over everything else."""
-    return {name: Input(value, origin="user") for name, value in asked.settings.items()}
+def set_by_user(job: Job) -> dict[str, Input]:
+    """Return the quantities of `--set`, which override everything else."""
+    return {name: Input(value, origin="user") for name, value in job.settings.items()}
 
 
 def known_quantities(
-    asked: Question, catalog: Catalog, model: Model | None, gpu: Gpu | None, node: Node | None, precision: str
+    job: Job, catalog: Catalog, model: Model | None, gpu: Gpu | None, node: Node | None, precision: str
 ) -> dict[str, Input]:
-    """What is known whatever the rung; a later source wins over an earlier one.
+    """Return the inputs that are the same at every evidence level; a later source overrides an earlier one.
 
     Raises:
         UsageError: an encoding that the model does not have.
     """
     options = {
-        name: Input(getattr(asked, option), origin="user")
-        for option, name in Question.QUANTITIES.items()
-        if getattr(asked, option) is not None and option not in RATE_OPTIONS
+        name: Input(getattr(job, option), origin="user")
+        for option, name in Job.QUANTITIES.items()
+        if getattr(job, option) is not None and option not in RATE_OPTIONS
     }
     known = {
         **_defaults(),
-        **_of_machine(asked, gpu, node, precision),
-        **(_of_model(asked, model) if model is not None else {}),
+        **_of_machine(job, gpu, node, precision),
+        **(_of_model(job, model) if model is not None else {}),
         **options,
-        **asked.sample_sizes,
-        **_of_text(asked, model),
+        **job.sample_sizes,
+        **_of_text(job, model),
     }
-    if asked.scaling != "linear":
-        known["scaling_efficiency"] = _scaling(asked, catalog, known)
+    if job.scaling != "linear":
+        known["scaling_efficiency"] = _scaling(job, catalog, known)
     return known
 
 
@@ -275,11 +303,11 @@ def _defaults() -> dict[str, Input]:
     }
 
 
-def _of_machine(asked: Question, gpu: Gpu | None, node: Node | None, precision: str) -> dict[str, Input]:
+def _of_machine(job: Job, gpu: Gpu | None, node: Node | None, precision: str) -> dict[str, Input]:
     known: dict[str, Input] = {}
     if node is not None:
         known["gpus_per_node"] = from_catalog(node.gpus_per_node)
-        if asked.node is None:
+        if job.node is None:
             note = Message(f"as in {node.name}", supply=("node", "gpus_per_node"))
             known["gpus_per_node"] = known["gpus_per_node"]._replace(origin="default", note=note)
         if node.storage_nic_bandwidth is not None:
@@ -292,40 +320,41 @@ def _of_machine(asked: Question, gpu: Gpu | None, node: Node | None, precision: 
     return known
 
 
-def _of_model(asked: Question, model: Model) -> dict[str, Input]:
+def _of_model(job: Job, model: Model) -> dict[str, Input]:
     named: dict[str, Value | None] = {
         "flops_per_sample": model.flops_per_sample,
         "dataset_samples": model.dataset_samples,
-        **encoding_of(model, asked.encoding),
+        **encoding_of(model, job.encoding),
     }
     return {name: from_catalog(value) for name, value in named.items() if value is not None}
 
 
-def _of_text(asked: Question, model: Model | None) -> dict[str, Input]:
-    """Bytes of one sample where it is read as text.
+def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
+    """Bytes of one sample that is read as text.
 
     Raises:
-        UsageError: another option gives them too, or nobody knows how many tokens a sample has.
+        UsageError: another option sets them too, or the tokens of a sample are unknown.
     """
-    ratio = asked.bytes_per_token
+    ratio = job.bytes_per_token
     if ratio is None:
         return {}
-    if asked.sample_bytes is not None or asked.encoding is not None:
-        other = "--encoding" if asked.sample_bytes is None else "--sample-bytes"
+    if job.sample_bytes is not None or job.encoding is not None:
+        other = "--encoding" if job.sample_bytes is None else "--sample-bytes"
         raise UsageError(
             Message(
-                Option("bytes_per_token"), f": found it with {other}, expected one of them: both give the bytes of a sample"
+                Option("bytes_per_token"),
+                f": found with {other}, expected one of them: both set the bytes of a sample",
             )
         )
-    length = asked.settings.get("tokens_per_sample", _tokens_of(model))
+    length = job.settings.get("tokens_per_sample", _tokens_of(model))
     if length is None:
-        what = f"a sample of {model.id} is '{model.sample}'" if model is not None else "a sample is no token"
+        what = f"a sample of {model.id} is '{model.sample}'" if model is not None else "a sample is not a token"
         raise UsageError(
-            Message(Option("bytes_per_token"), f": {what}, expected how many tokens that is: --set tokens_per_sample=8192")
+            Message(Option("bytes_per_token"), f": {what}, expected its number of tokens: --set tokens_per_sample=8192")
         )
     value = solve("text_sample_bytes", {"bytes_per_token": ratio.value, "tokens_per_sample": length})
     low, high = range_of("text_sample_bytes", {"bytes_per_token": ratio, "tokens_per_sample": Input(length)}) or (None, None)
-    note = ratio.note or "text is read, as the user said"
+    note = ratio.note or "text is read, as the user set"
     return {"sample_bytes": Input(value, low, high, "user", note=note)}
 
 
@@ -333,15 +362,15 @@ def _tokens_of(model: Model | None) -> float | None:
     return 1 if model is None or ONE_TOKEN.match(model.sample) else None
 
 
-def _scaling(asked: Question, catalog: Catalog, known: Mapping[str, Input]) -> Input:
-    gpus = solve("gpus", {name: item.value for name, item in {**known, **set_by_user(asked)}.items()})
+def _scaling(job: Job, catalog: Catalog, known: Mapping[str, Input]) -> Input:
+    gpus = solve("gpus", {name: item.value for name, item in {**known, **set_by_user(job)}.items()})
     if gpus <= evidence_ladder.BASE_GPUS:
-        return Input(1, origin="default", note=f"up to {evidence_ladder.BASE_GPUS} GPUs no loss is assumed")
-    return from_catalog(evidence_ladder.scaling_factor(catalog, gpus, asked.scaling))
+        return Input(1, origin="default", note=f"no scaling loss is assumed up to {evidence_ladder.BASE_GPUS} GPUs")
+    return from_catalog(evidence_ladder.scaling_factor(catalog, gpus, job.scaling))
 
 
 def encoding_of(model: Model, asked: str | None) -> dict[str, Value | None]:
-    """Bytes per sample and samples per file of an encoding."""
+    """Return bytes per sample and samples per file of an encoding of the data set."""
     name, _, size = (asked or "").partition("/")
     if name in SIZES:
         name, size = "", name
@@ -349,31 +378,24 @@ def encoding_of(model: Model, asked: str | None) -> dict[str, Value | None]:
     if name not in model.encodings:
         if asked is None:
             return {}
-        known = ", ".join([*model.encodings, *SIZES])
-        raise UsageError(
-            Message(
-                Option("encoding"), f": found '{asked}', expected one of {known}{nearest(name, [*model.encodings, *SIZES])}"
-            )
-        )
+        raise UsageError(Message(Option("encoding"), f": found '{name}', {expected_one_of(name, [*model.encodings, *SIZES])}"))
     if size not in SIZES:
-        raise UsageError(
-            Message(Option("encoding"), f": found '{size}', expected one of {', '.join(SIZES)}{nearest(size, SIZES)}")
-        )
+        raise UsageError(Message(Option("encoding"), f": found '{size}', {expected_one_of(size, SIZES)}"))
     encoding = model.encodings[name]
     value = getattr(encoding, size)
     if value is None and asked is not None:
         there = ", ".join(item for item in SIZES if getattr(encoding, item) is not None)
-        told = f": {model.id} has no {size} bytes for {name} (known: {there})"
-        raise IngestError(Message(Option("encoding"), told, supply=("sample_bytes",)))
+        why = f": {model.id} has no {size} bytes for {name} (known: {there})"
+        raise IngestError(Message(Option("encoding"), why, supply=("sample_bytes",)))
     return {"sample_bytes": value, "samples_per_file": encoding.samples_per_file}
 
 
-#: A range with more points than this is a slip of the pen.
+#: A range with more points than this is a typing error.
 MAX_POINTS = 10_000_000
 
 
 def names_of(given: Any) -> list[Any]:
-    """Return the ids of a list, or of text with commas; anything else stands for itself.
+    """Return the ids of a list, or of text with commas; anything else as a list of one.
 
     >>> names_of("h100,a100"), names_of(["h100"]), names_of(None)
     (['h100', 'a100'], ['h100'], [None])

@@ -1,4 +1,4 @@
-"""`ingest memory`: model states in GPU memory, and how many GPUs and nodes hold them."""
+"""`ingest memory`: model states in GPU memory, and the GPUs and nodes that hold them."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from typing import Any, NamedTuple
 from ingest.catalog.records import Node, Recipe
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message
-from ingest.engine.registry import check_value, unit_of
+from ingest.engine.registry import check_value
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
-from ingest.errors import UsageError, nearest
+from ingest.errors import UsageError, one_of
 from ingest.sizing.checkpoint_files import check_division
 from ingest.sizing.evidence_ladder import from_catalog
-from ingest.sizing.job import machine_of, settings_of
-from ingest.sizing.optimizer_states import MOST, Sized, kept_by, optimizer_of, size_of
+from ingest.sizing.job import Written, machine_of, quantities_of, settings_of
+from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, size_of
 from ingest.units import display, parse
 
-Written = str | float
 OFFLOADS = ("none", "cpu", "nvme")
 USUAL_GPU = "h100-sxm"
 QUANTITIES = {
@@ -39,17 +38,17 @@ RESULTS = (
 )
 
 
-class Part(NamedTuple):
-    """Where one part of the states lies: 1 means here."""
+class MemoryPart(NamedTuple):
+    """The place of one part of the model states: 1 at its place, 0 elsewhere."""
 
     replicated: int = 0
     partitioned: int = 0
     offloaded: int = 0
 
 
-R, P, OFF = Part(replicated=1), Part(partitioned=1), Part(offloaded=1)
+R, P, OFF = MemoryPart(replicated=1), MemoryPart(partitioned=1), MemoryPart(offloaded=1)
 #: ZeRO stage, offload -> weights, gradients, optimizer states (ZeRO figure 1; ZeRO-Offload; ZeRO-Infinity)
-PLACES: dict[tuple[int, str], tuple[Part, Part, Part]] = {
+PLACES: dict[tuple[int, str], tuple[MemoryPart, MemoryPart, MemoryPart]] = {
     (0, "none"): (R, R, R),
     (1, "none"): (R, R, P),
     (2, "none"): (R, P, P),
@@ -59,13 +58,13 @@ PLACES: dict[tuple[int, str], tuple[Part, Part, Part]] = {
     (3, "cpu"): (P, OFF, OFF),
     (3, "nvme"): (OFF, OFF, OFF),
 }
-#: Gradients wait for the optimizer in full precision where it runs on the host.
+#: An optimizer on the host takes gradients in full precision.
 OFFLOADED_GRADIENT = Input(
     4, source="zero-infinity2021", where="sec. 3: full-precision gradients beside the optimizer", grade="assumed",
-    note="gradients wait in 32 bits beside the offloaded optimizer states",
+    note="32-bit gradients are offloaded with the optimizer states",
 )  # fmt: skip
 
-#: The ZeRO stage of a question that names none.
+#: The default ZeRO stage.
 USUAL_STAGE = 3
 
 
@@ -92,16 +91,16 @@ def memory(
         model: catalog id, `config.json` or YAML file; may be left out with `set={"parameters": N}`.
         gpu: id or YAML file; an H100 by default.
         node: id or YAML file of a node type.
-        gpus: GPUs of the job, for the states on each; the fewest that hold the model by default.
+        gpus: GPUs of the job; by default the fewest that hold the model.
         tensor_parallel: GPUs that share a layer.
         pipeline_parallel: stages.
         zero_stage: 0 (plain data parallelism) to 3.
         offload: `none`, `cpu` or `nvme`.
         recipe: id in the catalogs, or its bytes per parameter: 2, 12, 14, 16, 18 or 20.
-        optimizer: instead of the recipe's.
+        optimizer: id in the catalogs, instead of the optimizer of the recipe.
         utilization: share of the memory that states may fill; 0.9 by default.
-        residual: activations, buffers and fragments on one GPU.
-        set: any quantity by name.
+        residual: bytes of activations, buffers and fragments on one GPU.
+        set: values of quantities, by name.
         catalogs: folders with entries of your own.
 
     >>> answer = memory(set={"parameters": "17e9"}, gpu="a100-80-sxm")
@@ -109,37 +108,45 @@ def memory(
     ('272 GB (253.3 GiB)', 4)
 
     Raises:
-        UsageError: a question that cannot be asked.
-        IngestError: a missing fact, and what to supply.
+        UsageError: an option is out of range, unknown or contradicts another one.
+        IngestError: an input is missing; names what to supply.
     """
     catalog, settings = Catalog(catalogs), settings_of(set)
     for name, value in settings.items():
         check_value(name, value, f"--set {name}")
-    options = _quantities(
-        gpus=gpus,
-        tensor_parallel=tensor_parallel,
-        pipeline_parallel=pipeline_parallel,
-        utilization=utilization,
-        residual=residual,
+    options = quantities_of(
+        QUANTITIES,
+        {
+            "gpus": gpus,
+            "tensor_parallel": tensor_parallel,
+            "pipeline_parallel": pipeline_parallel,
+            "utilization": utilization,
+            "residual": residual,
+        },
+        above_zero=("gpus",),
     )
+    shards = int(options.get("tensor_parallel", 1) * options.get("pipeline_parallel", 1))
+    if options.get("gpus", 0) % shards:
+        raise UsageError(f"--gpus: found {options['gpus']:g}, expected a multiple of tensor × pipeline = {shards}")
     places = _places(zero_stage, offload)
     chosen = _recipe(recipe, catalog)
-    sized = size_of(model, catalog, settings)
-    given = {**sized.given, **_kept(chosen, optimizer, catalog, sized, settings), **_machine(gpu, node, catalog)}
+    size = size_of(model, catalog, settings)
+    given = {**size.given, **_kept(chosen, optimizer, catalog, size, settings), **_machine(gpu, node, catalog)}
     given |= _flags(places)
     given["memory_utilization"] = Input(
         0.9, origin="default", note=Message("90 % of the memory for states", supply=("utilization",))
     )
     given.setdefault(
-        "residual_bytes_per_gpu", Input(0, origin="default", note=Message("no activations nor buffers", supply=("residual",)))
+        "residual_bytes_per_gpu",
+        Input(0, origin="default", note=Message("no activations or buffers", supply=("residual",))),
     )
     given |= {name: Input(value, origin="user") for name, value in {**options, **settings}.items()}
     known = Quantities(given)
     unknown = _fill(known, gpus is not None)
     results, missing = known.results([name for name in RESULTS if name not in unknown])
     results |= _offloaded(known, places, unknown)
-    if sized.architecture is not None:
-        check_division(sized.architecture, *(int(options.get(f"{kind}_parallel", 1)) for kind in ("tensor", "pipeline")))
+    if size.architecture is not None:
+        check_division(size.architecture, *(int(options.get(f"{kind}_parallel", 1)) for kind in ("tensor", "pipeline")))
     words = {
         "model": (model, True),
         "recipe": (chosen.id, recipe != "zero-16"),
@@ -150,65 +157,43 @@ def memory(
     keeping = f"{chosen.name}, {optimizer}" if optimizer else chosen.name
     return Answer(
         "memory",
-        f"Model states of {sized.name}: {keeping}; ZeRO-{zero_stage}, offload {offload}",
+        f"Model states of {size.name}: {keeping}; ZeRO-{zero_stage}, offload {offload}",
         {name: {"value": word, "from": "user" if asked_for else "default"} for name, (word, asked_for) in words.items()},
         known,
         results,
         {**missing, **unknown},
-        {"stages": _stages(given)} if sized.given or "parameters" in settings else {},
+        {"stages": _stages(given)} if size.given or "parameters" in settings else {},
         tuple(_warnings(results, catalog, gpu, node, offload)),
         catalog,
     )
 
 
-def _quantities(**options: Written | None) -> dict[str, float]:
-    """The options that are given, in base units, by the name of their quantity.
-
-    Raises:
-        UsageError: not a number, another unit, or out of range.
-    """
-    found = {}
-    for option, written in options.items():
-        if written is not None:
-            name, shown = QUANTITIES[option], f"--{option.replace('_', '-')}"
-            value = parse(written, unit_of(name), shown)
-            if option == "gpus" and (value < 1 or value % 1 or value > MOST["gpus"]):
-                raise UsageError(f"{shown}: found {written}, expected a whole number from 1 to {MOST['gpus']:,.0f} (GPU)")
-            found[name] = float(check_value(name, value, shown))
-    shards = int(found.get("tensor_parallel", 1) * found.get("pipeline_parallel", 1))
-    if "gpus" in found and found["gpus"] % shards:
-        raise UsageError(f"--gpus: found {found['gpus']:g}, expected a multiple of tensor × pipeline = {shards}")
-    return found
-
-
-def _places(zero_stage: int | str, offload: str) -> tuple[Part, Part, Part]:
-    if offload not in OFFLOADS:
-        raise UsageError(f"--offload: found '{offload}', expected one of {', '.join(OFFLOADS)}{nearest(offload, OFFLOADS)}")
+def _places(zero_stage: int | str, offload: str) -> tuple[MemoryPart, MemoryPart, MemoryPart]:
+    one_of("--offload", offload, OFFLOADS)
     stage = parse(zero_stage, "1", "--zero-stage")
     if stage not in (0, 1, 2, 3):
         raise UsageError(f"--zero-stage: found {zero_stage}, expected 0, 1, 2 or 3")
     if (stage, offload) not in PLACES:
         stages = ", ".join(str(known) for known, way in PLACES if way == offload)
-        raise UsageError(f"--offload: {offload} goes with ZeRO stage {stages}, found {stage:g}")
+        raise UsageError(f"--offload: found {offload} at ZeRO stage {stage:g}, expected ZeRO stage {stages}")
     return PLACES[int(stage), offload]
 
 
 def _recipe(name: str, catalog: Catalog) -> Recipe:
-    """A recipe by id, by file, or by its bytes per parameter."""
     known = catalog.ids(Recipe.kind)
     for found in known:
         if str(name) == found.rpartition("-")[2]:
             return catalog.get(Recipe, found)
     if name not in known and not name.endswith((".yaml", ".yml")):
-        raise UsageError(f"--recipe: found '{name}', expected one of {', '.join(known)}{nearest(name, known)}")
+        one_of("--recipe", name, known)
     return catalog.get(Recipe, name)
 
 
 def _kept(
-    recipe: Recipe, optimizer: str | None, catalog: Catalog, sized: Sized, settings: Mapping[str, float]
+    recipe: Recipe, optimizer: str | None, catalog: Catalog, size: ModelSize, settings: Mapping[str, float]
 ) -> dict[str, Input]:
     chosen = optimizer_of(optimizer or recipe.optimizer, catalog)
-    states = kept_by(chosen, "bf16", sized, settings)
+    states = kept_by(chosen, "bf16", size, settings)
     kept = {
         **states,
         "weight_bytes_per_parameter": from_catalog(recipe.weights),
@@ -216,17 +201,17 @@ def _kept(
     }
     if not chosen.adapters:
         return kept
-    if "parameters" not in sized.given and "parameters" not in settings:
-        raise UsageError("the model is missing: expected the frozen model beside the adapters, or --set parameters=N")
+    if "parameters" not in size.given and "parameters" not in settings:
+        raise UsageError("the model is missing: expected the frozen model of the adapters, or --set parameters=N")
     counted = kept.pop("trainable_parameters", None)
     adapters = counted or Input(settings["trainable_parameters"], origin="user")
-    return _beside_frozen(kept, adapters, settings.get("parameters") or sized.given["parameters"].value)
+    return _with_frozen_model(kept, adapters, settings.get("parameters") or size.given["parameters"].value)
 
 
-def _beside_frozen(kept: dict[str, Input], adapters: Input, parameters: float) -> dict[str, Input]:
+def _with_frozen_model(kept: dict[str, Input], adapters: Input, parameters: float) -> dict[str, Input]:
     """Bytes per parameter of a frozen model whose adapters alone have gradients and optimizer states."""
     share, weights = adapters.value / parameters, kept["weight_bytes_per_parameter"]
-    note = "; ".join(filter(None, (f"adapters of {adapters.value:,.0f} parameters beside the frozen model", adapters.note)))
+    note = "; ".join(filter(None, (f"adapters of {adapters.value:,.0f} parameters and a frozen model", adapters.note)))
     scaled = {
         name: item._replace(value=item.value * share, grade=adapters.grade or "derived", note=note)
         for name, item in kept.items()
@@ -255,8 +240,8 @@ def _machine(gpu: str | None, node: str | None, catalog: Catalog) -> dict[str, I
     return given
 
 
-def _flags(places: tuple[Part, Part, Part]) -> dict[str, Input]:
-    """The table of places as the shares that the formulas take."""
+def _flags(places: tuple[MemoryPart, MemoryPart, MemoryPart]) -> dict[str, Input]:
+    """The places as the shares that the formulas take."""
     flags = {
         f"{name}_{way}": Input(share, source="zero2020", where="sec. 5, figure 1")
         for name, part in zip(("weights", "gradients", "optimizer"), places, strict=True)
@@ -267,29 +252,31 @@ def _flags(places: tuple[Part, Part, Part]) -> dict[str, Input]:
 
 
 def _fill(known: Quantities, asked: bool) -> dict[str, str]:
-    """Count the GPUs; where no number of them suffices say why, and what would help."""
+    """Count the GPUs; if no number of them suffices, return the reason and the options that help."""
     left = known.value("memory_left_for_partitions")
     if left <= 0:
         size, room = known.value("memory_bytes_per_gpu"), known.value("memory_utilization")
         held = known.value("parameters_per_gpu") * known.value("replicated_bytes_per_parameter")
         need = held + known.value("residual_bytes_per_gpu")
         why = (
-            f"what every GPU holds ({display(need, 'B', binary=False)}) exceeds {room * 100:.3g} % of its memory "
-            f"({display(size, 'B', binary=False)}), however many there are: raise --zero-stage, --tensor-parallel or "
+            f"the bytes on each GPU ({display(need, 'B', binary=False)}) exceed {room * 100:.3g} % of its memory "
+            f"({display(size, 'B', binary=False)}) for any number of GPUs: raise --zero-stage, --tensor-parallel or "
             "--pipeline-parallel, or --offload"
         )
         unknown = dict.fromkeys(("gpus_to_hold", "nodes_to_hold"), why)
         return (
             unknown
             if asked
-            else {**unknown, "model_state_bytes_per_gpu": Message("it follows from the number of GPUs", supply=("gpus",))}
+            else {**unknown, "model_state_bytes_per_gpu": Message("depends on the number of GPUs", supply=("gpus",))}
         )
     if not asked:
         known.choose("gpus", "gpus_to_hold")
     return {}
 
 
-def _offloaded(known: Quantities, places: tuple[Part, Part, Part], unknown: Mapping[str, str]) -> dict[str, Any]:
+def _offloaded(
+    known: Quantities, places: tuple[MemoryPart, MemoryPart, MemoryPart], unknown: Mapping[str, str]
+) -> dict[str, Any]:
     if OFF not in places:
         return {}
     if "gpus" in known.given or "gpus" in known.steps:
@@ -300,7 +287,7 @@ def _offloaded(known: Quantities, places: tuple[Part, Part, Part], unknown: Mapp
 
 
 def _stages(given: Mapping[str, Input]) -> list[dict[str, Any]]:
-    """Each ZeRO stage without offload, so that the choice can be seen."""
+    """The GPUs that each ZeRO stage takes without offload."""
     rows = []
     for stage in range(4):
         known = Quantities({**given, **_flags(PLACES[stage, "none"])})
@@ -313,7 +300,6 @@ def _stages(given: Mapping[str, Input]) -> list[dict[str, Any]]:
 
 
 def _warnings(results: Mapping[str, Any], catalog: Catalog, gpu: str | None, node: str | None, offload: str) -> list[str]:
-    """What the host cannot hold."""
     inside: Node | None = machine_of(gpu or (None if node else USUAL_GPU), node, catalog)[1]
     need = results.get("offloaded_bytes_per_node")
     if inside is None or need is None:

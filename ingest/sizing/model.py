@@ -1,4 +1,4 @@
-"""`ingest model`: what a model's structure says about its size, its compute and its cache."""
+"""`ingest model`: parameters, FLOPs and key-value cache of a model, from its structure."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from ingest.engine.registry import check_value
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
-from ingest.sizing.job import settings_of
+from ingest.sizing.job import Written, settings_of
 from ingest.sizing.optimizer_states import width_of
 from ingest.units import parse
 
-Written = str | float
 USUAL_SEQUENCE = 4096
 RESULTS = (
     "parameters",
@@ -48,7 +47,7 @@ def model(
         source: catalog id, `config.json`, or YAML file of the same keys or of rows of weights.
         sequence_length: tokens of one sequence, for the FLOPs of attention.
         precision: of the weights and of the cache: `bf16`, `fp16`, `fp32`, `fp8`, `fp4`.
-        set: any quantity by name.
+        set: values of quantities, by name.
         catalogs: folders with entries of your own.
 
     >>> answer = model("llama2-70b", sequence_length=4096)
@@ -56,8 +55,8 @@ def model(
     ('138 GB (128.5 GiB)', 68976648192)
 
     Raises:
-        UsageError: no such model, precision or quantity.
-        IngestError: a file that cannot be read, or a family that nobody has described.
+        UsageError: an unknown model, precision or quantity.
+        IngestError: an unreadable file, or an unknown family of architectures.
     """
     catalog = Catalog(catalogs)
     width = width_of(precision)
@@ -94,7 +93,7 @@ def _given(made: Architecture, tokens: Input, width: float, settings: Mapping[st
         for name, column in made.quantities(tokens.value).items()
     }
     widths = {
-        name: Input(width, note="the width of the precision asked for")
+        name: Input(width, note="width of the requested precision")
         for name in ("bytes_per_parameter", "bytes_per_cached_element")
     }
     by_user = {name: Input(value, origin="user") for name, value in settings.items()}
@@ -145,5 +144,5 @@ def _warnings(made: Architecture) -> tuple[str, ...]:
     sizes = {key: value for key, value in made.defaults.items() if not isinstance(value, bool) and value}
     if not sizes:
         return ()
-    told = ", ".join(f"{key} = {value}" for key, value in sizes.items())
-    return (f"not stated in the file, so as its class has it: {told}",)
+    listed = ", ".join(f"{key} = {value}" for key, value in sizes.items())
+    return (f"not in the file, so the defaults of its class apply: {listed}",)

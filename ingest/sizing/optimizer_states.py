@@ -1,41 +1,40 @@
-"""What `checkpoint` and `memory` know about a model: its parameters, and the bytes that training keeps for each."""
+"""The size of a model and the bytes that training keeps per parameter, for `checkpoint` and `memory`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from ingest.architecture import Architecture, Weight, describe
 from ingest.catalog.records import Model, Optimizer
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.engine.messages import Message, Option
 from ingest.engine.value import Input
-from ingest.errors import IngestError, UsageError, nearest
+from ingest.errors import IngestError, UsageError, expected_one_of
 from ingest.sizing.evidence_ladder import from_catalog
+from ingest.sizing.job import MOST_GPUS
 
-if TYPE_CHECKING:
-    from ingest.architecture import Architecture, Weight
-
-#: bytes of a weight, by precision; those of full precision keep no master copy beside them
+#: bytes of a weight, by precision; weights at full precision need no master copy
 WIDTHS = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "fp4": 0.5}
 FULL_PRECISION = ("fp32", "tf32")
-#: More than anybody can build; beyond it a number is wrong.
-MOST = {"parameters": 1e17, "trainable_parameters": 1e17, "gpus": 1e8}
-#: Matrices that LoRA adapts where nothing else is said: all linear layers but experts, embedding and head.
+#: Larger than any system that can be built; beyond it a number is wrong.
+MOST = {"parameters": 1e17, "trainable_parameters": 1e17, "gpus": MOST_GPUS}
+#: Matrices that LoRA adapts by default: all linear layers but experts, embedding and head.
 ADAPTED = ("attention", "mlp", "ssm")
 #: Weights that Muon leaves to AdamW.
 NO_HIDDEN_MATRIX = ("embedding", "position", "head", "norm")
 
 
-class Sized(NamedTuple):
-    """A model, as far as its size goes.
+class ModelSize(NamedTuple):
+    """The size of a model.
 
     Attributes:
-        name: for people.
-        given: its parameters.
-        architecture: its table of weights, where it is known.
-        entry: its catalog entry, where there is one.
+        name: the name to print.
+        given: its parameters, as inputs.
+        architecture: its table of weights; None if unknown.
+        entry: its catalog entry; None if it has none.
     """
 
     name: str
@@ -44,38 +43,36 @@ class Sized(NamedTuple):
     entry: Model | None = None
 
 
-def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float]) -> Sized:
-    """Return what is known about a model's size.
+def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float]) -> ModelSize:
+    """Return the size of a model.
 
     Args:
-        source: catalog id, `config.json`, YAML file or folder; None where `--set parameters=N` says enough.
+        source: catalog id, `config.json`, YAML file or folder; None if `--set parameters=N` is enough.
         catalog: where ids are looked up.
         settings: what the user set.
 
     Raises:
-        UsageError: no such model, or nothing said about its size.
-        IngestError: a catalog entry that does not know its parameters.
+        UsageError: an unknown model, or no size.
+        IngestError: a catalog entry without parameters.
     """
     for name, most in MOST.items():
         if settings.get(name, 0) > most:
-            raise UsageError(f"--set {name}: found {settings[name]:g}, expected at most {most:g}: sizes that can be built")
+            raise UsageError(f"--set {name}: found {settings[name]:g}, expected at most {most:g}")
     if source is None:
         if "parameters" not in settings and "trainable_parameters" not in settings:
             raise UsageError("the model is missing: expected a catalog id, a config.json, or --set parameters=N")
-        return Sized("Your model", {})
-    if _is_architecture(source, catalog):
-        return _described(source, catalog)
-    if source.endswith((".json", "/")) or Path(source).is_dir():
+        return ModelSize("Your model", {})
+    if source.endswith((".json", "/")) or Path(source).is_dir() or _is_architecture(source, catalog):
         return _described(source, catalog)
     entry = catalog.get(Model, source)
     if entry.parameters is None and "parameters" not in settings:
         raise IngestError(
             Message(
-                f"the parameters of {entry.id} are not known: name its config.json", supply=(Option("set.parameters", "N"),)
+                f"the parameters of {entry.id} are not known: give its config.json", supply=(Option("set.parameters", "N"),)
             )
         )
     given = {"parameters": from_catalog(entry.parameters)} if entry.parameters is not None else {}
-    return Sized(entry.name, given, None, entry)
+    return ModelSize(entry.name, given, None, entry)
 
 
 def _is_architecture(source: str, catalog: Catalog) -> bool:
@@ -86,27 +83,23 @@ def _is_architecture(source: str, catalog: Catalog) -> bool:
     return any((folder / "architectures" / f"{source.lower()}.yaml").is_file() for folder in catalog.folders)
 
 
-def _described(source: str, catalog: Catalog) -> Sized:
-    from ingest.architecture import describe
-
+def _described(source: str, catalog: Catalog) -> ModelSize:
     model = describe(source, catalog)
     counted = Input(model.parameters, source="arithmetic", where=f"counted over the weights of {source}", grade="derived")
     known = catalog.get(Model, source) if source in catalog.ids(Model.kind) else None
-    return Sized(known.name if known else model.id, {"parameters": counted}, model, known)
+    return ModelSize(known.name if known else model.id, {"parameters": counted}, model, known)
 
 
 def optimizer_of(name: str, catalog: Catalog) -> Optimizer:
     """Return an optimizer by id, alias or YAML file.
 
     Raises:
-        UsageError: no such optimizer, with the nearest one.
+        UsageError: an unknown optimizer; names the nearest one.
     """
     written = name.lower()
     known = catalog.ids(Optimizer.kind)
     if written not in known and not name.endswith((".yaml", ".yml")) and written not in catalog.aliases.get("optimizers", {}):
-        raise UsageError(
-            Message(Option("optimizer"), f": found '{name}', expected one of {', '.join(known)}{nearest(written, known)}")
-        )
+        raise UsageError(Message(Option("optimizer"), f": found '{written}', {expected_one_of(written, known)}"))
     return catalog.get(Optimizer, name if name.endswith((".yaml", ".yml")) else written)
 
 
@@ -114,22 +107,18 @@ def width_of(precision: str) -> float:
     """Return the bytes of one weight.
 
     Raises:
-        UsageError: no such precision, with the nearest one.
+        UsageError: an unknown precision; names the nearest one.
     """
     if precision not in WIDTHS:
-        raise UsageError(
-            Message(
-                Option("precision"), f": found '{precision}', expected one of {', '.join(WIDTHS)}{nearest(precision, WIDTHS)}"
-            )
-        )
+        raise UsageError(Message(Option("precision"), f": found '{precision}', {expected_one_of(precision, WIDTHS)}"))
     return WIDTHS[precision]
 
 
-def kept_by(optimizer: Optimizer, precision: str, sized: Sized, settings: Mapping[str, float]) -> dict[str, Input]:
-    """Bytes per parameter that an optimizer keeps; exact where the model's weights are known.
+def kept_by(optimizer: Optimizer, precision: str, size: ModelSize, settings: Mapping[str, float]) -> dict[str, Input]:
+    """Return the bytes per parameter that an optimizer keeps; exact if the weights of the model are known.
 
     Raises:
-        UsageError: adapters of a model whose weights are not known.
+        UsageError: adapters of a model whose weights are unknown.
     """
     known = {
         "master_bytes_per_parameter": from_catalog(optimizer.master),
@@ -141,8 +130,8 @@ def kept_by(optimizer: Optimizer, precision: str, sized: Sized, settings: Mappin
     if optimizer.second_moment_share is not None:
         known["second_moment_share"] = from_catalog(optimizer.second_moment_share)
     if optimizer.adapters and "trainable_parameters" not in settings and "trainable_share" not in settings:
-        known["trainable_parameters"] = _adapters(optimizer, sized)
-    model = sized.architecture
+        known["trainable_parameters"] = _adapters(optimizer, size)
+    model = size.architecture
     if optimizer.factored and model is not None:
         numbers = sum(_second_moments(row, optimizer.factored) for row in model.weights)
         where = f"counted over the weights of {model.id}"
@@ -161,8 +150,8 @@ def _second_moments(row: Weight, factored: str) -> float:
     return row.parameters * (height + width) / (height * width)
 
 
-def _adapters(optimizer: Optimizer, sized: Sized) -> Input:
-    if sized.architecture is None or optimizer.rank is None:
+def _adapters(optimizer: Optimizer, size: ModelSize) -> Input:
+    if size.architecture is None or optimizer.rank is None:
         raise UsageError(
             Message(
                 Option("optimizer"),
@@ -171,8 +160,8 @@ def _adapters(optimizer: Optimizer, sized: Sized) -> Input:
             )
         )
     rank = optimizer.rank.value
-    rows = [row for row in sized.architecture.weights if row.kind in ADAPTED and len(row.shape) == 2]
+    rows = [row for row in size.architecture.weights if row.kind in ADAPTED and len(row.shape) == 2]
     count = sum(rank * sum(row.shape) * row.count for row in rows)
-    counted = f"rank {rank:g} beside {sum(row.count for row in rows):,} linear layers"
+    counted = f"rank {rank:g} adapters of {sum(row.count for row in rows):,} linear layers"
     note = Message(counted, supply=(Option("checkpoint.set.trainable_parameters", "N"),))
     return Input(count, source=optimizer.rank.source, where=optimizer.rank.where, grade="assumed", note=note)

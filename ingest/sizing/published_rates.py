@@ -1,4 +1,4 @@
-"""The measured rung: rates of this model on this GPU, one per protocol."""
+"""The measured and the transferred level: published rates of a model on a GPU, and rates scaled from other GPUs."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ingest.catalog.records import Family, Gpu, Model, Protocol, Rate
 from ingest.catalog.store import Catalog
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
-from ingest.sizing.evidence_ladder import RATE, Rung, family_of, median, peak_of, scaling_loss
+from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, family_of, median, peak_of, scaling_loss
 from ingest.units import display, exact
 
-#: A rate on more nodes than this is not taken as the rate on "one to a few nodes" where there is a smaller run.
+#: A rate on more nodes than this is not the rate on "one to a few nodes" if a smaller run is published.
 FEW_NODES = 2
 
 
@@ -27,9 +27,9 @@ class ProtocolRate(NamedTuple):
 
 
 def protocol_rates(model: Model, rates: Iterable[Rate], precision: str) -> list[ProtocolRate]:
-    """One rate per GPU and protocol: the median of the runs on at most two nodes, or of the smallest runs there are.
+    """Return one rate per GPU and protocol: the median of the runs on at most two nodes, or of the smallest runs.
 
-    Figures that are only recalled count where nothing better exists at that precision.
+    Rates graded `assumed` count only if there are no others at that precision.
     """
     members = family_of(precision)
     usable = [rate for rate in rates if rate.precision in members and samples_of(model, rate) is not None]
@@ -47,7 +47,7 @@ def protocol_rates(model: Model, rates: Iterable[Rate], precision: str) -> list[
 
 
 def samples_of(model: Model, rate: Rate) -> float | None:
-    """The rate in samples; from FLOP/s where only those are published and the model's FLOPs are known."""
+    """Return the rate in samples/s; from FLOP/s if only those are published and the FLOPs per sample are known."""
     if rate.samples_per_second_per_gpu is not None:
         return rate.samples_per_second_per_gpu
     if rate.achieved_flops_per_gpu is None or model.flops_per_sample is None:
@@ -56,8 +56,10 @@ def samples_of(model: Model, rate: Rate) -> float | None:
     return float(solve(RATE, known))
 
 
-def measured(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol: str | None, gpus: float) -> Rung | None:
-    """The measured rung, or None where nobody has published a rate."""
+def measured(
+    catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol: str | None, gpus: float
+) -> EvidenceLevel | None:
+    """Return the measured level; None if no rate is published."""
     rates = protocol_rates(model, catalog.rates(model), precision)
     found = sorted(
         (rate for rate in rates if rate.gpu == gpu.id and protocol in (None, rate.protocol)), key=lambda rate: rate.value
@@ -81,11 +83,11 @@ def measured(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol:
         parts=parts,
     )
     protocols = {rate.protocol: rate.value for rate in found}
-    return Rung("measured", {RATE: given}, note, _protocol_warnings(catalog, found), protocols)
+    return EvidenceLevel("measured", {RATE: given}, note, _protocol_warnings(catalog, found), protocols)
 
 
 def _part(catalog: Catalog, model: Model, rate: ProtocolRate) -> Evidence:
-    """A protocol's rate as evidence; it is no better than its weakest run."""
+    """The rate of a protocol as evidence, with the grade of its weakest run."""
     first = rate.rows[0]
     grade = "assumed" if any(row.grade == "assumed" for row in rate.rows) else first.grade
     runs = tuple(sorted(samples_of(model, row) or 0 for row in rate.rows)) if len(rate.rows) > 1 else ()
@@ -93,7 +95,6 @@ def _part(catalog: Catalog, model: Model, rate: ProtocolRate) -> Evidence:
 
 
 def _named(catalog: Catalog, model: Model, rate: ProtocolRate) -> str:
-    """A protocol with what it is and the sizes it was run at."""
     form = catalog.referred(Protocol, rate.protocol, by=model.path.with_suffix(".csv")).form
     return f"{rate.protocol}, emulated" if form == "emulation" else f"{rate.protocol}, {_sizes(rate.rows)}"
 
@@ -113,17 +114,17 @@ def _protocol_warnings(catalog: Catalog, found: Sequence[ProtocolRate]) -> tuple
         words = "; ".join(f"{rate.protocol} {rate.value:,.4g}" for rate in reversed(found))
         first, last = (catalog.get(Protocol, rate.protocol) for rate in (fastest, slowest))
         warnings.append(
-            f"protocols disagree {spread:.1f}× (samples/s per GPU: {words}). Demand storage for the fastest one that your "
-            f"code will really run, and name it in the tender. {first.name}: {first.advice} {last.name}: {last.advice}"
+            f"protocols disagree {spread:.1f}× (samples/s per GPU: {words}). Size storage for the fastest protocol that your "
+            f"code will run, and name it in the tender. {first.name}: {first.advice} {last.name}: {last.advice}"
         )
     elif len(found) == 1 and catalog.get(Protocol, slowest.protocol).form == "emulation":
         protocol = catalog.get(Protocol, slowest.protocol)
         warnings.append(f"the only measured rate is emulated ({protocol.name}). {protocol.advice}")
     if any(row.grade == "assumed" for rate in found for row in rate.rows):
-        warnings.append("the rate is only recalled, not read again in its source: check it before a tender")
+        warnings.append("the rate has not been checked against its source: check it before a tender")
     smallest = min(row.gpus for rate in found for row in rate.rows)
     if min(row.nodes for rate in found for row in rate.rows) > FEW_NODES:
-        warnings.append(f"no run on one or two nodes is published: the smallest has {smallest:,} GPUs, scaling loss included")
+        warnings.append(f"no run on one or two nodes is published: the smallest has {smallest:,} GPUs, including scaling loss")
     return tuple(warnings)
 
 
@@ -137,7 +138,7 @@ SOFTENING = 0.2
 
 
 class Transfer(NamedTuple):
-    """A rate carried from one GPU to another."""
+    """A rate on one GPU, scaled to another."""
 
     rate: ProtocolRate
     source: Gpu
@@ -147,11 +148,11 @@ class Transfer(NamedTuple):
 
     @property
     def weight(self) -> float:
-        """Near relatives count more: the inverse square of the softened distance."""
+        """The inverse square of the softened distance: GPUs that resemble the target count more."""
         return 1 / (SOFTENING + abs(math.log(self.ratio))) ** 2
 
     def part(self, heaviest: float) -> Evidence:
-        """This transfer as evidence, so that it can be recomputed by hand."""
+        """The transfer as evidence, with the factors to recompute it by hand."""
         peaks, bandwidths = (
             f"{display(self.known[name], unit, binary=False)} ÷ {display(self.known['source_' + name], unit, binary=False)}"
             for name, unit in (("peak_flops_per_gpu", "FLOP/s"), ("memory_bandwidth_per_gpu", "B/s"))
@@ -161,8 +162,8 @@ class Transfer(NamedTuple):
         return Evidence(f"{self.rate.protocol}: {what}", self.value, row.source, row.where, row.grade)
 
 
-def transferred(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol: str | None) -> Rung | None:
-    """The transferred rung, or None where no other GPU has a rate or a needed figure is missing."""
+def transferred(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol: str | None) -> EvidenceLevel | None:
+    """Return the transferred level; None if no other GPU has a rate or a factor is unknown."""
     found = list(_transfers(catalog, model, gpu, precision, protocol))
     if not found:
         return None
@@ -173,7 +174,7 @@ def transferred(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protoc
 
 
 def _transfers(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol: str | None) -> Iterator[Transfer]:
-    """Every measured rate on another GPU, carried to this one; emulated accelerators have no speed to carry over."""
+    """Every measured rate on another GPU, scaled to this one; emulated accelerators have no rate to scale."""
     peak = peak_of(gpu, precision)
     if peak is None or gpu.memory_bandwidth is None:
         return
@@ -198,7 +199,7 @@ def _transfers(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protoco
 
 
 def by_protocol(transfers: Sequence[Transfer]) -> dict[str, float]:
-    """The weighted geometric mean of each protocol."""
+    """Return the weighted geometric mean of each protocol."""
     groups: dict[str, list[Transfer]] = {}
     for transfer in transfers:
         groups.setdefault(transfer.rate.protocol, []).append(transfer)
@@ -209,14 +210,14 @@ def by_protocol(transfers: Sequence[Transfer]) -> dict[str, float]:
 
 
 def _band(family: Family) -> tuple[float, float]:
-    """The range of a transfer within a vendor: that of its class where enough pairs have shown it, never narrower."""
+    """The range of a transfer within a vendor: at least the near band, wider if pairs of its class show it."""
     shown = family.transfer_range
     if shown is None or shown.low is None or shown.high is None:
         return WIDE_BAND
     return min(NEAR_BAND[0], shown.low), max(NEAR_BAND[1], shown.high)
 
 
-def _rung(model: Model, gpu: Gpu, family: Family, transfers: Sequence[Transfer], crossed: bool) -> Rung:
+def _rung(model: Model, gpu: Gpu, family: Family, transfers: Sequence[Transfer], crossed: bool) -> EvidenceLevel:
     means = by_protocol(transfers)
     value = median(means.values())
     nearest_first = sorted(transfers, key=lambda transfer: -transfer.weight)
@@ -226,16 +227,16 @@ def _rung(model: Model, gpu: Gpu, family: Family, transfers: Sequence[Transfer],
     warnings = []
     if crossed:
         warnings.append(
-            f"no other {gpu.vendor} part has a rate for {model.name}: carried across vendors, where software maturity "
+            f"no other {gpu.vendor} GPU has a rate for {model.name}: scaled across vendors, where software maturity "
             f"differs more than the hardware; range ×{low} to ×{high}"
         )
     if far:
-        warnings.append(f"every source GPU is more than 4× away by peak and memory bandwidth; range ×{low} to ×{high}")
+        warnings.append(f"every source GPU differs by more than 4× in peak and memory bandwidth; range ×{low} to ×{high}")
     if model.family == "recsys" and gpu.form == "PCIe":
         low = NO_NVLINK
         warnings.append(
-            "embedding tables sharded over GPUs without NVLink have measured 18 to 65 times slower: "
-            f"no ratio of peaks or bandwidths sees this, so the range goes down to ×{low:.3f}"
+            "embedding tables sharded over GPUs without NVLink have been measured 18 to 65 times slower, "
+            f"which no ratio of peaks or bandwidths predicts: the range extends down to ×{low:.3f}"
         )
     sources = list(dict.fromkeys(transfer.source.id for transfer in nearest_first))
     named = f"{', '.join(sources[:3])}{' …' if len(sources) > 3 else ''}"
@@ -250,4 +251,4 @@ def _rung(model: Model, gpu: Gpu, family: Family, transfers: Sequence[Transfer],
     given = Input(
         value, value * low, value * high, "catalog", "ingest-transfer-study", "docs/method.md", "derived", note, tuple(parts)
     )
-    return Rung("transferred", {RATE: given}, note, tuple(warnings))
+    return EvidenceLevel("transferred", {RATE: given}, note, tuple(warnings))

@@ -242,7 +242,7 @@ RULES: Mapping[str, Rule] = {rule.id: rule for rule in ROWS}
 
 
 class Finding(NamedTuple):
-    """A rule held against a job, a site or a requirement line.
+    """A rule applied to a job, a site or a requirement line.
 
     Attributes:
         rule: the row.
@@ -250,7 +250,7 @@ class Finding(NamedTuple):
         value: what was compared: a result or a step; None where the words decided.
         limit: what it was compared with, without the factor.
         true: whether the comparison is true, so that the rule applies.
-        facts: what the texts of the rule name beside.
+        facts: further values that the texts of the rule name.
     """
 
     rule: Rule
@@ -262,7 +262,7 @@ class Finding(NamedTuple):
 
     @property
     def what(self) -> str:
-        """What a check calls it.
+        """The name of its check.
 
         >>> finding("C01", {"samples_per_file": 4.0}, owner="vision").what
         'vision: how samples are read, by their number in a file'
@@ -297,13 +297,13 @@ class Finding(NamedTuple):
 
         Args:
             subject: the option that it begins with, where the row names none.
-            facts: what the text names beside the numbers.
+            facts: values that the text names besides the numbers.
         """
         rule = self.rule
-        told = {**self.facts, **_numbers(self), **facts}
+        named = {**self.facts, **_numbers(self), **facts}
         first = subject if subject is not None or not rule.subject else Option(rule.subject)
-        text = rule.text.format(**told)
-        ways = (way if isinstance(way, str) else Option(way.path, way.value.format(**told)) for way in rule.supply)
+        text = rule.text.format(**named)
+        ways = (way if isinstance(way, str) else Option(way.path, way.value.format(**named)) for way in rule.supply)
         return Message(*(() if first is None else (first,)), text, supply=tuple(ways))
 
 
@@ -318,17 +318,17 @@ def finding(
     owner: str = "",
     **facts: Any,
 ) -> Finding | None:
-    """Hold a rule against a case.
+    """Apply a rule to a case.
 
     Args:
         rule: its id.
         quantities: the quantities by name, or how to look one up.
-        words: what is no quantity: the mode, the basis.
+        words: facts that are not quantities: the mode, the basis.
         owner: the job, cluster or requirement line.
-        facts: what the texts of the rule name beside the numbers.
+        facts: values that the texts of the rule name besides the numbers.
 
     Returns:
-        None where the rule says nothing: other words, or an unknown quantity.
+        None if the rule does not apply: other words, or an unknown quantity.
 
     >>> finding("W33", {"implied_flops_utilization": 0.7}, {"basis": "peak"}).true
     True
@@ -346,10 +346,10 @@ def finding(
         return None
     if value is None:
         return Finding(row, owner, None, limit, true=True, facts=facts)
-    held = value if not isinstance(value, (int, float)) else _Number(float(value))
+    item = value if not isinstance(value, (int, float)) else _Number(float(value))
     end = getattr(value, "high", None) if row.at_high_end else None
-    compared = end or held.value
-    return Finding(row, owner, held, limit, row.compares(compared, _number(limit)), facts)
+    compared = end or item.value
+    return Finding(row, owner, item, limit, row.compares(compared, _number(limit)), facts)
 
 
 class _Number(NamedTuple):
@@ -359,17 +359,17 @@ class _Number(NamedTuple):
 
 
 def applying(found: Iterable[Finding | None]) -> list[Finding]:
-    """Those that apply, by rank."""
+    """Return the findings that apply, by rank."""
     return sorted((one for one in found if one is not None and one.true), key=lambda one: one.rule.rank)
 
 
 def refusal(found: Finding | None) -> str:
-    """The line of a refusal that applies; empty otherwise."""
+    """Return the line of a refusal that applies; empty otherwise."""
     return found.message() if found is not None and found.true else ""
 
 
 def unused(option: Option) -> Message:
-    """The warning that an option changes nothing, so that nobody believes it did.
+    """The warning that no result depends on an option.
 
     >>> unused(Option("cache_hit"))
     '--cache-hit changes nothing here: the results do not depend on it'

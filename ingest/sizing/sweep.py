@@ -1,4 +1,4 @@
-"""Many scenarios in one call: the formulas run on NumPy arrays."""
+"""`ingest sweep`: many scenarios in one call, with formulas on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ingest.errors import IngestError, MissingQuantity, UsageError
 from ingest.files import write_whole
 from ingest.sizing import evidence_ladder
 from ingest.sizing.bandwidth import RESULTS, Estimate, estimate
-from ingest.sizing.job import MAX_POINTS, Question, Settings, names_of, parse_axis, question_of, settings_of
+from ingest.sizing.job import MAX_POINTS, Job, Settings, job_of, names_of, parse_axis, settings_of
 
 if TYPE_CHECKING:
     import numpy
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Grid:
-    """The scenarios of one model on one GPU: axes and results as arrays that broadcast against each other."""
+class ScenarioGrid:
+    """The scenarios of one model on one GPU; axes and results are arrays that broadcast against each other."""
 
     estimate: Estimate
     axes: Mapping[str, Array]
@@ -56,9 +56,9 @@ class Grid:
 
 @dataclass(frozen=True)
 class Sweep:
-    """The answer of `sweep`."""
+    """The result of `sweep`: one grid per model and GPU."""
 
-    grids: tuple[Grid, ...]
+    grids: tuple[ScenarioGrid, ...]
 
     @staticmethod
     def of(
@@ -77,13 +77,13 @@ class Sweep:
             axes: quantity to values, or texts `NAME=RANGE`.
             model, gpu: ids, or several of them.
             nodes: a number, or the range of an axis.
-            set: any quantity by name.
+            set: values of quantities, by name.
             catalogs: folders with entries of your own.
             options: the other options of `bw`.
 
         Raises:
-            UsageError: no axis, an unknown quantity, a range that is none.
-            IngestError: no evidence for a model on a GPU.
+            UsageError: no axis, an unknown quantity, or an invalid range.
+            IngestError: there is no evidence for a model on a GPU.
         """
         written: dict[str, Any] = {**(axes if isinstance(axes, Mapping) else _distinct([_split(axis) for axis in axes]))}
         taken = {*settings_of(set), *(["nodes"] if nodes is not None else [])}
@@ -98,9 +98,9 @@ class Sweep:
         if count > MAX_POINTS:
             raise UsageError(f"sweep: {count:,} scenarios, expected at most {MAX_POINTS:,}")
         catalog = Catalog(catalogs)
-        asked = question_of(nodes=nodes, set=set, **options)
+        job = job_of(nodes=nodes, set=set, **options)
         choices = product(names_of(model), names_of(gpu))
-        return Sweep(tuple(_grid(replace(asked, model=one, gpu=other), numbers, catalog) for one, other in choices))
+        return Sweep(tuple(_grid(replace(job, model=one, gpu=other), numbers, catalog) for one, other in choices))
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -125,7 +125,7 @@ class Sweep:
         return self._frame
 
     def columns_shown(self) -> list[str]:
-        """The columns that a person wants to see."""
+        """The columns of the printed table."""
         axes = list(self.grids[0].axes)
         reads = [f"ingest_bandwidth_per_{part}" for part in ("gpu", "node", "job")]
         names = ["model", "gpu", *axes, *(name for name in ("samples_per_second_per_gpu", *reads) if name not in axes)]
@@ -144,12 +144,12 @@ class Sweep:
         return envelope("sweep", body, catalog=self.grids[0].estimate.catalog, warnings=self.warnings)
 
     def write(self, path: str | Path) -> None:
-        """Write all scenarios as CSV or Parquet; the file is whole or not there."""
+        """Write all scenarios as CSV or Parquet, atomically."""
         import io
 
         if str(path).lower().endswith(".parquet"):
             buffer = io.BytesIO()
-            import pyarrow  # noqa: F401  pandas would name all engines that it knows where this one is missing
+            import pyarrow  # noqa: F401  without it pandas would name every engine that it supports
 
             self.to_frame().to_parquet(buffer, index=False)
             write_whole(path, buffer.getvalue())
@@ -182,15 +182,15 @@ def _axis(name: str, values: Any) -> Array:
     return numpy.asarray(check_value(name, array))
 
 
-def _grid(asked: Question, axes: Mapping[str, Array], catalog: Catalog) -> Grid:
+def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid:
     import numpy
 
     first = {name: float(values[0]) for name, values in axes.items()}
-    base = estimate(_at(asked, first), catalog)
+    base = estimate(_at(job, first), catalog)
     shaped = dict(zip(axes, numpy.ix_(*axes.values()), strict=True))
     known: dict[str, Any] = {name: item.value for name, item in base.given.items()} | shaped
-    if asked.scaling != "linear":
-        known["scaling_efficiency"] = _scaling(catalog, solve("gpus", known), asked.scaling)
+    if job.scaling != "linear":
+        known["scaling_efficiency"] = _scaling(catalog, solve("gpus", known), job.scaling)
     results = {}
     for name in RESULTS:
         try:
@@ -198,21 +198,21 @@ def _grid(asked: Question, axes: Mapping[str, Array], catalog: Catalog) -> Grid:
         except MissingQuantity as error:
             if name == RESULTS[0]:
                 raise IngestError(str(error)) from None
-    return Grid(base, shaped, {name: array for name, array in results.items() if name not in shaped})
+    return ScenarioGrid(base, shaped, {name: array for name, array in results.items() if name not in shaped})
 
 
 def _finite(name: str, values: Array) -> Array:
     import numpy
 
     if not numpy.isfinite(values).all():
-        raise UsageError(f"{name} is beyond what a number can hold: expected smaller inputs")
+        raise UsageError(f"{name} exceeds the range of floating-point numbers, expected smaller inputs")
     return values
 
 
-def _at(asked: Question, first: Mapping[str, float]) -> Question:
-    """The question at the first value of each axis, so that evidence and warnings fit."""
+def _at(job: Job, first: Mapping[str, float]) -> Job:
+    """The job at the first value of each axis, for evidence and warnings."""
     rest = {name: value for name, value in first.items() if name != "nodes"}
-    return replace(asked, nodes=first.get("nodes", asked.nodes), settings={**asked.settings, **rest})
+    return replace(job, nodes=first.get("nodes", job.nodes), settings={**job.settings, **rest})
 
 
 def _scaling(catalog: Catalog, gpus: Any, kind: str) -> Array:
@@ -231,7 +231,7 @@ def sweep(*, axes: Mapping[str, Any] | Sequence[str], **options: Any) -> Sweep:
 
     Args:
         axes: quantity to list, range text or array: `{"nodes": "1..1024*2"}` or `["nodes=1..1024*2"]`.
-        options: those of `bw`; `model` and `gpu` may be lists.
+        options: the options of `bw`; `model` and `gpu` may be lists.
 
     >>> sweep(model="cosmoflow", gpu="h100", axes={"nodes": [1, 2]}).to_frame()["gpus"].tolist()
     [8.0, 16.0]

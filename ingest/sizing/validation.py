@@ -1,4 +1,4 @@
-"""Published results, reproduced: published, ours, error; and whether each set meets its bar."""
+"""`ingest validate`: published results reproduced, with the errors and whether each set meets its bar."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ingest.catalog.store import Catalog, shipped_folder
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.engine.registry import solve, unit_of
 from ingest.engine.result import envelope
-from ingest.errors import CatalogError, UsageError, nearest
+from ingest.errors import CatalogError, UsageError, expected_one_of, nearest
 from ingest.sizing import evidence_ladder
 from ingest.sizing.bandwidth import bw
 from ingest.sizing.checkpoint import checkpoint
@@ -54,13 +54,13 @@ BARS = ("tolerance", "median", "p95", "coverage_low", "coverage_high")
 
 @dataclass(frozen=True)
 class Case:
-    """One published figure and ours.
+    """A published figure and the computed one.
 
     Attributes:
-        published: as the source prints it, in base units.
-        ours: what we compute from the published inputs.
-        expected: what those inputs give by hand; differs from `published` where the source contradicts itself.
-        tolerance: how far ours may be from `expected`, relative.
+        published: as in the source, in base units.
+        ours: computed from the published inputs.
+        expected: computed from those inputs by hand; differs from `published` if the source contradicts itself.
+        tolerance: largest difference of `ours` from `expected`, relative.
     """
 
     id: str
@@ -75,27 +75,27 @@ class Case:
 
     @property
     def error(self) -> float:
-        """Ours against the published figure, relative."""
+        """The difference from the published figure, relative."""
         return self.ours / self.published - 1
 
     @property
     def within(self) -> bool:
-        """Whether ours meets what the published inputs give."""
+        """Whether the computed figure is within the tolerance."""
         return math.isclose(self.ours, self.expected, rel_tol=self.tolerance)
 
     @property
     def published_text(self) -> str:
-        """The published figure for people."""
+        """The published figure with its unit."""
         return display(self.published, self.unit, binary=False)
 
     @property
     def ours_text(self) -> str:
-        """Our figure for people."""
+        """The computed figure with its unit."""
         return display(self.ours, self.unit, binary=False)
 
     @property
     def error_text(self) -> str:
-        """The error for people."""
+        """The error in percent."""
         return f"{self.error * 100:+.2f} %" + ("" if self.within else " MISS")
 
 
@@ -110,22 +110,22 @@ class ValidatedSet:
 
     @property
     def cases(self) -> int:
-        """How many figures."""
+        """The number of figures."""
         return len(self.results)
 
     @property
     def within_tolerance(self) -> int:
-        """How many of ours meet what the published inputs give."""
+        """The number of figures within their tolerance."""
         return sum(case.within for case in self.results)
 
     @property
     def median_absolute_error(self) -> float:
-        """Median of the errors against what the published inputs give."""
+        """Median of the errors against the expected figures."""
         return evidence_ladder.median(self._errors)
 
     @property
     def p95_absolute_error(self) -> float:
-        """95th percentile of these errors (nearest rank)."""
+        """95th percentile of the errors (nearest rank)."""
         return sorted(self._errors)[math.ceil(0.95 * self.cases) - 1]
 
     @property
@@ -147,7 +147,7 @@ class ValidatedSet:
 
     @property
     def bar_text(self) -> str:
-        """The bar for people."""
+        """The bar in words."""
         words = {
             "tolerance": "every case within its tolerance",
             "median": "median error at most {:.3g} %",
@@ -158,7 +158,7 @@ class ValidatedSet:
         return ", ".join(words[name].format(limit * 100) for name, limit in self.bar.items())
 
     def shown_cases(self, all_of_them: bool, most: int = 60) -> list[Case]:
-        """Every case of a small set; of a large one the largest errors; otherwise those that miss."""
+        """The cases to print: all of a small set, the largest errors of a large one, or only the misses."""
         if not all_of_them:
             return [case for case in self.results if not case.within] if "tolerance" in self.bar else []
         if self.cases <= most:
@@ -189,7 +189,7 @@ class ValidatedSet:
 
 @dataclass(frozen=True)
 class Validation:
-    """The answer of `validate`."""
+    """The result of `validate`."""
 
     sets: tuple[ValidatedSet, ...]
 
@@ -198,11 +198,11 @@ class Validation:
         """Run one set or all of them.
 
         Raises:
-            UsageError: no such set.
+            UsageError: an unknown set.
         """
         known = {path.stem: path for path in sorted((shipped_folder() / "published").glob("*.yaml"))}
         if name is not None and name not in known:
-            raise UsageError(f"unknown set '{name}', expected one of {', '.join(known)}{nearest(name, known)}")
+            raise UsageError(f"unknown set '{name}', {expected_one_of(name, known)}")
         return Validation(tuple(_read(path, catalog) for stem, path in known.items() if name in (None, stem)))
 
     @property
@@ -238,7 +238,7 @@ def _read(path: Path, catalog: Catalog) -> ValidatedSet:
 def _known_keys(path: Path, found: Mapping[str, Any], known: set[str]) -> None:
     for key in found:
         if key not in known:
-            raise CatalogError(f"{path}: unknown key '{key}', expected one of {', '.join(sorted(known))}{nearest(key, known)}")
+            raise CatalogError(f"{path}: unknown key '{key}', {expected_one_of(key, sorted(known))}")
 
 
 def _case(path: Path, data: Mapping[str, Any], case: Mapping[str, Any], catalog: Catalog) -> Case:
@@ -247,9 +247,9 @@ def _case(path: Path, data: Mapping[str, Any], case: Mapping[str, Any], catalog:
     unit = unit_of(name)
     published = parse(case["published"], unit, place)
     expected = parse(case.get("expected", case["published"]), unit, place)
-    asked = next((command for command in COMMANDS if command in case), None)
-    if asked is not None:
-        ours = _answered(asked, name, case[asked], catalog)
+    command = next((key for key in COMMANDS if key in case), None)
+    if command is not None:
+        ours = _answered(command, name, case[command], catalog)
     else:
         ours = float(solve(name, {key: parse(item, unit_of(key), place) for key, item in case["given"].items()}))
     source, where = case.get("source", data.get("source", "")), case.get("where", "")
@@ -260,7 +260,7 @@ def _case(path: Path, data: Mapping[str, Any], case: Mapping[str, Any], catalog:
 
 
 def _answered(command: str, name: str, options: Mapping[str, Any], catalog: Catalog) -> float:
-    """What the command itself answers, so that the case tests the whole way from the catalogs."""
+    """The result of a command, so that the case tests the whole path from the catalogs."""
     folders = tuple(reversed(catalog.folders))
     results: Mapping[str, Any] = COMMANDS[command](**options, catalogs=folders).results
     return float(results[name].value)
@@ -278,27 +278,27 @@ def _runs(path: Path, data: Mapping[str, Any]) -> Iterator[Case]:
 
 
 def _transfers(catalog: Catalog) -> Iterator[Case]:
-    """Each measured rate, predicted from the other GPUs of its vendor under its protocol alone: leave one out."""
+    """Each measured rate, predicted from the other GPUs of its vendor under its protocol (leave one out)."""
     for model, precision, rates in _measured_models(catalog):
         for rate in rates:
-            rung = transferred(catalog, model, catalog.get(Gpu, rate.gpu), precision, rate.protocol)
-            if rung is not None and not rung.warnings:
-                yield _transfer_case(f"{model.id} on {rate.gpu}, {precision}, {rate.protocol}", rate.value, rate.rows[0], rung)
+            level = transferred(catalog, model, catalog.get(Gpu, rate.gpu), precision, rate.protocol)
+            if level is not None and not level.warnings:
+                yield _transfer_case(f"{model.id} on {rate.gpu}, {precision}, {rate.protocol}", rate.value, rate.rows[0], level)
 
 
 def _transferred_pairs(catalog: Catalog) -> Iterator[Case]:
-    """Each pair of model and GPU as the command answers it: the median over protocols, leave one out."""
+    """Each pair of model and GPU, predicted as in `bw`: the median over protocols (leave one out)."""
     for model, precision, rates in _measured_models(catalog):
         for gpu in dict.fromkeys(rate.gpu for rate in rates):
             own = [rate for rate in rates if rate.gpu == gpu]
-            rung = transferred(catalog, model, _without(catalog, catalog.get(Gpu, gpu), model), precision, None)
-            if rung is not None and not any("across vendors" in warning for warning in rung.warnings):
+            level = transferred(catalog, model, _without(catalog, catalog.get(Gpu, gpu), model), precision, None)
+            if level is not None and not any("across vendors" in warning for warning in level.warnings):
                 middle = evidence_ladder.median(rate.value for rate in own)
-                yield _transfer_case(f"{model.id} on {gpu}, {precision}", middle, own[0].rows[0], rung)
+                yield _transfer_case(f"{model.id} on {gpu}, {precision}", middle, own[0].rows[0], level)
 
 
 def _measured_models(catalog: Catalog) -> Iterator[tuple[Model, str, list[ProtocolRate]]]:
-    """The rates of real trainings by model and precision."""
+    """The rates of training runs by model and precision."""
     for model in catalog.all(Model):
         rates = catalog.rates(model)
         for precision in dict.fromkeys(evidence_ladder.family_of(rate.precision)[0] for rate in rates):
@@ -308,30 +308,30 @@ def _measured_models(catalog: Catalog) -> Iterator[tuple[Model, str, list[Protoc
 
 
 def _without(catalog: Catalog, gpu: Gpu, model: Model) -> Gpu:
-    """The GPU as if this model had never been measured on it."""
+    """The GPU without the protocols of this model."""
     others = (rate for one in catalog.all(Model) if one.id != model.id for rate in catalog.rates(one))
     protocols = tuple(dict.fromkeys(rate.protocol for rate in others if rate.gpu == gpu.id))
     return Gpu(**{**gpu.__dict__, "protocols": protocols})
 
 
-def _transfer_case(name: str, measured: float, row: Rate, rung: evidence_ladder.Rung) -> Case:
-    predicted = rung.given[evidence_ladder.RATE]
+def _transfer_case(name: str, measured: float, row: Rate, level: evidence_ladder.EvidenceLevel) -> Case:
+    predicted = level.given[evidence_ladder.RATE]
     low, high = predicted.low or predicted.value, predicted.high or predicted.value
     inside = low <= measured <= high
-    remark = f"{rung.note}; measured {'inside' if inside else 'OUTSIDE'} the range"
-    # Within means: the measured value lies in the range that was promised.
+    remark = f"{level.note}; measured {'inside' if inside else 'OUTSIDE'} the range"
+    # Within: the measured value lies in the predicted range.
     tolerance = abs(predicted.value / measured - 1) * 1.0000001 if inside else 0.0
     return Case(
         name, unit_of(evidence_ladder.RATE), measured, predicted.value, measured, tolerance, row.source, row.where, remark
     )
 
 
-#: Sets that the catalogs themselves hold: what `study` calls them.
+#: Sets computed from the catalogs, by the name of their `study`.
 STUDIES = {"transfer": _transfers, "transfer-pairs": _transferred_pairs}
 
 
 def validate(name: str | None = None, *, catalogs: Sequence[str | Path] = ()) -> Validation:
-    """Published results, reproduced: published, ours, error.
+    """Reproduce published results: published, ours, error.
 
     Args:
         name: a set, for example `ibrahim`; all sets by default.

@@ -14,7 +14,7 @@ from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Quantity
 from ingest.errors import CatalogError, UsageError, brief, expected_one_of
-from ingest.sizing.job import question_of
+from ingest.sizing.job import job_of
 from ingest.storage import data_path
 from ingest.storage.data_path import LayerVerdict, layers_of, shown_only
 from ingest.storage.fit_options import need_of
@@ -241,7 +241,7 @@ def fit(
         files=files,
         io_size=io_size,
     )
-    need = need_of(plan, plain, question_of(**question), catalog, priority)
+    need = need_of(plan, plain, job_of(**question), catalog, priority)
     names = [storage] if isinstance(storage, (str, Path)) else list(storage)
     listed = [part for name in names for part in str(name).split(",") if part]
     if not listed:

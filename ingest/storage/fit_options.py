@@ -17,7 +17,7 @@ from ingest.site.plan import Plan
 from ingest.site.plan_file import SITE_SUFFIXES, lines_of, plan_data, plan_of_site
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.evidence_ladder import from_catalog
-from ingest.sizing.job import Question, machine_of
+from ingest.sizing.job import Job, machine_of
 from ingest.storage.need import Need, from_estimate, from_requirements
 
 READS, NODES = "cluster_read_bandwidth", "cluster_nodes"
@@ -104,7 +104,7 @@ def _cluster(row: Mapping[str, Any], nvme: Input | None = None) -> PlannedCluste
 def need_of(
     plan: str | Path | Plan | None,
     plain: Mapping[str, Input],
-    question: Question,
+    question: Job,
     catalog: Catalog,
     priority: str = "mandatory",
 ) -> Need:
@@ -136,7 +136,7 @@ def need_of(
     return need.merged({**settings, **plain})
 
 
-def _of_site(plan: str | Path | Plan, question: Question, catalog: Catalog, priority: str) -> Need:
+def _of_site(plan: str | Path | Plan, question: Job, catalog: Catalog, priority: str) -> Need:
     """The lines of a plan on the nodes of the site, or on those that the user names."""
     lines, clusters = lines_and_clusters(plan, catalog)
     need = from_requirements(lines, f"plan {plan.site.name if isinstance(plan, Plan) else plan}", priority)
@@ -147,18 +147,18 @@ def _of_site(plan: str | Path | Plan, question: Question, catalog: Catalog, prio
     if cluster is None:
         return replace(need, given={**need.given, **machine})
     local = {"nvme_bytes_per_node": cluster.nvme} if cluster.nvme is not None else {}
-    given = {**_machine(Question(node=cluster.node), catalog), **local, **machine, **need.given}
+    given = {**_machine(Job(node=cluster.node), catalog), **local, **machine, **need.given}
     others = _other_node_types(clusters, cluster, catalog.get(Node, cluster.node))
     return replace(need, given=given, notes=(*need.notes, *others))
 
 
-def _names_job(question: Question) -> bool:
+def _names_job(question: Job) -> bool:
     return any(
         one is not None for one in (question.model, question.samples_per_second, question.flops_per_sample, question.achieved)
     )
 
 
-def _machine(question: Question, catalog: Catalog) -> dict[str, Input]:
+def _machine(question: Job, catalog: Catalog) -> dict[str, Input]:
     """Nodes, GPUs and links where no model is given."""
     given: dict[str, Input] = {}
     for name, count in (("nodes", question.nodes), ("gpus_per_node", question.gpus_per_node)):
@@ -172,7 +172,7 @@ def _machine(question: Question, catalog: Catalog) -> dict[str, Input]:
     return {**_of_node(question, catalog), **given}
 
 
-def _of_node(question: Question, catalog: Catalog) -> dict[str, Input]:
+def _of_node(question: Job, catalog: Catalog) -> dict[str, Input]:
     """Storage NICs, local drives and host memory of the node; components that it does not have are left out."""
     _, node = machine_of(question.gpu, question.node, catalog)
     if node is None:

@@ -133,7 +133,7 @@ def _data_set(answer: Estimate) -> str:
     if model is None or answer.given.get("sample_bytes", Input(0)).origin == "user":
         return ""
     usual = next(iter(model.encodings), "")
-    return model.id if answer.question.encoding in (None, "stored", usual, f"{usual}/stored") else ""
+    return model.id if answer.job.encoding in (None, "stored", usual, f"{usual}/stored") else ""
 
 
 def _decoded(answer: Estimate) -> dict[str, Input]:
@@ -141,7 +141,7 @@ def _decoded(answer: Estimate) -> dict[str, Input]:
     if answer.model is None:
         return {}
     encodings = answer.model.encodings
-    chosen = encodings.get((answer.question.encoding or "").partition("/")[0]) or next(iter(encodings.values()), None)
+    chosen = encodings.get((answer.job.encoding or "").partition("/")[0]) or next(iter(encodings.values()), None)
     found = {
         "dataset_bytes": answer.model.dataset_bytes if _data_set(answer) else None,
         "decoded_sample_bytes": chosen.decoded if chosen else None,

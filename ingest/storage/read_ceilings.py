@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, MissingQuantity, UsageError
 from ingest.site.plan import Plan
-from ingest.sizing.job import Question
+from ingest.sizing.job import Job
 from ingest.storage.fit import ALL, fit_need
 from ingest.storage.fit_options import need_of
 from ingest.storage.fit_result import Fit
@@ -55,7 +55,7 @@ def read_ceilings(plan: Plan, storage: Sequence[str], sizes: Sequence[float]) ->
     names = [part for name in storage for part in str(name).split(",") if part]
     if ALL in names or not 0 < len(names) <= MOST:
         raise UsageError(f"--storage: found {', '.join(names) or 'nothing'}, expected one to {MOST} ids of storage to draw")
-    systems = fit_need(need_of(plan, {}, Question(), plan.catalog), names, plan.catalog).systems
+    systems = fit_need(need_of(plan, {}, Job(), plan.catalog), names, plan.catalog).systems
     return [_ceiling(plan, one, sizes) for one in systems]
 
 

@@ -36,7 +36,7 @@ def test_flops_are_those_of_the_model(tmp_path):
     path, answer = answered(tmp_path)
     counted = ingest.model(path, sequence_length=4096).results["flops_per_token"].value
     assert answer.given["flops_per_sample"].value == counted
-    peak = next(results for rung, results in answer.rungs if rung.basis == "peak")
+    peak = next(results for rung, results in answer.levels if rung.basis == "peak")
     assert peak["samples_per_second_per_gpu"].value == pytest.approx(989.4e12 / counted)
 
 

@@ -12,7 +12,7 @@ from ingest.catalog.records import STORAGE_CLASSES, Storage
 from ingest.catalog.store import Catalog
 from ingest.cli.main import main
 from ingest.errors import CatalogError, IngestError, UsageError
-from ingest.sizing.job import question_of
+from ingest.sizing.job import job_of
 from ingest.storage.fit import COMPARED, fit_need
 from ingest.storage.fit_options import need_of
 from ingest.storage.fit_result import RESULTS, VERDICTS
@@ -371,7 +371,7 @@ def asked_of(need, name, **options):
     """A need against one system, without the detour over text."""
     given = from_numbers(**{option: need.get(option) for option in ("read_bandwidth", "write_bandwidth", "capacity")})
     settings_ = options.pop("set", None)
-    made = need_of(None, given, question_of(nodes=need["nodes"], set=settings_), CATALOG)
+    made = need_of(None, given, job_of(nodes=need["nodes"], set=settings_), CATALOG)
     return fit_need(made, [name], CATALOG, **options).systems[0]
 
 

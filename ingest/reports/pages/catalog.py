@@ -9,10 +9,10 @@ from ingest.reports.page import Page, Section, page_of
 from ingest.units import display
 
 if TYPE_CHECKING:
-    from ingest.sizing.catalog import Listing, Shown
+    from ingest.sizing.catalog import CatalogEntry, CatalogListing
 
 
-def list_page(found: Listing) -> Page:
+def list_page(found: CatalogListing) -> Page:
     """The page of `ingest catalog list`."""
     columns: tuple[str, ...] = ("kind", "id", "name", "missing")
     table: tuple[tuple[str, ...], ...]
@@ -27,7 +27,7 @@ def list_page(found: Listing) -> Page:
     return Page(f"{len(rows)} {found.kind}", (Section("", columns[first:], rows),), (columns, *table))
 
 
-def entry_page(found: Shown) -> Page:
+def entry_page(found: CatalogEntry) -> Page:
     """The page of `ingest catalog show`."""
     values = found.results
     rows = tuple((name, display(item.value, item.unit), item.grade, item.source) for name, item in values.items())
@@ -54,7 +54,7 @@ def entry_page(found: Shown) -> Page:
     return page_of(title, sections, (header, *table))
 
 
-def _rates(found: Shown) -> Section:
+def _rates(found: CatalogEntry) -> Section:
     if not isinstance(found.entry, Model):
         return Section("")
     rows = tuple(
@@ -73,7 +73,7 @@ def _rates(found: Shown) -> Section:
     return Section(f"Measured rates ({len(rows)})", columns, rows)
 
 
-def _sources(found: Shown) -> tuple[str, ...]:
+def _sources(found: CatalogEntry) -> tuple[str, ...]:
     cited = dict.fromkeys(item.source for item in found.results.values())
     listed = (found.catalog.source(name) for name in cited)
     return tuple(f"{source.id}: {source.title}" + (f" <{source.url}>" if source.url else "") for source in listed)

@@ -83,7 +83,7 @@ def _title(answer: Estimate) -> str:
 
 def _ladder(answer: Estimate) -> Section:
     rows = []
-    for position, (rung, results) in enumerate(answer.rungs):
+    for position, (rung, results) in enumerate(answer.levels):
         rate, read = results.get("samples_per_second_per_gpu"), results.get("ingest_bandwidth_per_gpu")
         if rate is None:
             continue
@@ -96,7 +96,7 @@ def _ladder(answer: Estimate) -> Section:
                 display(read.value, read.unit, binary=False) if read else "",
             )
         )
-    notes = tuple(f"{rung.basis}: {rung.note}" for rung, results in answer.rungs if results)
+    notes = tuple(f"{rung.basis}: {rung.note}" for rung, results in answer.levels if results)
     columns = ("  level", "samples/s/GPU", "low – high", "read per GPU")
     return Section("Evidence levels, the one in use first", columns, tuple(rows), notes)
 
