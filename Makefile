@@ -16,10 +16,11 @@ test: $(VENV)/.all                  ## all tests but the slow ones, on all cores
 test-slow: $(VENV)/.all             ## the slow tests: before an issue is closed
 	$(BIN)/python -m pytest -n auto --dist loadscope -m slow --hypothesis-profile=many
 
-lint: $(VENV)/.all                  ## style, types, dependencies, catalogs
+lint: $(VENV)/.all                  ## style, types, layers, dependencies, catalogs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 	$(BIN)/deptry ingest
 	$(BIN)/ingest catalog check
 

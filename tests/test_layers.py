@@ -1,0 +1,56 @@
+"""The walls of the house: what import-linter cannot see, or sees only in part."""
+
+import ast
+from pathlib import Path
+
+import ingest
+
+PACKAGE = Path(ingest.__file__).parent
+#: The only modules that import other modules of the product while they run: public names, commands, formulas.
+LOADERS = {"__init__.py", "catalog/__init__.py", "cli/main.py", "engine/registry.py"}
+MOST_MODULES, MOST_AT_THE_TOP, MOST_LINES = 240, 10, 600
+
+
+def modules():
+    """Each module's path below the package, and its syntax tree."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        yield str(path.relative_to(PACKAGE)), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def late_imports(tree):
+    """Imports of the product inside functions, by name or through importlib."""
+    for function in ast.walk(tree):
+        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        for node in ast.walk(function):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "ingest":
+                yield node.lineno
+            elif isinstance(node, ast.Import) and any(one.name.split(".")[0] == "ingest" for one in node.names):
+                yield node.lineno
+            elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "import_module":
+                # third parties are named by a plain string
+                if not (node.args and isinstance(node.args[0], ast.Constant) and not node.args[0].value.startswith("ingest")):
+                    yield node.lineno
+
+
+def test_only_the_loaders_import_the_product_while_they_run():
+    late = [f"{name}:{line}" for name, tree in modules() if name not in LOADERS for line in late_imports(tree)]
+    assert not late
+
+
+def test_no_function_passes_its_local_variables_as_options():
+    calls = [
+        f"{name}:{node.lineno}"
+        for name, tree in modules()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "locals"
+    ]
+    assert not calls
+
+
+def test_the_house_has_no_more_rooms_than_a_newcomer_can_walk():
+    names = [name for name, _ in modules()]
+    long = [path.name for path in PACKAGE.rglob("*.py") if len(path.read_text(encoding="utf-8").splitlines()) > MOST_LINES]
+    assert len(names) <= MOST_MODULES
+    assert len([name for name in names if "/" not in name]) <= MOST_AT_THE_TOP
+    assert not long
