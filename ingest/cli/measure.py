@@ -7,7 +7,10 @@ from typing import Any
 import click
 
 from ingest.cli.options import catalog_option, hand_over, output_options, stacked, warn
+from ingest.corpus.measure import Interrupted, measure
+from ingest.corpus.progress import Progress
 from ingest.errors import IngestError
+from ingest.reports.pages.corpus import corpus_page, samples_page
 
 OPTIONS = [
     click.option(
@@ -50,10 +53,6 @@ def command(form: str | None, output: str | None, paths: tuple[str, ...], quiet:
     ingest bw --model config.json --gpu h100 --bytes-per-token corpus.json
     ingest measure images/ --samples -o samples.json
     """
-    from ingest.corpus.measure import Interrupted, measure
-    from ingest.corpus.progress import Progress
-    from ingest.reports.pages.corpus import corpus_page, samples_page
-
     try:
         answer = measure(*paths, **options, progress=None if quiet else Progress.on_standard_error())
     except Interrupted as interrupted:
