@@ -137,9 +137,13 @@ class ModelConfig:
             raise self.refuse(key, found, expected)
         return found
 
-    def texts(self, names: str, length: int | None = None) -> list[str] | None:
-        """Return a list of texts, one per layer, or None where the key is absent."""
-        return self._list(names, str, "words", length)
+    def texts(self, names: str, length: int | None = None, choices: tuple[str, ...] = ()) -> list[str] | None:
+        """Return a list of texts, one per layer and among the choices where given, or None where the key is absent."""
+        listed: list[str] | None = self._list(names, str, "words", length)
+        odd = next((item for item in listed or () if choices and item not in choices), None)
+        if odd is not None:
+            raise self.refuse(names.split("|")[0], odd, f"one of {', '.join(choices)}")
+        return listed
 
     def names(self, name: str) -> list[str]:
         """Return texts, listed or separated by `|`; an empty list where the key is absent."""

@@ -280,14 +280,10 @@ def sliding(config: ModelConfig, layers: int, default_window: int = 0, every: in
         every: every n-th layer has full attention where the file lists no types; 0 for no sliding window,
             1 for a window in all layers.
     """
-    kinds = config.texts("layer_types", layers)
+    kinds = config.texts("layer_types", layers, choices=("full_attention", "sliding_attention", "chunked_attention"))
     stated = "sliding_window" in config.data
     window = config.integer("sliding_window", 0 if stated else default_window, low=0)
     if kinds is not None:
-        known = ("full_attention", "sliding_attention", "chunked_attention")
-        odd = next((kind for kind in kinds if kind not in known), None)
-        if odd is not None:
-            raise config.refuse("layer_types", odd, f"one of {', '.join(known)}")
         return sum(kind != "full_attention" for kind in kinds), window
     if every == 0:
         return 0, 0
@@ -296,13 +292,5 @@ def sliding(config: ModelConfig, layers: int, default_window: int = 0, every: in
 
 def layers_of(config: ModelConfig, names: str, layers: int, kinds: tuple[str, ...]) -> dict[str, int] | None:
     """Count the layers of each kind in a list such as `mlp_layer_types`; None where there is no list."""
-    listed = config.texts(names, layers)
-    if listed is None:
-        return None
-    odd = next((kind for kind in listed if kind not in kinds), None)
-    if odd is not None:
-        raise config.refuse(names.split("|")[0], odd, f"one of {', '.join(kinds)}")
-    return {kind: listed.count(kind) for kind in kinds}
-
-
-__all__ = ["DecoderSizes", "head_width", "kv_group_count", "layers_of", "sizes", "sliding", "times", "windowed"]
+    listed = config.texts(names, layers, choices=kinds)
+    return None if listed is None else {kind: listed.count(kind) for kind in kinds}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ingest.architecture.families.moe import qwen_sparse, shared_gate
+from ingest.architecture.families.decoders import Experts
+from ingest.architecture.families.moe import CHOSEN, PLAIN, SHARED_WIDTH, WIDTH, qwen_sparse, shared_gate
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import DecoderSizes, embedding, head, linear, norm, sizes
 from ingest.architecture.registry import family
@@ -28,14 +29,9 @@ def delta_net(config: ModelConfig, hidden: int) -> Iterator[TableRow]:
 
 def linear_layers(config: ModelConfig, layers: int) -> int:
     """How many layers attend linearly: from the list of types, or all but every fourth."""
-    kinds = config.texts("layer_types", layers)
+    kinds = config.texts("layer_types", layers, choices=("linear_attention", "full_attention"))
     every = config.integer("full_attention_interval", 4)
-    if kinds is None:
-        return layers - layers // every
-    odd = next((kind for kind in kinds if kind not in ("linear_attention", "full_attention")), None)
-    if odd is not None:
-        raise config.refuse("layer_types", odd, "linear_attention or full_attention")
-    return kinds.count("linear_attention")
+    return layers - layers // every if kinds is None else kinds.count("linear_attention")
 
 
 def _mixers(config: ModelConfig, s: DecoderSizes) -> Iterator[TableRow]:
@@ -52,13 +48,8 @@ def qwen3_next(config: ModelConfig) -> Iterator[TableRow]:
     """Qwen3-Next: three gated delta layers to one of gated attention; 512 experts and a shared one."""
     s = sizes(config, 2048, 5632, 48, 16, 151936, kv_heads=2, width=256)
     sparse = qwen_sparse(config, s.layers)
-    parts = s.experts(
-        config.integer("num_experts|num_local_experts", 512),
-        config.integer("num_experts_per_tok", 10),
-        config.integer("moe_intermediate_size", 512),
-        shared=config.integer("shared_expert_intermediate_size", 512),
-    )
-    rows = [*_mixers(config, s), *times(s.layers - sparse, s.gated()), *times(sparse, [*parts, *shared_gate(s)])]
+    experts = Experts((PLAIN, 512), (CHOSEN, 10), (WIDTH, 512), shared_width=SHARED_WIDTH, extra=shared_gate)
+    rows = [*_mixers(config, s), *times(s.layers - sparse, s.gated()), *times(sparse, experts.rows(s))]
     yield from s.frame(rows)
 
 
@@ -76,13 +67,8 @@ def qwen3_5_moe(config: ModelConfig) -> Iterator[TableRow]:
     s = sizes(config, 2048, None, 40, 16, 248320, kv_heads=2, width=256)
     config.ignore("intermediate_size")
     config.ignore("mtp_num_hidden_layers", "mtp_use_dedicated_embeddings", "attn_output_gate", "mlp_only_layers")
-    parts = s.experts(
-        config.integer("num_experts|num_local_experts", 256),
-        config.integer("num_experts_per_tok", 8),
-        config.integer("moe_intermediate_size", 512),
-        shared=config.integer("shared_expert_intermediate_size", 512),
-    )
-    yield from s.frame([*_mixers(config, s), *times(s.layers, [*parts, *shared_gate(s)])])
+    experts = Experts((PLAIN, 256), (CHOSEN, 8), (WIDTH, 512), shared_width=SHARED_WIDTH, extra=shared_gate)
+    yield from s.frame([*_mixers(config, s), *times(s.layers, experts.rows(s))])
 
 
 def short_conv(config: ModelConfig, hidden: int) -> Iterator[TableRow]:
@@ -96,13 +82,10 @@ def short_conv(config: ModelConfig, hidden: int) -> Iterator[TableRow]:
 
 
 def _conv_layers(config: ModelConfig, layers: int) -> int:
-    kinds = config.texts("layer_types", layers)
+    kinds = config.texts("layer_types", layers, choices=("conv", "full_attention"))
     places = config.integers("full_attn_idxs", low=0)
     if kinds is None:
         return layers - len({place for place in places if place < layers}) if places is not None else 0
-    odd = next((kind for kind in kinds if kind not in ("conv", "full_attention")), None)
-    if odd is not None:
-        raise config.refuse("layer_types", odd, "conv or full_attention")
     return kinds.count("conv")
 
 
@@ -138,12 +121,8 @@ def lfm2_moe(config: ModelConfig) -> Iterator[TableRow]:
     convs, dense = _conv_layers(config, s.layers), min(config.integer("num_dense_layers", 2, low=0), s.layers)
     if config.texts("layer_types") is None:
         raise config.refuse("layer_types", None, "a list: conv or full_attention for every layer")
-    parts = s.experts(
-        config.integer("num_experts|num_local_experts", 32),
-        config.integer("num_experts_per_tok", 4),
-        config.integer("moe_intermediate_size", 1792),
-    )
-    rows = [*times(dense, s.gated()), *times(s.layers - dense, parts), *times(s.layers, s.norms(2))]
+    experts = Experts((PLAIN, 32), (CHOSEN, 4), (WIDTH, 1792))
+    rows = [*times(dense, s.gated()), *times(s.layers - dense, experts.rows(s)), *times(s.layers, s.norms(2))]
     yield from _lfm2_frame(config, s, convs, rows)
 
 

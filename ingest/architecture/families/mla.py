@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ingest.architecture.families.moe import dense_first
 from ingest.architecture.hf_config import MAX_LAYERS, REQUIRED, ModelConfig, Required
-from ingest.architecture.layers import DecoderSizes, embedding, gated_mlp, head, linear, norm
+from ingest.architecture.layers import DecoderSizes, gated_mlp, linear, norm
 from ingest.architecture.registry import family
 from ingest.architecture.weight_table import Attention, TableRow, times
 
@@ -70,14 +70,6 @@ def latent(
     )
 
 
-def frame(config: ModelConfig, rows: Iterable[TableRow], words: int, hidden: int, tied: bool = False) -> Iterator[TableRow]:
-    """Embedding, layers, last norm and head."""
-    yield embedding(words, hidden)
-    yield from rows
-    yield from norm("final_norm", hidden)
-    yield from head(words, hidden, config.flag("tie_word_embeddings", tied))
-
-
 class DeepSeek(NamedTuple):
     """A family's own defaults: words, depth, inner widths of network and expert, experts, shared ones, dense layers."""
 
@@ -125,7 +117,7 @@ class DeepSeek(NamedTuple):
         sparse = [*s.experts(number, chosen, width)]
         sparse += gated_mlp(s.hidden, shared, mlp_bias, prefix="shared_expert") if shared else ()
         rows += times(deep - dense, sparse)
-        yield from frame(config, rows, vocabulary, a.hidden)
+        yield from s.frame(rows)
 
 
 @family("deepseek_v2")
@@ -198,5 +190,5 @@ def _dense(
     deep = config.size("num_hidden_layers", layers, high=MAX_LAYERS)
     vocabulary = config.size("vocab_size", words)
     wide = config.size("intermediate_size", inner)
-    layer = [*a.attention(), *gated_mlp(a.hidden, wide, mlp_bias), *norm("norm", a.hidden, number=2)]
-    yield from frame(config, times(deep, layer), vocabulary, a.hidden, tied=True)
+    s = DecoderSizes(config, a.hidden, wide, deep, a.heads, a.heads, a.nope, vocabulary)
+    yield from s.frame(times(deep, [*a.attention(), *s.gated(bias=mlp_bias), *s.norms(2)]), tied=True)

@@ -54,6 +54,11 @@ def shared_gate(s: DecoderSizes, _: int = 0) -> Iterator[TableRow]:
     return linear("shared_expert_gate", 1, s.hidden, kind="router")
 
 
+def expert_bias(_: DecoderSizes, number: int) -> Iterator[TableRow]:
+    """Return the stored correction of each expert."""
+    yield Weight("expert_bias", (number,), "router")
+
+
 def _attention_gate(s: DecoderSizes) -> Iterator[TableRow]:
     return linear("attention.gate", s.heads * s.width, s.hidden, kind="attention")
 
@@ -61,6 +66,8 @@ def _attention_gate(s: DecoderSizes) -> Iterator[TableRow]:
 #: Keys of the number of experts, by the name that the class prefers.
 LOCAL, PLAIN, ROUTED = "num_local_experts|num_experts", "num_experts|num_local_experts", "n_routed_experts|num_local_experts"
 CHOSEN, WIDTH = "num_experts_per_tok", "moe_intermediate_size"
+#: Key and default of the width of Qwen's shared expert.
+SHARED_WIDTH = ("shared_expert_intermediate_size", 512)
 
 # fmt: off
 register(
@@ -117,7 +124,7 @@ register(
             ignore=("score_func", "num_expert_groups", "num_limited_groups", "n_group", "topk_group"),
             experts=Experts((PLAIN, 64), (CHOSEN, 6), (WIDTH, 1408), ("num_shared_experts", 2, 0),
                             dense=lambda config, layers: min(config.integer("num_dense_layers", 1, low=0), layers),
-                            extra=lambda _, number: [Weight("expert_bias", (number,), "router")])),
+                            extra=expert_bias)),
 )
 # fmt: on
 
@@ -272,21 +279,12 @@ def laguna(config: ModelConfig) -> Iterator[TableRow]:
     config.only("gating", True, False, "per-head", "per-element")
     listed = layers_of(config, "mlp_layer_types", s.layers, ("dense", "sparse"))
     dense = listed["dense"] if listed else 1
-    number, inner = config.integer("num_experts|num_local_experts", 256), config.integer("moe_intermediate_size", 512)
-    parts = [
-        *s.experts(
-            number,
-            config.integer("num_experts_per_tok", 8),
-            inner,
-            shared=config.integer("shared_expert_intermediate_size", 512),
-        ),
-        Weight("expert_bias", (number,), "router"),
-    ]
+    experts = Experts((PLAIN, 256), (CHOSEN, 8), (WIDTH, 512), shared_width=SHARED_WIDTH, extra=expert_bias)
     rows: list[TableRow] = []
     for heads in counts:
         layer = DecoderSizes(config, s.hidden, s.inner, 1, heads, s.kv_heads, s.width, s.vocabulary)
         wide = heads if gating in (None, True, "per-head") else heads * s.width
         gate = linear("attention.gate", wide, s.hidden, kind="attention")
         rows += [*layer.attention(bias), *gate, *layer.head_norms(), *layer.norms(2)]
-    rows += [*times(dense, s.gated()), *times(s.layers - dense, parts)]
+    rows += [*times(dense, s.gated()), *times(s.layers - dense, experts.rows(s))]
     yield from s.frame(windowed(rows, short, window) if len(set(counts)) == 1 else rows)

@@ -177,11 +177,8 @@ def bamba(config: ModelConfig) -> Iterator[TableRow]:
 def granite_hybrid(config: ModelConfig) -> Iterator[TableRow]:
     """Granite 4: Mamba-2 and attention layers; a shared network in each, and experts where the config has them."""
     s = sizes(config, 4096, 11008, 32, 32, 32000)
-    kinds = config.texts("layer_types|layers_block_type", s.layers) or ["mamba"] * s.layers
     known = ("mamba", "linear_attention", "attention", "full_attention")
-    odd = next((kind for kind in kinds if kind not in known), None)
-    if odd is not None:
-        raise config.refuse("layer_types", odd, f"one of {', '.join(known)}")
+    kinds = config.texts("layer_types|layers_block_type", s.layers, choices=known) or ["mamba"] * s.layers
     attention_layers = sum(kind in ("attention", "full_attention") for kind in kinds)
     bias = config.flag("attention_bias", False)
     inner_bias, conv_bias = config.flag("mamba_proj_bias", False), config.flag("mamba_conv_bias", True)
