@@ -129,14 +129,23 @@ def bert(config: ModelConfig) -> Iterator[TableRow]:
     yield from _heads(config, e, ("ForMaskedLM", "LMHeadModel"), e.hidden, "next_sentence")
 
 
-def _heads(config: ModelConfig, e: Encoder, language: tuple[str, ...], narrow: int, sentence: str) -> Iterator[TableRow]:
-    """What BERT's class puts on top: words at the width of the embedding, a pair of sentences, or classes."""
-    end = class_suffix(config, *language, "ForPreTraining", "Model", *CLASSIFIERS)
-    if end in ("ForPreTraining", "Model"):
+def _heads(
+    config: ModelConfig,
+    e: Encoder,
+    language: tuple[str, ...],
+    narrow: int,
+    sentence: str = "",
+    *,
+    pooled: bool = True,
+    twice: bool = True,
+) -> Iterator[TableRow]:
+    """The head of the class: words at the width of the embedding, a pair of sentences where the family has it, or classes."""
+    end = class_suffix(config, *language, *(("ForPreTraining",) if sentence else ()), "Model", *CLASSIFIERS)
+    if pooled and end in ("ForPreTraining", "Model"):
         yield from pooler(e.hidden)
     if end in (*language, "ForPreTraining"):
         yield from transform(narrow, e.hidden)
-        yield from tied(config, e.words, narrow)
+        yield from tied(config, e.words, narrow, twice=twice)
     if end == "ForPreTraining":
         yield from linear(sentence, 2, e.hidden, True, "head")
     if end in CLASSIFIERS:
@@ -156,18 +165,10 @@ def megatron_bert(config: ModelConfig) -> Iterator[TableRow]:
 @family("roberta", "xlm-roberta", "camembert")
 def roberta(config: ModelConfig) -> Iterator[TableRow]:
     """Liu et al. 2019: BERT without the sentence task."""
-    segments, words = (2, 50265) if config.data["model_type"] == "roberta" else (2, 30522)
-    e = encoder(config, 768, 3072, 12, 12, words, segments=segments)
+    e = encoder(config, 768, 3072, 12, 12, 50265 if config.data["model_type"] == "roberta" else 30522)
     yield from e.tables()
     yield from times(e.layers, e.layer())
-    end = class_suffix(config, "ForMaskedLM", "ForCausalLM", "Model", *CLASSIFIERS)
-    if end in ("ForMaskedLM", "ForCausalLM"):
-        yield from transform(e.hidden, e.hidden)
-        yield from tied(config, e.words, e.hidden)
-    elif end == "Model":
-        yield from pooler(e.hidden)
-    else:
-        yield from classifier(config, e.hidden, end)
+    yield from _heads(config, e, ("ForMaskedLM", "ForCausalLM"), e.hidden)
 
 
 @family("distilbert")
@@ -177,12 +178,7 @@ def distilbert(config: ModelConfig) -> Iterator[TableRow]:
     e = encoder(config, 768, 3072, 6, 12, 30522, segments=0)
     yield from e._replace(segments=0).tables()
     yield from times(e.layers, e.layer())
-    end = class_suffix(config, "ForMaskedLM", "Model", *CLASSIFIERS)
-    if end == "ForMaskedLM":
-        yield from transform(e.hidden, e.hidden)
-        yield from tied(config, e.words, e.hidden, twice=False)
-    elif end != "Model":
-        yield from classifier(config, e.hidden, end)
+    yield from _heads(config, e, ("ForMaskedLM",), e.hidden, pooled=False, twice=False)
 
 
 @family("albert")

@@ -147,16 +147,20 @@ def _placed(config: ModelConfig, what: str, layers: int, period: int, offset: in
     return sum(layer % every == first for layer in range(layers))
 
 
-def _mamba2_keys(config: ModelConfig, hidden: int, heads: int, state: int) -> tuple[int, int, int, int, int, int]:
-    """Heads, their width, state, groups, convolution and chunk under the keys `mamba_…`."""
-    count = config.integer("mamba_n_heads", heads)
-    inner = config.integer("mamba_expand", 2) * hidden
-    width = config.integer_or_auto("mamba_d_head", 64) or inner // count
-    if count * width != inner:
-        raise config.refuse("mamba_d_head", width, f"heads × width = mamba_expand × hidden_size = {inner:,}")
+def _mamba2_keys(
+    config: ModelConfig, hidden: int, inner: int | None = None, width: int = 64
+) -> tuple[int, int, int, int, int, int]:
+    """Heads, their width, state, groups, convolution and chunk under the keys `mamba_…`; `inner` as `mamba_expand` has it."""
+    count = config.integer("mamba_n_heads", 128)
+    expanded = config.integer("mamba_expand", 2) * hidden
+    total = expanded if inner is None else inner
+    wide = config.integer_or_auto("mamba_d_head", width) or total // count
+    if count * wide != total:
+        rule = "mamba_expand × hidden_size = " if inner is None else ""
+        raise config.refuse("mamba_d_head", wide, f"heads × width = {rule}{total:,}")
     groups = config.integer("mamba_n_groups", 1)
     conv, chunk = config.integer("mamba_d_conv", 4), config.integer("mamba_chunk_size", 256)
-    return count, width, config.integer("mamba_d_state", state), groups, conv, chunk
+    return count, wide, config.integer("mamba_d_state", 256), groups, conv, chunk
 
 
 @family("bamba")
@@ -168,7 +172,7 @@ def bamba(config: ModelConfig) -> Iterator[TableRow]:
     bias, mlp_bias = config.flag("attention_bias", False), config.flag("mlp_bias", False)
     inner_bias, conv_bias = config.flag("mamba_proj_bias", False), config.flag("mamba_conv_bias", True)
     config.ignore("attn_rotary_emb", "layers_block_type", "layer_types")
-    block = duality(s.hidden, *_mamba2_keys(config, s.hidden, 128, 256), bias=inner_bias, conv_bias=conv_bias)
+    block = duality(s.hidden, *_mamba2_keys(config, s.hidden), bias=inner_bias, conv_bias=conv_bias)
     rows = [*times(attention_layers, s.attention(bias)), *times(s.layers - attention_layers, block)]
     yield from s.frame([*rows, *times(s.layers, [*s.gated(bias=mlp_bias), *s.norms(2)])])
 
@@ -184,7 +188,7 @@ def granite_hybrid(config: ModelConfig) -> Iterator[TableRow]:
     inner_bias, conv_bias = config.flag("mamba_proj_bias", False), config.flag("mamba_conv_bias", True)
     rows = [*times(attention_layers, s.attention(bias)), *times(s.layers, [*s.norms(2)])]
     if attention_layers < s.layers:
-        block = duality(s.hidden, *_mamba2_keys(config, s.hidden, 128, 256), bias=inner_bias, conv_bias=conv_bias)
+        block = duality(s.hidden, *_mamba2_keys(config, s.hidden), bias=inner_bias, conv_bias=conv_bias)
         rows += times(s.layers - attention_layers, block)
     config.ignore(*(key for key in config.data if key.startswith("mamba_")))
     config.ignore("position_embedding_type", "normalization_function", "init_method", "shared_mlp")
@@ -199,26 +203,11 @@ def granite_hybrid(config: ModelConfig) -> Iterator[TableRow]:
 def falcon_h1(config: ModelConfig) -> Iterator[TableRow]:
     """Falcon-H1: Mamba-2 and attention in parallel in every layer."""
     s = sizes(config, 4096, 14336, 32, 32, 128000, kv_heads=8)
-    heads = config.integer("mamba_n_heads", 128)
     null = "mamba_d_ssm" in config.data and config.optional_integer("mamba_d_ssm") is None
-    expanded = config.integer("mamba_expand", 2) * s.hidden
-    inner = expanded if null else config.integer("mamba_d_ssm", 1024)
-    width = config.integer_or_auto("mamba_d_head", 8) or inner // heads
-    if heads * width != inner:
-        raise config.refuse("mamba_d_head", width, f"heads × width = {inner:,}")
-    state, groups, conv = (
-        config.integer("mamba_d_state", 256),
-        config.integer("mamba_n_groups", 1),
-        config.integer("mamba_d_conv", 4),
-    )
+    inner = config.integer("mamba_expand", 2) * s.hidden if null else config.integer("mamba_d_ssm", 1024)
     block = duality(
         s.hidden,
-        heads,
-        width,
-        state,
-        groups,
-        conv,
-        config.integer("mamba_chunk_size", 256),
+        *_mamba2_keys(config, s.hidden, inner, width=8),
         bias=config.flag("mamba_proj_bias", False),
         out_bias=config.flag("projectors_bias", False),
         conv_bias=config.flag("mamba_conv_bias", True),
