@@ -313,21 +313,22 @@ def bw(
     """Read bandwidth that storage must deliver so that GPUs never wait.
 
     Args:
-        model: id, alias or YAML file; a list, or text with commas, for several scenarios.
-        gpu: id, alias or YAML file; a list, or text with commas, for several scenarios.
-        nodes: number of nodes, one by default; a list, or `1,8,128`, or `1..1024*2`.
+        model: id, alias or YAML file of a model; a list, or text with commas, for several scenarios.
+        gpu: id, alias or YAML file of a GPU; a list, or text with commas, for several scenarios.
+        nodes: number of nodes, one by default: 128, or 1,8,128, or 1..1024*2.
         gpus_per_node: GPUs in a node; that of the GPU's usual node by default.
-        node: id or YAML file of a node type.
-        basis: `auto`, `measured`, `transferred`, `efficiency` or `peak`.
-        protocol: id of the measurement protocol to use.
+        node: id or YAML file of a node type; sets the GPU too.
+        basis: evidence level of the rate: `auto`, `measured`, `transferred`, `efficiency` or `peak`.
+        protocol: measurement protocol: `mlperf-training`, `mlperf-storage`, …
         encoding: encoding of the data set, or `stored`, `decoded`, `touched`, or `ID/SIZE`.
-        precision: `bf16` unless the model has only been measured at another one.
+        precision: `bf16`, `fp16`, `tf32`, `fp32`, `fp8` or `fp4`; bf16 by default, unless the model has been measured at
+            another one only.
         efficiency: model FLOPs utilization, a share of the dense peak.
-        achieved: achieved FLOP/s per GPU.
-        utilization: accelerator utilization to accept.
-        samples_per_second: samples/s per GPU, your own measurement.
-        sample_bytes: bytes of one sample.
-        flops_per_sample: FLOPs of the forward and backward pass of one sample.
+        achieved: achieved FLOP/s per GPU, such as '35 TFLOP/s'.
+        utilization: accelerator utilization to accept, such as 0.9.
+        samples_per_second: samples/s per GPU from your own measurement.
+        sample_bytes: bytes of one sample, such as '2.83 MB', or the JSON file of `ingest measure --samples`.
+        flops_per_sample: FLOPs of one sample, forward and backward, such as '247 GFLOP'.
         bytes_per_token: if the job reads text instead of token ids: a number, or the JSON file of `ingest measure`.
         cache_hit: share of reads served by a cache on the node.
         scaling: how the rate per GPU scales with the size of the job: `linear`, `weak` or `strong`.

@@ -194,24 +194,24 @@ def checkpoint(
         tensor_parallel: GPUs that share a layer; by default as in the published training run, else 1.
         pipeline_parallel: pipeline stages; by default as in the published training run, else 1.
         expert_parallel: ranks that share the experts.
-        zero_stage: 0 to 3.
-        layout: `megatron`, `deepspeed`, `dcp` or `safetensors`; Megatron with tensor or pipeline parallelism, else DCP.
-        optimizer: id in the catalogs.
-        precision: precision of the weights.
-        failures: id of the failure rate to use without `mtti`.
-        mtti: the job's mean time to interrupt.
-        interval: compute time between two checkpoints.
-        waste: share of time allowed for checkpoints and lost work.
+        zero_stage: ZeRO stage.
+        layout: `megatron`, `deepspeed`, `dcp` or `safetensors`; megatron with tensor or pipeline parallelism, else dcp.
+        optimizer: optimizer: `adamw`, `adam8bit`, `adafactor`, `muon`, `sgd` or `lora`.
+        precision: precision of the weights: `bf16`, `fp16`, `fp32` or `fp8`.
+        failures: failure rate to use without `mtti`: `llama3`, `rsc-1`, …
+        mtti: mean time to interrupt of the job; from the failure rate by default.
+        interval: compute time between two checkpoints; that of the least overhead by default.
+        waste: share of time allowed for checkpoints and lost work; 5% by default.
         mode: `sync` (GPUs wait for the dump) or `async` (for the copy into host memory only).
-        drain_fraction: share of the interval in which an asynchronous checkpoint drains.
-        persistent_every: every k-th checkpoint goes to shared storage.
-        restart_time: time allowed for a restart to read its checkpoint.
+        drain_fraction: share of the interval in which an asynchronous checkpoint drains; 1 by default.
+        persistent_every: every k-th checkpoint goes to shared storage; every one by default.
+        restart_time: time allowed for a restart to read its checkpoint; 10 min by default.
         readers: `unique`, `replicated` (each replica reads the weights) or `all` (each reads everything).
-        keep: newest checkpoints kept, or `last=3,every=10,final=1`.
-        duration: duration of the job, for `every`.
+        keep: newest checkpoints kept, or `last=3,every=10,final=1`; 3 by default.
+        duration: duration of the job; required by `every`.
         write_bandwidth: write rate of the storage.
         tier_capacity: capacity of the checkpoint tier, for its endurance.
-        gpu: id or YAML file, for its host link.
+        gpu: id or YAML file of the GPU, for its host link; an H100 by default.
         set: values of quantities, by name.
         catalogs: folders with entries of your own, or an open catalog.
 

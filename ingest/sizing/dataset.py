@@ -305,22 +305,22 @@ def dataset(
     """Storage footprint of a data set: raw, extracted, clean and tokenized data, and the copies for training.
 
     Args:
-        tokens: tokens of the data set, each counted once.
-        bytes_per_token: bytes of text for one token, or the JSON file that `ingest measure` wrote.
-        documents: documents of the data set.
+        tokens: tokens of the data set, each counted once, such as 15T.
+        bytes_per_token: bytes of text for one token, or the JSON file of `ingest measure`.
+        documents: documents of the data set; 600 tokens each by default.
         samples: samples of a data set that is not text.
         sample_bytes: bytes of one encoded sample.
         raw_bytes: raw input of a pipeline, instead of `tokens`.
-        corpus: id of a corpus of the catalogs, or a YAML file.
-        pipeline: id of the pipeline that produced the clean text, or a YAML file.
+        corpus: corpus of the catalogs (`ingest catalog list corpora`), or a YAML file.
+        pipeline: pipeline that produced the clean text (`ingest catalog list pipelines`), or a YAML file.
         format: id of the file format for training, or a YAML file.
         holds: `tokens`, `text` or `samples`, if the format can hold several.
-        sizes: `varied`, or `equal` if all samples have one size; determines the padding.
-        vocabulary: token ids; up to 65,536 of them take 2 B each.
+        sizes: sizes of samples: `varied`, or `equal` if all samples have one size; determines the padding.
+        vocabulary: number of token ids, 128,256 by default; up to 65,536 of them take 2 B each.
         sequence_length: tokens of a packed sequence.
-        shard_size: size of a full shard.
-        copies: copies of the data set for training, or by stage: `raw=1,clean=1,dataset=3`.
-        epochs: passes over the data set.
+        shard_size: size of a full shard; that of the format by default.
+        copies: copies of the data set for training, 1 by default, or by stage: `raw=1,clean=1,dataset=3`.
+        epochs: passes over the data set; 1 by default.
         set: values of quantities, by name.
         catalogs: folders with entries of your own.
 

@@ -108,28 +108,7 @@ class Job:
         return self
 
 
-def job_of(
-    *,
-    model: str | None = None,
-    gpu: str | None = None,
-    nodes: Written | None = None,
-    gpus_per_node: Written | None = None,
-    node: str | None = None,
-    basis: str | None = None,
-    protocol: str | None = None,
-    encoding: str | None = None,
-    precision: str | None = None,
-    efficiency: Written | None = None,
-    achieved: Written | None = None,
-    utilization: Written | None = None,
-    samples_per_second: Written | None = None,
-    sample_bytes: Written | None = None,
-    flops_per_sample: Written | None = None,
-    bytes_per_token: Written | Path | None = None,
-    cache_hit: Written | None = None,
-    scaling: str | None = None,
-    set: Settings = None,
-) -> Job:
+def job_of(*, set: Settings = None, **options: Any) -> Job:
     """Return the job that options of `bw` describe; sizes and rates take units, such as `16 MiB`.
 
     >>> job_of(sample_bytes="16 MiB", set=["nodes=2"]).settings
@@ -138,34 +117,14 @@ def job_of(
     Raises:
         UsageError: a value that is not a number, or in another unit.
     """
-    ratio, sizes = None, {}
-    if bytes_per_token is not None:
-        ratio = bytes_per_token_of(bytes_per_token)
-    if str(sample_bytes).endswith(".json"):
-        sizes = sample_sizes_in(Path(str(sample_bytes)))
-        sample_bytes = sizes["sample_bytes"].value
-    return Job(
-        model=model,
-        gpu=gpu,
-        nodes=number_of("nodes", nodes),
-        gpus_per_node=number_of("gpus_per_node", gpus_per_node),
-        node=node,
-        basis=Job.basis if basis is None else basis,
-        protocol=protocol,
-        encoding=encoding,
-        precision=precision,
-        efficiency=number_of("efficiency", efficiency),
-        achieved=number_of("achieved", achieved),
-        utilization=number_of("utilization", utilization),
-        samples_per_second=number_of("samples_per_second", samples_per_second),
-        sample_bytes=number_of("sample_bytes", sample_bytes),
-        sample_sizes=sizes,
-        flops_per_sample=number_of("flops_per_sample", flops_per_sample),
-        bytes_per_token=ratio,
-        cache_hit=number_of("cache_hit", cache_hit),
-        scaling=Job.scaling if scaling is None else scaling,
-        settings=settings_of(set),
-    )
+    if options.get("bytes_per_token") is not None:
+        options["bytes_per_token"] = bytes_per_token_of(options["bytes_per_token"])
+    if str(options.get("sample_bytes")).endswith(".json"):
+        options["sample_sizes"] = sample_sizes_in(Path(options["sample_bytes"]))
+        options["sample_bytes"] = options["sample_sizes"]["sample_bytes"].value
+    options |= {option: number_of(option, options.get(option)) for option in Job.QUANTITIES}
+    given = {option: value for option, value in options.items() if value is not None}
+    return Job(**given, settings=settings_of(set))
 
 
 def number_of(option: str, written: Written | None) -> float | None:
