@@ -325,7 +325,7 @@ def test_format_is_of_the_data_set_and_of_the_output(run):
 
 def test_the_page_shows_stages_and_ranges(run):
     out = run("dataset", "--corpus", "fineweb", "--copies", "2").out
-    assert "Stages, and what is kept of them" in out
+    assert "Stages, and the data kept of each" in out
     assert "range" in out
     assert "13.5 PB – 62.44 PB" in out
 

@@ -64,13 +64,17 @@ explain_option = click.option("--explain", metavar="NAME", help="Show the deriva
 METAVARS = {
     "ID": "model gpu node protocol encoding optimizer failures recipe corpus pipeline client protection",
     "ID…": "storage",
-    "NAME": "layout",
+    "NAME": "layout text_field input_format",
     "SIZE": "sample_bytes raw_bytes shard_size tier_capacity residual capacity io_size size client_memory most_data",
     "RATE": "achieved read_bandwidth write_bandwidth",
     "TIME": "mtti interval restart_time duration runtime",
-    "F": "efficiency utilization cache_hit waste drain_fraction allowed_deviation",
+    "F": "efficiency utilization cache_hit waste drain_fraction allowed_deviation tolerance confidence",
     "FLOP": "flops_per_sample",
-    "FILE": "hosts",
+    "FILE": "hosts resume",
+    "FILE.docx": "template",
+    "ID|FILE": "tokenizer",
+    "GLOB": "include exclude",
+    "ADDRESS": "scheduler",
     "N|FILE": "bytes_per_token",
     "LEVEL": "basis",
     "P": "precision priority",
@@ -104,8 +108,11 @@ def _option(name: str, default: Any, text: str | None) -> Callable[[Command], Co
     shown = f"--{name.replace('_', '-')}"
     if default is False:
         return click.option(shown, is_flag=True, help=text)
+    metavar = METAVAR_OF.get(name, "N")
+    if default == ():
+        return click.option(shown, multiple=True, metavar=metavar, help=text)
     known = None if default is None else str(default)
-    return click.option(shown, default=known, show_default=known is not None, metavar=METAVAR_OF.get(name, "N"), help=text)
+    return click.option(shown, default=known, show_default=known is not None, metavar=metavar, help=text)
 
 
 def helps_of(function: Callable[..., Any]) -> dict[str, str]:
