@@ -1,11 +1,15 @@
 """Finding entries: overlays, aliases, files; and only what is asked for is read."""
 
 import os
+import subprocess
+import sys
 
 import pytest
+from conftest import clean_environment
 
 from ingest.catalog import store
-from ingest.catalog.records import KINDS, Gpu, Model, Node
+from ingest.catalog.dataset_records import KINDS
+from ingest.catalog.records import Gpu, Model, Node
 from ingest.catalog.store import Catalog
 from ingest.errors import UsageError
 from ingest.sizing.bandwidth import estimate
@@ -140,3 +144,17 @@ def test_the_hash_follows_the_content(write_entry, tmp_path):
     (tmp_path / "mine" / "gpus" / "notes.txt").write_text("no catalog file", encoding="utf-8")
     write_entry("gpus", "mine", OWN_GPU.format(name="Mine", peak=1))
     assert Catalog([folder]).content_hash() == before
+
+
+def test_the_hash_does_not_depend_on_what_has_been_imported():
+    code = """
+import pkgutil, importlib, ingest
+from ingest.catalog.store import Catalog
+before = Catalog().content_hash()
+for module in pkgutil.walk_packages(ingest.__path__, "ingest."):
+    if module.name != "ingest.__main__":
+        importlib.import_module(module.name)
+print(before == Catalog().content_hash())
+"""
+    done = subprocess.run([sys.executable, "-c", code], env=clean_environment(), capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"

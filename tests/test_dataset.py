@@ -327,7 +327,7 @@ def test_the_page_shows_stages_and_ranges(run):
     out = run("dataset", "--corpus", "fineweb", "--copies", "2").out
     assert "Stages, and the data kept of each" in out
     assert "range" in out
-    assert "13.5 PB – 62.44 PB" in out
+    assert "13.5 – 62.44 PB" in out
 
 
 def test_explain_goes_down_to_the_sources(run):

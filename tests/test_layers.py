@@ -23,14 +23,20 @@ def late_imports(tree):
         if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
         for node in ast.walk(function):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "ingest":
+            named = _imported(node)
+            if any(name is None or name.split(".")[0] == "ingest" for name in named):
                 yield node.lineno
-            elif isinstance(node, ast.Import) and any(one.name.split(".")[0] == "ingest" for one in node.names):
-                yield node.lineno
-            elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "import_module":
-                # third parties are named by a plain string
-                if not (node.args and isinstance(node.args[0], ast.Constant) and not node.args[0].value.startswith("ingest")):
-                    yield node.lineno
+
+
+def _imported(node):
+    """The modules that a node imports; None for a name that is computed."""
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or ""]
+    if isinstance(node, ast.Import):
+        return [one.name for one in node.names]
+    if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "import_module":
+        return [node.args[0].value if isinstance(node.args[0], ast.Constant) else None]
+    return []
 
 
 def test_only_the_loaders_import_the_product_while_they_run():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ingest.catalog.records import KINDS, Entry, Value, text, texts, value, values
+from ingest.catalog.records import RECORDS, Entry, Value, text, texts, value, values
 
 #: contents of a data set
 HOLDINGS = ("tokens", "text", "samples")
@@ -107,4 +107,5 @@ class Format(Entry):
     files_per_shard: Value | None = value("1")
 
 
-KINDS.update({record.kind: record for record in (Corpus, Pipeline, Format)})
+#: Every record of the catalogs by its kind, which is the name of its folder.
+KINDS: dict[str, type[Entry]] = {record.kind: record for record in (*RECORDS, Corpus, Pipeline, Format)}

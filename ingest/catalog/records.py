@@ -362,5 +362,4 @@ class Rate(NamedTuple):
     note: str
 
 
-_RECORDS = (Model, Gpu, Node, Storage, Protocol, Family, Scaling, Optimizer, Recipe, Failures)
-KINDS: dict[str, type[Entry]] = {record.kind: record for record in _RECORDS}
+RECORDS = (Model, Gpu, Node, Storage, Protocol, Family, Scaling, Optimizer, Recipe, Failures)
