@@ -18,7 +18,7 @@ import pytest
 from ingest.catalog.dataset_records import Format
 from ingest.catalog.store import Catalog
 from ingest.engine.value import Input
-from ingest.sizing.footprint import footprint
+from ingest.sizing.dataset import footprint
 
 TOLERANCE = 0.02
 CATALOG = Catalog()
