@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ingest
-from ingest.catalog.dataset_records import Corpus, Format, Pipeline
+from ingest.catalog.records import Corpus, Format, Pipeline
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.dataset import STAGES

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from ingest.catalog.dataset_records import Format
+from ingest.catalog.records import Format
 from ingest.catalog.store import Catalog
 from ingest.engine.value import Input
 from ingest.sizing.dataset import footprint

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingest.architecture.catalog_entries import Structure, structure
-from ingest.catalog.dataset_records import KINDS, Corpus, Pipeline
-from ingest.catalog.records import STORAGE_CLASSES, Encoding, Entry, Gpu, Model, Node, Storage, Value
+from ingest.catalog.records import KINDS, STORAGE_CLASSES, Corpus, Encoding, Entry, Gpu, Model, Node, Pipeline, Storage, Value
 from ingest.catalog.schema import read_sources
 from ingest.catalog.store import Catalog
 from ingest.catalog.templates import template

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ingest.catalog.dataset_records import HOLDINGS, Corpus, Format, Pipeline
-from ingest.catalog.records import Value
+from ingest.catalog.records import HOLDINGS, Corpus, Format, Pipeline, Value
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import OPTION, bytes_per_token_of, is_file_name, read_measurement
 from ingest.engine.messages import Message, Option
