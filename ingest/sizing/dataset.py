@@ -11,7 +11,7 @@ from typing import Any
 from ingest.catalog.records import HOLDINGS, Corpus, Format, Pipeline, Value
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import OPTION, bytes_per_token_of, is_file_name, read_measurement
-from ingest.engine.messages import Message, Option
+from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.registry import check_value, solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
@@ -103,7 +103,7 @@ def footprint(given: Mapping[str, Input], form: Format, holds: str, sizes: str =
         raise CatalogError(f"{form.path}: record: found '{form.record}', {expected_one_of(form.record, RECORDS)}")
     if holds not in form.holds:
         wanted = f"a format of {holds}; this format holds {', '.join(form.holds)}"
-        raise UsageError(Message(Option("format"), f": found '{form.id}', expected {wanted}"))
+        raise option_error("format", f": found '{form.id}', expected {wanted}")
     known = Quantities({**of_format(form, holds), **given})
     given = known.given
     known.give_default("shard_bytes", USUAL_SHARD)
@@ -244,10 +244,8 @@ def _copies(written: Written | None) -> dict[str, float]:
         stage, equals, number = part.partition("=")
         stage = stage.strip() if equals else "dataset"
         if stage not in STAGES:
-            raise UsageError(
-                Message(
-                    Option("copies"), f": found '{part}', expected N, or by stage {', '.join(STAGES)}{nearest(stage, STAGES)}"
-                )
+            raise option_error(
+                "copies", f": found '{part}', expected N, or by stage {', '.join(STAGES)}{nearest(stage, STAGES)}"
             )
         name = STAGES[stage][2]
         found[name] = float(check_value(name, parse(number if equals else part, "1", "--copies"), "--copies"))
@@ -294,9 +292,7 @@ def contents_of(form: Format | None, holds: str | None, content: str) -> str:
         return next((item for item in ("tokens", "text") if item in possible), content) if content == "tokens" else content
     one_of("--holds", holds, HOLDINGS)
     if (holds == "samples") != (content == "samples"):
-        raise UsageError(
-            Message(Option("holds"), f": found '{holds}' of a data set of {'samples' if content == 'samples' else 'text'}")
-        )
+        raise option_error("holds", f": found '{holds}' of a data set of {'samples' if content == 'samples' else 'text'}")
     return holds
 
 
@@ -328,11 +324,9 @@ def check_size(given: Mapping[str, Input], held: str, corpus: Corpus | None) -> 
         why = corpus.missing.get(amount, "not published")
         raise IngestError(Message(Option("corpus", corpus.id), f": {amount} are not known ({why})", supply=(amount,)))
     if "raw_bytes" in given:
-        raise UsageError(
-            Message(
-                Option("raw_bytes"),
-                ": found raw input alone, expected a --pipeline that publishes its share of bytes, or --set bytes_kept=…",
-            )
+        raise option_error(
+            "raw_bytes",
+            ": found raw input alone, expected a --pipeline that publishes its share of bytes, or --set bytes_kept=…",
         )
     raise UsageError("found no size of the data set, expected --tokens, --samples, --raw-bytes or --corpus")
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from ingest.catalog.records import SIZES, Gpu, Model, Node, Value
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import bytes_per_token_of, sample_sizes_in
-from ingest.engine.messages import Message, Option
+from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.ranges import range_of
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.value import Input
@@ -188,7 +188,7 @@ def parse_setting(text: str) -> tuple[str, float]:
     """
     name, equals, written = text.partition("=")
     if not equals:
-        raise UsageError(Message(Option("set"), f": found '{text}', expected NAME=VALUE"))
+        raise option_error("set", f": found '{text}', expected NAME=VALUE")
     name = name.strip()
     return name, parse(written, unit_of(name), f"--set {name}")
 
@@ -211,10 +211,8 @@ def machine_of(gpu: str | None, node: str | None, catalog: Catalog) -> tuple[Gpu
     if inside is not None and card is None:
         card = catalog.referred(Gpu, inside.gpu, by=inside.path)
     elif inside is not None and card is not None and inside.gpu != card.id:
-        raise UsageError(
-            Message(
-                Option("node"), f": {inside.id} carries {inside.gpu}, not {card.id}; expected a node with that GPU, or no --gpu"
-            )
+        raise option_error(
+            "node", f": {inside.id} carries {inside.gpu}, not {card.id}; expected a node with that GPU, or no --gpu"
         )
     elif inside is None and card is not None and card.usual_node:
         inside = catalog.referred(Node, card.usual_node, by=card.path)
@@ -299,18 +297,11 @@ def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
         return {}
     if job.sample_bytes is not None or job.encoding is not None:
         other = "--encoding" if job.sample_bytes is None else "--sample-bytes"
-        raise UsageError(
-            Message(
-                Option("bytes_per_token"),
-                f": found with {other}, expected one of them: both set the bytes of a sample",
-            )
-        )
+        raise option_error("bytes_per_token", f": found with {other}, expected one of them: both set the bytes of a sample")
     length = job.settings.get("tokens_per_sample", _tokens_of(model))
     if length is None:
         what = f"a sample of {model.id} is '{model.sample}'" if model is not None else "a sample is not a token"
-        raise UsageError(
-            Message(Option("bytes_per_token"), f": {what}, expected its number of tokens: --set tokens_per_sample=8192")
-        )
+        raise option_error("bytes_per_token", f": {what}, expected its number of tokens: --set tokens_per_sample=8192")
     value = solve("text_sample_bytes", {"bytes_per_token": ratio.value, "tokens_per_sample": length})
     low, high = range_of("text_sample_bytes", {"bytes_per_token": ratio, "tokens_per_sample": Input(length)}) or (None, None)
     note = ratio.note or "text is read, as the user set"
@@ -337,9 +328,9 @@ def encoding_of(model: Model, asked: str | None) -> dict[str, Value | None]:
     if name not in model.encodings:
         if asked is None:
             return {}
-        raise UsageError(Message(Option("encoding"), f": found '{name}', {expected_one_of(name, [*model.encodings, *SIZES])}"))
+        raise option_error("encoding", f": found '{name}', {expected_one_of(name, [*model.encodings, *SIZES])}")
     if size not in SIZES:
-        raise UsageError(Message(Option("encoding"), f": found '{size}', {expected_one_of(size, SIZES)}"))
+        raise option_error("encoding", f": found '{size}', {expected_one_of(size, SIZES)}")
     encoding = model.encodings[name]
     value = getattr(encoding, size)
     if value is None and asked is not None:
