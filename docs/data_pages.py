@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from common import CATALOG, GRADES, SHOW, aliases_part, limits, missing_part, notes_part, page, shown, table
 
-from ingest.catalog.dataset_records import Corpus, Format, Pipeline
-from ingest.catalog.records import STORAGE_CLASSES, Storage, Value
+from ingest.catalog.records import STORAGE_CLASSES, Corpus, Format, Pipeline, Storage, Value
 from ingest.engine.registry import unit_of
 from ingest.site.schema import TYPES, resolved, schema
 

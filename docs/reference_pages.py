@@ -24,8 +24,8 @@ from ingest.catalog.records import (
     Recipe,
     Value,
 )
-from ingest.catalog.templates import template
 from ingest.cli.main import command
+from ingest.sizing.catalog import template
 
 #: module of families -> its heading, where the name alone is an abbreviation
 FAMILIES = {"gpt2_era": "GPT-2 and its successors", "mla": "Multi-head latent attention", "moe": "Mixture of experts"}

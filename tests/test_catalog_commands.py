@@ -3,7 +3,7 @@
 import pytest
 
 from ingest import bw, catalog
-from ingest.catalog.dataset_records import KINDS
+from ingest.catalog.records import KINDS
 from ingest.catalog.store import shipped_folder
 from ingest.errors import UsageError
 

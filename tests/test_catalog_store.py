@@ -8,8 +8,7 @@ import pytest
 from conftest import clean_environment
 
 from ingest.catalog import store
-from ingest.catalog.dataset_records import KINDS
-from ingest.catalog.records import Gpu, Model, Node
+from ingest.catalog.records import KINDS, Gpu, Model, Node
 from ingest.catalog.store import Catalog
 from ingest.errors import UsageError
 from ingest.sizing.bandwidth import estimate

@@ -12,8 +12,11 @@ import sys
 import termios
 from fcntl import ioctl
 
+import click
 import pytest
 from conftest import COMMAND, clean_environment
+
+from ingest.cli.main import COMMANDS, command
 
 JOB = ("bw", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "128")
 OWN_MODEL = (
@@ -380,6 +383,14 @@ def test_help_is_help(run, words):
     ran = run(*words)
     assert "Usage: ingest" in ran.out + ran.err
     assert ran.code == (0 if words else 2)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_has_help(name):
+    found = command.get_command(click.Context(command), name)
+    options = [option for option in found.params if isinstance(option, click.Option)]
+    assert options or name == "catalog"
+    assert [option.name for option in options if not option.help] == []
 
 
 def test_version_is_that_of_the_package(run):

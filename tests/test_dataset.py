@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ingest
-from ingest.catalog.dataset_records import Corpus, Format, Pipeline
+from ingest.catalog.records import Corpus, Format, Pipeline
 from ingest.catalog.store import Catalog
 from ingest.errors import IngestError, UsageError
-from ingest.sizing.footprint import STAGES
+from ingest.sizing.dataset import STAGES
 
 CONTRACT = {"raw_bytes", "clean_bytes", "tokenized_bytes", "dataset_bytes", "dataset_files", "usable_bytes"}
 TEXT_FORMATS = [form.id for form in Catalog().all(Format) if "tokens" in form.holds or "text" in form.holds]

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy
 import pytest
 
-from ingest.catalog.dataset_records import Format
+from ingest.catalog.records import Format
 from ingest.catalog.store import Catalog
 from ingest.engine.value import Input
-from ingest.sizing.footprint import footprint
+from ingest.sizing.dataset import footprint
 
 TOLERANCE = 0.02
 CATALOG = Catalog()

@@ -153,14 +153,13 @@ def accept(
         folder: new or empty.
         tool: one or several of `fio`, `ior`, `mdtest`, `elbencho`, `dlio`; all of them by default.
         scale: `full`, or `1node` for a rehearsal on one machine.
-        hosts: file with one client per line, copied into the folder.
-        client_memory: main memory of one client, a fifth of the data set; that of the plan's largest node type by
-            default.
-        most_data: limit for the data set of a tool, bytes; by default the planned capacity times the fill level of
-            the tests.
-        repeats: of each test; three, or one in a rehearsal.
-        allowed_deviation: share by which the worst repeat may stay below the requirement.
-        force: replace what an earlier call wrote into the folder.
+        hosts: file with the clients, one per line; copied into the folder.
+        client_memory: main memory of one client, a fifth of the data set; by default of the plan's largest node type, else
+            2 TiB.
+        most_data: limit for the data set of a tool; by default what the planned capacity holds at the fill level of the tests.
+        repeats: runs of each test; three by default, or one in a rehearsal.
+        allowed_deviation: share by which the worst run may stay below the requirement.
+        force: replace the tests that an earlier call wrote into the folder; results stay.
         catalogs: folders with entries of your own, for a site file.
 
     Raises:

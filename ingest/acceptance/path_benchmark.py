@@ -148,11 +148,11 @@ def measure_storage(
 
     Args:
         path: an existing folder on the storage in question.
-        size: of all test files together.
-        runtime: of each of the two measurements.
-        io_size: of one request, rounded up to whole pages.
-        threads: that issue requests, one outstanding request each.
-        gpu: ids, or text with commas.
+        size: size of all test files together.
+        runtime: duration of each of the two measurements.
+        io_size: size of one request, rounded up to whole pages.
+        threads: threads that issue requests, one outstanding request each.
+        gpu: GPUs to feed, with commas between.
         catalogs: folders with entries of your own.
 
     Raises:

@@ -9,8 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from ingest.catalog.dataset_records import KINDS
-from ingest.catalog.records import Entry, Rate, Source
+from ingest.catalog.records import KINDS, Entry, Rate, Source
 from ingest.catalog.schema import Reader, read_rates, read_sources
 from ingest.catalog.yaml_reader import line_of, read_yaml
 from ingest.errors import CatalogError, UsageError, brief, nearest

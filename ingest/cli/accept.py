@@ -8,34 +8,18 @@ import click
 
 from ingest.acceptance.accept import accept
 from ingest.acceptance.test_spec import SCALES, TOOLS
-from ingest.cli.options import OneOf, catalog_option, hand_over, stacked, warn
+from ingest.cli.options import OneOf, hand_over, options_of, warn
 from ingest.reports.page import FORMATS
 from ingest.reports.pages.acceptance import acceptance_page
-
-OPTIONS = [
-    click.option("-o", "--output", "folder", required=True, metavar="DIR", help="New or empty folder for the tests."),
-    click.option(
-        "--tool", multiple=True, type=OneOf(TOOLS), help="fio, ior, mdtest, elbencho or dlio; repeatable. [default: all]"
-    ),
-    click.option(
-        "--scale", default="full", type=OneOf(SCALES), help="full, or 1node: a rehearsal on one machine. [default: full]"
-    ),
-    click.option("--hosts", metavar="FILE", help="Clients, one per line; copied into the folder."),
-    click.option("--client-memory", metavar="SIZE", help="Main memory of one client. [default: of the site's nodes, or 2 TiB]"),
-    click.option("--most-data", metavar="SIZE", help="Of the data set of a tool. [default: what the planned capacity holds]"),
-    click.option("--repeats", metavar="N", help="Runs of each test. [default: 3, or 1 in a rehearsal]"),
-    click.option("--allowed-deviation", default="5%", metavar="F", help="How far the worst run may stay below. [default: 5%]"),
-    click.option("--force", is_flag=True, help="Replace the tests that an earlier call wrote there; results stay."),
-    catalog_option,
-    click.option(
-        "--format", "form", type=OneOf(FORMATS), help="Of the summary: table, json, csv or markdown. [default: table]"
-    ),
-]
 
 
 @click.command("accept")
 @click.argument("plan", metavar="SITE.yaml|plan.json")
-@stacked(OPTIONS)
+@click.option("-o", "--output", "folder", required=True, metavar="DIR", help="New or empty folder for the tests.")
+@click.option("--tool", multiple=True, type=OneOf(TOOLS), help="fio, ior, mdtest, elbencho or dlio; repeatable. [default: all]")
+@click.option("--scale", default="full", type=OneOf(SCALES), help="full, or 1node: a rehearsal on one machine. [default: full]")
+@options_of(accept, "tool", "scale")
+@click.option("--format", "form", type=OneOf(FORMATS), help="Of the summary: table, json, csv or markdown. [default: table]")
 def command(plan: str, folder: str, form: str | None, tool: tuple[str, ...], **options: Any) -> None:
     """Write runnable acceptance tests, each tied to a requirement line and its pass threshold.
 

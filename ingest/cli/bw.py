@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import hand_over, job_options, output_options, warn
+from ingest.cli.options import hand_over, options_of, output_options, warn
 from ingest.errors import IngestError
 from ingest.reports.pages.sizing import estimate_page, scenarios_page
 from ingest.reports.workbook.small_workbooks import sizing_workbook
@@ -15,7 +15,7 @@ from ingest.sizing.bandwidth import Scenarios, bw
 
 
 @click.command("bw")
-@job_options
+@options_of(bw)
 @output_options
 def command(form: str | None, output: str | None, **options: Any) -> None:
     """Read bandwidth that storage must deliver so that GPUs never wait.

@@ -6,14 +6,15 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import hand_over, job_options, output_options, warn
+from ingest.cli.options import hand_over, options_of, output_options, warn
 from ingest.reports.pages.sizing import explanation_page
+from ingest.sizing.bandwidth import bw
 from ingest.sizing.explain import explain
 
 
 @click.command("explain")
 @click.argument("name")
-@job_options
+@options_of(bw)
 @output_options
 def command(name: str, form: str | None, output: str | None, **options: Any) -> None:
     """Derivation of one quantity of `bw`: names = numbers = result, unit and source, down to the catalog values.

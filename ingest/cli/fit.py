@@ -6,43 +6,22 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import hand_over, job_options, output_options, stacked, warn
+from ingest.cli.options import hand_over, options_of, output_options, warn
 from ingest.errors import RequirementNotMet, UsageError
 from ingest.reports.pages.sizing import explanation_page
 from ingest.reports.pages.storage import fits_page
 from ingest.reports.workbook.fit_workbook import fit_workbook
+from ingest.sizing.bandwidth import bw
 from ingest.sizing.explain import Explanation
 from ingest.storage.fit import fit
-
-OPTIONS = [
-    click.option("--storage", default="all", metavar="ID…", help="Systems, with commas between; all of them by default."),
-    click.option("--client", metavar="ID", help="Client that reaches the systems: nfs-nconnect, lustre-e1000-1c, …"),
-    click.option("--protection", metavar="ID", help="Protection scheme: prot-rep3, prot-ec-8-3, … [default: the system's]"),
-    click.option("--units", metavar="N", help="Units available. [default: units required]"),
-    click.option("--read-bandwidth", metavar="RATE", help="Read rate, without a model."),
-    click.option("--write-bandwidth", metavar="RATE", help="Write rate, such as that of checkpoints."),
-    click.option("--capacity", metavar="SIZE", help="Bytes to hold."),
-    click.option("--opens", metavar="N", help="Files opened each second."),
-    click.option("--creates", metavar="N", help="Files created each second."),
-    click.option("--files", metavar="N", help="Files to hold."),
-    click.option("--io-size", metavar="SIZE", help="Bytes of one read request. [default: the file, at most 1 MiB]"),
-    click.option(
-        "--priority",
-        default="mandatory",
-        show_default=True,
-        metavar="P",
-        help="Lines of a plan that count: mandatory, target (and mandatory), or information (all).",
-    ),
-    click.option("--degraded", is_flag=True, help="Require the read rate with one unit down and the others rebuilding."),
-    click.option("--require", is_flag=True, help="Exit with 3 unless every requested system fits."),
-    click.option("--explain", metavar="NAME", help="Show the derivation of one quantity of a single system instead."),
-]
 
 
 @click.command("fit")
 @click.argument("plan", required=False, metavar="[SITE.yaml|plan.json]")
-@stacked(OPTIONS)
-@job_options
+@options_of(fit, "catalogs")
+@click.option("--require", is_flag=True, help="Exit with 3 unless every requested system fits.")
+@click.option("--explain", metavar="NAME", help="Show the derivation of one quantity of a single system instead.")
+@options_of(bw)
 @output_options
 def command(form: str | None, output: str | None, explain: str | None, require: bool, **options: Any) -> None:
     """Storage systems that meet a need, with bottleneck, headroom and units required.

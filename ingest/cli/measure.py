@@ -6,37 +6,18 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import catalog_option, hand_over, output_options, stacked, warn
+from ingest.cli.options import hand_over, options_of, output_options, warn
 from ingest.corpus.measure import Interrupted, measure
 from ingest.corpus.progress import Progress
 from ingest.errors import IngestError
 from ingest.reports.pages.corpus import corpus_page, samples_page
 
-OPTIONS = [
-    click.option(
-        "--tokenizer", metavar="ID|FILE", help="Vocabulary id, tokenizer.json, .tiktoken, SentencePiece model, train:32000."
-    ),
-    click.option("--exact/--sample", default=None, help="Count everything, or a sample. [default: everything up to 30 s]"),
-    click.option("--tolerance", default="0.5%", metavar="F", help="Half the width of a sample's interval. [default: 0.5%]"),
-    click.option("--confidence", default="95%", metavar="F", help="Of that interval. [default: 95%]"),
-    click.option("--seed", metavar="N", help="Of the sample; the same seed gives the same answer. [default: random, printed]"),
-    click.option("--text-field", metavar="NAME", help="Field or column with the text, such as text or meta.body."),
-    click.option("--input-format", metavar="NAME", help="Format of every file, if file names do not tell: text, jsonl, …"),
-    click.option("--include", multiple=True, metavar="GLOB", help="Take only such files; repeatable."),
-    click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out such files and folders; repeatable."),
-    click.option("--resume", metavar="FILE", help="Keep a ledger in FILE, and resume an interrupted run. Counts everything."),
-    click.option("--scheduler", metavar="ADDRESS", help="Count on the workers of a Dask cluster. Counts everything."),
-    click.option("--samples", is_flag=True, help="Sizes of samples (images, records, files) instead of tokens."),
-    click.option("--strict", is_flag=True, help="Exit with 1 if anything was left out."),
-    click.option("--threads", metavar="N", help="Threads or processes that count. [default: one per core]"),
-    click.option("--quiet", is_flag=True, help="Print no progress."),
-    catalog_option,
-]
-
 
 @click.command("measure")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…")
-@stacked(OPTIONS)
+@click.option("--exact/--sample", default=None, help="Count everything, or a sample. [default: everything up to 30 s]")
+@options_of(measure, "exact", "progress")
+@click.option("--quiet", is_flag=True, help="Print no progress.")
 @output_options
 def command(form: str | None, output: str | None, paths: tuple[str, ...], quiet: bool, **options: Any) -> None:
     """Bytes per token, tokens and sizes of your own text, exactly or with an honest interval.

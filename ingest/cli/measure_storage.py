@@ -7,22 +7,13 @@ from typing import Any
 import click
 
 from ingest.acceptance.path_benchmark import measure_storage
-from ingest.cli.options import catalog_option, hand_over, output_options, stacked, warn
+from ingest.cli.options import hand_over, options_of, output_options, warn
 from ingest.reports.pages.acceptance import measured_page
-
-OPTIONS = [
-    click.option("--size", default="256 MiB", metavar="SIZE", help="Of all test files together. [default: 256 MiB]"),
-    click.option("--runtime", default="5 s", metavar="TIME", help="Of each of the two measurements. [default: 5 s]"),
-    click.option("--io-size", default="128 KiB", metavar="SIZE", help="Of one request. [default: 128 KiB]"),
-    click.option("--threads", default="4", metavar="N", help="Threads that issue requests. [default: 4]"),
-    click.option("--gpu", default="h100", metavar="ID", help="GPUs to feed, a list with commas. [default: h100]"),
-    catalog_option,
-]
 
 
 @click.command("measure-storage")
 @click.argument("path", metavar="PATH")
-@stacked(OPTIONS)
+@options_of(measure_storage)
 @output_options
 def command(path: str, form: str | None, output: str | None, **options: Any) -> None:
     """Measure writes and reads below a folder with fio, and list the models that it can feed.

@@ -6,22 +6,13 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import catalog_option, output_options, set_option, show_answer, stacked
+from ingest.cli.options import options_of, output_options, show_answer
 from ingest.sizing.model import model
-
-OPTIONS = [
-    click.option("--sequence-length", metavar="N", help="Tokens of one sequence, for attention. [default: 4096]"),
-    click.option(
-        "--precision", default="bf16", metavar="P", help="Of weights and cache: bf16, fp16, fp32, fp8. [default: bf16]"
-    ),
-    set_option,
-    catalog_option,
-]
 
 
 @click.command("model")
 @click.argument("source", metavar="ID|config.json")
-@stacked(OPTIONS)
+@options_of(model)
 @output_options
 def command(form: str | None, output: str | None, **options: Any) -> None:
     """Parameters, weight bytes, FLOPs per token and key-value cache, from a model's own config.json.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -58,54 +60,73 @@ set_option = click.option("--set", multiple=True, metavar="NAME=VALUE", help="Se
 explain_option = click.option("--explain", metavar="NAME", help="Show the derivation of one quantity instead.")
 
 
-def job_options(function: Command) -> Command:
-    """Add the options of `bw`, which `explain`, `sweep` and `fit` take too."""
-    return stacked(
-        [
-            click.option("--model", metavar="ID", help="Model, or a YAML file; or a list with commas."),
-            click.option("--gpu", metavar="ID", help="GPU, or a YAML file; or a list with commas."),
-            click.option("--nodes", metavar="N", help="Nodes: 128, or 1,8,128, or 1..1024*2. [default: 1]"),
-            click.option("--gpus-per-node", metavar="N", help="GPUs in a node. [default: as in the GPU's usual node]"),
-            click.option("--node", metavar="ID", help="Node type, or a YAML file; sets the GPU too."),
-            click.option(
-                "--basis",
-                default="auto",
-                show_default=True,
-                metavar="LEVEL",
-                help="Evidence level of the rate: auto, measured, transferred, efficiency or peak.",
-            ),
-            click.option("--protocol", metavar="ID", help="Measurement protocol: mlperf-training, mlperf-storage, …"),
-            click.option("--encoding", metavar="ID", help="Encoding of the data set; stored, decoded or touched; ID/decoded."),
-            click.option("--precision", metavar="P", help="bf16, fp16, tf32, fp32, fp8, fp4. [default: bf16]"),
-            click.option("--efficiency", metavar="F", help="Model FLOPs utilization, a share of the dense peak."),
-            click.option("--achieved", metavar="RATE", help="Achieved FLOP/s per GPU, such as '35 TFLOP/s'."),
-            click.option("--utilization", metavar="F", help="Accelerator utilization to accept, such as 0.9."),
-            click.option("--samples-per-second", metavar="N", help="Samples/s per GPU from your own measurement."),
-            click.option(
-                "--sample-bytes", metavar="SIZE", help="Bytes of one sample: '2.83 MB', or JSON of measure --samples."
-            ),
-            click.option(
-                "--flops-per-sample",
-                metavar="FLOP",
-                help="FLOPs of one sample, forward and backward, such as '247 GFLOP'.",
-            ),
-            click.option(
-                "--bytes-per-token",
-                metavar="N|FILE",
-                help="If text is read instead of token ids: bytes per token, or the JSON of `ingest measure`.",
-            ),
-            click.option("--cache-hit", metavar="F", help="Share of reads served by a cache on the node."),
-            click.option(
-                "--scaling",
-                default="linear",
-                show_default=True,
-                metavar="HOW",
-                help="Scaling of the rate with the size of the job: linear, weak or strong.",
-            ),
-            set_option,
-            catalog_option,
-        ]
-    )(function)
+#: metavar -> the options that take it; N for all others
+METAVARS = {
+    "ID": "model gpu node protocol encoding optimizer failures recipe corpus pipeline client protection",
+    "ID…": "storage",
+    "NAME": "layout text_field input_format",
+    "SIZE": "sample_bytes raw_bytes shard_size tier_capacity residual capacity io_size size client_memory most_data",
+    "RATE": "achieved read_bandwidth write_bandwidth",
+    "TIME": "mtti interval restart_time duration runtime",
+    "F": "efficiency utilization cache_hit waste drain_fraction allowed_deviation tolerance confidence",
+    "FLOP": "flops_per_sample",
+    "FILE": "hosts resume",
+    "FILE.docx": "template",
+    "ID|FILE": "tokenizer",
+    "GLOB": "include exclude",
+    "ADDRESS": "scheduler",
+    "N|FILE": "bytes_per_token",
+    "LEVEL": "basis",
+    "P": "precision priority",
+    "HOW": "scaling mode readers sizes",
+    "WHERE": "offload",
+    "WHAT": "holds",
+    "0-3": "zero_stage",
+    "K": "persistent_every",
+}
+METAVAR_OF = {option: metavar for metavar, options in METAVARS.items() for option in options.split()}
+
+
+def options_of(function: Callable[..., Any], *without: str) -> Callable[[Command], Command]:
+    """Add the options of a public function: its keyword-only parameters, with their defaults and the help of its `Args`.
+
+    Args:
+        function: the function that the command calls.
+        without: parameters that are no options, or that the command declares itself.
+    """
+    shared = {"set": set_option, "catalogs": catalog_option}
+    helps = helps_of(function)
+    options = [
+        shared.get(name) or _option(name, parameter.default, helps.get(name))
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY and name not in without
+    ]
+    return stacked(options)
+
+
+def _option(name: str, default: Any, text: str | None) -> Callable[[Command], Command]:
+    shown = f"--{name.replace('_', '-')}"
+    if default is False:
+        return click.option(shown, is_flag=True, help=text)
+    metavar = METAVAR_OF.get(name, "N")
+    if default == ():
+        return click.option(shown, multiple=True, metavar=metavar, help=text)
+    known = None if default is None else str(default)
+    return click.option(shown, default=known, show_default=known is not None, metavar=metavar, help=text)
+
+
+def helps_of(function: Callable[..., Any]) -> dict[str, str]:
+    """Return the help of each parameter, from the section `Args` of a docstring.
+
+    >>> helps_of(helps_of)
+    {'function': 'A documented function.'}
+
+    Args:
+        function: a documented function.
+    """
+    section = inspect.cleandoc(function.__doc__ or "").partition("Args:\n")[2].partition("\n\n")[0]
+    found = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", section, re.MULTILINE)
+    return {name: re.sub(r"`([^` ]+)`", r"\1", " ".join((text[0].upper() + text[1:]).split())) for name, text in found}
 
 
 def hand_over(

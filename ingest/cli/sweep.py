@@ -6,17 +6,18 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import job_options, output_options, warn
+from ingest.cli.options import options_of, output_options, warn
 from ingest.files import write_whole
 from ingest.reports.page import format_of, render, terminal_width
 from ingest.reports.pages.sizing import sweep_page
 from ingest.reports.workbook.small_workbooks import sweep_workbook
+from ingest.sizing.bandwidth import bw
 from ingest.sizing.sweep import sweep
 
 
 @click.command("sweep")
 @click.argument("axes", nargs=-1, metavar="NAME=RANGE…")
-@job_options
+@options_of(bw)
 @output_options
 def command(axes: tuple[str, ...], form: str | None, output: str | None, **options: Any) -> None:
     """Many scenarios in one call: every combination of the ranges, of any quantity.

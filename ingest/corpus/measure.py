@@ -123,19 +123,19 @@ def measure(
 
     Args:
         paths: folders, files, globs, URLs, `@list.txt`, or `-` for standard input.
-        tokenizer: id, file, or `train:32000`.
+        tokenizer: vocabulary id, tokenizer.json, .tiktoken, SentencePiece model, or `train:32000`.
         exact: True counts everything, False draws a sample; by default corpora that take up to about 30 s are counted.
         tolerance: relative half-width of the confidence interval that a sample must reach.
         confidence: confidence level of that interval.
-        seed: of the sample; equal seeds give equal results.
-        text_field: field or column that holds the text.
-        input_format: format of every file, where file names do not tell it.
-        include: globs of files to include.
-        exclude: globs of files and folders to exclude.
-        resume: ledger file; an interrupted run resumes from it.
-        scheduler: address of a Dask scheduler whose workers count.
-        samples: measure sizes of samples instead of tokens.
-        strict: report skipped files and documents in `unmet`.
+        seed: of the sample, random by default and printed; equal seeds give equal results.
+        text_field: field or column that holds the text, such as `text` or `meta.body`.
+        input_format: format of every file, where file names do not tell it: `text`, `jsonl`, …
+        include: globs of files to include; repeatable.
+        exclude: globs of files and folders to exclude; repeatable.
+        resume: ledger file, from which an interrupted run resumes; counts everything.
+        scheduler: address of a Dask scheduler whose workers count; counts everything.
+        samples: measure sizes of samples (images, records, files) instead of tokens.
+        strict: fail if a file or document was skipped: `unmet` lists them, and the command exits with 1.
         threads: threads or processes that count; one per core by default.
         progress: receives the progress; none by default.
         catalogs: folders with user entries.

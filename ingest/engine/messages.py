@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
+from ingest.errors import UsageError
+
 
 class Option(NamedTuple):
     """Where the user sets a value.
@@ -106,3 +108,8 @@ def _worded(parts: tuple[str | Option, ...], ways: tuple[Option, ...], words: Ca
     advice = " or ".join(map(words, ways))
     verb = "use" if advice.startswith("--set ") else "set"
     return "; ".join(filter(None, (text, f"{verb} {advice}" if advice else "")))
+
+
+def option_error(option: str, text: str) -> UsageError:
+    """Return the refusal of an option; a plan names the key of the site file instead."""
+    return UsageError(Message(Option(option), text))

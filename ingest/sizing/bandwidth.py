@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.records import Gpu, Model, Node, Storage
 from ingest.catalog.store import Catalog
-from ingest.engine.messages import Message, message_of
+from ingest.corpus.measurement_file import PARTIAL
+from ingest.engine.messages import Message, Option, message_of
 from ingest.engine.ranges import Tree
 from ingest.engine.registry import FORMULAS, Step, derive, unit_of
 from ingest.engine.result import assumptions_of, cited_by, envelope, inputs_of, places_of, scenarios, sources_of, values
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError
-from ingest.sizing.bandwidth_warnings import warnings_for
-from ingest.sizing.evidence_choice import OUTCOMES, rate_basis_of
-from ingest.sizing.evidence_ladder import EvidenceLevel, from_catalog
+from ingest.sizing.evidence_choice import OUTCOMES, RateBasis, rate_basis_of
+from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, family_of, from_catalog
 from ingest.sizing.job import CLIENTS, Job, Written, job_of, names_of, number_of, parse_axis
+from ingest.sizing.published_rates import protocol_rates
+from ingest.sizing.rules import Finding, Valued, applying, finding, unused
+from ingest.units import display
 
 if TYPE_CHECKING:
     import pandas
@@ -240,6 +243,96 @@ def _option_hint(error: MissingQuantity) -> str:
     return Message(f"{error.name} is not known", supply=(option, f"set.{error.name}")) if option else message_of(error)
 
 
+Results = Mapping[str, Quantity]
+
+
+def warnings_for(basis: RateBasis, results: Results, used: Collection[str], catalog: Catalog) -> list[Message]:
+    """Return the warnings about the results of a job, the most severe first.
+
+    Args:
+        basis: the evidence that the results follow from.
+        results: quantities by name.
+        used: names of the inputs on which the results depend.
+        catalog: where clients and rates are looked up.
+    """
+    found = [
+        *_of_results(basis, results),
+        *_of_samples(basis),
+        *_of_precision(basis, results, catalog),
+        *_of_clients(results, catalog),
+        *_without_effect(basis),
+    ]
+    return [one.message() for one in applying(found)] + [unused(option) for option in _unused_options(basis, used)]
+
+
+def _of_results(basis: RateBasis, results: Results) -> Iterator[Finding | None]:
+    words = {"basis": basis.levels[0].basis, "family": basis.model.family if basis.model is not None else ""}
+    yield finding("W01", words=words)
+    yield finding("W02", results.get, words)
+    read = results.get("ingest_bandwidth_per_job")
+    if read is not None:
+        yield finding("W07", results.get, words, read=display(read.value, read.unit, binary=False))
+    if basis.node is not None:
+        node = f"{basis.node.name} ({basis.node.storage_nics})"
+        compute = basis.node.compute_nic_bandwidth
+        if compute is not None and not basis.node.storage_nics.startswith("shared"):
+            rate = display(compute.value, compute.unit, binary=False)
+            node += f"; its compute NICs ({rate}) are not the storage path"
+        yield finding("W09", results.get, words, node=node)
+
+
+def _of_samples(basis: RateBasis) -> Iterator[Finding | None]:
+    if (basis.job.encoding or "").endswith("decoded") and basis.job.sample_bytes is None:
+        yield finding("W03", words={"sample": "decoded"})
+    if basis.job.bytes_per_token is not None and PARTIAL in basis.job.bytes_per_token.note:
+        yield finding("W04", words={"text": "part"}, part=PARTIAL)
+
+
+def _of_precision(basis: RateBasis, results: Results, catalog: Catalog) -> Iterator[Finding | None]:
+    """A lower precision may have been measured to be faster, and then needs more of the storage."""
+    job, model = basis.job, basis.model
+    if job.precision is None and basis.precision != "bf16" and model is not None:
+        yield finding("W05", words={"precision": "the only one"}, model=model.id, precision=basis.precision)
+    if basis.levels[0].basis != "measured" or model is None or basis.gpu is None or job.protocol:
+        return
+    rates = [rate for rate in catalog.rates(model) if rate.gpu == basis.gpu.id]
+    for precision in dict.fromkeys(family_of(rate.precision)[0] for rate in rates):
+        measured = [rate.value for rate in protocol_rates(model, rates, precision)]
+        if measured and precision not in family_of(basis.precision):
+            known: dict[str, Valued | float | None] = {**results, "rate_at_precision": max(measured)}
+            yield finding("W06", known, precision=precision)
+
+
+def _of_clients(results: Results, catalog: Catalog) -> Iterator[Finding | None]:
+    many = results.get("nfs_nconnect_client_share")
+    if many is None:
+        return
+    clients = (catalog.get(Storage, name).client_read_bandwidth for name in CLIENTS.values())
+    reach = [display(client.value, client.unit, binary=False) for client in clients if client is not None]
+    other = f"and nconnect ({reach[1]}) does not either" if many.value > 1 else f"nconnect ({reach[1]}) does"
+    yield finding("W08", results.get, one=reach[0], other=other)
+
+
+def _without_effect(basis: RateBasis) -> Iterator[Finding | None]:
+    job = basis.job
+    if job.protocol and basis.levels[0].given.keys() != {RATE}:
+        yield finding("W10", words={"protocol": "not measured"})
+    if job.protocol and job.samples_per_second is not None:
+        yield finding("W11", words={"protocol": "rate given"})
+    if job.encoding and job.sample_bytes is not None:
+        yield finding("W12", words={"encoding": "bytes given"})
+
+
+def _unused_options(basis: RateBasis, used: Collection[str]) -> Iterator[Option]:
+    """Options that are quantities, and settings, on which no result depends."""
+    job = basis.job
+    options = {name: option for option, name in job.QUANTITIES.items() if getattr(job, option) is not None}
+    of_text = {"tokens_per_sample"} if job.bytes_per_token is not None else set()
+    for name in [*job.settings, *options]:
+        if name not in used and name not in of_text:
+            yield Option(f"set.{name}" if name in job.settings else options[name])
+
+
 #: Each scenario prints a page with sources; `sweep` takes more.
 MOST_SCENARIOS = 1000
 
@@ -313,21 +406,22 @@ def bw(
     """Read bandwidth that storage must deliver so that GPUs never wait.
 
     Args:
-        model: id, alias or YAML file; a list, or text with commas, for several scenarios.
-        gpu: id, alias or YAML file; a list, or text with commas, for several scenarios.
-        nodes: number of nodes, one by default; a list, or `1,8,128`, or `1..1024*2`.
+        model: id, alias or YAML file of a model; a list, or text with commas, for several scenarios.
+        gpu: id, alias or YAML file of a GPU; a list, or text with commas, for several scenarios.
+        nodes: number of nodes, one by default: 128, or 1,8,128, or 1..1024*2.
         gpus_per_node: GPUs in a node; that of the GPU's usual node by default.
-        node: id or YAML file of a node type.
-        basis: `auto`, `measured`, `transferred`, `efficiency` or `peak`.
-        protocol: id of the measurement protocol to use.
+        node: id or YAML file of a node type; sets the GPU too.
+        basis: evidence level of the rate: `auto`, `measured`, `transferred`, `efficiency` or `peak`.
+        protocol: measurement protocol: `mlperf-training`, `mlperf-storage`, …
         encoding: encoding of the data set, or `stored`, `decoded`, `touched`, or `ID/SIZE`.
-        precision: `bf16` unless the model has only been measured at another one.
+        precision: `bf16`, `fp16`, `tf32`, `fp32`, `fp8` or `fp4`; bf16 by default, unless the model has been measured at
+            another one only.
         efficiency: model FLOPs utilization, a share of the dense peak.
-        achieved: achieved FLOP/s per GPU.
-        utilization: accelerator utilization to accept.
-        samples_per_second: samples/s per GPU, your own measurement.
-        sample_bytes: bytes of one sample.
-        flops_per_sample: FLOPs of the forward and backward pass of one sample.
+        achieved: achieved FLOP/s per GPU, such as '35 TFLOP/s'.
+        utilization: accelerator utilization to accept, such as 0.9.
+        samples_per_second: samples/s per GPU from your own measurement.
+        sample_bytes: bytes of one sample, such as '2.83 MB', or the JSON file of `ingest measure --samples`.
+        flops_per_sample: FLOPs of one sample, forward and backward, such as '247 GFLOP'.
         bytes_per_token: if the job reads text instead of token ids: a number, or the JSON file of `ingest measure`.
         cache_hit: share of reads served by a cache on the node.
         scaling: how the rate per GPU scales with the size of the job: `linear`, `weak` or `strong`.

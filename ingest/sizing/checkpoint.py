@@ -10,12 +10,12 @@ from typing import Any
 
 from ingest.catalog.records import Failures, Gpu
 from ingest.catalog.store import Catalog, opened
-from ingest.engine.messages import Message, Option
+from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.registry import check_value, solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
-from ingest.errors import MissingQuantity, UsageError, nearest, one_of
+from ingest.errors import MissingQuantity, nearest, one_of
 from ingest.sizing.checkpoint_files import (
     LAYOUTS,
     CheckpointContent,
@@ -87,9 +87,7 @@ def of_policy(options: Mapping[str, float], keep: str | float | None) -> dict[st
     kept = kept_by_policy(keep)
     if "keep_every" in kept:
         if not {"training_seconds", "checkpoints_written"} & options.keys():
-            raise UsageError(
-                Message(Option("keep"), ": found every=M without an end of the job, expected --duration, such as 60d")
-            )
+            raise option_error("keep", ": found every=M without an end of the job, expected --duration, such as 60d")
         del default["checkpoints_kept_forever"]
     return {**default, **kept}
 
@@ -108,9 +106,7 @@ def kept_by_policy(keep: str | float | None) -> dict[str, Input]:
         word, equals, written = part.partition("=")
         word = word.strip() if equals else "last"
         if word not in names:
-            raise UsageError(
-                Message(Option("keep"), f": found '{part}', expected N, or last=N,every=M,final=1{nearest(word, names)}")
-            )
+            raise option_error("keep", f": found '{part}', expected N, or last=N,every=M,final=1{nearest(word, names)}")
         value = parse(written if equals else part, "1", "--keep")
         found[names[word]] = Input(float(check_value(names[word], value, "--keep")), origin="user")
     return found
@@ -194,24 +190,24 @@ def checkpoint(
         tensor_parallel: GPUs that share a layer; by default as in the published training run, else 1.
         pipeline_parallel: pipeline stages; by default as in the published training run, else 1.
         expert_parallel: ranks that share the experts.
-        zero_stage: 0 to 3.
-        layout: `megatron`, `deepspeed`, `dcp` or `safetensors`; Megatron with tensor or pipeline parallelism, else DCP.
-        optimizer: id in the catalogs.
-        precision: precision of the weights.
-        failures: id of the failure rate to use without `mtti`.
-        mtti: the job's mean time to interrupt.
-        interval: compute time between two checkpoints.
-        waste: share of time allowed for checkpoints and lost work.
+        zero_stage: ZeRO stage.
+        layout: `megatron`, `deepspeed`, `dcp` or `safetensors`; megatron with tensor or pipeline parallelism, else dcp.
+        optimizer: optimizer: `adamw`, `adam8bit`, `adafactor`, `muon`, `sgd` or `lora`.
+        precision: precision of the weights: `bf16`, `fp16`, `fp32` or `fp8`.
+        failures: failure rate to use without `mtti`: `llama3`, `rsc-1`, …
+        mtti: mean time to interrupt of the job; from the failure rate by default.
+        interval: compute time between two checkpoints; that of the least overhead by default.
+        waste: share of time allowed for checkpoints and lost work; 5% by default.
         mode: `sync` (GPUs wait for the dump) or `async` (for the copy into host memory only).
-        drain_fraction: share of the interval in which an asynchronous checkpoint drains.
-        persistent_every: every k-th checkpoint goes to shared storage.
-        restart_time: time allowed for a restart to read its checkpoint.
+        drain_fraction: share of the interval in which an asynchronous checkpoint drains; 1 by default.
+        persistent_every: every k-th checkpoint goes to shared storage; every one by default.
+        restart_time: time allowed for a restart to read its checkpoint; 10 min by default.
         readers: `unique`, `replicated` (each replica reads the weights) or `all` (each reads everything).
-        keep: newest checkpoints kept, or `last=3,every=10,final=1`.
-        duration: duration of the job, for `every`.
+        keep: newest checkpoints kept, or `last=3,every=10,final=1`; 3 by default.
+        duration: duration of the job; required by `every`.
         write_bandwidth: write rate of the storage.
         tier_capacity: capacity of the checkpoint tier, for its endurance.
-        gpu: id or YAML file, for its host link.
+        gpu: id or YAML file of the GPU, for its host link; an H100 by default.
         set: values of quantities, by name.
         catalogs: folders with entries of your own, or an open catalog.
 
@@ -317,9 +313,9 @@ def _rank_layout(
     """
     stage, expert = parse(zero_stage, "1", "--zero-stage"), parse(expert_parallel, "1", "--expert-parallel")
     if stage not in (0, 1, 2, 3):
-        raise UsageError(Message(Option("zero_stage"), f": found {zero_stage}, expected 0, 1, 2 or 3"))
+        raise option_error("zero_stage", f": found {zero_stage}, expected 0, 1, 2 or 3")
     if expert < 1 or expert % 1:
-        raise UsageError(Message(Option("expert_parallel"), f": found {expert_parallel}, expected a whole number above 0"))
+        raise option_error("expert_parallel", f": found {expert_parallel}, expected a whole number above 0")
     gpus = int(given["gpus"].value) if "gpus" in given else None
     if sized.entry is not None and gpus is not None:
         given |= _as_published(given, sized, gpus)
@@ -327,14 +323,12 @@ def _rank_layout(
     if gpus is None:
         return None
     if gpus % (tensor * pipeline):
-        raise UsageError(
-            Message(Option("gpus"), f": found {gpus:,}, expected a multiple of tensor × pipeline = {tensor} × {pipeline}")
-        )
+        raise option_error("gpus", f": found {gpus:,}, expected a multiple of tensor × pipeline = {tensor} × {pipeline}")
     if sized.architecture is not None:
         check_division(sized.architecture, tensor, pipeline, int(expert))
     data = gpus // (tensor * pipeline)
     if data % expert:
-        raise UsageError(Message(Option("expert_parallel"), f": found {expert:g}, expected a divisor of the {data} replicas"))
+        raise option_error("expert_parallel", f": found {expert:g}, expected a divisor of the {data} replicas")
     return RankLayout(tensor, pipeline, data, int(expert), int(stage))
 
 

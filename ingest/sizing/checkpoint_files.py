@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ingest.architecture import Architecture
-from ingest.engine.messages import Message, Option
-from ingest.errors import UsageError
+from ingest.engine.messages import option_error
 
 #: Megatron's `thread_count`: files are saving ranks × threads, by its documentation.
 MEGATRON_THREADS = 2
@@ -161,15 +160,12 @@ def _experts(ranks: RankLayout, model: Architecture | None) -> int:
     if ranks.expert == 1:
         return 0
     if model is None:
-        raise UsageError(
-            Message(
-                Option("expert_parallel"),
-                ": experts have files of their own in this layout, expected a config.json to count them",
-            )
+        raise option_error(
+            "expert_parallel", ": experts have files of their own in this layout, expected a config.json to count them"
         )
     found = sum(row.count * row.shape[0] for row in model.weights if row.kind == "router" and len(row.shape) == 2)
     if not found:
-        raise UsageError(Message(Option("expert_parallel"), f": found {ranks.expert}, expected 1: {model.id} has no experts"))
+        raise option_error("expert_parallel", f": found {ranks.expert}, expected 1: {model.id} has no experts")
     return found
 
 
@@ -194,23 +190,15 @@ def check_division(model: Architecture, tensor: int, pipeline: int, expert: int 
         UsageError: more stages than layers, or heads or experts that do not divide.
     """
     if model.heads and model.heads % tensor:
-        raise UsageError(
-            Message(Option("tensor_parallel"), f": found {tensor}, expected a divisor of the {model.heads} heads of {model.id}")
-        )
+        raise option_error("tensor_parallel", f": found {tensor}, expected a divisor of the {model.heads} heads of {model.id}")
     if model.layers and pipeline > model.layers:
-        raise UsageError(
-            Message(
-                Option("pipeline_parallel"), f": found {pipeline}, expected at most the {model.layers} layers of {model.id}"
-            )
-        )
+        raise option_error("pipeline_parallel", f": found {pipeline}, expected at most the {model.layers} layers of {model.id}")
     experts = {row.shape[0] for row in model.weights if row.kind == "router" and len(row.shape) == 2}
     if expert > 1 and not experts:
-        raise UsageError(Message(Option("expert_parallel"), f": found {expert}, expected 1: {model.id} has no experts"))
+        raise option_error("expert_parallel", f": found {expert}, expected 1: {model.id} has no experts")
     if any(count % expert for count in experts):
-        raise UsageError(
-            Message(
-                Option("expert_parallel"), f": found {expert}, expected a divisor of the {max(experts)} experts of {model.id}"
-            )
+        raise option_error(
+            "expert_parallel", f": found {expert}, expected a divisor of the {max(experts)} experts of {model.id}"
         )
 
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from ingest.catalog.records import Family, Gpu, Model, Rate, Scaling, Value
 from ingest.catalog.store import Catalog
-from ingest.engine.messages import Message, Option
+from ingest.engine.messages import Message, option_error
 from ingest.engine.value import Evidence, Input
-from ingest.errors import IngestError, UsageError, expected_one_of
+from ingest.errors import IngestError, expected_one_of
 
 #: The quantity that the measured and transferred levels give.
 RATE = "unstalled_samples_per_second_per_gpu"
@@ -51,7 +51,7 @@ def family_of(precision: str) -> tuple[str, ...]:
     for members in FAMILIES:
         if precision in members:
             return members
-    raise UsageError(Message(Option("precision"), f": found '{precision}', {expected_one_of(precision, sum(FAMILIES, ()))}"))
+    raise option_error("precision", f": found '{precision}', {expected_one_of(precision, sum(FAMILIES, ()))}")
 
 
 def peak_of(gpu: Gpu, precision: str) -> Input | None:

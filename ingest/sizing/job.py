@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from ingest.catalog.records import SIZES, Gpu, Model, Node, Value
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import bytes_per_token_of, sample_sizes_in
-from ingest.engine.messages import Message, Option
+from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.ranges import range_of
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.value import Input
@@ -108,28 +108,7 @@ class Job:
         return self
 
 
-def job_of(
-    *,
-    model: str | None = None,
-    gpu: str | None = None,
-    nodes: Written | None = None,
-    gpus_per_node: Written | None = None,
-    node: str | None = None,
-    basis: str | None = None,
-    protocol: str | None = None,
-    encoding: str | None = None,
-    precision: str | None = None,
-    efficiency: Written | None = None,
-    achieved: Written | None = None,
-    utilization: Written | None = None,
-    samples_per_second: Written | None = None,
-    sample_bytes: Written | None = None,
-    flops_per_sample: Written | None = None,
-    bytes_per_token: Written | Path | None = None,
-    cache_hit: Written | None = None,
-    scaling: str | None = None,
-    set: Settings = None,
-) -> Job:
+def job_of(*, set: Settings = None, **options: Any) -> Job:
     """Return the job that options of `bw` describe; sizes and rates take units, such as `16 MiB`.
 
     >>> job_of(sample_bytes="16 MiB", set=["nodes=2"]).settings
@@ -138,34 +117,14 @@ def job_of(
     Raises:
         UsageError: a value that is not a number, or in another unit.
     """
-    ratio, sizes = None, {}
-    if bytes_per_token is not None:
-        ratio = bytes_per_token_of(bytes_per_token)
-    if str(sample_bytes).endswith(".json"):
-        sizes = sample_sizes_in(Path(str(sample_bytes)))
-        sample_bytes = sizes["sample_bytes"].value
-    return Job(
-        model=model,
-        gpu=gpu,
-        nodes=number_of("nodes", nodes),
-        gpus_per_node=number_of("gpus_per_node", gpus_per_node),
-        node=node,
-        basis=Job.basis if basis is None else basis,
-        protocol=protocol,
-        encoding=encoding,
-        precision=precision,
-        efficiency=number_of("efficiency", efficiency),
-        achieved=number_of("achieved", achieved),
-        utilization=number_of("utilization", utilization),
-        samples_per_second=number_of("samples_per_second", samples_per_second),
-        sample_bytes=number_of("sample_bytes", sample_bytes),
-        sample_sizes=sizes,
-        flops_per_sample=number_of("flops_per_sample", flops_per_sample),
-        bytes_per_token=ratio,
-        cache_hit=number_of("cache_hit", cache_hit),
-        scaling=Job.scaling if scaling is None else scaling,
-        settings=settings_of(set),
-    )
+    if options.get("bytes_per_token") is not None:
+        options["bytes_per_token"] = bytes_per_token_of(options["bytes_per_token"])
+    if str(options.get("sample_bytes")).endswith(".json"):
+        options["sample_sizes"] = sample_sizes_in(Path(options["sample_bytes"]))
+        options["sample_bytes"] = options["sample_sizes"]["sample_bytes"].value
+    options |= {option: number_of(option, options.get(option)) for option in Job.QUANTITIES}
+    given = {option: value for option, value in options.items() if value is not None}
+    return Job(**given, settings=settings_of(set))
 
 
 def number_of(option: str, written: Written | None) -> float | None:
@@ -229,7 +188,7 @@ def parse_setting(text: str) -> tuple[str, float]:
     """
     name, equals, written = text.partition("=")
     if not equals:
-        raise UsageError(Message(Option("set"), f": found '{text}', expected NAME=VALUE"))
+        raise option_error("set", f": found '{text}', expected NAME=VALUE")
     name = name.strip()
     return name, parse(written, unit_of(name), f"--set {name}")
 
@@ -252,10 +211,8 @@ def machine_of(gpu: str | None, node: str | None, catalog: Catalog) -> tuple[Gpu
     if inside is not None and card is None:
         card = catalog.referred(Gpu, inside.gpu, by=inside.path)
     elif inside is not None and card is not None and inside.gpu != card.id:
-        raise UsageError(
-            Message(
-                Option("node"), f": {inside.id} carries {inside.gpu}, not {card.id}; expected a node with that GPU, or no --gpu"
-            )
+        raise option_error(
+            "node", f": {inside.id} carries {inside.gpu}, not {card.id}; expected a node with that GPU, or no --gpu"
         )
     elif inside is None and card is not None and card.usual_node:
         inside = catalog.referred(Node, card.usual_node, by=card.path)
@@ -340,18 +297,11 @@ def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
         return {}
     if job.sample_bytes is not None or job.encoding is not None:
         other = "--encoding" if job.sample_bytes is None else "--sample-bytes"
-        raise UsageError(
-            Message(
-                Option("bytes_per_token"),
-                f": found with {other}, expected one of them: both set the bytes of a sample",
-            )
-        )
+        raise option_error("bytes_per_token", f": found with {other}, expected one of them: both set the bytes of a sample")
     length = job.settings.get("tokens_per_sample", _tokens_of(model))
     if length is None:
         what = f"a sample of {model.id} is '{model.sample}'" if model is not None else "a sample is not a token"
-        raise UsageError(
-            Message(Option("bytes_per_token"), f": {what}, expected its number of tokens: --set tokens_per_sample=8192")
-        )
+        raise option_error("bytes_per_token", f": {what}, expected its number of tokens: --set tokens_per_sample=8192")
     value = solve("text_sample_bytes", {"bytes_per_token": ratio.value, "tokens_per_sample": length})
     low, high = range_of("text_sample_bytes", {"bytes_per_token": ratio, "tokens_per_sample": Input(length)}) or (None, None)
     note = ratio.note or "text is read, as the user set"
@@ -378,9 +328,9 @@ def encoding_of(model: Model, asked: str | None) -> dict[str, Value | None]:
     if name not in model.encodings:
         if asked is None:
             return {}
-        raise UsageError(Message(Option("encoding"), f": found '{name}', {expected_one_of(name, [*model.encodings, *SIZES])}"))
+        raise option_error("encoding", f": found '{name}', {expected_one_of(name, [*model.encodings, *SIZES])}")
     if size not in SIZES:
-        raise UsageError(Message(Option("encoding"), f": found '{size}', {expected_one_of(size, SIZES)}"))
+        raise option_error("encoding", f": found '{size}', {expected_one_of(size, SIZES)}")
     encoding = model.encodings[name]
     value = getattr(encoding, size)
     if value is None and asked is not None:

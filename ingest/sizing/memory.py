@@ -89,17 +89,17 @@ def memory(
 
     Args:
         model: catalog id, `config.json` or YAML file; may be left out with `set={"parameters": N}`.
-        gpu: id or YAML file; an H100 by default.
-        node: id or YAML file of a node type.
+        gpu: id or YAML file of the GPU; an H100 by default.
+        node: id or YAML file of a node type; sets the GPU too.
         gpus: GPUs of the job; by default the fewest that hold the model.
-        tensor_parallel: GPUs that share a layer.
-        pipeline_parallel: stages.
-        zero_stage: 0 (plain data parallelism) to 3.
+        tensor_parallel: GPUs that share a layer; 1 by default.
+        pipeline_parallel: pipeline stages; 1 by default.
+        zero_stage: ZeRO stage; 0 is plain data parallelism.
         offload: `none`, `cpu` or `nvme`.
         recipe: id in the catalogs, or its bytes per parameter: 2, 12, 14, 16, 18 or 20.
-        optimizer: id in the catalogs, instead of the optimizer of the recipe.
+        optimizer: optimizer instead of that of the recipe: `adam8bit`, `adafactor`, `muon`, `sgd`, …
         utilization: share of the memory that states may fill; 0.9 by default.
-        residual: bytes of activations, buffers and fragments on one GPU.
+        residual: bytes of activations, buffers and fragments on one GPU; 0 by default.
         set: values of quantities, by name.
         catalogs: folders with entries of your own.
 

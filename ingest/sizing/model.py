@@ -45,8 +45,8 @@ def model(
 
     Args:
         source: catalog id, `config.json`, or YAML file of the same keys or of rows of weights.
-        sequence_length: tokens of one sequence, for the FLOPs of attention.
-        precision: of the weights and of the cache: `bf16`, `fp16`, `fp32`, `fp8`, `fp4`.
+        sequence_length: tokens of one sequence, for the FLOPs of attention; 4,096 by default.
+        precision: precision of the weights and of the cache: `bf16`, `fp16`, `fp32`, `fp8` or `fp4`.
         set: values of quantities, by name.
         catalogs: folders with entries of your own.
 

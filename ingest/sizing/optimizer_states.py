@@ -10,7 +10,7 @@ from ingest.architecture import Architecture, Weight, describe
 from ingest.catalog.records import Model, Optimizer
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
-from ingest.engine.messages import Message, Option
+from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, expected_one_of
 from ingest.sizing.evidence_ladder import from_catalog
@@ -99,7 +99,7 @@ def optimizer_of(name: str, catalog: Catalog) -> Optimizer:
     written = name.lower()
     known = catalog.ids(Optimizer.kind)
     if written not in known and not name.endswith((".yaml", ".yml")) and written not in catalog.aliases.get("optimizers", {}):
-        raise UsageError(Message(Option("optimizer"), f": found '{written}', {expected_one_of(written, known)}"))
+        raise option_error("optimizer", f": found '{written}', {expected_one_of(written, known)}")
     return catalog.get(Optimizer, name if name.endswith((".yaml", ".yml")) else written)
 
 
@@ -110,7 +110,7 @@ def width_of(precision: str) -> float:
         UsageError: an unknown precision; names the nearest one.
     """
     if precision not in WIDTHS:
-        raise UsageError(Message(Option("precision"), f": found '{precision}', {expected_one_of(precision, WIDTHS)}"))
+        raise option_error("precision", f": found '{precision}', {expected_one_of(precision, WIDTHS)}")
     return WIDTHS[precision]
 
 
@@ -152,12 +152,10 @@ def _second_moments(row: Weight, factored: str) -> float:
 
 def _adapters(optimizer: Optimizer, size: ModelSize) -> Input:
     if size.architecture is None or optimizer.rank is None:
-        raise UsageError(
-            Message(
-                Option("optimizer"),
-                f": {optimizer.id} trains adapters of unknown size, expected a config.json to count them, "
-                "or --set trainable_parameters=N",
-            )
+        raise option_error(
+            "optimizer",
+            f": {optimizer.id} trains adapters of unknown size, expected a config.json to count them, "
+            "or --set trainable_parameters=N",
         )
     rank = optimizer.rank.value
     rows = [row for row in size.architecture.weights if row.kind in ADAPTED and len(row.shape) == 2]

@@ -207,19 +207,19 @@ def fit(
 
     Args:
         plan: a site file, or the JSON that `ingest plan` wrote of it.
-        storage: id, YAML file, several of them, or `all`.
-        client: id of the client of the systems.
-        protection: id of a protection scheme.
-        units: number of units; the number required by default.
-        read_bandwidth: of all reads, where no model is given.
-        write_bandwidth: of all writes.
+        storage: systems: `all`, or ids and YAML files with commas between.
+        client: client that reaches the systems: `nfs-nconnect`, `lustre-e1000-1c`, …
+        protection: protection scheme: `prot-rep3`, `prot-ec-8-3`, …; that of the system by default.
+        units: units available; the number required by default.
+        read_bandwidth: read rate, without a model.
+        write_bandwidth: write rate, such as that of checkpoints.
         capacity: bytes to hold.
         opens: files opened each second.
         creates: files created each second.
         files: files to hold.
-        io_size: bytes of one request.
+        io_size: bytes of one read request; by default the file, at most 1 MiB.
         priority: the lowest priority of a plan's lines that counts: `mandatory`, `target` or `information`.
-        degraded: whether reads must hold with one unit down and the others rebuilding.
+        degraded: require the read rate with one unit down and the others rebuilding.
         catalogs: folders with entries of your own.
         question: options of `bw`.
 
