@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from importlib.resources import files
 
-from ingest.reports.document.model import Block, Bullets, DerivationListing, Document, Figure, Paragraph, Table
+from ingest.reports.document.model import Block, Bullets, Document, Figure, Paragraph, Table
 from ingest.text import all_visible
 
 #: An id of a requirement or of a test, which no line may end within.
@@ -41,14 +41,16 @@ def _block(block: Block) -> Iterator[str]:
         kind = ' class="small"' if block.small else ""
         yield f'<p{kind} dir="auto">{lead}{escape(block.text)}</p>'
     elif isinstance(block, Bullets):
-        yield f"<ul>{_each('li', block.lines)}</ul>"
+        lines = "".join(f'<li dir="auto">{escape(line)}</li>' for line in block.lines)
+        yield f"<ul>{lines}</ul>"
     elif isinstance(block, Table):
         yield from _table(block)
     elif isinstance(block, Figure):
         yield f'<figure role="img" aria-label="{escape(block.chart.alt)}">{block.chart.svg()}'
         yield f"<figcaption>{escape(block.caption or block.chart.title)}</figcaption></figure>"
     else:
-        yield from _listing(block)
+        text = "\n".join(block.lines)
+        yield f"<p><strong>{escape(block.title)}</strong></p><pre>{escape(text)}</pre>"
 
 
 def _table(block: Table) -> Iterator[str]:
@@ -72,13 +74,3 @@ def _kind(text: str, number: bool) -> str:
     if number:
         return ' class="number"'
     return ' class="id"' if _ID.fullmatch(text) else ' dir="auto"'
-
-
-def _each(tag: str, texts: Iterable[str]) -> str:
-    """Each text in an element of its own; its direction follows its letters."""
-    return "".join(f'<{tag} dir="auto">{escape(text)}</{tag}>' for text in texts)
-
-
-def _listing(block: DerivationListing) -> Iterator[str]:
-    text = "\n".join(block.lines)
-    yield f"<p><strong>{escape(block.title)}</strong></p><pre>{escape(text)}</pre>"
