@@ -8,12 +8,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.acceptance.coverage import also_shown, notes_of, too_large
 from ingest.acceptance.datasets import Memory, data_warnings, files_held, memory_of, with_data
 from ingest.acceptance.loads import NotTestable, Setting, assumed_for, implied_by, kind_of, loads_of
 from ingest.acceptance.pack import helpers, readme
 from ingest.acceptance.test_spec import DATA, METADATA, SCALES, TOOLS, AcceptanceTest
-from ingest.acceptance.test_table import id_of_test
+from ingest.acceptance.test_table import also_shown, id_of_test, notes_of, too_large
 from ingest.acceptance.tools import GENERATORS, mlpstorage
 from ingest.engine.registry import check_value
 from ingest.engine.result import envelope

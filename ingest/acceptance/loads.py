@@ -9,7 +9,7 @@ from typing import Any
 from ingest.acceptance.test_spec import DATA, METADATA, Load
 from ingest.engine.expression import Num
 from ingest.engine.registry import INPUTS, solve
-from ingest.requirement import Conditions, Requirement
+from ingest.requirement import Requirement
 from ingest.units import physical
 
 #: Defaults of conditions; tests list them among their assumptions.
@@ -25,8 +25,6 @@ REHEARSAL_FILES = 2000
 SMALL_FILE = 4096
 #: Files of each thread, and files that all threads share.
 FILES_PER_THREAD, SHARED_FILES = 4, 16
-#: Rate of one client that any storage reaches, B/s.
-TRIVIAL = 1e6
 
 
 @dataclass(frozen=True)
@@ -98,12 +96,6 @@ def kind_of(requirement: Requirement) -> str:
 def ended_by_files(load: Load, handled: int) -> Load:
     """A metadata load that ends after a number of files."""
     return replace(load, seconds=None, handled=handled)
-
-
-def is_trivial(load: Load) -> bool:
-    """Whether any storage reaches the rate of one client."""
-    given = {"required_bandwidth": load.threshold, "clients_under_test": load.clients}
-    return load.unit == "B/s" and bool(solve("required_bandwidth_per_client", given) < TRIVIAL)
 
 
 def loads_of(requirement: Requirement, others: Sequence[Requirement], name: str, setting: Setting) -> tuple[Load, ...]:
@@ -189,29 +181,25 @@ def _load(requirement: Requirement, name: str, setting: Setting) -> Load:
     share = "required_bandwidth_per_client" if data else "required_file_rate_per_client"
     whole = "required_bandwidth" if data else "required_file_rate"
     duration = conditions.duration or USUAL_SECONDS
+    usual = "random" if operation == "read" else "sequential"
+    pattern = next((word for word in ("random", "sequential") if word in conditions.pattern.lower()), usual)
+    dataset = None
+    if operation == "read":
+        dataset = REHEARSAL_BYTES if setting.rehearsal else round(solve("acceptance_dataset_bytes", given))
     return Load(
         name=name,
         operation=operation,
-        pattern=_pattern(conditions, operation) if data else "",
+        pattern=pattern if data else "",
         io_bytes=round(solve("aligned_io_bytes", given)) if data else (SMALL_FILE if operation == "open" else None),
         clients=1 if setting.rehearsal else int(given["clients_under_test"]),
         threads=int(given["threads_per_client"]),
         seconds=REHEARSAL_SECONDS if setting.rehearsal else duration,
-        dataset_bytes=_dataset(given, setting) if operation == "read" else None,
+        dataset_bytes=dataset,
         handled=None,
         files="shared" if "shared" in conditions.files else "file per process",
         threshold=float(solve(share if setting.rehearsal else whole, given)),
         unit="B/s" if data else "file/s",
     )
-
-
-def _pattern(conditions: Conditions, operation: str) -> str:
-    usual = "random" if operation == "read" else "sequential"
-    return next((word for word in ("random", "sequential") if word in conditions.pattern.lower()), usual)
-
-
-def _dataset(given: Mapping[str, Num], setting: Setting) -> int:
-    return REHEARSAL_BYTES if setting.rehearsal else round(solve("acceptance_dataset_bytes", given))
 
 
 def given_for(requirement: Requirement, setting: Setting) -> dict[str, Num]:

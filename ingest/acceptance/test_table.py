@@ -1,15 +1,25 @@
-"""The table of acceptance tests in documents and workbooks, from the loads of the job files."""
+"""The tests of requirement lines: their table in documents and workbooks, the lines that each covers, and its limits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import NamedTuple
 
-from ingest.acceptance.coverage import also_shown
-from ingest.acceptance.loads import NotTestable, Setting, lines_under_test, loads_of
-from ingest.acceptance.test_spec import Load
+from ingest.acceptance.loads import (
+    NotTestable,
+    Setting,
+    given_for,
+    is_binding,
+    kind_of,
+    lines_under_test,
+    loads_of,
+)
+from ingest.acceptance.test_spec import DATA, METADATA, Load
 from ingest.acceptance.tools.fio import VERSION
-from ingest.requirement import Requirement
+from ingest.engine.registry import solve
+from ingest.requirement import PRIORITIES, Requirement
+from ingest.units import display
 
 #: The tool that can run every test, the suffix of its job files, and its least version.
 TOOL, TOOL_VERSION = "fio", VERSION
@@ -74,3 +84,61 @@ def _rows(line: Requirement, lines: Sequence[Requirement]) -> Iterator[LoadRow]:
         return
     for part, load in zip(parts, loads_of(line, lines, test, Setting()), strict=True):
         yield LoadRow(test, line.id, part, load)
+
+
+#: Growth of requests above which a note names it, and the rate of one client that any storage reaches, B/s.
+GROWN, TRIVIAL = 1.05, 1e6
+
+
+def also_shown(lines: Sequence[Requirement]) -> Mapping[str, str]:
+    """Requirement id -> id of the line with the highest value under the same conditions, whose test covers both."""
+    shown: dict[str, str] = {}
+    for line in lines:
+        if kind_of(line) not in (*DATA, *METADATA) or not line.conditions.clients or line.value <= 0 or not is_binding(line):
+            continue
+        same = [other for other in lines if _alike(line, other) and is_binding(other)]
+        most = max(same, key=lambda other: other.value)
+        if most.id != line.id:
+            shown[line.id] = most.id
+    return shown
+
+
+def _alike(line: Requirement, other: Requirement) -> bool:
+    same = line.unit == other.unit and kind_of(line) == kind_of(other)
+    # A buyer may omit the test of a target: it must not be the only test of a mandatory line.
+    same = same and PRIORITIES.index(other.priority) <= PRIORITIES.index(line.priority)
+    return same and asdict(line.conditions) == asdict(other.conditions)
+
+
+def notes_of(line: Requirement, loads: Sequence[Load]) -> tuple[str, ...]:
+    """Limits of a test, in words."""
+    return tuple(note for load in loads for note in (_grown(line, load), _trivial(load)) if note)
+
+
+def _grown(line: Requirement, load: Load) -> str:
+    size = line.conditions.io_size
+    if not size or load.io_bytes is None or load.operation != "read":
+        return ""
+    growth = solve("request_growth", {"aligned_io_bytes": load.io_bytes, "requested_io_bytes": size})
+    if growth <= GROWN:
+        return ""
+    return (
+        f"direct I/O takes no requests of {display(size, 'B', binary=False)}: the test uses {display(load.io_bytes, 'B')} and"
+        f" {growth:.3g} times fewer requests. It proves the bandwidth, not the requests per second"
+    )
+
+
+def _trivial(load: Load) -> str:
+    given = {"required_bandwidth": load.threshold, "clients_under_test": load.clients}
+    each = float(solve("required_bandwidth_per_client", given))
+    if load.unit != "B/s" or each >= TRIVIAL:
+        return ""
+    return f"each client {load.operation}s no more than {display(each, 'B/s', binary=False)}: any storage reaches that"
+
+
+def too_large(line: Requirement, setting: Setting) -> bool:
+    """Whether DLIO's buffered reads would be served by the page cache, or the rate is trivial."""
+    if setting.data is None:
+        return False
+    given = given_for(line, setting)
+    return setting.data.capped or bool(solve("required_bandwidth_per_client", given) < TRIVIAL)

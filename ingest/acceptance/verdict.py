@@ -317,18 +317,8 @@ def _requirement(line: ManifestLine, tests: Sequence[TestVerdict], manifest: Man
         return TestVerdict(line.id, line.id, line.priority, NOT_TESTED, None, line.value, line.unit, None, why)
     decisive = min(tests, key=_weight)
     ran = tuple(test.id for test in tests if test.measured is not None)
-    return TestVerdict(
-        id=line.id,
-        requirement=line.id,
-        priority=line.priority,
-        result=decisive.result,
-        measured=decisive.measured,
-        required=decisive.required,
-        unit=decisive.unit,
-        margin=decisive.margin,
-        why=f"{decisive.id}: {decisive.why}",
-        tests=ran,
-    )
+    why = f"{decisive.id}: {decisive.why}"
+    return replace(decisive, id=line.id, requirement=line.id, priority=line.priority, why=why, tests=ran)
 
 
 def _weight(test: TestVerdict) -> tuple[int, bool, float]:

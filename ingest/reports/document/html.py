@@ -5,43 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from html import escape
+from importlib.resources import files
 
-from ingest.reports.document.model import Block, Bullets, DerivationListing, Document, Figure, Paragraph, Table
+from ingest.reports.document.model import Block, Bullets, Document, Figure, Paragraph, Table
 from ingest.text import all_visible
-
-STYLE = """
-body { font: 16px/1.5 system-ui, "DejaVu Sans", "Noto Sans", sans-serif; color: #1f2933 }
-body { max-width: 72rem; margin: 2rem auto; padding: 0 1.5rem }
-h1 { font-size: 1.9rem; margin-bottom: .2rem }
-h2 { font-size: 1.3rem; margin-top: 2.4rem; border-bottom: 1px solid #9fb3c8 }
-.subtitle { color: #52606d }
-nav ul { columns: 2; column-gap: 3rem; padding-left: 0; list-style: none }
-nav li { break-inside: avoid }
-.small { font-size: .85rem; color: #3e4c59; margin-top: -.6rem; padding-left: 1.2rem }
-.wide { overflow-x: auto }
-table { border-collapse: collapse; width: 100%; min-width: 32rem; font-size: .88rem; margin: .4rem 0 1rem }
-th, td { border: 1px solid #9fb3c8; padding: .3rem .5rem; text-align: left; vertical-align: top; overflow-wrap: break-word }
-p, li { overflow-wrap: anywhere }
-th { background: #d9e2ec }
-.number { text-align: right }
-.id { white-space: nowrap }
-caption { text-align: left; font-style: italic; padding: .4rem 0 }
-figure { margin: 1rem 0 }
-figure svg { max-width: 100%; height: auto }
-figcaption { font-style: italic }
-pre { background: #f5f7fa; padding: .8rem; overflow-x: auto; font-size: .82rem; line-height: 1.35 }
-@page { size: A4; margin: 18mm }
-@media print {
-  body { margin: 0; font-size: 11pt }
-  thead { display: table-header-group }
-  table { min-width: 0; font-size: 8pt }
-  .wide { overflow: visible }
-  tr, figure { break-inside: avoid }
-  tbody tr:first-child { break-before: avoid }
-  h2, caption, p:has(+ .wide) { break-after: avoid }
-}
-""".strip()
-
 
 #: An id of a requirement or of a test, which no line may end within.
 _ID = re.compile(r"[RT]-[A-Z]+-\d+")
@@ -50,9 +17,10 @@ _ID = re.compile(r"[RT]-[A-Z]+-\d+")
 def as_html(document: Document) -> str:
     """Render; whatever the user wrote is escaped."""
     document = all_visible(document)
+    style = (files("ingest.reports.document") / "document.css").read_text(encoding="utf-8")
     title = escape(document.title)
     meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-    head = f'<!doctype html>\n<html lang="en"><head>{meta}<title>{title}</title><style>\n{STYLE}\n</style></head><body>'
+    head = f'<!doctype html>\n<html lang="en"><head>{meta}<title>{title}</title><style>\n{style}</style></head><body>'
     return "\n".join([head, f"<h1>{title}</h1>", *_body(document), "</body></html>", ""])
 
 
@@ -73,14 +41,16 @@ def _block(block: Block) -> Iterator[str]:
         kind = ' class="small"' if block.small else ""
         yield f'<p{kind} dir="auto">{lead}{escape(block.text)}</p>'
     elif isinstance(block, Bullets):
-        yield f"<ul>{_each('li', block.lines)}</ul>"
+        lines = "".join(f'<li dir="auto">{escape(line)}</li>' for line in block.lines)
+        yield f"<ul>{lines}</ul>"
     elif isinstance(block, Table):
         yield from _table(block)
     elif isinstance(block, Figure):
         yield f'<figure role="img" aria-label="{escape(block.chart.alt)}">{block.chart.svg()}'
         yield f"<figcaption>{escape(block.caption or block.chart.title)}</figcaption></figure>"
     else:
-        yield from _listing(block)
+        text = "\n".join(block.lines)
+        yield f"<p><strong>{escape(block.title)}</strong></p><pre>{escape(text)}</pre>"
 
 
 def _table(block: Table) -> Iterator[str]:
@@ -104,13 +74,3 @@ def _kind(text: str, number: bool) -> str:
     if number:
         return ' class="number"'
     return ' class="id"' if _ID.fullmatch(text) else ' dir="auto"'
-
-
-def _each(tag: str, texts: Iterable[str]) -> str:
-    """Each text in an element of its own; its direction follows its letters."""
-    return "".join(f'<{tag} dir="auto">{escape(text)}</{tag}>' for text in texts)
-
-
-def _listing(block: DerivationListing) -> Iterator[str]:
-    text = "\n".join(block.lines)
-    yield f"<p><strong>{escape(block.title)}</strong></p><pre>{escape(text)}</pre>"

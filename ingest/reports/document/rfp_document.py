@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
 
 from ingest.acceptance.loads import Setting
 from ingest.acceptance.test_table import shown_by
 from ingest.engine.messages import fact_of
 from ingest.reports.charts.chart import Chart
-from ingest.reports.document import boilerplate
 from ingest.reports.document.model import Block, Bullets, DerivationListing, Document, DocumentSection, Figure, Paragraph, Table
-from ingest.reports.document.phrasing import derivation_line, place_of
 from ingest.reports.document.tables import (
     acceptance_table,
     growth_table,
@@ -85,54 +86,25 @@ STATED = {
 }
 #: The priority of lines in the appendix, which are not required.
 INFORMATION = "information"
-CHART_SECTIONS = {
-    "demand": "performance",
-    "scaling": "performance",
-    "ladder": "workloads",
-    "capacity": "capacity",
-    "intervals": "checkpoints",
-    "tornado": "assumptions",
-}
 #: Sections that end with their charts.
 CHARTS_LAST = ("workloads", "performance", "capacity", "checkpoints")
-CAPTIONS = {
-    "demand": "Read bandwidth by job (all concurrent runs), and aggregate",
-    "scaling": "Read bandwidth of one run by the number of its nodes",
-    "ladder": "Evidence behind the read rate of the most demanding job",
-    "capacity": "Data held by year and use",
-    "intervals": "Checkpoint overhead and write bandwidth by checkpoint interval, the chosen interval marked",
-    "tornado": "Sensitivity of a requirement: one input at a time at its low and high end",
-}
-#: The columns of text that each table shows; other tables do not repeat them.
-WORDS = {
-    "clusters": ("name", "node"),
-    "jobs": ("name", "cluster", "model", "data", "basis", "gpu"),
-    "datasets": ("name", "of"),
-    "placement": ("name", "data"),
-    "capacity": ("name",),
-    "checkpoints": ("name", "mode"),
-    "metadata": ("name",),
-}
-HEADS = {
-    "capacity": {"name": "Year"},
-    "placement": {"job_dataset_bytes": "Data set size"},
-}
-#: What a list of many rows shows of them.
-MAIN = {
-    "jobs": (
-        "name", "cluster", "model", "nodes", "concurrent_runs", "run_read_bandwidth", "job_read_bandwidth", "run_seconds",
-    ),
-    "checkpoints": (
-        "name", "mode", "checkpoint_bytes", "checkpoint_interval", "checkpoint_write_bandwidth", "job_write_bandwidth",
-        "restart_read_bandwidth", "job_checkpoint_bytes_held",
-    ),
-    "placement": (
-        "name", "data", "job_dataset_bytes", "ingest_bandwidth_per_job", "staged_bytes", "staging_seconds", "node_bytes_shared",
-        "node_bytes_whole",
-    ),
-}  # fmt: skip
 #: Inputs of each requirement in the table of sensitivity.
 MOST_EFFECTS = 2
+
+
+@cache
+def texts() -> Mapping[str, Any]:
+    """Clauses, tables and charts of the document that do not depend on the site."""
+    import yaml
+
+    read: dict[str, Any] = yaml.safe_load((files("ingest.reports.document") / "document.yaml").read_text(encoding="utf-8"))
+    return read
+
+
+def clause(name: str, **values: object) -> Paragraph:
+    """A clause of `document.yaml`, with its values."""
+    text: str = texts()["clauses"][name]
+    return Paragraph(text.format(**values))
 
 
 class RfpDocument:
@@ -152,16 +124,16 @@ class RfpDocument:
         plan = self.plan
         sections = (
             self._section("scope", self._scope()),
-            self._section("workloads", self._workloads()),
-            self._section("performance", [Paragraph(boilerplate.OVERLAP)]),
-            self._section("capacity", self._capacity()),
-            self._section("checkpoints", self._checkpoints()),
-            self._section("metadata", self._metadata()),
+            self._section("workloads", [clause("workloads"), *self._tables("clusters", "jobs", "datasets", "placement")]),
+            self._section("performance", [clause("overlap")]),
+            self._section("capacity", [clause("capacity"), *self._tables("capacity")]),
+            self._section("checkpoints", [clause("checkpoints"), *self._tables("checkpoints")]),
+            self._section("metadata", [clause("metadata"), *self._tables("metadata")]),
             self._section("resilience", self._resilience()),
-            self._section("protocols", [Bullets(boilerplate.PROTOCOLS)]),
+            self._section("protocols", [Bullets(tuple(texts()["clauses"]["protocols"]))]),
             self._section("growth", self._growth()),
             self._section("acceptance", self._acceptance()),
-            self._section("response", self._response()),
+            self._section("response", [clause("response"), *response_tables(plan.requirements)]),
             self._section("assumptions", self._assumptions()),
             DocumentSection("derivations", SECTIONS["derivations"], tuple(self._derivations()), "A"),
             DocumentSection("information", SECTIONS["information"], tuple(self._information()), "B"),
@@ -190,15 +162,16 @@ class RfpDocument:
 
     def _figures(self, name: str) -> list[Block]:
         """The charts of a section."""
+        known = texts()["charts"]
         return [
-            Figure(chart, "; ".join(filter(None, (CAPTIONS[key], chart.note))))
+            Figure(chart, "; ".join(filter(None, (known[key]["caption"], chart.note))))
             for key, chart in self.charts.items()
-            if CHART_SECTIONS.get(key) == name
+            if key in known and known[key]["section"] == name
         ]
 
     def _information(self) -> Iterator[Block]:
         """Lines that describe the workload and are not required."""
-        yield Paragraph(boilerplate.INFORMATION)
+        yield clause("information")
         for one in self.plan.requirements:
             if one.priority == INFORMATION:
                 yield from requirement(one, self._tests.get(one.id))
@@ -207,7 +180,8 @@ class RfpDocument:
         plan = self.plan
         priorities = [one.priority for one in plan.requirements]
         counts = {priority: priorities.count(priority) for priority in ("mandatory", "target")}
-        buyer = len(boilerplate.RESILIENCE)
+        clauses = texts()["clauses"]
+        buyer = len(clauses["set_by_buyer_quantities"])
         summary = (
             f"The document contains {counted(counts['mandatory'], 'mandatory requirement')} and "
             f"{counted(counts['target'], 'target')}. It depends on {counted(len(plan.assumptions), 'assumed value')} "
@@ -215,11 +189,11 @@ class RfpDocument:
         )
         rows = tuple((one.id, one.priority, _what(one), display(one.value, one.unit), spread(one)) for one in plan.requirements)
         return [
-            Paragraph(boilerplate.SCOPE),
+            clause("scope"),
             Paragraph(summary),
-            Table("Key words", ("Word", "Meaning"), boilerplate.KEYWORDS, (1, 3)),
-            Table("Terms", ("Term", "Meaning"), boilerplate.TERMS, (1, 3)),
-            Paragraph(boilerplate.UNITS, "Units."),
+            Table("Key words", ("Word", "Meaning"), tuple(clauses["keywords"].items()), (1, 3)),
+            Table("Terms", ("Term", "Meaning"), tuple(clauses["terms"].items()), (1, 3)),
+            clause("units")._replace(lead="Units."),
             Table(
                 "Requirements at a glance",
                 ("Id", "Priority", "Quantity", "Value", "Range (P10 to P90)"),
@@ -228,40 +202,26 @@ class RfpDocument:
             ),
         ]
 
-    def _workloads(self) -> list[Block]:
-        found: list[Block] = [Paragraph(boilerplate.WORKLOADS)]
-        found += self._tables({"clusters": "Clusters", "jobs": "Jobs", "datasets": "Data sets", "placement": "Data placement"})
-        return found
-
-    def _capacity(self) -> list[Block]:
-        return [Paragraph(boilerplate.CAPACITY), *self._tables({"capacity": "Capacity by year"})]
-
-    def _checkpoints(self) -> list[Block]:
-        return [Paragraph(boilerplate.CHECKPOINTS), *self._tables({"checkpoints": "Checkpoints"})]
-
-    def _metadata(self) -> list[Block]:
-        return [Paragraph(boilerplate.METADATA), *self._tables({"metadata": "Metadata operations"})]
-
     def _resilience(self) -> list[Block]:
-        table = Table("Values that the workload does not determine", ("Quantity", "Value"), boilerplate.RESILIENCE, (3, 1))
-        return [Paragraph(boilerplate.SET_BY_BUYER), table]
+        rows = tuple((quantity, "to be set by buyer") for quantity in texts()["clauses"]["set_by_buyer_quantities"])
+        return [
+            clause("set_by_buyer"),
+            Table("Values that the workload does not determine", ("Quantity", "Value"), rows, (3, 1)),
+        ]
 
     def _acceptance(self) -> list[Block]:
-        rule = boilerplate.ACCEPTANCE.format(deviation=f"{Setting().allowed_deviation * 100:.3g} %")
+        rule = clause("acceptance", deviation=f"{Setting().allowed_deviation * 100:.3g} %")
         inspected = inspection_table(self._without_test())
-        further: list[Block] = [Paragraph(boilerplate.INSPECTION), inspected] if inspected.rows else []
-        return [Paragraph(rule), acceptance_table(self.plan.requirements), *further]
+        further: list[Block] = [clause("inspection"), inspected] if inspected.rows else []
+        return [rule, acceptance_table(self.plan.requirements), *further]
 
     def _without_test(self) -> list[Requirement]:
         """Binding requirements without a performance test."""
         return [one for one in self.plan.requirements if one.priority != INFORMATION and one.id not in self._tests]
 
-    def _response(self) -> list[Block]:
-        return [Paragraph(boilerplate.RESPONSE), *response_tables(self.plan.requirements)]
-
     def _growth(self) -> list[Block]:
         by_id = {one.id: one for one in self.plan.requirements}
-        return [Paragraph(boilerplate.GROWTH), growth_table(self.plan.tables.get("capacity", []), by_id)]
+        return [clause("growth"), growth_table(self.plan.tables.get("capacity", []), by_id)]
 
     def _assumptions(self) -> list[Block]:
         plan = self.plan
@@ -275,7 +235,7 @@ class RfpDocument:
         )
         cited = tuple((one["id"], one["title"], place_of(one["where"])) for one in plan.sources)
         found: list[Block] = [
-            Paragraph(boilerplate.ASSUMED.format(count=len(assumed))),
+            clause("assumed", count=len(assumed)),
             Table("Assumptions", ("Quantity", "Value", "Why"), assumed, (1.5, 1, 3)),
             *self._sensitivity(),
             *self._figures("assumptions"),
@@ -296,25 +256,22 @@ class RfpDocument:
         )
         if rows:
             heads = ("Requirement", "Input", "Of", "At its low end", "At its high end")
-            yield Paragraph(boilerplate.SENSITIVITY)
+            yield clause("sensitivity")
             yield Table("Sensitivity: one input at a time at its ends", heads, rows, (1.2, 2, 2, 1, 1))
 
     def _derivations(self) -> Iterator[Block]:
-        yield Paragraph(boilerplate.DERIVATIONS)
+        yield clause("derivations")
         printed: dict[str, str] = {}
         for one in self.plan.requirements:
             yield DerivationListing(
                 f"{one.id}: {_what(one)}", tuple(map(derivation_line, shortened(one.id, one.derivation, printed)))
             )
 
-    def _tables(self, named: Mapping[str, str]) -> list[Block]:
-        return [
-            table
-            for name, caption in named.items()
-            for table in tables_for(
-                caption, self.plan.tables.get(name, []), WORDS[name], HEADS.get(name, {}), MAIN.get(name, ())
-            )
-        ]
+    def _tables(self, *names: str) -> Iterator[Table]:
+        for name in names:
+            rows, looks = self.plan.tables.get(name, []), texts()["tables"][name]
+            columns, main = looks["text_columns"], looks.get("main_columns", ())
+            yield from tables_for(looks["caption"], rows, columns, looks.get("headings", {}), main)
 
 
 def requirement(one: Requirement, test: str | None) -> list[Block]:
@@ -358,3 +315,72 @@ def _what(one: Requirement) -> str:
 def _short(content_hash: str) -> str:
     """The beginning of a hash, enough to distinguish two documents."""
     return content_hash.rpartition(":")[2][:8]
+
+
+_GIVEN = "given by the site file"
+_VARIABLE = re.compile(r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b")
+_EACH = re.compile(r" of (jobs|years|clusters|datasets|holdings)$")
+_POWER = re.compile(r"(?<=\d)e([+-]?)0*(\d+)\b")
+#: A value as it is shown, and the same value again with all of its digits.
+_TWICE = re.compile(r"(= (?P<shown>[\d,.]+) [^\[]*?)  \[(?P<exact>[\d.]+) [^\]]*\]")
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+#: The beginning of a line that names the origin of a value, not a quantity of that name.
+_ORIGIN = re.compile(r"(assumed|measured|published|vendor|derived|by [a-z]+|formula)\b(?! =)")
+#: What a place in a publication does not hold, and a formula does; not a count of things, as in 8 × H100.
+_FORMULA = re.compile(r"[=÷·√^τληδ]|× [\d(a-z]|\b\d*[A-Z]/\(")
+#: What a publication has set, by a word: no formula.
+_SETTING = re.compile(r"\b[A-Za-z_]\w+ ?= ?\d[\w.]*[,:]?$")
+#: Where a part of a place ends, with the sign that ends it.
+_PART = re.compile(r"(?<=[,:]) (?![^()]*\))")
+
+
+def derivation_line(line: str) -> str:
+    """A line of a derivation in words and symbols.
+
+    >>> derivation_line("  site_usable_bytes = sum of(dataset_bytes_held_of_datasets) × 7.5e-08")
+    '  data held = sum of(data set bytes held of all datasets) × 7.5×10⁻⁸'
+    >>> derivation_line("  formula: [zero2020] ZeRO, sec. 3")
+    '  formula: [zero2020] ZeRO, sec. 3'
+    >>> derivation_line("  given by the site file: jobs.tuning.runs")
+    '  given by the buyer: jobs, tuning, runs'
+    >>> derivation_line("gpus = 1,024 GPUs  [1024 GPU]  (see R-1)"), derivation_line("rate = 1.235 GB/s  [1234567890 B/s]")
+    ('gpus = 1,024 GPUs  (see R-1)', 'rate = 1.235 GB/s  [1234567890 B/s]')
+    """
+    indent = line[: len(line) - len(line.lstrip(" "))]
+    text = line[len(indent) :]
+    if text.startswith(_GIVEN):
+        return indent + "given by the buyer" + text.removeprefix(_GIVEN).replace(".", ", ").replace("_", " ")
+    if _ORIGIN.match(text):
+        return line
+    return indent + _POWER.sub(_raised, _VARIABLE.sub(_spelled, _TWICE.sub(_once, text)))
+
+
+def _once(found: re.Match[str]) -> str:
+    """The exact value only where it has more digits than the one shown."""
+    return found[1] if found["shown"].replace(",", "") == found["exact"] else found[0]
+
+
+def _spelled(found: re.Match[str]) -> str:
+    return _EACH.sub(r" of all \1", plain(found[0]))
+
+
+def _raised(found: re.Match[str]) -> str:
+    return "×10" + (found[1].strip("+") + found[2]).translate(_RAISED)
+
+
+def place_of(where: str) -> str:
+    """The places within a source, without the formulas taken from there; all else stays.
+
+    >>> place_of("sec. 3.1, K = 12; S/(τ·(w − τ/2M)); sec. 3.1; growth over two years, compounded: g^(N/2)")
+    'sec. 3.1; growth over two years, compounded'
+    >>> place_of("table 3, throughput and/(or) latency; τ/M: the waste of the best interval")
+    'table 3, throughput and/(or) latency; the waste of the best interval'
+    """
+    return "; ".join(dict.fromkeys(filter(None, (_without_formula(piece) for piece in where.split("; ")))))
+
+
+def _without_formula(piece: str) -> str:
+    """The parts of a place that are no formulas, in order."""
+    parts = _PART.split(piece)
+    kept = [part for part in parts if not _FORMULA.search(_SETTING.sub("", part))]
+    return piece if len(kept) == len(parts) else " ".join(kept).rstrip(",: ")

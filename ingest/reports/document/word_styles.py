@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 #: Appended to the name of a style where the template has another kind of style under that name.
@@ -41,11 +42,12 @@ def _style(word: Any, name: str, kind: Any, look: Callable[[Any], None]) -> Any:
     raise LookupError(name)
 
 
-def _title(style: Any) -> None:
+def _bold(style: Any, size: float, after: float) -> None:
+    """Bold letters of a size, and the space after them, in points."""
     from docx.shared import Pt
 
-    style.font.size, style.font.bold = Pt(20), True
-    style.paragraph_format.space_after = Pt(8)
+    style.font.size, style.font.bold = Pt(size), True
+    style.paragraph_format.space_after = Pt(after)
 
 
 def _heading(style: Any) -> None:
@@ -53,9 +55,8 @@ def _heading(style: Any) -> None:
     from docx.oxml.ns import qn
     from docx.shared import Pt
 
-    style.font.size, style.font.bold = Pt(14), True
-    look = style.paragraph_format
-    look.space_before, look.space_after, look.keep_with_next = Pt(18), Pt(4), True
+    _bold(style, 14, 4)
+    style.paragraph_format.space_before, style.paragraph_format.keep_with_next = Pt(18), True
     level = OxmlElement("w:outlineLvl")
     level.set(qn("w:val"), "0")
     style.element.get_or_add_pPr().append(level)
@@ -66,13 +67,6 @@ def _bullet(style: Any) -> None:
 
     style.paragraph_format.left_indent = Cm(0.63)
     style.paragraph_format.first_line_indent = Cm(-0.63)
-
-
-def _caption(style: Any) -> None:
-    from docx.shared import Pt
-
-    style.font.size, style.font.bold = Pt(9), True
-    style.paragraph_format.space_after = Pt(4)
 
 
 def _grid(style: Any) -> None:
@@ -89,8 +83,12 @@ def _grid(style: Any) -> None:
     style.element.append(properties)
 
 
-_LOOKS = {"Title": _title, "Heading 1": _heading, "List Bullet": _bullet, "Caption": _caption}
-
+_LOOKS: Mapping[str, Callable[[Any], None]] = {
+    "Title": partial(_bold, size=20, after=8),
+    "Heading 1": _heading,
+    "List Bullet": _bullet,
+    "Caption": partial(_bold, size=9, after=4),
+}
 
 #: Twentieths of a point in a centimetre: the unit of Word's lengths.
 PER_CM = 1440 / 2.54
