@@ -21,10 +21,9 @@ _NAMED = 2
 class SkippedRows:
     """Skipped rows of one file, by reason: the first by number, the others counted."""
 
-    def __init__(self, path: str, unit: str, place: str = "") -> None:
+    def __init__(self, path: str, unit: str) -> None:
         self._path = path
         self._unit = unit
-        self._place = place
         self._named: dict[str, list[str]] = {}
         self._others: dict[str, int] = {}
 
@@ -49,7 +48,7 @@ class SkippedRows:
             others = self._others.get(reason, 0)
             plural = "s" if others or len(named) > 1 else ""
             who = f"{', '.join(named)} and {others} more" if others else " and ".join(named)
-            text = f"{self._unit}{plural} {who}{self._place}: {reason}"
+            text = f"{self._unit}{plural} {who}: {reason}"
             note(SkippedFile(self._path, text, len(named) + others))
         self._named, self._others = {}, {}
 
