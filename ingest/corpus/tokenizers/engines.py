@@ -8,8 +8,7 @@ from importlib import metadata
 from typing import Any
 
 from ingest.corpus.native_calls import guarded
-from ingest.corpus.tokenizers.sentencepiece_model import loaded
-from ingest.corpus.tokenizers.tokenizer_json import load_reference
+from ingest.corpus.tokenizers.tokenizer_json import load_reference, load_sentencepiece
 from ingest.corpus.types import Vocabulary
 from ingest.corpus.worker_process import MemoryGrowth, return_freed_memory
 
@@ -120,7 +119,7 @@ class SentencePiece:
         self.version = metadata.version("sentencepiece")
         use_threads(threads)
         self._threads = threads
-        self._model = loaded(vocabulary.sentencepiece, vocabulary.source)
+        self._model = load_sentencepiece(vocabulary.sentencepiece, vocabulary.source)
 
     def count(self, texts: Sequence[bytes]) -> list[int]:
         """Tokens of each text."""
