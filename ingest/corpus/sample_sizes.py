@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from ingest.catalog.store import Catalog
 from ingest.corpus.counting.ledger import OTHER
@@ -93,16 +93,6 @@ def stored_shares(decoded: SizesAndCounts, size: int) -> SizesAndCounts:
     yield from ((length * size // whole, times) for length, times in counts.items())
 
 
-class RecordSteps(Protocol):
-    """A reader of record framing."""
-
-    def exactly(self, size: int) -> bytes:
-        """Return the next `size` bytes, or fewer at the end."""
-
-    def skip(self, size: int) -> bool:
-        """Skip `size` bytes; return whether the file has as many."""
-
-
 class SeekingSteps:
     """Framing of a seekable file, read without the contents of its records."""
 
@@ -128,7 +118,7 @@ def walk_tfrecord(source: Source, file: CorpusFile) -> SizesAndCounts:
         yield from records(SeekingSteps(source), file.path)
 
 
-def records(steps: RecordSteps, path: str) -> SizesAndCounts:
+def records(steps: BufferedReader | SeekingSteps, path: str) -> SizesAndCounts:
     """Yield the size of each record of a TFRecord stream."""
     number = 0
     while head := steps.exactly(RECORD_HEAD):
@@ -387,7 +377,6 @@ class SampleSizes:
         self._sum(extension_of(found.path), 1, sizes.total(), found.stored_bytes)
 
     def skip(self, skipped: SkippedFile) -> None:
-        """Add a skipped file."""
         self.files_skipped += 1
         if len(self.skipped) < MOST_NAMED:
             self.skipped.append(skipped)
@@ -454,7 +443,6 @@ def measured_samples(
 
 
 def quantities_of(sizes: SampleSizes) -> Quantities:
-    """Return the counts as quantities."""
     counts = {
         "samples": sizes.samples.count,
         "sample_files": sizes.files.count,
@@ -485,18 +473,15 @@ def tables_of(sizes: SampleSizes) -> dict[str, list[dict[str, Any]]]:
 
 
 def distribution(sizes: SizeCounts) -> list[dict[str, Any]]:
-    """Return percentiles and the maximum as rows."""
     percentiles = {f"p{percent}": size for percent, size in sizes.percentiles().items()}
     return [{"size": name, "bytes": size} for name, size in {**percentiles, "max": sizes.largest}.items()]
 
 
 def histogram(sizes: SizeCounts) -> list[dict[str, Any]]:
-    """Return the histogram as rows."""
     return [{"from": item.low, "below": item.high, "count": item.times, "bytes": item.bytes} for item in sizes.bins()]
 
 
 def notes_of(sizes: SampleSizes) -> list[str]:
-    """Return the warnings of the result."""
     notes = [HDF5_NOTE] if sizes.forms["hdf5"] else []
     if sizes.forms[FILE] and len(sizes.forms) > 1:
         notes.append("files of other formats count as one sample each; see the table of extensions")

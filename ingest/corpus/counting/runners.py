@@ -68,12 +68,10 @@ class LocalRunner:
         self.open_shard = ShardTally(task.root)
 
     def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
-        """Yield the counts of each shard, in order."""
         shards = map(self.shards.__getitem__, numbers)
         return count(shards, self.task.reading, self.rule, counts_in_threads(self.engine), self.open_shard, moved)
 
     def unfinished(self) -> ShardCount | None:
-        """The counts so far of the open shard."""
         return self.open_shard.unfinished()
 
 
@@ -163,7 +161,6 @@ class ClusterEngine:
         self.lock = threading.Lock()
 
     def count(self, texts: Sequence[bytes]) -> list[int]:
-        """Tokens of each text."""
         with self.lock:
             return self.engine.count(texts)
 
@@ -315,7 +312,6 @@ class TextPool(_PoolRunner):
     """This process reads, in order, and the workers count: for few large files and for standard input."""
 
     def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
-        """Yield the counts of each shard, in order."""
         local = self.state.local
         shards = map(local.shards.__getitem__, numbers)
         return count(shards, local.task.reading, local.rule, self._counts, local.open_shard, moved)
@@ -334,7 +330,6 @@ class TextPool(_PoolRunner):
             self.pool.shutdown(cancel_futures=True)
 
     def unfinished(self) -> ShardCount | None:
-        """The counts so far of the open shard."""
         return self.state.local.unfinished()
 
 

@@ -312,8 +312,6 @@ class FileListing(Sequence[CorpusFile]):
 
 
 class _Filter:
-    """The filter of `--include` and `--exclude`."""
-
     def __init__(self, include: Sequence[str], exclude: Sequence[str]) -> None:
         self._included = globs.gitignore_filter(include)
         self._excluded = globs.gitignore_filter(exclude)

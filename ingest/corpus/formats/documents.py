@@ -7,20 +7,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ingest.corpus.files.decompress import Stream, decompressed, decompressed_to_disk
-from ingest.corpus.files.file_kind import kind_by_magic
+from ingest.corpus.files.file_kind import first_line, kind_by_magic
 from ingest.corpus.files.open_file import StandardInput, open_file, read_small
 from ingest.corpus.files.saved_datasets import FORMAT as DATASETS
-from ingest.corpus.files.saved_datasets import SCHEME, list_splits, one_line
+from ingest.corpus.files.saved_datasets import SCHEME, list_splits
 from ingest.corpus.files.source import CHANGED, Meter, Source, Unreadable
 from ingest.corpus.formats.buffered import whole_lines
 from ingest.corpus.formats.columnar import read_arrow, read_parquet, record_batches, row_groups
 from ingest.corpus.formats.json_text import first_row_has, read_json, read_jsonl
 from ingest.corpus.formats.plain_text import CHUNK_BYTES, chunks, documents, not_text_reason, read_text, whole_characters
-from ingest.corpus.formats.rows import DEFAULT_FIELD, LIMIT_BYTES, TOO_LONG, SkippedRows, encoded, value_in
+from ingest.corpus.formats.rows import DEFAULT_FIELD, LIMIT_BYTES, TOO_LONG, SkippedRows, encoded, no_column, value_in
 from ingest.corpus.formats.tar import read_members
 from ingest.corpus.formats.warc import read_warc
 from ingest.corpus.types import Chunk, CorpusFile, Note
-from ingest.errors import nearest
 
 __all__ = ["Meter", "Reading", "Unreadable", "can_seek", "parts_of", "read", "read_block", "read_chunks", "whole_text"]
 
@@ -28,8 +27,6 @@ __all__ = ["Meter", "Reading", "Unreadable", "can_seek", "parts_of", "read", "re
 HEAD_BYTES = 2**16
 #: delimiter of columns by format
 DELIMITERS = {"csv": ",", "tsv": "\t"}
-#: columns that a message names
-_NAMED = 8
 #: formats whose readers seek
 SOUGHT = ("parquet", "arrow")
 
@@ -254,8 +251,7 @@ def _column(header: list[str], text_field: str, path: str) -> int:
         return 0
     field = text_field or DEFAULT_FIELD
     if field not in header:
-        known = ", ".join(header[:_NAMED]) + (", …" if len(header) > _NAMED else "")
-        raise Unreadable(path, f"no column '{field}', it has {known}{nearest(field, header)}")
+        raise Unreadable(path, no_column(field, header))
     return header.index(field)
 
 
@@ -275,7 +271,7 @@ def read_split(file: CorpusFile, field: str, note: Note, meter: Meter) -> Iterat
         columns = rows.column_names or list(next(iter(rows.take(1)), {}))
         column = field if field in columns else field.partition(".")[0]
         if column not in columns:
-            raise Unreadable(file.path, f"no column '{field}', it has {', '.join(columns) or 'none'}{nearest(field, columns)}")
+            raise Unreadable(file.path, no_column(field, columns))
         # without the other columns, no image is decoded
         for number, row in enumerate(rows.select_columns([column]), 1):
             try:
@@ -291,7 +287,7 @@ def read_split(file: CorpusFile, field: str, note: Note, meter: Meter) -> Iterat
         raise
     except Exception as error:
         # builders raise any exception, and none may end in a traceback
-        raise Unreadable(file.path, f"`datasets` cannot read it: {one_line(error)}") from None
+        raise Unreadable(file.path, f"`datasets` cannot read it: {first_line(error.__cause__ or error)}") from None
     if {url: version for url, _, version in list_splits(file.location)} != {file.location: file.stamp}:
         raise Unreadable(file.path, CHANGED)
     left_out.tell(note)

@@ -129,8 +129,6 @@ def values(stream: Stream, path: str) -> Iterator[Any]:
 
 
 class _JsonReader:
-    """A window on a JSON text."""
-
     def __init__(self, stream: Stream, path: str) -> None:
         self._stream = stream
         self._path = path

@@ -56,7 +56,6 @@ class Survey:
 
     @cached_property
     def strata(self) -> Strata:
-        """The strata of the listing."""
         return Strata(self.reader.listing)
 
     def run(self, strata: Iterable[Stratum]) -> None:
@@ -165,7 +164,6 @@ class Survey:
         return [*self.drawn, *self.complete]
 
     def design(self) -> list[Mapping[str, Any]]:
-        """How each stratum was read."""
         return [
             {
                 "files_of": stratum.name,
@@ -350,7 +348,6 @@ def sample_corpus(
 
 
 def figures_of(estimand: Estimand, strata: Sequence[Stratum]) -> dict[str, RatioEstimate]:
-    """The figures of the corpus."""
     lost = unreadable(estimand)
     return {
         "tokens": estimand.total("tokens"),

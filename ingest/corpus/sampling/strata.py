@@ -80,7 +80,6 @@ class SamplingFrame:
         return int(self.ends[-1]) if len(self.sizes) else 0
 
     def column(self) -> numpy.ndarray[Any, Any]:
-        """The sizes as an array."""
         import numpy
 
         return numpy.array(self.sizes, dtype=numpy.int64)
@@ -176,12 +175,10 @@ class UnitReader:
     parts: list[SkippedFile] = field(default_factory=list)
 
     def add_read(self, size: int) -> None:
-        """Add bytes read from storage."""
         self.bytes_read += size
         self.moved(size)
 
     def count(self, shards: Iterable[Shard], root: str = "") -> Iterator[ShardCount]:
-        """Count files exactly."""
         counts = counts_in_threads(self.engine)
         for counted in count(shards, self.reading, self.rule, counts, ShardTally(root), self.moved):
             self.bytes_read += counted.total.bytes_read
@@ -223,7 +220,6 @@ class Stratum:
     rounds: int = 0
 
     def add(self, member: int, size: int) -> None:
-        """Append a file."""
         self.files.append(member)
         self.stored_bytes += size
         self.frame.add(member, size)
@@ -273,7 +269,6 @@ class Stratum:
         return bool(self.drawn)
 
     def fetch(self, keys: Sequence[UnitKey], reader: UnitReader) -> Iterator[tuple[UnitKey, DrawnUnit]]:
-        """Read and count drawn units."""
         if self.parts:
             yield from ((key, self._count_part(key, reader)) for key in keys)
             return

@@ -83,7 +83,6 @@ class Gigatoken:
         self._restart()
 
     def count(self, texts: Sequence[bytes]) -> list[int]:
-        """Tokens of each text."""
         counts: list[int] = []
         for part in calls_of(texts, PART_BYTES):
             if self._growth.over_limit():
@@ -122,7 +121,6 @@ class SentencePiece:
         self._model = load_sentencepiece(vocabulary.sentencepiece, vocabulary.source)
 
     def count(self, texts: Sequence[bytes]) -> list[int]:
-        """Tokens of each text."""
         return [tokens for part in calls_of(texts, REFERENCE_PART_BYTES) for tokens in self._count_part(part)]
 
     def _count_part(self, texts: Sequence[bytes]) -> list[int]:
