@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from ingest.catalog.store import Catalog
 from ingest.corpus.counting.ledger import Shards, Totals
-from ingest.corpus.counting.run import ExactCount, TooLong, open_ledger
-from ingest.corpus.counting.runners import ClusterRunner, CountingTask, cores, local_runner
+from ingest.corpus.counting.runners import ClusterRunner, CountingTask, ExactCount, TooLong, cores, local_runner, open_ledger
 from ingest.corpus.files.file_kind import short_title
 from ingest.corpus.files.listing import FileListing, list_inputs
 from ingest.corpus.formats.documents import Reading

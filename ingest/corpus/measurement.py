@@ -76,7 +76,6 @@ class CorpusMeasurement(Answer):
         return f"{len(named):,} left out, expected none; the first is {named[0]['path']}: {named[0]['reason']}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as JSON."""
         own = {
             "tokenizer": dict(self.tokenizer),
             "engine": self.engine,

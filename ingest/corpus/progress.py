@@ -55,7 +55,6 @@ class Progress:
         return (self.total - self.moved_bytes) / max(rate, 1e-6)
 
     def say(self, line: str) -> None:
-        """Write one line."""
         if self.stream is not None:
             if self._bar is not None:
                 self._bar.clear()
@@ -63,7 +62,6 @@ class Progress:
             self.stream.flush()
 
     def clear(self) -> None:
-        """Remove the bar."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None

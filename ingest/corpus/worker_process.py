@@ -131,7 +131,6 @@ class MemoryGrowth:
         self._text = 0
 
     def add_text(self, size: int) -> None:
-        """Add text bytes that the engine has counted."""
         self._text += size
 
     def over_limit(self) -> bool:

@@ -11,9 +11,8 @@ import numpy
 import pyarrow
 import pyarrow.parquet
 
-from ingest.corpus.sampling.adaptive import Survey
-from ingest.corpus.sampling.draws import BLOCK_BYTES, DrawnUnit, whole_characters
-from ingest.corpus.sampling.strata import Stratum
+from ingest.corpus.sampling.sample import Survey
+from ingest.corpus.sampling.strata import BLOCK_BYTES, DrawnUnit, Stratum, whole_characters
 
 BATCH = 8 * 2**20
 

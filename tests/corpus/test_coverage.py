@@ -9,7 +9,7 @@ import pytest
 from counted import as_row_group, blocks_group, gzipped, shards_group, texts_of
 from interval_study import redrawn
 
-from ingest.corpus.sampling import adaptive
+from ingest.corpus.sampling import sample
 from ingest.corpus.tokenizers.engine_choice import select_engine
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
 
@@ -51,8 +51,8 @@ def texts():
 @pytest.fixture
 def small_first_look(monkeypatch):
     """The corpus is small; a first look of the usual size would read most of it."""
-    monkeypatch.setattr(adaptive, "FIRST_BLOCKS", 100)
-    monkeypatch.setattr(adaptive, "FIRST_FILES", (30, 100))
+    monkeypatch.setattr(sample, "FIRST_BLOCKS", 100)
+    monkeypatch.setattr(sample, "FIRST_FILES", (30, 100))
 
 
 @pytest.mark.slow

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from ingest.corpus import worker_process
 from ingest.corpus.native_calls import NativeFailure, guarded
 from ingest.corpus.tokenizers import engines
-from ingest.corpus.tokenizers.engine_choice import CheckedEngine, Reference, select_engine
+from ingest.corpus.tokenizers.engine_choice import CheckedEngine, Reference, doubt_about, has_disputed, select_engine
 from ingest.corpus.tokenizers.engines import Gigatoken, Tokenizers
 from ingest.corpus.tokenizers.tiktoken_ranks import read_ranks
-from ingest.corpus.tokenizers.unicode_disputes import doubt_about, has_disputed
 from ingest.corpus.tokenizers.vocabulary import PACKAGED, unpacked, vocabulary_of
 from ingest.errors import IngestError
 

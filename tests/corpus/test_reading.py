@@ -21,11 +21,9 @@ from ingest.corpus.formats.documents import (
     Reading,
     Unreadable,
     can_seek,
-    can_split,
     parts_of,
     read,
     read_block,
-    read_span,
 )
 from ingest.corpus.formats.plain_text import CHUNK_BYTES
 from ingest.corpus.formats.rows import LIMIT_BYTES
@@ -387,26 +385,6 @@ def test_of_parquet_only_the_column_is_moved(tmp_path):
     meter = Meter()
     assert len(read_all(found, meter)[0]) == 1000
     assert meter.stored_bytes > 5_000_000 > 100_000 > meter.bytes_read
-
-
-@pytest.mark.parametrize("step", [1, 7, 30, 100, 10_000])
-def test_spans_hold_each_line_once(step, tmp_path):
-    lines = [json.dumps({"text": "x" * n + "é"}) for n in range(40)]
-    (tmp_path / "a.jsonl").write_text("\n".join(lines))
-    (found,) = list_inputs([str(tmp_path / "a.jsonl")])
-    assert can_split(found)
-    texts = []
-    for start in range(0, found.stored_bytes, step):
-        texts += [text.decode() for text, _ in read_span(found, start, start + step, Reading(), print)]
-    assert texts == ["x" * n + "é" for n in range(40)]
-
-
-def test_lines_of_a_span_are_named_by_where_it_begins(tmp_path):
-    (tmp_path / "a.jsonl").write_bytes(b'{"text": "a"}\n{"text": "b"}\nbroken\n')
-    (found,) = list_inputs([str(tmp_path / "a.jsonl")])
-    notes = []
-    assert [text for text, _ in read_span(found, 10, 100, Reading(), notes.append)] == [b"b"]
-    assert [note.reason for note in notes] == ["line 2 after byte 10: not JSON"]
 
 
 def test_blocks_are_read_anywhere(tmp_path):

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.formats.documents import Reading
-from ingest.corpus.sampling import adaptive
-from ingest.corpus.sampling.draws import BLOCK_BYTES, SamplingFrame, block_at, draw, whole_characters
+from ingest.corpus.sampling import sample
 from ingest.corpus.sampling.estimators import DrawnSample, Estimand, StratumPart, student_quantile
 from ingest.corpus.sampling.sample import sample_corpus
+from ingest.corpus.sampling.strata import BLOCK_BYTES, SamplingFrame, block_at, draw, whole_characters
 from ingest.errors import IngestError
 
 WORDS = 4
@@ -66,8 +66,8 @@ def library():
 @pytest.fixture
 def small_first_look(monkeypatch):
     """The corpora here are small; a first look of the usual size would read most of them."""
-    monkeypatch.setattr(adaptive, "FIRST_BLOCKS", 60)
-    monkeypatch.setattr(adaptive, "FIRST_FILES", (30, 60))
+    monkeypatch.setattr(sample, "FIRST_BLOCKS", 60)
+    monkeypatch.setattr(sample, "FIRST_FILES", (30, 60))
 
 
 def plain(folder, texts):
@@ -430,7 +430,7 @@ def test_the_pilot_is_dropped_unless_it_cost_much(forgotten, monkeypatch):
         looks.append(list(group.drawn))
 
     group.extend = recorded
-    monkeypatch.setattr(adaptive, "FIRST_BYTES", group.bytes_for(60) - (not forgotten))
+    monkeypatch.setattr(sample, "FIRST_BYTES", group.bytes_for(60) - (not forgotten))
     found = Redrawn(NoReader(), "1", 0.05, 0.95)
     found.run([group])
     assert found.met

@@ -134,7 +134,6 @@ class LeftOut:
         self.more = 0
 
     def note(self, skipped: SkippedFile) -> None:
-        """Add one."""
         if len(self.named) < NAMED_PARTS:
             self.named.append(skipped)
         else:
@@ -258,14 +257,12 @@ class ShardTally:
         self.clear()
 
     def clear(self) -> None:
-        """Begin a shard."""
         self.folders, self.extensions = GroupTallies(SHARD_GROUPS), GroupTallies(SHARD_GROUPS)
         self.skipped: list[SkippedFile] = []
         self.parts: list[SkippedFile] = []
         self.file_tokens = self.file_bytes = 0
 
     def add(self, batch: Batch, counts: list[int]) -> None:
-        """Add the tokens of a batch."""
         start = 0
         for portion in batch.portions:
             end = start + portion.texts
@@ -288,7 +285,6 @@ class ShardTally:
         self.file_tokens = self.file_bytes = 0
 
     def counted(self, number: int) -> ShardCount:
-        """The counts so far."""
         folders, extensions = self.folders.tallies(), self.extensions.tallies()
         total = reduce(Tally.plus, folders.values(), Tally())
         return ShardCount(number, total, folders, extensions, tuple(self.skipped), tuple(self.parts))

@@ -99,7 +99,6 @@ class GroupTallies:
         self.rows: dict[str, list[int]] = {}
 
     def add(self, name: str, tally: Sequence[int]) -> None:
-        """Add a tally to its name."""
         row = self.rows.get(name)
         if row is None:
             name = name if len(self.rows) < self.most else OTHER
@@ -107,7 +106,6 @@ class GroupTallies:
         row[:] = map(add, row, tally)
 
     def tallies(self) -> dict[str, Tally]:
-        """The sums by name."""
         return {name: Tally(*row) for name, row in self.rows.items()}
 
 
@@ -155,7 +153,6 @@ class Totals:
         return self
 
     def skip(self, skipped: Sequence[SkippedFile]) -> None:
-        """Add files that do not count."""
         self.files_skipped += len(skipped)
         self.skipped += skipped[: self.NAMED - len(self.skipped)]
 

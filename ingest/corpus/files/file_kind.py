@@ -102,3 +102,9 @@ def printable(name: str) -> str:
 def _escaped(letter: str) -> str:
     stray_byte = 0xDC80 <= ord(letter) <= 0xDCFF
     return f"\\x{ord(letter) - 0xDC00:02x}" if stray_byte else letter.encode("unicode_escape").decode("ascii")
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error of a library as one printed line; the name of its class without a message."""
+    lines = str(error).strip().splitlines()
+    return printable(lines[0][:200]) if lines else type(error).__name__

@@ -1,21 +1,250 @@
-"""Listing the inputs: every file once, in path order, in little memory."""
+"""Listing the inputs (paths, globs, `@list` files, URLs): every file once, in path order, in little memory.
+
+Links are followed, loops detected.
+"""
 
 from __future__ import annotations
 
+import errno
+import functools
 import hashlib
 import os
+import stat
+import sys
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from typing import overload
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, overload
 
 from ingest.corpus.files import globs, saved_datasets
-from ingest.corpus.files.arguments import CorpusRoot, common_folder, local_roots, named_paths
 from ingest.corpus.files.file_kind import FORMAT_NAMES, kind_of, printable
+from ingest.corpus.files.globs import fixed_part, folder_filter, glob_filter, has_magic
 from ingest.corpus.files.object_store import list_remote
-from ingest.corpus.files.source import STANDARD_INPUT, is_remote
-from ingest.corpus.files.walk import FileEntry, as_shown, see, walk
+from ingest.corpus.files.saved_datasets import without_bookkeeping
+from ingest.corpus.files.source import STANDARD_INPUT, is_remote, system_reason
 from ingest.corpus.types import CorpusFile, SkippedFile
-from ingest.errors import UsageError, one_of
+from ingest.errors import UsageError, nearest, one_of
+
+LOOP = "a link back to a folder that it lies in"
+BROKEN_LINK = "a link to nothing"
+_SPECIAL = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+#: called with the path, as bytes, of what cannot be listed, and the reason
+Complain = Callable[[bytes, str], None]
+#: answers whether a folder's path, as bytes, is to be entered
+Enter = Callable[[bytes], bool]
+_Identity = tuple[int, int]
+
+
+class FileEntry(NamedTuple):
+    """A file of the walk; `linked` if reached through a link, so that it may be listed again under its own name."""
+
+    path: bytes
+    size: int
+    modified_ns: int
+    identity: _Identity
+    linked: bool
+
+
+class _Level(NamedTuple):
+    """A folder of the walk: the prefix of its paths, and the remaining names in reverse order."""
+
+    prefix: bytes
+    names: list[bytes]
+    links: frozenset[bytes]
+    identity: _Identity
+    linked: bool
+
+
+def walk(root: bytes, complain: Complain, enter: Enter = lambda _: True) -> Iterator[FileEntry]:
+    """Yield the files of a folder in the byte order of their paths; report what cannot be read."""
+    entered_by_link: set[_Identity] = set()
+    levels = [level] if (level := _open_level(root, False, complain)) else []
+    while levels:
+        folder = levels[-1]
+        if not folder.names:
+            levels.pop()
+            continue
+        name = folder.names.pop()
+        linked = folder.linked or name in folder.links
+        if not name.endswith(b"/"):
+            if seen := see(folder.prefix + name, linked, complain):
+                yield seen
+            continue
+        path = folder.prefix + name.rstrip(b"/")
+        if enter(path) and (level := _open_level(path, linked, complain)):
+            if any(level.identity == above.identity for above in levels):
+                complain(path, LOOP)
+            elif name not in folder.links or level.identity not in entered_by_link:
+                entered_by_link |= {level.identity} if name in folder.links else set()
+                levels.append(level)
+
+
+def see(path: bytes, linked: bool, complain: Complain) -> FileEntry | None:
+    """Return a regular file; None, with a complaint, for anything else."""
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        complain(path, _why_not(path, error))
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        complain(path, _SPECIAL.get(stat.S_IFMT(status.st_mode), "no regular file"))
+        return None
+    return FileEntry(path, status.st_size, status.st_mtime_ns, (status.st_dev, status.st_ino), linked)
+
+
+def _why_not(path: bytes, error: OSError) -> str:
+    if error.errno == errno.ELOOP:
+        return "a link to itself"
+    return BROKEN_LINK if isinstance(error, FileNotFoundError) and os.path.islink(path) else system_reason(error)
+
+
+def _open_level(path: bytes, linked: bool, complain: Complain) -> _Level | None:
+    """Open a folder; names of folders end with `/`, so that they sort as the paths of their files."""
+    links = set()
+    names = []
+    try:
+        status = os.stat(path)
+        with os.scandir(path) as entries:
+            for entry in entries:
+                name = entry.name + b"/" if _is_folder(entry) else entry.name
+                names.append(name)
+                if entry.is_symlink():
+                    links.add(name)
+    except OSError as error:
+        complain(path, system_reason(error))
+        return None
+    names = without_bookkeeping(path, names, complain)
+    names.sort(reverse=True)
+    return _Level(os.path.join(path, b""), names, frozenset(links), (status.st_dev, status.st_ino), linked)
+
+
+def _is_folder(entry: os.DirEntry[bytes]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False  # a link to itself, reported by `see`
+
+
+def as_shown(path: bytes) -> str:
+    """Return a local path in printable form."""
+    return printable(os.fsdecode(path))
+
+
+NOT_THERE = "not there"
+
+
+class NamedInput(NamedTuple):
+    """An argument, or a line of the list that an argument names."""
+
+    path: str
+    from_list: bool
+
+
+class CorpusRoot(NamedTuple):
+    """A local folder or file where listing starts; `glob`, if any, selects files below it."""
+
+    path: bytes
+    is_folder: bool
+    glob: str
+
+    def wants(self, path: bytes) -> bool:
+        """Whether a file below the root is selected."""
+        return not self.glob or _matcher(self.glob)(self._within(path))
+
+    def may_hold(self, path: bytes) -> bool:
+        """Whether a folder below the root may hold selected files."""
+        return not self.glob or _holder(self.glob)(self._within(path))
+
+    def _within(self, path: bytes) -> str:
+        return os.fsdecode(path[len(self.path) :]).lstrip("/")
+
+
+_matcher = functools.lru_cache(glob_filter)
+_holder = functools.lru_cache(folder_filter)
+
+
+def named_paths(arguments: Sequence[str]) -> Iterator[NamedInput]:
+    """Yield the arguments, with the lines of `@list` files in their place.
+
+    Raises:
+        UsageError: a list cannot be read.
+    """
+    for argument in arguments:
+        is_list = argument.startswith("@") and not os.path.lexists(argument)
+        for path in _lines(argument[1:]) if is_list else [argument]:
+            yield NamedInput(path.removeprefix("file://"), is_list)
+
+
+def _lines(name: str) -> list[str]:
+    """Return the lines of a list; NULs separate names that may contain line feeds."""
+    try:
+        if name == STANDARD_INPUT and sys.stdin is None:
+            raise UsageError("'@-': standard input is closed, expected a list there")
+        content = sys.stdin.buffer.read() if name == STANDARD_INPUT else Path(name).read_bytes()
+    except OSError as error:
+        raise UsageError(f"'@{name}': the list cannot be read: {(error.strerror or '').lower()}") from None
+    lines = content.split(b"\0") if b"\0" in content else content.splitlines()
+    return [os.fsdecode(line) for line in lines if line]
+
+
+def local_roots(named: Iterable[NamedInput]) -> tuple[list[CorpusRoot], list[SkippedFile]]:
+    """Return the local roots in path order, and the missing files of lists.
+
+    Raises:
+        UsageError: an argument matches nothing.
+    """
+    roots: list[CorpusRoot] = []
+    skipped: list[SkippedFile] = []
+    for path, from_list in named:
+        if is_remote(path) or path == STANDARD_INPUT:
+            continue
+        if os.path.lexists(path):
+            roots.append(CorpusRoot(_canonical(path), os.path.isdir(path), ""))
+        elif has_magic(path) and os.path.isdir(fixed_part(path)[0] or "."):
+            folder, glob = fixed_part(path)
+            roots.append(CorpusRoot(_canonical(folder or "."), True, glob))
+        elif from_list:
+            skipped.append(SkippedFile(as_shown(os.fsencode(path)), NOT_THERE))
+        else:
+            raise UsageError(f"'{path}': no such file or folder{_neighbour(path)}")
+    return sorted(set(roots), key=lambda root: (root.path + b"/" if root.is_folder else root.path, root.glob)), skipped
+
+
+def common_folder(roots: Sequence[CorpusRoot]) -> bytes:
+    """Return the deepest folder that holds all roots.
+
+    >>> common_folder([CorpusRoot(b"/data/a", True, ""), CorpusRoot(b"/data/b.txt", False, "")])
+    b'/data'
+    """
+    folders = [root.path if root.is_folder else os.path.dirname(root.path) for root in roots]
+    return os.path.commonpath(folders) if folders else b"/"
+
+
+def _canonical(path: str) -> bytes:
+    """Return the absolute path, with links resolved except a link to a file, which keeps its name."""
+    raw = os.fsencode(path)
+    if os.path.isdir(raw):
+        return os.path.realpath(raw)
+    folder, name = os.path.split(os.path.abspath(raw) if b".." not in raw else raw)
+    return os.path.join(_real_folder(folder), name)
+
+
+@functools.lru_cache(maxsize=1024)
+def _real_folder(folder: bytes) -> bytes:
+    return os.path.realpath(folder or b".")
+
+
+def _neighbour(path: str) -> str:
+    folder, name = os.path.split(path)
+    try:
+        return nearest(name, os.listdir(folder or "."))
+    except OSError:
+        return ""
 
 
 class FileListing(Sequence[CorpusFile]):
@@ -198,8 +427,6 @@ class FileListing(Sequence[CorpusFile]):
 
 
 class _Filter:
-    """The filter of `--include` and `--exclude`."""
-
     def __init__(self, include: Sequence[str], exclude: Sequence[str]) -> None:
         self._included = globs.gitignore_filter(include)
         self._excluded = globs.gitignore_filter(exclude)

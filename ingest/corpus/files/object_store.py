@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ingest.corpus.files.file_kind import printable
+from ingest.corpus.files.file_kind import first_line, printable
 from ingest.corpus.files.globs import fixed_part, glob_filter, has_magic
 from ingest.corpus.files.source import CHANGED, VANISHED, Meter, Positioned, Unreadable
 from ingest.corpus.types import CorpusFile, SkippedFile
@@ -52,13 +52,8 @@ def file_system(url: str) -> tuple[Any, str]:
     except ImportError:
         raise IngestError(f"'{protocol}://' needs a package: pip install '{PACKAGES.get(protocol, protocol)}'") from None
     except ValueError as error:
-        raise IngestError(f"'{printable(url)}': {_one_line(error)}") from None
+        raise IngestError(f"'{printable(url)}': {first_line(error)}") from None
     return system, path
-
-
-def _one_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return printable(lines[0][:200]) if lines else type(error).__name__
 
 
 def version_of(info: dict[str, Any]) -> str:
@@ -90,7 +85,7 @@ def list_remote(url: str, skipped: list[SkippedFile]) -> Iterator[ObjectEntry]:
     if not any_found:
         refusals = [error for error in complaints if not isinstance(error, FileNotFoundError)]
         if refusals:
-            raise IngestError(f"'{printable(url)}' cannot be listed: {_one_line(refusals[0])}")
+            raise IngestError(f"'{printable(url)}' cannot be listed: {first_line(refusals[0])}")
         raise UsageError(f"'{printable(url)}': nothing is there")
     skipped += [SkippedFile(printable(root), f"not listed whole: {storage_reason(error)}") for error in complaints]
 
@@ -106,7 +101,7 @@ def _infos(system: Any, path: str, root: str, complaints: list[Exception]) -> It
                 folders[name] = folders.pop(name)  # the walk goes on in this order
     except Exception as error:
         # file systems raise any exception, and none may end in a traceback
-        raise IngestError(f"'{printable(root)}' cannot be listed: {_one_line(error)}") from None
+        raise IngestError(f"'{printable(root)}' cannot be listed: {first_line(error)}") from None
 
 
 def _is_placeholder(info: dict[str, Any]) -> bool:
@@ -164,4 +159,4 @@ def storage_reason(error: Exception) -> str:
     >>> storage_reason(FileNotFoundError("bucket/key")), storage_reason(OSError("Slow down"))
     ('vanished since it was listed', 'the storage answers: Slow down')
     """
-    return VANISHED if isinstance(error, FileNotFoundError) else f"the storage answers: {_one_line(error)}"
+    return VANISHED if isinstance(error, FileNotFoundError) else f"the storage answers: {first_line(error)}"

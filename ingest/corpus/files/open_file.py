@@ -12,8 +12,6 @@ from ingest.corpus.types import CorpusFile
 
 
 class LocalSource(Positioned):
-    """A file of the local file system."""
-
     def __init__(self, file: CorpusFile, meter: Meter) -> None:
         try:
             # the reader must not wait for a pipe that replaced the file

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ingest.corpus.files.file_kind import printable
+from ingest.corpus.files.file_kind import first_line, printable
 from ingest.errors import IngestError, UsageError, nearest
 
 #: scheme of folders that `load_dataset` reads; the split follows a `#`
@@ -92,7 +92,9 @@ def list_splits(url: str) -> Iterator[tuple[str, int, str]]:
         files = datasets.load_dataset_builder(folder).config.data_files
     except Exception as error:
         # builders raise any exception, and none may end in a traceback
-        raise IngestError(f"'{printable(url)}' cannot be loaded by `datasets`: {one_line(error)}") from None
+        raise IngestError(
+            f"'{printable(url)}' cannot be loaded by `datasets`: {first_line(error.__cause__ or error)}"
+        ) from None
     splits = {str(split): list(map(str, paths)) for split, paths in (files or {}).items()}
     if wanted and wanted not in splits:
         raise UsageError(
@@ -110,9 +112,3 @@ def _state_of(paths: list[str]) -> tuple[int, str]:
         size += status.st_size
         digest.update(b"%s\0%d\0%d\0" % (os.fsencode(path), status.st_size, status.st_mtime_ns))
     return size, digest.hexdigest()
-
-
-def one_line(error: BaseException) -> str:
-    """Return the first line of an error that a builder of `datasets` raised."""
-    lines = str(error.__cause__ or error).strip().splitlines()
-    return printable(lines[0][:200]) if lines else type(error).__name__

@@ -85,7 +85,6 @@ class Positioned:
         raise NotImplementedError
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes; see `Source`."""
         left = self.size - self._position
         wanted = left if size < 0 or size > left else size
         if wanted <= 0:
@@ -98,12 +97,10 @@ class Positioned:
         return data
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a position."""
         self._position = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self.size}[whence]
         return self._position
 
     def tell(self) -> int:
-        """Return the position."""
         return self._position
 
 

@@ -1,15 +1,11 @@
-"""Buffered reading of streams: whole lines, spans of lines and small steps, in bounded memory."""
+"""Buffered reading of streams: whole lines and small steps, in bounded memory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ingest.corpus.files.decompress import OUTPUT_BYTES, Stream
-from ingest.corpus.files.source import Source
 from ingest.corpus.formats.rows import LIMIT_BYTES
-
-#: bytes per read while the start of a line is searched
-_STEP_BYTES = 2**16
 
 
 def whole_lines(stream: Stream, limit: int = LIMIT_BYTES) -> Iterator[bytes | None]:
@@ -39,31 +35,6 @@ def whole_lines(stream: Stream, limit: int = LIMIT_BYTES) -> Iterator[bytes | No
             yield block
     if held:
         yield b"".join(begun) if held <= limit else None
-
-
-class Span:
-    """The lines of a source that begin between two offsets; adjacent spans hold each line once."""
-
-    def __init__(self, source: Source, start: int, stop: int) -> None:
-        self._source = source
-        self._end = _line_start(source, stop)
-        self._begin = _line_start(source, start)
-        source.seek(self._begin)
-
-    def read(self, size: int, /) -> bytes:
-        """Return the next bytes; empty at the end."""
-        return self._source.read(max(0, min(size, self._end - self._source.tell())))
-
-
-def _line_start(source: Source, offset: int) -> int:
-    """Return the start of the first line at or after an offset; the file's size after the last line."""
-    if offset <= 0:
-        return 0
-    source.seek(offset - 1)
-    while data := source.read(_STEP_BYTES):
-        if (feed := data.find(b"\n")) >= 0:
-            return source.tell() - len(data) + feed + 1
-    return source.size
 
 
 class BufferedReader:

@@ -6,15 +6,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ingest.corpus.files.file_kind import first_line
 from ingest.corpus.files.source import BorrowedSource, Source, Unreadable
 from ingest.corpus.formats.plain_text import CHUNK_BYTES, documents
-from ingest.corpus.formats.rows import DEFAULT_FIELD, SkippedRows
+from ingest.corpus.formats.rows import DEFAULT_FIELD, SkippedRows, no_column
 from ingest.corpus.types import Chunk, Note
 from ingest.corpus.worker_process import return_freed_memory
-from ingest.errors import nearest
-
-#: columns that a message names
-_NAMED = 8
 
 
 def column_path(schema: Any, text_field: str, path: str) -> list[str]:
@@ -27,8 +24,7 @@ def column_path(schema: Any, text_field: str, path: str) -> list[str]:
     steps = [field] if field in schema.names else field.split(".")
     kind = _type_at(schema, steps)
     if kind is None:
-        known = ", ".join(schema.names[:_NAMED]) + (", …" if len(schema.names) > _NAMED else "")
-        raise Unreadable(path, f"no column '{field}', it has {known or 'none'}{nearest(field, schema.names)}")
+        raise Unreadable(path, no_column(field, schema.names))
     if not _holds_text(kind):
         raise Unreadable(path, f"column '{field}' holds {kind}, expected text")
     return steps
@@ -159,14 +155,12 @@ _ARROW_FILE = b"ARROW1"
 
 @contextmanager
 def _refusals_of(path: str, form: str) -> Iterator[None]:
-    """Report errors of Arrow in one line."""
     import pyarrow
 
     try:
         yield
     except (pyarrow.ArrowException, OSError, ValueError) as error:
-        message = str(error).strip().splitlines()
-        raise Unreadable(path, f"broken or truncated {form}: {message[0][:200] if message else type(error).__name__}") from None
+        raise Unreadable(path, f"broken or truncated {form}: {first_line(error)}") from None
 
 
 def _lent(source: Source) -> Any:

@@ -1,33 +1,32 @@
-"""Reading the documents of a listed file in chunks, in bounded memory."""
+"""Reading the documents of a listed file in chunks, in bounded memory: its format, CSV and TSV, splits of `datasets`."""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ingest.corpus.files.decompress import decompressed, decompressed_to_disk
-from ingest.corpus.files.file_kind import kind_by_magic
+from ingest.corpus.files.decompress import Stream, decompressed, decompressed_to_disk
+from ingest.corpus.files.file_kind import first_line, kind_by_magic
 from ingest.corpus.files.open_file import StandardInput, open_file, read_small
 from ingest.corpus.files.saved_datasets import FORMAT as DATASETS
-from ingest.corpus.files.source import Meter, Source, Unreadable
-from ingest.corpus.formats.buffered import Span
+from ingest.corpus.files.saved_datasets import SCHEME, list_splits
+from ingest.corpus.files.source import CHANGED, Meter, Source, Unreadable
+from ingest.corpus.formats.buffered import whole_lines
 from ingest.corpus.formats.columnar import read_arrow, read_parquet, record_batches, row_groups
-from ingest.corpus.formats.csv_text import DELIMITERS, read_separated
-from ingest.corpus.formats.dataset_split import read_split
 from ingest.corpus.formats.json_text import first_row_has, read_json, read_jsonl
-from ingest.corpus.formats.plain_text import CHUNK_BYTES, not_text_reason, read_text, whole_characters
-from ingest.corpus.formats.rows import DEFAULT_FIELD
+from ingest.corpus.formats.plain_text import CHUNK_BYTES, chunks, documents, not_text_reason, read_text, whole_characters
+from ingest.corpus.formats.rows import DEFAULT_FIELD, LIMIT_BYTES, TOO_LONG, SkippedRows, encoded, no_column, value_in
 from ingest.corpus.formats.tar import read_members
 from ingest.corpus.formats.warc import read_warc
 from ingest.corpus.types import Chunk, CorpusFile, Note
 
-__all__ = [
-    "Meter", "Reading", "Unreadable", "can_seek", "can_split", "parts_of", "read", "read_block", "read_chunks", "read_span",
-    "whole_text",
-]  # fmt: skip
+__all__ = ["Meter", "Reading", "Unreadable", "can_seek", "parts_of", "read", "read_block", "read_chunks", "whole_text"]
 
 #: first bytes that are enough to detect the format
 HEAD_BYTES = 2**16
+#: delimiter of columns by format
+DELIMITERS = {"csv": ",", "tsv": "\t"}
 #: formats whose readers seek
 SOUGHT = ("parquet", "arrow")
 
@@ -167,29 +166,6 @@ def can_seek(file: CorpusFile) -> bool:
     return file.format == "text" and not file.compression and file.location != "-"
 
 
-def can_split(file: CorpusFile) -> bool:
-    """Whether spans of a file can be read independently: uncompressed lines."""
-    return file.format == "jsonl" and not file.compression and file.location != "-"
-
-
-def read_span(
-    file: CorpusFile, start: int, stop: int, reading: Reading, note: Note, meter: Meter | None = None
-) -> Iterator[Chunk]:
-    """Yield the documents of the lines that begin at byte `start` or later, and before byte `stop`.
-
-    Adjacent spans hold each line once. `can_split` must be true of the file.
-
-    Raises:
-        Unreadable: the file cannot be counted; what was yielded of it must be dropped.
-    """
-    source = open_file(file, meter or Meter())
-    try:
-        yield from read_jsonl(Span(source, start, stop), file.path, reading.field, note, after=start)
-        source.finish()
-    finally:
-        source.close()
-
-
 def read_block(file: CorpusFile, offset: int, size: int, meter: Meter | None = None) -> bytes:
     """Return raw bytes of a file, fewer only at its end; they may begin and end within a character.
 
@@ -222,3 +198,96 @@ def parts_of(file: CorpusFile, meter: Meter | None = None) -> list[int]:
         return [file.stored_bytes // batches] * batches
     finally:
         source.close()
+
+
+def read_separated(stream: Stream, path: str, form: str, text_field: str, note: Note) -> Iterator[Chunk]:
+    """Yield the text column of every row; rows with another number of columns are skipped.
+
+    Raises:
+        Unreadable: the column is missing, quoting is invalid, or the file is not UTF-8.
+    """
+    left_out = SkippedRows(path, "row")
+    csv.field_size_limit(LIMIT_BYTES)
+    yield from documents(_column_texts(_rows(stream, path, form), path, text_field, left_out))
+    left_out.tell(note)
+
+
+def _rows(stream: Stream, path: str, form: str) -> Iterator[list[str]]:
+    rows = csv.reader(_lines(stream, path), delimiter=DELIMITERS[form], strict=True)
+    try:
+        yield from rows
+    except csv.Error as error:
+        raise Unreadable(path, f"line {rows.line_num} is no {form.upper()}: {error}") from None
+
+
+def _lines(stream: Stream, path: str) -> Iterator[str]:
+    mark = "\ufeff"
+    for block in whole_lines(stream):
+        if block is None:
+            raise Unreadable(path, f"a line {TOO_LONG}")
+        try:
+            text = block.decode("utf-8").removeprefix(mark)
+        except UnicodeDecodeError:
+            raise Unreadable(path, "not UTF-8") from None
+        mark = ""
+        # only line feeds end a line: str.splitlines also splits at characters that occur within texts
+        yield from (line + "\n" for line in text.removesuffix("\n").split("\n"))
+
+
+def _column_texts(rows: Iterator[list[str]], path: str, text_field: str, left_out: SkippedRows) -> Iterator[bytes]:
+    header = next(rows, None)
+    if header is None:
+        return
+    column = _column(header, text_field, path)
+    for number, row in enumerate(rows, 2):
+        if len(row) == len(header):
+            yield row[column].encode("utf-8")
+        elif row:
+            left_out.add(number, f"other than the {len(header)} columns of the header")
+
+
+def _column(header: list[str], text_field: str, path: str) -> int:
+    if len(header) == 1 and not text_field:
+        return 0
+    field = text_field or DEFAULT_FIELD
+    if field not in header:
+        raise Unreadable(path, no_column(field, header))
+    return header.index(field)
+
+
+def read_split(file: CorpusFile, field: str, note: Note, meter: Meter) -> Iterator[Chunk]:
+    """Yield the texts of a split's rows; nothing is written to the cache of `datasets`.
+
+    Raises:
+        Unreadable: `datasets` cannot read the split, the column is missing, or the data changed meanwhile.
+    """
+    import datasets
+
+    folder, _, split = file.location.removeprefix(SCHEME).partition("#")
+    left_out = SkippedRows(file.path, "row")
+    meter.stored_bytes = meter.bytes_read = file.stored_bytes
+    try:
+        rows = datasets.load_dataset(folder, split=split, streaming=True)
+        columns = rows.column_names or list(next(iter(rows.take(1)), {}))
+        column = field if field in columns else field.partition(".")[0]
+        if column not in columns:
+            raise Unreadable(file.path, no_column(field, columns))
+        # without the other columns, no image is decoded
+        for number, row in enumerate(rows.select_columns([column]), 1):
+            try:
+                text = encoded(value_in(row, field))
+            except ValueError as error:
+                left_out.add(number, str(error))
+                continue
+            if len(text) > LIMIT_BYTES:
+                left_out.add(number, TOO_LONG)
+            else:
+                yield from chunks(text)
+    except Unreadable:
+        raise
+    except Exception as error:
+        # builders raise any exception, and none may end in a traceback
+        raise Unreadable(file.path, f"`datasets` cannot read it: {first_line(error.__cause__ or error)}") from None
+    if {url: version for url, _, version in list_splits(file.location)} != {file.location: file.stamp}:
+        raise Unreadable(file.path, CHANGED)
+    left_out.tell(note)

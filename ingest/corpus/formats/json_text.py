@@ -18,12 +18,9 @@ from ingest.corpus.types import Chunk, Note
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def read_jsonl(stream: Stream, path: str, field: str, note: Note, after: int = 0) -> Iterator[Chunk]:
-    """Yield the field's text of every line; broken lines and lines without the field are skipped.
-
-    Lines are numbered from the first that begins at byte `after` or later.
-    """
-    left_out = SkippedRows(path, "line", f" after byte {after}" if after else "")
+def read_jsonl(stream: Stream, path: str, field: str, note: Note) -> Iterator[Chunk]:
+    """Yield the field's text of every line; broken lines and lines without the field are skipped."""
+    left_out = SkippedRows(path, "line")
     number = 1
     for block in whole_lines(stream):
         if block is None:
@@ -132,8 +129,6 @@ def values(stream: Stream, path: str) -> Iterator[Any]:
 
 
 class _JsonReader:
-    """A window on a JSON text."""
-
     def __init__(self, stream: Stream, path: str) -> None:
         self._stream = stream
         self._path = path

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from ingest.corpus.types import Note, SkippedFile
+from ingest.errors import nearest
 
 #: Longer lines, fields and members are skipped, because they would have to fit in memory.
 LIMIT_BYTES = 32 * 2**20
@@ -16,20 +18,20 @@ DEFAULT_FIELD = "text"
 DECODER = json.JSONDecoder(parse_int=float)
 #: rows named individually per reason
 _NAMED = 2
+#: columns that a message names
+MOST_COLUMNS = 8
 
 
 class SkippedRows:
     """Skipped rows of one file, by reason: the first by number, the others counted."""
 
-    def __init__(self, path: str, unit: str, place: str = "") -> None:
+    def __init__(self, path: str, unit: str) -> None:
         self._path = path
         self._unit = unit
-        self._place = place
         self._named: dict[str, list[str]] = {}
         self._others: dict[str, int] = {}
 
     def add(self, name: object, reason: str) -> None:
-        """Skip a row."""
         named = self._named.setdefault(reason, [])
         if len(named) < _NAMED:
             named.append(str(name))
@@ -49,9 +51,19 @@ class SkippedRows:
             others = self._others.get(reason, 0)
             plural = "s" if others or len(named) > 1 else ""
             who = f"{', '.join(named)} and {others} more" if others else " and ".join(named)
-            text = f"{self._unit}{plural} {who}{self._place}: {reason}"
+            text = f"{self._unit}{plural} {who}: {reason}"
             note(SkippedFile(self._path, text, len(named) + others))
         self._named, self._others = {}, {}
+
+
+def no_column(field: str, names: Sequence[str]) -> str:
+    """Return the reason why a table without this column cannot be read.
+
+    >>> no_column("txt", ["text", "id"])
+    "no column 'txt', it has text, id; did you mean 'text'?"
+    """
+    known = ", ".join(names[:MOST_COLUMNS]) + (", …" if len(names) > MOST_COLUMNS else "")
+    return f"no column '{field}', it has {known or 'none'}{nearest(field, names)}"
 
 
 def value_in(row: Any, field: str) -> Any:

@@ -82,7 +82,6 @@ class DrawnSample:
 
     @property
     def draws(self) -> int:
-        """Number of draws."""
         return len(next(iter(self.densities.values())))
 
 
@@ -102,11 +101,9 @@ class StratumPart:
 
     @property
     def draws(self) -> int:
-        """Number of draws in the part."""
         return self.sample.draws if self.places is None else len(self.places)
 
     def column(self, figure: str) -> Column:
-        """The densities of the draws in the part."""
         column = self.sample.densities[figure]
         return column if self.places is None else column[self.places]
 
@@ -147,7 +144,6 @@ class Estimand:
         return not draws or (sum(draws) >= FEWEST_DRAWS and min(draws) >= FEWEST_PER_PART)
 
     def value(self, figure: str) -> float:
-        """The total of a figure."""
         sampled = (
             formulas.sampled_total(part.bytes, formulas.sampled_density(part.column(figure), part.draws)) for part in self.parts
         )

@@ -1,21 +1,137 @@
-"""Strata of a corpus: files that are drawn alike, and how their units are read and counted."""
+"""Strata of a corpus: files that are drawn alike, and how their units are drawn, read and counted.
+
+Files lie end to end in path order, and every stored byte is equally likely to be drawn. The bytes are divided into runs of
+equal length, with two independent draws in each: every folder is drawn in proportion to its size, and the variance is unbiased.
+"""
 
 from __future__ import annotations
 
 import math
+import random
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.corpus.counting.exact import Counter, LeftOut, ShardTally, count, counts_in_threads
 from ingest.corpus.counting.ledger import OTHER, SHARD_FILES, Shard, ShardCount
 from ingest.corpus.formats.documents import Meter, Reading, Unreadable, can_seek, parts_of, read, read_block
 from ingest.corpus.formats.plain_text import not_text_reason
-from ingest.corpus.sampling.draws import BLOCK_BYTES, DrawnUnit, SamplingFrame, block_at, draw, whole_characters
 from ingest.corpus.sampling.estimators import DrawnSample
 from ingest.corpus.tokenizers.split_points import SplitRule
 from ingest.corpus.tokenizers.splitter import split_texts
 from ingest.corpus.types import CorpusFile, SkippedFile, Tally, extension_of, folder_of, root_of
+
+if TYPE_CHECKING:
+    import numpy
+
+#: shorter blocks split more characters and words, longer ones do not vary less
+BLOCK_BYTES = 16 * 1024
+
+
+class DrawnUnit(NamedTuple):
+    """The counts of a drawn block, file or part of a file.
+
+    Attributes:
+        size: its stored bytes.
+        tokens: tokens of its text.
+        text_bytes: bytes of its text.
+        documents: its documents; 0 for a block.
+    """
+
+    size: int
+    tokens: int = 0
+    text_bytes: int = 0
+    documents: int = 0
+
+
+def draw(frame_bytes: int, pairs: int, seed: str) -> list[int]:
+    """Two random byte positions in each of `pairs` runs of consecutive bytes, run by run.
+
+    >>> draw(100, 2, "1") == draw(100, 2, "1"), [position // 50 for position in draw(100, 2, "1")]
+    (True, [0, 0, 1, 1])
+    """
+    chance = random.Random(seed)
+    width = frame_bytes / pairs
+    return [min(int((run + chance.random()) * width), frame_bytes - 1) for run in range(pairs) for _ in (1, 2)]
+
+
+@dataclass
+class SamplingFrame:
+    """The units that can be drawn, end to end: files, parts of files, or files that are drawn by the block.
+
+    Attributes:
+        members: for each unit the position of its file in the listing.
+        sizes: for each unit its stored bytes.
+    """
+
+    members: array[int] = field(default_factory=lambda: array("q"))
+    sizes: array[int] = field(default_factory=lambda: array("q"))
+    _ends: numpy.ndarray[Any, Any] | None = field(default=None, repr=False)
+
+    def add(self, member: int, size: int) -> None:
+        """Append a unit; an empty one is never drawn."""
+        self.members.append(member)
+        self.sizes.append(size)
+
+    @property
+    def bytes(self) -> int:
+        """Stored bytes of all units."""
+        return int(self.ends[-1]) if len(self.sizes) else 0
+
+    def column(self) -> numpy.ndarray[Any, Any]:
+        import numpy
+
+        return numpy.array(self.sizes, dtype=numpy.int64)
+
+    @property
+    def ends(self) -> numpy.ndarray[Any, Any]:
+        """The end of each unit, in bytes from the start of the first."""
+        import numpy
+
+        if self._ends is None or len(self._ends) != len(self.sizes):
+            self._ends = numpy.cumsum(self.column())
+        return self._ends
+
+    def locate(self, positions: list[int]) -> list[tuple[int, int]]:
+        """The unit at each position, and the offset of the position within it."""
+        import numpy
+
+        units = numpy.searchsorted(self.ends, positions, side="right")
+        return [
+            (int(unit), position - int(self.ends[unit]) + self.sizes[unit])
+            for unit, position in zip(units, positions, strict=True)
+        ]
+
+
+def block_at(offset: int, size: int) -> tuple[int, int]:
+    """Start and length of the block that holds a byte of a file of `size` bytes.
+
+    >>> block_at(20_000, 30_000), block_at(5, 100)
+    ((16384, 13616), (0, 100))
+    """
+    start = offset // BLOCK_BYTES * BLOCK_BYTES
+    return start, min(BLOCK_BYTES, size - start)
+
+
+def whole_characters(raw: bytes, size: int, first: bool) -> bytes:
+    """The characters that begin within the first `size` bytes; the bytes after those only complete the last character.
+
+    >>> whole_characters("aé".encode(), 2, True).decode(), whole_characters("éa".encode()[1:], 2, False)
+    ('aé', b'a')
+    """
+    begin = 0
+    while not first and begin < min(3, size) and _continues(raw, begin):
+        begin += 1
+    end = min(size, len(raw))
+    while end < len(raw) and _continues(raw, end):
+        end += 1
+    return raw[begin:end]
+
+
+def _continues(raw: bytes, place: int) -> bool:
+    return place < len(raw) and raw[place] & 0xC0 == 0x80
+
 
 #: blocks per call of the engine
 BATCH_BLOCKS = 512
@@ -59,12 +175,10 @@ class UnitReader:
     parts: list[SkippedFile] = field(default_factory=list)
 
     def add_read(self, size: int) -> None:
-        """Add bytes read from storage."""
         self.bytes_read += size
         self.moved(size)
 
     def count(self, shards: Iterable[Shard], root: str = "") -> Iterator[ShardCount]:
-        """Count files exactly."""
         counts = counts_in_threads(self.engine)
         for counted in count(shards, self.reading, self.rule, counts, ShardTally(root), self.moved):
             self.bytes_read += counted.total.bytes_read
@@ -106,7 +220,6 @@ class Stratum:
     rounds: int = 0
 
     def add(self, member: int, size: int) -> None:
-        """Append a file."""
         self.files.append(member)
         self.stored_bytes += size
         self.frame.add(member, size)
@@ -156,7 +269,6 @@ class Stratum:
         return bool(self.drawn)
 
     def fetch(self, keys: Sequence[UnitKey], reader: UnitReader) -> Iterator[tuple[UnitKey, DrawnUnit]]:
-        """Read and count drawn units."""
         if self.parts:
             yield from ((key, self._count_part(key, reader)) for key in keys)
             return

@@ -8,8 +8,7 @@ from importlib import metadata
 from typing import Any
 
 from ingest.corpus.native_calls import guarded
-from ingest.corpus.tokenizers.sentencepiece_model import loaded
-from ingest.corpus.tokenizers.tokenizer_json import load_reference
+from ingest.corpus.tokenizers.tokenizer_json import load_reference, load_sentencepiece
 from ingest.corpus.types import Vocabulary
 from ingest.corpus.worker_process import MemoryGrowth, return_freed_memory
 
@@ -84,7 +83,6 @@ class Gigatoken:
         self._restart()
 
     def count(self, texts: Sequence[bytes]) -> list[int]:
-        """Tokens of each text."""
         counts: list[int] = []
         for part in calls_of(texts, PART_BYTES):
             if self._growth.over_limit():
@@ -120,10 +118,9 @@ class SentencePiece:
         self.version = metadata.version("sentencepiece")
         use_threads(threads)
         self._threads = threads
-        self._model = loaded(vocabulary.sentencepiece, vocabulary.source)
+        self._model = load_sentencepiece(vocabulary.sentencepiece, vocabulary.source)
 
     def count(self, texts: Sequence[bytes]) -> list[int]:
-        """Tokens of each text."""
         return [tokens for part in calls_of(texts, REFERENCE_PART_BYTES) for tokens in self._count_part(part)]
 
     def _count_part(self, texts: Sequence[bytes]) -> list[int]:

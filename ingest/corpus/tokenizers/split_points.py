@@ -15,14 +15,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ingest.corpus.tokenizers.sentencepiece_model import SPACE, loaded
 from ingest.corpus.tokenizers.tiktoken_ranks import PATTERNS
-from ingest.corpus.tokenizers.tokenizer_json import kind, members
+from ingest.corpus.tokenizers.tokenizer_json import kind, load_sentencepiece, members
 from ingest.corpus.types import Vocabulary
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
 
+#: how SentencePiece spells a space
+SPACE = "▁"
 
 _ASCII = rb"[A-Za-z0-9]"
 _LETTERS = b"|".join(
@@ -100,7 +101,7 @@ _LOCAL_NORMALIZERS = frozenset(
 def split_rule_of(vocabulary: Vocabulary) -> SplitRule | None:
     """Where texts may be split; None where no safe place is known."""
     if vocabulary.sentencepiece:
-        return _rule_of_model(loaded(vocabulary.sentencepiece, vocabulary.source))
+        return _rule_of_model(load_sentencepiece(vocabulary.sentencepiece, vocabulary.source))
     described = json.loads(vocabulary.outline)
     tokens = described.get("added_tokens") or []
     if any(_crosses_a_split(token) for token in tokens):

@@ -1,4 +1,4 @@
-"""The format `tokenizer.json`: checked, without what would change counts, and cached."""
+"""The format `tokenizer.json`: checked, without what would change counts, and cached; loaders of the reference libraries."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ingest.errors import IngestError, brief
 from ingest.files import write_whole
 
 if TYPE_CHECKING:
+    from sentencepiece import SentencePieceProcessor
     from tokenizers import Tokenizer
 
 
@@ -176,6 +177,24 @@ def load_reference(tokenizer_json: bytes, source: str) -> Tokenizer:
             return guarded(lambda: Tokenizer.from_buffer(tokenizer_json))
     except NativeFailure as failure:
         raise IngestError(f"--tokenizer: '{source}' cannot be loaded by tokenizers: {failure}") from None
+
+
+def load_sentencepiece(content: bytes, source: str) -> SentencePieceProcessor:
+    """Load a SentencePiece model.
+
+    Raises:
+        IngestError: the file is not a SentencePiece model, or the package is not installed.
+    """
+    try:
+        from sentencepiece import SentencePieceProcessor
+    except ImportError:
+        needed = "is a SentencePiece model, which needs the package sentencepiece"
+        raise IngestError(f"--tokenizer: '{source}' {needed}: pip install 'ingest-sizing[vocabularies]'") from None
+    try:
+        with no_panic_message():
+            return guarded(lambda: SentencePieceProcessor(model_proto=content))
+    except NativeFailure as failure:
+        raise IngestError(f"--tokenizer: '{source}' is not a SentencePiece model: {failure}") from None
 
 
 def checked_size(size: int, source: str, least: int = 1) -> int:

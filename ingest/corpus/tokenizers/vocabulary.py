@@ -15,9 +15,14 @@ from importlib import metadata
 from itertools import chain
 from pathlib import Path
 
-from ingest.corpus.tokenizers.sentencepiece_model import from_sentencepiece, is_sentencepiece
 from ingest.corpus.tokenizers.tiktoken_ranks import PATTERNS, from_rank_file, is_rank_file, ranks_of_merges
-from ingest.corpus.tokenizers.tokenizer_json import from_tokenizer_json, largest_id, load_reference, outline_of
+from ingest.corpus.tokenizers.tokenizer_json import (
+    from_tokenizer_json,
+    largest_id,
+    load_reference,
+    load_sentencepiece,
+    outline_of,
+)
 from ingest.corpus.types import Vocabulary
 from ingest.errors import IngestError, UsageError, brief, nearest
 from ingest.files import write_whole
@@ -107,8 +112,10 @@ def from_file(path: Path, pattern: str, name: str) -> Vocabulary:
         raise IngestError(f"--tokenizer: '{path}' is not a rank file (lines of base64 and a number): remove ':{pattern}'")
     if content.lstrip()[:1] == b"{":
         return from_tokenizer_json(content, name=name, source=str(path))
-    if is_sentencepiece(content):
-        return from_sentencepiece(content, name=name, source=str(path))
+    if content.startswith(b"\n"):
+        size = load_sentencepiece(content, str(path)).get_piece_size()
+        digest = hashlib.sha256(content).hexdigest()
+        return Vocabulary(name, "sentencepiece", size, digest, str(path), "", b"", sentencepiece=content)
     raise IngestError(f"--tokenizer: '{path}': expected a tokenizer.json, a rank file (.tiktoken) or a SentencePiece model")
 
 
