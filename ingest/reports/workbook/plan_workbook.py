@@ -42,10 +42,10 @@ from ingest.reports.workbook.sheet import (
     NumberCell,
     Sections,
     SheetWriter,
-    assumed_rows,
-    listed,
     read_me,
     style_of,
+    write_checks,
+    write_evidence,
     write_sections,
 )
 from ingest.reports.workbook.styles import number_check, open_book, range_check, range_short, validation
@@ -171,10 +171,9 @@ class PlanWorkbook:
         self._sensitivity(grid)
         response(self.plan, grid, lines)
         acceptance(self.plan, grid, lines)
-        listed(grid("Assumptions", ("Name", "Value", "Unit", "Why"), (34, 21, 16, 90)), assumed_rows(self.plan.assumptions))
-        cited = [(one["id"], one["title"], one["where"], one.get("url", "")) for one in self.plan.sources]
-        listed(grid("Sources", ("Id", "Title", "Place", "Address"), (22, 47, 50, 48)), cited)
-        checks = self._checks(grid, lines)
+        write_evidence(grid, self.plan.assumptions, self.plan.sources)
+        sheet = grid("Checks", ("Check", "What is expected", "Result"), (60, 60, 12))
+        checks = write_checks(sheet, checks_of(self.plan, self.cells, self.tables, lines))
         front(self.plan, self.title, grid, checks)
         for_buyer(self.plan, grid)
         for shown in sheets.values():
@@ -264,17 +263,6 @@ class PlanWorkbook:
                 sheet.row(one.id, *shown, one.unit, swing)
         strike_columns(sheet, "Value", "Swing")
         sheet.close()
-
-    def _checks(self, grid: Callable[..., SheetWriter], lines: Mapping[str, int]) -> int:
-        """One line per check; returns how many there are."""
-        sheet = grid("Checks", ("Check", "What is expected", "Result"), (60, 60, 12))
-        for name, expected, written in checks_of(self.plan, self.cells, self.tables, lines):
-            sheet.row(name, expected, CellFormula(written, "ok", "good"))
-        count = sheet.next - 1
-        failing = {"type": "cell", "criteria": "!=", "value": '"ok"', "format": sheet.styles["bad"]}
-        sheet.sheet.conditional_format(1, 2, count, 2, failing)
-        sheet.close()
-        return count
 
 
 def _described(quantity: str, made: Formula) -> tuple[str, str, str, str, str]:
