@@ -182,7 +182,7 @@ def starter() -> str:
     """A commented site file that can be planned as it is.
 
     >>> starter().splitlines()[0]
-    '# A site for `ingest plan`: what trains here, on what, from which data, and how it is kept.'
+    '# A site for `ingest plan`: clusters, training jobs, data sets and storage.'
     """
     return STARTER_FILE.read_text(encoding="utf-8")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ingest.engine.derivation_graph import is_column
 from ingest.engine.expression import cell, prose
-from ingest.engine.registry import INPUTS, Formula, InputQuantity, Step, unit_of
+from ingest.engine.registry import INPUTS, Formula, Step, unit_of
 from ingest.reports.labels import label
 from ingest.reports.workbook.sheet import CellFormula, SheetWriter, style_of, width_of, width_of_words
 from ingest.site.plan import NEEDED, TABLES, Plan
@@ -234,12 +234,6 @@ def size_of(step: Step) -> int:
 def values_of(step: Step) -> list[float]:
     """The values of a given quantity."""
     return [float(value) for value in step.value] if hasattr(step.value, "__len__") else [float(step.value)]
-
-
-def limits_of(step: Step) -> InputQuantity:
-    """The allowed range of an input; a row of a table may be nothing, and so may a computed quantity that was given."""
-    found = INPUTS.get(step.name, InputQuantity(step.name, unit_of(step.name), "", above=False))
-    return found._replace(above=False) if hasattr(step.value, "__len__") else found
 
 
 @lru_cache(maxsize=4096)

@@ -10,7 +10,7 @@ from ingest.engine.messages import in_site_words
 from ingest.engine.registry import Formula, Step, unit_of
 from ingest.files import garbage_collection_paused
 from ingest.reports.labels import unit_word
-from ingest.reports.workbook.derivation_cells import meaning_of
+from ingest.reports.workbook.derivation_cells import cited, limits_of, meaning_of
 from ingest.reports.workbook.plan_cells import (
     CALCULATED,
     CHANGED,
@@ -25,7 +25,6 @@ from ingest.reports.workbook.plan_cells import (
     banner,
     count,
     in_words,
-    limits_of,
     size_of,
     strike_columns,
     strike_rows,
@@ -194,7 +193,7 @@ class PlanWorkbook:
         for step in self.cells.inputs:
             name = self.cells.name(step)
             book.define_name(name, f"={self.cells.place(step)}")
-            rule = validation(limits_of(step))
+            rule = validation(limits_of(step.name, step.value))
             style = style_of(step.name, unit_of(step.name), "input")
             first, *rest = (EntryCell(value, rule, style) for value in values_of(step))
             cells = self._input(step, first, name)
@@ -207,7 +206,7 @@ class PlanWorkbook:
 
     def _input(self, step: Step, value: CellContent, name: str) -> list[CellContent]:
         item, key = step.source, self.cells.key(step)
-        allowed = range_short(limits_of(step))
+        allowed = range_short(limits_of(step.name, step.value))
         unit, style = unit_of(step.name), style_of(step.name, unit_of(step.name))
         head: list[CellContent] = [self.cells.owner(step), step.name, meaning_of(step.name), value, unit_word(step.name, unit)]
         if item is None:
@@ -268,8 +267,7 @@ class PlanWorkbook:
 def _described(quantity: str, made: Formula) -> tuple[str, str, str, str, str]:
     """Meaning, style, unit, words and source of a computed quantity; a site has few formulas and many cells."""
     unit = unit_of(quantity)
-    cited = "" if made.source == "definition" else f"{made.source}, {made.where}".removesuffix(", ")
-    return meaning_of(quantity), style_of(quantity, unit), unit_word(quantity, unit), in_words(made), cited
+    return meaning_of(quantity), style_of(quantity, unit), unit_word(quantity, unit), in_words(made), cited(made)
 
 
 def behind_findings(plan: Plan) -> Iterator[Step]:
@@ -320,13 +318,13 @@ def _ranges(cells: PlanCells) -> Iterator[Check]:
     last = FIRST + sum(map(size_of, cells.inputs)) - 1
     names, values = (f"Inputs!${letter}${FIRST}:${letter}${last}" for letter in (QUANTITY, INPUT))
     for quantity, steps in by_quantity.items():
-        limits = {limits_of(step) for step in steps}
+        limits = {limits_of(step.name, step.value) for step in steps}
         if len(steps) > MOST_ALONE and len(limits) == 1 and all(size_of(step) == 1 for step in steps):
             yield (f"all {quantity}", *range_check(values, limits.pop(), len(steps), among=names))
             continue
         for step in steps:
             name = f"{cells.owner(step)}: {quantity}"
-            yield (name, *range_check(cells.place(step), limits_of(step), size_of(step)))
+            yield (name, *range_check(cells.place(step), limits_of(step.name, step.value), size_of(step)))
 
 
 def _findings(findings: Iterable[Finding], cells: PlanCells) -> Iterator[Check]:
