@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from functools import cache
-from typing import NamedTuple
 
 from ingest.errors import UsageError, brief, nearest
 
@@ -190,34 +189,18 @@ def _significant(number: float, digits: int = 4) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-class Scale(NamedTuple):
-    """A unit in which people read a quantity: from which number on, of how many base units, and its name."""
-
-    start: float
-    factor: int
-    name: str
-
-
 @cache
-def scales_of(unit: str, binary: bool) -> tuple[Scale, ...]:
-    """Return the units in which people read bytes, FLOP or a time, from the smallest on; none where there are none.
-
-    >>> scales_of("s", binary=False)[0], scales_of("B/s/GPU", binary=True)[1]
-    (Scale(start=90.0, factor=60, name='min'), Scale(start=1023.488, factor=1024, name='KiB/s'))
-    """
+def _scales_of(unit: str, binary: bool) -> tuple[tuple[float, int, str], ...]:
+    """The units in which people read bytes, FLOP or a time: from which number on, of how many base units, and the name."""
     short = _readable(unit)
     base = short.split("/")[0]
     if short == "s" and not binary:
-        return tuple(Scale(1.5 * factor, factor, name) for name, factor in (("min", 60), ("h", 3600), ("days", 86400)))
+        return tuple((1.5 * factor, factor, name) for name, factor in (("min", 60), ("h", 3600), ("days", 86400)))
     if base not in SCALED or (binary and base != "B"):
         return ()
     prefixes = {"": 1, **BINARY} if binary else {prefix: factor for prefix, factor in DECIMAL.items() if prefix != "K"}
-    return tuple(Scale(_start(factor) if prefix else 0, factor, f"{prefix}{short}") for prefix, factor in prefixes.items())
-
-
-def _start(factor: int) -> float:
-    """The smallest number that four digits round up to one of a unit, to the digits that a spreadsheet keeps."""
-    return float(f"{0.9995 * factor:.15g}")
+    # Four digits round 0.9995 of a unit up to one.
+    return tuple((0.9995 * factor if prefix else 0, factor, f"{prefix}{short}") for prefix, factor in prefixes.items())
 
 
 def scale_of(number: float, unit: str, binary: bool) -> tuple[int, str]:
@@ -228,8 +211,8 @@ def scale_of(number: float, unit: str, binary: bool) -> tuple[int, str]:
     >>> scale_of(5400, "s", binary=False)
     (3600, 'h')
     """
-    fitting = [scale for scale in scales_of(unit, binary) if abs(number) >= scale.start]
-    return (fitting[-1].factor, fitting[-1].name) if fitting else (0, "")
+    fitting = [(factor, name) for start, factor, name in _scales_of(unit, binary) if abs(number) >= start]
+    return fitting[-1] if fitting else (0, "")
 
 
 def display(number: float, unit: str, binary: bool = True) -> str:

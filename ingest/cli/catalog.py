@@ -6,7 +6,7 @@ import click
 
 from ingest.cli.options import catalog_option, hand_over, output_options
 from ingest.errors import IngestError
-from ingest.reports.pages.catalog import entry_page, list_page
+from ingest.reports.pages.sizing import entry_page, list_page
 from ingest.sizing import catalog
 
 

@@ -50,6 +50,11 @@ def page_of(title: str, sections: Iterable[Section], table: Iterable[tuple[objec
     return Page(title, tuple(section for section in sections if section.rows or section.lines), tuple(table))
 
 
+def attributes(names: Sequence[str], things: Iterable[object]) -> list[tuple[Any, ...]]:
+    """A row per thing: the values of its attributes of these names."""
+    return [tuple(getattr(one, name) for name in names) for one in things]
+
+
 def value_text(name: str, value: float, unit: str, binary: bool = True) -> str:
     """A value with its unit; a share in percent, or as a multiple where it is large."""
     if is_share(name, unit):

@@ -3,32 +3,100 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.errors import UsageError, nearest
+from ingest.errors import IngestError, UsageError, nearest
 from ingest.files import check_target, garbage_collection_paused, write_all
-from ingest.reports.charts.chart import can_render
+from ingest.reports.charts.bandwidth import Bar, Ceiling, Point, demand, ladder, scaling
+from ingest.reports.charts.chart import Chart, can_render
+from ingest.reports.charts.planning import Interval, Swing, YearBytes, capacity, intervals, tornado
 from ingest.reports.document.html import as_html
 from ingest.reports.document.markdown import as_markdown
 from ingest.reports.document.rfp_document import RfpDocument
 from ingest.reports.document.word import as_docx, template_warnings
+from ingest.reports.labels import plain
 from ingest.reports.page import Page, as_csv
 from ingest.reports.pages.plan import requirement_lines
-from ingest.reports.plan_charts import charts_of
 from ingest.reports.workbook.plan_workbook import plan_workbook
-from ingest.site.plan import Plan
+from ingest.site.plan import TORNADO, Plan, bandwidth_by_nodes, capacity_by_use, evidence_levels, largest_checkpoint_course
 from ingest.site.planner import plan
+from ingest.storage.read_ceilings import read_ceilings
 from ingest.text import all_visible
 
 if TYPE_CHECKING:
     import pandas
 
+    from ingest.engine.derivation_graph import QuantityRow
     from ingest.engine.value import Quantity
     from ingest.reports.document.model import Document
+
+
+#: Jobs whose growth with the machine is drawn; more lines cannot be told apart.
+MOST_LINES = 4
+
+
+def charts_of(plan: Plan, storage: Sequence[str] = ()) -> list[Chart]:
+    """The charts that a plan has the numbers for.
+
+    Args:
+        plan: of a site.
+        storage: ids of systems whose ceilings are drawn over the read bandwidth of the jobs.
+
+    Raises:
+        UsageError: an unknown id.
+        IngestError: ceilings are requested, and no job reads.
+    """
+    return list(_charts(plan, storage))
+
+
+def _charts(plan: Plan, storage: Sequence[str]) -> Iterator[Chart]:
+    jobs = [(row, step.value) for row in plan.rows["jobs"] if (step := row.step("job_read_bandwidth")) is not None]
+    jobs.sort(key=lambda job: -job[1])
+    total = plan.results.get("R-READ-03")
+    if jobs and total is not None:
+        yield demand([Bar(row.name, value) for row, value in jobs], Bar("R-READ-03, headroom included", total.value))
+        yield _scaling(plan, [row for row, _ in jobs[:MOST_LINES]], storage)
+        yield from _evidence(plan, jobs[0][0].name)
+    elif storage:
+        raise IngestError("--storage: no job of the site reads, so that there is no chart to draw ceilings in")
+    yield capacity([YearBytes(row.name, *part) for row in plan.rows["years"] for part in capacity_by_use(row)])
+    course = largest_checkpoint_course(plan)
+    if course is not None:
+        job, chosen, points, condition = course
+        yield intervals([Interval(*one) for one in points], Interval(*chosen), job, condition)
+    yield from _tornado(plan)
+
+
+def _scaling(plan: Plan, rows: Sequence[QuantityRow], storage: Sequence[str]) -> Chart:
+    points = [Point(row.name, *point) for row in rows for point in bandwidth_by_nodes(row)]
+    if not storage:
+        return scaling(points)
+    found = read_ceilings(plan, storage, sorted({point.nodes for point in points}))
+    sources = "; ".join(one.source for one in found)
+    ceilings = [Ceiling(one.label, one.rate, one.points) for one in found]
+    return scaling(points, ceilings, note=f"dashed: ceilings of storage: {sources}")
+
+
+def _evidence(plan: Plan, job: str) -> Iterator[Chart]:
+    levels = evidence_levels(plan, job)
+    if len(levels) > 1:
+        bars = [Bar(basis, one.value, one.low, one.high) for basis, one in levels]
+        yield ladder(bars, levels[0][1].unit, f"read bandwidth per GPU of {job}")
+
+
+def _tornado(plan: Plan) -> Iterator[Chart]:
+    """The requirement that most inputs affect; reads before capacity where they tie."""
+    moved = {name: plan.sensitivity(name) for name in TORNADO if name in plan.results}
+    name = max(moved, key=lambda one: len(moved[one]), default="")
+    if name and moved[name]:
+        labels = [" of ".join(filter(None, (plain(one.name), ", ".join(one.rows)))) for one in moved[name]]
+        swings = [Swing(label, one.at_low, one.at_high) for label, one in zip(labels, moved[name], strict=True)]
+        typical = plan.results[name]
+        yield tornado(swings, typical.value, typical.unit, name)
 
 
 #: Formats that hold charts drawn here; the workbook draws its own.

@@ -27,16 +27,8 @@ from ingest.units import parse
 #: keys of a job that are words of a question
 WORDS = ("model", "gpu", "basis", "protocol", "encoding", "precision", "scaling")
 #: keys of a job that are quantities of a question
-NUMBERS = (
-    "nodes",
-    "efficiency",
-    "achieved",
-    "utilization",
-    "samples_per_second",
-    "sample_bytes",
-    "flops_per_sample",
-    "cache_hit",
-)
+NUMBERS = ("nodes", "efficiency", "achieved", "utilization", "samples_per_second", "sample_bytes", "flops_per_sample",
+           "cache_hit")  # fmt: skip
 #: keys that give the read rate of a job; at least one of them
 RATES = ("model", "samples_per_second", "set")
 #: keys of a checkpoint policy that `checkpoint` takes as they are
@@ -52,19 +44,10 @@ OWN = {
 }
 #: what the row of a job takes from the answer about its checkpoints
 SAVED = (
-    "checkpoint_bytes",
-    "checkpoint_files",
-    "checkpoint_interval",
-    "checkpoint_write_bandwidth",
-    "checkpoint_dump_seconds",
-    "checkpoint_stall_fraction",
-    "checkpoint_bytes_written_per_day",
-    "checkpoint_retained_bytes",
-    "checkpoints_retained",
-    "restart_read_bytes",
-    "restart_read_bandwidth",
-    "job_mean_time_to_interrupt",
-)
+    "checkpoint_bytes", "checkpoint_files", "checkpoint_interval", "checkpoint_write_bandwidth", "checkpoint_dump_seconds",
+    "checkpoint_stall_fraction", "checkpoint_bytes_written_per_day", "checkpoint_retained_bytes", "checkpoints_retained",
+    "restart_read_bytes", "restart_read_bandwidth", "job_mean_time_to_interrupt",
+)  # fmt: skip
 #: keys of a checkpoint policy that say how large a checkpoint is, and the quantity that each is
 SIZED = {"parameters": "parameters", "bytes": "checkpoint_bytes"}
 #: further quantities that rules compare
@@ -213,15 +196,8 @@ class JobPlanner:
         settings = {name: parse(value, unit_of(name), f"set {name}") for name, value in policy.get("set", {}).items()}
         settings |= {quantity: numbers.pop(key).value for key, quantity in SIZED.items() if key in numbers}
         model = policy.get("model") or (None if "parameters" in settings else job.get("model"))
-        key = (
-            model,
-            gpus,
-            job.get("gpu"),
-            job["cluster"],
-            *sorted(words.items()),
-            *_figures(numbers),
-            *sorted(settings.items()),
-        )
+        asked = (*sorted(words.items()), *_figures(numbers), *sorted(settings.items()))
+        key = (model, gpus, job.get("gpu"), job["cluster"], *asked)
         if key not in self._saving:
             options: dict[str, Any] = {name: item.value for name, item in numbers.items()}
             gpu = job.get("gpu") or self.node(job).gpu
@@ -370,7 +346,8 @@ def stated_in(policy: Mapping[str, Any], keys: Keys, job: str) -> dict[str, Step
     named = {**QUANTITIES, **SIZED}
     found = {named[key]: item for key, item in policy.items() if isinstance(item, Input)}
     for name, written in policy.get("set", {}).items():
-        found[name] = _said(parse(written, unit_of(name), f"set {name}"), (*keys, "set", name))
+        value = parse(written, unit_of(name), f"set {name}")
+        found[name] = Input(value, origin="user", where=".".join((*keys, "set", name)))
     kept = kept_by_policy(policy.get("keep"))
     if isinstance(policy.get("keep"), str):
         # One text gives several numbers: none of them has a key of its own.
@@ -380,14 +357,8 @@ def stated_in(policy: Mapping[str, Any], keys: Keys, job: str) -> dict[str, Step
     return {name: Step(name, item.value, None, (), item, job if name in SAVED else "") for name, item in found.items()}
 
 
-def _said(value: float, keys: Keys) -> Input:
-    return Input(value, origin="user", where=".".join(keys))
-
-
 def in_place_of(stated: Mapping[str, Step]) -> dict[str, Step]:
     """The inputs of a checkpoint answer that a policy states: a stated write bandwidth is that of the dumps."""
     rate = stated.get("write_bandwidth")
-    return {
-        **stated,
-        **({"checkpoint_write_bandwidth": linked("checkpoint_write_bandwidth", rate)} if rate is not None else {}),
-    }
+    dumped = {} if rate is None else {"checkpoint_write_bandwidth": linked("checkpoint_write_bandwidth", rate)}
+    return {**stated, **dumped}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,12 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ingest.engine.registry import solve
 from ingest.engine.result import SCHEMA, envelope
 from ingest.errors import IngestError, UsageError, brief
+from ingest.site.plan_file import read_object
 
 if TYPE_CHECKING:
     import pandas
 
-#: A larger file is not a plan.
-MAX_BYTES = 200_000_000
 #: Numbers closer than this are the same: the last digit of a sum.
 SAME = 1e-12
 
@@ -118,12 +116,13 @@ def diff(before: str | Path | Mapping[str, Any], after: str | Path | Mapping[str
 
 
 def _plan(source: str | Path | Mapping[str, Any], what: str) -> Mapping[str, Any]:
-    data = source if isinstance(source, Mapping) else _read(Path(source), what)
-    needed = ("requirements", "inputs", "written", "version", "catalog_hash")
-    if not isinstance(data, Mapping) or data.get("command") != "plan" or any(key not in data for key in needed):
-        shown = "data" if isinstance(source, Mapping) else f"'{source}'"
-        raise IngestError(f"{what}: {shown} is not a plan, expected what `ingest plan SITE.yaml --format json` writes")
     shown = "data" if isinstance(source, Mapping) else f"'{source}'"
+    if not isinstance(source, Mapping) and not Path(source).is_file():
+        raise UsageError(f"{what}: file {shown} not found, expected the JSON of a plan")
+    data = source if isinstance(source, Mapping) else read_object(Path(source))
+    needed = ("requirements", "inputs", "written", "version", "catalog_hash")
+    if data.get("command") != "plan" or any(key not in data for key in needed):
+        raise IngestError(f"{what}: {shown} is not a plan, expected what `ingest plan SITE.yaml --format json` writes")
     broken = next(_broken(data), None)
     if broken:
         raise IngestError(f"{what}: {shown} is a plan with broken parts: {broken}, expected one as `ingest plan` wrote it")
@@ -165,19 +164,6 @@ def _finite(value: float) -> bool:
         return math.isfinite(value)
     except OverflowError:  # whole numbers of any length are JSON
         return False
-
-
-def _read(path: Path, what: str) -> Any:
-    if not path.is_file():
-        raise UsageError(f"{what}: file '{path}' not found, expected the JSON of a plan")
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise IngestError(f"{what}: '{path}' is larger than {MAX_BYTES:,} bytes, expected the JSON of a plan")
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise IngestError(f"{what}: '{path}' cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError):
-        raise IngestError(f"{what}: '{path}' is not JSON, expected what `ingest plan SITE.yaml --format json` writes") from None
 
 
 def _values(inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Any, str]]:

@@ -25,19 +25,6 @@ WHOLE = ("clients", "threads", "io_size")
 NUMBERS = (*WHOLE, "duration", "fill")
 
 
-def requirements_of(path: str | Path, catalogs: Folders = ()) -> list[Requirement]:
-    """The requirement lines of a site.
-
-    Args:
-        path: a site file in YAML, or the JSON that `ingest plan SITE.yaml -o plan.json` writes.
-        catalogs: folders with entries of your own, for a site file; or a catalog that is open already.
-
-    Raises:
-        IngestError: unreadable, too large, no JSON, no plan, or a line that cannot be understood; with what was found.
-    """
-    return lines_of(Path(path), plan_data(path, catalogs))
-
-
 def plan_data(path: str | Path, catalogs: Folders = ()) -> Mapping[str, Any]:
     """The plan of a site as data, whichever form it comes in."""
     if Path(path).suffix.lower() not in SITE_SUFFIXES:

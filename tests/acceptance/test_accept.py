@@ -16,7 +16,7 @@ from ingest.acceptance.loads import Setting, implied_by, loads_of
 from ingest.acceptance.tools.dlio import known_keys
 from ingest.acceptance.tools.fio import path_job
 from ingest.errors import IngestError, UsageError
-from ingest.site.plan_file import requirements_of
+from ingest.site.plan_file import lines_of, plan_data
 
 
 def written(folder):
@@ -471,7 +471,8 @@ def test_a_trial_overwrites_what_it_filled():
 
 
 def test_requirements_come_back_as_they_were_planned(tmp_path):
-    lines = requirements_of(plan(tmp_path))
+    path = plan(tmp_path)
+    lines = lines_of(path, plan_data(path))
     assert [one.id for one in lines] == [one["id"] for one in GOOD["requirements"]]
     assert lines[0].conditions.threads == 2
     assert lines[0].value == 128e6

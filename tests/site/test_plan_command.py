@@ -199,8 +199,8 @@ def test_another_job_that_decides_is_no_changed_input():
     ("content", "code", "words"),
     [
         (None, 2, "not found, expected the JSON"),
-        ("not json", 1, "is not JSON"),
-        ("[1, 2]", 1, "is not a plan"),
+        ("not json", 1, "no whole JSON"),
+        ("[1, 2]", 1, "expected a JSON object"),
         ('{"command": "bw"}', 1, "is not a plan"),
         (
             '{"command": "plan", "requirements": 3, "inputs": [], "written": 1, "version": 1, "catalog_hash": 1}',

@@ -8,7 +8,7 @@ import pytest
 import ingest
 from ingest.errors import IngestError, UsageError
 from ingest.requirement import Conditions, Requirement
-from ingest.site.plan_file import requirements_of
+from ingest.site.plan_file import lines_of, plan_data
 from ingest.storage.need import from_requirements
 
 PLANS = Path(__file__).parent / "plans"
@@ -88,7 +88,7 @@ def test_what_never_ends_or_is_too_large_is_refused(tmp_path, monkeypatch):
 
 
 def test_lines_become_one_need_and_the_largest_counts():
-    need = from_requirements(requirements_of(PLANS / "whole.json"))
+    need = from_requirements(lines_of(PLANS / "whole.json", plan_data(PLANS / "whole.json")))
     found = {name: item.value for name, item in need.given.items()}
     assert found == {
         "read_bandwidth_needed": 500e9,
@@ -125,7 +125,7 @@ def test_every_kind_of_line_has_its_place():
 
 def test_a_site_asks_for_its_usable_bytes_and_not_for_its_raw_bytes():
     site = Path(__file__).parents[2] / "examples" / "hpc-128-nodes.yaml"
-    lines = {found.id: found for found in requirements_of(site)}
+    lines = {found.id: found for found in lines_of(site, plan_data(site))}
     assert lines["R-CAP-02"].value > 1.5 * lines["R-CAP-01"].value
     need = from_requirements(lines.values())
     assert need.given["required_usable_bytes"].value == lines["R-CAP-01"].value

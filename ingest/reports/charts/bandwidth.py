@@ -7,7 +7,21 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ingest.reports.charts.chart import DARK, HEIGHT, LIGHT, SIGNAL, WIDTH, Chart, doublings, made, scaled, sideways, upwards
+from ingest.reports.charts.chart import (
+    DARK,
+    HEIGHT,
+    LIGHT,
+    SIGNAL,
+    WIDTH,
+    Chart,
+    channel,
+    doublings,
+    layer,
+    made,
+    scaled,
+    sideways,
+    upwards,
+)
 from ingest.reports.labels import capitalised
 from ingest.units import display
 
@@ -72,27 +86,12 @@ def label_layers(names: Sequence[PlacedLabel], domain: Sequence[float], width: f
         for one in names
         for place, line in enumerate(one.lines)
     ]
+    label = {"align": "left", "baseline": "middle", "dx": LEADER, "fontSize": 11, "color": SIGNAL}
+    x, x2 = {"value": width}, {"value": width + LEADER - 2}
     return [
-        {
-            "data": {"values": leads},
-            "mark": {"type": "rule", "color": SIGNAL, "strokeWidth": 1},
-            "encoding": {
-                "x": {"value": width},
-                "x2": {"value": width + LEADER - 2},
-                "y": _on_axis("from"),
-                "y2": {"field": "to"},
-            },
-        },
-        {
-            "data": {"values": texts},
-            "mark": {"type": "text", "align": "left", "baseline": "middle", "dx": LEADER, "fontSize": 11, "color": SIGNAL},
-            "encoding": {"x": {"value": width}, "y": _on_axis("at"), "text": {"field": "text"}},
-        },
+        layer("rule", leads, {"color": SIGNAL, "strokeWidth": 1}, x=x, x2=x2, y=channel("from"), y2={"field": "to"}),
+        layer("text", texts, label, x=x, y=channel("at"), text={"field": "text"}),
     ]
-
-
-def _on_axis(field: str) -> Mapping[str, Any]:
-    return {"field": field, "type": "quantitative"}
 
 
 def _value_at(middle: float, domain: Sequence[float], height: float) -> float:
@@ -166,32 +165,19 @@ def demand(jobs: Sequence[Bar], together: Bar, unit: str = "B/s") -> Chart:
     most, whole = (display(bar.value, unit, binary=False) for bar in (first, together))
     title = f"{first.label} needs the most, {most}; {together.label}: {whole}"
     listing = "; ".join(f"{row['job']} {row['text']}" for row in rows)
+    scale = {"domainMax": 1.18 * max(values)}
+    colours = {"domain": ["job", "sum"], "range": [LIGHT, DARK]}
     body: dict[str, Any] = {
         "data": {"values": rows},
         "width": WIDTH,
         "height": {"step": 26},
         "encoding": {
-            "y": {"field": "job", "type": "nominal", "sort": None, "title": None},
-            "x": {
-                "field": "value",
-                "type": "quantitative",
-                "title": f"read bandwidth ({shown})",
-                "scale": {"domainMax": 1.18 * max(values)},
-            },
+            "y": channel("job", "nominal", sort=None, title=None),
+            "x": channel("value", title=f"read bandwidth ({shown})", scale=scale),
         },
         "layer": [
-            {
-                "mark": {"type": "bar"},
-                "encoding": {
-                    "color": {
-                        "field": "kind",
-                        "type": "nominal",
-                        "scale": {"domain": ["job", "sum"], "range": [LIGHT, DARK]},
-                        "legend": None,
-                    }
-                },
-            },
-            {"mark": {"type": "text", "align": "left", "dx": 4, "fontSize": 11}, "encoding": {"text": {"field": "text"}}},
+            layer("bar", color=channel("kind", "nominal", scale=colours, legend=None)),
+            layer("text", look={"align": "left", "dx": 4, "fontSize": 11}, text={"field": "text"}),
         ],
     }
     return made("demand", title, "", f"Bar chart of read bandwidth by job: {listing}.", body)
@@ -216,16 +202,16 @@ def scaling(points: Sequence[Point], ceilings: Sequence[Ceiling] = (), unit: str
     width, height = (NARROW if ends else WIDTH), height_for(ends, HEIGHT)
     drawn = [point.value for point in points] + [value for one in ceilings for _, value in one.points]
     y_axis, x_axis = upwards(drawn, height), doublings([point.nodes for point in points], width)
-    x = {"field": "nodes", "type": "quantitative", "title": "nodes of the job", **x_axis}
-    y = {"field": "value", "type": "quantitative", "title": "read bandwidth", **y_axis}
+    x = channel("nodes", title="nodes of the job", **x_axis)
+    y = channel("value", title="read bandwidth", **y_axis)
     # The lines span many powers of ten: each tick has a prefix of its own.
     written = f"replace(format(datum.value, '~s'), /([a-zA-Z]*)$/, ' $1') + '{unit}'"
     y["axis"] = {**y.get("axis", {}), "labelExpr": written}
-    layer = _job_lines([point._asdict() for point in points], x, y)
+    layers = _job_lines([point._asdict() for point in points], x, y)
     if ends:
         domain = y_axis["scale"]["domain"]
-        layer += [_limits(ceilings, x, y), *label_layers(placed_labels(ends, domain, height), domain, width, height)]
-    body: dict[str, Any] = {"width": width, "height": height, "layer": layer}
+        layers += [_limits(ceilings, x, y), *label_layers(placed_labels(ends, domain, height), domain, width, height)]
+    body: dict[str, Any] = {"width": width, "height": height, "layer": layers}
     title = _fed(points, ceilings) if ceilings else _grown(points, unit)
     series = ", ".join(dict.fromkeys(point.series for point in points))
     listing = "".join(f" Ceiling: {one.label}, {one.rate}." for one in ceilings)
@@ -235,31 +221,20 @@ def scaling(points: Sequence[Point], ceilings: Sequence[Ceiling] = (), unit: str
 
 def _job_lines(rows: Sequence[Mapping[str, Any]], x: Mapping[str, Any], y: Mapping[str, Any]) -> list[dict[str, Any]]:
     """A line for each job, with its own colour, dashes and shape of points."""
-    series = {"field": "series", "type": "nominal", "title": None}
+    series = channel("series", "nominal", title=None)
     # Points carry the legend: their colours and shapes are one.
     without_legend = {**series, "legend": None}
     return [
-        {
-            "data": {"values": rows},
-            "mark": {"type": "line", "strokeWidth": 2},
-            "encoding": {"x": x, "y": y, "stroke": without_legend, "strokeDash": without_legend},
-        },
-        {
-            "data": {"values": rows},
-            "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
-            "encoding": {"x": x, "y": y, "color": series, "shape": series},
-        },
+        layer("line", rows, {"strokeWidth": 2}, x=x, y=y, stroke=without_legend, strokeDash=without_legend),
+        layer("point", rows, {"filled": True, "size": 70, "opacity": 1}, x=x, y=y, color=series, shape=series),
     ]
 
 
 def _limits(ceilings: Sequence[Ceiling], x: Mapping[str, Any], y: Mapping[str, Any]) -> dict[str, Any]:
     """A dashed line for each ceiling."""
     lines = [{"label": one.label, "nodes": nodes, "value": value} for one in ceilings for nodes, value in one.points]
-    return {
-        "data": {"values": lines},
-        "mark": {"type": "line", "strokeDash": [6, 4], "strokeWidth": 2, "color": SIGNAL},
-        "encoding": {"x": x, "y": y, "detail": {"field": "label", "type": "nominal"}},
-    }
+    look = {"strokeDash": [6, 4], "strokeWidth": 2, "color": SIGNAL}
+    return layer("line", lines, look, x=x, y=y, detail=channel("label", "nominal"))
 
 
 def _fed(points: Sequence[Point], ceilings: Sequence[Ceiling]) -> str:
@@ -299,29 +274,18 @@ def ladder(rungs: Sequence[Bar], unit: str, quantity: str) -> Chart:
         }
         for bar, value in zip(rungs, values, strict=True)
     ]
-    x = {
-        "type": "quantitative",
-        "title": f"{quantity} ({shown})",
-        **sideways([row[end] for row in rows for end in ("low", "value", "high")], WIDTH),
-    }
-    y = {"field": "rung", "type": "nominal", "sort": None, "title": None}
+    axis = sideways([row[end] for row in rows for end in ("low", "value", "high")], WIDTH)
+    x, from_low = (channel(end, title=f"{quantity} ({shown})", **axis) for end in ("value", "low"))
+    y = channel("rung", "nominal", sort=None, title=None)
+    label = {"align": "left", "dx": 8, "dy": -9, "fontSize": 11}
     body: dict[str, Any] = {
         "data": {"values": rows},
         "width": WIDTH,
         "height": {"step": 34},
         "layer": [
-            {
-                "mark": {"type": "rule", "strokeWidth": 6, "color": LIGHT},
-                "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y},
-            },
-            {
-                "mark": {"type": "point", "filled": True, "size": 90, "color": DARK},
-                "encoding": {"x": {**x, "field": "value"}, "y": y},
-            },
-            {
-                "mark": {"type": "text", "align": "left", "dx": 8, "dy": -9, "fontSize": 11},
-                "encoding": {"x": {**x, "field": "value"}, "y": y, "text": {"field": "text"}},
-            },
+            layer("rule", look={"strokeWidth": 6, "color": LIGHT}, x=from_low, x2={"field": "high"}, y=y),
+            layer("point", look={"filled": True, "size": 90, "color": DARK}, x=x, y=y),
+            layer("text", look=label, x=x, y=y, text={"field": "text"}),
         ],
     }
     first, last = rungs[0], rungs[-1]

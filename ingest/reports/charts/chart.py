@@ -84,6 +84,26 @@ def made(name: str, title: str, subtitle: str, alt: str, body: Mapping[str, Any]
     return Chart(name, title, alt, {"$schema": SCHEMA, "title": heading, "config": CONFIG, "description": alt, **body})
 
 
+def channel(field: str, kind: str = "quantitative", **more: Any) -> dict[str, Any]:
+    """A channel of an encoding: the field of the rows that it shows, as a quantity or as names."""
+    return {"field": field, "type": kind, **more}
+
+
+def layer(
+    mark: str, rows: Sequence[Mapping[str, Any]] | None = None, look: Mapping[str, Any] | None = None, **on: Any
+) -> dict[str, Any]:
+    """A layer of a chart.
+
+    Args:
+        mark: its kind.
+        rows: its own data; those of the chart by default.
+        look: properties of the mark.
+        on: the channels of its encoding.
+    """
+    data = {} if rows is None else {"data": {"values": rows}}
+    return {**data, "mark": {"type": mark, **(look or {})}, "encoding": on}
+
+
 def wrapped_title(title: str, width: int = 64) -> list[str]:
     """A title in lines that fit the chart.
 

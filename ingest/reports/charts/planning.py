@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ingest.reports.charts.chart import COLOURS, DARK, HEIGHT, LIGHT, SIGNAL, WIDTH, Chart, made, scaled, sideways, upwards
+from ingest.reports.charts.chart import (
+    COLOURS,
+    DARK,
+    HEIGHT,
+    LIGHT,
+    SIGNAL,
+    WIDTH,
+    Chart,
+    channel,
+    layer,
+    made,
+    scaled,
+    sideways,
+    upwards,
+)
 from ingest.reports.labels import capitalised
 from ingest.units import display
 
@@ -49,9 +63,9 @@ def capacity(rows: Sequence[YearBytes], unit: str = "B") -> Chart:
         "height": HEIGHT,
         "mark": {"type": "bar", "stroke": "white", "strokeWidth": 1},
         "encoding": {
-            "x": {"field": "year", "type": "ordinal", "title": "year", "axis": {"labelAngle": 0}},
-            "y": {"field": "value", "type": "quantitative", "title": f"data held ({shown})"},
-            "color": {"field": "stage", "type": "nominal", "title": None, "scale": {"range": list(COLOURS)}},
+            "x": channel("year", "ordinal", title="year", axis={"labelAngle": 0}),
+            "y": channel("value", title=f"data held ({shown})"),
+            "color": channel("stage", "nominal", title=None, scale={"range": list(COLOURS)}),
         },
     }
     title = course(sums, unit)
@@ -90,12 +104,8 @@ def intervals(rows: Sequence[Interval], chosen: Interval, job: str, how: str = "
     rate, cost = display(chosen.bandwidth, "B/s", binary=False), f"{chosen.waste * 100:.3g} %"
     every = display(chosen.seconds, "s")
     mark = {"minutes": chosen.seconds / 60, "waste": chosen.waste, "bandwidth": values[-1]}
-    axis = {
-        "field": "minutes",
-        "type": "quantitative",
-        "title": f"interval between checkpoints of {job} (min)",
-        **sideways([row["minutes"] for row in [*data, mark]], WIDTH, exact=True),
-    }
+    every_minute = sideways([row["minutes"] for row in [*data, mark]], WIDTH, exact=True)
+    axis = channel("minutes", title=f"interval between checkpoints of {job} (min)", **every_minute)
     rises = rows[-1].waste > rows[0].waste
     lost, asked = (
         {"title": name, **upwards([row[field] for row in [*data, mark]], HEIGHT / 2)}
@@ -119,19 +129,16 @@ def _panel(x: Mapping[str, Any], mark: Mapping[str, Any], upward: Mapping[str, A
     y = {"type": "quantitative", **upward}
     # The label is on the side away from the line.
     side = {"align": "right", "dx": -10} if rises else {"align": "left", "dx": 10}
-    chosen = {"data": {"values": [mark]}, "encoding": {"x": x, "y": y}}
+    label = {**side, "dy": -10, "fontSize": 12, "fontWeight": "bold"}
+    diamond = {"shape": "diamond", "filled": True, "size": 160, "color": SIGNAL}
     return {
         "width": WIDTH,
         "height": HEIGHT / 2,
         "layer": [
-            {"mark": {"type": "line", "color": DARK, "strokeWidth": 2}, "encoding": {"x": x, "y": y}},
-            {**chosen, "mark": {"type": "rule", "color": SIGNAL, "strokeDash": [4, 3]}, "encoding": {"x": x}},
-            {**chosen, "mark": {"type": "point", "shape": "diamond", "filled": True, "size": 160, "color": SIGNAL}},
-            {
-                **chosen,
-                "mark": {"type": "text", **side, "dy": -10, "fontSize": 12, "fontWeight": "bold"},
-                "encoding": {"x": x, "y": y, "text": {"field": "text"}},
-            },
+            layer("line", look={"color": DARK, "strokeWidth": 2}, x=x, y=y),
+            layer("rule", [mark], {"color": SIGNAL, "strokeDash": [4, 3]}, x=x),
+            layer("point", [mark], diamond, x=x, y=y),
+            layer("text", [mark], label, x=x, y=y, text={"field": "text"}),
         ],
     }
 
@@ -151,37 +158,21 @@ def tornado(rows: Sequence[Swing], typical: float, unit: str, requirement: str) 
         for place, row in enumerate(ordered)
         for offset, side in enumerate(("input low", "input high"))
     ]
-    body: dict[str, Any] = {
-        "data": {"values": data},
-        "width": WIDTH,
-        "height": {"step": 26},
-        "layer": [
-            {
-                "mark": {"type": "bar", "height": 16},
-                "encoding": {
-                    "y": {"field": "quantity", "type": "nominal", "sort": None, "title": None},
-                    "x": {
-                        "field": "from",
-                        "type": "quantitative",
-                        "title": f"{requirement} ({shown})",
-                        "scale": {"zero": False},
-                    },
-                    "x2": {"field": "to"},
-                    "color": {
-                        "field": "side",
-                        "type": "nominal",
-                        "title": None,
-                        "scale": {"domain": ["input low", "input high"], "range": [LIGHT, DARK]},
-                    },
-                },
-            },
-            {"mark": {"type": "rule", "color": "black"}, "encoding": {"x": {"datum": middle, "type": "quantitative"}}},
-        ],
-    }
+    sides = {"domain": ["input low", "input high"], "range": [LIGHT, DARK]}
+    swings = layer(
+        "bar",
+        look={"height": 16},
+        y=channel("quantity", "nominal", sort=None, title=None),
+        x=channel("from", title=f"{requirement} ({shown})", scale={"zero": False}),
+        x2={"field": "to"},
+        color=channel("side", "nominal", title=None, scale=sides),
+    )
+    typical_line = layer("rule", look={"color": "black"}, x={"datum": middle, "type": "quantitative"})
+    body: dict[str, Any] = {"data": {"values": data}, "width": WIDTH, "height": {"step": 26}}
     if not ordered:
-        return made(
-            "tornado", f"No input of {requirement} has a range", "", "Nothing to show.", {**body, "layer": body["layer"][1:]}
-        )
+        title = f"No input of {requirement} has a range"
+        return made("tornado", title, "", "Nothing to show.", {**body, "layer": [typical_line]})
+    body["layer"] = [swings, typical_line]
     top = ordered[0]
     low, high = (display(end, unit, binary=False) for end in sorted((top.low, top.high)))
     title = f"{capitalised(top.quantity)} has the largest effect: {requirement} lies between {low} and {high}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ingest.acceptance.verdict import PASS
 from ingest.reports.labels import plain
-from ingest.reports.page import Page, Section, page_of
+from ingest.reports.page import Page, Section, attributes, page_of
 from ingest.rfp.compliance import MET, PARTLY, LineVerdict
 from ingest.rfp.response import Response
 from ingest.units import display
@@ -15,7 +15,6 @@ from ingest.units import display
 if TYPE_CHECKING:
     from ingest.acceptance.accept import Acceptance
     from ingest.acceptance.path_benchmark import PathBenchmark
-    from ingest.acceptance.test_spec import AcceptanceTest
     from ingest.acceptance.verdict import TestVerdict, Verdict
 
 
@@ -27,41 +26,24 @@ def acceptance_page(made: Acceptance) -> Page:
         for load in test.loads
     )
     columns = ("test", "requirement", "priority", "must reach")
+    following = (
+        f"follow {made.folder}/README.md, then: ingest verdict {made.folder} RESULTS",
+        f"tests.json has sha256 {made.manifest_hash}; the verdict prints it too",
+    )
     sections = [
         Section("", columns, rows),
         Section("Data", lines=made.data_cautions),
         Section("Without a performance test", lines=tuple(f"{ident}: {why}" for ident, why in made.untested.items())),
-        Section("Next", lines=_next(made)),
+        Section("Next", lines=following),
     ]
-    header = (
-        "test",
-        "requirement",
-        "priority",
-        "tool",
-        "load",
-        "threshold",
-        "unit",
-        "io_bytes",
-        "clients",
-        "threads",
-        "seconds",
-    )
+    of_test = ("id", "requirement", "priority", "tool")
+    of_load = ("name", "threshold", "unit", "io_bytes", "clients", "threads", "seconds")
     flat = [
-        (*_named(test), load.name, load.threshold, load.unit, load.io_bytes, load.clients, load.threads, load.seconds)
-        for test in made.tests
-        for load in test.loads
+        (*test, *load) for one in made.tests for test in attributes(of_test, [one]) for load in attributes(of_load, one.loads)
     ]
+    header = ("test", *of_test[1:], "load", *of_load[1:])
     title = f"{len(made.tests)} tests for {made.site}" + (", one machine" if made.setting.rehearsal else "")
     return page_of(title, sections, (header, *flat))
-
-
-def _next(made: Acceptance) -> tuple[str, ...]:
-    follow = f"follow {made.folder}/README.md, then: ingest verdict {made.folder} RESULTS"
-    return follow, f"tests.json has sha256 {made.manifest_hash}; the verdict prints it too"
-
-
-def _named(test: AcceptanceTest) -> tuple[str, ...]:
-    return test.id, test.requirement, test.priority, test.tool
 
 
 def verdict_page(answer: Verdict) -> Page:
@@ -74,15 +56,12 @@ def verdict_page(answer: Verdict) -> Page:
         Section("Excluded results", lines=tuple(f"{name}: {why}" for name, why in answer.refused.items())),
         Section("Tests judged", lines=(f"tests.json with sha256 {answer.manifest_hash}",)),
     ]
-    header = ("kind", "id", "requirement", "priority", "result", "measured", "required", "unit", "margin", "why")
-    flat = [
-        (kind, one.id, one.requirement, one.priority, one.result, one.measured, one.required, one.unit, one.margin, one.why)
-        for kind, judged in (("requirement", answer.requirements), ("test", answer.tests))
-        for one in judged
-    ]
+    header = ("id", "requirement", "priority", "result", "measured", "required", "unit", "margin", "why")
+    flat = [("requirement", *row) for row in attributes(header, answer.requirements)]
+    flat += [("test", *row) for row in attributes(header, answer.tests)]
     passed = sum(one.result == "pass" for one in answer.requirements)
     title = f"Verdict for {answer.site}: {passed} of {len(answer.requirements)} requirements pass"
-    return page_of(title, sections, (header, *flat))
+    return page_of(title, sections, (("kind", *header), *flat))
 
 
 def _judged(judged: Sequence[TestVerdict]) -> tuple[tuple[str, ...], ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.engine.registry import is_quantity, unit_of
 from ingest.reports.labels import is_share, plain, span
-from ingest.reports.page import Page, Section, assumptions_section, page_of, sources_section
+from ingest.reports.page import Page, Section, assumptions_section, attributes, page_of, sources_section
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -31,42 +31,25 @@ OFF_PAGE = ("sensitivity", "holdings")
 MOST = 25
 #: what a page shows of the wide tables
 SHOWN = {
-    "jobs": (
-        "name",
-        "cluster",
-        "model",
-        "basis",
-        "nodes",
-        "concurrent_runs",
-        "share_of_time",
-        "job_read_bandwidth",
-        "run_seconds",
-    ),
-    "checkpoints": (
-        "name",
-        "mode",
-        "checkpoint_bytes",
-        "checkpoint_interval",
-        "checkpoint_stall_fraction",
-        "job_write_bandwidth",
-        "job_checkpoint_bytes_held",
-    ),
+    "jobs": ("name", "cluster", "model", "basis", "nodes", "concurrent_runs", "share_of_time", "job_read_bandwidth",
+             "run_seconds"),
+    "checkpoints": ("name", "mode", "checkpoint_bytes", "checkpoint_interval", "checkpoint_stall_fraction",
+                    "job_write_bandwidth", "job_checkpoint_bytes_held"),
     "metadata": ("name", "job_file_opens", "job_file_creates", "job_checkpoint_files_held"),
     "placement": ("name", "job_dataset_bytes", "staging_seconds", "node_bytes_shared", "node_nvme_bytes", "cache_hit_possible"),
-}
+}  # fmt: skip
 
 
 def plan_page(plan: Plan) -> Page:
     """The page of a plan: requirement lines, tables, what is missing, assumptions, sources."""
     title = f"{plan.site.name}: {len(plan.requirements)} requirements, year 0 to {plan.years}"
-    rows = tuple(
-        (one.id, one.priority, plain(one.metric), display(one.value, one.unit, binary=False), _ends(one))
-        for one in plan.requirements
-    )
-    sections = [Section("", ("id", "priority", "quantity", "value", "P10 – P90"), rows)]
-    sections += [
-        Section("Requirements", lines=tuple(f"{one.id} ({one.priority}) {one.statement}" for one in plan.requirements))
-    ]
+    rows = []
+    for one in plan.requirements:
+        value, ends = display(one.value, one.unit, binary=False), span(one.low, one.high, one.unit, " – ")
+        rows.append((one.id, one.priority, plain(one.metric), value, ends))
+    sections = [Section("", ("id", "priority", "quantity", "value", "P10 – P90"), tuple(rows))]
+    statements = tuple(f"{one.id} ({one.priority}) {one.statement}" for one in plan.requirements)
+    sections += [Section("Requirements", lines=statements)]
     sections += [_table(name, found) for name, found in plan.tables.items() if name not in OFF_PAGE]
     units = {one.id: one.unit for one in plan.requirements}
     sections += [_bars(plan.tables["sensitivity"], units)] if "sensitivity" in plan.tables else []
@@ -81,21 +64,15 @@ def plans_page(plans: PlanScenarios) -> Page:
     """The page of several scenarios: one row each."""
     paths = tuple(plans.plans[0].chosen)
     ids = tuple(dict.fromkeys(name for one in plans.plans for name in one.results))
-    rows = tuple(
-        (
-            *(str(one.chosen[path]) for path in paths),
-            *(one.results[name].display if name in one.results else "" for name in ids),
-        )
-        for one in plans.plans
-    )
+    rows: list[tuple[str, ...]] = []
     flat: list[tuple[object, ...]] = [(*paths, *ids)]
-    flat += [
-        (*(one.chosen[path] for path in paths), *(one.results[n].value if n in one.results else "" for n in ids))
-        for one in plans.plans
-    ]
-    return Page(
-        f"{len(plans.plans)} scenarios of {plans.plans[0].site.name}", (Section("", (*paths, *ids), rows),), tuple(flat)
-    )
+    for one in plans.plans:
+        chosen = [one.chosen[path] for path in paths]
+        found = [one.results.get(name) for name in ids]
+        rows.append((*map(str, chosen), *("" if item is None else item.display for item in found)))
+        flat.append((*chosen, *("" if item is None else item.value for item in found)))
+    title = f"{len(plans.plans)} scenarios of {plans.plans[0].site.name}"
+    return Page(title, (Section("", (*paths, *ids), tuple(rows)),), tuple(flat))
 
 
 def diff_page(difference: PlanDiff) -> Page:
@@ -131,10 +108,6 @@ def lines_page(title: str, lines: Sequence[str]) -> Page:
     return Page(title, (Section("", lines=tuple(lines)),), (("line",), *((line,) for line in lines)))
 
 
-def _ends(one: Any) -> str:
-    return span(one.low, one.high, one.unit, " – ")
-
-
 def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
     known = tuple(dict.fromkeys(column for row in rows for column in row))
     columns = tuple(column for column in SHOWN.get(name, known) if column in known)
@@ -145,17 +118,12 @@ def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
 
 def _bars(rows: Sequence[Mapping[str, Any]], units: Mapping[str, str]) -> Section:
     """The tornado: each quantity at its ends, and the requirement at both."""
-    shown = tuple(
-        (
-            row["name"],
-            plain(row["quantity"]),
-            row["of"],
-            " – ".join(display(row[end], row["unit"], binary=False) for end in ("low", "high")),
-            " – ".join(display(row[end], units[row["name"]], binary=False) for end in ("at_low", "at_high")),
-        )
-        for row in rows
-    )
-    return Section(TITLES["sensitivity"], ("requirement", "quantity", "of", "low – high", "requirement"), shown)
+    shown = []
+    for row in rows:
+        own = " – ".join(display(row[end], row["unit"], binary=False) for end in ("low", "high"))
+        moved = " – ".join(display(row[end], units[row["name"]], binary=False) for end in ("at_low", "at_high"))
+        shown.append((row["name"], plain(row["quantity"]), row["of"], own, moved))
+    return Section(TITLES["sensitivity"], ("requirement", "quantity", "of", "low – high", "requirement"), tuple(shown))
 
 
 def _cell(column: str, value: Any) -> str:
@@ -167,28 +135,13 @@ def _cell(column: str, value: Any) -> str:
 
 def requirement_lines(plan: Plan) -> tuple[tuple[object, ...], ...]:
     """One row per requirement in base units: its sentence, its value, and the conditions of its test."""
-    said = ("id", "priority", "statement", "metric", "value", "low", "high", "unit")
-    under = {
-        "operation": "",
-        "pattern": "",
-        "clients": "",
-        "threads": "",
-        "io_size": "B",
-        "duration": "s",
-        "fill": "",
-        "files": "",
-        "cache": "",
-    }
-    heads = [f"{name} ({unit})" if unit else name for name, unit in under.items()]
-    rows = [
-        (
-            *(getattr(one, name) for name in said),
-            *(getattr(one.conditions, name) for name in under),
-            "; ".join(one.assumptions),
-        )
-        for one in plan.requirements
-    ]
-    return ((*said, *heads, "assumptions"), *rows)
+    line = ("id", "priority", "statement", "metric", "value", "low", "high", "unit")
+    conditions = ("operation", "pattern", "clients", "threads", "io_size", "duration", "fill", "files", "cache")
+    units = {"io_size": "B", "duration": "s"}
+    heads = (f"{name} ({units[name]})" if name in units else name for name in conditions)
+    tests = attributes(conditions, (one.conditions for one in plan.requirements))
+    rows = zip(attributes(line, plan.requirements), tests, plan.requirements, strict=True)
+    return ((*line, *heads, "assumptions"), *((*own, *test, "; ".join(one.assumptions)) for own, test, one in rows))
 
 
 def _flat(plan: Plan) -> tuple[tuple[object, ...], ...]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ingest.catalog.records import Model, Storage
 from ingest.engine.registry import is_quantity, unit_of
 from ingest.reports.labels import is_share, plain
 from ingest.reports.page import (
     Page,
     Section,
     assumptions_section,
+    attributes,
     page_of,
     range_text,
     sources_section,
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from ingest.engine.result import Answer
     from ingest.engine.value import Quantity
     from ingest.sizing.bandwidth import Estimate, Scenarios
+    from ingest.sizing.catalog import CatalogEntry, CatalogListing
     from ingest.sizing.explain import Explanation
     from ingest.sizing.sweep import Sweep
     from ingest.sizing.validation import Validation
@@ -30,20 +33,10 @@ if TYPE_CHECKING:
 
 #: The results of `bw` on its page, in order.
 SHOWN = (
-    "ingest_bandwidth_per_gpu",
-    "ingest_bandwidth_per_node",
-    "ingest_bandwidth_per_job",
-    "samples_per_second_per_gpu",
-    "unstalled_bandwidth_per_gpu",
-    "file_opens_per_second_per_job",
-    "bytes_per_file_open",
-    "epoch_seconds",
-    "storage_nic_share",
-    "nfs_tcp_client_share",
-    "nfs_nconnect_client_share",
-    "client_share",
-    "implied_flops_utilization",
-)
+    "ingest_bandwidth_per_gpu", "ingest_bandwidth_per_node", "ingest_bandwidth_per_job", "samples_per_second_per_gpu",
+    "unstalled_bandwidth_per_gpu", "file_opens_per_second_per_job", "bytes_per_file_open", "epoch_seconds",
+    "storage_nic_share", "nfs_tcp_client_share", "nfs_nconnect_client_share", "client_share", "implied_flops_utilization",
+)  # fmt: skip
 #: Prepositions of the constant columns in the title of a sweep.
 LINKING = {"model": "of", "gpu": "on"}
 #: Units with prefixes or longer units: each value shows its own.
@@ -88,14 +81,9 @@ def _ladder(answer: Estimate) -> Section:
         if rate is None:
             continue
         spread = range_text("", rate).replace(" samples/s", "") or ("upper bound" if rung.basis == "peak" else "")
-        rows.append(
-            (
-                ("> " if position == 0 else "  ") + rung.basis,
-                display(rate.value, rate.unit).removesuffix(" samples/s"),
-                spread,
-                display(read.value, read.unit, binary=False) if read else "",
-            )
-        )
+        typical = display(rate.value, rate.unit).removesuffix(" samples/s")
+        shown = display(read.value, read.unit, binary=False) if read else ""
+        rows.append((("> " if position == 0 else "  ") + rung.basis, typical, spread, shown))
     notes = tuple(f"{rung.basis}: {rung.note}" for rung, results in answer.levels if results)
     columns = ("  level", "samples/s/GPU", "low – high", "read per GPU")
     return Section("Evidence levels, the one in use first", columns, tuple(rows), notes)
@@ -162,30 +150,20 @@ def _swept_head(name: str, unit: str) -> str:
 
 def validation_page(validation: Validation) -> Page:
     """The page of `ingest validate`: the sets, then every case that misses, or all cases of a single set."""
-    rows = tuple(
-        (
-            one.name,
-            str(one.cases),
-            str(one.within_tolerance),
-            f"{one.median_absolute_error * 100:.2f} %",
-            "yes" if one.passed else "NO",
-            one.bar_text,
-        )
-        for one in validation.sets
-    )
-    sections = [Section("", ("set", "cases", "within", "median error", "passed", "bar"), rows)]
+    rows = []
+    for one in validation.sets:
+        error, passed = f"{one.median_absolute_error * 100:.2f} %", "yes" if one.passed else "NO"
+        rows.append((one.name, str(one.cases), str(one.within_tolerance), error, passed, one.bar_text))
+    sections = [Section("", ("set", "cases", "within", "median error", "passed", "bar"), tuple(rows))]
     for one in validation.sets:
         chosen = one.shown_cases(all_of_them=len(validation.sets) == 1)
         if chosen:
-            cases = tuple((case.id, case.published_text, case.ours_text, case.error_text, case.remark) for case in chosen)
+            cases = tuple(attributes(("id", "published_text", "ours_text", "error_text", "remark"), chosen))
             sections.append(Section(f"{one.name}: {one.title}", ("case", "published", "ours", "error", "remark"), cases))
     header = ("set", "case", "published", "ours", "unit", "error", "tolerance", "within", "source", "where", "remark")
     table = [header, *(row for one in validation.sets for row in one.table())]
-    return Page(
-        f"Published results, {len(validation.sets)} set{'s' if len(validation.sets) != 1 else ''}",
-        tuple(sections),
-        tuple(table),
-    )
+    title = f"Published results, {len(validation.sets)} set{'s' if len(validation.sets) != 1 else ''}"
+    return Page(title, tuple(sections), tuple(table))
 
 
 TITLES = {
@@ -206,17 +184,12 @@ UNITS = {"bytes_each": "B", "bytes_per_node": "B", "count": "file", "stage_bytes
 
 def answer_page(answer: Answer) -> Page:
     """The page of an answer: results, tables, what is not known, assumptions, sources."""
-    sections = [_results([_value_row(name, item) for name, item in answer.results.items()])]
+    rows = tuple(_value_row(name, item) for name, item in answer.results.items())
+    ranged = any(row[2] for row in rows)
+    sections = [Section("", ("", "value", "range") if ranged else ("", ""), tuple(row if ranged else row[:2] for row in rows))]
     sections += [_answer_table(name, rows) for name, rows in answer.tables.items()]
     sections += [unknown_section(answer.unknown), assumptions_section(answer.assumptions)]
     return page_of(answer.title, [*sections, sources_section(answer.sources, places=True)], flat_rows(answer))
-
-
-def _results(rows: Sequence[tuple[str, ...]]) -> Section:
-    """Results; with a column for ranges where one is known."""
-    if not any(row[2] for row in rows):
-        return Section("", ("", ""), tuple(row[:2] for row in rows))
-    return Section("", ("", "value", "range"), tuple(rows))
 
 
 def _answer_table(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
@@ -243,3 +216,59 @@ def flat_rows(answer: Answer) -> tuple[tuple[object, ...], ...]:
                 unit = UNITS.get(column, unit_of(column) if known else "")
                 rows.append((table, number, column, value, unit, None, None))
     return tuple(rows)
+
+
+def list_page(found: CatalogListing) -> Page:
+    """The page of `ingest catalog list`."""
+    columns: tuple[str, ...] = ("kind", "id", "name", "missing")
+    table: tuple[tuple[str, ...], ...]
+    table = tuple((entry.kind, entry.id, entry.name, ", ".join(entry.missing)) for entry in found.entries)
+    if found.kind == Storage.kind:
+        columns = (*columns, "class")
+        classes = [entry.family for entry in found.entries if isinstance(entry, Storage)]
+        table = tuple((*row, word) for row, word in zip(table, classes, strict=True))
+    # Of one kind, the title says which.
+    first = 0 if found.kind == "entries" else 1
+    rows = tuple(row[first:] for row in table)
+    return Page(f"{len(rows)} {found.kind}", (Section("", columns[first:], rows),), (columns, *table))
+
+
+def entry_page(found: CatalogEntry) -> Page:
+    """The page of `ingest catalog show`."""
+    values = found.results
+    rows = tuple((name, display(item.value, item.unit), item.grade, item.source) for name, item in values.items())
+    places = tuple(
+        f"{name}: {', '.join(filter(None, (item.where, item.note)))}"
+        for name, item in values.items()
+        if item.where or item.note
+    )
+    sections = [
+        Section("", lines=tuple(f"{name}: {text}" for name, text in found.words.items())),
+        Section("Values", ("name", "value", "grade", "source"), rows),
+        Section("Places and notes", lines=places),
+        _rates(found),
+        Section("Missing", lines=tuple(f"{name}: {why}" for name, why in found.entry.missing.items())),
+        Section("Notes", lines=found.entry.notes),
+        Section("Sources", lines=_sources(found)),
+    ]
+    header = ("value", "low", "high", "unit", "grade", "source", "where", "note")
+    table = ((name, *row) for name, row in zip(values, attributes(header, values.values()), strict=True))
+    title = f"{found.entry.name} ({found.entry.kind} {found.id})"
+    return page_of(title, sections, (("name", *header), *table))
+
+
+def _rates(found: CatalogEntry) -> Section:
+    if not isinstance(found.entry, Model):
+        return Section("")
+    rows = []
+    for rate in found.catalog.rates(found.entry):
+        each = "" if rate.samples_per_second_per_gpu is None else f"{rate.samples_per_second_per_gpu:,.6g}"
+        rows.append((rate.gpu, rate.protocol, rate.precision, f"{rate.gpus:,}", each, rate.round, rate.grade))
+    columns = ("gpu", "protocol", "precision", "GPUs", "samples/s/GPU", "round", "grade")
+    return Section(f"Measured rates ({len(rows)})", columns, tuple(rows))
+
+
+def _sources(found: CatalogEntry) -> tuple[str, ...]:
+    cited = dict.fromkeys(item.source for item in found.results.values())
+    listed = (found.catalog.source(name) for name in cited)
+    return tuple(f"{source.id}: {source.title}" + (f" <{source.url}>" if source.url else "") for source in listed)

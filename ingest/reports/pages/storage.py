@@ -111,21 +111,14 @@ def _room(judged: LayerVerdict | None) -> str:
 
 
 def _in_full(one: Fit) -> list[Section]:
-    layers = tuple(
-        (
-            judged.layer.name,
-            display(judged.need, judged.unit, binary=False),
-            judged.shown,
-            _room(judged),
-            HOLDS[judged.holds],
-            judged.why,
-        )
-        for judged in one.layers
-    )
+    layers = []
+    for judged in one.layers:
+        need = display(judged.need, judged.unit, binary=False)
+        layers.append((judged.layer.name, need, judged.shown, _room(judged), HOLDS[judged.holds], judged.why))
     numbers = tuple((plain(name), display(item.value, item.unit)) for name, item in one.results.items())
     unknown = tuple(f"{name.replace('_', ' ')}: {why}" for name, why in one.unknown.items())
     return [
-        Section(f"{one.entry.name}, layer by layer", ("layer", "needed", "ceiling", "head-room", "holds", ""), layers),
+        Section(f"{one.entry.name}, layer by layer", ("layer", "needed", "ceiling", "head-room", "holds", ""), tuple(layers)),
         Section("", ("", ""), numbers),
         *_ways(one),
         Section("Not known", lines=unknown),
@@ -137,33 +130,20 @@ def _in_full(one: Fit) -> list[Section]:
 def _ways(one: Fit) -> list[Section]:
     """Streaming, staging and caching, and what each takes."""
     rows = one.answer.tables.get("ways", ())
-    shown = tuple(
-        (
-            str(row["way"]),
-            HOLDS[row["holds"]],
-            ", ".join(
-                f"{name.replace('_', ' ')} {display(value, unit_of(name), binary=False)}"
-                for name, value in row.items()
-                if name not in ("way", "holds")
-            ),
-        )
-        for row in rows
-    )
-    return [Section("Ways to feed the GPUs", ("way", "holds", "takes"), shown)] if shown else []
+    shown = []
+    for row in rows:
+        numbers = {name: value for name, value in row.items() if name not in ("way", "holds")}
+        taken = (f"{name.replace('_', ' ')} {display(value, unit_of(name), binary=False)}" for name, value in numbers.items())
+        shown.append((str(row["way"]), HOLDS[row["holds"]], ", ".join(taken)))
+    return [Section("Ways to feed the GPUs", ("way", "holds", "takes"), tuple(shown))] if shown else []
 
 
 def _table(found: Fits) -> tuple[tuple[object, ...], ...]:
     """One row per system in base units."""
     header = ("storage", "class", "fits", "verdict", "bottleneck", *found.RESULTS)
-    rows = [
-        (
-            one.entry.id,
-            one.entry.family,
-            HOLDS[one.fits],
-            one.verdict,
-            one.bottleneck,
-            *(one.results[name].value if name in one.results else None for name in found.RESULTS),
-        )
-        for one in found.systems
-    ]
+    rows: list[tuple[object, ...]] = []
+    for one in found.systems:
+        known = (one.results.get(name) for name in found.RESULTS)
+        values = (None if item is None else item.value for item in known)
+        rows.append((one.entry.id, one.entry.family, HOLDS[one.fits], one.verdict, one.bottleneck, *values))
     return (header, *rows)

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ingest.engine.expression import cell, prose
-from ingest.engine.ranges import Corner, Tree, Uncertain, uncertain
-from ingest.engine.registry import FORMULAS, INPUTS, InputQuantity, Step, unit_of
+from ingest.engine.ranges import Corner, Tree, uncertain
+from ingest.engine.registry import FORMULAS, INPUTS, Formula, InputQuantity, Step, unit_of
 from ingest.engine.value import Input
 
 
@@ -32,9 +32,8 @@ class InputCell(NamedTuple):
 
     @property
     def limits(self) -> InputQuantity:
-        """The allowed range; a row of a table may be nothing, and so may a computed quantity that was given instead."""
-        found = INPUTS.get(self.quantity, InputQuantity(self.quantity, self.unit, "", above=False))
-        return found._replace(above=False) if self.is_column else found
+        """The allowed range."""
+        return limits_of(self.quantity, self.value)
 
 
 class FormulaCell(NamedTuple):
@@ -60,8 +59,8 @@ class FormulaCell(NamedTuple):
     @property
     def cited(self) -> str:
         """Source and place of the formula; nothing where it is a definition."""
-        made = self.step.formula
-        return "" if made is None or made.source == "definition" else f"{made.source}, {made.where}".removesuffix(", ")
+        assert self.step.formula is not None
+        return cited(self.step.formula)
 
     def written(self, place: Callable[[str], str] = str) -> str:
         """The formula of the cell; `place` maps the name of a cell to its address."""
@@ -114,7 +113,7 @@ class Calculation:
     def _written(self, name: str, corner: Corner, place: Callable[[str, int], str]) -> str:
         one = self._cells[name]
         if isinstance(one, InputCell):
-            known = _uncertain(one)
+            known = uncertain(one.quantity, one.given)
             end = None if known is None else corner.get(known)
             return place(name, 0 if known is None or end is None else 1 if end == known.low else 2)
         reaching = {key: end for key, end in corner.items() if one.step in self._tree.ends[key][0]}
@@ -136,18 +135,16 @@ class Calculation:
     def _ends(self, one: InputCell | FormulaCell) -> tuple[Any, Any]:
         if isinstance(one, FormulaCell):
             return self._tree.range_of(one.name) or (one.value, one.value)
-        known = _uncertain(one)
+        known = uncertain(one.quantity, one.given)
         return (one.value, one.value) if known is None else (known.low, known.high)
 
     def _add_input(self, name: str, step: Step) -> None:
-        one = InputCell(name, step.name, step.value, step.source)
+        one = self._cells[name] = InputCell(name, step.name, step.value, step.source)
         self.inputs.append(one)
-        self._cells[name] = one
 
     def _add_formula(self, name: str, step: Step, inputs: Mapping[str, str]) -> None:
-        one = FormulaCell(name, step.name, step.value, step, inputs)
+        one = self._cells[name] = FormulaCell(name, step.name, step.value, step, inputs)
         self.formulas.append(one)
-        self._cells[name] = one
 
     def _placed(self, quantity: str, key: Hashable, make: Callable[[str], None]) -> str:
         found = self._names.get((quantity, key))
@@ -158,12 +155,19 @@ class Calculation:
         return found
 
 
-def _uncertain(one: InputCell) -> Uncertain | None:
-    return uncertain(one.quantity, one.given)
-
-
 def _key(value: Any) -> Hashable:
     return tuple(value) if isinstance(value, Sequence) or hasattr(value, "__len__") else value
+
+
+def limits_of(quantity: str, value: Any) -> InputQuantity:
+    """The allowed range of an input; a row of a table may be nothing, and so may a computed quantity that was given."""
+    found = INPUTS.get(quantity, InputQuantity(quantity, unit_of(quantity), "", above=False))
+    return found._replace(above=False) if hasattr(value, "__len__") else found
+
+
+def cited(made: Formula) -> str:
+    """Source and place of a formula; nothing where it is a definition."""
+    return "" if made.source == "definition" else f"{made.source}, {made.where}".removesuffix(", ")
 
 
 def meaning_of(quantity: str) -> str:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from ingest.engine.derivation_graph import is_column
 from ingest.engine.expression import cell, prose
-from ingest.engine.registry import INPUTS, Formula, InputQuantity, Step, unit_of
-from ingest.site.plan import Plan
+from ingest.engine.registry import INPUTS, Formula, Step, unit_of
+from ingest.reports.labels import label
+from ingest.reports.workbook.sheet import CellFormula, SheetWriter, style_of, width_of, width_of_words
+from ingest.site.plan import NEEDED, TABLES, Plan
+
+if TYPE_CHECKING:
+    from ingest.engine.derivation_graph import QuantityRow
+    from ingest.site.plan import Plan
+
 
 #: Text between the first of several rows and the number of further ones.
 ALSO = " and "
@@ -228,12 +236,6 @@ def values_of(step: Step) -> list[float]:
     return [float(value) for value in step.value] if hasattr(step.value, "__len__") else [float(step.value)]
 
 
-def limits_of(step: Step) -> InputQuantity:
-    """The allowed range of an input; a row of a table may be nothing, and so may a computed quantity that was given."""
-    found = INPUTS.get(step.name, InputQuantity(step.name, unit_of(step.name), "", above=False))
-    return found._replace(above=False) if hasattr(step.value, "__len__") else found
-
-
 @lru_cache(maxsize=4096)
 def template(made: Formula) -> str:
     """The live formula with the names of quantities where its cells go: a site has few formulas and many cells."""
@@ -244,3 +246,126 @@ def template(made: Formula) -> str:
 def in_words(made: Formula) -> str:
     """The formula in words."""
     return prose(made.tree(), str)
+
+
+#: The defined name of the cell that counts the inputs that differ from those of the plan.
+CHANGED = "inputs_changed"
+BANNER = "texts and rounded values are those of the plan; run `ingest plan` again"
+
+
+def count(last: int) -> CellFormula:
+    """How many inputs differ from those of the plan; `last` is the last row of the sheet Inputs."""
+    here, before = (f"Inputs!${letter}${FIRST}:${letter}${last}" for letter in (INPUT, DELIVERED))
+    return CellFormula(f"=SUMPRODUCT(--({here} <> {before}))", 0)
+
+
+def banner() -> CellFormula:
+    """One line that stays empty while every input is that of the plan."""
+    return CellFormula(f'=IF({CHANGED} = 0, "", "Inputs changed (" & {CHANGED} & "): {BANNER}")', "", "warning")
+
+
+def add_banner(sheet: SheetWriter) -> None:
+    """Write the banner below the lines of a sheet; the first column stays empty, which marks it as not a requirement line."""
+    sheet.row("", banner())
+
+
+def strike_columns(sheet: SheetWriter, first: str, last: str = "") -> None:
+    """Strike out the columns between two headings, or one column, once an input differs from that of the plan."""
+    left = sheet.heads.index(first)
+    right = sheet.heads.index(last) if last else left
+    sheet.sheet.conditional_format(1, left, max(sheet.next - 1, 1), right, _rule(sheet))
+
+
+def strike_rows(sheet: SheetWriter, first: int, last: int) -> None:
+    """Strike out the lines between two rows once an input differs from that of the plan."""
+    sheet.sheet.conditional_format(first - 1, 0, last - 1, 0, _rule(sheet))
+
+
+def _rule(sheet: SheetWriter) -> dict[str, object]:
+    return {"type": "formula", "criteria": f"={CHANGED}>0", "format": sheet.styles["stale"]}
+
+
+#: sheet -> table of the plan
+TABLE_SHEETS = {
+    "Workloads": "jobs",
+    "Clusters": "clusters",
+    "Data sets": "datasets",
+    "Capacity by year": "capacity",
+    "Checkpoints": "checkpoints",
+    "Metadata": "metadata",
+    "Placement": "placement",
+}
+#: Columns of text of a sheet, where it does not show all that the rows have.
+WORDS: Mapping[str, Sequence[str]] = {
+    "Workloads": ("cluster", "model", "data", "basis", "gpu"),
+    "Checkpoints": ("model", "mode"),
+    "Metadata": ("model",),
+    "Placement": ("model", "data"),
+}
+
+
+class TableSheet(NamedTuple):
+    """A sheet that shows a table of the plan.
+
+    Attributes:
+        name: of the sheet.
+        quantities: of its columns of numbers.
+        rows: those of the plan.
+        steps: of each row, by column; None where the row lacks the quantity.
+    """
+
+    name: str
+    quantities: Sequence[str]
+    rows: Sequence[QuantityRow]
+    steps: Sequence[Sequence[Step | None]]
+
+    @property
+    def words(self) -> list[str]:
+        """The columns of text: those in which any row has one."""
+        filled = dict.fromkeys(word for row in self.rows for word, text in row.words.items() if str(text))
+        return [word for word in filled if word in WORDS.get(self.name, filled)]
+
+    def column(self, quantity: str) -> int:
+        """The column of a quantity, counted from zero."""
+        return 1 + len(self.words) + self.quantities.index(quantity)
+
+    def entries(self, quantity: str) -> list[Step | None]:
+        """The steps of one column."""
+        place = self.quantities.index(quantity)
+        return [steps[place] for steps in self.steps]
+
+
+def table_sheets(plan: Plan) -> dict[str, TableSheet]:
+    """The sheets of the tables that have rows, by name."""
+    found = {}
+    for name, table in TABLE_SHEETS.items():
+        whose, quantities = TABLES[table]
+        needed = NEEDED.get(table)
+        rows = [row for row in plan.rows[whose] if needed is None or row.step(needed) is not None]
+        if rows:
+            found[name] = TableSheet(name, quantities, rows, [[row.step(one) for one in quantities] for row in rows])
+    return found
+
+
+def write_table(table: TableSheet, cells: PlanCells, sheet_writer: Callable[..., SheetWriter]) -> None:
+    """Write the sheet of a table."""
+    words, quantities = table.words, table.quantities
+    heads = [quantity_head(quantity) for quantity in quantities]
+    numbers = [[float(step.value) for step in column if step is not None] for column in zip(*table.steps, strict=True)]
+    texts = [width_of_words(label(word), (str(row.words.get(word, "")) for row in table.rows)) for word in words]
+    widths = [width_of_words("Name", (row.name for row in table.rows)), *texts, *map(width_of, heads, numbers)]
+    styles = [style_of(quantity, unit_of(quantity)) for quantity in quantities]
+    sheet = sheet_writer(table.name, ["Name", *map(label, words), *heads], widths)
+    for row, steps in zip(table.rows, table.steps, strict=True):
+        live = (
+            None if step is None else CellFormula(f"={cells.place(step)}", float(step.value), style)
+            for step, style in zip(steps, styles, strict=True)
+        )
+        sheet.row(row.name, *(str(row.words.get(word, "")) for word in words), *live)
+    sheet.close()
+
+
+def quantity_head(quantity: str) -> str:
+    """The heading of a column of numbers."""
+    unit = unit_of(quantity)
+    return label(quantity) if unit == "1" else f"{label(quantity)} ({unit})"

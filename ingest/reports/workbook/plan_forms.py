@@ -2,26 +2,202 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.acceptance.loads import Setting
 from ingest.acceptance.test_table import TOOL, TOOL_VERSION, job_file_of, rows_of, shown_by
 from ingest.engine.expression import cell
-from ingest.engine.registry import FORMULAS
+from ingest.engine.registry import FORMULAS, unit_of
+from ingest.reports.charts.planning import course
 from ingest.reports.labels import label, plain
-from ingest.reports.workbook.changed_inputs import add_banner, strike_columns
-from ingest.reports.workbook.plan_cells import PlanCells
-from ingest.reports.workbook.plan_charts import add_charts
-from ingest.reports.workbook.plan_tables import TableSheet
-from ingest.reports.workbook.sheet import CellContent, CellFormula, EntryCell, NumberCell, SheetWriter, display_unit
+from ingest.reports.workbook.plan_cells import PlanCells, TableSheet, add_banner, strike_columns
+from ingest.reports.workbook.sheet import CellContent, CellFormula, EntryCell, NumberCell, SheetWriter, display_unit, seen
 from ingest.rfp.response_form import AS_IS, CHOICE, COUNT, FIELDS, NUMBER, OPTIMIZED, TEXT, FormField
+from ingest.units import display, scale_of
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
 
     from ingest.requirement import Requirement
     from ingest.site.plan import Plan
+
+
+#: Format of the number next to its bar.
+DECIMALS = "#,##0.0"
+#: Prefixes of a unit, a thousand times each; the first is none.
+PREFIXES = " kMGTPE"
+#: Bars of a chart; more are no longer read.
+MOST_BARS = 30
+#: Columns of a chart that have their values written above them.
+MOST_LABELS = 8
+#: Heights in pixels: of a row of a sheet, of a chart without its bars, of one bar, of a chart of columns.
+ROW, FRAME, BAR, COLUMNS = 20, 130, 28, 320
+#: Width of a chart, and from the edge of one to that of the next, in pixels; two fill the width of a page.
+WIDTH, NEXT = 600, 620
+#: Rows of a page; charts that would be cut start a new page.
+ROWS_OF_PAGE = 44
+#: Fills that differ in grey print and for colour-blind readers: dark, and light stripes.
+SOLID = {"fill": {"color": "#0072B2"}}
+STRIPED = {
+    "pattern": {"pattern": "wide_upward_diagonal", "fg_color": "#E69F00", "bg_color": "#FFFFFF"},
+    "border": {"color": "#B37B00"},
+}
+TITLE = {"name_font": {"size": 12}, "overlay": False}
+READS, USABLE, RAW = "job_read_bandwidth", "year_usable_bytes", "year_raw_bytes"
+
+
+class ChartColumn:
+    """A column of a sheet that a chart shows.
+
+    Attributes:
+        sheet, quantity, index: its place, counted from zero.
+        names, values: of its rows, as delivered; zero where a row lacks the quantity.
+        factor, unit: in which its numbers are read.
+    """
+
+    def __init__(self, table: TableSheet, quantity: str) -> None:
+        self.sheet, self.quantity, self.index = table.name, quantity, table.column(quantity)
+        self.names = [seen(row.name) for row in table.rows]
+        self.values = [0.0 if step is None else float(step.value) for step in table.entries(quantity)]
+        factor, unit = scale_of(self.largest, unit_of(quantity), False)
+        self.factor = factor or 1
+        self.unit = unit if factor else unit_of(quantity)
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return len(self.values)
+
+    @property
+    def largest(self) -> float:
+        """Of its values."""
+        return max(self.values, default=0.0)
+
+    @property
+    def _groups(self) -> str:
+        return "," * (round(math.log10(self.factor)) // 3)
+
+    @property
+    def axis_format(self) -> str:
+        """How the axis shows base units in the unit of the column."""
+        return ("#,##0.0" if self.largest / self.factor < 10 else "#,##0") + self._groups
+
+    @property
+    def number_format(self) -> str:
+        """Format of a value next to its bar, each with its own prefix."""
+        return number_format(self.largest, unit_of(self.quantity))
+
+
+class SheetChart(NamedTuple):
+    """A chart that is not yet on a sheet, its title, its text for readers who do not see it, and its height in pixels."""
+
+    chart: Any
+    title: str
+    alt: str
+    height: int
+
+
+def add_charts(tables: Mapping[str, TableSheet], workbook: Workbook, grid: SheetWriter) -> int:
+    """Put the charts below what a sheet has, next to each other.
+
+    Args:
+        tables: the sheets that the charts show, by name.
+        workbook: that makes the charts.
+        grid: the sheet, all of its lines written.
+
+    Returns:
+        the rows that the charts take below the last line.
+    """
+    last, charts = grid.next, list(charts_of(tables, workbook))
+    top = last + 1
+    for place, drawn in enumerate(charts):
+        drawn.chart.set_title({"name": drawn.title, **TITLE})
+        drawn.chart.set_size({"width": WIDTH, "height": drawn.height})
+        grid.sheet.insert_chart(top, 0, drawn.chart, {"description": drawn.alt, "x_offset": NEXT * place})
+    further = 2 + math.ceil(max((drawn.height for drawn in charts), default=0) / ROW)
+    if last + further > ROWS_OF_PAGE:
+        grid.sheet.set_h_pagebreaks([top])
+    return further
+
+
+def charts_of(tables: Mapping[str, TableSheet], workbook: Workbook) -> Iterator[SheetChart]:
+    """Read bandwidth by job, and capacity by year."""
+    if "Workloads" in tables:
+        yield _demand(tables["Workloads"], workbook)
+    if "Capacity by year" in tables:
+        yield _capacity(tables["Capacity by year"], workbook)
+
+
+def _demand(table: TableSheet, workbook: Workbook) -> SheetChart:
+    chart, column = workbook.add_chart({"type": "bar"}), ChartColumn(table, READS)
+    chart.add_series(_series(column, SOLID, MOST_BARS))
+    chart.set_y_axis({"reverse": True, "name": "Job", "name_font": PLAIN})
+    chart.set_x_axis({**_axis("Read bandwidth", [column]), "label_position": "high"})
+    chart.set_legend({"none": True})
+    first = column.names[column.values.index(column.largest)]
+    drawn = f"; {MOST_BARS} of {column.rows:,} jobs shown" if column.rows > MOST_BARS else ""
+    # A title that begins with a name might begin with "=", and be taken for a formula.
+    title = f"Read bandwidth by job: {first} needs the most, {display(column.largest, unit_of(READS), binary=False)}{drawn}"
+    alt = f"Bar chart of the read bandwidth of each job, all of its concurrent runs. As planned: {title}."
+    return SheetChart(chart, title, alt, FRAME + BAR * max(min(column.rows, MOST_BARS), 2))
+
+
+def _capacity(table: TableSheet, workbook: Workbook) -> SheetChart:
+    chart = workbook.add_chart({"type": "column"})
+    columns = [ChartColumn(table, quantity) for quantity in (USABLE, RAW)]
+    for column, look in zip(columns, (SOLID, STRIPED), strict=True):
+        chart.add_series(_series(column, look, MOST_LABELS))
+    chart.set_x_axis({"name": "Year", "name_font": PLAIN})
+    chart.set_y_axis(_axis("Capacity", columns))
+    chart.set_legend({"position": "bottom"})
+    title = course(dict(zip(columns[0].names, columns[0].values, strict=True)), unit_of(USABLE))
+    alt = f"Column chart of usable and raw capacity by year. As planned: {title}."
+    return SheetChart(chart, title, alt, COLUMNS)
+
+
+PLAIN = {"bold": False}
+
+
+def _series(column: ChartColumn, look: Mapping[str, Any], labelled: int) -> dict[str, Any]:
+    """The values of a column, with labels up to `labelled` rows."""
+    rows = min(column.rows, MOST_BARS)
+    labels = {"data_labels": {"value": True, "num_format": column.number_format, "font": {"size": 8}}}
+    return {
+        "name": label(column.quantity),
+        "categories": [column.sheet, 1, 0, rows, 0],
+        "values": [column.sheet, 1, column.index, rows, column.index],
+        "gap": 60,
+        **look,
+        **(labels if column.rows <= labelled else {}),
+    }
+
+
+def _axis(name: str, columns: Sequence[ChartColumn]) -> Mapping[str, Any]:
+    """Cells hold base units; the format of the axis leaves out groups of three digits and its name says which."""
+    largest = max(columns, key=lambda column: column.largest)
+    grid = {"visible": True, "line": {"color": "#E5E5E5"}}
+    return {
+        "name": f"{name} ({largest.unit})",
+        "name_font": PLAIN,
+        "num_format": largest.axis_format,
+        "major_gridlines": grid,
+    }
+
+
+def number_format(largest: float, unit: str) -> str:
+    """The format of values up to the largest one, with three prefixes, the most that a format can distinguish.
+
+    >>> number_format(3e9, "B")
+    '[>=1000000000]#,##0.0,,," GB";[>=1000000]#,##0.0,," MB";#,##0.0," kB"'
+    >>> number_format(7, "B")
+    '#,##0.0" B"'
+    """
+    most = min(math.floor(math.log10(max(largest, 1)) / 3), len(PREFIXES) - 1)
+    shown = [(n, f'{DECIMALS}{"," * n}" {(PREFIXES[n] + unit).strip()}"') for n in range(most, max(most - 3, -1), -1)]
+    return ";".join(f"[>={1000**n}]{how}" if n > shown[-1][0] else how for n, how in shown)
+
 
 #: Columns of the value of a requirement and its ends on the sheet Requirements.
 VALUE, LOW, HIGH = "D", "F", "G"

@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ingest.engine.messages import in_site_words
 from ingest.engine.registry import Formula, Step, unit_of
 from ingest.files import garbage_collection_paused
 from ingest.reports.labels import unit_word
-from ingest.reports.workbook.changed_inputs import CHANGED, banner, count, strike_columns, strike_rows
-from ingest.reports.workbook.derivation_cells import meaning_of
-from ingest.reports.workbook.plan_cells import CALCULATED, SITE, PlanCells, in_words, limits_of, size_of, values_of
-from ingest.reports.workbook.plan_checks import checks_of
-from ingest.reports.workbook.plan_forms import acceptance, requirements, response, results
-from ingest.reports.workbook.plan_tables import TABLE_SHEETS, table_sheets, write_table
+from ingest.reports.workbook.derivation_cells import cited, limits_of, meaning_of
+from ingest.reports.workbook.plan_cells import (
+    CALCULATED,
+    CHANGED,
+    FIRST,
+    INPUT,
+    MOST_ALONE,
+    QUANTITY,
+    SITE,
+    TABLE_SHEETS,
+    PlanCells,
+    TableSheet,
+    banner,
+    count,
+    in_words,
+    size_of,
+    strike_columns,
+    strike_rows,
+    table_sheets,
+    values_of,
+    write_table,
+)
+from ingest.reports.workbook.plan_forms import BASE_VALUE, acceptance, requirements, response, results
 from ingest.reports.workbook.sheet import (
     WIDTH,
     CellContent,
@@ -24,13 +41,13 @@ from ingest.reports.workbook.sheet import (
     NumberCell,
     Sections,
     SheetWriter,
-    assumed_rows,
-    listed,
     read_me,
     style_of,
+    write_checks,
+    write_evidence,
     write_sections,
 )
-from ingest.reports.workbook.styles import open_book, range_short, validation
+from ingest.reports.workbook.styles import number_check, open_book, range_check, range_short, validation
 from ingest.rfp.response_form import BUYER_SHEET
 from ingest.units import exact
 from ingest.version import __version__
@@ -40,6 +57,7 @@ if TYPE_CHECKING:
 
     from ingest.engine.value import Input
     from ingest.site.plan import Plan
+    from ingest.sizing.rules import Finding
 
 
 def plan_workbook(plan: Plan) -> bytes:
@@ -152,10 +170,9 @@ class PlanWorkbook:
         self._sensitivity(grid)
         response(self.plan, grid, lines)
         acceptance(self.plan, grid, lines)
-        listed(grid("Assumptions", ("Name", "Value", "Unit", "Why"), (34, 21, 16, 90)), assumed_rows(self.plan.assumptions))
-        cited = [(one["id"], one["title"], one["where"], one.get("url", "")) for one in self.plan.sources]
-        listed(grid("Sources", ("Id", "Title", "Place", "Address"), (22, 47, 50, 48)), cited)
-        checks = self._checks(grid, lines)
+        write_evidence(grid, self.plan.assumptions, self.plan.sources)
+        sheet = grid("Checks", ("Check", "What is expected", "Result"), (60, 60, 12))
+        checks = write_checks(sheet, checks_of(self.plan, self.cells, self.tables, lines))
         front(self.plan, self.title, grid, checks)
         for_buyer(self.plan, grid)
         for shown in sheets.values():
@@ -176,7 +193,7 @@ class PlanWorkbook:
         for step in self.cells.inputs:
             name = self.cells.name(step)
             book.define_name(name, f"={self.cells.place(step)}")
-            rule = validation(limits_of(step))
+            rule = validation(limits_of(step.name, step.value))
             style = style_of(step.name, unit_of(step.name), "input")
             first, *rest = (EntryCell(value, rule, style) for value in values_of(step))
             cells = self._input(step, first, name)
@@ -189,7 +206,7 @@ class PlanWorkbook:
 
     def _input(self, step: Step, value: CellContent, name: str) -> list[CellContent]:
         item, key = step.source, self.cells.key(step)
-        allowed = range_short(limits_of(step))
+        allowed = range_short(limits_of(step.name, step.value))
         unit, style = unit_of(step.name), style_of(step.name, unit_of(step.name))
         head: list[CellContent] = [self.cells.owner(step), step.name, meaning_of(step.name), value, unit_word(step.name, unit)]
         if item is None:
@@ -246,23 +263,11 @@ class PlanWorkbook:
         strike_columns(sheet, "Value", "Swing")
         sheet.close()
 
-    def _checks(self, grid: Callable[..., SheetWriter], lines: Mapping[str, int]) -> int:
-        """One line per check; returns how many there are."""
-        sheet = grid("Checks", ("Check", "What is expected", "Result"), (60, 60, 12))
-        for name, expected, written in checks_of(self.plan, self.cells, self.tables, lines):
-            sheet.row(name, expected, CellFormula(written, "ok", "good"))
-        count = sheet.next - 1
-        failing = {"type": "cell", "criteria": "!=", "value": '"ok"', "format": sheet.styles["bad"]}
-        sheet.sheet.conditional_format(1, 2, count, 2, failing)
-        sheet.close()
-        return count
-
 
 def _described(quantity: str, made: Formula) -> tuple[str, str, str, str, str]:
     """Meaning, style, unit, words and source of a computed quantity; a site has few formulas and many cells."""
     unit = unit_of(quantity)
-    cited = "" if made.source == "definition" else f"{made.source}, {made.where}".removesuffix(", ")
-    return meaning_of(quantity), style_of(quantity, unit), unit_word(quantity, unit), in_words(made), cited
+    return meaning_of(quantity), style_of(quantity, unit), unit_word(quantity, unit), in_words(made), cited(made)
 
 
 def behind_findings(plan: Plan) -> Iterator[Step]:
@@ -277,3 +282,85 @@ def evidence(item: Input) -> list[str]:
     parts = item.parts if len(item.parts) > 1 else ()
     shown = [f"{part.what}: {exact(part.value)} ({part.source}, {part.grade})" for part in parts[:MOST_PARTS]]
     return [*shown, *([f"and {len(parts) - MOST_PARTS} more"] if len(parts) > MOST_PARTS else [])]
+
+
+#: name, what is expected, formula
+Check = tuple[str, str, str]
+#: Relative difference of two sums of the same numbers in another order.
+SAME = "1E-9"
+#: Findings of one rule that are tested in one formula, which holds 8,192 characters.
+TOGETHER = 50
+DECIDED = "same outcome as in the plan; otherwise run `ingest plan` again"
+
+
+def checks_of(plan: Plan, cells: PlanCells, tables: Mapping[str, TableSheet], lines: Mapping[str, int]) -> Iterator[Check]:
+    """All checks; `lines` are the rows of the requirements."""
+    yield from _ranges(cells)
+    yield from _sums(cells, tables)
+    yield from _findings(plan.findings, cells)
+    for one in plan.requirements:
+        row = lines[one.id]
+        yield (one.id, *number_check(f"Requirements!$D${row}"))
+        yield f"{one.id}: unit", one.unit, f'=IF(EXACT(Requirements!$E${row}, "{one.unit}"), "ok", "fails")'
+        places = f"Requirements!$D${row}, 'Vendor response'!$D${row}, Results!${BASE_VALUE}${row}"
+        yield (
+            f"{one.id}: forms",
+            "Results and Vendor response repeat the requirement",
+            f'=IF(MAX({places}) = MIN({places}), "ok", "fails")',
+        )
+
+
+def _ranges(cells: PlanCells) -> Iterator[Check]:
+    """One line per input; one per quantity where a site has more than `MOST_ALONE` of them."""
+    by_quantity: dict[str, list[Step]] = {}
+    for step in cells.inputs:
+        by_quantity.setdefault(step.name, []).append(step)
+    last = FIRST + sum(map(size_of, cells.inputs)) - 1
+    names, values = (f"Inputs!${letter}${FIRST}:${letter}${last}" for letter in (QUANTITY, INPUT))
+    for quantity, steps in by_quantity.items():
+        limits = {limits_of(step.name, step.value) for step in steps}
+        if len(steps) > MOST_ALONE and len(limits) == 1 and all(size_of(step) == 1 for step in steps):
+            yield (f"all {quantity}", *range_check(values, limits.pop(), len(steps), among=names))
+            continue
+        for step in steps:
+            name = f"{cells.owner(step)}: {quantity}"
+            yield (name, *range_check(cells.place(step), limits_of(step.name, step.value), size_of(step)))
+
+
+def _findings(findings: Iterable[Finding], cells: PlanCells) -> Iterator[Check]:
+    """Each rule still has the outcome of the plan, so that statements, conditions and warnings hold.
+
+    One line per finding; one per `TOGETHER` of a rule where a site has more than `MOST_ALONE` of them.
+    """
+    by_rule: dict[str, list[Finding]] = {}
+    for one in findings:
+        if one.is_checked:
+            by_rule.setdefault(one.what.partition(": ")[2], []).append(one)
+    for kind, found in by_rule.items():
+        expected = f"{found[0].rule.id}: {DECIDED}"
+        if len(found) <= MOST_ALONE:
+            for one in found:
+                yield one.what, expected, f'=IF({one.condition(cells.place)}, "ok", "plan again")'
+            continue
+        for start in range(0, len(found), TOGETHER):
+            some = found[start : start + TOGETHER]
+            names = " to ".join(one.owner for one in (some[0], some[-1]))
+            written = ", ".join(one.condition(cells.place) for one in some)
+            yield f"{names}: {kind}", expected, f'=IF(AND({written}), "ok", "plan again")'
+
+
+def _sums(cells: PlanCells, tables: Mapping[str, TableSheet]) -> Iterator[Check]:
+    """The rows of a sheet add up to the column that the calculation works with."""
+    from xlsxwriter.utility import xl_col_to_name
+
+    columns = {frozenset(step.inputs): step for step in cells.columns if step.inputs}
+    for table in tables.values():
+        for quantity in table.quantities:
+            step = columns.get(frozenset(one for one in table.entries(quantity) if one is not None))
+            if step is None:
+                continue
+            letter = xl_col_to_name(table.column(quantity))
+            shown = f"SUM('{table.name}'!${letter}$2:${letter}${len(table.rows) + 1})"
+            used = f"SUM({cells.place(step)})"
+            expected = "the sum of its rows is the sum in the calculation"
+            yield f"{table.name}: {quantity}", expected, f'=IF(ABS({shown} - {used}) <= {SAME} * {used}, "ok", "fails")'

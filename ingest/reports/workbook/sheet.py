@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.reports.labels import is_share, unit_word
@@ -292,9 +292,25 @@ def style_of(name: str, unit: str, style: str = "number") -> str:
     return "share" if style == "number" else f"{style} share"
 
 
-def assumed_rows(assumptions: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
-    """The rows of the sheet Assumptions; what is assumed may be a word."""
-    return [(one["name"], _assumed(one), unit_word(one["name"], one["unit"]), one["why"]) for one in assumptions]
+def write_evidence(
+    grid: Callable[..., SheetWriter], assumptions: Iterable[Mapping[str, Any]], sources: Iterable[Mapping[str, str]]
+) -> None:
+    """Write the sheets Assumptions and Sources; what is assumed may be a word."""
+    assumed = [(one["name"], _assumed(one), unit_word(one["name"], one["unit"]), one["why"]) for one in assumptions]
+    listed(grid("Assumptions", ("Name", "Value", "Unit", "Why"), (34, 21, 16, 90)), assumed)
+    cited = [(one["id"], one["title"], one["where"], one.get("url", "")) for one in sources]
+    listed(grid("Sources", ("Id", "Title", "Place", "Address"), (22, 47, 50, 48)), cited)
+
+
+def write_checks(sheet: SheetWriter, checks: Iterable[tuple[str, str, str]]) -> int:
+    """Write the name, the expectation and the formula of each check, all of which pass; returns how many there are."""
+    for name, expected, written in checks:
+        sheet.row(name, expected, CellFormula(written, "ok", "good"))
+    count = sheet.next - 1
+    failing = {"type": "cell", "criteria": "!=", "value": '"ok"', "format": sheet.styles["bad"]}
+    sheet.sheet.conditional_format(1, 2, count, 2, failing)
+    sheet.close()
+    return count
 
 
 def _assumed(one: Mapping[str, Any]) -> NumberCell | str:

@@ -20,13 +20,13 @@ from ingest.reports.workbook.sheet import (
     EntryCell,
     Sections,
     SheetWriter,
-    assumed_rows,
     display_unit,
     lines_of,
-    listed,
     read_me,
     style_of,
     width_of,
+    write_checks,
+    write_evidence,
 )
 from ingest.reports.workbook.styles import (
     Styles,
@@ -105,15 +105,16 @@ class SizingWorkbook:
         buffer = io.BytesIO()
         book, styles = open_book(buffer, self.title)
         sheets = {name: book.add_worksheet(name) for name in SHEETS}
-        self._inputs(book, SheetWriter(sheets["Inputs"], styles, INPUT_HEADS, INPUT_WIDTHS))
-        self._calculation(book, SheetWriter(sheets["Calculation"], styles, CALC_HEADS, CALC_WIDTHS))
-        self._results(SheetWriter(sheets["Results"], styles, self.result_heads, self.result_widths))
-        assumed = assumed_rows(self.assumptions)
-        listed(SheetWriter(sheets["Assumptions"], styles, ("Name", "Value", "Unit", "Why"), (34, 21, 16, 90)), assumed)
-        cited = [(item["id"], item["title"], item["where"], item["url"]) for item in self.sources]
-        listed(SheetWriter(sheets["Sources"], styles, ("Id", "Title", "Place", "Address"), (22, 47, 50, 48)), cited)
-        checks = self._checks(SheetWriter(sheets["Checks"], styles, ("Check", "What is expected", "Result"), (40, 60, 12)))
-        read_me(SheetWriter(sheets["Read-me"], styles, (self.title,), (WIDTH,)), self._about(), checks)
+
+        def grid(name: str, heads: Sequence[str], widths: Sequence[float]) -> SheetWriter:
+            return SheetWriter(sheets[name], styles, heads, widths)
+
+        self._inputs(book, grid("Inputs", INPUT_HEADS, INPUT_WIDTHS))
+        self._calculation(book, grid("Calculation", CALC_HEADS, CALC_WIDTHS))
+        self._results(grid("Results", self.result_heads, self.result_widths))
+        write_evidence(grid, self.assumptions, self.sources)
+        checks = write_checks(grid("Checks", ("Check", "What is expected", "Result"), (40, 60, 12)), self._checks())
+        read_me(grid("Read-me", (self.title,), (WIDTH,)), self._about(), checks)
         book.close()
         return buffer.getvalue()
 
@@ -182,19 +183,12 @@ class SizingWorkbook:
             return None, None
         return shown.cell(f"MIN({cells})", min(ends)), shown.cell(f"MAX({cells})", max(ends))
 
-    def _checks(self, grid: SheetWriter) -> int:
-        """One line per input and result: within its range, a number; returns how many there are."""
-        checks = [
-            (item.name, *range_check(item.name, item.limits, len(item.value) if item.is_column else 1))
-            for item in self.cells.inputs
-        ]
-        checks += [(place, *number_check(place, place in self.signed)) for place in dict.fromkeys(self.results.values())]
-        for name, expected, formula in checks:
-            grid.row(name, expected, CellFormula(formula, "ok", "good"))
-        failing = {"type": "cell", "criteria": "!=", "value": '"ok"', "format": grid.styles["bad"]}
-        grid.sheet.conditional_format(1, 2, len(checks), 2, failing)
-        grid.close()
-        return len(checks)
+    def _checks(self) -> Iterator[tuple[str, str, str]]:
+        """One per input and result: within its range, a number."""
+        for item in self.cells.inputs:
+            yield (item.name, *range_check(item.name, item.limits, len(item.value) if item.is_column else 1))
+        for place in dict.fromkeys(self.results.values()):
+            yield (place, *number_check(place, place in self.signed))
 
     def _about(self) -> Sections:
         return {
