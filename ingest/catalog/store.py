@@ -97,7 +97,7 @@ class Catalog:
         if name.endswith((".yaml", ".yml")) or "/" in name or os.sep in name:
             path = Path(name)
             if not path.is_file():
-                raise UsageError(f"{kind}: there is no file '{name}', expected an id or a YAML file")
+                raise UsageError(f"{kind}: no such file: '{name}', expected an id or a YAML file")
             return path
         wanted = name.lower()
         for candidate in (wanted, self.aliases.get(kind, {}).get(wanted, "")):

@@ -15,7 +15,7 @@ def command() -> None:
     """List, show, check and add entries: models, GPUs, nodes, storage, corpora and more.
 
     Kinds: models, gpus, nodes, storage, protocols, families, scaling, optimizers, recipes, failures, corpora, pipelines,
-    formats, architectures. Singular and plural mean the same.
+    formats, architectures. Kinds may be singular or plural.
     """
 
 

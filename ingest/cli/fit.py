@@ -26,7 +26,7 @@ from ingest.storage.fit import fit
 def command(form: str | None, output: str | None, explain: str | None, require: bool, **options: Any) -> None:
     """Storage systems that meet a need, with bottleneck, headroom and units required.
 
-    The need is a model on its GPUs, the plan of a site, or plain numbers.
+    The need is a model on its GPUs, the plan of a site, or rates and capacities given as options.
 
     \b
     ingest fit --model cosmoflow --gpu v100-sxm2 --nodes 1 --gpus-per-node 8 --storage nfs-tcp

@@ -20,7 +20,7 @@ from ingest.reports.pages.corpus import corpus_page, samples_page
 @click.option("--quiet", is_flag=True, help="Print no progress.")
 @output_options
 def command(form: str | None, output: str | None, paths: tuple[str, ...], quiet: bool, **options: Any) -> None:
-    """Bytes per token, tokens and sizes of your own text, exactly or with an honest interval.
+    """Bytes per token, tokens and sizes of your own text, exactly or with a confidence interval.
 
     PATH is a folder, file, glob, URL (s3://…), datasets://FOLDER, @list.txt, or - for standard input; plain text, JSONL,
     CSV, Parquet, Arrow, tar, WARC, also compressed. Unreadable files are listed in files_skipped. Ctrl-C prints the

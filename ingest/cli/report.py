@@ -15,7 +15,9 @@ OPTIONS = [
     click.option("--storage", multiple=True, metavar="ID", help="System whose limit a chart shows, as in fit; repeatable."),
     click.option("--years", type=click.IntRange(0, 30), metavar="N", help="Years to plan for. [default: of the file]"),
     click.option("--set", multiple=True, metavar="PATH=VALUE", help="Replace a value of the site file; repeatable."),
-    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Of the draws."),
+    click.option(
+        "--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Seed of the Monte Carlo draws."
+    ),
     catalog_option,
 ]
 

@@ -114,7 +114,7 @@ def assumption(name: str, value: float | str, unit: str, why: str) -> dict[str, 
     return {"name": name, "value": value, "unit": unit, "grade": "assumed", "why": why}
 
 
-def why_assumed(item: Input, recalled: str = "recalled, not read again") -> str | None:
+def why_assumed(item: Input, recalled: str = "from memory, not verified") -> str | None:
     """Why a value is an assumption; None where it is published, measured or given by the user.
 
     Args:

@@ -24,7 +24,7 @@ input_quantity("records_per_group", "sample", "Records in such a batch.", defaul
 input_quantity("shard_fixed_bytes", "B/file", "Headers and footers of each shard.", above=False, default=0)
 input_quantity("index_bytes_per_shard", "B/file", "Index of each shard, in addition to its records.", above=False, default=0)
 input_quantity("shard_quantum", "B/file", "Shards are padded to a multiple of this.", default=1)
-input_quantity("smallest_quantum", "B", "Padding to single bytes is none.", default=1)
+input_quantity("smallest_quantum", "B", "Alignment of records; 1 B means no padding.", default=1)
 input_quantity("smallest_file_quantum", "B/file", "Padding of files to single bytes is none.", default=1)
 input_quantity("shard_bytes", "B/file", "Size at which a shard is closed.")
 input_quantity("one_shard", "file", "There is at least one shard.", default=1)

@@ -73,12 +73,13 @@ input_quantity(
 # What training keeps for each parameter, and what of it a checkpoint saves
 input_quantity("trainable_share", "1", "Share of the parameters that training changes.", high=1, default=1)
 input_quantity("weight_bytes_per_parameter", "B/parameter", "Width of a weight while training; 2 in 16-bit precision.")
-input_quantity("gradient_bytes_per_parameter", "B/parameter", "Width of a gradient; none while only saving.", above=False)
+input_quantity("gradient_bytes_per_parameter", "B/parameter", "Width of a gradient; 0 if only the checkpoint is sized.",
+    above=False)  # fmt: skip
 input_quantity("master_bytes_per_parameter", "B/parameter", "Width of the master copy in full precision.",
     above=False, label="bytes of the master copy per parameter")  # fmt: skip
 input_quantity("momentum_bytes_per_parameter", "B/parameter", "Width of the first moment.", above=False)
 input_quantity("variance_bytes_per_parameter", "B/parameter", "Width of the second moment.", above=False)
-input_quantity("second_moment_share", "1", "Numbers of second moment per parameter; few where factored.",
+input_quantity("second_moment_share", "1", "Second-moment values per parameter; few where factored.",
     above=False, default=1)  # fmt: skip
 input_quantity("tensor_replicated_parameters", "parameter", "Norms and other vectors that tensor ranks replicate.",
     above=False, default=0)  # fmt: skip

@@ -52,7 +52,7 @@ SAVED = (
 SIZED = {"parameters": "parameters", "bytes": "checkpoint_bytes"}
 #: further quantities that rules compare
 DECIDING = ("waste_left_for_dumps", "synchronous_waste", "asynchronous_waste", "drain_bandwidth")
-REQUEST = Input(131_072, origin="default", note=Message("readers ask for 128 KiB", supply=("io_size",)), grade="assumed")
+REQUEST = Input(131_072, origin="default", note=Message("read requests are 128 KiB", supply=("io_size",)), grade="assumed")
 PACKED = Input(131_072, origin="default", grade="assumed",
                note=Message("files of many samples are read ahead, 128 KiB at a time", supply=("io_size",)))  # fmt: skip
 START = Input(1, note="at the start of the plan")

@@ -59,7 +59,7 @@ SMALLEST = {
         note=Message("rates below 100 MB/s are for information: a single solid-state drive gives them",
                      supply=("test.smallest_bandwidth",))),
     "smallest_file_rate_asked": Input(100, origin="default", grade="assumed",
-        note=Message("rates below 100 files/s are for information: a single drive gives them",
+        note=Message("rates below 100 files/s are for information: a single drive delivers that",
                      supply=("test.smallest_file_rate",))),
 }  # fmt: skip
 #: the keys of a site file that supply a missing quantity

@@ -74,13 +74,13 @@ LINES = (
          "sustain concurrent reads and checkpoint writes, {value} in total, at the conditions of R-READ-03 and {writes}",
          "job_read_bandwidth_of_jobs", "site", raised_by="reads_and_checkpoints"),
     RequirementLine("R-MIX-02", "site_alternating_bandwidth", "information", "read or write",
-         "sustain reads and checkpoint writes alternately, {value} being the larger, at the conditions of "
+         "sustain reads and checkpoint writes alternately, at the larger of the two rates, {value}, at the conditions of "
          "R-READ-03 and {writes}", "job_read_bandwidth_of_jobs", "site"),
     RequirementLine("R-RESTART-01", "site_largest_restart_bandwidth", "mandatory", "read",
          _SUSTAIN + _RESTARTS + "a single run has read its checkpoint {within}",
          "restart_read_bandwidth_of_jobs", "run", streams=True, within="restart_seconds"),
     RequirementLine("R-RESTART-02", "site_restart_bandwidth", "target", "read",
-         _SUSTAIN + _RESTARTS + "all runs have read theirs at the same time, {within}",
+         _SUSTAIN + _RESTARTS + "all runs finish restoring concurrently, {within}",
          "job_restart_bandwidth_of_jobs", "writing", streams=True, within="restart_seconds"),
     RequirementLine("R-STAGE-01", "site_staging_bandwidth", "mandatory", "read",
          _SUSTAIN + "of sequential reads from {clients}, so that all staged data sets are on their nodes {within}",
@@ -93,7 +93,7 @@ LINES = (
          "site"),
     RequirementLine("R-META-02", "site_file_creates", "target", "create",
          "create at least {value} from {clients} while checkpoints are written", "job_file_creates_of_jobs", "writing"),
-    RequirementLine("R-META-03", "site_files", "mandatory", "hold", "hold at least {value} in the year that has most",
+    RequirementLine("R-META-03", "site_files", "mandatory", "hold", "hold at least {value} in the peak year",
          inspected="what the file system itself reports as the number of files that it can hold"),
     RequirementLine("R-CAP-01", "site_usable_bytes", "mandatory", "hold",
          "hold at least {value} of data while no more than {fill} of its usable capacity is in use, in the year that needs "

@@ -41,7 +41,7 @@ DEFAULTS = (
     ("waste_allowed", 0.05, "5 % of the time for dumps and lost work", "waste"),
     ("drain_fraction", 1, "the whole interval drains", "drain_fraction"),
     ("persistent_every", 1, "every checkpoint reaches shared storage", "persistent_every"),
-    ("restart_seconds", 600, "a restart reads its checkpoint in 10 min", "restart_time"),
+    ("restart_seconds", 600, "a restore takes 10 min", "restart_time"),
     ("keep_last", 3, "the newest three are kept", "keep"),
 )
 

@@ -132,7 +132,7 @@ def need_of(
         need = from_estimate(estimate(question, catalog))
         need = replace(need, given={**_of_node(question, catalog), **need.given})
     else:
-        need = Need("plain numbers", _machine(question, catalog))
+        need = Need("the given rates", _machine(question, catalog))
     return need.merged({**settings, **plain})
 
 

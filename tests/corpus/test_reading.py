@@ -504,7 +504,7 @@ def test_http_responses_are_unpacked(documents):
     assert texts == ["<p>plain</p>", "<p>parts", "<p>packed</p>", "<p>unpacked by the crawler</p>"]
     assert notes == [
         "record 6: packed as 'br', which is not read",
-        "record 7: its content type is no text",
+        "record 7: its content type is not text",
         "record 8: not UTF-8",
         "record 9: longer than 32 MiB",
     ]

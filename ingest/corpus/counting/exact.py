@@ -141,7 +141,7 @@ class LeftOut:
 
     def reasons(self) -> str:
         """Why no part of the file counts: the first reasons."""
-        return f"nothing in it counts: {'; '.join(part.reason for part in self.named[:NAMED_REASONS])}"
+        return f"no usable record: {'; '.join(part.reason for part in self.named[:NAMED_REASONS])}"
 
     def rows(self, path: str) -> tuple[SkippedFile, ...]:
         """All of them; the unnamed ones in one entry."""

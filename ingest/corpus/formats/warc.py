@@ -80,7 +80,7 @@ def http_payload(message: bytes) -> bytes:
     headers = parsed(head)
     kind = headers.get(b"content-type", b"text/").lower()
     if not kind.startswith(_TEXTUAL):
-        raise ValueError("its content type is no text")
+        raise ValueError("its content type is not text")
     if b"chunked" in headers.get(b"transfer-encoding", b"").lower():
         body = unchunked(body)
     return decoded(body, headers.get(b"content-encoding", b"").strip().lower())

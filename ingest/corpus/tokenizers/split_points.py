@@ -57,7 +57,7 @@ class SplitRule:
 
     pattern: re.Pattern[bytes]
     dropped: int = 0
-    missing: str = "no end of a word, where this vocabulary could be split"
+    missing: str = "no word boundary at which this vocabulary allows a split"
 
 
 def _before(what_follows: bytes) -> re.Pattern[bytes]:
@@ -242,7 +242,7 @@ def rule_within_words(contents: Iterable[str]) -> SplitRule:
         begins + b"(?=[0-9])",
         *([] if b"\n" in tokens else [LINE_BREAK]),
     ]
-    missing = "no end of a word, number or line, where this vocabulary could be split"
+    missing = "no end of a word, number or line at which this vocabulary allows a split"
     return SplitRule(re.compile(b"|".join(places)), missing=missing)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HOLDS = {True: "yes", None: "not known", False: "NO"}
 #: Layers are shown for at most this many systems.
 MOST_IN_FULL = 4
-COLUMNS = ("storage", "head-room", "bottleneck", "units", "1 down", "reads", "writes", "raw", "class")
+COLUMNS = ("storage", "headroom", "bottleneck", "units", "one unit down", "reads", "writes", "raw", "class")
 #: of these columns, those that a narrow terminal leaves out
 SPARE = ("reads", "writes", "raw", "class")
 #: Longer lists of names are only counted.
@@ -118,7 +118,7 @@ def _in_full(one: Fit) -> list[Section]:
     numbers = tuple((plain(name), display(item.value, item.unit)) for name, item in one.results.items())
     unknown = tuple(f"{name.replace('_', ' ')}: {why}" for name, why in one.unknown.items())
     return [
-        Section(f"{one.entry.name}, layer by layer", ("layer", "needed", "ceiling", "head-room", "holds", ""), tuple(layers)),
+        Section(f"{one.entry.name}, layer by layer", ("layer", "needed", "ceiling", "headroom", "holds", ""), tuple(layers)),
         Section("", ("", ""), numbers),
         *_ways(one),
         Section("Not known", lines=unknown),

@@ -80,7 +80,7 @@ class FitWorkbook(SizingWorkbook):
         grid.close()
 
     def _layer(self, row: LayerRow) -> Iterator[CellContent]:
-        """Need, ceiling, head-room, and whether the layer holds, all alive."""
+        """Need, ceiling, headroom and verdict of a layer, as live formulas."""
         judged = row.judged
         shown = display_unit(judged.layer.need, judged.need, judged.unit)
         assert shown is not None
