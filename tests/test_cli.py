@@ -320,7 +320,7 @@ BAD_INPUT = [
     (("--set", "nodes=1.5"), 2, ["--set nodes", "found 1.5", "whole number"]),
     (("--set", "ingest_bandwidth_per_gpu=-5"), 2, ["--set ingest_bandwidth_per_gpu", "found -5", "above 0"]),
     (("--catalogs", "nowhere"), 2, ["--catalogs", "'nowhere' is not a folder", "expected"]),
-    (("--model", "nowhere.yaml"), 2, ["no file 'nowhere.yaml'", "expected an id or a YAML file"]),
+    (("--model", "nowhere.yaml"), 2, ["no such file: 'nowhere.yaml'", "expected an id or a YAML file"]),
     (("--node", "dgx-a100"), 2, ["dgx-a100 carries a100-80-sxm, not h100-sxm", "expected"]),
     (("--achieved", "1 TFLOP/s", "--efficiency", "0.5"), 2, ["--achieved", "--efficiency", "expected no other rate"]),
     (("-o", "answer.docz"), 2, ["'answer.docz'", "expected .json, .csv, .md, .txt"]),

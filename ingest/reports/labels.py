@@ -59,7 +59,7 @@ def plain(name: str) -> str:
     """A quantity or a column inside a sentence: its label, else its name in words.
 
     >>> plain("test_seconds"), plain("scaling_efficiency"), plain("peak_flops_per_gpu")
-    ('test duration', 'scaling efficiency', 'peak flops per GPU')
+    ('test duration', 'scaling efficiency', 'peak FLOPs per GPU')
     >>> plain("dataset_bytes_held_of_datasets")
     'data set bytes held of datasets'
     """

@@ -309,7 +309,7 @@ def _of_clients(results: Results, catalog: Catalog) -> Iterator[Finding | None]:
         return
     clients = (catalog.get(Storage, name).client_read_bandwidth for name in CLIENTS.values())
     reach = [display(client.value, client.unit, binary=False) for client in clients if client is not None]
-    other = f"and nconnect ({reach[1]}) does not either" if many.value > 1 else f"nconnect ({reach[1]}) does"
+    other = f"and so is nconnect ({reach[1]})" if many.value > 1 else f"nconnect ({reach[1]}) suffices"
     yield finding("W08", results.get, one=reach[0], other=other)
 
 

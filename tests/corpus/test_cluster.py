@@ -20,6 +20,8 @@ def cluster():
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
     ) as made:
+        with distributed.Client(made) as client:
+            client.wait_for_workers(2)  # one that comes late would not hold the data that all workers get
         yield made
 
 

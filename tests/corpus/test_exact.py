@@ -258,8 +258,8 @@ def test_a_file_in_which_nothing_counts_is_skipped_and_its_bytes_are_not_stored_
     assert answer.results["stored_bytes"].value == (tmp_path / "good.jsonl").stat().st_size
     assert answer.results["files"].value == 1
     assert answer.tables["files_skipped"] == [
-        {"path": "broken.jsonl", "reason": "nothing in it counts: lines 1, 2 and 398 more: not JSON"},
-        {"path": "other.jsonl", "reason": "nothing in it counts: lines 1, 2 and 7 more: no field 'text'"},
+        {"path": "broken.jsonl", "reason": "no usable record: lines 1, 2 and 398 more: not JSON"},
+        {"path": "other.jsonl", "reason": "no usable record: lines 1, 2 and 7 more: no field 'text'"},
     ]
 
 
@@ -276,7 +276,7 @@ def test_what_is_left_out_of_files_that_count_is_counted(tmp_path, threads):
 
 def test_nothing_in_any_file_is_nothing_to_measure(tmp_path):
     (tmp_path / "a.jsonl").write_bytes(b"{}\n")
-    with pytest.raises(IngestError, match="nothing in it counts: line 1: no field 'text'"):
+    with pytest.raises(IngestError, match="no usable record: line 1: no field 'text'"):
         measure(tmp_path / "a.jsonl", tokenizer=small_vocabulary(tmp_path))
 
 

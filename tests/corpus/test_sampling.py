@@ -402,7 +402,7 @@ def test_files_in_which_nothing_counts_are_lost(tmp_path, library, parted):
     assert unreadable.low <= lost <= unreadable.high
     assert left.low <= stored - lost <= left.high
     assert found.skipped
-    assert all("nothing in it counts" in item.reason for item in found.skipped)
+    assert all("no usable record" in item.reason for item in found.skipped)
     assert any("null" in item.reason for item in found.parts)
 
 

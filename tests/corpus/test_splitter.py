@@ -252,7 +252,7 @@ def test_a_document_longer_than_memory_passes_through_in_little_of_it():
 @pytest.mark.parametrize(
     ("rule", "why"),
     [
-        (BEFORE_STOP, "no end of a word, where"),
+        (BEFORE_STOP, "no word boundary at which"),
         (WITHIN, "no end of a word, number or line"),
         (None, "cannot be split for this vocabulary"),
     ],

@@ -156,7 +156,7 @@ def test_a_restart_and_a_staging_say_in_what_time():
     fast, slow = ({**SYNC, "restart_time": time} for time in ("5 min", "20 min"))
     one = planned(site(a={**SLOW, "checkpoint": fast}))
     assert "that a single run has read its checkpoint within 5 min." in one.requirement("R-RESTART-01").statement
-    assert one.requirement("R-RESTART-02").statement.endswith("at the same time, within 5 min.")
+    assert one.requirement("R-RESTART-02").statement.endswith("all runs finish restoring concurrently, within 5 min.")
     two = planned(site(a={**SLOW, "checkpoint": fast}, b={**SLOW, "checkpoint": slow}))
     assert two.requirement("R-RESTART-01").statement.endswith("within 5 min.")
     assert two.requirement("R-RESTART-02").statement.endswith("each within its own time, from 5 min to 20 min.")
@@ -208,7 +208,7 @@ def test_a_rate_near_the_peak_is_doubted():
 def test_a_duration_that_contradicts_the_rate_is_doubted(days, doubted):
     # 1e12 tokens / 8192 × 1.990656e16 FLOP ÷ (800 GPUs × 40 % of 989.4 TFLOP/s) = 88.8 days
     data = site(a={**MODEL, "tokens": "10T", "efficiency": 0.4, "checkpoint": {**ASYNC, "duration": f"{days} days"}})
-    assert any("expected them to agree" in line for line in planned(data).warnings) is doubted
+    assert any("expected both to agree" in line for line in planned(data).warnings) is doubted
 
 
 def test_a_job_on_data_that_are_not_there():
