@@ -134,7 +134,7 @@ def _attention(made: Architecture) -> list[dict[str, Any]]:
             "value_width": row.value,
             "cached_per_layer": row.cached,
             "window": row.window or "all",
-            "attends to": "earlier tokens" if row.causal else "all tokens",
+            "sees": "earlier tokens" if row.causal else "all tokens",
         }
         for row in made.attentions
     ]

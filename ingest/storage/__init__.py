@@ -1,1 +1,1 @@
-"""Storage systems: ceilings, units required and the verdict on a need."""
+"""How a storage system fits a need. The systems themselves are data: one YAML file each in `catalogs/storage/`."""
