@@ -128,11 +128,11 @@ def _check_room(field: TemplateField) -> None:
 def _is_inside_a_code(field: TemplateField) -> bool:
     """Whether Word's own marks (of a link, a date, a reference) are open where the field begins."""
     opened, at = Counter[str](), 0
-    own = {id(text) for text in _texts(field.paragraph)}
+    own = set(_texts(field.paragraph))  # held, because lxml makes an element anew when no name refers to it
     for element in field.paragraph.iter(_TEXT, f"{_WORD}fldChar"):
         if element.tag != _TEXT:
             opened[element.get(f"{_WORD}fldCharType")] += 1
-        elif id(element) in own:
+        elif element in own:
             at += len(element.text or "")
             if at > field.start:
                 break
@@ -141,9 +141,9 @@ def _is_inside_a_code(field: TemplateField) -> bool:
 
 def _refuse_elsewhere(word: Any) -> None:
     """Footnotes, comments, diagrams: fields there would stay as they are."""
-    done = {id(word.part), *(id(part) for _, part in _margins(word))}
+    done = {word.part, *(part for _, part in _margins(word))}
     for part in word.part.package.iter_parts():
-        if id(part) in done or not part.partname.endswith(".xml") or "/glossary/" in part.partname:
+        if part in done or not part.partname.endswith(".xml") or "/glossary/" in part.partname:
             continue
         for paragraph in _parsed(part).iter("{*}p"):
             text = "".join(one.text or "" for one in paragraph.iter("{*}t"))
