@@ -109,6 +109,12 @@ def inputs_of(given: Mapping[str, Input]) -> dict[str, dict[str, Any]]:
     }
 
 
+def inputs_below(derivations: Iterable[Step], given: Mapping[str, Input]) -> dict[str, Input]:
+    """The inputs on which derivations depend, each once, in the order in which they are met."""
+    names = dict.fromkeys(step.name for derivation in derivations for step in derivation.leaves())
+    return {name: given[name] for name in names if name in given}
+
+
 def assumption(name: str, value: float | str, unit: str, why: str) -> dict[str, Any]:
     """One assumption in JSON."""
     return {"name": name, "value": value, "unit": unit, "grade": "assumed", "why": why}
@@ -218,10 +224,7 @@ class Answer:
     @cached_property
     def used(self) -> Mapping[str, Input]:
         """The given quantities that the results rest on."""
-        names: dict[str, None] = {}
-        for name in self.results:
-            names.update(dict.fromkeys(step.name for step in self.derivation(name).leaves()))
-        return {name: self.given[name] for name in names if name in self.given}
+        return inputs_below(map(self.derivation, self.results), self.given)
 
     @property
     def assumptions(self) -> list[dict[str, Any]]:

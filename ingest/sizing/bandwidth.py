@@ -16,7 +16,17 @@ from ingest.corpus.measurement_file import PARTIAL
 from ingest.engine.messages import Message, Option, message_of
 from ingest.engine.ranges import Tree
 from ingest.engine.registry import FORMULAS, Step, derive, unit_of
-from ingest.engine.result import assumptions_of, cited_by, envelope, inputs_of, places_of, scenarios, sources_of, values
+from ingest.engine.result import (
+    assumptions_of,
+    cited_by,
+    envelope,
+    inputs_below,
+    inputs_of,
+    places_of,
+    scenarios,
+    sources_of,
+    values,
+)
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError
 from ingest.sizing.evidence_choice import OUTCOMES, RateBasis, rate_basis_of
@@ -105,10 +115,7 @@ class Estimate:
     @cached_property
     def used(self) -> Mapping[str, Input]:
         """The inputs on which the results depend."""
-        names: dict[str, None] = {}
-        for name in self.results:
-            names.update(dict.fromkeys(step.name for step in self.derivation(name).leaves()))
-        return {name: self.given[name] for name in names if name in self.given}
+        return inputs_below(map(self.derivation, self.results), self.given)
 
     @property
     def assumptions(self) -> list[dict[str, Any]]:
