@@ -140,6 +140,9 @@ class Model(Entry):
 
     Attributes:
         sample: one sample, in words.
+        sample_unit: what one sample is, as a noun: image, record, sequence, token, window.
+        tokens_per_sample: of a model that is trained on text.
+        sequence_length: tokens over which attention looks, if a sample is not one sequence.
         family: class of models that share efficiency and scaling behaviour.
         flops_per_sample: forward and backward pass.
         tensor_parallel, pipeline_parallel: layout of the published training run.
@@ -149,6 +152,9 @@ class Model(Entry):
 
     kind: ClassVar[str] = "models"
     sample: str = text(required=True)
+    sample_unit: str = text()
+    tokens_per_sample: Value | None = value("token/sample")
+    sequence_length: Value | None = value("token")
     family: str = text(required=True)
     flops_per_sample: Value | None = value("FLOP/sample")
     dataset: str = text()
