@@ -147,7 +147,6 @@ class Model(Entry):
         flops_per_sample: forward and backward pass.
         tensor_parallel, pipeline_parallel: layout of the published training run.
         encodings: encodings of the data set; the first one is the default.
-        efficiencies: model FLOPs utilization by GPU, derived from measured rates.
     """
 
     kind: ClassVar[str] = "models"
@@ -165,7 +164,6 @@ class Model(Entry):
     tensor_parallel: Value | None = value("GPU")
     pipeline_parallel: Value | None = value("1")
     encodings: Mapping[str, Encoding] = encodings()
-    efficiencies: Mapping[str, Value] = values("1")
 
 
 class Gpu(Entry):
@@ -175,7 +173,6 @@ class Gpu(Entry):
         peak_flops: dense peak by precision.
         usual_node: id of the usual node of the GPU.
         gpus_per_node: if the catalog has no such node.
-        protocols: those under which a model has been measured on it; transfers prefer them.
     """
 
     kind: ClassVar[str] = "gpus"
@@ -189,7 +186,6 @@ class Gpu(Entry):
     power: Value | None = value("W/GPU")
     measured_matmul_flops: Value | None = value("FLOP/s/GPU")
     usual_node: str = text()
-    protocols: tuple[str, ...] = texts()
     gpus_per_node: Value | None = value("GPU/node")
 
 
@@ -275,23 +271,20 @@ class Protocol(Entry):
     Attributes:
         form: training-log, vendor-table, benchmark-table or emulation.
         advice: for a buyer who requires its rate.
+        benchmark: name that the editions of one benchmark share; they count once.
     """
 
     kind: ClassVar[str] = "protocols"
     form: str = text(required=True)
+    benchmark: str = text()
     advice: str = text(required=True)
 
 
 class Family(Entry):
-    """A class of models: the share of the dense peak that its members reach, and how well rates transfer between GPUs.
-
-    Attributes:
-        transfer_range: measured ÷ transferred, P10 to P90; absent if too few pairs are measured.
-    """
+    """A class of models: the share of the dense peak that its members reach."""
 
     kind: ClassVar[str] = "families"
     efficiency: Value | None = value("1")
-    transfer_range: Value | None = value("1")
 
 
 class Scaling(Entry):

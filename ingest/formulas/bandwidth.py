@@ -224,16 +224,26 @@ def memory_bandwidth_ratio(memory_bandwidth_per_gpu: Num, source_memory_bandwidt
 
 
 @formula(unit="1", source="ingest-transfer-study", where="plain geometric mean")
-def transfer_ratio(peak_flops_ratio: Num, memory_bandwidth_ratio: Num) -> Num:
-    """Training speed of this GPU over the other: the geometric mean of both ratios, untuned.
+def catalog_transfer_ratio(peak_flops_ratio: Num, memory_bandwidth_ratio: Num) -> Num:
+    """Training speed of this GPU over the other, from data sheets: the geometric mean of both ratios, untuned.
 
-    >>> transfer_ratio(4, 1)
+    >>> catalog_transfer_ratio(4, 1)
     2.0
     """
     return (peak_flops_ratio * memory_bandwidth_ratio) ** 0.5
 
 
-@formula(unit="sample/s/GPU", source="ingest-transfer-study", where="plain geometric mean")
+@formula(unit="1", source="ingest-transfer-study", where="geometric mean of the catalog ratio and the n ratios seen")
+def transfer_ratio(catalog_transfer_ratio: Num, seen_ratios_product: Num, seen_models: Num) -> Num:
+    """Training speed of this GPU over the other: the geometric mean of the catalog ratio and of what other models showed.
+
+    >>> round(transfer_ratio(2.0, 1.5 * 1.8, 2), 3)
+    1.754
+    """
+    return (catalog_transfer_ratio * seen_ratios_product) ** (1 / (seen_models + 1))
+
+
+@formula(unit="sample/s/GPU", source="ingest-transfer-study", where="a measured rate times a ratio")
 def transferred_samples_per_second_per_gpu(source_samples_per_second_per_gpu: Num, transfer_ratio: Num) -> Num:
     """Training rate measured on another GPU, scaled to this one.
 
@@ -241,6 +251,18 @@ def transferred_samples_per_second_per_gpu(source_samples_per_second_per_gpu: Nu
     200.0
     """
     return source_samples_per_second_per_gpu * transfer_ratio
+
+
+@formula(unit="sample/s/GPU", source="ingest-scaling-study", where="power law fitted within one round and submitter")
+def samples_per_second_per_gpu_at_size(
+    published_samples_per_second_per_gpu: Num, gpus: Num, published_gpus: Num, scaling_exponent: Num
+) -> Num:
+    """Rate per GPU of a job of another size: the total rate grows with a power of the number of GPUs.
+
+    >>> round(samples_per_second_per_gpu_at_size(577_318, 256, 128, 0.5))
+    408225
+    """
+    return published_samples_per_second_per_gpu * (gpus / published_gpus) ** (scaling_exponent - 1)
 
 
 @formula(unit="sample/s", source="mlperf-storage-v2", where="batch size, computation time and accelerator utilization")

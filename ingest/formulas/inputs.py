@@ -36,6 +36,12 @@ input_quantity("cache_hit_fraction", "1", "Share of reads served by a cache on t
 input_quantity("client_bandwidth_per_node", "B/s/node", "Bandwidth of one storage client into a node.")
 
 # Another GPU, from which a rate is transferred
+input_quantity("published_samples_per_second_per_gpu", "sample/s/GPU", "Rate measured at another size of the job.")
+input_quantity("published_gpus", "GPU", "GPUs of the runs that are published.")
+input_quantity("scaling_exponent", "1", "Exponent of the total rate over the number of GPUs.",
+    above=False, high=1)  # fmt: skip
+input_quantity("seen_ratios_product", "1", "Product of the speed ratios that other models showed on both GPUs.")
+input_quantity("seen_models", "1", "Other models that were measured on both GPUs.", above=False)
 input_quantity("source_samples_per_second_per_gpu", "sample/s/GPU", "Rate measured on the other GPU.")
 input_quantity("source_peak_flops_per_gpu", "FLOP/s/GPU", "Dense peak of the other GPU at the same precision.")
 input_quantity("source_memory_bandwidth_per_gpu", "B/s/GPU", "Memory bandwidth of the other GPU.")

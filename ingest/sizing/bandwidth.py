@@ -182,7 +182,7 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
 
     >>> answer = estimate(Job(model="cosmoflow", gpu="h100", nodes=128), Catalog())
     >>> answer.basis, answer.results["ingest_bandwidth_per_job"].display
-    ('measured', '827.5 GB/s (770.7 GiB/s)')
+    ('emulated', '827.5 GB/s (770.7 GiB/s)')
 
     Raises:
         UsageError: an option is out of range, unknown or contradicts another one.
@@ -406,7 +406,7 @@ def bw(
     flops_per_sample: Written | None = None,
     bytes_per_token: Written | Path | None = None,
     cache_hit: Written | None = None,
-    scaling: str = "linear",
+    scaling: str = "published",
     set: Mapping[str, Written] | str | Sequence[str] | None = None,
     catalogs: str | Path | Sequence[str | Path] = (),
 ) -> Estimate | Scenarios:
@@ -418,11 +418,10 @@ def bw(
         nodes: number of nodes, one by default: 128, or 1,8,128, or 1..1024*2.
         gpus_per_node: GPUs in a node; that of the GPU's usual node by default.
         node: id or YAML file of a node type; sets the GPU too.
-        basis: evidence level of the rate: `auto`, `measured`, `transferred`, `efficiency` or `peak`.
+        basis: evidence level of the rate: `auto`, `measured`, `emulated`, `transferred`, `efficiency` or `peak`.
         protocol: measurement protocol: `mlperf-training`, `mlperf-storage`, …
         encoding: encoding of the data set, or `stored`, `decoded`, `touched`, or `ID/SIZE`.
-        precision: `bf16`, `fp16`, `tf32`, `fp32`, `fp8` or `fp4`; bf16 by default, unless the model has been measured at
-            another one only.
+        precision: `bf16`, `fp16`, `tf32`, `fp32`, `fp8` or `fp4`; that of the best evidence on the GPU by default.
         efficiency: model FLOPs utilization, a share of the dense peak.
         achieved: achieved FLOP/s per GPU, such as '35 TFLOP/s'.
         utilization: accelerator utilization to accept, such as 0.9.
@@ -431,7 +430,8 @@ def bw(
         flops_per_sample: FLOPs of one sample, forward and backward, such as '247 GFLOP'.
         bytes_per_token: if the job reads text instead of token ids: a number, or the JSON file of `ingest measure`.
         cache_hit: share of reads served by a cache on the node.
-        scaling: how the rate per GPU scales with the size of the job: `linear`, `weak` or `strong`.
+        scaling: how the rate per GPU changes with the size of the job: `published` (as the runs at that size show),
+            `linear`, `weak` or `strong`.
         set: values of quantities, by name.
         catalogs: folders with entries of your own.
 

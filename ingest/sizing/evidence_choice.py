@@ -6,16 +6,18 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ingest.architecture.catalog_entries import model_of
-from ingest.catalog.records import Gpu, Model, Node, Protocol
+from ingest.catalog.records import Gpu, Model, Node, Protocol, Rate
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option
 from ingest.engine.registry import solve
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError
 from ingest.sizing import evidence_ladder
-from ingest.sizing.evidence_ladder import RATE, EvidenceLevel
+from ingest.sizing.efficiency import efficiency
+from ingest.sizing.evidence_ladder import FAMILIES, RATE, EvidenceLevel, family_of
 from ingest.sizing.job import Job, known_quantities, machine_of, set_by_user
-from ingest.sizing.published_rates import measured, transferred
+from ingest.sizing.published_rates import emulated, is_emulation, measured
+from ingest.sizing.transfer import transferred
 
 #: Quantities that, set by the user, fix the rate without evidence from the catalogs.
 GIVEN_RATES = {
@@ -62,7 +64,7 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
     job = job.checked()
     model = _model(job.model, catalog) if job.model is not None else None
     gpu, node = machine_of(job.gpu, job.node, catalog)
-    precision = job.precision or evidence_ladder.usual_precision(catalog.rates(model) if model else ())
+    precision = job.precision or usual_precision(catalog, model, gpu)
     common = known_quantities(job, catalog, model, gpu, node, precision)
     levels = choose(job, catalog, model, gpu, precision, common)
     return RateBasis(job, model, gpu, node, precision, levels, common, set_by_user(job))
@@ -72,6 +74,29 @@ def _model(source: str, catalog: Catalog) -> Model:
     # Only a config.json or hyper-parameters load the descriptions of architectures.
     known = isinstance(source, str) and source.lower() in catalog.ids(Model.kind)
     return catalog.get(Model, source) if known else model_of(source, catalog)
+
+
+def usual_precision(catalog: Catalog, model: Model | None, gpu: Gpu | None) -> str:
+    """Return the precision of the best evidence on a GPU: that of most training runs, on it or else on its relatives.
+
+    Emulations, recalled rates, and rates on GPUs of another vendor count only where there is nothing better; bf16 where
+    there is nothing at all.
+    """
+    rates = catalog.rates(model) if model is not None else ()
+    if model is None or gpu is None or not rates:
+        return FAMILIES[0][0]
+
+    def standing(rate: Rate) -> int:
+        if is_emulation(catalog, model, rate.protocol) or rate.grade == "assumed":
+            return 2 if rate.gpu == gpu.id else 5
+        if rate.gpu == gpu.id:
+            return 1
+        source = catalog.referred(Gpu, rate.gpu, by=model.path.with_suffix(".csv"))
+        return 3 if source.vendor == gpu.vendor else 4
+
+    usable = [(standing(rate), family_of(rate.precision)[0]) for rate in rates if evidence_ladder.peak_of(gpu, rate.precision)]
+    best = [precision for rank, precision in usable if rank == min(usable)[0]]
+    return max(dict.fromkeys((FAMILIES[0][0], *best)), key=best.count)
 
 
 def choose(
@@ -89,8 +114,9 @@ def choose(
     own = _own(job, flops)
     if own is not None:
         return [own, *(level for level in found if level.basis != own.basis)]
-    found = _widened_by_training_runs(found, job, catalog)
-    wanted = [level for level in found if job.basis in ("auto", level.basis)]
+    if not job.protocol:
+        found = _with_training_runs(found)
+    wanted = [level for level in found if level.basis == job.basis or (job.basis == "auto" and level.basis != "peak")]
     if not wanted:
         raise _no_evidence(job, catalog, model, gpu, precision, flops)
     return [*wanted, *(level for level in found if level not in wanted)]
@@ -99,46 +125,61 @@ def choose(
 def _from_catalogs(
     job: Job, catalog: Catalog, model: Model | None, gpu: Gpu | None, precision: str, known: Mapping[str, Input]
 ) -> list[EvidenceLevel]:
+    """The levels that exist, the best one first."""
     if gpu is None:
         return []
-    flops, levels = known.get("flops_per_sample"), []
+    flops = known.get("flops_per_sample")
+    levels: list[EvidenceLevel | None] = []
     if model is not None:
         protocol = catalog.get(Protocol, job.protocol).id if job.protocol else None
-        sized = "gpus_per_node" in known and job.scaling == "linear"
-        size = solve("gpus", {name: item.value for name, item in known.items()}) if sized else 1
-        # The transferred level does not depend on the size of the job, so a site computes it once.
-        key = ("transferred", model.path, gpu.path, precision, protocol)
+        sized = "gpus_per_node" in known and job.scaling == "published"
+        size = float(solve("gpus", {name: item.value for name, item in known.items()})) if sized else None
+        # A site asks for the same transfer in every year.
+        key = ("transferred", model.path, gpu.path, precision, protocol, size)
         if key not in catalog.memory:
-            catalog.memory[key] = transferred(catalog, model, gpu, precision, protocol)
-        levels += [
+            catalog.memory[key] = transferred(catalog, model, gpu, precision, protocol, size)
+        levels = [
             measured(catalog, model, gpu, precision, protocol, size),
+            emulated(catalog, model, gpu, precision, protocol, size),
             catalog.memory[key],
-            evidence_ladder.efficiency(catalog, model, gpu, precision, flops),
+            efficiency(catalog, model, gpu, precision, flops, protocol),
         ]
+        if _is_recalled(levels[2], RATE) and _is_recalled(levels[3], "model_flops_utilization"):
+            # Of evidence of equal grade, that on this GPU comes first.
+            levels[2:] = [levels[3], levels[2]]
     levels.append(evidence_ladder.peak(gpu, precision, flops))
     found = [level for level in levels if level is not None]
     if job.protocol:
         # A protocol names measurements: the levels without any answer only when they are requested.
-        return [level for level in found if level.basis in ("measured", "transferred", job.basis)]
+        return [level for level in found if level.basis in ("measured", "emulated", "transferred", job.basis)]
     return found
 
 
-def _widened_by_training_runs(found: list[EvidenceLevel], job: Job, catalog: Catalog) -> list[EvidenceLevel]:
-    """Where every measured rate is emulated, widen its range to training runs scaled from other GPUs."""
+def _is_recalled(level: EvidenceLevel | None, name: str) -> bool:
+    return level is not None and level.given[name].grade == "assumed"
+
+
+def _with_training_runs(found: list[EvidenceLevel]) -> list[EvidenceLevel]:
+    """Compare an emulation with training runs scaled from other GPUs: these widen its range, or answer in its place."""
     levels = {level.basis: level for level in found}
-    emulated, real = levels.get("measured"), levels.get("transferred")
-    if emulated is None or real is None or job.protocol:
+    asleep, real = levels.get("emulated"), levels.get("transferred")
+    if asleep is None or real is None:
         return found
-    if any(catalog.get(Protocol, protocol).form != "emulation" for protocol in emulated.protocols):
-        return found
-    rate, scaled = emulated.given[RATE], real.given[RATE].value
-    low, high = min(scaled, rate.low or rate.value), max(scaled, rate.high or rate.value)
-    warning = (
-        f"training runs on other GPUs, scaled to this one, suggest {scaled:,.4g} samples/s per GPU; "
-        f"the emulated benchmark gives {rate.value:,.4g}. The range covers both"
+    rate, scaled = asleep.given[RATE], real.given[RATE]
+    text = (
+        f"training runs on other GPUs, scaled to this one, suggest {scaled.value:,.4g} samples/s per GPU; "
+        f"the emulated benchmark gives {rate.value:,.4g}"
     )
-    widened = emulated._replace(given={RATE: rate._replace(low=low, high=high)}, warnings=(*emulated.warnings, warning))
-    return [widened if level is emulated else level for level in found]
+    if (scaled.low or scaled.value) > (rate.high or rate.value):
+        real = real._replace(warnings=(*real.warnings, f"{text}, below the whole range: it is not used"))
+        others = [level for level in found if level.basis not in ("emulated", "transferred")]
+        place = 1 if "measured" in levels else 0
+        return [*others[:place], real, asleep, *others[place:]]
+    low, high = min(scaled.value, rate.low or rate.value), max(scaled.value, rate.high or rate.value)
+    widened = asleep._replace(
+        given={RATE: rate._replace(low=low, high=high)}, warnings=(*asleep.warnings, f"{text}. The range covers both")
+    )
+    return [widened if level is asleep else level for level in found]
 
 
 def _own(job: Job, flops: Input | None) -> EvidenceLevel | None:
@@ -163,10 +204,10 @@ def _no_evidence(
         return UsageError("--gpu is missing; expected an id (`ingest catalog list gpus`), --node, or --samples-per-second")
     if model is None:
         return UsageError("--model is missing; expected an id (`ingest catalog list models`), or --samples-per-second")
-    if job.protocol and job.basis in ("auto", "measured"):
+    if job.protocol and job.basis in ("auto", "measured", "emulated"):
         seen = sorted({rate.protocol for rate in catalog.rates(model)})
         hint = f"; {model.id} has been measured under {', '.join(seen)}" if seen else ""
         return IngestError(
             Message(Option("protocol"), f": no rate of {model.id} on {gpu.id} under '{job.protocol}' at {precision}{hint}")
         )
-    return evidence_ladder.absence(model, gpu, "measured" if job.basis == "auto" else job.basis, precision, flops, job.protocol)
+    return evidence_ladder.absence(model, gpu, job.basis, precision, flops, job.protocol)

@@ -1,26 +1,28 @@
 """The levels of evidence for the rate at which a GPU consumes samples, the best first.
 
-measured    rates of this model on this GPU; one per protocol, their median, and their ends as range
-transferred rates of this model on other GPUs, scaled by the geometric mean of peak and memory-bandwidth ratio
+measured    training runs of this model on this GPU: the median of independent benchmarks, their ends as range
+emulated    a benchmark whose accelerators sleep instead of computing
+transferred rates of this model on other GPUs, scaled by the catalogs and by what other models showed on both
 efficiency  dense peak × a model FLOPs utilization derived from measurements ÷ FLOPs per sample
-peak        dense peak ÷ FLOPs per sample: an upper bound only
+peak        dense peak ÷ FLOPs per sample: an upper bound, never chosen by `auto`
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ingest.catalog.records import Family, Gpu, Model, Rate, Scaling, Value
+from ingest.catalog.records import Gpu, Model, Scaling, Value
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, option_error
-from ingest.engine.value import Evidence, Input
+from ingest.engine.value import Input
 from ingest.errors import IngestError, expected_one_of
 
 #: The quantity that the measured and transferred levels give.
 RATE = "unstalled_samples_per_second_per_gpu"
-BASES = ("measured", "transferred", "efficiency", "peak")
+BASES = ("measured", "emulated", "transferred", "efficiency", "peak")
 FAMILIES = (("bf16", "fp16"), ("tf32", "fp32"), ("fp8",), ("fp4",), ("fp64",))
 
 #: Size up to which no scaling loss is assumed: the base of the scaling study.
@@ -63,12 +65,6 @@ def peak_of(gpu: Gpu, precision: str) -> Input | None:
     return None
 
 
-def usual_precision(rates: Sequence[Rate]) -> str:
-    """Return bf16, or the most frequent precision of a model that has only been measured at others."""
-    seen = [family_of(rate.precision)[0] for rate in rates]
-    return "bf16" if "bf16" in seen or not seen else max(sorted(set(seen)), key=seen.count)
-
-
 def scaling_factor(catalog: Catalog, gpus: float, kind: str = "strong") -> Value:
     """Return the rate per GPU at a size, over the rate on one to a few nodes.
 
@@ -101,33 +97,14 @@ def median(numbers: Iterable[float]) -> float:
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
-def efficiency(catalog: Catalog, model: Model | None, gpu: Gpu, precision: str, flops: Input | None) -> EvidenceLevel | None:
-    """Return the efficiency level: from the model's own utilization if it is known, else from that of its class."""
-    peak = peak_of(gpu, precision)
-    if peak is None or flops is None or model is None or precision not in FAMILIES[0]:
-        # The utilizations in the catalogs are shares of the 16-bit peak.
-        return None
-    own = model.efficiencies
-    if own and flops.origin == "user":
-        # They were derived with the FLOPs per sample of the catalog and do not apply to others.
-        return None
-    if own:
-        value = median(item.value for item in own.values())
-        low, high = min(item.value for item in own.values()), max(item.value for item in own.values())
-        parts = tuple(Evidence(name, item.value, item.source, item.where, item.grade) for name, item in own.items())
-        note = f"utilization of {model.name} on {len(own)} GPU{'s' if len(own) > 1 else ''}"
-        given = Input(value, low, high, source="ingest-rates", grade="derived", note=note, parts=parts)
-    else:
-        shared = catalog.referred(Family, model.family, by=model.path).efficiency
-        if shared is None:
-            return None
-        given, note = from_catalog(shared), f"utilization of its class ({model.family}), not of this model"
-    # FLOPs per sample that overcount give shares above 1; a utilization cannot be one.
-    capped = {name: min(end, 1.0) for name in ("value", "low", "high") if (end := getattr(given, name)) is not None}
-    given = given._replace(**capped)
-    return EvidenceLevel(
-        "efficiency", {"peak_flops_per_gpu": peak, "model_flops_utilization": given, "flops_per_sample": flops}, note
-    )
+def geometric_mean(numbers: Iterable[float]) -> float:
+    """Return the geometric mean.
+
+    >>> round(geometric_mean([1, 100]), 6)
+    10.0
+    """
+    logs = [math.log(number) for number in numbers]
+    return math.exp(sum(logs) / len(logs))
 
 
 def peak(gpu: Gpu, precision: str, flops: Input | None) -> EvidenceLevel | None:
@@ -142,22 +119,31 @@ def peak(gpu: Gpu, precision: str, flops: Input | None) -> EvidenceLevel | None:
 
 
 def absence(model: Model, gpu: Gpu, basis: str, precision: str, flops: Input | None, protocol: str | None) -> IngestError:
-    """Return the reason why a level does not exist, and what to supply."""
-    if basis in ("efficiency", "peak") and flops is None:
-        text = f"no {basis} estimate: the FLOPs per sample of {model.id} are not known"
+    """Return the reason why a level does not exist, or for `auto` any level, and what to supply."""
+    if basis in ("auto", "efficiency", "peak") and flops is None:
+        text = f"no {_named(basis)}estimate: the FLOPs per sample of {model.id} are not known"
+        if basis == "auto":
+            text = f"no estimate: no rate of {model.id} is published, and its FLOPs per sample are not known"
         why = model.missing.get("flops_per_sample")
-        return IngestError(Message(text + (f" ({why})" if why else ""), supply=("flops_per_sample",)))
-    if peak_of(gpu, precision) is None and basis != "measured":
+        return IngestError(Message(text + (f" ({why})" if why else ""), supply=("samples_per_second", "flops_per_sample")))
+    if peak_of(gpu, precision) is None and basis not in ("measured", "emulated"):
         known = ", ".join(gpu.peak_flops) or "none"
-        return IngestError(f"no {basis} estimate: {gpu.id} has no dense {precision} peak in the catalog (known: {known})")
+        return IngestError(
+            f"no {_named(basis)}estimate: {gpu.id} has no dense {precision} peak in the catalog (known: {known})"
+        )
     if basis == "transferred" and gpu.memory_bandwidth is None:
         return IngestError(f"no transferred estimate: {gpu.missing.get('memory_bandwidth', 'memory bandwidth not known')}")
-    if basis == "efficiency":
-        return IngestError(
-            Message(f"no efficiency estimate: no utilization of {model.id} at {precision} is known", supply=("efficiency",))
-        )
-    what = {"measured": f"on {gpu.id} at {precision}", "transferred": f"on another GPU at {precision}"}.get(basis, "")
+    if basis in ("auto", "efficiency"):
+        why = f"no utilization of {model.id} at {precision} is known, nor of its class"
+        if basis == "auto":
+            why = f"no rate of {model.id} is published at {precision}, and {why}"
+        return IngestError(Message(f"no {_named(basis)}estimate: {why}", supply=("efficiency", "samples_per_second")))
+    what = {"transferred": f"on another GPU at {precision}"}.get(basis, f"on {gpu.id} at {precision}")
     under = f" under {protocol}" if protocol else ""
     return IngestError(
         Message(f"no {basis} estimate: no rate of {model.id} {what}{under} is published", supply=("samples_per_second",))
     )
+
+
+def _named(basis: str) -> str:
+    return "" if basis == "auto" else f"{basis} "

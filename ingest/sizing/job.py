@@ -43,7 +43,7 @@ class Job:
         protocol: id of the measurement protocol to use.
         encoding: an encoding of the data set, one of `stored`, `decoded`, `touched`, or both as `ID/SIZE`.
         bytes_per_token: if the job reads text instead of token ids.
-        scaling: `linear` (a requirement assumes that the job scales), `weak` or `strong`.
+        scaling: `published` (rates at the size of the job, or the nearest), `linear`, `weak` or `strong`.
         settings: values of quantities by name; they override everything else.
     """
 
@@ -65,7 +65,7 @@ class Job:
     flops_per_sample: float | None = None
     bytes_per_token: Input | None = None
     cache_hit: float | None = None
-    scaling: str = "linear"
+    scaling: str = "published"
     settings: Mapping[str, float] = field(default_factory=dict)
 
     #: option -> the quantity that it sets
@@ -93,7 +93,7 @@ class Job:
                 check_value(name, value, f"--{option.replace('_', '-')}")
         for name, value in self.settings.items():
             check_value(name, value, f"--set {name}")
-        for option, choices in (("basis", ("auto", *BASES)), ("scaling", ("linear", "weak", "strong"))):
+        for option, choices in (("basis", ("auto", *BASES)), ("scaling", ("published", "linear", "weak", "strong"))):
             one_of(f"--{option}", getattr(self, option), choices)
         if self.precision is not None:
             evidence_ladder.family_of(self.precision)
@@ -245,13 +245,13 @@ def known_quantities(
         **job.sample_sizes,
         **_of_text(job, model),
     }
-    if job.scaling != "linear":
+    if job.scaling in ("weak", "strong"):
         known["scaling_efficiency"] = _scaling(job, catalog, known)
     return known
 
 
 def _defaults() -> dict[str, Input]:
-    linear = Message("linear scaling: a requirement assumes that the job scales", supply=(Option("scaling", "strong"),))
+    linear = Message("no loss beyond that of the rates themselves", supply=(Option("scaling", "strong"),))
     busy = "the GPU never waits; MLPerf Storage accepts 0.9 (UNet3D, ResNet-50) and 0.7 (CosmoFlow)"
     return {
         "nodes": Input(1, origin="default", note=Message("one node", supply=("nodes",))),

@@ -1,35 +1,65 @@
-"""The measured and the transferred level: published rates of a model on a GPU, and rates scaled from other GPUs."""
+"""The measured and the emulated level: published rates of a model on a GPU."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ingest.catalog.records import Family, Gpu, Model, Protocol, Rate
+from ingest.catalog.records import Gpu, Model, Protocol, Rate
 from ingest.catalog.store import Catalog
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
-from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, family_of, median, peak_of, scaling_loss
-from ingest.units import display, exact
+from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, family_of, median, scaling_loss
+from ingest.units import exact
 
 #: A rate on more nodes than this is not the rate on "one to a few nodes" if a smaller run is published.
 FEW_NODES = 2
+#: Beyond this many times the largest run that is published, linear scaling is a guess worth a warning.
+FAR_SIZE = 4
+#: Protocols whose fastest exceeds the slowest more than this are named in a warning.
+DISAGREE = 1.5
 
 
 class ProtocolRate(NamedTuple):
-    """The rate of a model on a GPU under one protocol, on one to a few nodes."""
+    """The rate of a model on a GPU under one protocol, at the size of a job.
+
+    Attributes:
+        value: per GPU, at the size of the job.
+        rows: the runs nearest to that size.
+        published: their median.
+        gpus: the size of the job; None where the runs on a few nodes were asked for.
+        exponent: of the model's total rate over its GPUs; None where no two sizes are published.
+    """
 
     protocol: str
     gpu: str
     value: float
     rows: tuple[Rate, ...]
+    published: float
+    gpus: float | None = None
+    exponent: float | None = None
+
+    @property
+    def size(self) -> int:
+        """GPUs of the largest of its runs."""
+        return max(row.gpus for row in self.rows)
+
+    @property
+    def is_extrapolated(self) -> bool:
+        """Whether no run of the size is published, nor a law for it."""
+        return self.gpus is not None and self.exponent is None and self.gpus > FAR_SIZE * self.size
 
 
-def protocol_rates(model: Model, rates: Iterable[Rate], precision: str) -> list[ProtocolRate]:
-    """Return one rate per GPU and protocol: the median of the runs on at most two nodes, or of the smallest runs.
+def protocol_rates(model: Model, rates: Iterable[Rate], precision: str, gpus: float | None = None) -> list[ProtocolRate]:
+    """Return one rate per GPU and protocol.
 
-    Rates graded `assumed` count only if there are no others at that precision.
+    Args:
+        model: whose rates these are.
+        rates: rates graded `assumed` count only if there are no others at that precision.
+        precision: of the runs; its sibling counts.
+        gpus: the runs of the nearest size count (in the logarithm), scaled to this size by the model's own exponent if it
+            is known; None for the median of the runs on at most two nodes, or of the smallest runs.
     """
     members = family_of(precision)
     usable = [rate for rate in rates if rate.precision in members and samples_of(model, rate) is not None]
@@ -37,13 +67,49 @@ def protocol_rates(model: Model, rates: Iterable[Rate], precision: str) -> list[
     groups: dict[tuple[str, str], list[Rate]] = {}
     for rate in sure or usable:
         groups.setdefault((rate.gpu, rate.protocol), []).append(rate)
-    found = []
-    for (gpu, protocol), rows in groups.items():
+    return [_of_size(model, rows, usable, gpus) for rows in groups.values()]
+
+
+def _of_size(model: Model, rows: Sequence[Rate], all_rows: Sequence[Rate], gpus: float | None) -> ProtocolRate:
+    protocol, gpu = rows[0].protocol, rows[0].gpu
+    if gpus is None:
         limit = max(FEW_NODES, min(row.nodes for row in rows))
-        small = tuple(row for row in rows if row.nodes <= limit)
-        middle = median(samples_of(model, row) or 0 for row in small)
-        found.append(ProtocolRate(protocol, gpu, middle, small))
-    return found
+        near = tuple(row for row in rows if row.nodes <= limit)
+        value = median(samples_of(model, row) or 0 for row in near)
+        return ProtocolRate(protocol, gpu, value, near, value)
+    size = min({row.gpus for row in rows}, key=lambda one: (abs(math.log(one / gpus)), one))
+    near = tuple(row for row in rows if row.gpus == size)
+    published = median(samples_of(model, row) or 0 for row in near)
+    exponent = scaling_exponent(model, all_rows, protocol, gpu)
+    if exponent is None or gpus <= min(row.gpus for row in rows):
+        return ProtocolRate(protocol, gpu, published, near, published, gpus, exponent)
+    known = {"published_samples_per_second_per_gpu": published, "published_gpus": size, "gpus": gpus}
+    value = float(solve("samples_per_second_per_gpu_at_size", {**known, "scaling_exponent": exponent}))
+    return ProtocolRate(protocol, gpu, value, near, published, gpus, exponent)
+
+
+def scaling_exponent(model: Model, rates: Iterable[Rate], protocol: str, gpu: str) -> float | None:
+    """Return the exponent of the total rate over the number of GPUs, between 0 and 1; None if no two sizes are published.
+
+    It is fitted within one round and submitter, and the median of these fits on the GPU, or else on all GPUs.
+    """
+    groups: dict[tuple[str, ...], dict[int, list[float]]] = {}
+    for rate in rates:
+        samples = samples_of(model, rate)
+        if rate.protocol == protocol and samples:
+            submitter, _, system = rate.where.partition("/results/")
+            key = (rate.gpu, rate.precision, rate.round, submitter if system else rate.source)
+            groups.setdefault(key, {}).setdefault(rate.gpus, []).append(samples * rate.gpus)
+    fits = [(key[0], min(1.0, max(0.0, _slope(sizes)))) for key, sizes in groups.items() if len(sizes) > 1]
+    own = [fit for one, fit in fits if one == gpu]
+    return median(own or [fit for _, fit in fits]) if fits else None
+
+
+def _slope(totals: Mapping[int, Sequence[float]]) -> float:
+    """The least-squares slope of the logarithm of the total rate over that of the size."""
+    points = [(math.log(size), math.log(median(rates))) for size, rates in totals.items()]
+    middle, height = (sum(axis) / len(points) for axis in zip(*points, strict=True))
+    return sum((x - middle) * (y - height) for x, y in points) / sum((x - middle) ** 2 for x, _ in points)
 
 
 def samples_of(model: Model, rate: Rate) -> float | None:
@@ -56,37 +122,75 @@ def samples_of(model: Model, rate: Rate) -> float | None:
     return float(solve(RATE, known))
 
 
+def typical(catalog: Catalog, by_protocol: Mapping[str, float]) -> float:
+    """Return the median over independent benchmarks; the editions of one benchmark count once."""
+    benchmarks: dict[str, list[float]] = {}
+    for protocol, value in by_protocol.items():
+        benchmarks.setdefault(catalog.get(Protocol, protocol).benchmark or protocol, []).append(value)
+    return median(median(values) for values in benchmarks.values())
+
+
+def is_emulation(catalog: Catalog, model: Model, protocol: str) -> bool:
+    """Whether a benchmark's sleep stands for the GPU."""
+    return catalog.referred(Protocol, protocol, by=model.path.with_suffix(".csv")).form == "emulation"
+
+
 def measured(
-    catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol: str | None, gpus: float
+    catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol: str | None, gpus: float | None
 ) -> EvidenceLevel | None:
-    """Return the measured level; None if no rate is published."""
-    rates = protocol_rates(model, catalog.rates(model), precision)
+    """Return the measured level: training runs of this model on this GPU; None if no rate is published."""
+    return _published(catalog, "measured", model, gpu, precision, protocol, gpus)
+
+
+def emulated(
+    catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol: str | None, gpus: float | None
+) -> EvidenceLevel | None:
+    """Return the emulated level: a benchmark whose accelerators sleep instead of computing; None if there is none."""
+    return _published(catalog, "emulated", model, gpu, precision, protocol, gpus)
+
+
+def _published(
+    catalog: Catalog, basis: str, model: Model, gpu: Gpu, precision: str, protocol: str | None, gpus: float | None
+) -> EvidenceLevel | None:
+    rows = [
+        rate
+        for rate in catalog.rates(model)
+        if rate.grade != "assumed" and is_emulation(catalog, model, rate.protocol) == (basis == "emulated")
+    ]
     found = sorted(
-        (rate for rate in rates if rate.gpu == gpu.id and protocol in (None, rate.protocol)), key=lambda rate: rate.value
+        (
+            rate
+            for rate in protocol_rates(model, rows, precision, gpus)
+            if rate.gpu == gpu.id and protocol in (None, rate.protocol)
+        ),
+        key=lambda rate: rate.value,
     )
     if not found:
         return None
-    parts = tuple(_part(catalog, model, rate) for rate in found)
-    value = median(rate.value for rate in found)
-    loss = scaling_loss(catalog, gpus, measured_on=min(row.gpus for rate in found for row in rate.rows))
+    parts = tuple(part_of(catalog, model, rate) for rate in found)
+    by_protocol = {rate.protocol: rate.value for rate in found}
+    value = typical(catalog, by_protocol)
     several = len(found) > 1
-    ends = [rate.value for rate in found] if several else [*parts[0].runs, value]
+    ends = [value, *(rate.value for rate in found), *(rate.published for rate in found if rate.exponent is not None)]
+    ends += [] if several else parts[0].runs
+    if any(rate.is_extrapolated for rate in found):
+        loss = scaling_loss(catalog, gpus or 1, measured_on=max(rate.size for rate in found))
+        ends.append(float(solve("samples_per_second_per_gpu", {RATE: value, "scaling_efficiency": loss})))
     note = f"median of {len(found)} protocols" if several else f"protocol {parts[0].what}"
     given = Input(
         value,
-        low=min([*ends, solve("samples_per_second_per_gpu", {RATE: value, "scaling_efficiency": loss})]),
+        low=min(ends),
         high=max(ends),
         source="" if several else parts[0].source,
         where="" if several else parts[0].where,
-        grade="assumed" if all(part.grade == "assumed" for part in parts) else "measured",
+        grade="measured" if basis == "measured" else parts[0].grade,
         note=note,
         parts=parts,
     )
-    protocols = {rate.protocol: rate.value for rate in found}
-    return EvidenceLevel("measured", {RATE: given}, note, _protocol_warnings(catalog, found), protocols)
+    return EvidenceLevel(basis, {RATE: given}, note, _warnings(catalog, basis, found), by_protocol)
 
 
-def _part(catalog: Catalog, model: Model, rate: ProtocolRate) -> Evidence:
+def part_of(catalog: Catalog, model: Model, rate: ProtocolRate) -> Evidence:
     """The rate of a protocol as evidence, with the grade of its weakest run."""
     first = rate.rows[0]
     grade = "assumed" if any(row.grade == "assumed" for row in rate.rows) else first.grade
@@ -95,8 +199,12 @@ def _part(catalog: Catalog, model: Model, rate: ProtocolRate) -> Evidence:
 
 
 def _named(catalog: Catalog, model: Model, rate: ProtocolRate) -> str:
-    form = catalog.referred(Protocol, rate.protocol, by=model.path.with_suffix(".csv")).form
-    return f"{rate.protocol}, emulated" if form == "emulation" else f"{rate.protocol}, {_sizes(rate.rows)}"
+    if is_emulation(catalog, model, rate.protocol):
+        return f"{rate.protocol}, emulated"
+    words = f"{rate.protocol}, {_sizes(rate.rows)}"
+    if rate.value == rate.published or rate.gpus is None:
+        return words
+    return f"{words}: {exact(rate.published)} × ({rate.gpus:,.0f} ÷ {rate.size:,})^({rate.exponent:.3g} - 1)"
 
 
 def _sizes(rows: Sequence[Rate]) -> str:
@@ -106,149 +214,33 @@ def _sizes(rows: Sequence[Rate]) -> str:
     return f"{sizes[0]:,} to {sizes[-1]:,} GPUs"
 
 
-def _protocol_warnings(catalog: Catalog, found: Sequence[ProtocolRate]) -> tuple[str, ...]:
+def _warnings(catalog: Catalog, basis: str, found: Sequence[ProtocolRate]) -> tuple[str, ...]:
+    """What a buyer should know about the rates, slowest first."""
     warnings = []
     slowest, fastest = found[0], found[-1]
     spread = fastest.value / slowest.value
-    if spread > 1.5:
+    if basis == "emulated":
+        protocol = catalog.get(Protocol, slowest.protocol)
+        return (f"the rate is emulated, no GPU computes ({protocol.name}). {protocol.advice}",)
+    if spread > DISAGREE:
         words = "; ".join(f"{rate.protocol} {rate.value:,.4g}" for rate in reversed(found))
         first, last = (catalog.get(Protocol, rate.protocol) for rate in (fastest, slowest))
         warnings.append(
             f"protocols disagree {spread:.1f}× (samples/s per GPU: {words}). Size storage for the fastest protocol that your "
             f"code will run, and name it in the tender. {first.name}: {first.advice} {last.name}: {last.advice}"
         )
-    elif len(found) == 1 and catalog.get(Protocol, slowest.protocol).form == "emulation":
-        protocol = catalog.get(Protocol, slowest.protocol)
-        warnings.append(f"the only measured rate is emulated ({protocol.name}). {protocol.advice}")
-    if any(row.grade == "assumed" for rate in found for row in rate.rows):
-        warnings.append("the rate has not been checked against its source: check it before a tender")
     smallest = min(row.gpus for rate in found for row in rate.rows)
-    if min(row.nodes for rate in found for row in rate.rows) > FEW_NODES:
-        warnings.append(f"no run on one or two nodes is published: the smallest has {smallest:,} GPUs, including scaling loss")
+    gpus = found[0].gpus
+    if min(row.nodes for rate in found for row in rate.rows) > FEW_NODES and (gpus is None or gpus < smallest):
+        warnings.append(f"no smaller run is published than {smallest:,} GPUs: the rate includes their scaling loss")
+    if all(rate.is_extrapolated for rate in found):
+        warnings.append(extrapolation(max(rate.size for rate in found), gpus or 1))
     return tuple(warnings)
 
 
-#: Measured ÷ transferred, P10 to P90 (docs/method.md): within a vendor and a ratio of four, and beyond.
-NEAR_BAND = (0.65, 1.5)
-WIDE_BAND = (0.5, 2.0)
-#: Eight A100 PCIe without NVLink against SXM, DLRM: the slowest of the measured systems.
-NO_NVLINK = 1 / 65
-#: How quickly a source GPU loses weight with its distance, the logarithm of the transfer ratio.
-SOFTENING = 0.2
-
-
-class Transfer(NamedTuple):
-    """A rate on one GPU, scaled to another."""
-
-    rate: ProtocolRate
-    source: Gpu
-    known: dict[str, float]
-    ratio: float
-    value: float
-
-    @property
-    def weight(self) -> float:
-        """The inverse square of the softened distance: GPUs that resemble the target count more."""
-        return 1 / (SOFTENING + abs(math.log(self.ratio))) ** 2
-
-    def part(self, heaviest: float) -> Evidence:
-        """The transfer as evidence, with the factors to recompute it by hand."""
-        peaks, bandwidths = (
-            f"{display(self.known[name], unit, binary=False)} ÷ {display(self.known['source_' + name], unit, binary=False)}"
-            for name, unit in (("peak_flops_per_gpu", "FLOP/s"), ("memory_bandwidth_per_gpu", "B/s"))
-        )
-        what = f"{exact(self.rate.value)} on {self.source.id} × √({peaks} × {bandwidths}), weight {self.weight / heaviest:.4f}"
-        row = self.rate.rows[0]
-        return Evidence(f"{self.rate.protocol}: {what}", self.value, row.source, row.where, row.grade)
-
-
-def transferred(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol: str | None) -> EvidenceLevel | None:
-    """Return the transferred level; None if no other GPU has a rate or a factor is unknown."""
-    found = list(_transfers(catalog, model, gpu, precision, protocol))
-    if not found:
-        return None
-    related = [transfer for transfer in found if transfer.source.vendor == gpu.vendor]
-    seen = [transfer for transfer in related if transfer.rate.protocol in gpu.protocols]
-    family = catalog.referred(Family, model.family, by=model.path)
-    return _rung(model, gpu, family, seen or related or found, crossed=not related)
-
-
-def _transfers(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol: str | None) -> Iterator[Transfer]:
-    """Every measured rate on another GPU, scaled to this one; emulated accelerators have no rate to scale."""
-    peak = peak_of(gpu, precision)
-    if peak is None or gpu.memory_bandwidth is None:
-        return
-    target = {"peak_flops_per_gpu": peak.value, "memory_bandwidth_per_gpu": gpu.memory_bandwidth.value}
-    file = model.path.with_suffix(".csv")
-    for rate in protocol_rates(model, catalog.rates(model), precision):
-        if rate.gpu == gpu.id or protocol not in (None, rate.protocol):
-            continue
-        if catalog.referred(Protocol, rate.protocol, by=file).form == "emulation":
-            continue
-        source = catalog.referred(Gpu, rate.gpu, by=file)
-        source_peak = peak_of(source, precision)
-        if source_peak is None or source.memory_bandwidth is None:
-            continue
-        known = target | {
-            "source_samples_per_second_per_gpu": rate.value,
-            "source_peak_flops_per_gpu": source_peak.value,
-            "source_memory_bandwidth_per_gpu": source.memory_bandwidth.value,
-        }
-        ratio, value = (float(solve(name, known)) for name in ("transfer_ratio", "transferred_samples_per_second_per_gpu"))
-        yield Transfer(rate, source, known, ratio, value)
-
-
-def by_protocol(transfers: Sequence[Transfer]) -> dict[str, float]:
-    """Return the weighted geometric mean of each protocol."""
-    groups: dict[str, list[Transfer]] = {}
-    for transfer in transfers:
-        groups.setdefault(transfer.rate.protocol, []).append(transfer)
-    return {
-        protocol: math.exp(sum(t.weight * math.log(t.value) for t in group) / sum(t.weight for t in group))
-        for protocol, group in groups.items()
-    }
-
-
-def _band(family: Family) -> tuple[float, float]:
-    """The range of a transfer within a vendor: at least the near band, wider if pairs of its class show it."""
-    shown = family.transfer_range
-    if shown is None or shown.low is None or shown.high is None:
-        return WIDE_BAND
-    return min(NEAR_BAND[0], shown.low), max(NEAR_BAND[1], shown.high)
-
-
-def _rung(model: Model, gpu: Gpu, family: Family, transfers: Sequence[Transfer], crossed: bool) -> EvidenceLevel:
-    means = by_protocol(transfers)
-    value = median(means.values())
-    nearest_first = sorted(transfers, key=lambda transfer: -transfer.weight)
-    heaviest = nearest_first[0].weight
-    far = all(abs(math.log(transfer.ratio)) > math.log(4) for transfer in transfers)
-    low, high = WIDE_BAND if crossed or far else _band(family)
-    warnings = []
-    if crossed:
-        warnings.append(
-            f"no other {gpu.vendor} GPU has a rate for {model.name}: scaled across vendors, where software maturity "
-            f"differs more than the hardware; range ×{low} to ×{high}"
-        )
-    if far:
-        warnings.append(f"every source GPU differs by more than 4× in peak and memory bandwidth; range ×{low} to ×{high}")
-    if model.family == "recsys" and gpu.form == "PCIe":
-        low = NO_NVLINK
-        warnings.append(
-            "embedding tables sharded over GPUs without NVLink have been measured 18 to 65 times slower, "
-            f"which no ratio of peaks or bandwidths predicts: the range extends down to ×{low:.3f}"
-        )
-    sources = list(dict.fromkeys(transfer.source.id for transfer in nearest_first))
-    named = f"{', '.join(sources[:3])}{' …' if len(sources) > 3 else ''}"
-    of_protocols = f"median over {len(means)} protocols, each a " if len(means) > 1 else ""
-    note = f"{of_protocols}weighted geometric mean from {named}; range ×{low:.2g} to ×{high:.2g}, at least P10–P90 of its class"
-    parts = [
-        Evidence(f"{protocol}: weighted geometric mean", mean, "ingest-transfer-study", "", "derived")
-        for protocol, mean in means.items()
-        if len(transfers) > 1
-    ]
-    parts += [transfer.part(heaviest) for transfer in nearest_first]
-    given = Input(
-        value, value * low, value * high, "catalog", "ingest-transfer-study", "docs/method.md", "derived", note, tuple(parts)
+def extrapolation(size: int, gpus: float) -> str:
+    """The warning that a job is larger than any run that is published."""
+    return (
+        f"the largest run that is published has {size:,} GPU{'s' if size > 1 else ''}: the rate per GPU is kept for "
+        f"{gpus:,.0f}, which is an upper bound"
     )
-    return EvidenceLevel("transferred", {RATE: given}, note, tuple(warnings))

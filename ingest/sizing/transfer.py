@@ -1,0 +1,267 @@
+"""The transferred level: rates measured on other GPUs, scaled by what both GPUs showed with other models."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from ingest.catalog.records import Gpu, Model
+from ingest.catalog.store import Catalog, shipped_folder
+from ingest.engine.registry import solve
+from ingest.engine.value import Evidence, Input
+from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, geometric_mean, peak_of
+from ingest.sizing.published_rates import ProtocolRate, extrapolation, is_emulation, protocol_rates, typical
+from ingest.units import display, exact
+
+#: Eight A100 PCIe without NVLink against SXM, DLRM: the slowest of the measured systems.
+NO_NVLINK = 1 / 65
+#: How quickly a source GPU loses weight with its distance, the logarithm of the catalog ratio.
+SOFTENING = 0.2
+#: A source whose peak and memory bandwidth differ by more than this says little.
+FAR = 4.0
+#: The rates of every model by GPU, written by `docs/generate.py`.
+TABLE = "rates-by-gpu.csv"
+
+
+class Tier(NamedTuple):
+    """How far a transferred rate may be off, and why: the 85th percentile of the errors of such transfers, rounded up."""
+
+    name: str
+    factor: float
+    why: str
+
+
+FAR_TIER = Tier("far", 2.5, "another vendor, no protocol in common, only recalled rates, or every source GPU more than 4× away")
+UNSEEN = Tier("unseen", 1.8, "no other model has been measured on both GPUs")
+THIN = Tier("thin", 1.5, "one source, or sources that disagree by 25 % or more")
+SPREAD = Tier("spread", 1.35, "sources that disagree by 10 to 25 %")
+AGREE = Tier("agree", 1.25, "sources that agree within 10 %")
+
+Cells = Mapping[tuple[str, str], Mapping[tuple[str, str], float]]
+
+
+def seen_rates(catalog: Catalog) -> Cells:
+    """The rates of training runs on one to a few nodes, by protocol and GPU, then by model and precision.
+
+    >>> round(seen_rates(Catalog())["lambda-v1", "v100-sxm2"]["resnet50", "bf16"])
+    706
+    """
+    if TABLE not in catalog.memory:
+        cells: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
+        with (shipped_folder() / TABLE).open(encoding="utf-8", newline="") as lines:
+            for row in csv.DictReader(lines):
+                place = cells.setdefault((row["protocol"], row["gpu"]), {})
+                place[row["model"], row["precision"]] = float(row["samples_per_second_per_gpu"])
+        catalog.memory[TABLE] = cells
+    found: Cells = catalog.memory[TABLE]
+    return found
+
+
+class Ratio(NamedTuple):
+    """The ratio of the catalogs, and the ratios that other models showed on both GPUs."""
+
+    catalog: float
+    seen: Mapping[str, float]
+
+    @property
+    def value(self) -> float:
+        """The geometric mean of all of them."""
+        known = {"catalog_transfer_ratio": self.catalog, "seen_ratios_product": math.prod(self.seen.values())}
+        return float(solve("transfer_ratio", {**known, "seen_models": len(self.seen)}))
+
+
+class Transfer(NamedTuple):
+    """A rate on one GPU, scaled to another."""
+
+    rate: ProtocolRate
+    source: Gpu
+    known: Mapping[str, float]
+    ratio: Ratio
+    value: float
+
+    @property
+    def distance(self) -> float:
+        """How different the GPUs are: the logarithm of the catalog ratio."""
+        return abs(math.log(self.ratio.catalog))
+
+    @property
+    def weight(self) -> float:
+        """The inverse square of the softened distance: GPUs that resemble the target count more."""
+        return 1 / (SOFTENING + self.distance) ** 2
+
+    def part(self, heaviest: float) -> Evidence:
+        """The transfer as evidence, with the factors to recompute it by hand."""
+        peaks, bandwidths = (
+            f"{display(self.known[name], unit, binary=False)} ÷ {display(self.known['source_' + name], unit, binary=False)}"
+            for name, unit in (("peak_flops_per_gpu", "FLOP/s"), ("memory_bandwidth_per_gpu", "B/s"))
+        )
+        factors = f"√({peaks} × {bandwidths}) = {self.ratio.catalog:.4g}"
+        if self.ratio.seen:
+            shown = "; ".join(f"{model} {ratio:.4g}" for model, ratio in sorted(self.ratio.seen.items()))
+            factors = f"{self.ratio.value:.4g}, the geometric mean of {factors} and what other models showed: {shown}"
+        what = f"{exact(self.rate.value)} on {self.source.id} × {factors}; weight {self.weight / heaviest:.4f}"
+        row = self.rate.rows[0]
+        return Evidence(f"{self.rate.protocol}: {what}", self.value, row.source, row.where, row.grade)
+
+
+def transferred(
+    catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol: str | None, gpus: float | None = None
+) -> EvidenceLevel | None:
+    """Return the transferred level; None if no other GPU has a rate or a factor is unknown.
+
+    Args:
+        precision: of both rates; its sibling counts.
+        protocol: the only one to use; None for all.
+        gpus: size of the job; None for one to a few nodes.
+    """
+    peak = peak_of(gpu, precision)
+    if peak is None or gpu.memory_bandwidth is None:
+        return None
+    found = list(_transfers(catalog, model, gpu, precision, protocol, gpus))
+    if not found:
+        return None
+    related = [transfer for transfer in found if transfer.source.vendor == gpu.vendor]
+    seen = [transfer for transfer in related if _is_seen(catalog, model, gpu, transfer.rate.protocol)]
+    used = seen or related or found
+    means = protocol_means(used)
+    value = typical(catalog, means)
+    tier = tier_of(used, means, crossed=not related, foreign=not seen)
+    low, high = value / tier.factor, value * tier.factor
+    warnings = [_tier_warning(tier, model, gpu, used, crossed=not related, foreign=not seen)] if tier is FAR_TIER else []
+    if model.family == "recsys" and gpu.form == "PCIe":
+        low = value * NO_NVLINK
+        warnings.append(
+            "embedding tables sharded over GPUs without NVLink have been measured 18 to 65 times slower, "
+            f"which no ratio of peaks or bandwidths predicts: the range extends down to ×{NO_NVLINK:.3f}"
+        )
+    if all(transfer.rate.is_extrapolated for transfer in used):
+        warnings.append(extrapolation(max(transfer.rate.size for transfer in used), gpus or 1))
+    nearest_first = sorted(used, key=lambda transfer: transfer.distance)
+    sources = list(dict.fromkeys(transfer.source.id for transfer in nearest_first))
+    named = f"{', '.join(sources[:3])}{' …' if len(sources) > 3 else ''}"
+    of_protocols = f"median over {len(means)} protocols, each a " if len(means) > 1 else ""
+    note = f"{of_protocols}weighted geometric mean from {named}; range ×{tier.factor:g} either way: {tier.why}"
+    parts = [
+        Evidence(f"{name}: weighted geometric mean", mean, "ingest-transfer-study", "", "derived")
+        for name, mean in means.items()
+        if len(used) > 1
+    ]
+    parts += [transfer.part(nearest_first[0].weight) for transfer in nearest_first]
+    given = Input(
+        value,
+        low,
+        high,
+        source="ingest-transfer-study",
+        where="docs/method.md",
+        grade="assumed" if _are_recalled(used) else "derived",
+        note=note,
+        parts=tuple(parts),
+    )
+    return EvidenceLevel("transferred", {RATE: given}, note, tuple(warnings))
+
+
+def _are_recalled(transfers: Sequence[Transfer]) -> bool:
+    return all(row.grade == "assumed" for transfer in transfers for row in transfer.rate.rows)
+
+
+def _is_seen(catalog: Catalog, model: Model, gpu: Gpu, protocol: str) -> bool:
+    """Whether another model has been measured on the GPU under the protocol."""
+    return any(name != model.id for name, _ in seen_rates(catalog).get((protocol, gpu.id), {}))
+
+
+def _transfers(
+    catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol: str | None, gpus: float | None
+) -> Iterator[Transfer]:
+    """Every rate of a training run on another GPU, scaled to this one."""
+    file = model.path.with_suffix(".csv")
+    for rate in protocol_rates(model, catalog.rates(model), precision, gpus):
+        if rate.gpu == gpu.id or protocol not in (None, rate.protocol) or is_emulation(catalog, model, rate.protocol):
+            continue
+        source = catalog.referred(Gpu, rate.gpu, by=file)
+        known = _factors(gpu, source, precision)
+        if known is None:
+            continue
+        ratio = Ratio(float(solve("catalog_transfer_ratio", known)), {})
+        if source.vendor == gpu.vendor:
+            ratio = ratio._replace(seen=_seen_ratios(catalog, model, gpu, source, rate.protocol, ratio.catalog))
+        carried = {"source_samples_per_second_per_gpu": rate.value, "transfer_ratio": ratio.value}
+        yield Transfer(rate, source, known, ratio, float(solve("transferred_samples_per_second_per_gpu", carried)))
+
+
+def _factors(gpu: Gpu, source: Gpu, precision: str) -> dict[str, float] | None:
+    """Peak and memory bandwidth of both GPUs; None if one is unknown."""
+    found = (peak_of(gpu, precision), gpu.memory_bandwidth, peak_of(source, precision), source.memory_bandwidth)
+    if None in found:
+        return None
+    names = ("peak_flops_per_gpu", "memory_bandwidth_per_gpu")
+    named = zip((*names, *(f"source_{name}" for name in names)), found, strict=True)
+    return {name: item.value for name, item in named if item is not None}
+
+
+def _seen_ratios(
+    catalog: Catalog, model: Model, gpu: Gpu, source: Gpu, protocol: str, ratio: float
+) -> Mapping[str, float]:
+    """The ratios that other models showed on both GPUs under a protocol, at the precision whose catalog ratio is `ratio`."""
+    cells = seen_rates(catalog)
+    here, there = cells.get((protocol, gpu.id), {}), cells.get((protocol, source.id), {})
+    found: dict[str, list[float]] = {}
+    for (name, precision), rate in here.items():
+        known = _factors(gpu, source, precision) if (name, precision) in there and name != model.id else None
+        if known is not None:
+            own = float(solve("catalog_transfer_ratio", known))
+            found.setdefault(name, []).append(rate / there[name, precision] * ratio / own)
+    return {name: geometric_mean(ratios) for name, ratios in found.items()}
+
+
+def protocol_means(transfers: Sequence[Transfer]) -> dict[str, float]:
+    """Return the weighted geometric mean of each protocol."""
+    groups: dict[str, list[Transfer]] = {}
+    for transfer in transfers:
+        groups.setdefault(transfer.rate.protocol, []).append(transfer)
+    return {
+        protocol: math.exp(sum(t.weight * math.log(t.value) for t in group) / sum(t.weight for t in group))
+        for protocol, group in groups.items()
+    }
+
+
+def tier_of(transfers: Sequence[Transfer], means: Mapping[str, float], crossed: bool, foreign: bool) -> Tier:
+    """Return how far the value may be off.
+
+    Args:
+        transfers: those in use.
+        means: by protocol.
+        crossed: whether the sources are of another vendor.
+        foreign: whether the GPU has been measured under none of their protocols.
+    """
+    if crossed or foreign or _are_recalled(transfers) or all(transfer.distance > math.log(FAR) for transfer in transfers):
+        return FAR_TIER
+    weights = [transfer.weight for transfer in transfers]
+    logs = [math.log(transfer.value) for transfer in transfers]
+    mean = sum(weight * log for weight, log in zip(weights, logs, strict=True)) / sum(weights)
+    spread = math.sqrt(sum(w * (log - mean) ** 2 for w, log in zip(weights, logs, strict=True)) / sum(weights))
+    if sum(t.weight * len(t.ratio.seen) for t in transfers) / sum(weights) < 0.5:
+        return UNSEEN
+    if len(transfers) == 1 or spread >= 0.25:
+        return THIN
+    return SPREAD if spread >= 0.1 else AGREE
+
+
+def _tier_warning(
+    tier: Tier, model: Model, gpu: Gpu, transfers: Sequence[Transfer], crossed: bool, foreign: bool
+) -> str:
+    ends = f"; range ×{tier.factor:g} either way"
+    if crossed:
+        return (
+            f"no other {gpu.vendor} GPU has a rate for {model.name}: scaled across vendors, where software maturity "
+            f"differs more than the hardware{ends}"
+        )
+    if foreign:
+        names = ", ".join(dict.fromkeys(transfer.rate.protocol for transfer in transfers))
+        return f"{gpu.id} has been measured under none of the protocols of these rates ({names}){ends}"
+    if _are_recalled(transfers):
+        return f"the rates on other GPUs are only recalled{ends}"
+    return f"every source GPU differs by more than {FAR:g}× in peak and memory bandwidth{ends}"
+
+
