@@ -27,7 +27,7 @@ from ingest.sizing.checkpoint_files import (
 )
 from ingest.sizing.checkpoint_interval import interval_table, plan_interval, tier_table
 from ingest.sizing.evidence_ladder import from_catalog
-from ingest.sizing.job import Written, machine_of, quantities_of, settings_of
+from ingest.sizing.job import Written, by_user, machine_of, quantities_of, settings_of
 from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, size_of, width_of
 from ingest.sizing.rules import applying, finding, unused
 from ingest.units import parse
@@ -238,16 +238,13 @@ def checkpoint(
             "duration": duration,
             "tier_capacity": tier_capacity,
         },
-        above_zero=("gpus", "mtti", "duration"),
     )
-    for name, value in settings.items():
-        check_value(name, value, f"--set {name}")
     sized = size_of(model, catalog, settings)
     given = {**sized.given, **kept_by(optimizer_of(optimizer, catalog), precision, sized, settings)}
     given["weight_bytes_per_parameter"] = Input(width_of(precision), note=f"a weight at {precision}")
     given |= of_machine(gpu, failures if "job_mean_time_to_interrupt" not in options else None, catalog)
     given |= of_policy({**options, **settings}, keep)
-    given |= {name: Input(value, origin="user") for name, value in {**options, **settings}.items()}
+    given |= by_user({**options, **settings})
     ranks = _rank_layout(given, sized, expert_parallel, zero_stage)
     chosen = layout or ("megatron" if ranks is not None and ranks.shards > 1 else "dcp")
     one_of("--layout", chosen, LAYOUTS)

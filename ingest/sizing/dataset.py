@@ -18,7 +18,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import CatalogError, IngestError, MissingQuantity, UsageError, expected_one_of, nearest, one_of
 from ingest.sizing.evidence_ladder import from_catalog
-from ingest.sizing.job import Written, quantities_of, settings_of
+from ingest.sizing.job import Written, by_user, quantities_of, settings_of
 from ingest.units import parse
 
 #: records of a format
@@ -513,10 +513,9 @@ def dataset(
             "shard_size": shard_size,
             "epochs": epochs,
         },
-        above_zero=QUANTITIES,
     )
     own |= _copies(copies)
-    own |= {name: float(check_value(name, item, f"--set {name}")) for name, item in settings_of(set).items()}
+    own |= {name: float(item) for name, item in settings_of(set).items()}
     known = catalog.get(Corpus, corpus) if corpus is not None else None
     of_text = {
         "tokens": tokens,
@@ -537,7 +536,7 @@ def dataset(
         # A measured part of a corpus gives ratios; the size is given otherwise.
         measured.pop("tokens", None)
     given |= measured
-    given |= {item: Input(number, origin="user") for item, number in own.items()}
+    given |= by_user(own)
     check_size(given, contents, known)
     complete(given, contents, form)
     made = footprint(given, form, contents, sizes)

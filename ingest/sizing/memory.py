@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 from ingest.catalog.records import Node, Recipe
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message
-from ingest.engine.registry import check_value
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import UsageError, one_of
 from ingest.sizing.checkpoint_files import check_division
 from ingest.sizing.evidence_ladder import from_catalog
-from ingest.sizing.job import Written, machine_of, quantities_of, settings_of
+from ingest.sizing.job import Written, by_user, machine_of, quantities_of, settings_of
 from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, size_of
 from ingest.units import display, parse
 
@@ -112,8 +111,6 @@ def memory(
         IngestError: an input is missing; names what to supply.
     """
     catalog, settings = Catalog(catalogs), settings_of(set)
-    for name, value in settings.items():
-        check_value(name, value, f"--set {name}")
     options = quantities_of(
         QUANTITIES,
         {
@@ -123,7 +120,6 @@ def memory(
             "utilization": utilization,
             "residual": residual,
         },
-        above_zero=("gpus",),
     )
     shards = int(options.get("tensor_parallel", 1) * options.get("pipeline_parallel", 1))
     if options.get("gpus", 0) % shards:
@@ -140,7 +136,7 @@ def memory(
         "residual_bytes_per_gpu",
         Input(0, origin="default", note=Message("no activations or buffers", supply=("residual",))),
     )
-    given |= {name: Input(value, origin="user") for name, value in {**options, **settings}.items()}
+    given |= by_user({**options, **settings})
     known = Quantities(given)
     unknown = _fill(known, gpus is not None)
     results, missing = known.results([name for name in RESULTS if name not in unknown])

@@ -11,7 +11,7 @@ from ingest.catalog.records import Gpu, Model
 from ingest.catalog.store import Catalog, shipped_folder
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
-from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, geometric_mean, peak_of
+from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, family_of, geometric_mean, peak_of
 from ingest.sizing.published_rates import ProtocolRate, extrapolation, is_emulation, protocol_rates, typical
 from ingest.units import display, exact
 
@@ -265,3 +265,13 @@ def _tier_warning(
     return f"every source GPU differs by more than {FAR:g}× in peak and memory bandwidth{ends}"
 
 
+
+
+def rate_cells(catalog: Catalog) -> Iterator[tuple[str, str, str, str, float]]:
+    """The rows of `seen_rates`: protocol, precision, model, GPU, and the rate of training runs on one to a few nodes."""
+    for model in catalog.all(Model):
+        rows = [rate for rate in catalog.rates(model) if rate.grade != "assumed"]
+        for precision in dict.fromkeys(family_of(rate.precision)[0] for rate in rows):
+            for rate in protocol_rates(model, rows, precision):
+                if not is_emulation(catalog, model, rate.protocol):
+                    yield rate.protocol, precision, model.id, rate.gpu, rate.value

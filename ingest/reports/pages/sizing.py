@@ -49,7 +49,7 @@ def estimate_page(answer: Estimate) -> Page:
     rows = tuple(_value_row(name, results[name]) for name in SHOWN if name in results)
     sections = [Section("", ("", "typical", "low – high"), rows), _ladder(answer), unknown_section(answer.unknown)]
     sections += [assumptions_section(answer.assumptions), Section("Sources", lines=tuple(_cited(answer)))]
-    return page_of(_title(answer), sections, _table([answer]))
+    return page_of(answer.title, sections, _table([answer]))
 
 
 def _value_row(name: str, quantity: Quantity) -> tuple[str, str, str]:
@@ -62,16 +62,6 @@ def _cited(answer: Estimate) -> Iterator[str]:
         first, *more = [place for place in places if place] or [""]
         place = f", {first}" if first else ""
         yield f"{name}: {answer.catalog.source(name).title}{place}" + (f" (+{len(more)} more)" if more else "")
-
-
-def _title(answer: Estimate) -> str:
-    model = answer.model.name if answer.model else "Your model"
-    gpu = answer.gpu.name if answer.gpu else "GPU"
-    gpus = answer.results.get("gpus")
-    count = f"{gpus.value:,.0f} × " if gpus else ""
-    nodes = f", {display(answer.nodes, 'node')}"
-    basis = {"given": "the rate you gave"}.get(answer.basis, answer.basis)
-    return f"{model} on {count}{gpu}{nodes}, {answer.precision}: {basis}"
 
 
 def _ladder(answer: Estimate) -> Section:
