@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import evidence_tables
+import rates_by_gpu
 import training_tables
 from common import DOCS, ROOT, UNBROKEN, WIDTH
 from reference_pages import PAGES
@@ -135,6 +136,7 @@ def fill(text: str, root: str = "") -> str:
 
 def pages() -> Iterator[tuple[Path, str]]:
     """Every file that this script maintains, with its content; generated files first, because blocks may include them."""
+    yield rates_by_gpu.PATH, rates_by_gpu.content()
     for name, make in PAGES.items():
         yield DOCS / name, make()
     for path in sorted([ROOT / "README.md", *DOCS.rglob("*.md")]):

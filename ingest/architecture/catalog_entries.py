@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from ingest.architecture.describe import describe
-from ingest.catalog.records import Encoding, Entry, Model, Value, text, value
+from ingest.architecture.describe import Architecture, describe
+from ingest.catalog.records import SIZES, Encoding, Entry, Model, Value, text, value
 from ingest.catalog.store import MAX_NAME, Catalog
 from ingest.catalog.yaml_reader import read_yaml
+from ingest.engine.messages import Message, Option
 from ingest.engine.registry import solve
+from ingest.errors import IngestError
 
 _HEAD = ("name", "source", "where", "model_type")
 
@@ -63,8 +65,11 @@ def structure(name: str, catalog: Catalog) -> Structure:
 USUAL_SEQUENCE = 4096
 
 
-def model_of(source: str, catalog: Catalog) -> Model:
+def model_of(source: str, catalog: Catalog, sequence_length: float | None = None) -> Model:
     """Return the model that `--model` names: a catalog entry, or one made from a config.json or hyper-parameters.
+
+    Args:
+        sequence_length: tokens over which attention looks, of a model that is made; 4,096 by default.
 
     >>> model_of("llama3-8b", Catalog()).sample
     'one 8192-token sequence'
@@ -73,7 +78,43 @@ def model_of(source: str, catalog: Catalog) -> Model:
         UsageError: no such entry or file.
         IngestError: a family that is not described.
     """
-    return _made(source, catalog) if _describes_structure(source, catalog) else catalog.get(Model, source)
+    if not _describes_structure(source, catalog):
+        return catalog.get(Model, source)
+    return _made(describe(source, catalog), Path(source), sequence_length or USUAL_SEQUENCE)
+
+
+def at_length(model: Model, sequence_length: float | None, catalog: Catalog) -> Model:
+    """Return a model at a sequence length: its FLOPs, and the tokens and bytes of a sample that is one sequence.
+
+    Raises:
+        IngestError: its structure is not known, so its FLOPs at another length are not either.
+    """
+    own = model.sequence_length or model.tokens_per_sample
+    if sequence_length is None or (own is not None and own.value == sequence_length) or model.tokens_per_sample is None:
+        return model
+    if model.id not in catalog.ids(Structure.kind):
+        why = f": the structure of {model.id} is not known, hence neither are its FLOPs at another sequence length"
+        raise IngestError(Message(Option("sequence_length"), why, supply=("flops_per_sample",)))
+    grown = sequence_length / own.value if own is model.tokens_per_sample else 1
+    tokens = model.tokens_per_sample.value * grown
+    note = f"causal, forward and backward, sequences of {sequence_length:,.0f} tokens; counted from the weights"
+    flops = describe(model.id, catalog).flops_per_token(sequence_length) * tokens
+    encodings = {
+        name: Encoding(**{**vars(one), **{size: _times(getattr(one, size), grown) for size in SIZES}})
+        for name, one in model.encodings.items()
+    }
+    changed = {
+        "flops_per_sample": Value(flops, "FLOP/sample", "arithmetic", "derived", f"rows of {model.id}", note=note),
+        "tokens_per_sample": _times(model.tokens_per_sample, grown),
+        "sequence_length": Value(sequence_length, "token", "arithmetic", "derived", "as asked"),
+        "dataset_samples": _times(model.dataset_samples, 1 / grown),
+        "encodings": encodings,
+    }
+    return Model(**{**vars(model), **changed})
+
+
+def _times(value: Value | None, factor: float) -> Value | None:
+    return value and value._replace(value=value.value * factor, low=None, high=None)
 
 
 def _describes_structure(source: str, catalog: Catalog) -> bool:
@@ -88,26 +129,31 @@ def _describes_structure(source: str, catalog: Catalog) -> bool:
     return not known and any((folder / "architectures" / f"{source.lower()}.yaml").is_file() for folder in catalog.folders)
 
 
-def _made(source: str, catalog: Catalog) -> Model:
-    made = describe(source, catalog)
-    flops = made.flops_per_token(USUAL_SEQUENCE)
-    note = f"causal, forward and backward, sequences of {USUAL_SEQUENCE:,} tokens; counted from the weights"
+def _made(made: Architecture, path: Path, sequence_length: float) -> Model:
+    flops = made.flops_per_token(sequence_length)
+    note = f"causal, forward and backward, sequences of {sequence_length:,.0f} tokens; counted from the weights"
+    towers = sorted({row.kind for row in made.weights} & {"vision", "audio"})
     encodings = {}
-    if made.vocabulary:
+    if made.vocabulary and not towers:
         width = solve("token_id_bytes", {"vocabulary": made.vocabulary})
         where = f"a vocabulary of {made.vocabulary:,} ids"
         encodings["tokens"] = Encoding(stored=Value(width, "B/sample", "megatron-lm", "derived", where))
     return Model(
         id=made.id,
-        path=Path(source),
+        path=path,
         name=made.id,
         sample="one token",
+        sample_unit="token",
+        tokens_per_sample=Value(1, "token/sample", "definition", "derived"),
+        sequence_length=Value(sequence_length, "token", "arithmetic", "derived", "FLOPs of attention"),
         family="llm",
         flops_per_sample=Value(flops, "FLOP/sample", "arithmetic", "derived", f"rows of {made.id}", note=note),
         parameters=Value(made.parameters, "parameter", "arithmetic", "derived", f"rows of {made.id}"),
         encodings=encodings,
         missing={
-            "sample_bytes": "bytes per token are unknown",
+            "sample_bytes": f"it has a tower for {' and '.join(towers)}: images, video or sound make up its bytes, not text"
+            if towers
+            else "bytes per token are unknown",
             "dataset_samples": "tokens of the data set are unknown",
         },
     )

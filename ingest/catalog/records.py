@@ -172,6 +172,7 @@ class Gpu(Entry):
     Attributes:
         peak_flops: dense peak by precision.
         usual_node: id of the usual node of the GPU.
+        guidance: id of the highest level of the vendor's reference architecture for its storage.
         gpus_per_node: if the catalog has no such node.
     """
 
@@ -186,6 +187,7 @@ class Gpu(Entry):
     power: Value | None = value("W/GPU")
     measured_matmul_flops: Value | None = value("FLOP/s/GPU")
     usual_node: str = text()
+    guidance: str = text()
     gpus_per_node: Value | None = value("GPU/node")
 
 
@@ -226,6 +228,7 @@ class Storage(Entry):
         reference_io_bytes: size of the requests at which the bandwidths were measured.
         data_units, redundancy_units: k and m of k+m; copies are 1+m.
         fixed: `yes` for a single installation that cannot be bought in units.
+        gpus_per_unit: of a vendor's guidance, the GPUs of one scalable unit.
     """
 
     kind: ClassVar[str] = "storage"
@@ -263,6 +266,7 @@ class Storage(Entry):
     request_latency: Value | None = value("s")
     reference_io_bytes: Value | None = value("B")
     link_bandwidth: Value | None = value("B/s")
+    gpus_per_unit: Value | None = value("GPU")
 
 
 class Protocol(Entry):

@@ -14,10 +14,15 @@ from ingest.reports.workbook.small_workbooks import sizing_workbook
 from ingest.sizing.bandwidth import Scenarios, bw
 
 
+#: Warnings that a reader takes in at once.
+MOST_WARNINGS = 3
+
+
 @click.command("bw")
 @options_of(bw)
+@click.option("--verbose", is_flag=True, help="Print every warning; else the three most severe.")
 @output_options
-def command(form: str | None, output: str | None, **options: Any) -> None:
+def command(form: str | None, output: str | None, verbose: bool, **options: Any) -> None:
     """Read bandwidth that storage must deliver so that GPUs never wait.
 
     Sizes and rates take units: 16MiB, '2.83 MB', '35 TFLOP/s'; bare numbers are base units.
@@ -35,6 +40,6 @@ def command(form: str | None, output: str | None, **options: Any) -> None:
     else:
         book = partial(sizing_workbook, answer, answer.title)
         hand_over(lambda: estimate_page(answer), answer.to_dict, form, output, book)
-    warn(answer.warnings)
+    warn(answer.warnings, None if verbose else MOST_WARNINGS)
     if answer.incomplete:
         raise IngestError(answer.incomplete)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -161,11 +161,17 @@ def hand_over(
         raise UsageError(f"--output: '{output}': this result has no workbook; expected {known}{other}")
 
 
-def warn(lines: tuple[str, ...] | list[str]) -> None:
-    """Print warnings, each once, on standard error."""
+def warn(lines: Sequence[str], most: int | None = None) -> None:
+    """Print warnings, the most severe first, on standard error.
+
+    Args:
+        most: how many at most; a last line tells how to see the others.
+    """
     width = terminal_width(sys.stderr)
-    for line in lines:
+    for line in lines[:most]:
         click.echo("\n".join(wrapped(f"ingest: warning: {line}", "", width)), err=True)
+    if most is not None and len(lines) > most:
+        click.echo(f"ingest: {len(lines) - most} more warnings: --verbose", err=True)
 
 
 def show_answer(answer: Answer, explain: str | None, form: str | None, output: str | None) -> None:

@@ -23,6 +23,16 @@ def samples_per_second_per_gpu(
     return unstalled_samples_per_second_per_gpu * accelerator_utilization * scaling_efficiency
 
 
+@formula(unit="token/s/GPU", source="definition", label="tokens per second per GPU")
+def tokens_per_second_per_gpu(samples_per_second_per_gpu: Num, tokens_per_sample: Num) -> Num:
+    """Tokens per second that one GPU consumes.
+
+    >>> tokens_per_second_per_gpu(1.345, 8192)
+    11018.24
+    """
+    return samples_per_second_per_gpu * tokens_per_sample
+
+
 @formula(unit="B/sample", source="definition")
 def bytes_read_per_sample(sample_bytes: Num, cache_hit_fraction: Num) -> Num:
     """Bytes read from storage for one sample; hits in a cache of the node cost no read.
@@ -131,6 +141,46 @@ def storage_nic_share(ingest_bandwidth_per_node: Num, storage_nic_bandwidth_per_
     0.0808
     """
     return ingest_bandwidth_per_node / storage_nic_bandwidth_per_node
+
+
+@formula(unit="B/s/GPU", source="definition")
+def guidance_read_bandwidth_per_gpu(guidance_read_bandwidth: Num, guidance_gpus: Num) -> Num:
+    """Read bandwidth per GPU that a vendor's reference architecture asks of storage.
+
+    >>> guidance_read_bandwidth_per_gpu(125e9, 256)
+    488281250.0
+    """
+    return guidance_read_bandwidth / guidance_gpus
+
+
+@formula(unit="1", source="definition", label="share of the SuperPOD guidance")
+def guidance_share(ingest_bandwidth_per_gpu: Num, guidance_read_bandwidth_per_gpu: Num) -> Num:
+    """Read bandwidth per GPU over the highest level of the vendor's reference architecture for this GPU.
+
+    >>> guidance_share(808e6, 488.28125e6)
+    1.654784
+    """
+    return ingest_bandwidth_per_gpu / guidance_read_bandwidth_per_gpu
+
+
+@formula(unit="B", source="definition")
+def stored_dataset_bytes(dataset_samples: Num, sample_bytes: Num) -> Num:
+    """Bytes of the whole data set on storage, as one epoch reads it.
+
+    >>> stored_dataset_bytes(168, 146_600_628)
+    24628905504
+    """
+    return dataset_samples * sample_bytes
+
+
+@formula(unit="node", source="definition")
+def dataset_memory_share(stored_dataset_bytes: Num, host_memory_per_node: Num) -> Num:
+    """The data set over the memory of a node; well below 1, the page cache holds it after the first epoch.
+
+    >>> dataset_memory_share(24.6e9, 2.048e12)
+    0.01201171875
+    """
+    return stored_dataset_bytes / host_memory_per_node
 
 
 @formula(unit="1", source="definition", label="share of your storage client")

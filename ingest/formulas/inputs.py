@@ -32,6 +32,10 @@ input_quantity("scaling_efficiency", "1", "Rate per GPU at the size of the job, 
     high=2, default=1)  # fmt: skip
 input_quantity("cache_hit_fraction", "1", "Share of reads served by a cache on the node.", above=False, high=1, default=0)
 
+# What a vendor's reference architecture asks of storage
+input_quantity("guidance_read_bandwidth", "B/s", "Read bandwidth of one scalable unit at the highest level.")
+input_quantity("guidance_gpus", "GPU", "GPUs of that scalable unit.")
+
 # What one client reaches
 input_quantity("client_bandwidth_per_node", "B/s/node", "Bandwidth of one storage client into a node.")
 

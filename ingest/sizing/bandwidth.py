@@ -14,7 +14,7 @@ from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import PARTIAL
 from ingest.engine.messages import Message, Option, message_of
 from ingest.engine.ranges import Tree
-from ingest.engine.registry import Step, derive, unit_of
+from ingest.engine.registry import Step, derive, solve, unit_of
 from ingest.engine.result import Answer, cited_by, scenarios, values
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
@@ -22,8 +22,9 @@ from ingest.errors import MissingQuantity, UsageError
 from ingest.sizing.evidence_choice import OUTCOMES, RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, family_of, from_catalog
 from ingest.sizing.job import CLIENTS, Job, Written, job_of, names_of, number_of, parse_axis
-from ingest.sizing.published_rates import protocol_rates
+from ingest.sizing.published_rates import measured
 from ingest.sizing.rules import Finding, Valued, applying, finding, unused
+from ingest.sizing.transfer import transferred
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 #: The results of `bw`, in the order in which people ask for them.
 RESULTS = (
     "samples_per_second_per_gpu",
+    "tokens_per_second_per_gpu",
     "ingest_bandwidth_per_gpu",
     "ingest_bandwidth_per_node",
     "ingest_bandwidth_per_job",
@@ -43,8 +45,15 @@ RESULTS = (
     "gpus",
     "storage_nic_share",
     "client_share",
+    "guidance_share",
     "implied_flops_utilization",
 )
+#: Results that exist only where this input is known; nobody misses them elsewhere.
+OPTIONAL = {
+    "tokens_per_second_per_gpu": "tokens_per_sample",
+    "client_share": "client_bandwidth_per_node",
+    "guidance_share": "guidance_read_bandwidth",
+}
 #: Without these the answer is not complete.
 NEEDED = ("samples_per_second_per_gpu", "ingest_bandwidth_per_gpu", "ingest_bandwidth_per_node", "ingest_bandwidth_per_job")
 
@@ -185,8 +194,9 @@ def _results(known: Quantities, catalog: Catalog) -> tuple[dict[str, Quantity], 
     if all(known.given[name].value == 1 for name in ("accelerator_utilization", "scaling_efficiency")):
         found.pop("unstalled_bandwidth_per_gpu", None)
         unknown.pop("unstalled_bandwidth_per_gpu", None)
-    if "client_bandwidth_per_node" not in known.given:
-        unknown.pop("client_share", None)
+    for name, needed in OPTIONAL.items():
+        if needed not in known.given:
+            unknown.pop(name, None)
     tree = Tree(found)
     return {
         name: Quantity(step.value, unit_of(step.name), *(tree.range_of(name) or ())) for name, step in found.items()
@@ -220,6 +230,8 @@ def warnings_for(basis: RateBasis, results: Results, used: Collection[str], cata
     found = [
         *_of_results(basis, results),
         *_of_samples(basis),
+        *_of_dataset(basis, results),
+        *_of_guidance(basis, results, catalog),
         *_of_precision(basis, results, catalog),
         *_of_clients(results, catalog),
         *_without_effect(basis),
@@ -250,19 +262,48 @@ def _of_samples(basis: RateBasis) -> Iterator[Finding | None]:
         yield finding("W04", words={"text": "part"}, part=PARTIAL)
 
 
-def _of_precision(basis: RateBasis, results: Results, catalog: Catalog) -> Iterator[Finding | None]:
-    """A lower precision may have been measured to be faster, and then needs more of the storage."""
-    job, model = basis.job, basis.model
-    if job.precision is None and basis.precision != "bf16" and model is not None:
-        yield finding("W05", words={"precision": "the only one"}, model=model.id, precision=basis.precision)
-    if basis.levels[0].basis != "measured" or model is None or basis.gpu is None or job.protocol:
+def _of_dataset(basis: RateBasis, results: Results) -> Iterator[Finding | None]:
+    """A small data set is read once, not at the rate of the GPUs for ever."""
+    known = basis.known
+    yield finding("W14", {**known, **results})
+    yield finding("W16", results)
+    memory = basis.node.host_memory_bytes if basis.node is not None else None
+    if memory is None or not {"dataset_samples", "sample_bytes"} <= known.keys() or "cache_hit_fraction" in basis.job.settings:
         return
-    rates = [rate for rate in catalog.rates(model) if rate.gpu == basis.gpu.id]
-    for precision in dict.fromkeys(family_of(rate.precision)[0] for rate in rates):
-        measured = [rate.value for rate in protocol_rates(model, rates, precision)]
-        if measured and precision not in family_of(basis.precision):
-            known: dict[str, Valued | float | None] = {**results, "rate_at_precision": max(measured)}
-            yield finding("W06", known, precision=precision)
+    given = {name: known[name].value for name in ("dataset_samples", "sample_bytes")}
+    stored = float(solve("stored_dataset_bytes", given))
+    share = float(solve("dataset_memory_share", {**given, "host_memory_per_node": memory.value}))
+    if basis.job.cache_hit is None:
+        sizes = [display(size, "B", binary=False) for size in (stored, memory.value)]
+        yield finding("W15", {"dataset_memory_share": share}, dataset=sizes[0], memory=sizes[1])
+
+
+def _of_guidance(basis: RateBasis, results: Results, catalog: Catalog) -> Iterator[Finding | None]:
+    if "guidance_share" in results and basis.gpu is not None:
+        level = catalog.referred(Storage, basis.gpu.guidance, by=basis.gpu.path)
+        known = {name: basis.known[name].value for name in ("guidance_read_bandwidth", "guidance_gpus")}
+        shown = display(float(solve("guidance_read_bandwidth_per_gpu", known)), "B/s", binary=False)
+        yield finding("W17", results, guidance=level.name, level=shown)
+
+
+def _of_precision(basis: RateBasis, results: Results, catalog: Catalog) -> Iterator[Finding | None]:
+    """Another precision may be faster, and then needs more of the storage."""
+    job, model, gpu = basis.job, basis.model, basis.gpu
+    level = basis.levels[0].basis
+    if model is None or gpu is None or job.precision is not None or level not in ("measured", "transferred"):
+        return
+    if basis.precision != "bf16":
+        yield finding("W05", words={"precision": "the best evidence's"}, precision=basis.precision, gpu=gpu.id)
+    if job.protocol:
+        return
+    gpus = results["gpus"].value if "gpus" in results and job.scaling == "published" else None
+    for precision in dict.fromkeys(family_of(rate.precision)[0] for rate in catalog.rates(model)):
+        if precision in family_of(basis.precision):
+            continue
+        other = measured(catalog, model, gpu, precision, None, gpus) or transferred(catalog, model, gpu, precision, None, gpus)
+        if other is not None:
+            known: dict[str, Valued | float | None] = {**results, "rate_at_precision": other.given[RATE].value}
+            yield finding("W06", known, precision=precision, basis=other.basis)
 
 
 def _of_clients(results: Results, catalog: Catalog) -> Iterator[Finding | None]:
@@ -290,6 +331,7 @@ def _unused_options(basis: RateBasis, used: Collection[str]) -> Iterator[Option]
     job = basis.job
     options = {name: option for option, name in job.QUANTITIES.items() if getattr(job, option) is not None}
     of_text = {"tokens_per_sample"} if job.bytes_per_token is not None else set()
+    of_text |= {"sequence_length"} if basis.model is not None else set()
     for name in [*job.settings, *options]:
         if name not in used and name not in of_text:
             yield Option(f"set.{name}" if name in job.settings else options[name])
@@ -359,6 +401,7 @@ def bw(
     samples_per_second: Written | None = None,
     sample_bytes: Written | None = None,
     flops_per_sample: Written | None = None,
+    sequence_length: Written | None = None,
     bytes_per_token: Written | Path | None = None,
     cache_hit: Written | None = None,
     scaling: str = "published",
@@ -383,6 +426,7 @@ def bw(
         samples_per_second: samples/s per GPU from your own measurement.
         sample_bytes: bytes of one sample, such as '2.83 MB', or the JSON file of `ingest measure --samples`.
         flops_per_sample: FLOPs of one sample, forward and backward, such as '247 GFLOP'.
+        sequence_length: tokens of one sequence of a language model, such as 131072; the FLOPs of attention grow with it.
         bytes_per_token: if the job reads text instead of token ids: a number, or the JSON file of `ingest measure`.
         cache_hit: share of reads served by a cache on the node.
         scaling: how the rate per GPU changes with the size of the job: `published` (as the runs at that size show),
@@ -422,6 +466,7 @@ def bw(
         samples_per_second=samples_per_second,
         sample_bytes=sample_bytes,
         flops_per_sample=flops_per_sample,
+        sequence_length=sequence_length,
         bytes_per_token=bytes_per_token,
         cache_hit=cache_hit,
         scaling=scaling,

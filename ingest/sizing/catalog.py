@@ -215,8 +215,6 @@ def _check_references(catalog: Catalog, entry: Entry) -> None:
     """Refuse references to unknown entries."""
     if isinstance(entry, Model):
         catalog.referred(KINDS["families"], entry.family, by=entry.path)
-        for name in entry.efficiencies:
-            catalog.referred(Gpu, name, by=entry.path)
         for rate in catalog.rates(entry):
             catalog.referred(Gpu, rate.gpu, by=entry.path.with_suffix(".csv"))
             catalog.referred(KINDS["protocols"], rate.protocol, by=entry.path.with_suffix(".csv"))

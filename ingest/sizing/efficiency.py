@@ -71,7 +71,9 @@ def _share(model: Model, gpu: Gpu, precision: str, rate: float) -> float | None:
 
 def utilizations(catalog: Catalog, model: Model, precision: str) -> Iterator[Evidence]:
     """The share of the dense peak that training runs of a model reached, one per GPU."""
-    rows = [rate for rate in catalog.rates(model) if rate.grade != "assumed" and not is_emulation(catalog, model, rate.protocol)]
+    rows = [
+        rate for rate in catalog.rates(model) if rate.grade != "assumed" and not is_emulation(catalog, model, rate.protocol)
+    ]
     rates = protocol_rates(model, rows, precision)
     for name in dict.fromkeys(rate.gpu for rate in rates):
         own = [rate for rate in rates if rate.gpu == name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ingest.architecture.catalog_entries import model_of
+from ingest.architecture.catalog_entries import at_length, model_of
 from ingest.catalog.records import Gpu, Model, Node, Protocol, Rate
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option
@@ -62,18 +62,19 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
         IngestError: there is no evidence at the level requested; names what to supply.
     """
     job = job.checked()
-    model = _model(job.model, catalog) if job.model is not None else None
+    own = _model(job.model, job.sequence_length, catalog) if job.model is not None else None
+    model = own and at_length(own, job.sequence_length, catalog)
     gpu, node = machine_of(job.gpu, job.node, catalog)
     precision = job.precision or usual_precision(catalog, model, gpu)
     common = known_quantities(job, catalog, model, gpu, node, precision)
-    levels = choose(job, catalog, model, gpu, precision, common)
+    levels = choose(job, catalog, own, gpu, precision, common, has_rates=model is own)
     return RateBasis(job, model, gpu, node, precision, levels, common, by_user(job.settings))
 
 
-def _model(source: str, catalog: Catalog) -> Model:
+def _model(source: str, sequence_length: float | None, catalog: Catalog) -> Model:
     # Only a config.json or hyper-parameters load the descriptions of architectures.
     known = isinstance(source, str) and source.lower() in catalog.ids(Model.kind)
-    return catalog.get(Model, source) if known else model_of(source, catalog)
+    return catalog.get(Model, source) if known else model_of(source, catalog, sequence_length)
 
 
 def usual_precision(catalog: Catalog, model: Model | None, gpu: Gpu | None) -> str:
@@ -100,9 +101,18 @@ def usual_precision(catalog: Catalog, model: Model | None, gpu: Gpu | None) -> s
 
 
 def choose(
-    job: Job, catalog: Catalog, model: Model | None, gpu: Gpu | None, precision: str, known: Mapping[str, Input]
+    job: Job,
+    catalog: Catalog,
+    model: Model | None,
+    gpu: Gpu | None,
+    precision: str,
+    known: Mapping[str, Input],
+    has_rates: bool = True,
 ) -> list[EvidenceLevel]:
     """Return the evidence levels that exist, the one to use first.
+
+    Args:
+        has_rates: whether the published rates apply; at another sequence length only their share of the peak does.
 
     Raises:
         UsageError: no GPU or no model, and nothing that replaces it.
@@ -111,6 +121,8 @@ def choose(
     everything = {**known, **by_user(job.settings)}
     flops = everything.get("flops_per_sample")
     found = _from_catalogs(job, catalog, model, gpu, precision, everything)
+    if not has_rates:
+        found = [level for level in found if RATE not in level.given]
     own = _own(job, flops)
     if own is not None:
         return [own, *(level for level in found if level.basis != own.basis)]
@@ -147,12 +159,22 @@ def _from_catalogs(
         if _is_recalled(levels[2], RATE) and _is_recalled(levels[3], "model_flops_utilization"):
             # Of evidence of equal grade, that on this GPU comes first.
             levels[2:] = [levels[3], levels[2]]
-    levels.append(evidence_ladder.peak(gpu, precision, flops))
-    found = [level for level in levels if level is not None]
+    top = evidence_ladder.peak(gpu, precision, flops)
+    levels = [_below(top, level) for level in levels]
+    found = [level for level in [*levels, top] if level is not None]
     if job.protocol:
         # A protocol names measurements: the levels without any answer only when they are requested.
         return [level for level in found if level.basis in ("measured", "emulated", "transferred", job.basis)]
     return found
+
+
+def _below(top: EvidenceLevel | None, level: EvidenceLevel | None) -> EvidenceLevel | None:
+    """A transferred level whose range ends at the dense peak."""
+    if level is None or top is None or level.basis != "transferred":
+        return level
+    rate, most = level.given[RATE], float(solve(RATE, {name: item.value for name, item in top.given.items()}))
+    ends = {name: min(end, most) for name in ("value", "low", "high") if (end := getattr(rate, name)) is not None}
+    return level._replace(given={RATE: rate._replace(**ends)})
 
 
 def _is_recalled(level: EvidenceLevel | None, name: str) -> bool:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ingest.catalog.records import SIZES, Gpu, Model, Node, Value
+from ingest.catalog.records import SIZES, Gpu, Model, Node, Storage, Value
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import bytes_per_token_of, sample_sizes_in
 from ingest.engine.messages import Message, Option, option_error
@@ -63,6 +62,7 @@ class Job:
     sample_bytes: float | None = None
     sample_sizes: Mapping[str, Input] = field(default_factory=dict)
     flops_per_sample: float | None = None
+    sequence_length: float | None = None
     bytes_per_token: Input | None = None
     cache_hit: float | None = None
     scaling: str = "published"
@@ -78,6 +78,7 @@ class Job:
         "samples_per_second": RATE,
         "sample_bytes": "sample_bytes",
         "flops_per_sample": "flops_per_sample",
+        "sequence_length": "sequence_length",
         "cache_hit": "cache_hit_fraction",
     }
 
@@ -194,9 +195,6 @@ def parse_setting(text: str) -> tuple[str, float]:
     return name, parse(written, unit_of(name), f"--set {name}")
 
 
-#: A model whose sample is a token.
-ONE_TOKEN = re.compile(r"(one )?token\b")
-
 #: Storage clients with which the reads of a node are compared, by the name of the result.
 CLIENTS = {"nfs_tcp_client_share": "nfs-tcp", "nfs_nconnect_client_share": "nfs-nconnect"}
 
@@ -237,6 +235,7 @@ def known_quantities(
     known = {
         **_defaults(),
         **_of_machine(job, gpu, node, precision),
+        **_of_guidance(gpu, catalog),
         **(_of_model(job, model) if model is not None else {}),
         **by_user({name: value for name, value in options.items() if value is not None}),
         **job.sample_sizes,
@@ -274,9 +273,19 @@ def _of_machine(job: Job, gpu: Gpu | None, node: Node | None, precision: str) ->
     return known
 
 
+def _of_guidance(gpu: Gpu | None, catalog: Catalog) -> dict[str, Input]:
+    """What the vendor's reference architecture asks of storage for this GPU, at its highest level."""
+    level = catalog.referred(Storage, gpu.guidance, by=gpu.path) if gpu is not None and gpu.guidance else None
+    if level is None or level.read_bandwidth is None or level.gpus_per_unit is None:
+        return {}
+    values = {"guidance_read_bandwidth": level.read_bandwidth, "guidance_gpus": level.gpus_per_unit}
+    return {name: from_catalog(value) for name, value in values.items()}
+
+
 def _of_model(job: Job, model: Model) -> dict[str, Input]:
     named: dict[str, Value | None] = {
         "flops_per_sample": model.flops_per_sample,
+        "tokens_per_sample": model.tokens_per_sample,
         "dataset_samples": model.dataset_samples,
         **encoding_of(model, job.encoding),
     }
@@ -295,7 +304,8 @@ def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
     if job.sample_bytes is not None or job.encoding is not None:
         other = "--encoding" if job.sample_bytes is None else "--sample-bytes"
         raise option_error("bytes_per_token", f": found with {other}, expected one of them: both set the bytes of a sample")
-    length = job.settings.get("tokens_per_sample", _tokens_of(model))
+    stored = model.tokens_per_sample if model is not None else None
+    length = job.settings.get("tokens_per_sample", stored.value if stored else None if model is not None else 1)
     if length is None:
         what = f"a sample of {model.id} is '{model.sample}'" if model is not None else "a sample is not a token"
         raise option_error("bytes_per_token", f": {what}, expected its number of tokens: --set tokens_per_sample=8192")
@@ -303,10 +313,6 @@ def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
     low, high = range_of("text_sample_bytes", {"bytes_per_token": ratio, "tokens_per_sample": Input(length)}) or (None, None)
     note = ratio.note or "text is read, as the user set"
     return {"sample_bytes": Input(value, low, high, "user", note=note)}
-
-
-def _tokens_of(model: Model | None) -> float | None:
-    return 1 if model is None or ONE_TOKEN.match(model.sample) else None
 
 
 def _scaling(job: Job, catalog: Catalog, known: Mapping[str, Input]) -> Input:

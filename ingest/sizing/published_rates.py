@@ -109,7 +109,8 @@ def _slope(totals: Mapping[int, Sequence[float]]) -> float:
     """The least-squares slope of the logarithm of the total rate over that of the size."""
     points = [(math.log(size), math.log(median(rates))) for size, rates in totals.items()]
     middle, height = (sum(axis) / len(points) for axis in zip(*points, strict=True))
-    return sum((x - middle) * (y - height) for x, y in points) / sum((x - middle) ** 2 for x, _ in points)
+    slope: float = sum((x - middle) * (y - height) for x, y in points) / sum((x - middle) ** 2 for x, _ in points)
+    return slope
 
 
 def samples_of(model: Model, rate: Rate) -> float | None:
@@ -171,8 +172,8 @@ def _published(
     by_protocol = {rate.protocol: rate.value for rate in found}
     value = typical(catalog, by_protocol)
     several = len(found) > 1
-    ends = [value, *(rate.value for rate in found), *(rate.published for rate in found if rate.exponent is not None)]
-    ends += [] if several else parts[0].runs
+    ends = [value, *(rate.value for rate in found), *(rate.published for rate in found)]
+    ends += [] if several else [run * found[0].value / found[0].published for run in parts[0].runs]
     if any(rate.is_extrapolated for rate in found):
         loss = scaling_loss(catalog, gpus or 1, measured_on=max(rate.size for rate in found))
         ends.append(float(solve("samples_per_second_per_gpu", {RATE: value, "scaling_efficiency": loss})))

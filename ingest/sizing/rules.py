@@ -19,6 +19,10 @@ from ingest.units import display
 
 #: Below this share of the storage NIC, reading tokens does not size the storage of a language model.
 NEGLIGIBLE_SHARE = 0.01
+#: The page cache holds a data set up to this share of a node's memory; processes, pinned buffers and the rest need theirs.
+PAGE_CACHE = 0.5
+#: An epoch shorter than this starts and ends all the time: its first reads and its shuffling count, not the mean rate.
+SHORT_EPOCH = 60.0
 #: A rate at another precision is worth a warning where it exceeds the rate of the answer this many times.
 FASTER = 1.1
 #: Read requests per second and node beyond what one NVMe drive serves on the node itself.
@@ -168,10 +172,10 @@ ROWS = (
          supply=(Option("encoding", "stored"),)),
     Rule("W04", 13, **_said(" was measured on {part}: files are read in the order of their paths, so others may differ",
                             text="part"), subject="bytes_per_token"),
-    Rule("W05", 14, **_said("{model} has only been measured at {precision}: answered at that precision",
-                            precision="the only one")),
+    Rule("W05", 19, **_said("answered at {precision}, the precision of the best evidence on {gpu}",
+                            precision="the best evidence's"), supply=("precision",)),
     Rule("W06", 15, "rate_at_precision", ">", "samples_per_second_per_gpu", factor=FASTER,
-         text="measured at {precision} too, up to {value:,.4g} samples/s per GPU, which needs more read bandwidth",
+         text="{basis} at {precision} too, up to {value:,.4g} samples/s per GPU, which needs more read bandwidth",
          supply=(Option("precision", "{precision}"),)),
     Rule("W07", 16, "storage_nic_share", "<", NEGLIGIBLE_SHARE, words={"family": ("llm",)}, unknown=True, of_job=True,
          what="share of a node's storage NICs below which reading tokens is negligible",
@@ -181,6 +185,16 @@ ROWS = (
     Rule("W09", 18, "storage_nic_share", ">", 1.0, of_job=True,
          what="share that its reads take of a node's storage NICs",
          text="the reads need {value:.1f} times the storage NICs of {node}"),
+    Rule("W14", 12, "dataset_samples", "<", "gpus", what="samples of the data set, against the GPUs of a run",
+         text="the data set has {value:,.0f} samples for {limit:,.0f} GPUs: most of them have nothing to read, and the "
+              "bandwidth shown cannot be drawn", supply=("nodes", "set.dataset_samples")),
+    Rule("W15", 13, "dataset_memory_share", "<=", PAGE_CACHE, what="data set, against the memory of a node",
+         text="the data set ({dataset}) fits in the memory of one node ({memory}): after its first epoch a job reads little "
+              "from storage; size for the first epoch, or state the share of hits", supply=("cache_hit",)),
+    Rule("W16", 14, "epoch_seconds", "<", SHORT_EPOCH, what="duration of an epoch",
+         text="an epoch takes {shown}: the bandwidth shown lasts less than a minute at a time"),
+    Rule("W17", 15, "guidance_share", ">", 1.0, what="read bandwidth per GPU, of the vendor's guidance",
+         text="{value:.1f} times the highest level of {guidance} ({level} per GPU): check the rate before you ask for it"),
     Rule("W10", 60, **_said(" changes nothing here: the rate does not come from a measurement", protocol="not measured"),
          subject="protocol"),
     Rule("W11", 60, **_said(" changes nothing here: the rate is yours", protocol="rate given"), subject="protocol"),

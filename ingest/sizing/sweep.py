@@ -17,6 +17,8 @@ from ingest.errors import IngestError, MissingQuantity, UsageError
 from ingest.files import write_whole
 from ingest.sizing import evidence_ladder
 from ingest.sizing.bandwidth import RESULTS, Estimate, estimate
+from ingest.sizing.evidence_choice import rate_basis_of
+from ingest.sizing.evidence_ladder import RATE
 from ingest.sizing.job import MAX_POINTS, Job, Settings, job_of, names_of, parse_axis, settings_of
 
 if TYPE_CHECKING:
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
     import pandas
 
     Array = numpy.ndarray[Any, Any]
+
+
+#: Levels that rest on published rates, which depend on the size of the job.
+OF_RATES = ("measured", "emulated", "transferred")
 
 
 @dataclass(frozen=True)
@@ -189,8 +195,10 @@ def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid
     base = estimate(_at(job, first), catalog)
     shaped = dict(zip(axes, numpy.ix_(*axes.values()), strict=True))
     known: dict[str, Any] = {name: item.value for name, item in base.given.items()} | shaped
-    if job.scaling != "linear":
+    if job.scaling in ("weak", "strong"):
         known["scaling_efficiency"] = _scaling(catalog, solve("gpus", known), job.scaling)
+    if job.scaling == "published" and base.basis in OF_RATES and {"nodes", "gpus_per_node"} & axes.keys():
+        known[RATE] = _rates(job, base.basis, solve("gpus", known), catalog)
     results = {}
     for name in RESULTS:
         try:
@@ -213,6 +221,16 @@ def _at(job: Job, first: Mapping[str, float]) -> Job:
     """The job at the first value of each axis, for evidence and warnings."""
     rest = {name: value for name, value in first.items() if name != "nodes"}
     return replace(job, nodes=first.get("nodes", job.nodes), settings={**job.settings, **rest})
+
+
+def _rates(job: Job, basis: str, gpus: Any, catalog: Catalog) -> Array:
+    """The rate at every size: what was published depends on it."""
+    import numpy
+
+    sizes, places = numpy.unique(numpy.asarray(gpus), return_inverse=True)
+    one = replace(job, gpus_per_node=1.0, basis=basis)
+    rates = [rate_basis_of(replace(one, nodes=float(size)), catalog).known[RATE].value for size in sizes]
+    return numpy.asarray(rates)[places].reshape(numpy.shape(gpus))
 
 
 def _scaling(catalog: Catalog, gpus: Any, kind: str) -> Array:

@@ -200,9 +200,7 @@ def _factors(gpu: Gpu, source: Gpu, precision: str) -> dict[str, float] | None:
     return {name: item.value for name, item in named if item is not None}
 
 
-def _seen_ratios(
-    catalog: Catalog, model: Model, gpu: Gpu, source: Gpu, protocol: str, ratio: float
-) -> Mapping[str, float]:
+def _seen_ratios(catalog: Catalog, model: Model, gpu: Gpu, source: Gpu, protocol: str, ratio: float) -> Mapping[str, float]:
     """The ratios that other models showed on both GPUs under a protocol, at the precision whose catalog ratio is `ratio`."""
     cells = seen_rates(catalog)
     here, there = cells.get((protocol, gpu.id), {}), cells.get((protocol, source.id), {})
@@ -248,9 +246,7 @@ def tier_of(transfers: Sequence[Transfer], means: Mapping[str, float], crossed: 
     return SPREAD if spread >= 0.1 else AGREE
 
 
-def _tier_warning(
-    tier: Tier, model: Model, gpu: Gpu, transfers: Sequence[Transfer], crossed: bool, foreign: bool
-) -> str:
+def _tier_warning(tier: Tier, model: Model, gpu: Gpu, transfers: Sequence[Transfer], crossed: bool, foreign: bool) -> str:
     ends = f"; range ×{tier.factor:g} either way"
     if crossed:
         return (
@@ -263,8 +259,6 @@ def _tier_warning(
     if _are_recalled(transfers):
         return f"the rates on other GPUs are only recalled{ends}"
     return f"every source GPU differs by more than {FAR:g}× in peak and memory bandwidth{ends}"
-
-
 
 
 def rate_cells(catalog: Catalog) -> Iterator[tuple[str, str, str, str, float]]:

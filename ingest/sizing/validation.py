@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.catalog.records import Gpu, Model, Protocol, Rate
+from ingest.catalog.records import Gpu, Model, Rate
 from ingest.catalog.store import Catalog, shipped_folder
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.engine.registry import solve, unit_of
@@ -21,7 +21,8 @@ from ingest.sizing.checkpoint import checkpoint
 from ingest.sizing.dataset import dataset
 from ingest.sizing.memory import memory
 from ingest.sizing.model import model as model_command
-from ingest.sizing.published_rates import ProtocolRate, protocol_rates, transferred
+from ingest.sizing.published_rates import ProtocolRate, is_emulation, protocol_rates, typical
+from ingest.sizing.transfer import transferred
 from ingest.units import display, parse
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ CASE_KEYS = {
     "remark",
     *COMMANDS,
 }
-BARS = ("tolerance", "median", "p95", "coverage_low", "coverage_high")
+BARS = ("tolerance", "median", "p80", "p95", "coverage_low", "coverage_high", "width")
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class Case:
         ours: computed from the published inputs.
         expected: computed from those inputs by hand; differs from `published` if the source contradicts itself.
         tolerance: largest difference of `ours` from `expected`, relative.
+        width: high end over low end of the predicted range; 1 where none is predicted.
     """
 
     id: str
@@ -72,6 +74,7 @@ class Case:
     source: str
     where: str
     remark: str = ""
+    width: float = 1.0
 
     @property
     def error(self) -> float:
@@ -124,9 +127,19 @@ class ValidatedSet:
         return evidence_ladder.median(self._errors)
 
     @property
+    def p80_absolute_error(self) -> float:
+        """80th percentile of the errors (nearest rank)."""
+        return sorted(self._errors)[math.ceil(0.8 * self.cases) - 1]
+
+    @property
     def p95_absolute_error(self) -> float:
         """95th percentile of the errors (nearest rank)."""
         return sorted(self._errors)[math.ceil(0.95 * self.cases) - 1]
+
+    @property
+    def median_width(self) -> float:
+        """Median of the widths of the predicted ranges."""
+        return evidence_ladder.median(case.width for case in self.results)
 
     @property
     def _errors(self) -> list[float]:
@@ -139,9 +152,11 @@ class ValidatedSet:
         held = {
             "tolerance": self.within_tolerance == self.cases,
             "median": self.median_absolute_error <= self.bar.get("median", 0),
+            "p80": self.p80_absolute_error <= self.bar.get("p80", 0),
             "p95": self.p95_absolute_error <= self.bar.get("p95", 0),
             "coverage_low": covered >= self.bar.get("coverage_low", 0),
             "coverage_high": covered <= self.bar.get("coverage_high", 1),
+            "width": self.median_width <= self.bar.get("width", 0),
         }
         return all(held[name] for name in self.bar)
 
@@ -151,11 +166,15 @@ class ValidatedSet:
         words = {
             "tolerance": "every case within its tolerance",
             "median": "median error at most {:.3g} %",
+            "p80": "80th percentile at most {:.3g} %",
             "p95": "95th percentile at most {:.3g} %",
             "coverage_low": "at least {:.3g} % within the range",
             "coverage_high": "at most {:.3g} %",
         }
-        return ", ".join(words[name].format(limit * 100) for name, limit in self.bar.items())
+        limits = [words[name].format(limit * 100) for name, limit in self.bar.items() if name in words]
+        return ", ".join(
+            [*limits, *([f"ranges of a median width of at most ×{self.bar['width']:g}"] if "width" in self.bar else [])]
+        )
 
     def shown_cases(self, all_of_them: bool, most: int = 60) -> list[Case]:
         """The cases to print: all of a small set, the largest errors of a large one, or only the misses."""
@@ -180,7 +199,9 @@ class ValidatedSet:
             "cases": self.cases,
             "within_tolerance": self.within_tolerance,
             "median_absolute_error": self.median_absolute_error,
+            "p80_absolute_error": self.p80_absolute_error,
             "p95_absolute_error": self.p95_absolute_error,
+            "median_width": self.median_width,
             "passed": self.passed,
             "bar": dict(self.bar),
             "details": [{key: getattr(case, key) for key in keys} for case in self.results],
@@ -278,7 +299,7 @@ def _runs(path: Path, data: Mapping[str, Any]) -> Iterator[Case]:
 
 
 def _transfers(catalog: Catalog) -> Iterator[Case]:
-    """Each measured rate, predicted from the other GPUs of its vendor under its protocol (leave one out)."""
+    """Each measured rate, predicted from the other GPUs under its protocol (leave one pair out)."""
     for model, precision, rates in _measured_models(catalog):
         for rate in rates:
             level = transferred(catalog, model, catalog.get(Gpu, rate.gpu), precision, rate.protocol)
@@ -287,31 +308,24 @@ def _transfers(catalog: Catalog) -> Iterator[Case]:
 
 
 def _transferred_pairs(catalog: Catalog) -> Iterator[Case]:
-    """Each pair of model and GPU, predicted as in `bw`: the median over protocols (leave one out)."""
+    """Each pair of model and GPU, predicted as in `bw`: the typical rate over protocols (leave one pair out)."""
     for model, precision, rates in _measured_models(catalog):
         for gpu in dict.fromkeys(rate.gpu for rate in rates):
             own = [rate for rate in rates if rate.gpu == gpu]
-            level = transferred(catalog, model, _without(catalog, catalog.get(Gpu, gpu), model), precision, None)
+            level = transferred(catalog, model, catalog.get(Gpu, gpu), precision, None)
             if level is not None and not any("across vendors" in warning for warning in level.warnings):
-                middle = evidence_ladder.median(rate.value for rate in own)
+                middle = typical(catalog, {rate.protocol: rate.value for rate in own})
                 yield _transfer_case(f"{model.id} on {gpu}, {precision}", middle, own[0].rows[0], level)
 
 
 def _measured_models(catalog: Catalog) -> Iterator[tuple[Model, str, list[ProtocolRate]]]:
     """The rates of training runs by model and precision."""
     for model in catalog.all(Model):
-        rates = catalog.rates(model)
+        rates = [
+            rate for rate in catalog.rates(model) if rate.grade != "assumed" and not is_emulation(catalog, model, rate.protocol)
+        ]
         for precision in dict.fromkeys(evidence_ladder.family_of(rate.precision)[0] for rate in rates):
-            found = protocol_rates(model, rates, precision)
-            real = [rate for rate in found if catalog.get(Protocol, rate.protocol).form != "emulation"]
-            yield model, precision, real
-
-
-def _without(catalog: Catalog, gpu: Gpu, model: Model) -> Gpu:
-    """The GPU without the protocols of this model."""
-    others = (rate for one in catalog.all(Model) if one.id != model.id for rate in catalog.rates(one))
-    protocols = tuple(dict.fromkeys(rate.protocol for rate in others if rate.gpu == gpu.id))
-    return Gpu(**{**gpu.__dict__, "protocols": protocols})
+            yield model, precision, protocol_rates(model, rates, precision)
 
 
 def _transfer_case(name: str, measured: float, row: Rate, level: evidence_ladder.EvidenceLevel) -> Case:
@@ -321,9 +335,8 @@ def _transfer_case(name: str, measured: float, row: Rate, level: evidence_ladder
     remark = f"{level.note}; measured {'inside' if inside else 'OUTSIDE'} the range"
     # Within: the measured value lies in the predicted range.
     tolerance = abs(predicted.value / measured - 1) * 1.0000001 if inside else 0.0
-    return Case(
-        name, unit_of(evidence_ladder.RATE), measured, predicted.value, measured, tolerance, row.source, row.where, remark
-    )
+    unit = unit_of(evidence_ladder.RATE)
+    return Case(name, unit, measured, predicted.value, measured, tolerance, row.source, row.where, remark, high / low)
 
 
 #: Sets computed from the catalogs, by the name of their `study`.
