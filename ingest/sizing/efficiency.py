@@ -24,9 +24,11 @@ def efficiency(
     if peak is None or flops is None:
         return None
     warnings: tuple[str, ...] = ()
-    # A utilization was derived with the FLOPs per sample of the catalog and does not apply to others.
-    shares = [] if flops.origin == "user" else list(utilizations(catalog, model, precision))
-    remembered = None if flops.origin == "user" else _recalled(catalog, model, gpu, precision, protocol)
+    shares = list(utilizations(catalog, model, precision))
+    remembered = _recalled(catalog, model, gpu, precision, protocol)
+    if flops.origin == "user" and (shares or remembered):
+        # These were derived with the FLOPs per sample of the catalog and do not apply to others.
+        return None
     if remembered is not None:
         given = remembered
         warnings = ("the rate has not been checked against its source: check it before a tender",)

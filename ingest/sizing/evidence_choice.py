@@ -95,9 +95,13 @@ def usual_precision(catalog: Catalog, model: Model | None, gpu: Gpu | None) -> s
         source = catalog.referred(Gpu, rate.gpu, by=model.path.with_suffix(".csv"))
         return 3 if source.vendor == gpu.vendor else 4
 
-    usable = [(standing(rate), family_of(rate.precision)[0]) for rate in rates if evidence_ladder.peak_of(gpu, rate.precision)]
+    usable = [
+        (standing(rate), family_of(rate.precision)[0])
+        for rate in rates
+        if rate.gpu == gpu.id or evidence_ladder.peak_of(gpu, rate.precision)
+    ]
     best = [precision for rank, precision in usable if rank == min(usable)[0]]
-    return max(dict.fromkeys((FAMILIES[0][0], *best)), key=best.count)
+    return max((FAMILIES[0][0], *best), key=best.count)
 
 
 def choose(

@@ -26,28 +26,25 @@ class ProtocolRate(NamedTuple):
 
     Attributes:
         value: per GPU, at the size of the job.
-        rows: the runs nearest to that size.
-        published: their median.
+        rows: the runs from which it follows.
         gpus: the size of the job; None where the runs on a few nodes were asked for.
-        exponent: of the model's total rate over its GPUs; None where no two sizes are published.
+        published: the rate per GPU at `size`, which the value is scaled from.
+        size: the published size at or below that of the job, or else the smallest.
+        exponent: of the total rate over the GPUs, from `size` on; None where no other size is published.
     """
 
     protocol: str
     gpu: str
     value: float
     rows: tuple[Rate, ...]
+    gpus: float | None
     published: float
-    gpus: float | None = None
+    size: int
     exponent: float | None = None
 
     @property
-    def size(self) -> int:
-        """GPUs of the largest of its runs."""
-        return max(row.gpus for row in self.rows)
-
-    @property
     def is_extrapolated(self) -> bool:
-        """Whether no run of the size is published, nor a law for it."""
+        """Whether the job is far larger than any run, and no law for its size is known."""
         return self.gpus is not None and self.exponent is None and self.gpus > FAR_SIZE * self.size
 
 
@@ -58,8 +55,9 @@ def protocol_rates(model: Model, rates: Iterable[Rate], precision: str, gpus: fl
         model: whose rates these are.
         rates: rates graded `assumed` count only if there are no others at that precision.
         precision: of the runs; its sibling counts.
-        gpus: the runs of the nearest size count (in the logarithm), scaled to this size by the model's own exponent if it
-            is known; None for the median of the runs on at most two nodes, or of the smallest runs.
+        gpus: size of the job. The total rate follows the medians of the published sizes, and a larger job never reads less
+            than a smaller one; beyond the largest it grows with the model's own exponent, if that is known. None for the
+            median of the runs on at most two nodes, or of the smallest runs.
     """
     members = family_of(precision)
     usable = [rate for rate in rates if rate.precision in members and samples_of(model, rate) is not None]
@@ -67,25 +65,41 @@ def protocol_rates(model: Model, rates: Iterable[Rate], precision: str, gpus: fl
     groups: dict[tuple[str, str], list[Rate]] = {}
     for rate in sure or usable:
         groups.setdefault((rate.gpu, rate.protocol), []).append(rate)
-    return [_of_size(model, rows, usable, gpus) for rows in groups.values()]
-
-
-def _of_size(model: Model, rows: Sequence[Rate], all_rows: Sequence[Rate], gpus: float | None) -> ProtocolRate:
-    protocol, gpu = rows[0].protocol, rows[0].gpu
     if gpus is None:
-        limit = max(FEW_NODES, min(row.nodes for row in rows))
-        near = tuple(row for row in rows if row.nodes <= limit)
-        value = median(samples_of(model, row) or 0 for row in near)
-        return ProtocolRate(protocol, gpu, value, near, value)
-    size = min({row.gpus for row in rows}, key=lambda one: (abs(math.log(one / gpus)), one))
-    near = tuple(row for row in rows if row.gpus == size)
-    published = median(samples_of(model, row) or 0 for row in near)
-    exponent = scaling_exponent(model, all_rows, protocol, gpu)
-    if exponent is None or gpus <= min(row.gpus for row in rows):
-        return ProtocolRate(protocol, gpu, published, near, published, gpus, exponent)
-    known = {"published_samples_per_second_per_gpu": published, "published_gpus": size, "gpus": gpus}
+        return [_on_few_nodes(model, rows) for rows in groups.values()]
+    return [_at_size(model, rows, usable, gpus) for rows in groups.values()]
+
+
+def _on_few_nodes(model: Model, rows: Sequence[Rate]) -> ProtocolRate:
+    limit = max(FEW_NODES, min(row.nodes for row in rows))
+    small = tuple(row for row in rows if row.nodes <= limit)
+    value = _middle(model, small)
+    return ProtocolRate(rows[0].protocol, rows[0].gpu, value, small, None, value, max(row.gpus for row in small))
+
+
+def _at_size(model: Model, rows: Sequence[Rate], all_rows: Sequence[Rate], gpus: float) -> ProtocolRate:
+    protocol, gpu = rows[0].protocol, rows[0].gpu
+    totals: dict[int, float] = {}
+    for size in sorted({row.gpus for row in rows}):
+        total = size * _middle(model, [row for row in rows if row.gpus == size])
+        totals[size] = max([total, *totals.values()])
+    below = max((size for size in totals if size <= gpus), default=min(totals))
+    above = min((size for size in totals if size >= gpus), default=None)
+    published = totals[below] / below
+    near = tuple(row for row in rows if row.gpus in (below, above if above is not None and gpus > below else below))
+    if above is None:
+        exponent = scaling_exponent(model, all_rows, protocol, gpu)
+    else:
+        exponent = math.log(totals[above] / totals[below]) / math.log(above / below) if above > below else None
+    if exponent is None or gpus <= below:
+        return ProtocolRate(protocol, gpu, published, near, gpus, published, below, exponent)
+    known = {"published_samples_per_second_per_gpu": published, "published_gpus": below, "gpus": gpus}
     value = float(solve("samples_per_second_per_gpu_at_size", {**known, "scaling_exponent": exponent}))
-    return ProtocolRate(protocol, gpu, value, near, published, gpus, exponent)
+    return ProtocolRate(protocol, gpu, value, near, gpus, published, below, exponent)
+
+
+def _middle(model: Model, rows: Sequence[Rate]) -> float:
+    return median(samples_of(model, row) or 0 for row in rows)
 
 
 def scaling_exponent(model: Model, rates: Iterable[Rate], protocol: str, gpu: str) -> float | None:
@@ -173,7 +187,7 @@ def _published(
     value = typical(catalog, by_protocol)
     several = len(found) > 1
     ends = [value, *(rate.value for rate in found), *(rate.published for rate in found)]
-    ends += [] if several else [run * found[0].value / found[0].published for run in parts[0].runs]
+    ends += [] if several else _spread(model, found[0])
     if any(rate.is_extrapolated for rate in found):
         loss = scaling_loss(catalog, gpus or 1, measured_on=max(rate.size for rate in found))
         ends.append(float(solve("samples_per_second_per_gpu", {RATE: value, "scaling_efficiency": loss})))
@@ -191,6 +205,12 @@ def _published(
     return EvidenceLevel(basis, {RATE: given}, note, _warnings(catalog, basis, found), by_protocol)
 
 
+def _spread(model: Model, rate: ProtocolRate) -> list[float]:
+    """The slowest and the fastest run at the size from which a rate follows, at the size of the job."""
+    runs = [samples_of(model, row) or 0 for row in rate.rows if rate.gpus is None or row.gpus == rate.size]
+    return [end * rate.value / rate.published for end in (min(runs), max(runs))]
+
+
 def part_of(catalog: Catalog, model: Model, rate: ProtocolRate) -> Evidence:
     """The rate of a protocol as evidence, with the grade of its weakest run."""
     first = rate.rows[0]
@@ -205,7 +225,7 @@ def _named(catalog: Catalog, model: Model, rate: ProtocolRate) -> str:
     words = f"{rate.protocol}, {_sizes(rate.rows)}"
     if rate.value == rate.published or rate.gpus is None:
         return words
-    return f"{words}: {exact(rate.published)} × ({rate.gpus:,.0f} ÷ {rate.size:,})^({rate.exponent:.3g} - 1)"
+    return f"{words}: {exact(rate.published)} at {rate.size:,} × ({rate.gpus:,.0f} ÷ {rate.size:,})^({rate.exponent:.3g} - 1)"
 
 
 def _sizes(rows: Sequence[Rate]) -> str:
