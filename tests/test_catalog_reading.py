@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest import catalog
-from ingest.catalog.records import Gpu, Model
+from ingest.catalog.records import Gpu, Model, Rate
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import MAX_BYTES, line_of, read_yaml
 from ingest.errors import CatalogError, IngestError
@@ -89,6 +89,10 @@ RATES = {
     "no-node": (2, "at least one GPU and one node"),
     "not-utf-8": (None, "UTF-8"),
 }
+#: readable, but impossible: only `catalog check` refuses them
+IMPOSSIBLE_RATES = {
+    "above-the-peak": (3, "found 1.5 PFLOP/s", "1,500 samples/s", "expected at most 989.4 TFLOP/s", "bf16 peak of h100-sxm"),
+}
 OVERLAYS = {
     "source-without-title": ("sources.yaml", 1, "'title' is missing", "expected the title"),
     "unknown-key-of-a-source": ("sources.yaml", 2, "unknown key 'titel'", "did you mean 'title'?"),
@@ -144,6 +148,57 @@ def test_broken_rates_name_their_csv(run, name):
     assert_names(ran.refusal, path, line, words)
 
 
+@pytest.mark.parametrize("name", IMPOSSIBLE_RATES)
+def test_check_names_the_line_of_an_impossible_rate(name, tmp_path):
+    line, *words = IMPOSSIBLE_RATES[name]
+    folder = tmp_path / "models"
+    folder.mkdir()
+    for suffix in (".yaml", ".csv"):
+        (folder / f"{name}{suffix}").write_bytes((BROKEN / "rates" / f"{name}{suffix}").read_bytes())
+    (problem,) = catalog.check(tmp_path).problems
+    assert_names(problem, folder / f"{name}.csv", line, words)
+
+
+HEADER = ",".join(Rate._fields)
+
+
+@pytest.mark.parametrize(
+    ("row", "fits"),
+    [
+        ("h100-sxm,bf16,989.3,", True),
+        ("h100-sxm,bf16,989.5,", False),
+        ("h100,fp16,989.5,", False),
+        ("h100-sxm,fp8,1978.8,", True),
+        ("h100-sxm,fp8,1979,", False),
+        ("h100-sxm,bf16,,989.3e12", True),
+        ("h100-sxm,bf16,,989.5e12", False),
+        ("h100-sxm,bf16,1,989.5e12", False),
+        # The catalog has no such peak.
+        ("h100-sxm,fp4,9999,", True),
+    ],
+)
+@pytest.mark.parametrize("described_here", [True, False])
+def test_no_rate_exceeds_the_dense_peak_of_its_precision(tmp_path, row, fits, described_here):
+    rates, described = tmp_path / "rates", tmp_path / "described"
+    for folder in (rates, described):
+        (folder / "models").mkdir(parents=True)
+    model = (BROKEN / "rates" / "above-the-peak.yaml").read_text(encoding="utf-8")
+    ((rates if described_here else described) / "models" / "own.yaml").write_text(model, encoding="utf-8")
+    written = f"{HEADER}\n{row},8,1,mlperf-training,,mlperf-storage-v2,log,measured,\n"
+    (rates / "models" / "own.csv").write_text(written, encoding="utf-8")
+    problems = catalog.check(rates, catalogs=[described]).problems
+    assert len(problems) == (0 if fits else 1)
+    assert all("own.csv:2: found" in problem for problem in problems)
+
+
+def test_a_rate_without_flops_per_sample_is_not_judged(tmp_path):
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "own.yaml").write_text("name: Own\nsample: one image\nfamily: vision\n", encoding="utf-8")
+    written = f"{HEADER}\nh100-sxm,bf16,1e12,,8,1,mlperf-training,,mlperf-storage-v2,log,measured,\n"
+    (tmp_path / "models" / "own.csv").write_text(written, encoding="utf-8")
+    assert catalog.check(tmp_path).problems == ()
+
+
 @pytest.mark.parametrize("name", OVERLAYS)
 def test_check_finds_what_is_wrong_in_a_folder(name):
     inside, line, *words = OVERLAYS[name]
@@ -168,7 +223,7 @@ def test_every_broken_file_is_expected():
 
     assert stems("models", ".yaml") == set(MODELS)
     assert stems("gpus", ".yaml") == set(GPUS)
-    assert stems("rates", ".csv") == set(RATES)
+    assert stems("rates", ".csv") == {*RATES, *IMPOSSIBLE_RATES}
     assert {path.name for path in (BROKEN / "overlays").iterdir()} == {*OVERLAYS, "two-broken-files"}
 
 

@@ -153,8 +153,8 @@ def read_sources(path: Path, data: Any) -> dict[str, Source]:
     return found
 
 
-def read_rates(path: Path, reader: Reader) -> tuple[Rate, ...]:
-    """Return the measured rates of a model from the CSV next to its YAML file.
+def read_rates(path: Path, reader: Reader) -> tuple[tuple[int, Rate], ...]:
+    """Return the measured rates of a model from the CSV next to its YAML file, each with its line number.
 
     Raises:
         CatalogError: a wrong header, a rate that is not a positive number, an unknown precision, source or grade.
@@ -165,7 +165,7 @@ def read_rates(path: Path, reader: Reader) -> tuple[Rate, ...]:
         header = next(rows, [])
         if header != columns:
             raise CatalogError(f"{path}:1: found the columns {','.join(header)}, expected {','.join(columns)}")
-        return tuple(_rate(path, rows.line_num, row, reader) for row in rows)
+        return tuple((rows.line_num, _rate(path, rows.line_num, row, reader)) for row in rows)
     except csv.Error as error:
         raise CatalogError(f"{path}:{rows.line_num}: not readable as CSV: {error}") from None
 

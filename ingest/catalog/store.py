@@ -127,12 +127,15 @@ class Catalog:
             overlaid = [folder / model.kind / own.name for folder in self.folders]
             # A file given by its path is a model of its own, whatever its name.
             paths = overlaid if own in overlaid else [own]
-            found = (rate for path in paths if path.is_file() for rate in read_rates(path, self._reader(path)))
-            self._rates[key] = tuple(
-                rate._replace(gpu=self.canonical("gpus", rate.gpu), protocol=self.canonical("protocols", rate.protocol))
-                for rate in found
-            )
+            self._rates[key] = tuple(rate for path in paths if path.is_file() for _, rate in self.numbered_rates(path))
         return self._rates[key]
+
+    def numbered_rates(self, path: Path) -> tuple[tuple[int, Rate], ...]:
+        """Return the rates of one CSV with their line numbers, aliases resolved."""
+        return tuple(
+            (line, rate._replace(gpu=self.canonical("gpus", rate.gpu), protocol=self.canonical("protocols", rate.protocol)))
+            for line, rate in read_rates(path, self._reader(path))
+        )
 
     def canonical(self, kind: str, name: str) -> str:
         """Return the id of an alias; any other name as it is."""

@@ -16,6 +16,8 @@ from ingest.catalog.yaml_reader import read_yaml
 from ingest.engine.result import envelope
 from ingest.errors import IngestError, UsageError, expected_one_of, nearest
 from ingest.files import write_whole
+from ingest.sizing.evidence_ladder import peak_of
+from ingest.units import display
 
 if TYPE_CHECKING:
     import pandas
@@ -193,7 +195,7 @@ def _check_file(catalog: Catalog, folder: Path, path: Path) -> None:
     inside = path.relative_to(folder).parts
     if path.suffix == ".csv":
         # Rates of a model that another folder describes.
-        catalog.rates(catalog.referred(Model, path.stem, by=path))
+        _check_rates(catalog, catalog.referred(Model, path.stem, by=path), path)
         return
     if inside == ("sources.yaml",):
         read_sources(path, read_yaml(path))
@@ -215,9 +217,8 @@ def _check_references(catalog: Catalog, entry: Entry) -> None:
     """Refuse references to unknown entries."""
     if isinstance(entry, Model):
         catalog.referred(KINDS["families"], entry.family, by=entry.path)
-        for rate in catalog.rates(entry):
-            catalog.referred(Gpu, rate.gpu, by=entry.path.with_suffix(".csv"))
-            catalog.referred(KINDS["protocols"], rate.protocol, by=entry.path.with_suffix(".csv"))
+        if (rates := entry.path.with_suffix(".csv")).is_file():
+            _check_rates(catalog, entry, rates)
     elif isinstance(entry, Gpu) and entry.usual_node:
         catalog.referred(Node, entry.usual_node, by=entry.path)
     elif isinstance(entry, Node):
@@ -229,6 +230,28 @@ def _check_references(catalog: Catalog, entry: Entry) -> None:
             catalog.referred(Storage, name, by=entry.path)
     elif isinstance(entry, Corpus) and entry.pipeline:
         catalog.referred(Pipeline, entry.pipeline, by=entry.path)
+
+
+def _check_rates(catalog: Catalog, model: Model, path: Path) -> None:
+    """Refuse rates with references to unknown entries, and rates above the dense peak of their precision."""
+    for line, rate in catalog.numbered_rates(path):
+        gpu = catalog.referred(Gpu, rate.gpu, by=path)
+        catalog.referred(KINDS["protocols"], rate.protocol, by=path)
+        peak = peak_of(gpu, rate.precision)
+        if peak is None:
+            continue
+        implied = [(rate.achieved_flops_per_gpu or 0.0, "")]
+        if rate.samples_per_second_per_gpu is not None and model.flops_per_sample is not None:
+            speed, work = rate.samples_per_second_per_gpu, model.flops_per_sample.value
+            written = f" ({display(speed, 'sample/s/GPU')} × {display(work, 'FLOP/sample')})"
+            implied.append((speed * work, written))
+        for reached, written in implied:
+            if reached > peak.value:
+                limit = display(peak.value, "FLOP/s/GPU")
+                raise IngestError(
+                    f"{path}:{line}: found {display(reached, 'FLOP/s/GPU')}{written}, expected at most {limit}, the dense "
+                    f"{rate.precision} peak of {gpu.id}: check the precision of the run, and the FLOPs per sample of the model"
+                )
 
 
 def path(*, catalogs: Folders = ()) -> tuple[Path, ...]:
