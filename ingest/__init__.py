@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from ingest.sizing.explain import explain
     from ingest.sizing.memory import memory
     from ingest.sizing.model import model
+    from ingest.sizing.published_results import validate
     from ingest.sizing.sweep import sweep
-    from ingest.sizing.validation import validate
     from ingest.storage.fit import fit
 
 __all__ = [
@@ -68,7 +68,7 @@ _PLACES = {
     "bw": "ingest.sizing.bandwidth",
     "explain": "ingest.sizing.explain",
     "sweep": "ingest.sizing.sweep",
-    "validate": "ingest.sizing.validation",
+    "validate": "ingest.sizing.published_results",
     "dataset": "ingest.sizing.dataset",
     "diff": "ingest.site.plan_diff",
     "plan": "ingest.site.planner",

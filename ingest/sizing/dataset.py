@@ -16,10 +16,9 @@ from ingest.engine.registry import check_value, solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
-from ingest.errors import CatalogError, IngestError, MissingQuantity, UsageError, expected_one_of, nearest, one_of
+from ingest.errors import CatalogError, IngestError, MissingQuantity, UsageError, expected_one_of, one_of
 from ingest.sizing.evidence_ladder import from_catalog
-from ingest.sizing.job import Written, by_user, quantities_of, settings_of
-from ingest.units import parse
+from ingest.sizing.job import Written, by_user, counts_of, quantities_of, settings_of
 
 #: records of a format
 RECORDS = ("document", "sequence", "sample")
@@ -32,14 +31,9 @@ CONTENTS = {
 #: Ids of 4 B in a dictionary page of 1 MiB; with more of them each id is stored unpacked.
 MOST_PACKED_IDS = 262_144
 WIDEST_ID_BITS = 32
-#: stage -> (its bytes, bytes kept, copies)
-STAGES = {
-    "raw": ("raw_bytes", "raw_kept_bytes", "raw_copies"),
-    "extracted": ("extracted_bytes", "extracted_kept_bytes", "extracted_copies"),
-    "clean": ("clean_bytes", "clean_kept_bytes", "clean_copies"),
-    "tokenized": ("tokenized_bytes", "tokenized_kept_bytes", "tokenized_copies"),
-    "dataset": ("dataset_bytes", "dataset_kept_bytes", "dataset_copies"),
-}
+STAGES = ("raw", "extracted", "clean", "tokenized", "dataset")
+#: stage -> its copies
+COPIES = {stage: f"{stage}_copies" for stage in STAGES}
 #: default copies
 USUAL_COPIES = {
     "raw": Input(0, origin="default", note=Message("raw input is not kept", supply=(Option("copies", "raw=1"),))),
@@ -168,7 +162,7 @@ def _sources_of_text(known: Quantities) -> None:
 
 def _stage(known: Quantities, stage: str, holds: str) -> dict[str, Any]:
     """One row; empty if the stage does not exist or is unknown. A stage that is not kept takes no bytes."""
-    name, kept, copies = STAGES[stage]
+    name, kept, copies = f"{stage}_bytes", f"{stage}_kept_bytes", COPIES[stage]
     exists = holds != "samples" or stage in ("raw", "dataset")
     usual = USUAL_COPIES[stage]
     if stage == "clean" and holds != "tokens":
@@ -235,21 +229,6 @@ USUAL_TOKENS_PER_DOCUMENT = Input(
     Message("tokens of a web document", supply=("documents",)),
 )
 USUAL_SEQUENCE = Input(4096, origin="default", note=Message("packed sequences of 4,096 tokens", supply=("sequence_length",)))
-
-
-def _copies(written: Written | None) -> dict[str, float]:
-    """The copies by stage, from `3` or `raw=1,clean=1,dataset=3`."""
-    found: dict[str, float] = {}
-    for part in str(written).split(",") if written is not None else ():
-        stage, equals, number = part.partition("=")
-        stage = stage.strip() if equals else "dataset"
-        if stage not in STAGES:
-            raise option_error(
-                "copies", f": found '{part}', expected N, or by stage {', '.join(STAGES)}{nearest(stage, STAGES)}"
-            )
-        name = STAGES[stage][2]
-        found[name] = float(check_value(name, parse(number if equals else part, "1", "--copies"), "--copies"))
-    return found
 
 
 def shown_as(option: str) -> str:
@@ -514,7 +493,7 @@ def dataset(
             "epochs": epochs,
         },
     )
-    own |= _copies(copies)
+    own |= counts_of("copies", copies, COPIES, usual="dataset", expected=f"N, or by stage {', '.join(STAGES)}")
     own |= {name: float(item) for name, item in settings_of(set).items()}
     known = catalog.get(Corpus, corpus) if corpus is not None else None
     of_text = {

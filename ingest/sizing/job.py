@@ -16,7 +16,7 @@ from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.ranges import range_of
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.value import Input
-from ingest.errors import IngestError, UsageError, expected_one_of, one_of
+from ingest.errors import IngestError, UsageError, expected_one_of, nearest, one_of
 from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import BASES, RATE, from_catalog
 from ingest.units import parse
@@ -176,6 +176,30 @@ def settings_of(given: Settings) -> dict[str, float]:
     else:
         found = dict(map(parse_setting, written))
     return {name: check_value(name, value, f"--set {name}") for name, value in found.items()}
+
+
+def counts_of(option: str, written: Written | None, names: Mapping[str, str], *, usual: str, expected: str) -> dict[str, float]:
+    """Return the numbers of an option such as `3` or `raw=1,dataset=3`, by the name of their quantity.
+
+    Args:
+        option: the option.
+        written: its value; None if it is not given.
+        names: word -> quantity.
+        usual: the word of a number alone.
+        expected: the forms of the value, for the message.
+
+    Raises:
+        UsageError: an unknown word, or not a number.
+    """
+    found = {}
+    for part in str(written).split(",") if written is not None else ():
+        word, equals, number = part.partition("=")
+        word = word.strip() if equals else usual
+        if word not in names:
+            raise option_error(option, f": found '{part}', expected {expected}{nearest(word, names)}")
+        value = parse(number if equals else part, "1", f"--{option}")
+        found[names[word]] = float(check_value(names[word], value, f"--{option}"))
+    return found
 
 
 def parse_setting(text: str) -> tuple[str, float]:
