@@ -185,18 +185,8 @@ def _stage(known: Quantities, stage: str, holds: str) -> dict[str, Any]:
     return {"stage": stage, "stage_bytes": one, "copies": count.value, "kept_bytes": known.value(kept)}
 
 
-#: option -> the quantity that it sets
-QUANTITIES = {
-    "tokens": "tokens",
-    "documents": "documents",
-    "samples": "dataset_samples",
-    "sample_bytes": "sample_bytes",
-    "raw_bytes": "raw_bytes",
-    "vocabulary": "vocabulary",
-    "sequence_length": "sequence_length",
-    "shard_size": "shard_bytes",
-    "epochs": "epochs",
-}
+#: option -> the quantity that it sets, where their names differ
+QUANTITIES = {"samples": "dataset_samples", "shard_size": "shard_bytes"}
 #: quantities that give the size of a text
 SIZES_OF_TEXT = ("tokens", "clean_bytes", "raw_bytes")
 
@@ -310,36 +300,13 @@ def check_size(given: Mapping[str, Input], held: str, corpus: Corpus | None) -> 
     raise UsageError("found no size of the data set, expected --tokens, --samples, --raw-bytes or --corpus")
 
 
-#: quantity -> field of a corpus
-OF_CORPUS = {
-    "tokens": "tokens",
-    "bytes_per_token": "bytes_per_token",
-    "dataset_samples": "samples",
-    "sample_bytes": "sample_bytes",
-    "raw_bytes": "raw_bytes",
-    "vocabulary": "vocabulary",
-}
-#: quantity -> field of a pipeline
-OF_PIPELINE = {
-    "bytes_kept": "bytes_kept",
-    "documents_kept": "documents_kept",
-    "tokens_kept": "tokens_kept",
-    "pipeline_input_bytes": "input_bytes",
-    "pipeline_output_bytes": "output_bytes",
-    "pipeline_input_documents": "input_documents",
-    "pipeline_output_documents": "output_documents",
-    "pipeline_input_tokens": "input_tokens",
-    "pipeline_output_tokens": "output_tokens",
-    "extracted_share": "extracted_share",
-    "pipeline_output_share": "pipeline_output_share",
-    "dedup_hashes": "dedup_hashes",
-    "dedup_hash_bytes": "dedup_hash_bytes",
-}
+#: fields of a corpus that are quantities of the same name
+OF_CORPUS = ("tokens", "bytes_per_token", "sample_bytes", "raw_bytes", "vocabulary")
 
 
 def from_corpus(corpus: Corpus) -> dict[str, Input]:
     """Return the inputs from a corpus; ratios instead of totals, so that they apply to any number of tokens."""
-    found = _fields(corpus, OF_CORPUS)
+    found = _fields(corpus, {"dataset_samples": "samples", **{name: name for name in OF_CORPUS}})
     if corpus.tokens is not None:
         totals = {
             "bytes_per_token": ("corpus_bytes", corpus.clean_bytes),
@@ -361,7 +328,8 @@ def _ratio(name: str, quantity: str, total: Value, tokens: Value, of: str) -> In
 
 def from_pipeline(pipeline: Pipeline) -> dict[str, Input]:
     """Return the inputs from a pipeline: the shares that it keeps, and its published input and output."""
-    return _fields(pipeline, OF_PIPELINE)
+    ends = ("input_", "output_")
+    return _fields(pipeline, {f"pipeline_{name}" if name.startswith(ends) else name: name for name in pipeline.shapes})
 
 
 def _fields(entry: Corpus | Pipeline, names: Mapping[str, str]) -> dict[str, Input]:

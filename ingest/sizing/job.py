@@ -142,7 +142,7 @@ def quantities_of(names: Mapping[str, str], written: Mapping[str, Written | None
     """Return the options that are given, in base units, by the name of their quantity.
 
     Args:
-        names: option -> quantity.
+        names: option -> quantity, where their names differ.
         written: option -> value as written; None for an option that is not given.
 
     Raises:
@@ -152,7 +152,7 @@ def quantities_of(names: Mapping[str, str], written: Mapping[str, Written | None
     for option, text in written.items():
         if text is None:
             continue
-        name, shown = names[option], f"--{option.replace('_', '-')}"
+        name, shown = names.get(option, option), f"--{option.replace('_', '-')}"
         unit = unit_of(name)
         value = parse(text, unit, shown)
         if unit in WHOLE and (value % 1 or value <= 0):

@@ -26,13 +26,8 @@ DEFAULTS = {
 }
 OFFLOADS = ("none", "cpu", "nvme")
 USUAL_GPU = "h100-sxm"
-QUANTITIES = {
-    "gpus": "gpus",
-    "tensor_parallel": "tensor_parallel",
-    "pipeline_parallel": "pipeline_parallel",
-    "utilization": "memory_utilization",
-    "residual": "residual_bytes_per_gpu",
-}
+#: option -> the quantity that it sets, where their names differ
+QUANTITIES = {"utilization": "memory_utilization", "residual": "residual_bytes_per_gpu"}
 RESULTS = (
     "model_state_bytes",
     "model_state_bytes_per_parameter",
