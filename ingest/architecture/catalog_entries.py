@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from ingest.architecture.describe import Architecture, describe
-from ingest.catalog.records import SIZES, Encoding, Entry, Model, Value, text, value
+from ingest.catalog.records import SIZES, TEXT, Encoding, Entry, Model, Value, value
 from ingest.catalog.store import MAX_NAME, Catalog
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.engine.messages import Message, Option
@@ -24,8 +24,8 @@ class Structure(Entry):
     """
 
     kind: ClassVar[str] = "architectures"
-    model_type: str = text()
-    hyper_parameters: str = text()
+    model_type: str = TEXT
+    hyper_parameters: str = TEXT
     parameters: Value | None = value("parameter")
     parameters_active: Value | None = value("parameter")
 

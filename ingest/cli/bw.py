@@ -13,7 +13,6 @@ from ingest.reports.pages.sizing import estimate_page, scenarios_page
 from ingest.reports.workbook.small_workbooks import sizing_workbook
 from ingest.sizing.bandwidth import Scenarios, bw
 
-
 #: Warnings that a reader takes in at once.
 MOST_WARNINGS = 3
 

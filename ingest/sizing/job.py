@@ -15,7 +15,7 @@ from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.ranges import range_of
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.value import Input
-from ingest.errors import IngestError, UsageError, expected_one_of, one_of
+from ingest.errors import IngestError, UsageError, expected_one_of, nearest, one_of
 from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import BASES, RATE, from_catalog
 from ingest.units import parse
@@ -143,7 +143,7 @@ def quantities_of(names: Mapping[str, str], written: Mapping[str, Written | None
     """Return the options that are given, in base units, by the name of their quantity.
 
     Args:
-        names: option -> quantity.
+        names: option -> quantity, where their names differ.
         written: option -> value as written; None for an option that is not given.
 
     Raises:
@@ -153,7 +153,7 @@ def quantities_of(names: Mapping[str, str], written: Mapping[str, Written | None
     for option, text in written.items():
         if text is None:
             continue
-        name, shown = names[option], f"--{option.replace('_', '-')}"
+        name, shown = names.get(option, option), f"--{option.replace('_', '-')}"
         unit = unit_of(name)
         value = parse(text, unit, shown)
         if unit in WHOLE and (value % 1 or value <= 0):
@@ -177,6 +177,30 @@ def settings_of(given: Settings) -> dict[str, float]:
     else:
         found = dict(map(parse_setting, written))
     return {name: check_value(name, value, f"--set {name}") for name, value in found.items()}
+
+
+def counts_of(option: str, written: Written | None, names: Mapping[str, str], *, usual: str, expected: str) -> dict[str, float]:
+    """Return the numbers of an option such as `3` or `raw=1,dataset=3`, by the name of their quantity.
+
+    Args:
+        option: the option.
+        written: its value; None if it is not given.
+        names: word -> quantity.
+        usual: the word of a number alone.
+        expected: the forms of the value, for the message.
+
+    Raises:
+        UsageError: an unknown word, or not a number.
+    """
+    found = {}
+    for part in str(written).split(",") if written is not None else ():
+        word, equals, number = part.partition("=")
+        word = word.strip() if equals else usual
+        if word not in names:
+            raise option_error(option, f": found '{part}', expected {expected}{nearest(word, names)}")
+        value = parse(number if equals else part, "1", f"--{option}")
+        found[names[word]] = float(check_value(names[word], value, f"--{option}"))
+    return found
 
 
 def parse_setting(text: str) -> tuple[str, float]:

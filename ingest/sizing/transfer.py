@@ -127,7 +127,7 @@ def transferred(
     used = seen or related or found
     means = protocol_means(used)
     value = typical(catalog, means)
-    tier = tier_of(used, means, crossed=not related, foreign=not seen)
+    tier = tier_of(used, crossed=not related, foreign=not seen)
     low, high = value / tier.factor, value * tier.factor
     warnings = [_tier_warning(tier, model, gpu, used, crossed=not related, foreign=not seen)] if tier is FAR_TIER else []
     if model.family == "recsys" and gpu.form == "PCIe":
@@ -224,12 +224,11 @@ def protocol_means(transfers: Sequence[Transfer]) -> dict[str, float]:
     }
 
 
-def tier_of(transfers: Sequence[Transfer], means: Mapping[str, float], crossed: bool, foreign: bool) -> Tier:
+def tier_of(transfers: Sequence[Transfer], crossed: bool, foreign: bool) -> Tier:
     """Return how far the value may be off.
 
     Args:
         transfers: those in use.
-        means: by protocol.
         crossed: whether the sources are of another vendor.
         foreign: whether the GPU has been measured under none of their protocols.
     """

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from ingest.engine.result import Answer
     from ingest.engine.value import Quantity
     from ingest.sizing.bandwidth import Estimate, Scenarios
-    from ingest.sizing.catalog import CatalogEntry, CatalogListing
+    from ingest.sizing.catalog_commands import CatalogEntry, CatalogListing
     from ingest.sizing.explain import Explanation
+    from ingest.sizing.published_results import Validation
     from ingest.sizing.sweep import Sweep
-    from ingest.sizing.validation import Validation
 
 
 #: The results of `bw` on its page, in order.
@@ -39,6 +39,11 @@ SHOWN = (
 )  # fmt: skip
 #: Prepositions of the constant columns in the title of a sweep.
 LINKING = {"model": "of", "gpu": "on"}
+#: Below the cases of a source that contradicts itself.
+CONTRADICTED = (
+    "expected: where the published inputs contradict the published figure, what they give by hand; a case passes if ours is "
+    "within its tolerance of that, whatever the error against the published figure"
+)
 #: Units with prefixes or longer units: each value shows its own.
 PREFIXED = ("B", "FLOP", "s", "W", "J")
 
@@ -148,10 +153,26 @@ def validation_page(validation: Validation) -> Page:
     for one in validation.sets:
         chosen = one.shown_cases(all_of_them=len(validation.sets) == 1)
         if chosen:
-            cases = tuple(attributes(("id", "published_text", "ours_text", "error_text", "remark"), chosen))
-            sections.append(Section(f"{one.name}: {one.title}", ("case", "published", "ours", "error", "remark"), cases))
-    header = ("set", "case", "published", "ours", "unit", "error", "tolerance", "within", "source", "where", "remark")
-    table = [header, *(row for one in validation.sets for row in one.table())]
+            heads = ("case", "published", "expected", "ours", "error", "remark")
+            notes = (CONTRADICTED,) if any(case.contradicted for case in chosen) else ()
+            sections.append(Section(f"{one.name}: {one.title}", heads, tuple(case.texts for case in chosen), notes))
+    header = (
+        "set",
+        "case",
+        "published",
+        "ours",
+        "unit",
+        "error",
+        "tolerance",
+        "within",
+        "source",
+        "where",
+        "remark",
+        "expected",
+    )
+    names = ("id", *header[2:])
+    cases = ((one.name, *row) for one in validation.sets for row in attributes(names, one.results))
+    table = [header, *cases]
     title = f"Published results, {len(validation.sets)} set{'s' if len(validation.sets) != 1 else ''}"
     return Page(title, tuple(sections), tuple(table))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.records import Gpu, Model, Rate
-from ingest.catalog.store import Catalog, shipped_folder
+from ingest.catalog.store import Catalog, opened, shipped_folder
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.engine.registry import solve, unit_of
 from ingest.engine.result import envelope
@@ -50,6 +50,8 @@ CASE_KEYS = {
     "remark",
     *COMMANDS,
 }
+#: What JSON and CSV tell of a case.
+DETAILS = ("id", "unit", "published", "ours", "expected", "error", "tolerance", "within", "source", "where", "remark")
 BARS = ("tolerance", "median", "p80", "p95", "coverage_low", "coverage_high", "width")
 
 
@@ -60,7 +62,7 @@ class Case:
     Attributes:
         published: as in the source, in base units.
         ours: computed from the published inputs.
-        expected: computed from those inputs by hand; differs from `published` if the source contradicts itself.
+        expected: the published figure; computed by hand from the published inputs where these contradict it.
         tolerance: largest difference of `ours` from `expected`, relative.
         width: high end over low end of the predicted range; 1 where none is predicted.
     """
@@ -87,19 +89,19 @@ class Case:
         return math.isclose(self.ours, self.expected, rel_tol=self.tolerance)
 
     @property
-    def published_text(self) -> str:
-        """The published figure with its unit."""
-        return display(self.published, self.unit, binary=False)
+    def texts(self) -> tuple[str, ...]:
+        """The figures with their unit, as printed: published, expected if it is another one, ours; and the error in percent."""
+        published, expected, ours = (
+            display(item, self.unit, binary=False) for item in (self.published, self.expected, self.ours)
+        )
+        missed = "" if self.within else " MISS"
+        other = expected if self.contradicted else ""
+        return self.id, published, other, ours, f"{self.error * 100:+.2f} %{missed}", self.remark
 
     @property
-    def ours_text(self) -> str:
-        """The computed figure with its unit."""
-        return display(self.ours, self.unit, binary=False)
-
-    @property
-    def error_text(self) -> str:
-        """The error in percent."""
-        return f"{self.error * 100:+.2f} %" + ("" if self.within else " MISS")
+    def contradicted(self) -> bool:
+        """Whether the published inputs give another figure than the published one."""
+        return not math.isclose(self.published, self.expected, rel_tol=self.tolerance)
 
 
 @dataclass(frozen=True)
@@ -164,7 +166,7 @@ class ValidatedSet:
     def bar_text(self) -> str:
         """The bar in words."""
         words = {
-            "tolerance": "every case within its tolerance",
+            "tolerance": "every case within its tolerance of the figure expected",
             "median": "median error at most {:.3g} %",
             "p80": "80th percentile at most {:.3g} %",
             "p95": "95th percentile at most {:.3g} %",
@@ -184,15 +186,8 @@ class ValidatedSet:
             return list(self.results)
         return sorted(self.results, key=lambda case: -abs(case.error))[:most]
 
-    def table(self) -> Iterator[tuple[object, ...]]:
-        """All cases as rows for CSV."""
-        for case in self.results:
-            numbers = (case.published, case.ours, case.unit, case.error, case.tolerance, case.within)
-            yield (self.name, case.id, *numbers, case.source, case.where, case.remark)
-
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
-        keys = ("id", "unit", "published", "ours", "expected", "error", "tolerance", "within", "source", "where", "remark")
         return {
             "set": self.name,
             "title": self.title,
@@ -204,7 +199,7 @@ class ValidatedSet:
             "median_width": self.median_width,
             "passed": self.passed,
             "bar": dict(self.bar),
-            "details": [{key: getattr(case, key) for key in keys} for case in self.results],
+            "details": [{key: getattr(case, key) for key in DETAILS} for case in self.results],
         }
 
 
@@ -213,18 +208,6 @@ class Validation:
     """The result of `validate`."""
 
     sets: tuple[ValidatedSet, ...]
-
-    @staticmethod
-    def of(name: str | None, catalog: Catalog) -> Validation:
-        """Run one set or all of them.
-
-        Raises:
-            UsageError: an unknown set.
-        """
-        known = {path.stem: path for path in sorted((shipped_folder() / "published").glob("*.yaml"))}
-        if name is not None and name not in known:
-            raise UsageError(f"unknown set '{name}', {expected_one_of(name, known)}")
-        return Validation(tuple(_read(path, catalog) for stem, path in known.items() if name in (None, stem)))
 
     @property
     def results(self) -> dict[str, ValidatedSet]:
@@ -343,10 +326,17 @@ def _transfer_case(name: str, measured: float, row: Rate, level: evidence_ladder
 STUDIES = {"transfer": _transfers, "transfer-pairs": _transferred_pairs}
 
 
-def validate(name: str | None = None, *, catalogs: Sequence[str | Path] = ()) -> Validation:
+def validate(name: str | None = None, *, catalogs: Sequence[str | Path] | Catalog = ()) -> Validation:
     """Reproduce published results: published, ours, error.
 
     Args:
         name: a set, for example `ibrahim`; all sets by default.
+
+    Raises:
+        UsageError: an unknown set.
     """
-    return Validation.of(name, Catalog(catalogs))
+    catalog = opened(catalogs)
+    known = {path.stem: path for path in sorted((shipped_folder() / "published").glob("*.yaml"))}
+    if name is not None and name not in known:
+        raise UsageError(f"unknown set '{name}', {expected_one_of(name, known)}")
+    return Validation(tuple(_read(path, catalog) for stem, path in known.items() if name in (None, stem)))
