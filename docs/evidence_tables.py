@@ -15,7 +15,7 @@ from ingest.engine.registry import FORMULAS
 from ingest.engine.value import Input
 from ingest.sizing import evidence_ladder
 from ingest.sizing.published_rates import protocol_rates, transferred
-from ingest.sizing.validation import Validation
+from ingest.sizing.published_results import validate
 
 
 def percent(share: float) -> str:
@@ -96,7 +96,7 @@ def validation_table() -> str:
     """The sets of `ingest validate`."""
     rows = [
         (f"`{one.name}`", one.title, one.cases, one.within_tolerance, f"{one.median_absolute_error * 100:.2f} %", one.bar_text)
-        for one in Validation.of(None, CATALOG).sets
+        for one in validate(catalogs=CATALOG).sets
     ]
     return table(("set", "published figures", "cases", "within", "median error", "bar"), rows)
 

@@ -25,7 +25,7 @@ from ingest.catalog.records import (
     Value,
 )
 from ingest.cli.main import command
-from ingest.sizing.catalog import template
+from ingest.sizing.catalog_commands import template
 
 #: module of families -> its heading, where the name alone is an abbreviation
 FAMILIES = {"gpt2_era": "GPT-2 and its successors", "mla": "Multi-head latent attention", "moe": "Mixture of experts"}

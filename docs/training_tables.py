@@ -19,7 +19,7 @@ from ingest.catalog.records import Failures, Optimizer, Recipe
 from ingest.engine.expression import prose
 from ingest.engine.registry import FORMULAS
 from ingest.sizing.memory import PLACES
-from ingest.sizing.validation import Case, Validation
+from ingest.sizing.published_results import Case, validate
 from ingest.units import display
 
 GROUPS = {
@@ -128,7 +128,7 @@ def zero_places() -> str:
 
 @cache
 def _cases() -> dict[tuple[str, str], Case]:
-    return {(one.name, case.id): case for one in Validation.of(None, CATALOG).sets for case in one.results}
+    return {(one.name, case.id): case for one in validate(catalogs=CATALOG).sets for case in one.results}
 
 
 #: group -> (printed figure, reading, set, case)

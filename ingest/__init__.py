@@ -16,70 +16,50 @@ from typing import TYPE_CHECKING, Any
 from ingest.version import __version__
 
 if TYPE_CHECKING:
-    from ingest.acceptance.accept import accept
-    from ingest.acceptance.path_benchmark import measure_storage
-    from ingest.acceptance.verdict import verdict
-    from ingest.corpus.measure import measure
-    from ingest.reports.plan_report import report
-    from ingest.rfp.response import response
-    from ingest.site.plan_diff import diff
-    from ingest.site.planner import plan
-    from ingest.sizing.bandwidth import bw
-    from ingest.sizing.checkpoint import checkpoint
-    from ingest.sizing.dataset import dataset
-    from ingest.sizing.explain import explain
-    from ingest.sizing.memory import memory
-    from ingest.sizing.model import model
-    from ingest.sizing.sweep import sweep
-    from ingest.sizing.validation import validate
-    from ingest.storage.fit import fit
+    from ingest.acceptance.accept import accept as accept
+    from ingest.acceptance.path_benchmark import measure_storage as measure_storage
+    from ingest.acceptance.verdict import verdict as verdict
+    from ingest.corpus.measure import measure as measure
+    from ingest.reports.plan_report import report as report
+    from ingest.rfp.response import response as response
+    from ingest.site.plan_diff import diff as diff
+    from ingest.site.planner import plan as plan
+    from ingest.sizing.bandwidth import bw as bw
+    from ingest.sizing.checkpoint import checkpoint as checkpoint
+    from ingest.sizing.dataset import dataset as dataset
+    from ingest.sizing.explain import explain as explain
+    from ingest.sizing.memory import memory as memory
+    from ingest.sizing.model import model as model
+    from ingest.sizing.published_results import validate as validate
+    from ingest.sizing.sweep import sweep as sweep
+    from ingest.storage.fit import fit as fit
 
-__all__ = [
-    "__version__",
-    "accept",
-    "bw",
-    "catalog",
-    "checkpoint",
-    "dataset",
-    "diff",
-    "explain",
-    "fit",
-    "measure",
-    "measure_storage",
-    "memory",
-    "model",
-    "plan",
-    "report",
-    "response",
-    "sweep",
-    "validate",
-    "verdict",
-]
 #: The module of each public function: a command imports only what it needs.
 _PLACES = {
     "accept": "ingest.acceptance.accept",
+    "bw": "ingest.sizing.bandwidth",
     "checkpoint": "ingest.sizing.checkpoint",
+    "dataset": "ingest.sizing.dataset",
+    "diff": "ingest.site.plan_diff",
+    "explain": "ingest.sizing.explain",
     "fit": "ingest.storage.fit",
     "measure": "ingest.corpus.measure",
     "measure_storage": "ingest.acceptance.path_benchmark",
     "memory": "ingest.sizing.memory",
     "model": "ingest.sizing.model",
-    "verdict": "ingest.acceptance.verdict",
-    "bw": "ingest.sizing.bandwidth",
-    "explain": "ingest.sizing.explain",
-    "sweep": "ingest.sizing.sweep",
-    "validate": "ingest.sizing.validation",
-    "dataset": "ingest.sizing.dataset",
-    "diff": "ingest.site.plan_diff",
     "plan": "ingest.site.planner",
     "report": "ingest.reports.plan_report",
     "response": "ingest.rfp.response",
+    "sweep": "ingest.sizing.sweep",
+    "validate": "ingest.sizing.published_results",
+    "verdict": "ingest.acceptance.verdict",
 }
+__all__ = ["__version__", "catalog", *_PLACES]
 
 
 def __getattr__(name: str) -> Any:
     if name == "catalog":
         return import_module("ingest.catalog")
-    if name in __all__:
+    if name in _PLACES:
         return getattr(import_module(_PLACES[name]), name)
     raise AttributeError(f"module 'ingest' has no attribute '{name}'")

@@ -67,16 +67,21 @@ def nearest(found: str, known: Iterable[str]) -> str:
 
     >>> nearest("cosmflow", ["cosmoflow", "deepcam"])
     "; did you mean 'cosmoflow'?"
-    >>> nearest("zebra", ["cosmoflow"])
-    ''
+    >>> nearest("zebra", ["cosmoflow"]), nearest("nope", ["none"])
+    ('', '')
     """
     import difflib
 
     by_lower: dict[str, str] = {}
     for word in known:
         by_lower.setdefault(word.lower(), word)
-    matches = difflib.get_close_matches(found.lower(), by_lower, n=1, cutoff=0.6)
-    return f"; did you mean '{by_lower[matches[0]]}'?" if matches else ""
+    matches = difflib.get_close_matches(found.lower(), by_lower, n=1, cutoff=0.7)
+    return f"; did you mean '{by_lower[matches[0]]}'?" if matches and _is_slip(found.lower(), matches[0]) else ""
+
+
+def _is_slip(found: str, word: str) -> bool:
+    """Whether one word may be a misspelling of the other: a short word with another letter inside is another word."""
+    return len(word) > 4 or len(found) != len(word) or found[:3] == word[:3] or sorted(found) == sorted(word)
 
 
 def expected_one_of(found: object, choices: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ from ingest import catalog as commands
 from ingest.catalog.records import GRADES, KINDS, Family, Gpu, Model, Node, Protocol
 from ingest.catalog.store import Catalog
 from ingest.sizing import evidence_ladder
-from ingest.sizing.catalog import CatalogEntry
+from ingest.sizing.catalog_commands import CatalogEntry
 from ingest.units import physical
 
 SIXTEEN_BIT = ("bf16", "fp16")

@@ -202,7 +202,7 @@ def test_a_derivation_goes_down_to_the_catalog(run):
         ("mixtral-8x7b --gpus 64 --expert-parallel 16", 2, "a divisor of the 8 experts"),
         ("llama3-8b --gpus 64 --waste 30%", 2, "up to 0.25"),
         ("--set parameters=8e9 --optimizer lora", 2, "trainable_parameters"),
-        ("llama3-405b --gpus 16384 --interval 2h --waste 5%", 1, "half an interval"),
+        ("llama3-405b --gpus 16384 --interval 2h --waste 5%", 2, "found 2 h, expected less than 18.56 min"),
         ("resnet50 --gpus 8", 1, "parameters of resnet50 are not known"),
         ("--gpus 8", 2, "the model is missing"),
         ("llama3-8b --gpus 1e18", 2, "expected a whole number up to"),

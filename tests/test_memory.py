@@ -127,3 +127,10 @@ def test_the_gpus_that_hold_a_model_hold_it_and_one_fewer_does_not(parameters, m
     count = solve("gpus_to_hold", known)
     assert parameters * 16 / count <= memory * 0.9 * (1 + 1e-12)
     assert count == 1 or parameters * 16 / (count - 1) > memory * 0.9 * (1 - 1e-12)
+
+
+@pytest.mark.parametrize(("stage", "told"), [(3, "at least 91 GPUs are needed"), (0, "for any number of GPUs")])
+def test_too_few_gpus_are_a_warning(stage, told):
+    (line,) = ingest.memory("llama3-405b", gpus=8, zero_stage=stage).warnings
+    assert told in line
+    assert not ingest.memory("llama3-405b", gpus=96).warnings

@@ -8,7 +8,7 @@ import ingest
 from ingest.catalog.store import shipped_folder
 from ingest.cli.main import main
 from ingest.errors import CatalogError, UsageError
-from ingest.sizing import validation
+from ingest.sizing import published_results
 
 SETS = ("ibrahim", "kurth", "lockwood-calculator", "mlperf-storage", "superpod", "llm-compute", "transfer")
 SHIPPED = sorted(path.stem for path in (shipped_folder() / "published").glob("*.yaml"))
@@ -19,7 +19,7 @@ def tampered(tmp_path, monkeypatch):
     """A copy of the shipped folder that a test may spoil."""
     folder = tmp_path / "catalogs"
     shutil.copytree(shipped_folder(), folder)
-    monkeypatch.setattr(validation, "shipped_folder", lambda: folder)
+    monkeypatch.setattr(published_results, "shipped_folder", lambda: folder)
 
     def change(name, old, new):
         path = folder / "published" / name
@@ -97,7 +97,7 @@ def test_a_wrong_catalog_value_is_found_out(write_entry, monkeypatch, capsys):
 
 
 def test_runs_that_are_far_off_miss_the_bar(tampered):
-    path = validation.shipped_folder() / "published" / "mlperf-storage.csv"
+    path = published_results.shipped_folder() / "published" / "mlperf-storage.csv"
     header, *rows = path.read_text(encoding="utf-8").splitlines()
     place = header.split(",").index("accelerators")
     spoiled = [row.split(",") for row in rows]
@@ -147,3 +147,10 @@ def test_csv_holds_every_case(run):
     header, *rows = ran.out.splitlines()
     assert header.startswith("set,case,published,ours,unit,error,tolerance,within,source")
     assert len(rows) == ingest.validate("superpod").sets[0].cases
+
+
+def test_the_page_names_the_figure_expected_of_a_source_that_contradicts_itself(monkeypatch, capsys):
+    assert command(monkeypatch, "validate", "kurth") == 0
+    shown = capsys.readouterr().out
+    assert "1.16 TB/s      5.171 TB/s  5.171 TB/s     +345.78 %" in shown
+    assert "where they contradict the published figure" in shown

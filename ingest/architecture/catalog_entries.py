@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from ingest.architecture.describe import describe
-from ingest.catalog.records import Encoding, Entry, Model, Value, text, value
+from ingest.catalog.records import TEXT, Encoding, Entry, Model, Value, value
 from ingest.catalog.store import MAX_NAME, Catalog
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.engine.registry import solve
@@ -22,8 +22,8 @@ class Structure(Entry):
     """
 
     kind: ClassVar[str] = "architectures"
-    model_type: str = text()
-    hyper_parameters: str = text()
+    model_type: str = TEXT
+    hyper_parameters: str = TEXT
     parameters: Value | None = value("parameter")
     parameters_active: Value | None = value("parameter")
 

@@ -17,5 +17,5 @@ __all__ = ["check", "list", "new", "path", "show"]
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        return getattr(import_module("ingest.sizing.catalog"), name)
+        return getattr(import_module("ingest.sizing.catalog_commands"), name)
     raise AttributeError(f"module 'ingest.catalog' has no attribute '{name}'")

@@ -47,14 +47,13 @@ class Shape(NamedTuple):
     zero: bool = False
 
 
-def text(required: bool = False) -> Any:
-    """A field that holds text."""
-    return Shape("text", "", required=required)
-
-
-def texts() -> Any:
-    """A field that holds a list of text."""
-    return Shape("texts", ())
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
+#: Fields of text, a list of text, notes on fields by their names, and encodings by their names.
+TEXT: Any = Shape("text", "")
+REQUIRED_TEXT: Any = TEXT._replace(required=True)
+TEXTS: Any = Shape("texts", ())
+NOTES: Any = Shape("notes", _EMPTY)
+ENCODINGS: Any = Shape("encodings", _EMPTY)
 
 
 def value(unit: str, required: bool = False, zero: bool = False) -> Any:
@@ -64,17 +63,7 @@ def value(unit: str, required: bool = False, zero: bool = False) -> Any:
 
 def values(unit: str, keys: tuple[str, ...] = ()) -> Any:
     """A field that holds a table of sourced values; `keys` are the names allowed, empty for any."""
-    return Shape("values", MappingProxyType({}), unit=unit, keys=keys)
-
-
-def notes_by_field() -> Any:
-    """A field that maps names of other fields to text."""
-    return Shape("notes", MappingProxyType({}))
-
-
-def encodings() -> Any:
-    """A field that holds a table of encodings."""
-    return Shape("encodings", MappingProxyType({}))
+    return Shape("values", _EMPTY, unit=unit, keys=keys)
 
 
 class Record:
@@ -107,9 +96,9 @@ class Entry(Record):
     kind: ClassVar[str] = ""
     id: str
     path: Path
-    name: str = text(required=True)
-    notes: tuple[str, ...] = texts()
-    missing: Mapping[str, str] = notes_by_field()
+    name: str = REQUIRED_TEXT
+    notes: tuple[str, ...] = TEXTS
+    missing: Mapping[str, str] = NOTES
 
     def __init__(self, id: str, path: Path, **fields: Any) -> None:
         super().__init__(**fields)
@@ -132,7 +121,7 @@ class Encoding(Record):
     touched: Value | None = value("B/sample")
     samples_per_file: Value | None = value("sample/file")
     decode_rate: Value | None = value("sample/s")
-    note: str = text()
+    note: str = TEXT
 
 
 class Model(Entry):
@@ -151,20 +140,20 @@ class Model(Entry):
     """
 
     kind: ClassVar[str] = "models"
-    sample: str = text(required=True)
-    sample_unit: str = text()
+    sample: str = REQUIRED_TEXT
+    sample_unit: str = TEXT
     tokens_per_sample: Value | None = value("token/sample")
     sequence_length: Value | None = value("token")
-    family: str = text(required=True)
+    family: str = REQUIRED_TEXT
     flops_per_sample: Value | None = value("FLOP/sample")
-    dataset: str = text()
+    dataset: str = TEXT
     dataset_samples: Value | None = value("sample")
     dataset_bytes: Value | None = value("B")
     parameters: Value | None = value("parameter")
     parameters_active: Value | None = value("parameter")
     tensor_parallel: Value | None = value("GPU")
     pipeline_parallel: Value | None = value("1")
-    encodings: Mapping[str, Encoding] = encodings()
+    encodings: Mapping[str, Encoding] = ENCODINGS
     efficiencies: Mapping[str, Value] = values("1")
 
 
@@ -179,17 +168,17 @@ class Gpu(Entry):
     """
 
     kind: ClassVar[str] = "gpus"
-    vendor: str = text(required=True)
-    form: str = text()
+    vendor: str = REQUIRED_TEXT
+    form: str = TEXT
     peak_flops: Mapping[str, Value] = values("FLOP/s/GPU", keys=PRECISIONS)
     memory_bytes: Value | None = value("B/GPU")
     memory_bandwidth: Value | None = value("B/s/GPU")
-    host_link: str = text()
+    host_link: str = TEXT
     host_link_bandwidth: Value | None = value("B/s/GPU")
     power: Value | None = value("W/GPU")
     measured_matmul_flops: Value | None = value("FLOP/s/GPU")
-    usual_node: str = text()
-    protocols: tuple[str, ...] = texts()
+    usual_node: str = TEXT
+    protocols: tuple[str, ...] = TEXTS
     gpus_per_node: Value | None = value("GPU/node")
 
 
@@ -197,12 +186,12 @@ class Node(Entry):
     """A server with GPUs; the storage NICs are separate from the compute NICs."""
 
     kind: ClassVar[str] = "nodes"
-    gpu: str = text(required=True)
+    gpu: str = REQUIRED_TEXT
     gpus_per_node: Value = value("GPU/node", required=True)
     host_memory_bytes: Value | None = value("B/node")
-    compute_nics: str = text()
+    compute_nics: str = TEXT
     compute_nic_bandwidth: Value | None = value("B/s/node")
-    storage_nics: str = text()
+    storage_nics: str = TEXT
     storage_nic_bandwidth: Value | None = value("B/s/node")
     nvme_drives: Value | None = value("1", zero=True)
     nvme_bytes: Value | None = value("B/node", zero=True)
@@ -233,13 +222,13 @@ class Storage(Entry):
     """
 
     kind: ClassVar[str] = "storage"
-    family: str = text(required=True)
-    scaling_unit: str = text(required=True)
-    fixed: str = text()
-    consistency: str = text()
-    failover: str = text()
-    metadata: str = text()
-    protections: tuple[str, ...] = texts()
+    family: str = REQUIRED_TEXT
+    scaling_unit: str = REQUIRED_TEXT
+    fixed: str = TEXT
+    consistency: str = TEXT
+    failover: str = TEXT
+    metadata: str = TEXT
+    protections: tuple[str, ...] = TEXTS
     client_read_bandwidth: Value | None = value("B/s")
     client_write_bandwidth: Value | None = value("B/s")
     client_read_bandwidth_by_model: Mapping[str, Value] = values("B/s")
@@ -278,8 +267,8 @@ class Protocol(Entry):
     """
 
     kind: ClassVar[str] = "protocols"
-    form: str = text(required=True)
-    advice: str = text(required=True)
+    form: str = REQUIRED_TEXT
+    advice: str = REQUIRED_TEXT
 
 
 class Family(Entry):
@@ -313,8 +302,8 @@ class Optimizer(Entry):
     """
 
     kind: ClassVar[str] = "optimizers"
-    factored: str = text()
-    adapters: str = text()
+    factored: str = TEXT
+    adapters: str = TEXT
     rank: Value | None = value("1")
     master: Value = value("B/parameter", required=True, zero=True)
     momentum: Value = value("B/parameter", required=True, zero=True)
@@ -326,7 +315,7 @@ class Recipe(Entry):
     """Bytes that training keeps per parameter: weights, gradients, and optimizer states."""
 
     kind: ClassVar[str] = "recipes"
-    optimizer: str = text(required=True)
+    optimizer: str = REQUIRED_TEXT
     weights: Value = value("B/parameter", required=True, zero=True)
     gradients: Value = value("B/parameter", required=True, zero=True)
 
@@ -365,9 +354,9 @@ class Corpus(Entry):
     """
 
     kind: ClassVar[str] = "corpora"
-    holds: str = text(required=True)
-    tokenizer: str = text()
-    pipeline: str = text()
+    holds: str = REQUIRED_TEXT
+    tokenizer: str = TEXT
+    pipeline: str = TEXT
     tokens: Value | None = value("token")
     raw_bytes: Value | None = value("B")
     clean_bytes: Value | None = value("B")
@@ -393,11 +382,11 @@ class Pipeline(Entry):
     """
 
     kind: ClassVar[str] = "pipelines"
-    input: str = text(required=True)
-    output: str = text(required=True)
-    input_form: str = text()
-    output_form: str = text()
-    steps: tuple[str, ...] = texts()
+    input: str = REQUIRED_TEXT
+    output: str = REQUIRED_TEXT
+    input_form: str = TEXT
+    output_form: str = TEXT
+    steps: tuple[str, ...] = TEXTS
     input_bytes: Value | None = value("B")
     output_bytes: Value | None = value("B")
     input_documents: Value | None = value("document")
@@ -424,9 +413,9 @@ class Format(Entry):
     """
 
     kind: ClassVar[str] = "formats"
-    holds: tuple[str, ...] = texts()
-    record: str = text(required=True)
-    ids: str = text()
+    holds: tuple[str, ...] = TEXTS
+    record: str = REQUIRED_TEXT
+    ids: str = TEXT
     stored_id_bytes: Value | None = value("B/token")
     format_narrow_vocabulary: Value | None = value("1")
     encoding_factor: Value | None = value("1")

@@ -33,8 +33,8 @@ def command(form: str | None, output: str | None, **options: Any) -> None:
         sweep = "ingest sweep with the same options, which writes a table of all scenarios" if several else ""
         hand_over(lambda: scenarios_page(answer), answer.to_dict, form, output, alternative=sweep)
     else:
-        page = partial(estimate_page, answer)
-        hand_over(page, answer.to_dict, form, output, lambda: sizing_workbook(answer, page().title))
+        book = partial(sizing_workbook, answer, answer.title)
+        hand_over(lambda: estimate_page(answer), answer.to_dict, form, output, book)
     warn(answer.warnings)
     if answer.incomplete:
         raise IngestError(answer.incomplete)

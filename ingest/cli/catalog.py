@@ -7,7 +7,7 @@ import click
 from ingest.cli.options import catalog_option, hand_over, output_options
 from ingest.errors import IngestError
 from ingest.reports.pages.sizing import entry_page, list_page
-from ingest.sizing import catalog
+from ingest.sizing import catalog_commands
 
 
 @click.group("catalog", context_settings={"help_option_names": ["-h", "--help"]})
@@ -29,7 +29,7 @@ def list_(kind: str | None, form: str | None, output: str | None, catalogs: tupl
     KIND is models, gpus, nodes, storage, protocols, families, scaling, optimizers, recipes, failures, corpora, pipelines,
     formats or architectures.
     """
-    found = catalog.list(kind, catalogs=catalogs)
+    found = catalog_commands.list(kind, catalogs=catalogs)
     hand_over(lambda: list_page(found), found.to_dict, form, output)
 
 
@@ -41,7 +41,7 @@ def show(words: tuple[str, ...], form: str | None, output: str | None, catalogs:
     """Show an entry: each value with unit, source and grade, and what is missing."""
     if len(words) > 2:
         raise click.UsageError(f"found {len(words)} words, expected ID or KIND ID")
-    found = catalog.show(words[-1], kind=words[0] if len(words) == 2 else None, catalogs=catalogs)
+    found = catalog_commands.show(words[-1], kind=words[0] if len(words) == 2 else None, catalogs=catalogs)
     hand_over(lambda: entry_page(found), found.to_dict, form, output)
 
 
@@ -50,7 +50,7 @@ def show(words: tuple[str, ...], form: str | None, output: str | None, catalogs:
 @catalog_option
 def check(folder: str | None, catalogs: tuple[str, ...]) -> None:
     """Check every file of a folder of your own, or of all catalogs in use."""
-    report = catalog.check(folder, catalogs=catalogs)
+    report = catalog_commands.check(folder, catalogs=catalogs)
     for line in report.problems:
         click.echo(line)
     if report.problems:
@@ -63,7 +63,7 @@ def check(folder: str | None, catalogs: tuple[str, ...]) -> None:
 @catalog_option
 def path(catalogs: tuple[str, ...]) -> None:
     """Print the folders in use, the nearest overlay first."""
-    for folder in catalog.path(catalogs=catalogs):
+    for folder in catalog_commands.path(catalogs=catalogs):
         click.echo(str(folder))
 
 
@@ -73,4 +73,4 @@ def path(catalogs: tuple[str, ...]) -> None:
 @click.option("-o", "--output", metavar="FILE", help="Where to write it. [default: NAME.yaml here]")
 def new(kind: str, name: str, output: str | None) -> None:
     """Write a commented template for a model, GPU, node, corpus, pipeline or format of your own."""
-    click.echo(f"wrote {catalog.new(kind, name, output)}", err=True)
+    click.echo(f"wrote {catalog_commands.new(kind, name, output)}", err=True)

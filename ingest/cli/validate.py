@@ -7,7 +7,7 @@ import click
 from ingest.cli.options import catalog_option, hand_over, output_options
 from ingest.errors import RequirementNotMet
 from ingest.reports.pages.sizing import validation_page
-from ingest.sizing.validation import validate
+from ingest.sizing.published_results import validate
 
 
 @click.command("validate")

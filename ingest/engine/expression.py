@@ -22,53 +22,28 @@ class NotRecordable(TypeError):
     """A formula used something that cannot be recorded; the message names the replacement."""
 
 
+def _infix(operator: str, reflected: bool = False) -> Callable[[Any, Num], Expression]:
+    """The method of an infix operator; reflected, where the other operand stands first."""
+
+    def operate(self: Expression, other: Num) -> Expression:
+        operands = (_node(other), self) if reflected else (self, _node(other))
+        return Operation(operator, operands)
+
+    return operate
+
+
 class Expression:
     """A node of the tree; the operators build larger trees."""
 
-    def __add__(self, other: Num) -> Expression:
-        return Operation("+", (self, _node(other)))
-
-    def __radd__(self, other: Num) -> Expression:
-        return Operation("+", (_node(other), self))
-
-    def __sub__(self, other: Num) -> Expression:
-        return Operation("-", (self, _node(other)))
-
-    def __rsub__(self, other: Num) -> Expression:
-        return Operation("-", (_node(other), self))
-
-    def __mul__(self, other: Num) -> Expression:
-        return Operation("*", (self, _node(other)))
-
-    def __rmul__(self, other: Num) -> Expression:
-        return Operation("*", (_node(other), self))
-
-    def __truediv__(self, other: Num) -> Expression:
-        return Operation("/", (self, _node(other)))
-
-    def __rtruediv__(self, other: Num) -> Expression:
-        return Operation("/", (_node(other), self))
-
-    def __pow__(self, other: Num) -> Expression:
-        return Operation("**", (self, _node(other)))
-
-    def __rpow__(self, other: Num) -> Expression:
-        return Operation("**", (_node(other), self))
+    __add__, __radd__ = _infix("+"), _infix("+", reflected=True)
+    __sub__, __rsub__ = _infix("-"), _infix("-", reflected=True)
+    __mul__, __rmul__ = _infix("*"), _infix("*", reflected=True)
+    __truediv__, __rtruediv__ = _infix("/"), _infix("/", reflected=True)
+    __pow__, __rpow__ = _infix("**"), _infix("**", reflected=True)
+    __lt__, __le__, __gt__, __ge__ = map(_infix, ("<", "<=", ">", ">="))
 
     def __neg__(self) -> Expression:
         return Operation("-", (Number(0), self))
-
-    def __lt__(self, other: Num) -> Expression:
-        return Operation("<", (self, _node(other)))
-
-    def __le__(self, other: Num) -> Expression:
-        return Operation("<=", (self, _node(other)))
-
-    def __gt__(self, other: Num) -> Expression:
-        return Operation(">", (self, _node(other)))
-
-    def __ge__(self, other: Num) -> Expression:
-        return Operation(">=", (self, _node(other)))
 
     def __eq__(self, other: object) -> NoReturn:
         raise NotRecordable("a formula cannot use ==: write where(a >= b, …) or a formula of its own")

@@ -175,18 +175,18 @@ def sources_of(places: Mapping[str, Iterable[str]], source: Callable[[str], Sour
 
 @dataclass(frozen=True)
 class Answer:
-    """Results of one question.
+    """The results of one command for one job, data set or model, with the inputs that they follow from.
 
     Attributes:
-        command: which command it answers.
+        command: the command.
         title: one line.
-        chosen: options that are words, with where they come from.
-        known: what went in.
+        chosen: options that are words, with their origin.
+        known: the inputs, and what follows from them.
         results: quantities by name.
-        unknown: why a result is not there.
-        tables: further tables, each with a title: rows of plain values by column name.
-        warnings: plain words.
-        unmet: a stated requirement that is not met.
+        unknown: the reason why a result is missing, by its name.
+        tables: further tables: rows of plain values by column name.
+        warnings: one line each.
+        unmet: the requirement that is not met, or the result that is required and missing; empty otherwise.
         catalog: where entries and sources come from.
         cited: sources of the tables, as (id, where, what is assumed or empty).
     """
@@ -233,9 +233,14 @@ class Answer:
         return [*assumptions_of(self.used), *(assumption("layout", layout, "", why) for *_, why in self.cited if why)]
 
     @property
+    def places(self) -> dict[str, list[str]]:
+        """The sources of what the results depend on, each with the places within it."""
+        return places_of(self._citations())
+
+    @property
     def sources(self) -> list[dict[str, str]]:
-        """The sources of values, formulas and tables, with the places."""
-        return sources_of(places_of(self._citations()), self.catalog.source)
+        """The sources as JSON, with titles."""
+        return sources_of(self.places, self.catalog.source)
 
     def _citations(self) -> Iterator[tuple[str, str]]:
         for item in self.used.values():
@@ -252,10 +257,9 @@ class Answer:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON."""
-        tables = {name: [dict(row) for row in rows] for name, rows in self.tables.items()}
         return envelope(
             self.command,
-            {"unknown": dict(self.unknown), "tables": tables},
+            self._body(),
             catalog=self.catalog,
             inputs=self.inputs,
             results=self.results,
@@ -264,12 +268,17 @@ class Answer:
             warnings=[*self.warnings, *([self.unmet] if self.unmet else [])],
         )
 
+    def _body(self) -> dict[str, Any]:
+        """The keys of this command alone."""
+        tables = {name: [dict(row) for row in rows] for name, rows in self.tables.items()}
+        return {"unknown": dict(self.unknown), "tables": tables}
+
     def to_frame(self) -> pandas.DataFrame:
-        """One row per result: name, value, unit."""
+        """One row per result: name, value, low, high, unit."""
         import pandas
 
-        rows = [(name, item.value, item.unit) for name, item in self.results.items()]
-        return pandas.DataFrame(rows, columns=["name", "value", "unit"]).set_index("name")
+        rows = [(name, item.value, item.low, item.high, item.unit) for name, item in self.results.items()]
+        return pandas.DataFrame(rows, columns=["name", "value", "low", "high", "unit"]).set_index("name")
 
 
 def _formulas(step: Step) -> Iterator[tuple[str, str]]:

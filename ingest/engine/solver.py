@@ -124,7 +124,7 @@ class Quantities:
 
         Raises:
             MissingQuantity: it cannot be computed from what is known.
-            UsageError: it is beyond what a number can hold.
+            UsageError: it exceeds the range of floating-point numbers.
         """
         try:
             found = self._steps.get(name) or derive(name, self._given, self._steps, self.owner, self.input_owner)
@@ -132,7 +132,7 @@ class Quantities:
         except (OverflowError, ZeroDivisionError):
             finite = False
         if not finite:
-            raise UsageError(f"{name} is beyond what a number can hold: expected other inputs")
+            raise UsageError(f"{name} exceeds the range of floating-point numbers, expected smaller inputs")
         return found
 
     def value(self, name: str) -> float:

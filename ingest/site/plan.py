@@ -25,7 +25,7 @@ from ingest.site.requirement_writer import THREADS, THREADS_ASSUMED, WrittenRequ
 from ingest.site.scenarios import Expectation
 from ingest.site.site_file import Site
 from ingest.sizing.bandwidth import estimate
-from ingest.sizing.checkpoint_interval import Point, interval_course
+from ingest.sizing.checkpoint_schedule import Point, interval_course
 from ingest.sizing.job import Job
 from ingest.sizing.rules import Finding
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,18 +14,9 @@ from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import PARTIAL
 from ingest.engine.messages import Message, Option, message_of
 from ingest.engine.ranges import Tree
-from ingest.engine.registry import FORMULAS, Step, derive, unit_of
-from ingest.engine.result import (
-    assumptions_of,
-    cited_by,
-    envelope,
-    inputs_below,
-    inputs_of,
-    places_of,
-    scenarios,
-    sources_of,
-    values,
-)
+from ingest.engine.registry import Step, derive, unit_of
+from ingest.engine.result import Answer, cited_by, scenarios, values
+from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError
 from ingest.sizing.evidence_choice import OUTCOMES, RateBasis, rate_basis_of
@@ -59,34 +49,24 @@ RESULTS = (
 NEEDED = ("samples_per_second_per_gpu", "ingest_bandwidth_per_gpu", "ingest_bandwidth_per_node", "ingest_bandwidth_per_job")
 
 
-@dataclass(frozen=True)
-class Estimate:
+@dataclass(frozen=True, kw_only=True)
+class Estimate(Answer):
     """The read bandwidth of one job.
 
     Attributes:
         job: the options, checked.
         basis: the evidence level in use; `given` where the user gave the rate.
-        results: quantities by name.
         levels: the results of every evidence level that exists, for comparison.
-        given: the inputs of the results, by name.
-        unknown: the reason why a result is missing, by its name.
-        warnings: one line each.
     """
 
-    job: Job
     catalog: Catalog
+    job: Job
     model: Model | None
     gpu: Gpu | None
     node: Node | None
     precision: str
     basis: str
-    results: Mapping[str, Quantity]
     levels: tuple[tuple[EvidenceLevel, Mapping[str, Quantity]], ...]
-    given: Mapping[str, Input]
-    unknown: Mapping[str, str]
-    warnings: tuple[str, ...]
-
-    command = "bw"
 
     @property
     def nodes(self) -> float:
@@ -96,59 +76,19 @@ class Estimate:
     @property
     def incomplete(self) -> str | None:
         """Why a required result is missing, and what to supply; None for a complete answer."""
-        return next((self.unknown[name] for name in NEEDED if name in self.unknown), None)
+        return self.unmet or None
 
     def derivation(self, name: str) -> Step:
-        """The derivation of a quantity.
+        """The derivation of a quantity, also of the share that its reads take of one of `CLIENTS`."""
+        if name not in CLIENTS:
+            return super().derivation(name)
+        client = _client(name, self.catalog)
+        return derive("client_share", {**self.given, **client})
 
-        Raises:
-            UsageError: no such quantity.
-            MissingQuantity: it cannot be computed from what is known.
-        """
-        if name in CLIENTS:
-            client = self.catalog.get(Storage, CLIENTS[name]).client_read_bandwidth
-            own = {} if client is None else {"client_bandwidth_per_node": from_catalog(client)}
-            return derive("client_share", {**self.given, **own})
-        unit_of(name)
-        return derive(name, self.given)
+    def _citations(self) -> Iterator[tuple[str, str]]:
+        return (place for item in self.used.values() for place in cited_by(item))
 
-    @cached_property
-    def used(self) -> Mapping[str, Input]:
-        """The inputs on which the results depend."""
-        return inputs_below(map(self.derivation, self.results), self.given)
-
-    @property
-    def assumptions(self) -> list[dict[str, Any]]:
-        """Values graded `assumed`, and defaults that a user may contest."""
-        return assumptions_of(self.used)
-
-    @property
-    def places(self) -> Mapping[str, list[str]]:
-        """The sources of every input on which the results depend, each with the places within it."""
-        return places_of(place for item in self.used.values() for place in cited_by(item))
-
-    @property
-    def sources(self) -> list[dict[str, str]]:
-        """The sources as JSON, with titles."""
-        return sources_of(self.places, self.catalog.source)
-
-    @property
-    def inputs(self) -> dict[str, Any]:
-        """The inputs and their origin: the user, a catalog, or a default."""
-        job = self.job
-        chosen: dict[str, Any] = {}
-        for option, entry in (("model", self.model), ("gpu", self.gpu), ("node", self.node)):
-            if entry is not None:
-                chosen[option] = {"value": entry.id, "from": "user" if getattr(job, option) else "catalog"}
-        chosen["precision"] = {"value": self.precision, "from": "user" if job.precision else "default"}
-        for option in ("basis", "protocol", "encoding", "scaling"):
-            if getattr(job, option):
-                default = getattr(job, option) == getattr(Job, option)
-                chosen[option] = {"value": getattr(job, option), "from": "default" if default else "user"}
-        return {**chosen, **inputs_of(self.used)}
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON."""
+    def _body(self) -> dict[str, Any]:
         levels = [
             {
                 "basis": level.basis,
@@ -158,23 +98,7 @@ class Estimate:
             }
             for level, results in self.levels
         ]
-        return envelope(
-            self.command,
-            {"basis": self.basis, "rungs": levels},
-            catalog=self.catalog,
-            inputs=self.inputs,
-            results=self.results,
-            assumptions=self.assumptions,
-            sources=self.sources,
-            warnings=[*self.warnings, *([self.incomplete] if self.incomplete else [])],
-        )
-
-    def to_frame(self) -> pandas.DataFrame:
-        """One row per result: name, value, low, high, unit."""
-        import pandas
-
-        rows = [(name, item.value, item.low, item.high, item.unit) for name, item in self.results.items()]
-        return pandas.DataFrame(rows, columns=["name", "value", "low", "high", "unit"]).set_index("name")
+        return {"basis": self.basis, "rungs": levels}
 
 
 def estimate(job: Job, catalog: Catalog) -> Estimate:
@@ -189,59 +113,90 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
         IngestError: there is no evidence at the level requested; names what to supply.
     """
     basis = rate_basis_of(job, catalog)
-    model, fixed, known, best = basis.model, basis.fixed, basis.known, basis.levels[0]
+    job, model, fixed, best = basis.job, basis.model, basis.fixed, basis.levels[0]
     plain = {name: item for name, item in fixed.items() if name not in OUTCOMES}
-    solved = tuple(
-        (level, _results({**basis.common, **level.given, **(fixed if level is best else plain)}, catalog)[0])
+    levels = tuple(
+        (level, _results(Quantities({**basis.common, **level.given, **(fixed if level is best else plain)}), catalog)[0])
         for level in basis.levels
     )
+    known = Quantities(basis.known)
     results, unknown = _results(known, catalog)
-    if model is not None and "sample_bytes" in model.missing and "sample_bytes" not in known:
+    if model is not None and "sample_bytes" in model.missing and "sample_bytes" not in known.given:
         why = f"the bytes of one sample of {model.id} are not known: {model.missing['sample_bytes']}"
         reason = Message(why, supply=("sample_bytes",))
         unknown = {name: reason if "sample_bytes" in line else line for name, line in unknown.items()}
     answer = Estimate(
-        basis.job, catalog, model, basis.gpu, basis.node, basis.precision, best.basis, results, solved, known, unknown, ()
+        command="bw",
+        title=_title(basis, known, results),
+        chosen=_chosen(basis),
+        known=known,
+        results=results,
+        unknown=unknown,
+        tables={},
+        warnings=(),
+        catalog=catalog,
+        unmet=next((unknown[name] for name in NEEDED if name in unknown), ""),
+        job=job,
+        model=model,
+        gpu=basis.gpu,
+        node=basis.node,
+        precision=basis.precision,
+        basis=best.basis,
+        levels=levels,
     )
     return replace(answer, warnings=(*best.warnings, *warnings_for(basis, results, answer.used, catalog)))
 
 
-def _results(known: Mapping[str, Input], catalog: Catalog) -> tuple[dict[str, Quantity], dict[str, str]]:
+def _title(basis: RateBasis, known: Quantities, results: Mapping[str, Quantity]) -> str:
+    model = basis.model.name if basis.model else "Your model"
+    gpu = basis.gpu.name if basis.gpu else "GPU"
+    count = f"{results['gpus'].value:,.0f} × " if "gpus" in results else ""
+    level = basis.levels[0].basis
+    rate = "the rate you gave" if level == "given" else level
+    return f"{model} on {count}{gpu}, {display(known.given['nodes'].value, 'node')}, {basis.precision}: {rate}"
+
+
+def _chosen(basis: RateBasis) -> dict[str, dict[str, Any]]:
+    """The options that are words, and their origin: the user, a catalog, or a default."""
+    job = basis.job
+    entries = {name: entry for name in ("model", "gpu", "node") if (entry := getattr(basis, name)) is not None}
+    chosen = {name: {"value": entry.id, "from": "user" if getattr(job, name) else "catalog"} for name, entry in entries.items()}
+    chosen["precision"] = {"value": basis.precision, "from": "user" if job.precision else "default"}
+    for option in ("basis", "protocol", "encoding", "scaling"):
+        if value := getattr(job, option):
+            chosen[option] = {"value": value, "from": "default" if value == getattr(Job, option) else "user"}
+    return chosen
+
+
+def _results(known: Quantities, catalog: Catalog) -> tuple[dict[str, Quantity], dict[str, str]]:
     """Every result that can be computed, with its range; and for the others what is missing."""
-    steps: dict[str, Step] = {}
     found: dict[str, Step] = {}
     unknown: dict[str, str] = {}
     for name in RESULTS:
         try:
-            found[name] = _derived(name, known, steps)
+            found[name] = known.step(name)
         except MissingQuantity as error:
             unknown[name] = _option_hint(error)
     if "ingest_bandwidth_per_node" in found:
-        for name, storage in CLIENTS.items():
-            client = catalog.get(Storage, storage).client_read_bandwidth
-            if client is not None:
-                one = {"client_bandwidth_per_node": from_catalog(client)}
+        for name in CLIENTS:
+            if client := _client(name, catalog):
                 below = {"ingest_bandwidth_per_node": found["ingest_bandwidth_per_node"]}
-                found[name] = _derived("client_share", one, below)
-    if all(known[name].value == 1 for name in ("accelerator_utilization", "scaling_efficiency")):
+                found[name] = derive("client_share", client, below)
+    if all(known.given[name].value == 1 for name in ("accelerator_utilization", "scaling_efficiency")):
         found.pop("unstalled_bandwidth_per_gpu", None)
         unknown.pop("unstalled_bandwidth_per_gpu", None)
-    if "client_bandwidth_per_node" not in known:
+    if "client_bandwidth_per_node" not in known.given:
         unknown.pop("client_share", None)
     tree = Tree(found)
     return {
-        name: Quantity(step.value, FORMULAS[step.name].unit, *(tree.range_of(name) or ())) for name, step in found.items()
+        name: Quantity(step.value, unit_of(step.name), *(tree.range_of(name) or ())) for name, step in found.items()
     }, unknown
 
 
-def _derived(name: str, known: Mapping[str, Input], steps: dict[str, Step]) -> Step:
-    try:
-        step = derive(name, known, steps)
-    except OverflowError:
-        step = Step(name, math.inf, None)
-    if not math.isfinite(step.value):
-        raise UsageError(f"{name} exceeds the range of floating-point numbers, expected smaller inputs")
-    return step
+def _client(name: str, catalog: Catalog) -> dict[str, Input]:
+    """The read bandwidth of one of `CLIENTS`; empty where it is unknown."""
+    client = catalog.get(Storage, CLIENTS[name]).client_read_bandwidth
+    return {} if client is None else {"client_bandwidth_per_node": from_catalog(client)}
 
 
 def _option_hint(error: MissingQuantity) -> str:

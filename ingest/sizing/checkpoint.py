@@ -11,11 +11,11 @@ from typing import Any
 from ingest.catalog.records import Failures, Gpu
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error
-from ingest.engine.registry import check_value, solve
+from ingest.engine.registry import solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
-from ingest.errors import MissingQuantity, nearest, one_of
+from ingest.errors import MissingQuantity, one_of
 from ingest.sizing.checkpoint_files import (
     LAYOUTS,
     CheckpointContent,
@@ -25,10 +25,10 @@ from ingest.sizing.checkpoint_files import (
     expert_spread,
     largest_stage_factor,
 )
-from ingest.sizing.checkpoint_interval import interval_table, plan_interval, tier_table
+from ingest.sizing.checkpoint_schedule import interval_table, plan_interval, tier_table
 from ingest.sizing.evidence_ladder import from_catalog
-from ingest.sizing.job import Written, machine_of, quantities_of, settings_of
-from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, size_of, width_of
+from ingest.sizing.job import Written, by_user, counts_of, machine_of, quantities_of, settings_of
+from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, size_of, width_of, zero_stage_of
 from ingest.sizing.rules import applying, finding, unused
 from ingest.units import parse
 
@@ -98,18 +98,8 @@ def kept_by_policy(keep: str | float | None) -> dict[str, Input]:
     Raises:
         UsageError: not a number, or an unknown word.
     """
-    if keep is None:
-        return {}
     names = {"last": "keep_last", "every": "keep_every", "final": "keep_final"}
-    found: dict[str, Input] = {}
-    for part in str(keep).split(","):
-        word, equals, written = part.partition("=")
-        word = word.strip() if equals else "last"
-        if word not in names:
-            raise option_error("keep", f": found '{part}', expected N, or last=N,every=M,final=1{nearest(word, names)}")
-        value = parse(written if equals else part, "1", "--keep")
-        found[names[word]] = Input(float(check_value(names[word], value, "--keep")), origin="user")
-    return found
+    return by_user(counts_of("keep", keep, names, usual="last", expected="N, or last=N,every=M,final=1"))
 
 
 MODES = ("sync", "async")
@@ -238,16 +228,13 @@ def checkpoint(
             "duration": duration,
             "tier_capacity": tier_capacity,
         },
-        above_zero=("gpus", "mtti", "duration"),
     )
-    for name, value in settings.items():
-        check_value(name, value, f"--set {name}")
     sized = size_of(model, catalog, settings)
     given = {**sized.given, **kept_by(optimizer_of(optimizer, catalog), precision, sized, settings)}
     given["weight_bytes_per_parameter"] = Input(width_of(precision), note=f"a weight at {precision}")
     given |= of_machine(gpu, failures if "job_mean_time_to_interrupt" not in options else None, catalog)
     given |= of_policy({**options, **settings}, keep)
-    given |= {name: Input(value, origin="user") for name, value in {**options, **settings}.items()}
+    given |= by_user({**options, **settings})
     ranks = _rank_layout(given, sized, expert_parallel, zero_stage)
     chosen = layout or ("megatron" if ranks is not None and ranks.shards > 1 else "dcp")
     one_of("--layout", chosen, LAYOUTS)
@@ -311,9 +298,7 @@ def _rank_layout(
     Raises:
         UsageError: group sizes that do not divide the GPUs or the model.
     """
-    stage, expert = parse(zero_stage, "1", "--zero-stage"), parse(expert_parallel, "1", "--expert-parallel")
-    if stage not in (0, 1, 2, 3):
-        raise option_error("zero_stage", f": found {zero_stage}, expected 0, 1, 2 or 3")
+    stage, expert = zero_stage_of(zero_stage), parse(expert_parallel, "1", "--expert-parallel")
     if expert < 1 or expert % 1:
         raise option_error("expert_parallel", f": found {expert_parallel}, expected a whole number above 0")
     gpus = int(given["gpus"].value) if "gpus" in given else None
@@ -329,7 +314,7 @@ def _rank_layout(
     data = gpus // (tensor * pipeline)
     if data % expert:
         raise option_error("expert_parallel", f": found {expert:g}, expected a divisor of the {data} replicas")
-    return RankLayout(tensor, pipeline, data, int(expert), int(stage))
+    return RankLayout(tensor, pipeline, data, int(expert), stage)
 
 
 def _as_published(given: Mapping[str, Input], sized: ModelSize, gpus: int) -> dict[str, Input]:

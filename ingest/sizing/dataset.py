@@ -16,10 +16,9 @@ from ingest.engine.registry import check_value, solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
-from ingest.errors import CatalogError, IngestError, MissingQuantity, UsageError, expected_one_of, nearest, one_of
+from ingest.errors import CatalogError, IngestError, MissingQuantity, UsageError, expected_one_of, one_of
 from ingest.sizing.evidence_ladder import from_catalog
-from ingest.sizing.job import Written, quantities_of, settings_of
-from ingest.units import parse
+from ingest.sizing.job import Written, by_user, counts_of, quantities_of, settings_of
 
 #: records of a format
 RECORDS = ("document", "sequence", "sample")
@@ -32,14 +31,9 @@ CONTENTS = {
 #: Ids of 4 B in a dictionary page of 1 MiB; with more of them each id is stored unpacked.
 MOST_PACKED_IDS = 262_144
 WIDEST_ID_BITS = 32
-#: stage -> (its bytes, bytes kept, copies)
-STAGES = {
-    "raw": ("raw_bytes", "raw_kept_bytes", "raw_copies"),
-    "extracted": ("extracted_bytes", "extracted_kept_bytes", "extracted_copies"),
-    "clean": ("clean_bytes", "clean_kept_bytes", "clean_copies"),
-    "tokenized": ("tokenized_bytes", "tokenized_kept_bytes", "tokenized_copies"),
-    "dataset": ("dataset_bytes", "dataset_kept_bytes", "dataset_copies"),
-}
+STAGES = ("raw", "extracted", "clean", "tokenized", "dataset")
+#: stage -> its copies
+COPIES = {stage: f"{stage}_copies" for stage in STAGES}
 #: default copies
 USUAL_COPIES = {
     "raw": Input(0, origin="default", note=Message("raw input is not kept", supply=(Option("copies", "raw=1"),))),
@@ -168,7 +162,7 @@ def _sources_of_text(known: Quantities) -> None:
 
 def _stage(known: Quantities, stage: str, holds: str) -> dict[str, Any]:
     """One row; empty if the stage does not exist or is unknown. A stage that is not kept takes no bytes."""
-    name, kept, copies = STAGES[stage]
+    name, kept, copies = f"{stage}_bytes", f"{stage}_kept_bytes", COPIES[stage]
     exists = holds != "samples" or stage in ("raw", "dataset")
     usual = USUAL_COPIES[stage]
     if stage == "clean" and holds != "tokens":
@@ -191,18 +185,8 @@ def _stage(known: Quantities, stage: str, holds: str) -> dict[str, Any]:
     return {"stage": stage, "stage_bytes": one, "copies": count.value, "kept_bytes": known.value(kept)}
 
 
-#: option -> the quantity that it sets
-QUANTITIES = {
-    "tokens": "tokens",
-    "documents": "documents",
-    "samples": "dataset_samples",
-    "sample_bytes": "sample_bytes",
-    "raw_bytes": "raw_bytes",
-    "vocabulary": "vocabulary",
-    "sequence_length": "sequence_length",
-    "shard_size": "shard_bytes",
-    "epochs": "epochs",
-}
+#: option -> the quantity that it sets, where their names differ
+QUANTITIES = {"samples": "dataset_samples", "shard_size": "shard_bytes"}
 #: quantities that give the size of a text
 SIZES_OF_TEXT = ("tokens", "clean_bytes", "raw_bytes")
 
@@ -235,21 +219,6 @@ USUAL_TOKENS_PER_DOCUMENT = Input(
     Message("tokens of a web document", supply=("documents",)),
 )
 USUAL_SEQUENCE = Input(4096, origin="default", note=Message("packed sequences of 4,096 tokens", supply=("sequence_length",)))
-
-
-def _copies(written: Written | None) -> dict[str, float]:
-    """The copies by stage, from `3` or `raw=1,clean=1,dataset=3`."""
-    found: dict[str, float] = {}
-    for part in str(written).split(",") if written is not None else ():
-        stage, equals, number = part.partition("=")
-        stage = stage.strip() if equals else "dataset"
-        if stage not in STAGES:
-            raise option_error(
-                "copies", f": found '{part}', expected N, or by stage {', '.join(STAGES)}{nearest(stage, STAGES)}"
-            )
-        name = STAGES[stage][2]
-        found[name] = float(check_value(name, parse(number if equals else part, "1", "--copies"), "--copies"))
-    return found
 
 
 def shown_as(option: str) -> str:
@@ -331,36 +300,13 @@ def check_size(given: Mapping[str, Input], held: str, corpus: Corpus | None) -> 
     raise UsageError("found no size of the data set, expected --tokens, --samples, --raw-bytes or --corpus")
 
 
-#: quantity -> field of a corpus
-OF_CORPUS = {
-    "tokens": "tokens",
-    "bytes_per_token": "bytes_per_token",
-    "dataset_samples": "samples",
-    "sample_bytes": "sample_bytes",
-    "raw_bytes": "raw_bytes",
-    "vocabulary": "vocabulary",
-}
-#: quantity -> field of a pipeline
-OF_PIPELINE = {
-    "bytes_kept": "bytes_kept",
-    "documents_kept": "documents_kept",
-    "tokens_kept": "tokens_kept",
-    "pipeline_input_bytes": "input_bytes",
-    "pipeline_output_bytes": "output_bytes",
-    "pipeline_input_documents": "input_documents",
-    "pipeline_output_documents": "output_documents",
-    "pipeline_input_tokens": "input_tokens",
-    "pipeline_output_tokens": "output_tokens",
-    "extracted_share": "extracted_share",
-    "pipeline_output_share": "pipeline_output_share",
-    "dedup_hashes": "dedup_hashes",
-    "dedup_hash_bytes": "dedup_hash_bytes",
-}
+#: fields of a corpus that are quantities of the same name
+OF_CORPUS = ("tokens", "bytes_per_token", "sample_bytes", "raw_bytes", "vocabulary")
 
 
 def from_corpus(corpus: Corpus) -> dict[str, Input]:
     """Return the inputs from a corpus; ratios instead of totals, so that they apply to any number of tokens."""
-    found = _fields(corpus, OF_CORPUS)
+    found = _fields(corpus, {"dataset_samples": "samples", **{name: name for name in OF_CORPUS}})
     if corpus.tokens is not None:
         totals = {
             "bytes_per_token": ("corpus_bytes", corpus.clean_bytes),
@@ -382,7 +328,8 @@ def _ratio(name: str, quantity: str, total: Value, tokens: Value, of: str) -> In
 
 def from_pipeline(pipeline: Pipeline) -> dict[str, Input]:
     """Return the inputs from a pipeline: the shares that it keeps, and its published input and output."""
-    return _fields(pipeline, OF_PIPELINE)
+    ends = ("input_", "output_")
+    return _fields(pipeline, {f"pipeline_{name}" if name.startswith(ends) else name: name for name in pipeline.shapes})
 
 
 def _fields(entry: Corpus | Pipeline, names: Mapping[str, str]) -> dict[str, Input]:
@@ -513,10 +460,9 @@ def dataset(
             "shard_size": shard_size,
             "epochs": epochs,
         },
-        above_zero=QUANTITIES,
     )
-    own |= _copies(copies)
-    own |= {name: float(check_value(name, item, f"--set {name}")) for name, item in settings_of(set).items()}
+    own |= counts_of("copies", copies, COPIES, usual="dataset", expected=f"N, or by stage {', '.join(STAGES)}")
+    own |= {name: float(item) for name, item in settings_of(set).items()}
     known = catalog.get(Corpus, corpus) if corpus is not None else None
     of_text = {
         "tokens": tokens,
@@ -537,7 +483,7 @@ def dataset(
         # A measured part of a corpus gives ratios; the size is given otherwise.
         measured.pop("tokens", None)
     given |= measured
-    given |= {item: Input(number, origin="user") for item, number in own.items()}
+    given |= by_user(own)
     check_size(given, contents, known)
     complete(given, contents, form)
     made = footprint(given, form, contents, sizes)

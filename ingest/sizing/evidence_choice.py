@@ -14,7 +14,7 @@ from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError
 from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel
-from ingest.sizing.job import Job, known_quantities, machine_of, set_by_user
+from ingest.sizing.job import Job, by_user, known_quantities, machine_of
 from ingest.sizing.published_rates import measured, transferred
 
 #: Quantities that, set by the user, fix the rate without evidence from the catalogs.
@@ -65,7 +65,7 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
     precision = job.precision or evidence_ladder.usual_precision(catalog.rates(model) if model else ())
     common = known_quantities(job, catalog, model, gpu, node, precision)
     levels = choose(job, catalog, model, gpu, precision, common)
-    return RateBasis(job, model, gpu, node, precision, levels, common, set_by_user(job))
+    return RateBasis(job, model, gpu, node, precision, levels, common, by_user(job.settings))
 
 
 def _model(source: str, catalog: Catalog) -> Model:
@@ -83,7 +83,7 @@ def choose(
         UsageError: no GPU or no model, and nothing that replaces it.
         IngestError: the level requested does not exist; gives the reason and what to supply.
     """
-    everything = {**known, **set_by_user(job)}
+    everything = {**known, **by_user(job.settings)}
     flops = everything.get("flops_per_sample")
     found = _from_catalogs(job, catalog, model, gpu, precision, everything)
     own = _own(job, flops)

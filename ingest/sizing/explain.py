@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.engine.expression import prose
 from ingest.engine.registry import INPUTS, Step, unit_of
 from ingest.engine.value import Input
-from ingest.sizing.bandwidth import Estimate, Scenarios, bw
+from ingest.sizing.bandwidth import Scenarios, bw
 from ingest.units import display, exact
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ class Explanation:
     """The derivation tree of one quantity of an estimate."""
 
     name: str
-    estimate: Estimate | Answer
+    estimate: Answer
     step: Step
 
     @staticmethod
-    def of(estimate: Estimate | Answer, name: str) -> Explanation:
+    def of(estimate: Answer, name: str) -> Explanation:
         """Return the derivation of one quantity.
 
         Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,7 +16,7 @@ from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.ranges import range_of
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.value import Input
-from ingest.errors import IngestError, UsageError, expected_one_of, one_of
+from ingest.errors import IngestError, UsageError, expected_one_of, nearest, one_of
 from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import BASES, RATE, from_catalog
 from ingest.units import parse
@@ -138,15 +138,12 @@ def number_of(option: str, written: Written | None) -> float | None:
     return parse(written, unit_of(Job.QUANTITIES[option]), f"--{option.replace('_', '-')}")
 
 
-def quantities_of(
-    names: Mapping[str, str], written: Mapping[str, Written | None], above_zero: Collection[str] = ()
-) -> dict[str, float]:
+def quantities_of(names: Mapping[str, str], written: Mapping[str, Written | None]) -> dict[str, float]:
     """Return the options that are given, in base units, by the name of their quantity.
 
     Args:
-        names: option -> quantity.
+        names: option -> quantity, where their names differ.
         written: option -> value as written; None for an option that is not given.
-        above_zero: options that must be above 0, and whole where their unit has no parts.
 
     Raises:
         UsageError: not a number, another unit, or out of range.
@@ -155,13 +152,12 @@ def quantities_of(
     for option, text in written.items():
         if text is None:
             continue
-        name, shown = names[option], f"--{option.replace('_', '-')}"
+        name, shown = names.get(option, option), f"--{option.replace('_', '-')}"
         unit = unit_of(name)
         value = parse(text, unit, shown)
-        if option in above_zero and unit in WHOLE and value != round(value):
-            raise UsageError(f"{shown}: found {text}, expected a whole number ({unit})")
-        if option in above_zero and not value > 0:
-            raise UsageError(f"{shown}: found {text}, expected a number above 0 ({unit})")
+        if unit in WHOLE and (value % 1 or value <= 0):
+            kind = "a whole number" if value % 1 else "a number above 0"
+            raise UsageError(f"{shown}: found {text}, expected {kind} ({unit})")
         if option == "gpus" and value > MOST_GPUS:
             raise UsageError(f"{shown}: found {text}, expected a whole number up to {MOST_GPUS:,.0f} (GPU)")
         found[name] = float(check_value(name, value, shown))
@@ -169,12 +165,41 @@ def quantities_of(
 
 
 def settings_of(given: Settings) -> dict[str, float]:
-    """Return quantities by name from `{"name": value}` or `["name=value"]`."""
-    if not given:
-        return {}
-    if isinstance(given, Mapping):
-        return {name: parse(value, unit_of(name), f"--set {name}") for name, value in given.items()}
-    return dict(parse_setting(text) for text in ([given] if isinstance(given, str) else given))
+    """Return quantities by name from `{"name": value}` or `["name=value"]`.
+
+    Raises:
+        UsageError: no such quantity, a value in another unit, or out of range.
+    """
+    written = [given] if isinstance(given, str) else given or {}
+    if isinstance(written, Mapping):
+        found = {name: parse(value, unit_of(name), f"--set {name}") for name, value in written.items()}
+    else:
+        found = dict(map(parse_setting, written))
+    return {name: check_value(name, value, f"--set {name}") for name, value in found.items()}
+
+
+def counts_of(option: str, written: Written | None, names: Mapping[str, str], *, usual: str, expected: str) -> dict[str, float]:
+    """Return the numbers of an option such as `3` or `raw=1,dataset=3`, by the name of their quantity.
+
+    Args:
+        option: the option.
+        written: its value; None if it is not given.
+        names: word -> quantity.
+        usual: the word of a number alone.
+        expected: the forms of the value, for the message.
+
+    Raises:
+        UsageError: an unknown word, or not a number.
+    """
+    found = {}
+    for part in str(written).split(",") if written is not None else ():
+        word, equals, number = part.partition("=")
+        word = word.strip() if equals else usual
+        if word not in names:
+            raise option_error(option, f": found '{part}', expected {expected}{nearest(word, names)}")
+        value = parse(number if equals else part, "1", f"--{option}")
+        found[names[word]] = float(check_value(names[word], value, f"--{option}"))
+    return found
 
 
 def parse_setting(text: str) -> tuple[str, float]:
@@ -219,9 +244,9 @@ def machine_of(gpu: str | None, node: str | None, catalog: Catalog) -> tuple[Gpu
     return card, inside
 
 
-def set_by_user(job: Job) -> dict[str, Input]:
-    """Return the quantities of `--set`, which override everything else."""
-    return {name: Input(value, origin="user") for name, value in job.settings.items()}
+def by_user(values: Mapping[str, float]) -> dict[str, Input]:
+    """Return quantities that the user sets as inputs."""
+    return {name: Input(value, origin="user") for name, value in values.items()}
 
 
 def known_quantities(
@@ -232,16 +257,12 @@ def known_quantities(
     Raises:
         UsageError: an encoding that the model does not have.
     """
-    options = {
-        name: Input(getattr(job, option), origin="user")
-        for option, name in Job.QUANTITIES.items()
-        if getattr(job, option) is not None and option not in RATE_OPTIONS
-    }
+    options = {name: getattr(job, option) for option, name in Job.QUANTITIES.items() if option not in RATE_OPTIONS}
     known = {
         **_defaults(),
         **_of_machine(job, gpu, node, precision),
         **(_of_model(job, model) if model is not None else {}),
-        **options,
+        **by_user({name: value for name, value in options.items() if value is not None}),
         **job.sample_sizes,
         **_of_text(job, model),
     }
@@ -313,7 +334,7 @@ def _tokens_of(model: Model | None) -> float | None:
 
 
 def _scaling(job: Job, catalog: Catalog, known: Mapping[str, Input]) -> Input:
-    gpus = solve("gpus", {name: item.value for name, item in {**known, **set_by_user(job)}.items()})
+    gpus = solve("gpus", {name: item.value for name, item in {**known, **by_user(job.settings)}.items()})
     if gpus <= evidence_ladder.BASE_GPUS:
         return Input(1, origin="default", note=f"no scaling loss is assumed up to {evidence_ladder.BASE_GPUS} GPUs")
     return from_catalog(evidence_ladder.scaling_factor(catalog, gpus, job.scaling))

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ingest.catalog.records import Node, Recipe
+from ingest.catalog.records import Gpu, Node, Recipe
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message
-from ingest.engine.registry import check_value
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input
+from ingest.engine.value import Input, Quantity
 from ingest.errors import UsageError, one_of
 from ingest.sizing.checkpoint_files import check_division
 from ingest.sizing.evidence_ladder import from_catalog
-from ingest.sizing.job import Written, machine_of, quantities_of, settings_of
-from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, size_of
-from ingest.units import display, parse
+from ingest.sizing.job import Written, by_user, machine_of, quantities_of, settings_of
+from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, size_of, zero_stage_of
+from ingest.units import display
 
+#: Inputs that nobody has to give.
+DEFAULTS = {
+    "memory_utilization": Input(0.9, origin="default", note=Message("90 % of the memory for states", supply=("utilization",))),
+    "residual_bytes_per_gpu": Input(0, origin="default", note=Message("no activations or buffers", supply=("residual",))),
+}
 OFFLOADS = ("none", "cpu", "nvme")
 USUAL_GPU = "h100-sxm"
-QUANTITIES = {
-    "gpus": "gpus",
-    "tensor_parallel": "tensor_parallel",
-    "pipeline_parallel": "pipeline_parallel",
-    "utilization": "memory_utilization",
-    "residual": "residual_bytes_per_gpu",
-}
+#: option -> the quantity that it sets, where their names differ
+QUANTITIES = {"utilization": "memory_utilization", "residual": "residual_bytes_per_gpu"}
 RESULTS = (
     "model_state_bytes",
     "model_state_bytes_per_parameter",
@@ -112,8 +111,6 @@ def memory(
         IngestError: an input is missing; names what to supply.
     """
     catalog, settings = Catalog(catalogs), settings_of(set)
-    for name, value in settings.items():
-        check_value(name, value, f"--set {name}")
     options = quantities_of(
         QUANTITIES,
         {
@@ -123,7 +120,6 @@ def memory(
             "utilization": utilization,
             "residual": residual,
         },
-        above_zero=("gpus",),
     )
     shards = int(options.get("tensor_parallel", 1) * options.get("pipeline_parallel", 1))
     if options.get("gpus", 0) % shards:
@@ -131,16 +127,16 @@ def memory(
     places = _places(zero_stage, offload)
     chosen = _recipe(recipe, catalog)
     size = size_of(model, catalog, settings)
-    given = {**size.given, **_kept(chosen, optimizer, catalog, size, settings), **_machine(gpu, node, catalog)}
-    given |= _flags(places)
-    given["memory_utilization"] = Input(
-        0.9, origin="default", note=Message("90 % of the memory for states", supply=("utilization",))
-    )
-    given.setdefault(
-        "residual_bytes_per_gpu",
-        Input(0, origin="default", note=Message("no activations or buffers", supply=("residual",))),
-    )
-    given |= {name: Input(value, origin="user") for name, value in {**options, **settings}.items()}
+    card, inside = machine_of(gpu or (None if node else USUAL_GPU), node, catalog)
+    assert card is not None
+    given = {
+        **size.given,
+        **_kept(chosen, optimizer, catalog, size, settings),
+        **_machine(card, inside, gpu, node),
+        **_flags(places),
+        **DEFAULTS,
+        **by_user({**options, **settings}),
+    }
     known = Quantities(given)
     unknown = _fill(known, gpus is not None)
     results, missing = known.results([name for name in RESULTS if name not in unknown])
@@ -163,20 +159,18 @@ def memory(
         results,
         {**missing, **unknown},
         {"stages": _stages(given)} if size.given or "parameters" in settings else {},
-        tuple(_warnings(results, catalog, gpu, node, offload)),
+        tuple(_warnings(known, results, unknown, inside, offload)),
         catalog,
     )
 
 
 def _places(zero_stage: int | str, offload: str) -> tuple[MemoryPart, MemoryPart, MemoryPart]:
     one_of("--offload", offload, OFFLOADS)
-    stage = parse(zero_stage, "1", "--zero-stage")
-    if stage not in (0, 1, 2, 3):
-        raise UsageError(f"--zero-stage: found {zero_stage}, expected 0, 1, 2 or 3")
+    stage = zero_stage_of(zero_stage)
     if (stage, offload) not in PLACES:
         stages = ", ".join(str(known) for known, way in PLACES if way == offload)
-        raise UsageError(f"--offload: found {offload} at ZeRO stage {stage:g}, expected ZeRO stage {stages}")
-    return PLACES[int(stage), offload]
+        raise UsageError(f"--offload: found {offload} at ZeRO stage {stage}, expected ZeRO stage {stages}")
+    return PLACES[stage, offload]
 
 
 def _recipe(name: str, catalog: Catalog) -> Recipe:
@@ -220,12 +214,10 @@ def _with_frozen_model(kept: dict[str, Input], adapters: Input, parameters: floa
     return {**kept, **scaled, "weight_bytes_per_parameter": weights._replace(value=weights.value * (1 + share), note=note)}
 
 
-def _machine(gpu: str | None, node: str | None, catalog: Catalog) -> dict[str, Input]:
-    card, inside = machine_of(gpu, node, catalog)
+def _machine(card: Gpu, inside: Node | None, gpu: str | None, node: str | None) -> dict[str, Input]:
+    """The memory of a GPU and the GPUs of a node, as chosen or by default."""
     given: dict[str, Input] = {}
-    if card is None:
-        card, inside = machine_of(USUAL_GPU, None, catalog)
-    if card is not None and card.memory_bytes is not None:
+    if card.memory_bytes is not None:
         given["memory_bytes_per_gpu"] = from_catalog(card.memory_bytes)
         if gpu is None and node is None:
             note = Message(f"of {card.name}", supply=("gpu",))
@@ -235,7 +227,7 @@ def _machine(gpu: str | None, node: str | None, catalog: Catalog) -> dict[str, I
         if node is None:
             note = Message(f"as in {inside.name}", supply=("node",))
             given["gpus_per_node"] = given["gpus_per_node"]._replace(origin="default", note=note)
-    elif card is not None and card.gpus_per_node is not None:
+    elif card.gpus_per_node is not None:
         given["gpus_per_node"] = from_catalog(card.gpus_per_node)
     return given
 
@@ -263,12 +255,10 @@ def _fill(known: Quantities, asked: bool) -> dict[str, str]:
             f"({display(size, 'B', binary=False)}) for any number of GPUs: raise --zero-stage, --tensor-parallel or "
             "--pipeline-parallel, or --offload"
         )
-        unknown = dict.fromkeys(("gpus_to_hold", "nodes_to_hold"), why)
-        return (
-            unknown
-            if asked
-            else {**unknown, "model_state_bytes_per_gpu": Message("depends on the number of GPUs", supply=("gpus",))}
-        )
+        unknown: dict[str, str] = dict.fromkeys(("gpus_to_hold", "nodes_to_hold"), why)
+        if not asked:
+            unknown["model_state_bytes_per_gpu"] = Message("depends on the number of GPUs", supply=("gpus",))
+        return unknown
     if not asked:
         known.choose("gpus", "gpus_to_hold")
     return {}
@@ -299,14 +289,19 @@ def _stages(given: Mapping[str, Input]) -> list[dict[str, Any]]:
     return rows
 
 
-def _warnings(results: Mapping[str, Any], catalog: Catalog, gpu: str | None, node: str | None, offload: str) -> list[str]:
-    inside: Node | None = machine_of(gpu or (None if node else USUAL_GPU), node, catalog)[1]
+def _warnings(
+    known: Quantities, results: Mapping[str, Quantity], unknown: Mapping[str, str], node: Node | None, offload: str
+) -> Iterator[str]:
+    if "gpus" in known.given:
+        gpus, each = known.value("gpus"), display(known.value("model_state_bytes_per_gpu"), "B", binary=False)
+        if "gpus_to_hold" in unknown:
+            yield unknown["gpus_to_hold"]
+        elif (least := results["gpus_to_hold"].value) > gpus:
+            yield f"{gpus:,.0f} GPUs do not hold the model states ({each} on each): at least {least:,.0f} GPUs are needed"
     need = results.get("offloaded_bytes_per_node")
-    if inside is None or need is None:
-        return []
-    have = inside.host_memory_bytes if offload == "cpu" else inside.nvme_bytes
-    if have is None or need.value <= have.value:
-        return []
-    where = "host memory" if offload == "cpu" else "NVMe"
-    held, room = (display(value, "B", binary=False) for value in (need.value, have.value))
-    return [f"each node must hold {held} of offloaded states, but the {where} of {inside.name} has {room}: use more nodes"]
+    if node is None or need is None:
+        return
+    have, where = (node.host_memory_bytes, "host memory") if offload == "cpu" else (node.nvme_bytes, "NVMe")
+    if have is not None and need.value > have.value:
+        held, room = (display(value, "B", binary=False) for value in (need.value, have.value))
+        yield f"each node must hold {held} of offloaded states, but the {where} of {node.name} has {room}: use more nodes"

@@ -14,7 +14,7 @@ from ingest.engine.registry import check_value
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
-from ingest.sizing.job import Written, settings_of
+from ingest.sizing.job import Written, by_user, settings_of
 from ingest.sizing.optimizer_states import width_of
 from ingest.units import parse
 
@@ -61,8 +61,6 @@ def model(
     catalog = Catalog(catalogs)
     width = width_of(precision)
     settings = settings_of(set)
-    for name, value in settings.items():
-        check_value(name, value, f"--set {name}")
     tokens = _tokens(sequence_length, settings)
     made = describe(source, catalog)
     known = Quantities(_given(made, tokens, width, settings))
@@ -96,8 +94,7 @@ def _given(made: Architecture, tokens: Input, width: float, settings: Mapping[st
         name: Input(width, note="width of the requested precision")
         for name in ("bytes_per_parameter", "bytes_per_cached_element")
     }
-    by_user = {name: Input(value, origin="user") for name, value in settings.items()}
-    return {**counted, **widths, "sequence_length": tokens, **by_user}
+    return {**counted, **widths, "sequence_length": tokens, **by_user(settings)}
 
 
 def _title(made: Architecture, catalog: Catalog) -> str:

@@ -15,6 +15,7 @@ from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, expected_one_of
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.job import MOST_GPUS
+from ingest.units import parse
 
 #: bytes of a weight, by precision; weights at full precision need no master copy
 WIDTHS = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "fp4": 0.5}
@@ -66,11 +67,8 @@ def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float])
         return _described(source, catalog)
     entry = catalog.get(Model, source)
     if entry.parameters is None and "parameters" not in settings:
-        raise IngestError(
-            Message(
-                f"the parameters of {entry.id} are not known: give its config.json", supply=(Option("set.parameters", "N"),)
-            )
-        )
+        why = f"the parameters of {entry.id} are not known: give its config.json"
+        raise IngestError(Message(why, supply=(Option("set.parameters", "N"),)))
     given = {"parameters": from_catalog(entry.parameters)} if entry.parameters is not None else {}
     return ModelSize(entry.name, given, None, entry)
 
@@ -101,6 +99,18 @@ def optimizer_of(name: str, catalog: Catalog) -> Optimizer:
     if written not in known and not name.endswith((".yaml", ".yml")) and written not in catalog.aliases.get("optimizers", {}):
         raise option_error("optimizer", f": found '{written}', {expected_one_of(written, known)}")
     return catalog.get(Optimizer, name if name.endswith((".yaml", ".yml")) else written)
+
+
+def zero_stage_of(written: int | str) -> int:
+    """Return the ZeRO stage.
+
+    Raises:
+        UsageError: no such stage.
+    """
+    stage = parse(written, "1", "--zero-stage")
+    if stage not in (0, 1, 2, 3):
+        raise option_error("zero_stage", f": found {written}, expected 0, 1, 2 or 3")
+    return int(stage)
 
 
 def width_of(precision: str) -> float:

@@ -170,7 +170,7 @@ def transferred(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protoc
     related = [transfer for transfer in found if transfer.source.vendor == gpu.vendor]
     seen = [transfer for transfer in related if transfer.rate.protocol in gpu.protocols]
     family = catalog.referred(Family, model.family, by=model.path)
-    return _rung(model, gpu, family, seen or related or found, crossed=not related)
+    return _level(model, gpu, family, seen or related or found, crossed=not related)
 
 
 def _transfers(catalog: Catalog, model: Model, gpu: Gpu, precision: str, protocol: str | None) -> Iterator[Transfer]:
@@ -217,7 +217,7 @@ def _band(family: Family) -> tuple[float, float]:
     return min(NEAR_BAND[0], shown.low), max(NEAR_BAND[1], shown.high)
 
 
-def _rung(model: Model, gpu: Gpu, family: Family, transfers: Sequence[Transfer], crossed: bool) -> EvidenceLevel:
+def _level(model: Model, gpu: Gpu, family: Family, transfers: Sequence[Transfer], crossed: bool) -> EvidenceLevel:
     means = by_protocol(transfers)
     value = median(means.values())
     nearest_first = sorted(transfers, key=lambda transfer: -transfer.weight)

@@ -140,8 +140,8 @@ ROWS = (
     # Refusals: a requirement that was stated is not met, or a site cannot be.
     Rule("E01", 1, "waste_left_for_dumps", "<=", 0.0, subject="interval", words={"mode": ("sync",)},
          what="checkpoint overhead that the interval leaves for writing",
-         text=": half an interval lost per interrupt is already {lost:.3g} % of the time, expected less than the "
-              "{allowed:.3g} % allowed"),
+         text=": found {interval}, expected less than {longest}: at a mean time to interrupt of {mtti} a longer interval loses "
+              "more work than the {allowed:.3g} % of the time allowed", supply=("checkpoint.waste",)),
     Rule("E02", 2, "synchronous_waste", ">", "waste_allowed", factor=APPROXIMATE, subject="waste",
          words={"mode": ("sync",)}, what="checkpoint overhead and lost work against the share allowed",
          text=": {percent:.3g} % of the time is lost, expected at most {most_percent:.3g} %"),

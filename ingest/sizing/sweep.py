@@ -60,48 +60,6 @@ class Sweep:
 
     grids: tuple[ScenarioGrid, ...]
 
-    @staticmethod
-    def of(
-        axes: Mapping[str, Any] | Sequence[str],
-        *,
-        model: Any = None,
-        gpu: Any = None,
-        nodes: Any = None,
-        set: Settings = None,
-        catalogs: str | Path | Sequence[str | Path] = (),
-        **options: Any,
-    ) -> Sweep:
-        """Run the sweep.
-
-        Args:
-            axes: quantity to values, or texts `NAME=RANGE`.
-            model, gpu: ids, or several of them.
-            nodes: a number, or the range of an axis.
-            set: values of quantities, by name.
-            catalogs: folders with entries of your own.
-            options: the other options of `bw`.
-
-        Raises:
-            UsageError: no axis, an unknown quantity, or an invalid range.
-            IngestError: there is no evidence for a model on a GPU.
-        """
-        written: dict[str, Any] = {**(axes if isinstance(axes, Mapping) else _distinct([_split(axis) for axis in axes]))}
-        taken = {*settings_of(set), *(["nodes"] if nodes is not None else [])}
-        for name in written.keys() & taken:
-            raise UsageError(f"sweep: {name} is given as a range and as a value, expected one of them")
-        if isinstance(nodes, (str, list, tuple)):
-            written["nodes"], nodes = nodes, None
-        numbers = {name: _axis(name, values) for name, values in written.items()}
-        if all(values.size == 1 for values in numbers.values()):
-            raise UsageError("sweep: expected at least one range of several values, such as nodes=1..1024*2")
-        count = math.prod(values.size for values in numbers.values())
-        if count > MAX_POINTS:
-            raise UsageError(f"sweep: {count:,} scenarios, expected at most {MAX_POINTS:,}")
-        catalog = Catalog(catalogs)
-        job = job_of(nodes=nodes, set=set, **options)
-        choices = product(names_of(model), names_of(gpu))
-        return Sweep(tuple(_grid(replace(job, model=one, gpu=other), numbers, catalog) for one, other in choices))
-
     @property
     def warnings(self) -> tuple[str, ...]:
         """The warnings of all grids, each once."""
@@ -226,14 +184,46 @@ def _scaling(catalog: Catalog, gpus: Any, kind: str) -> Array:
     return numpy.asarray(factors).reshape(sizes.shape)
 
 
-def sweep(*, axes: Mapping[str, Any] | Sequence[str], **options: Any) -> Sweep:
+def sweep(
+    *,
+    axes: Mapping[str, Any] | Sequence[str],
+    model: Any = None,
+    gpu: Any = None,
+    nodes: Any = None,
+    set: Settings = None,
+    catalogs: str | Path | Sequence[str | Path] = (),
+    **options: Any,
+) -> Sweep:
     """Many scenarios in one vectorised call.
 
     Args:
         axes: quantity to list, range text or array: `{"nodes": "1..1024*2"}` or `["nodes=1..1024*2"]`.
-        options: the options of `bw`; `model` and `gpu` may be lists.
+        model, gpu: ids, or several of them.
+        nodes: a number, or the range of an axis.
+        set: values of quantities, by name.
+        catalogs: folders with entries of your own.
+        options: the other options of `bw`.
 
     >>> sweep(model="cosmoflow", gpu="h100", axes={"nodes": [1, 2]}).to_frame()["gpus"].tolist()
     [8.0, 16.0]
+
+    Raises:
+        UsageError: no axis, an unknown quantity, or an invalid range.
+        IngestError: there is no evidence for a model on a GPU.
     """
-    return Sweep.of(axes, **options)
+    written: dict[str, Any] = {**(axes if isinstance(axes, Mapping) else _distinct([_split(axis) for axis in axes]))}
+    taken = {*settings_of(set), *(["nodes"] if nodes is not None else [])}
+    for name in written.keys() & taken:
+        raise UsageError(f"sweep: {name} is given as a range and as a value, expected one of them")
+    if isinstance(nodes, (str, list, tuple)):
+        written["nodes"], nodes = nodes, None
+    numbers = {name: _axis(name, values) for name, values in written.items()}
+    if all(values.size == 1 for values in numbers.values()):
+        raise UsageError("sweep: expected at least one range of several values, such as nodes=1..1024*2")
+    count = math.prod(values.size for values in numbers.values())
+    if count > MAX_POINTS:
+        raise UsageError(f"sweep: {count:,} scenarios, expected at most {MAX_POINTS:,}")
+    catalog = Catalog(catalogs)
+    job = job_of(nodes=nodes, set=set, **options)
+    choices = product(names_of(model), names_of(gpu))
+    return Sweep(tuple(_grid(replace(job, model=one, gpu=other), numbers, catalog) for one, other in choices))

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from ingest.engine.result import Answer
     from ingest.engine.value import Quantity
     from ingest.sizing.bandwidth import Estimate, Scenarios
-    from ingest.sizing.catalog import CatalogEntry, CatalogListing
+    from ingest.sizing.catalog_commands import CatalogEntry, CatalogListing
     from ingest.sizing.explain import Explanation
+    from ingest.sizing.published_results import Validation
     from ingest.sizing.sweep import Sweep
-    from ingest.sizing.validation import Validation
 
 
 #: The results of `bw` on its page, in order.
@@ -39,6 +39,11 @@ SHOWN = (
 )  # fmt: skip
 #: Prepositions of the constant columns in the title of a sweep.
 LINKING = {"model": "of", "gpu": "on"}
+#: Below the cases of a source that contradicts itself.
+CONTRADICTED = (
+    "expected: the figure that the published inputs give by hand, where they contradict the published figure. A case passes "
+    "within its tolerance of the expected figure; the error is against the published one."
+)
 #: Units with prefixes or longer units: each value shows its own.
 PREFIXED = ("B", "FLOP", "s", "W", "J")
 
@@ -49,7 +54,7 @@ def estimate_page(answer: Estimate) -> Page:
     rows = tuple(_value_row(name, results[name]) for name in SHOWN if name in results)
     sections = [Section("", ("", "typical", "low – high"), rows), _ladder(answer), unknown_section(answer.unknown)]
     sections += [assumptions_section(answer.assumptions), Section("Sources", lines=tuple(_cited(answer)))]
-    return page_of(_title(answer), sections, _table([answer]))
+    return page_of(answer.title, sections, _table([answer]))
 
 
 def _value_row(name: str, quantity: Quantity) -> tuple[str, str, str]:
@@ -62,16 +67,6 @@ def _cited(answer: Estimate) -> Iterator[str]:
         first, *more = [place for place in places if place] or [""]
         place = f", {first}" if first else ""
         yield f"{name}: {answer.catalog.source(name).title}{place}" + (f" (+{len(more)} more)" if more else "")
-
-
-def _title(answer: Estimate) -> str:
-    model = answer.model.name if answer.model else "Your model"
-    gpu = answer.gpu.name if answer.gpu else "GPU"
-    gpus = answer.results.get("gpus")
-    count = f"{gpus.value:,.0f} × " if gpus else ""
-    nodes = f", {display(answer.nodes, 'node')}"
-    basis = {"given": "the rate you gave"}.get(answer.basis, answer.basis)
-    return f"{model} on {count}{gpu}{nodes}, {answer.precision}: {basis}"
 
 
 def _ladder(answer: Estimate) -> Section:
@@ -158,10 +153,26 @@ def validation_page(validation: Validation) -> Page:
     for one in validation.sets:
         chosen = one.shown_cases(all_of_them=len(validation.sets) == 1)
         if chosen:
-            cases = tuple(attributes(("id", "published_text", "ours_text", "error_text", "remark"), chosen))
-            sections.append(Section(f"{one.name}: {one.title}", ("case", "published", "ours", "error", "remark"), cases))
-    header = ("set", "case", "published", "ours", "unit", "error", "tolerance", "within", "source", "where", "remark")
-    table = [header, *(row for one in validation.sets for row in one.table())]
+            heads = ("case", "published", "expected", "ours", "error", "remark")
+            notes = (CONTRADICTED,) if any(case.contradicted for case in chosen) else ()
+            sections.append(Section(f"{one.name}: {one.title}", heads, tuple(case.texts for case in chosen), notes))
+    header = (
+        "set",
+        "case",
+        "published",
+        "ours",
+        "unit",
+        "error",
+        "tolerance",
+        "within",
+        "source",
+        "where",
+        "remark",
+        "expected",
+    )
+    names = ("id", *header[2:])
+    cases = ((one.name, *row) for one in validation.sets for row in attributes(names, one.results))
+    table = [header, *cases]
     title = f"Published results, {len(validation.sets)} set{'s' if len(validation.sets) != 1 else ''}"
     return Page(title, tuple(sections), tuple(table))
 

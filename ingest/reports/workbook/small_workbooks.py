@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from xlsxwriter import Workbook
 
     from ingest.engine.result import Answer
-    from ingest.sizing.bandwidth import Estimate
     from ingest.sizing.sweep import Sweep
 
 
@@ -63,7 +62,7 @@ RESULT_WIDTHS = (33, 18, 15, 18, 18, 12, 10, 24, 15)
 BASE_VALUE = "H"
 
 
-def sizing_workbook(answer: Estimate | Answer, title: str) -> bytes:
+def sizing_workbook(answer: Answer, title: str) -> bytes:
     """The workbook of one answer."""
     return SizingWorkbook(answer, title).content()
 
@@ -82,7 +81,7 @@ class SizingWorkbook:
     result_heads: Sequence[str] = RESULT_HEADS
     result_widths: Sequence[float] = RESULT_WIDTHS
 
-    def __init__(self, answer: Estimate | Answer, title: str) -> None:
+    def __init__(self, answer: Answer, title: str) -> None:
         self.answer, self.title, self.catalog, self.warnings = answer, title, answer.catalog, answer.warnings
         self.cells = Calculation()
         self.results = {name: self.cells.add(answer.derivation(name)) for name in answer.results}

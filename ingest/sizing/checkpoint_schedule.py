@@ -9,7 +9,7 @@ from ingest.engine.messages import Message
 from ingest.engine.registry import solve
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
-from ingest.errors import IngestError, MissingQuantity
+from ingest.errors import MissingQuantity, UsageError
 from ingest.sizing.rules import applying, finding, refusal
 from ingest.units import display
 
@@ -29,7 +29,7 @@ def plan_interval(known: Quantities, mode: str, options: Mapping[str, float]) ->
         The given requirement that is not met, or an empty text; and warnings.
 
     Raises:
-        IngestError: the interval alone exceeds the overhead allowed.
+        UsageError: the interval alone exceeds the overhead allowed.
     """
     try:
         return _synchronous(known, options) if mode == "sync" else _asynchronous(known, options)
@@ -43,8 +43,10 @@ def _synchronous(known: Quantities, options: Mapping[str, float]) -> tuple[str, 
         known.give_default("checkpoint_write_bandwidth", known.given["write_bandwidth"])
     elif "checkpoint_interval" in known.given:
         for refused in applying([finding("E01", known.step, SYNCHRONOUS)]):
-            lost, allowed = known.value("waste_at_interval") / 2, known.given["waste_allowed"].value
-            raise IngestError(refused.message(lost=lost * 100, allowed=allowed * 100))
+            interval, mtti, allowed = map(known.value, ("checkpoint_interval", "job_mean_time_to_interrupt", "waste_allowed"))
+            times = {"interval": interval, "longest": 2 * allowed * mtti, "mtti": mtti}
+            shown: dict[str, Any] = {name: display(seconds, "s") for name, seconds in times.items()}
+            raise UsageError(refused.message(**shown, allowed=allowed * 100))
         known.choose("checkpoint_write_bandwidth", "bandwidth_for_interval")
     else:
         known.choose("checkpoint_write_bandwidth", "bandwidth_for_waste")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.records import Gpu, Model, Protocol, Rate
-from ingest.catalog.store import Catalog, shipped_folder
+from ingest.catalog.store import Catalog, opened, shipped_folder
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.engine.registry import solve, unit_of
 from ingest.engine.result import envelope
@@ -49,6 +49,8 @@ CASE_KEYS = {
     "remark",
     *COMMANDS,
 }
+#: What JSON and CSV tell of a case.
+DETAILS = ("id", "unit", "published", "ours", "expected", "error", "tolerance", "within", "source", "where", "remark")
 BARS = ("tolerance", "median", "p95", "coverage_low", "coverage_high")
 
 
@@ -59,7 +61,7 @@ class Case:
     Attributes:
         published: as in the source, in base units.
         ours: computed from the published inputs.
-        expected: computed from those inputs by hand; differs from `published` if the source contradicts itself.
+        expected: the published figure; computed by hand from the published inputs where these contradict it.
         tolerance: largest difference of `ours` from `expected`, relative.
     """
 
@@ -84,19 +86,19 @@ class Case:
         return math.isclose(self.ours, self.expected, rel_tol=self.tolerance)
 
     @property
-    def published_text(self) -> str:
-        """The published figure with its unit."""
-        return display(self.published, self.unit, binary=False)
+    def texts(self) -> tuple[str, ...]:
+        """The figures with their unit, as printed: published, expected if it is another one, ours; and the error in percent."""
+        published, expected, ours = (
+            display(item, self.unit, binary=False) for item in (self.published, self.expected, self.ours)
+        )
+        missed = "" if self.within else " MISS"
+        other = expected if self.contradicted else ""
+        return self.id, published, other, ours, f"{self.error * 100:+.2f} %{missed}", self.remark
 
     @property
-    def ours_text(self) -> str:
-        """The computed figure with its unit."""
-        return display(self.ours, self.unit, binary=False)
-
-    @property
-    def error_text(self) -> str:
-        """The error in percent."""
-        return f"{self.error * 100:+.2f} %" + ("" if self.within else " MISS")
+    def contradicted(self) -> bool:
+        """Whether the published inputs give another figure than the published one."""
+        return not math.isclose(self.published, self.expected, rel_tol=self.tolerance)
 
 
 @dataclass(frozen=True)
@@ -165,15 +167,8 @@ class ValidatedSet:
             return list(self.results)
         return sorted(self.results, key=lambda case: -abs(case.error))[:most]
 
-    def table(self) -> Iterator[tuple[object, ...]]:
-        """All cases as rows for CSV."""
-        for case in self.results:
-            numbers = (case.published, case.ours, case.unit, case.error, case.tolerance, case.within)
-            yield (self.name, case.id, *numbers, case.source, case.where, case.remark)
-
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
-        keys = ("id", "unit", "published", "ours", "expected", "error", "tolerance", "within", "source", "where", "remark")
         return {
             "set": self.name,
             "title": self.title,
@@ -183,7 +178,7 @@ class ValidatedSet:
             "p95_absolute_error": self.p95_absolute_error,
             "passed": self.passed,
             "bar": dict(self.bar),
-            "details": [{key: getattr(case, key) for key in keys} for case in self.results],
+            "details": [{key: getattr(case, key) for key in DETAILS} for case in self.results],
         }
 
 
@@ -192,18 +187,6 @@ class Validation:
     """The result of `validate`."""
 
     sets: tuple[ValidatedSet, ...]
-
-    @staticmethod
-    def of(name: str | None, catalog: Catalog) -> Validation:
-        """Run one set or all of them.
-
-        Raises:
-            UsageError: an unknown set.
-        """
-        known = {path.stem: path for path in sorted((shipped_folder() / "published").glob("*.yaml"))}
-        if name is not None and name not in known:
-            raise UsageError(f"unknown set '{name}', {expected_one_of(name, known)}")
-        return Validation(tuple(_read(path, catalog) for stem, path in known.items() if name in (None, stem)))
 
     @property
     def results(self) -> dict[str, ValidatedSet]:
@@ -330,10 +313,17 @@ def _transfer_case(name: str, measured: float, row: Rate, level: evidence_ladder
 STUDIES = {"transfer": _transfers, "transfer-pairs": _transferred_pairs}
 
 
-def validate(name: str | None = None, *, catalogs: Sequence[str | Path] = ()) -> Validation:
+def validate(name: str | None = None, *, catalogs: Sequence[str | Path] | Catalog = ()) -> Validation:
     """Reproduce published results: published, ours, error.
 
     Args:
         name: a set, for example `ibrahim`; all sets by default.
+
+    Raises:
+        UsageError: an unknown set.
     """
-    return Validation.of(name, Catalog(catalogs))
+    catalog = opened(catalogs)
+    known = {path.stem: path for path in sorted((shipped_folder() / "published").glob("*.yaml"))}
+    if name is not None and name not in known:
+        raise UsageError(f"unknown set '{name}', {expected_one_of(name, known)}")
+    return Validation(tuple(_read(path, catalog) for stem, path in known.items() if name in (None, stem)))
