@@ -221,7 +221,7 @@ class ModelConfig:
             raise self.refuse(key, found, f"{' or '.join(map(str, allowed))}; no other value is described")
 
     def ignore(self, *names: str) -> None:
-        """Mark keys as read that change no weight of this family."""
+        """Mark keys as read that name a part of the structure, but change no weight of this family."""
         self.read_keys.update(names)
 
     def all_defaults(self) -> dict[str, Any]:
@@ -270,31 +270,18 @@ def structural(key: str) -> bool:
 
 #: Keys with such words that change no weight: training, generation, positions without weights, other software.
 _HARMLESS = """
-_attn_implementation attention_dropout attn_pdrop embd_pdrop embd_dropout embed_dropout embedding_dropout ffn_dropout
-hidden_dropout hidden_dropout_prob layerdrop encoder_layerdrop decoder_layerdrop initializer_range initializer_factor
-layer_norm_eps layer_norm_epsilon layernorm_epsilon norm_eps norm_epsilon rms_norm_eps rms_norm_epsilon
-max_position_embeddings original_max_position_embeddings max_sequence_length n_ctx num_labels num_beams
-num_return_sequences num_beam_groups diversity_penalty no_repeat_ngram_size encoder_no_repeat_ngram_size
-chunk_size_feed_forward rope_dim partial_rotary_factor rotary_dim rotary_pct rotary_emb_base rope_parameters
-rope_scaling_factor rope_interleaved router_aux_loss_coef router_z_loss_coef router_jitter_noise routed_scaling_factor
-norm_topk_prob num_experts_to_keep moe_aux_loss_coeff moe_jitter_eps moe_loss_weight moe_router_load_balancing_type
-residual_multiplier embedding_multiplier attention_multiplier logits_scaling scale_depth scale_emb dim_model_base
-pretraining_tp context_window_size prefill_chunk_size attention_sink_size tensor_parallel_shards max_batch_size
-sliding_window_size max_window_layers num_logits_to_keep kv_cache_dtype cache_implementation ep_size
-image_token_index image_token_id spatial_merge_size_hint tokenizer_class projector_hidden_act
-rescale_prenorm_residual residual_in_fp32 fused_mlp fuse_norm bnb_4bit quantization_config compression_config
-gradient_checkpointing scale_embedding scale_attention_softmax_in_fp32 scale_attn_weights reorder_and_upcast_attn
-scale_attn_by_inverse_layer_idx embd_scale hidden_act hidden_activation num_hidden_layers_to_keep init_std
-output_hidden_states num_key_value_groups attn_logit_softcapping final_logit_softcapping query_pre_attn_scalar
-normalize_attention_scores attention_bias_init dtype torch_dtype forced_bos_token_id embedding_initializer_range
-normalization_function bos_token_id eos_token_id pad_token_id sep_token_id max_seq_len task_specific_params
-temporal_dropout mlp_dropout logit_scale vocab_file n_positions_hint init_cutoff_factor model_max_length
-initial_context_length layer_switch order_of_interleaved_layers use_embedding_sharing use_gated_activation
-use_parallel_block use_parallel_embedding position_embedding_type seq_length pad_vocab_size_multiple
-chunk_size mamba_chunk_size n_group topk_group enable_moe_fp32_combine moe_norm_min
-moe_routed_scaling_factor
-moe_apply_router_weight_on_input moe_router_logit_softcapping moe_token_drop_policy router_scaling_factor group_norm_eps
-num_expert_group moe_renormalize num_train_timesteps problem_type num_choices max_window_size tie_encoder_decoder
+layer_norm_epsilon layernorm_epsilon norm_epsilon rms_norm_epsilon max_position_embeddings original_max_position_embeddings
+n_ctx num_labels num_beams num_return_sequences num_beam_groups no_repeat_ngram_size encoder_no_repeat_ngram_size
+chunk_size_feed_forward rope_dim rotary_dim norm_topk_prob num_experts_to_keep moe_aux_loss_coeff moe_loss_weight
+moe_router_load_balancing_type residual_multiplier embedding_multiplier scale_depth dim_model_base context_window_size
+prefill_chunk_size attention_sink_size tensor_parallel_shards max_batch_size sliding_window_size max_window_layers
+num_logits_to_keep kv_cache_dtype ep_size spatial_merge_size_hint rescale_prenorm_residual residual_in_fp32 fused_mlp
+fuse_norm quantization_config compression_config scale_embedding scale_attn_by_inverse_layer_idx embd_scale
+num_hidden_layers_to_keep output_hidden_states num_key_value_groups attention_bias_init embedding_initializer_range
+vocab_file n_positions_hint layer_switch order_of_interleaved_layers use_embedding_sharing use_parallel_block
+use_parallel_embedding position_embedding_type pad_vocab_size_multiple chunk_size mamba_chunk_size n_group
+enable_moe_fp32_combine moe_norm_min moe_routed_scaling_factor moe_apply_router_weight_on_input moe_router_logit_softcapping
+moe_token_drop_policy num_expert_group moe_renormalize num_train_timesteps num_choices max_window_size tie_encoder_decoder
 transformers.js_config generation_config quant_config init_config rope_hf_config pipeline_parallel tensor_parallel num_crops
 """
 HARMLESS = frozenset(_HARMLESS.split())

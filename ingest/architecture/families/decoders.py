@@ -285,7 +285,7 @@ register(
             ignore=("attention_bias",)),
     Decoder("hunyuan_v1_dense", "Hunyuan dense: LLaMA with norms on the heads of Q and K.",
             4096, 11008, 32, 32, 290943, bias=ATTENTION_BIAS, qk_norm="heads",
-            ignore=("attention_head_dim", "use_qk_norm", "use_cla", "cla_share_factor", "mlp_bias", "norm_type")),
+            ignore=("attention_head_dim", "use_qk_norm", "mlp_bias", "norm_type")),
     Decoder("apertus", "Apertus: norms on the heads of Q and K; no gate, but xIELU, an activation with two learned numbers.",
             4096, 14336, 32, 32, 131072, bias=ATTENTION_BIAS, qk_norm="heads", gated=False, only=(("mlp_bias", False),),
             ignore=("qk_norm", "post_norm"), extra=lambda _: norm("xielu", 1, number=2)),

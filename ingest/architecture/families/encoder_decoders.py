@@ -25,8 +25,7 @@ def t5(config: ModelConfig) -> Iterator[TableRow]:
     vocabulary, buckets = config.size("vocab_size", words), config.integer("relative_attention_num_buckets", 32)
     act = config.text("feed_forward_proj", "relu" if kind == "t5" else "gated-gelu")
     config.only("is_gated_act", act.startswith("gated"))
-    config.ignore("dense_act_fn", "relative_attention_max_distance", "n_positions", "output_past")
-    config.ignore("tokenizer_class", "scale_decoder_outputs", "max_length", "vocab_size_", "is_decoder", "use_cache")
+    config.ignore("n_positions", "vocab_size_")
     end = class_suffix(config, "ForConditionalGeneration", "WithLMHeadModel", "EncoderModel", "Model")
     feed = [*(gated_mlp(hidden, inner) if act.startswith("gated") else plain_mlp(hidden, inner, False))]
     places = Weight("relative_places", (buckets, count), "position")
@@ -91,8 +90,7 @@ def translator_sizes(
 ) -> TranslatorSizes:
     """Read the sizes of both sides; the arguments are the family's defaults."""
     wide = config.size("d_model|hidden_size", hidden)
-    config.ignore("num_hidden_layers", "num_attention_heads", "encoder_layerdrop", "decoder_layerdrop", "init_std")
-    config.ignore("max_length", "min_length", "classif_dropout", "scale_embedding", "extra_pos_embeddings", "add_bias_logits")
+    config.ignore("num_hidden_layers", "num_attention_heads", "extra_pos_embeddings", "add_bias_logits")
     config.only("is_decoder", False)
     counts = (config.integer("encoder_attention_heads", heads[0]), config.integer("decoder_attention_heads", heads[1]))
     for number in counts:
@@ -124,7 +122,7 @@ def translator(
     number = config.integer("max_position_embeddings", places) + offset
     config.only("tie_word_embeddings", True)
     end = class_suffix(config, "ForConditionalGeneration", "MTModel", "Model")
-    config.ignore("normalize_before", "normalize_embedding", "static_position_embeddings", "add_final_layer_norm")
+    config.ignore("normalize_embedding", "static_position_embeddings", "add_final_layer_norm")
     yield embedding(vocabulary, p.hidden)
     for side, name in enumerate(("encoder", "decoder")):
         rows: list[TableRow] = [*times(p.layers[side], p.layer(side))]
@@ -185,8 +183,8 @@ def m2m_100(config: ModelConfig) -> Iterator[TableRow]:
 def whisper(config: ModelConfig) -> Iterator[TableRow]:
     """Radford et al. 2022: two convolutions over the spectrum, halving it; K without bias; FLOPs as of one text token."""
     p = translator_sizes(config, 384, (4, 4), (6, 6), (1536, 1536))
-    config.ignore("use_weighted_layer_sum", "classifier_proj_size", "apply_spec_augment", "median_filter_width")
-    config.ignore(*(key for key in config.data if key.startswith("mask_")), "begin_suppress_tokens", "alignment_heads")
+    config.ignore("use_weighted_layer_sum", "classifier_proj_size", "median_filter_width")
+    config.ignore(*(key for key in config.data if key.startswith("mask_")), "alignment_heads")
     vocabulary, bins = config.size("vocab_size", 51865), config.integer("num_mel_bins", 80)
     audio_places, text_places = config.integer("max_source_positions", 1500), config.integer("max_target_positions", 448)
     end = class_suffix(config, "ForConditionalGeneration", "Model")

@@ -69,8 +69,7 @@ def encoder(
     config.only("position_embedding_type", "absolute")
     config.only("feed_forward_type", "original")
     config.ignore("pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head")
-    config.ignore("pooler_type", "directionality", "classifier_dropout", "output_past", "gap_size", "num_memory_blocks")
-    config.ignore("down_scale_factor", "net_structure_type")
+    config.ignore("gap_size", "num_memory_blocks")
     wide = config.size("hidden_size|dim|d_model", hidden)
     count = config.size("num_attention_heads|n_heads", heads)
     return Encoder(
@@ -199,7 +198,6 @@ def albert(config: ModelConfig) -> Iterator[TableRow]:
 def electra(config: ModelConfig) -> Iterator[TableRow]:
     """Clark et al. 2020: a discriminator over replaced tokens, or the generator that replaces them."""
     e = encoder(config, 256, 1024, 12, 4, 30522)
-    config.ignore("summary_type", "summary_use_proj", "summary_activation", "summary_last_dropout")
     narrow = config.integer("embedding_size", 128)
     yield from e.tables(narrow)
     if narrow != e.hidden:
@@ -227,7 +225,7 @@ def _relative_kinds(config: ModelConfig) -> list[str]:
 def deberta_v2(config: ModelConfig) -> Iterator[TableRow]:
     """He et al. 2021: attention to contents and to relative places; their projections shared with those of the contents."""
     e = encoder(config, 1536, 6144, 24, 24, 128100, segments=0)
-    config.ignore("pooler_dropout", "pooler_hidden_act", "pooler_hidden_size", "legacy", "norm_rel_ebd", "pos_att_type")
+    config.ignore("pooler_hidden_size", "norm_rel_ebd", "pos_att_type")
     config.only("embedding_size", e.hidden)
     config.only("attention_head_size", e.width)
     relative = config.flag("relative_attention", False)
@@ -239,7 +237,6 @@ def deberta_v2(config: ModelConfig) -> Iterator[TableRow]:
     own = 0
     if relative and not config.flag("share_att_key", False):
         own = len(kinds)
-    config.ignore("share_att_key")
     layer = [*e.layer()]
     for _ in range(own):
         layer += [
@@ -262,7 +259,7 @@ def deberta_v2(config: ModelConfig) -> Iterator[TableRow]:
         yield Weight("conv", (e.hidden, e.hidden // groups, taps), "conv", passes=1)
         yield Weight("conv.bias", (e.hidden,), "conv")
         yield from norm("conv.norm", e.hidden, True)
-    config.ignore("conv_act", "conv_groups")
+    config.ignore("conv_groups")
     yield from _deberta_end(config, e)
 
 
@@ -280,7 +277,7 @@ def _deberta_end(config: ModelConfig, e: Encoder) -> Iterator[TableRow]:
 def deberta(config: ModelConfig) -> Iterator[TableRow]:
     """He et al. 2020: one matrix for Q, K, V with biases on Q and V, and projections of relative places."""
     e = encoder(config, 768, 3072, 12, 12, 50265, segments=0)
-    config.ignore("pooler_dropout", "pooler_hidden_act", "pooler_hidden_size", "legacy")
+    config.ignore("pooler_hidden_size")
     config.only("embedding_size", e.hidden)
     config.only("talking_head", False)
     relative = config.flag("relative_attention", False)
@@ -307,10 +304,7 @@ def modernbert(config: ModelConfig) -> Iterator[TableRow]:
     e = encoder(config, 768, 1152, 22, 12, 50368, places=8192, segments=0)
     norms, bias = config.flag("norm_bias", False), config.flag("attention_bias", False)
     mlp_bias, last = config.flag("mlp_bias", False), config.flag("decoder_bias", True)
-    config.ignore("type_vocab_size", "classifier_pooling", "deterministic_flash_attn", "sparse_prediction", "classifier_bias")
-    config.ignore("sparse_pred_ignore_index", "repad_logits_with_grad", "reference_compile", "classifier_activation")
-    config.ignore("embedding_dropout", "layer_types", "position_embedding_type", "global_rope_theta", "local_rope_theta")
-    config.ignore("global_attn_every_n_layers", "local_attention", "sliding_window")
+    config.ignore("type_vocab_size", "classifier_bias", "layer_types", "global_attn_every_n_layers")
     yield embedding(e.words, e.hidden)
     yield from norm("embedding_norm", e.hidden, norms)
     mixer = encoder_attention(e.hidden, e.heads, e.width, bias)

@@ -70,7 +70,7 @@ def gpt(f: GptFrame, places: int, mqa: bool = False) -> Iterator[TableRow]:
     """Return the layers of GPT-2: learned positions, LayerNorm, biases on all matrices."""
     config = f.config
     config.only("add_cross_attention", False)
-    config.ignore("n_ctx", "n_special", "predict_special_tokens")
+    config.ignore("n_special")
     config.only("attention_head_type", "multiquery" if mqa else "multihead")
     yield f.embedding()
     yield positions(config.integer("n_positions|max_position_embeddings", places), f.hidden)
@@ -90,7 +90,7 @@ def gpt_bigcode(config: ModelConfig) -> Iterator[TableRow]:
     """SantaCoder and StarCoder: GPT-2 with multi-query attention."""
     f = frame(config, 768, 12, 12, 50257)
     yield from gpt(f, 1024, config.flag("multi_query", True))
-    config.ignore("num_key_value_heads", "inference_runner", "max_batch_size", "pad_key_length", "validate_runner_input")
+    config.ignore("num_key_value_heads")
     yield from f.end()
 
 
@@ -106,7 +106,7 @@ def openai_gpt(config: ModelConfig) -> Iterator[TableRow]:
 def gptj(config: ModelConfig) -> Iterator[TableRow]:
     """GPT-J: rotary positions, one norm before attention and a parallel feed-forward network, a head with bias."""
     f = frame(config, 4096, 28, 16, 50400)
-    config.ignore("n_positions", "n_ctx", "rotary_dim", "rotary")
+    config.ignore("n_positions")
     width = head_width(config, f.hidden, f.heads, name="-")
     inner = config.integer("n_inner", 4 * f.hidden)
     yield f.embedding()
@@ -120,7 +120,6 @@ def gpt_neo(config: ModelConfig) -> Iterator[TableRow]:
     """GPT-Neo: learned positions, no biases on Q, K, V, every other layer within a window."""
     f = frame(config, 2048, 24, 16, 50257, ("hidden_size", "num_layers|num_hidden_layers", "num_heads|num_attention_heads"))
     width = head_width(config, f.hidden, f.heads, name="-")
-    config.ignore("attention_types")
     kinds = config.texts("attention_layers", f.layers)
     short = kinds.count("local") if kinds else f.layers // 2
     window = config.integer("window_size", 256)
@@ -167,8 +166,8 @@ def xglm(config: ModelConfig) -> Iterator[TableRow]:
 def bloom(config: ModelConfig) -> Iterator[TableRow]:
     """Workshop et al. 2022: ALiBi, a norm right after the embedding, biases."""
     f = frame(config, 64, 2, 8, 250880, ("hidden_size|n_embed|n_embd", *NAMES[1:]))
-    config.ignore("skip_bias_add", "skip_bias_add_qkv", "attention_softmax_in_fp32", "bias_dropout_fusion", "seq_length")
-    config.ignore("apply_residual_connection_post_layernorm", "masked_softmax_fusion", "offset_alibi", "slow_but_exact")
+    config.ignore("skip_bias_add", "skip_bias_add_qkv")
+    config.ignore("apply_residual_connection_post_layernorm")
     config.ignore("n_inner", "num_key_value_heads")
     yield f.embedding()
     yield from norm("embedding_norm", f.hidden, bias=True)
@@ -183,7 +182,7 @@ def falcon(config: ModelConfig) -> Iterator[TableRow]:
     f = frame(config, 4544, 32, 71, 65024, names)
     bias, parallel = config.flag("bias", False), config.flag("parallel_attn", True)
     grouped, mqa = config.flag("new_decoder_architecture", False), config.flag("multi_query", True)
-    config.ignore("alibi", "apply_residual_connection_post_layernorm", "n_inner", "num_key_value_heads", "rotary_dim")
+    config.ignore("apply_residual_connection_post_layernorm", "n_inner", "num_key_value_heads")
     stated = kv_group_count(config, f.heads, None, "num_kv_heads|n_head_kv")
     kv_heads = stated if grouped else 1 if mqa else f.heads
     parallel_norms = config.integer("num_ln_in_parallel_attn", 2 if grouped else 1)
@@ -201,13 +200,12 @@ def mpt(config: ModelConfig) -> Iterator[TableRow]:
     config.only("expansion_ratio", 4)
     inside = config.part("attn_config", required=False)
     if inside is not None:
-        inside.ignore("attn_type", "attn_impl", "clip_qkv", "softmax_scale", "prefix_lm", "alibi", "alibi_bias_max")
-        inside.ignore("attn_uses_sequence_id", "attn_pdrop", "rope", "rope_impl", "rope_theta", "rope_hf_config")
+        inside.ignore("alibi_bias_max")
         inside.only("qk_ln", False)
         inside.only("qk_gn", False)
         inside.only("kv_n_heads", f.heads)
         inside.only("attn_type", "multihead_attention")
-    config.ignore("learned_pos_emb", "embedding_fraction", "norm_type", "init_config", "max_seq_len", "logit_scale")
+    config.ignore("learned_pos_emb", "embedding_fraction", "norm_type")
     config.only("no_bias", True)
     config.part("ffn_config", required=False)
     width = head_width(config, f.hidden, f.heads, name="-")

@@ -100,7 +100,7 @@ def _lfm2_frame(config: ModelConfig, s: DecoderSizes, convs: int, rows: Iterable
 def lfm2(config: ModelConfig) -> Iterator[TableRow]:
     """LFM2: gated short convolutions, and attention with norms on the heads of Q and K."""
     s = sizes(config, 2560, None, 32, 32, 65536, kv_heads=8)
-    config.ignore("conv_dim", "conv_dim_out", "block_dim", "block_mlp_init_scale", "block_norm_eps", "num_heads")
+    config.ignore("conv_dim", "conv_dim_out", "block_dim", "block_mlp_init_scale", "num_heads")
     config.ignore("block_out_init_scale", "block_use_swiglu", "block_use_xavier_init", "conv_use_xavier_init")
     inner = config.integer("block_ff_dim|intermediate_size", 12288)
     if config.flag("block_auto_adjust_ff_dim", True):
@@ -169,7 +169,6 @@ def rwkv(config: ModelConfig) -> Iterator[TableRow]:
     layers = config.size("num_hidden_layers", 32, high=MAX_LAYERS)
     words, mixed = config.size("vocab_size", 50277), config.integer("attention_hidden_size", hidden)
     inner = config.integer("intermediate_size", 4 * hidden)
-    config.ignore("context_length", "rescale_every")
     yield embedding(words, hidden)
     layer: list[TableRow] = [
         *norm("norm", hidden, True, 2),

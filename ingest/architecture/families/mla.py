@@ -101,7 +101,7 @@ class DeepSeek(NamedTuple):
         """
         deep = config.size("num_hidden_layers", self.layers, high=MAX_LAYERS)
         vocabulary = config.size("vocab_size", self.words)
-        config.ignore("num_nextn_predict_layers", "n_group", "topk_group", "ep_size", "aux_loss_alpha", "seq_aux")
+        config.ignore("num_nextn_predict_layers")
         config.only("moe_layer_freq", 1)
         dense = dense_first(config, deep, self.dense)
         inner = config.size("intermediate_size", self.inner)
@@ -138,7 +138,7 @@ def _index(config: ModelConfig, a: Latent, heads: int) -> tuple[int, int]:
     """Heads of the indexer and their width."""
     if not a.q_rank:
         raise config.refuse("q_lora_rank", None, "a rank: the indexer reads the latent of Q")
-    config.ignore("index_topk", "layer_types", "mlp_bias")
+    config.ignore("layer_types", "mlp_bias")
     return config.integer("index_n_heads", heads), config.integer("index_head_dim", 128)
 
 
@@ -156,7 +156,7 @@ def glm_moe_dsa(config: ModelConfig) -> Iterator[TableRow]:
     index = _index(config, a, 32)
     config.only("index_topk_pattern")
     config.only("index_topk_freq", 1)
-    config.ignore("index_skip_topk_offset", "index_share_for_mtp_iteration")
+    config.ignore("index_share_for_mtp_iteration")
     kinds = config.texts("indexer_types")
     full = kinds.count("full") if kinds else None
     yield from DeepSeek(154880, 78, 12288, 2048, 256, 1, 3, 8).rows(config, a, index, full)

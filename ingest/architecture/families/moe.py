@@ -100,14 +100,13 @@ register(
     Decoder("minimax_m2", "MiniMax-M2: norms over all of Q and K, 256 experts; without the prediction modules of the release.",
             3072, 1536, 62, 48, 200064, kv_heads=8, head_width=128, qk_norm="flat", experts=Experts((LOCAL, 256), (CHOSEN, 8)),
             only=(("use_qk_norm", True), ("qk_norm_type", "per_layer"), ("shared_intermediate_size", 0)),
-            ignore=("use_routing_bias", "mtp_transformer_layers", "num_mtp_modules", "use_mtp", "attn_type_list")),
+            ignore=("use_routing_bias", "mtp_transformer_layers", "num_mtp_modules", "use_mtp")),
     Decoder("glm4_moe", "GLM-4.5 to 4.7: first layers dense, then 128 or 160 experts and a shared one; head norms by switch.",
             4096, 10944, 46, 96, 151552, kv_heads=8, bias=ATTENTION_BIAS, o_bias=False, ignore=("num_nextn_predict_layers",),
             extra=rows_if("use_qk_norm", False, DecoderSizes.head_norms),
             experts=Experts((ROUTED, 128), (CHOSEN, 8), (WIDTH, 1408), ("n_shared_experts", 1, 0), dense=first_dense(1))),
     Decoder("dots1", "dots.llm1: norms on the heads of Q and K, the first layers dense, shared experts.",
             4608, 10944, 62, 32, 152064, kv_heads=32, bias=ATTENTION_BIAS, qk_norm="heads", window=slide(4096, 0),
-            ignore=("max_window_layers",),
             experts=Experts((ROUTED, REQUIRED), (CHOSEN, REQUIRED), (WIDTH, 1408), ("n_shared_experts", REQUIRED),
                             dense=first_dense(0))),
     Decoder("exaone_moe", "K-EXAONE: norms on the heads of Q and K, the first layer dense, a shared expert.",
@@ -116,12 +115,12 @@ register(
             experts=Experts((PLAIN, 64), (CHOSEN, 8), (WIDTH, 1024), ("num_shared_experts", 1, 0), dense=first_dense(1))),
     Decoder("solar_open", "Solar Open: experts in every layer, and a shared one.",
             4096, None, 48, 64, 196608, kv_heads=8, head_width=128, bias=ATTENTION_BIAS, o_bias=False,
-            ignore=("intermediate_size", "first_k_dense_replace", "use_qk_norm"),
+            ignore=("intermediate_size", "use_qk_norm"),
             experts=Experts((ROUTED, 128), (CHOSEN, 8), (WIDTH, 1280), ("n_shared_experts", 1, 0))),
     Decoder("afmoe", "Arcee Trinity: a gate on attention's output, norms before and after each part, a correction per expert.",
             2048, 6144, 32, 16, 200192, head_width=128, bias=ATTENTION_BIAS, qk_norm="heads", norms=4,
             window=slide(1024, ("global_attn_every_n_layers", 4)), after_attention=_attention_gate,
-            ignore=("score_func", "num_expert_groups", "num_limited_groups", "n_group", "topk_group"),
+            ignore=("num_expert_groups", "num_limited_groups"),
             experts=Experts((PLAIN, 64), (CHOSEN, 6), (WIDTH, 1408), ("num_shared_experts", 2, 0),
                             dense=lambda config, layers: min(config.integer("num_dense_layers", 1, low=0), layers),
                             extra=expert_bias)),
@@ -180,7 +179,7 @@ def ernie4_5_moe(config: ModelConfig) -> Iterator[TableRow]:
 def hunyuan_moe(config: ModelConfig) -> Iterator[TableRow]:
     """Hunyuan MoE (A13B): norms on the heads of Q and K; one shared expert as wide as the others."""
     s = sizes(config, 4096, 11008, 32, 32, 290943)
-    config.ignore("use_qk_norm", "use_cla", "cla_share_factor", "mlp_bias", "norm_type", "moe_layer_num_skipped")
+    config.ignore("use_qk_norm", "mlp_bias", "norm_type", "moe_layer_num_skipped")
     config.ignore("attention_head_dim", "moe_drop_tokens", "use_mixed_mlp_moe", "moe_random_routing_dropped_token")
     number = _alike(config, "num_experts|num_local_experts", 1)
     chosen = _alike(config, "moe_topk|num_experts_per_tok", 1)
@@ -210,7 +209,7 @@ def _alike(config: ModelConfig, names: str, default: int) -> int:
 def llama4(config: ModelConfig) -> Iterator[TableRow]:
     """Llama 4: one expert of many, and a shared one; in every layer (Scout) or every other (Maverick)."""
     s = sizes(config, 5120, 8192, 48, 40, 202048, kv_heads=8, width=128)
-    config.ignore("no_rope_layers", "no_rope_layer_interval", "use_qk_norm", "for_llm_compressor", "layer_types")
+    config.ignore("no_rope_layers", "no_rope_layer_interval", "use_qk_norm", "layer_types")
     config.ignore("attention_chunk_size")
     bias = config.flag("attention_bias", False)
     step = config.integer("interleave_moe_layer_step", 1)
@@ -230,8 +229,7 @@ def dbrx(config: ModelConfig) -> Iterator[TableRow]:
     heads = config.size("n_heads|num_attention_heads", 16)
     words = config.size("vocab_size", 32000)
     inside, feed = config.table("attn_config"), config.table("ffn_config")
-    inside.ignore("clip_qkv", "rope_theta", "attn_pdrop")
-    feed.ignore("ffn_act_fn", "moe_loss_weight", "moe_jitter_eps", "moe_normalize_expert_weights", "uniform_expert_assignment")
+    feed.ignore("moe_normalize_expert_weights", "uniform_expert_assignment")
     feed.only("hidden_size", hidden)
     width = head_width(config, hidden, heads, name="-")
     groups = kv_group_count(inside, heads, 1, "kv_n_heads")

@@ -82,10 +82,7 @@ def mamba(config: ModelConfig) -> Iterator[TableRow]:
     layers = config.size("num_hidden_layers|n_layer", 32, high=MAX_LAYERS)
     words = config.size("vocab_size", 50280)
     expand = config.integer("expand", 2)
-    config.ignore(
-        "d_inner", "time_step_init_scheme", "time_step_scale", "ssm_cfg", "mixer_rms_eps", "fused_add_norm", "rms_norm"
-    )
-    config.ignore("pad_vocab_size_multiple")
+    config.ignore("d_inner", "ssm_cfg", "fused_add_norm", "rms_norm")
     rank = step_rank(config, "time_step_rank", hidden)
     bias, conv_bias = config.flag("use_bias", False), config.flag("use_conv_bias", True)
     state, conv = config.integer("state_size", 16), config.integer("conv_kernel", 4)
@@ -121,7 +118,7 @@ def jamba(config: ModelConfig) -> Iterator[TableRow]:
     state, rank = config.integer("mamba_d_state", 16), step_rank(config, "mamba_dt_rank", s.hidden, 256)
     inner = config.integer("mamba_expand", 2) * s.hidden
     bias, conv_bias = config.flag("mamba_proj_bias", False), config.flag("mamba_conv_bias", True)
-    config.ignore("layers_block_type", "mamba_inner_layernorms", "use_mamba_kernels", "num_logits_to_keep", "layer_types")
+    config.ignore("layers_block_type", "mamba_inner_layernorms", "use_mamba_kernels", "layer_types")
     conv = config.integer("mamba_d_conv", 4)
     block = [
         *selective(s.hidden, inner, state, conv, rank, bias=bias, conv_bias=conv_bias),
@@ -171,7 +168,7 @@ def bamba(config: ModelConfig) -> Iterator[TableRow]:
     attention_layers = len({place for place in places if place < s.layers})
     bias, mlp_bias = config.flag("attention_bias", False), config.flag("mlp_bias", False)
     inner_bias, conv_bias = config.flag("mamba_proj_bias", False), config.flag("mamba_conv_bias", True)
-    config.ignore("attn_rotary_emb", "layers_block_type", "layer_types")
+    config.ignore("layers_block_type", "layer_types")
     block = duality(s.hidden, *_mamba2_keys(config, s.hidden), bias=inner_bias, conv_bias=conv_bias)
     rows = [*times(attention_layers, s.attention(bias)), *times(s.layers - attention_layers, block)]
     yield from s.frame([*rows, *times(s.layers, [*s.gated(bias=mlp_bias), *s.norms(2)])])
@@ -191,7 +188,7 @@ def granite_hybrid(config: ModelConfig) -> Iterator[TableRow]:
         block = duality(s.hidden, *_mamba2_keys(config, s.hidden), bias=inner_bias, conv_bias=conv_bias)
         rows += times(s.layers - attention_layers, block)
     config.ignore(*(key for key in config.data if key.startswith("mamba_")))
-    config.ignore("position_embedding_type", "normalization_function", "init_method", "shared_mlp")
+    config.ignore("shared_mlp")
     rows += times(s.layers, s.gated(config.integer("shared_intermediate_size", 1024)))
     number, chosen = config.integer("num_local_experts", 8, low=0), config.integer("num_experts_per_tok", 2, low=0)
     if number:
@@ -213,9 +210,9 @@ def falcon_h1(config: ModelConfig) -> Iterator[TableRow]:
         conv_bias=config.flag("mamba_conv_bias", True),
         gate_norm=config.flag("mamba_rms_norm", False),
     )
-    config.ignore("mamba_norm_before_gate", "mamba_use_mlp", "attn_layer_indices", "layer_types", "attn_rotary_emb")
+    config.ignore("mamba_norm_before_gate", "mamba_use_mlp", "attn_layer_indices", "layer_types")
     config.ignore("mlp_multipliers", "mlp_expansion_factor", "ssm_multipliers", "time_step_rank")
-    config.ignore("ssm_in_multiplier", "ssm_out_multiplier", "lm_head_multiplier", "key_multiplier")
+    config.ignore("ssm_in_multiplier", "ssm_out_multiplier", "lm_head_multiplier")
     bias, mlp_bias = config.flag("attention_bias", False), config.flag("mlp_bias", False)
     yield from s.frame(times(s.layers, [*block, *s.attention(bias), *s.gated(bias=mlp_bias), *s.norms(2)]))
 
@@ -234,18 +231,15 @@ def nemotron_h(config: ModelConfig) -> Iterator[TableRow]:
     groups = kv_group_count(config, heads, 8)
     width = config.integer("head_dim|attention_head_dim", 128)
     s = DecoderSizes(config, hidden, 0, len(kinds), heads, groups, width, words)
-    config.ignore("use_mamba_kernels", "mamba_ssm_cache_dtype", "time_step_rank", "mamba_dt_rank", "residual_in_fp32")
+    config.ignore("use_mamba_kernels", "mamba_ssm_cache_dtype", "time_step_rank", "mamba_dt_rank")
     config.ignore(
         "attention_bias",
         "mamba_proj_bias",
-        "expand",
         "mamba_expand",
-        "n_group",
-        "topk_group",
         "moe_shared_expert_overlap",
         "mtp_layers_block_type",
     )
-    config.ignore("mtp_hybrid_override_pattern", "num_nextn_predict_layers", "mamba_state_scale_weights", "norm_topk_prob")
+    config.ignore("mtp_hybrid_override_pattern", "num_nextn_predict_layers", "mamba_state_scale_weights")
     bias, mlp_bias = config.flag("use_bias", False), config.flag("mlp_bias", False)
     rows: list[TableRow] = [*times(len(kinds), s.norms(1))]
     if "mamba" in kinds:

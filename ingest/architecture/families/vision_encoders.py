@@ -52,7 +52,7 @@ def siglip(config: ModelConfig) -> tuple[int, list[TableRow]]:
     """SigLIP: learned places, LayerNorm; at the end a pooling query, unless switched off."""
     hidden, inner, layers, heads = _sizes(config, 768, 3072, 12, 12)
     patch, image = _number(config, "patch_size", 16), _number(config, "image_size", 224)
-    config.ignore("projection_dim", "vocab_size", "num_image_tokens", "num_positions", "projector_hidden_act", "max_image_size")
+    config.ignore("projection_dim", "vocab_size", "num_image_tokens", "num_positions", "max_image_size")
     rows: list[TableRow] = [
         Weight("patches", (hidden, config.integer("num_channels", 3), patch, patch), "vision"),
         Weight("patches.bias", (hidden,), "vision"),
@@ -93,7 +93,7 @@ def qwen2_vl(config: ModelConfig) -> list[TableRow]:
     """Qwen2-VL: plain networks, LayerNorm, a merger of two by two patches."""
     hidden, out = config.size("embed_dim", 1280), config.integer("hidden_size", 3584)
     layers, heads = config.integer("depth", 32, high=MAX_LAYERS), config.integer("num_heads", 16)
-    config.ignore("spatial_patch_size", "window_size", "fullatt_block_indexes", "tokens_per_second")
+    config.ignore("spatial_patch_size", "window_size", "fullatt_block_indexes")
     inner = hidden * config.integer("mlp_ratio", 4)
     merged = hidden * config.integer("spatial_merge_size", 2) ** 2
     patch = _patches(config, hidden, config.integer("patch_size", 14), False)
@@ -106,7 +106,7 @@ def qwen2_5_vl(config: ModelConfig) -> list[TableRow]:
     """Qwen2.5-VL: gated networks with biases, RMSNorm, most layers within windows."""
     hidden, inner, layers, heads = _sizes(config, 3584, 3420, 32, 16)
     out = config.integer("out_hidden_size", 3584)
-    config.ignore("spatial_patch_size", "window_size", "fullatt_block_indexes", "tokens_per_second")
+    config.ignore("spatial_patch_size", "window_size", "fullatt_block_indexes")
     merged = hidden * config.integer("spatial_merge_size", 2) ** 2
     mixer = encoder_attention(hidden, heads, head_width(config, hidden, heads, name="-"), True)
     layer = [*mixer, *gated_mlp(hidden, inner, True), *norm("norm", hidden, number=2)]
@@ -137,7 +137,7 @@ def gemma4(config: ModelConfig, text: int) -> list[TableRow]:
     hidden, inner, layers, heads = _sizes(config, 768, 3072, 16, 12)
     groups, width = config.integer("num_key_value_heads", heads), config.integer("head_dim", 64)
     patch, places = config.integer("patch_size", 16), config.integer("position_embedding_size", 10240)
-    config.ignore("default_output_length", "global_head_dim", "pooling_kernel_size", "standardize", "num_channels")
+    config.ignore("global_head_dim", "pooling_kernel_size", "num_channels")
     config.only("use_clipped_linears", False)
     config.only("attention_bias", False)
     mixer = attention(hidden, heads, groups, width, causal=False, cached=False)
@@ -172,7 +172,7 @@ def moonvit(config: ModelConfig, text: int, joint: int) -> list[TableRow]:
     """Kimi K2.5: a grid of learned places, a norm and two products over merged patches."""
     hidden, inner, layers, heads = _sizes(config, 1152, 4304, 27, 16)
     patch = config.integer("patch_size", 14)
-    config.ignore("pos_emb_time", "init_pos_emb_time", "pos_emb_type", "video_attn_type", "merge_type")
+    config.ignore("pos_emb_time", "init_pos_emb_time", "pos_emb_type")
     merge = config.integers("merge_kernel_size", low=1) or [2, 2]
     high, wide = (
         config.integer("pos_emb_height|init_pos_emb_height", 64),

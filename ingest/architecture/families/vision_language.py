@@ -88,7 +88,6 @@ register(
             4096, 22016, 32, 32, 151936, kv_heads=32, head_width=128, bias=ATTENTION_BIAS, qk_norm="heads"),
     Decoder("qwen3_vl_moe_text", "The text part of Qwen3-VL MoE: Qwen3 MoE with other defaults.",
             2048, 5632, 24, 16, 151936, kv_heads=16, head_width=128, bias=ATTENTION_BIAS, qk_norm="heads",
-            ignore=("sliding_window", "use_sliding_window"),
             experts=Experts((LOCAL, 60), (CHOSEN, 4), (WIDTH, 1408), dense=qwen_dense)),
 )
 # fmt: on
@@ -139,7 +138,7 @@ def llava(config: ModelConfig) -> Iterator[TableRow]:
         if wrapper.data["model_type"] == "llava_next":
             yield Weight("newline", (text,), "vision")
 
-    config.ignore("vision_feature_select_strategy", "use_image_newline_parameter", "ignore_index", "vocab_size")
+    config.ignore("vocab_size")
     yield from joined(config, "llama", False, rows, either=config.data["model_type"] == "llava")
 
 
@@ -153,7 +152,6 @@ def gemma3(config: ModelConfig) -> Iterator[TableRow]:
         yield from norm("projector.norm", width)
         yield Weight("projector", (width, _text_width(wrapper)), "vision")
 
-    config.ignore("mm_tokens_per_image")
     yield from joined(config, "gemma3_text", True, rows)
 
 
@@ -288,5 +286,4 @@ def gemma4(config: ModelConfig) -> Iterator[TableRow]:
     def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
         yield from vision_encoders.gemma4(wrapper.table("vision_config"), _text_width(wrapper))
 
-    config.ignore("vision_soft_tokens_per_image")
     yield from joined(config, "gemma4_text", True, rows, vision=vision)
