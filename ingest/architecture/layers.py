@@ -6,7 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
-from ingest.architecture.weight_table import Attention, TableRow, Weight, routed, times
+from ingest.architecture.weight_table import Attention, TableRow, Weight, routed
+
+
+def biased(name: str, shape: tuple[int, ...], kind: str, passes: int = 0, bias: bool = True) -> Iterator[Weight]:
+    """Return a tensor, and its bias: one number per output."""
+    yield Weight(name, shape, kind, passes=passes)
+    if bias:
+        yield Weight(f"{name}.bias", shape[:1], kind)
 
 
 def linear(name: str, out: int, into: int, bias: bool = False, kind: str = "mlp") -> Iterator[Weight]:
@@ -15,17 +22,14 @@ def linear(name: str, out: int, into: int, bias: bool = False, kind: str = "mlp"
     >>> [row.parameters for row in linear("q", 4, 3, bias=True)]
     [12, 4]
     """
-    yield Weight(name, (out, into), kind, passes=1)
-    if bias:
-        yield Weight(f"{name}.bias", (out,), kind)
+    return biased(name, (out, into), kind, 1, bias)
 
 
 def norm(name: str, width: int, bias: bool = False, number: int = 1) -> Iterator[Weight]:
     """Scale (RMSNorm), or scale and shift (LayerNorm with bias)."""
     if number:
-        yield from (row for row in times(number, [Weight(name, (width,), "norm")]) if isinstance(row, Weight))
-    if bias and number:
-        yield from (row for row in times(number, [Weight(f"{name}.bias", (width,), "norm")]) if isinstance(row, Weight))
+        for tensor in (name, f"{name}.bias")[: 1 + bias]:
+            yield Weight(tensor, (width,), "norm", number, number)
 
 
 def embedding(vocabulary: int, width: int) -> Weight:
@@ -142,9 +146,7 @@ class DecoderSizes(NamedTuple):
         rows = attention(self.hidden, self.heads, self.kv_heads, self.width, q_bias=bias, kv_bias=bias, o_bias=last)
         yield from rows
         if gate:
-            yield Weight("attention.gate", (self.heads * self.width, self.hidden), "attention", passes=1)
-            if bias:
-                yield Weight("attention.gate.bias", (self.heads * self.width,), "attention")
+            yield from linear("attention.gate", self.heads * self.width, self.hidden, bias, "attention")
 
     def head_norms(self, bias: bool = False) -> Iterator[Weight]:
         """A norm over each head of Q and of K, one scale for all heads."""
@@ -229,6 +231,27 @@ def sizes(
         width=head_width(config, wide, count, width),
         vocabulary=config.size("vocab_size", vocabulary),
     )
+
+
+def multi_head_sizes(
+    config: ModelConfig,
+    hidden: int,
+    layers: int,
+    heads: int | None,
+    vocabulary: int,
+    names: tuple[str, ...] = ("hidden_size", "num_hidden_layers", "num_attention_heads"),
+) -> DecoderSizes:
+    """Read the sizes of a model in which every query head has a key and value head; the numbers are the family's defaults.
+
+    Args:
+        config: the keys.
+        hidden, layers, heads, vocabulary: defaults; `heads` None for a model without attention.
+        names: the keys of width, depth and heads.
+    """
+    wide, deep = config.size(names[0], hidden), config.size(names[1], layers, high=MAX_LAYERS)
+    count = 0 if heads is None else config.size(names[2], heads)
+    words = config.size("vocab_size", vocabulary)
+    return DecoderSizes(config, wide, 0, deep, count, count, head_width(config, wide, count, name="-") if count else 0, words)
 
 
 def kv_group_count(config: ModelConfig, heads: int, default: int | None, names: str = "num_key_value_heads") -> int:
