@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from ingest.architecture.families.decoders import Experts
 from ingest.architecture.families.moe import CHOSEN, PLAIN, SHARED_WIDTH, WIDTH, qwen_sparse, shared_gate
-from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
-from ingest.architecture.layers import DecoderSizes, embedding, head, linear, norm, sizes
+from ingest.architecture.hf_config import ModelConfig
+from ingest.architecture.layers import DecoderSizes, biased, linear, multi_head_sizes, norm, sizes
 from ingest.architecture.registry import family
 from ingest.architecture.weight_table import Attention, TableRow, Weight, times
 
@@ -75,9 +75,7 @@ def short_conv(config: ModelConfig, hidden: int) -> Iterator[TableRow]:
     """A short convolution between two gates."""
     bias, length = config.flag("conv_bias", False), config.integer("conv_L_cache", 3)
     yield from linear("conv.in", 3 * hidden, hidden, bias, "conv")
-    yield Weight("conv.taps", (hidden, 1, length), "conv", passes=1)
-    if bias:
-        yield Weight("conv.taps.bias", (hidden,), "conv")
+    yield from biased("conv.taps", (hidden, 1, length), "conv", 1, bias)
     yield from linear("conv.out", hidden, hidden, bias, "conv")
 
 
@@ -129,11 +127,10 @@ def lfm2_moe(config: ModelConfig) -> Iterator[TableRow]:
 @family("recurrent_gemma")
 def recurrent_gemma(config: ModelConfig) -> Iterator[TableRow]:
     """De et al. 2024, Griffin: two gated linear recurrences to one layer of local attention."""
-    hidden = config.size("hidden_size", 2560)
-    layers = config.size("num_hidden_layers", 26, high=MAX_LAYERS)
-    heads = config.size("num_attention_heads", 10)
+    s = multi_head_sizes(config, 2560, 26, None, 256000)
+    hidden, layers, heads = s.hidden, s.layers, config.size("num_attention_heads", 10)
     groups = config.integer("num_key_value_heads", heads)
-    words, lru = config.size("vocab_size", 256000), config.integer("lru_width", hidden)
+    lru = config.integer("lru_width", hidden)
     kinds = config.texts("block_types|_block_types") or ["recurrent", "recurrent", "attention"]
     config.ignore("layers_block_type", "layer_types", "embeddings_scale_by_sqrt_dim")
     if hidden % heads or lru % heads:
@@ -149,13 +146,12 @@ def recurrent_gemma(config: ModelConfig) -> Iterator[TableRow]:
         *linear("recurrent.y", lru, hidden, True, "recurrent"),
         *linear("recurrent.x", lru, hidden, True, "recurrent"),
         *linear("recurrent.out", hidden, lru, True, "recurrent"),
-        Weight("recurrent.conv", (lru, 1, config.integer("conv1d_width", 4)), "recurrent", passes=1),
-        Weight("recurrent.conv.bias", (lru,), "recurrent"),
+        *biased("recurrent.conv", (lru, 1, config.integer("conv1d_width", 4)), "recurrent", 1),
         Weight("recurrent.decay", (lru,), "recurrent"),
         Weight("recurrent.gates", (heads, block, block), "recurrent", 2, 2, 2),
         Weight("recurrent.gates.bias", (heads, block), "recurrent", 2, 2),
     ]
-    s = DecoderSizes(config, hidden, inner, layers, heads, groups, width, words)
+    s = s._replace(inner=inner, heads=heads, kv_heads=groups, width=width)
     window = config.integer("attention_window_size", 2048)
     local = [row._replace(window=window) if isinstance(row, Attention) else row for row in s.attention(bias, o_bias=True)]
     rows = [*times(layers - attention_layers, recurrence), *times(attention_layers, local)]
@@ -165,13 +161,11 @@ def recurrent_gemma(config: ModelConfig) -> Iterator[TableRow]:
 @family("rwkv")
 def rwkv(config: ModelConfig) -> Iterator[TableRow]:
     """Peng et al. 2023, RWKV-4: time mixing and channel mixing, no attention."""
-    hidden = config.size("hidden_size", 4096)
-    layers = config.size("num_hidden_layers", 32, high=MAX_LAYERS)
-    words, mixed = config.size("vocab_size", 50277), config.integer("attention_hidden_size", hidden)
+    s = multi_head_sizes(config, 4096, 32, None, 50277)
+    hidden, mixed = s.hidden, config.integer("attention_hidden_size", s.hidden)
     inner = config.integer("intermediate_size", 4 * hidden)
-    yield embedding(words, hidden)
     layer: list[TableRow] = [
-        *norm("norm", hidden, True, 2),
+        *s.norms(2, bias=True),
         Weight("time.decay", (mixed,), "recurrent", 2, 2),
         Weight("time.mix", (1, 1, hidden), "recurrent", 5, 5),
         *linear("time.key", mixed, hidden, kind="recurrent"),
@@ -182,7 +176,4 @@ def rwkv(config: ModelConfig) -> Iterator[TableRow]:
         *linear("channel.receptance", hidden, hidden),
         *linear("channel.value", hidden, inner),
     ]
-    yield from times(layers, layer)
-    yield from norm("first_norm", hidden, True)
-    yield from norm("final_norm", hidden, True)
-    yield from head(words, hidden, config.flag("tie_word_embeddings", False))
+    yield from s.frame([*times(s.layers, layer), *norm("first_norm", hidden, True)], norm_bias=True)

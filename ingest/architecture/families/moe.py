@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, Experts, register, rows_if, slide
-from ingest.architecture.hf_config import MAX_LAYERS, REQUIRED, ModelConfig
+from ingest.architecture.hf_config import REQUIRED, ModelConfig
 from ingest.architecture.layers import (
     DecoderSizes,
     experts,
     gated_mlp,
-    head_width,
     kv_group_count,
     layers_of,
     linear,
+    multi_head_sizes,
     sizes,
     sliding,
     windowed,
@@ -224,44 +224,38 @@ def llama4(config: ModelConfig) -> Iterator[TableRow]:
 @family("dbrx")
 def dbrx(config: ModelConfig) -> Iterator[TableRow]:
     """DBRX: LayerNorm without bias, sixteen experts, four visited."""
-    hidden = config.size("d_model|hidden_size", 2048)
-    layers = config.size("n_layers|num_hidden_layers", 24, high=MAX_LAYERS)
-    heads = config.size("n_heads|num_attention_heads", 16)
-    words = config.size("vocab_size", 32000)
+    names = ("d_model|hidden_size", "n_layers|num_hidden_layers", "n_heads|num_attention_heads")
+    s = multi_head_sizes(config, 2048, 24, 16, 32000, names)
     inside, feed = config.table("attn_config"), config.table("ffn_config")
     feed.ignore("moe_normalize_expert_weights", "uniform_expert_assignment")
-    feed.only("hidden_size", hidden)
-    width = head_width(config, hidden, heads, name="-")
-    groups = kv_group_count(inside, heads, 1, "kv_n_heads")
-    s = DecoderSizes(config, hidden, feed.integer("ffn_hidden_size", 3584), layers, heads, groups, width, words)
+    feed.only("hidden_size", s.hidden)
+    s = s._replace(kv_heads=kv_group_count(inside, s.heads, 1, "kv_n_heads"))
+    inner = feed.integer("ffn_hidden_size", 3584)
     config.ignore("num_key_value_heads")
-    parts = s.experts(feed.integer("moe_num_experts", 4), feed.integer("moe_top_k", 1), s.inner)
-    yield from s.frame(times(layers, [*s.attention(), *s.norms(2), *parts]))
+    parts = s.experts(feed.integer("moe_num_experts", 4), feed.integer("moe_top_k", 1), inner)
+    yield from s.frame(times(s.layers, [*s.attention(), *s.norms(2), *parts]))
 
 
 @family("jetmoe")
 def jetmoe(config: ModelConfig) -> Iterator[TableRow]:
     """JetMoE: experts for Q and O of attention too; K and V are shared among them."""
-    hidden = config.size("hidden_size", 2048)
-    layers = config.size("num_hidden_layers", 12, high=MAX_LAYERS)
+    s = multi_head_sizes(config, 2048, 12, None, 32000)
     groups = config.integer("num_key_value_heads", 16)
     width, inner = config.integer("kv_channels", 128), config.size("intermediate_size", 5632)
     number, chosen = config.integer("num_local_experts", 8), config.integer("num_experts_per_tok", 2)
-    words = config.size("vocab_size", 32000)
     config.ignore("num_attention_heads", "head_dim")
-    s = DecoderSizes(config, hidden, inner, layers, groups * chosen, groups, width, words)
     wide = groups * width
     layer: list[TableRow] = [
-        *linear("attention.kv", 2 * wide, hidden, kind="attention"),
-        *linear("attention.router", number, hidden, kind="router"),
-        *routed(number, chosen, [*linear("attention.q", wide, hidden), *linear("attention.o", hidden, wide)]),
-        Weight("attention.bias", (hidden,), "attention"),
-        Attention("self", s.heads, width, width, 1, 2 * wide),
-        *experts(hidden, number, chosen, gated_mlp(hidden, inner, prefix="expert")),
-        Weight("expert.bias", (hidden,), "mlp"),
+        *linear("attention.kv", 2 * wide, s.hidden, kind="attention"),
+        *linear("attention.router", number, s.hidden, kind="router"),
+        *routed(number, chosen, [*linear("attention.q", wide, s.hidden), *linear("attention.o", s.hidden, wide)]),
+        Weight("attention.bias", (s.hidden,), "attention"),
+        Attention("self", groups * chosen, width, width, 1, 2 * wide),
+        *experts(s.hidden, number, chosen, gated_mlp(s.hidden, inner, prefix="expert")),
+        Weight("expert.bias", (s.hidden,), "mlp"),
         *s.norms(2),
     ]
-    yield from s.frame(times(layers, layer), tied=True)
+    yield from s.frame(times(s.layers, layer), tied=True)
 
 
 @family("laguna")
@@ -280,7 +274,7 @@ def laguna(config: ModelConfig) -> Iterator[TableRow]:
     experts = Experts((PLAIN, 256), (CHOSEN, 8), (WIDTH, 512), shared_width=SHARED_WIDTH, extra=expert_bias)
     rows: list[TableRow] = []
     for heads in counts:
-        layer = DecoderSizes(config, s.hidden, s.inner, 1, heads, s.kv_heads, s.width, s.vocabulary)
+        layer = s._replace(heads=heads)
         wide = heads if gating in (None, True, "per-head") else heads * s.width
         gate = linear("attention.gate", wide, s.hidden, kind="attention")
         rows += [*layer.attention(bias), *gate, *layer.head_norms(), *layer.norms(2)]
