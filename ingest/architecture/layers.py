@@ -58,37 +58,29 @@ def attention(
     hidden: int,
     heads: int,
     kv_heads: int,
-    key: int,
-    value: int | None = None,
+    width: int,
     *,
-    q_bias: bool = False,
-    kv_bias: bool = False,
-    o_bias: bool = False,
-    window: int = 0,
+    bias: bool = False,
+    o_bias: bool | None = None,
     causal: bool = True,
-    cached: bool = True,
     name: str = "self",
     prefix: str = "attention",
-    into: int | None = None,
-    out: int | None = None,
 ) -> Iterator[TableRow]:
-    """Multi-head, grouped-query or multi-query attention: Q, K, V, O and the attention itself.
+    """Multi-head, grouped-query or multi-query attention: Q, K, V, O and the attention itself, cached where it is causal.
 
     >>> sum(row.parameters for row in attention(8, 4, 2, 2) if isinstance(row, Weight))
     192
     """
-    wide = key if value is None else value
-    source = into or hidden
-    yield from linear(f"{prefix}.q", heads * key, hidden, q_bias, "attention")
-    yield from linear(f"{prefix}.k", kv_heads * key, source, kv_bias, "attention")
-    yield from linear(f"{prefix}.v", kv_heads * wide, source, kv_bias, "attention")
-    yield from linear(f"{prefix}.o", out or hidden, heads * wide, o_bias, "attention")
-    yield Attention(name, heads, key, wide, 1, kv_heads * (key + wide) if cached else 0, window, causal)
+    yield from linear(f"{prefix}.q", heads * width, hidden, bias, "attention")
+    yield from linear(f"{prefix}.k", kv_heads * width, hidden, bias, "attention")
+    yield from linear(f"{prefix}.v", kv_heads * width, hidden, bias, "attention")
+    yield from linear(f"{prefix}.o", hidden, heads * width, bias if o_bias is None else o_bias, "attention")
+    yield Attention(name, heads, width, width, 1, 2 * kv_heads * width if causal else 0, causal=causal)
 
 
 def encoder_attention(hidden: int, heads: int, width: int, bias: bool = True) -> Iterator[TableRow]:
     """Multi-head attention of an encoder: every token attends to every token, without a cache."""
-    return attention(hidden, heads, heads, width, q_bias=bias, kv_bias=bias, o_bias=bias, causal=False, cached=False)
+    return attention(hidden, heads, heads, width, bias=bias, causal=False)
 
 
 def gated_mlp(hidden: int, inner: int, bias: bool = False, kind: str = "mlp", prefix: str = "mlp") -> Iterator[Weight]:
@@ -110,14 +102,6 @@ def plain_mlp(hidden: int, inner: int, bias: bool = True, kind: str = "mlp", pre
     """
     yield from linear(f"{prefix}.up", inner, hidden, bias, kind)
     yield from linear(f"{prefix}.down", hidden, inner, bias, kind)
-
-
-def experts(
-    hidden: int, number: int, chosen: int, rows: Iterable[TableRow], *, router_bias: bool = False, router: str = "router"
-) -> Iterator[TableRow]:
-    """Return a router and its experts."""
-    yield from linear(router, number, hidden, router_bias, "router")
-    yield from routed(number, chosen, rows)
 
 
 class DecoderSizes(NamedTuple):
@@ -142,9 +126,7 @@ class DecoderSizes(NamedTuple):
 
     def attention(self, bias: bool = False, o_bias: bool | None = None, gate: bool = False) -> Iterator[TableRow]:
         """Q, K, V and O; `bias` on all four unless `o_bias` is given; `gate` adds a matrix as large as Q."""
-        last = bias if o_bias is None else o_bias
-        rows = attention(self.hidden, self.heads, self.kv_heads, self.width, q_bias=bias, kv_bias=bias, o_bias=last)
-        yield from rows
+        yield from attention(self.hidden, self.heads, self.kv_heads, self.width, bias=bias, o_bias=o_bias)
         if gate:
             yield from linear("attention.gate", self.heads * self.width, self.hidden, bias, "attention")
 
@@ -176,7 +158,8 @@ class DecoderSizes(NamedTuple):
         if chosen > number:
             raise self.config.refuse("num_experts_per_tok", chosen, f"at most the number of experts, {number:,}")
         rows = gated_mlp(self.hidden, inner, bias, prefix="expert")
-        yield from experts(self.hidden, number, chosen, rows, router_bias=router_bias)
+        yield from linear("router", number, self.hidden, router_bias, "router")
+        yield from routed(number, chosen, rows)
         if shared:
             yield from gated_mlp(self.hidden, shared, prefix="shared_expert")
 

@@ -8,7 +8,6 @@ from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, Exper
 from ingest.architecture.hf_config import REQUIRED, ModelConfig
 from ingest.architecture.layers import (
     DecoderSizes,
-    experts,
     gated_mlp,
     kv_group_count,
     layers_of,
@@ -251,7 +250,7 @@ def jetmoe(config: ModelConfig) -> Iterator[TableRow]:
         *routed(number, chosen, [*linear("attention.q", wide, s.hidden), *linear("attention.o", s.hidden, wide)]),
         Weight("attention.bias", (s.hidden,), "attention"),
         Attention("self", groups * chosen, width, width, 1, 2 * wide),
-        *experts(s.hidden, number, chosen, gated_mlp(s.hidden, inner, prefix="expert")),
+        *s.experts(number, chosen, inner),
         Weight("expert.bias", (s.hidden,), "mlp"),
         *s.norms(2),
     ]

@@ -8,7 +8,6 @@ from ingest.architecture.hf_config import MAX_LAYERS, REQUIRED, ModelConfig
 from ingest.architecture.layers import (
     DecoderSizes,
     biased,
-    experts,
     kv_group_count,
     linear,
     multi_head_sizes,
@@ -280,7 +279,7 @@ def _nemotron_experts(config: ModelConfig, hidden: int, bias: bool) -> Iterator[
     if narrow is not None:
         yield from linear("latent.in", wide, hidden, bias)
         yield from linear("latent.out", hidden, wide, bias)
-    yield from experts(hidden, number, 0, [])
+    yield from linear("router", number, hidden, kind="router")
     yield from routed(number, chosen, plain_mlp(wide, inner, False, prefix="expert"))
     config.integer("n_shared_experts", 1, low=0)
     shared = config.integer("moe_shared_expert_intermediate_size", 7688)

@@ -140,7 +140,7 @@ def gemma4(config: ModelConfig, text: int) -> list[TableRow]:
     config.ignore("global_head_dim", "pooling_kernel_size", "num_channels")
     config.only("use_clipped_linears", False)
     config.only("attention_bias", False)
-    mixer = attention(hidden, heads, groups, width, causal=False, cached=False)
+    mixer = attention(hidden, heads, groups, width, causal=False)
     layer = [*mixer, *norm("qk_norm", width, number=2), *gated_mlp(hidden, inner), *norm("norm", hidden, number=4)]
     patches = Weight("patches", (hidden, 3 * patch**2), "vision")
     tables = Weight("places", (2, places, hidden), "vision")

@@ -13,7 +13,7 @@ from ingest.architecture.families.moe import CHOSEN, LOCAL, QWEN_WINDOW, WIDTH, 
 from ingest.architecture.hf_config import ModelConfig
 from ingest.architecture.layers import DecoderSizes, linear, norm, sizes, sliding, windowed
 from ingest.architecture.registry import class_suffix, families, family
-from ingest.architecture.weight_table import TableRow, Weight, relabelled, times
+from ingest.architecture.weight_table import TableRow, Weight, relabelled, times, without
 
 #: Keys of the wrapper that change no weight: places of images in the text.
 _MARKS = ("image_seq_length", "image_token_index", "video_token_index", "spatial_merge_size", "image_grid_pinpoints")
@@ -238,8 +238,8 @@ def gemma4_text(config: ModelConfig) -> Iterator[TableRow]:
     config.only("use_bidirectional_attention", "vision")
     bias, same = config.flag("attention_bias", False), config.flag("attention_k_eq_v", False)
     wide, groups = _global_heads(config, s, kinds, same)
-    everywhere = DecoderSizes(config, s.hidden, s.inner, s.layers, s.heads, groups, wide, s.vocabulary)
-    full = [row for row in everywhere.attention(bias) if not (same and str(row.name).startswith("attention.v"))]
+    everywhere = s._replace(kv_heads=groups, width=wide)
+    full = without(everywhere.attention(bias), *(("attention.v", "attention.v.bias") if same else ()))
     rows: list[TableRow] = [
         *windowed(times(short, [*s.attention(bias), *s.head_norms()]), short, window),
         *times(s.layers - short, [*full, *everywhere.head_norms()]),
