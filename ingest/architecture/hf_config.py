@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +64,17 @@ class ModelConfig:
                 return key, self.data[key]
         return keys[0], None
 
-    def _absent(self, key: str, default: Any, expected: str) -> Any:
-        if isinstance(default, Required):
-            raise IngestError(f"{self.path}: {self.prefix}{key}: missing, expected {expected}")
-        self.defaults[self.prefix + key] = default
-        return default
+    def _value(self, names: str, default: Any, expected: str, fits: Callable[[Any], bool]) -> Any:
+        """Return the value of a key, which must fit, or the default."""
+        key, found = self.get(names)
+        if found is None:
+            if isinstance(default, Required):
+                raise IngestError(f"{self.path}: {self.prefix}{key}: missing, expected {expected}")
+            self.defaults[self.prefix + key] = default
+            return default
+        if not fits(found):
+            raise self.refuse(key, found, expected)
+        return found
 
     def integer(self, names: str, default: int | Required = REQUIRED, low: int = 1, high: int = MAX_NUMBER) -> int:
         """Return a whole number.
@@ -79,15 +85,12 @@ class ModelConfig:
         Raises:
             IngestError: missing, no whole number, or out of range.
         """
-        key, found = self.get(names)
-        expected = f"a whole number from {low} to {high:,}"
-        if found is None:
-            return int(self._absent(key, default, expected))
-        if isinstance(found, float) and found.is_integer() and abs(found) < 2**53:
-            found = int(found)
-        if isinstance(found, bool) or not isinstance(found, int) or not low <= found <= high:
-            raise self.refuse(key, found, expected)
-        return found
+
+        def fits(found: Any) -> bool:
+            exact = type(found) is int or (isinstance(found, float) and found.is_integer() and abs(found) < 2**53)
+            return exact and low <= found <= high
+
+        return int(self._value(names, default, f"a whole number from {low} to {high:,}", fits))
 
     def size(self, names: str, default: int, low: int = 1, high: int = MAX_NUMBER) -> int:
         """Return a size that the file must state; a nested table may leave it to the class default."""
@@ -104,38 +107,18 @@ class ModelConfig:
             return None
         return self.integer(names, low=low, high=high)
 
-    def integer_or_auto(self, names: str, default: int) -> int | None:
-        """Return a whole number, or None where the file says `auto`."""
-        _, found = self.get(names)
-        return None if found == "auto" else self.integer(names, default)
-
     def number(self, names: str, default: float | Required = REQUIRED) -> float:
         """Return a finite number above zero."""
-        key, found = self.get(names)
-        if found is None:
-            return float(self._absent(key, default, "a number above 0"))
-        if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 < found <= MAX_NUMBER:
-            raise self.refuse(key, found, "a number above 0")
-        return float(found)
+        return float(self._value(names, default, "a number above 0", lambda x: type(x) in (int, float) and 0 < x <= MAX_NUMBER))
 
     def flag(self, names: str, default: bool | Required = REQUIRED) -> bool:
         """Return true or false."""
-        key, found = self.get(names)
-        if found is None:
-            return bool(self._absent(key, default, "true or false"))
-        if not isinstance(found, bool) and found not in (0, 1):
-            raise self.refuse(key, found, "true or false")
-        return bool(found)
+        return bool(self._value(names, default, "true or false", lambda x: isinstance(x, bool) or x in (0, 1)))
 
     def text(self, names: str, default: str | Required = REQUIRED, choices: tuple[str, ...] = ()) -> str:
         """Return a text, one of the choices where they are limited."""
-        key, found = self.get(names)
         expected = f"one of {', '.join(choices)}" if choices else "text"
-        if found is None:
-            return str(self._absent(key, default, expected))
-        if not isinstance(found, str) or (choices and found not in choices):
-            raise self.refuse(key, found, expected)
-        return found
+        return str(self._value(names, default, expected, lambda x: isinstance(x, str) and (not choices or x in choices)))
 
     def texts(self, names: str, length: int | None = None, choices: tuple[str, ...] = ()) -> list[str] | None:
         """Return a list of texts, one per layer and among the choices where given, or None where the key is absent."""
@@ -162,6 +145,20 @@ class ModelConfig:
             raise self.refuse(self.get(names)[0], odd, f"whole numbers from {low:,} to {high:,}")
         return listed
 
+    def repeated(self, names: str, default: int, expected: str = "the same number twice") -> int:
+        """Return a whole number, or the one that a list repeats.
+
+        Raises:
+            IngestError: a list of different numbers.
+        """
+        key, found = self.get(names)
+        if not isinstance(found, list):
+            return self.integer(names, default)
+        listed = {*(self.integers(names, low=1) or [default])}
+        if len(listed) != 1:
+            raise self.refuse(key, found, expected)
+        return listed.pop()
+
     def length_of(self, names: str) -> int:
         """Return the length of a list of whole numbers; 1 for a single number or an absent key."""
         _, found = self.get(names)
@@ -182,22 +179,17 @@ class ModelConfig:
             raise self.refuse(key, shown, expected)
         return list(found)
 
-    def part(self, names: str, required: bool = True) -> ModelConfig | None:
-        """Return a nested table."""
-        key, found = self.get(names)
-        if found is None and not required:
-            return None
-        if not isinstance(found, dict):
-            raise self.refuse(key, found, "a table of keys and values")
-        inner = ModelConfig(found, self.path, f"{self.prefix}{key}.", lenient=True)
-        self.parts.append(inner)
-        return inner
+    def part(self, names: str) -> ModelConfig | None:
+        """Return a nested table, or None where the key is absent."""
+        return self.table(names) if self.get(names)[1] is not None else None
 
     def table(self, names: str) -> ModelConfig:
         """Return a required nested table."""
-        found = self.part(names)
-        assert found is not None
-        return found
+        key, found = self.get(names)
+        if not isinstance(found, dict):
+            raise self.refuse(key, found, "a table of keys and values")
+        self.parts.append(ModelConfig(found, self.path, f"{self.prefix}{key}.", lenient=True))
+        return self.parts[-1]
 
     def tables(self, names: str) -> list[ModelConfig]:
         """Return a list of nested tables; an empty list where the key is absent."""

@@ -180,8 +180,9 @@ def hunyuan_moe(config: ModelConfig) -> Iterator[TableRow]:
     s = sizes(config, 4096, 11008, 32, 32, 290943)
     config.ignore("use_qk_norm", "mlp_bias", "norm_type", "moe_layer_num_skipped")
     config.ignore("attention_head_dim", "moe_drop_tokens", "use_mixed_mlp_moe", "moe_random_routing_dropped_token")
-    number = _alike(config, "num_experts|num_local_experts", 1)
-    chosen = _alike(config, "moe_topk|num_experts_per_tok", 1)
+    alike = "the same number for every layer"
+    number = config.repeated("num_experts|num_local_experts", 1, alike)
+    chosen = config.repeated("moe_topk|num_experts_per_tok", 1, alike)
     for key in ("num_shared_expert", "moe_intermediate_size"):
         _, stated = config.get(key)
         wanted = 1 if key == "num_shared_expert" else s.inner
@@ -191,17 +192,6 @@ def hunyuan_moe(config: ModelConfig) -> Iterator[TableRow]:
     parts = s.experts(number, chosen, s.inner, shared=s.inner)
     mixer = [*s.attention(config.flag("attention_bias", False)), *s.head_norms(), *s.norms(2)]
     yield from s.frame(times(s.layers, [*mixer, *parts]))
-
-
-def _alike(config: ModelConfig, names: str, default: int) -> int:
-    """A whole number, or a list of the same number for every layer."""
-    key, stated = config.get(names)
-    if isinstance(stated, list):
-        listed = config.integers(names, low=1) or [default]
-        if len(set(listed)) != 1:
-            raise config.refuse(key, stated, "the same number for every layer")
-        return listed[0]
-    return config.integer(names, default)
 
 
 @family("llama4_text")

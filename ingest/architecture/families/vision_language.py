@@ -266,7 +266,7 @@ def _global_heads(config: ModelConfig, s: DecoderSizes, kinds: list[str] | None,
     wide = config.integer("global_head_dim", 512)
     groups = config.integer("num_global_key_value_heads", s.kv_heads) if same else s.kv_heads
     config.ignore("num_global_key_value_heads")
-    listed = config.part("per_layer_config", required=False)
+    listed = config.part("per_layer_config")
     if listed is None:
         return wide, groups
     full = {number for number in range(s.layers) if (kinds[number] == "full_attention" if kinds else (number + 1) % 6 == 0)}
