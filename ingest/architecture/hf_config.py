@@ -202,14 +202,14 @@ class ModelConfig:
         self.parts += inner
         return inner
 
-    def only(self, names: str, *allowed: object, default: object = None) -> None:
+    def only(self, names: str, *allowed: object) -> None:
         """Accept a key only with values that leave the structure as described.
 
         Raises:
             IngestError: another value.
         """
         key, found = self.get(names)
-        if found is not None and found not in allowed and found != default:
+        if found is not None and found not in allowed:
             raise self.refuse(key, found, f"{' or '.join(map(str, allowed))}; no other value is described")
 
     def ignore(self, *names: str) -> None:

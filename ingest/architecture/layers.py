@@ -152,7 +152,15 @@ class DecoderSizes(NamedTuple):
         return norm("norm", self.hidden, bias, number)
 
     def experts(
-        self, number: int, chosen: int, inner: int, *, shared: int = 0, router_bias: bool = False, bias: bool = False
+        self,
+        number: int,
+        chosen: int,
+        inner: int,
+        *,
+        shared: int = 0,
+        router_bias: bool = False,
+        bias: bool = False,
+        shared_bias: bool = False,
     ) -> Iterator[TableRow]:
         """Routed experts with their router, and one shared network of width `shared` that every token visits."""
         if chosen > number:
@@ -161,7 +169,7 @@ class DecoderSizes(NamedTuple):
         yield from linear("router", number, self.hidden, router_bias, "router")
         yield from routed(number, chosen, rows)
         if shared:
-            yield from gated_mlp(self.hidden, shared, prefix="shared_expert")
+            yield from gated_mlp(self.hidden, shared, shared_bias, prefix="shared_expert")
 
     def frame(
         self,
@@ -294,9 +302,3 @@ def sliding(config: ModelConfig, layers: int, default_window: int = 0, every: in
     if every == 0:
         return 0, 0
     return layers if every == 1 else layers - layers // every, window
-
-
-def layers_of(config: ModelConfig, names: str, layers: int, kinds: tuple[str, ...]) -> dict[str, int] | None:
-    """Count the layers of each kind in a list such as `mlp_layer_types`; None where there is no list."""
-    listed = config.texts(names, layers, choices=kinds)
-    return None if listed is None else {kind: listed.count(kind) for kind in kinds}

@@ -46,7 +46,7 @@ class Experts(NamedTuple):
         shared: experts that every token visits, each as wide as the others.
         shared_width: inner width of one shared expert, where the config states it.
         dense: layers with a feed-forward network instead, from the keys and the number of layers.
-        router_bias, bias: biases of the router and of the experts.
+        router_bias, bias, shared_bias: biases of the router, of the experts, and of the shared ones.
         extra: further rows of a layer with so many experts.
     """
 
@@ -58,6 +58,7 @@ class Experts(NamedTuple):
     dense: Callable[[ModelConfig, int], int] | None = None
     router_bias: bool = False
     bias: bool = False
+    shared_bias: Switch = False
     extra: Callable[[DecoderSizes, int], Iterable[TableRow]] | None = None
 
     def rows(self, s: DecoderSizes) -> Iterator[TableRow]:
@@ -66,7 +67,8 @@ class Experts(NamedTuple):
         inner = s.config.integer(*self.width) if self.width else s.inner
         shared = inner * s.config.integer(*self.shared) if self.shared else 0
         shared = s.config.integer(*self.shared_width) if self.shared_width else shared
-        yield from s.experts(number, chosen, inner, shared=shared, router_bias=self.router_bias, bias=self.bias)
+        biases = {"bias": self.bias, "router_bias": self.router_bias, "shared_bias": switched(s.config, self.shared_bias)}
+        yield from s.experts(number, chosen, inner, shared=shared, **biases)
         yield from self.extra(s, number) if self.extra else ()
 
 

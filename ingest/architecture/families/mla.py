@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ingest.architecture.families.moe import dense_first
 from ingest.architecture.hf_config import MAX_LAYERS, REQUIRED, ModelConfig, Required
-from ingest.architecture.layers import DecoderSizes, gated_mlp, linear, norm
+from ingest.architecture.layers import DecoderSizes, linear, norm
 from ingest.architecture.registry import family
 from ingest.architecture.weight_table import Attention, TableRow, times
 
@@ -114,9 +114,7 @@ class DeepSeek(NamedTuple):
         if index:
             rows += times(deep if indexed is None else indexed, a.indexer(*index))
         rows += times(dense, s.gated(bias=mlp_bias))
-        sparse = [*s.experts(number, chosen, width)]
-        sparse += gated_mlp(s.hidden, shared, mlp_bias, prefix="shared_expert") if shared else ()
-        rows += times(deep - dense, sparse)
+        rows += times(deep - dense, s.experts(number, chosen, width, shared=shared, shared_bias=mlp_bias))
         yield from s.frame(rows)
 
 

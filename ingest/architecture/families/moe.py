@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
-from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, Experts, register, rows_if, slide
+from ingest.architecture.families.decoders import ATTENTION_BIAS, MLP_BIAS, Decoder, Experts, register, rows_if, slide
 from ingest.architecture.hf_config import REQUIRED, ModelConfig
 from ingest.architecture.layers import (
     DecoderSizes,
-    gated_mlp,
     kv_group_count,
-    layers_of,
     linear,
     multi_head_sizes,
     sizes,
@@ -24,11 +22,15 @@ from ingest.architecture.weight_table import Attention, TableRow, Weight, routed
 QWEN_WINDOW = ("use_sliding_window", "sliding_window", "max_window_layers", "layer_types")
 
 
+def listed_dense(config: ModelConfig, layers: int, default: int) -> int:
+    """Return how many layers the list of types names as dense, or the default where there is no list."""
+    kinds = config.texts("mlp_layer_types", layers, choices=("dense", "sparse"))
+    return default if kinds is None else kinds.count("dense")
+
+
 def dense_first(config: ModelConfig, layers: int, default: int) -> int:
     """Return how many layers are dense: from the list of types, or the first k."""
-    first = min(config.integer("first_k_dense_replace", default, low=0), layers)
-    listed = layers_of(config, "mlp_layer_types", layers, ("dense", "sparse"))
-    return listed["dense"] if listed else first
+    return listed_dense(config, layers, min(config.integer("first_k_dense_replace", default, low=0), layers))
 
 
 def first_dense(default: int) -> Callable[[ModelConfig, int], int]:
@@ -58,6 +60,15 @@ def expert_bias(_: DecoderSizes, number: int) -> Iterator[TableRow]:
     yield Weight("expert_bias", (number,), "router")
 
 
+def ernie_dense(config: ModelConfig, layers: int) -> int:
+    """Return how many layers of ERNIE are dense: those without experts, which every n-th has between two layer numbers."""
+    start, last = config.integer("moe_layer_start_index", 1, low=0), config.optional_integer("moe_layer_end_index", -1, low=0)
+    if last is None:
+        last = layers - 1 if config.lenient or "moe_layer_end_index" in config.data else 27
+    step = config.integer("moe_layer_interval", 1)
+    return layers - sum((layer + 1) % step == 0 and start <= layer <= last for layer in range(layers))
+
+
 def _attention_gate(s: DecoderSizes) -> Iterator[TableRow]:
     return linear("attention.gate", s.heads * s.width, s.hidden, kind="attention")
 
@@ -65,6 +76,7 @@ def _attention_gate(s: DecoderSizes) -> Iterator[TableRow]:
 #: Keys of the number of experts, by the name that the class prefers.
 LOCAL, PLAIN, ROUTED = "num_local_experts|num_experts", "num_experts|num_local_experts", "n_routed_experts|num_local_experts"
 CHOSEN, WIDTH = "num_experts_per_tok", "moe_intermediate_size"
+USE_BIAS = ("use_bias", False)
 #: Key and default of the width of Qwen's shared expert.
 SHARED_WIDTH = ("shared_expert_intermediate_size", 512)
 
@@ -123,55 +135,19 @@ register(
             experts=Experts((PLAIN, 64), (CHOSEN, 6), (WIDTH, 1408), ("num_shared_experts", 2, 0),
                             dense=lambda config, layers: min(config.integer("num_dense_layers", 1, low=0), layers),
                             extra=expert_bias)),
+    Decoder("hy_v3", "Hunyuan 3: norms on the heads of Q and K, the first layer dense, a shared expert.",
+            4096, 13312, 80, 64, 120832, kv_heads=8, head_width=128, bias=ATTENTION_BIAS, mlp_bias=MLP_BIAS, qk_norm="heads",
+            ignore=("num_nextn_predict_layers",),
+            experts=Experts((PLAIN, 192), (CHOSEN, 8), (WIDTH, 1536), ("num_shared_experts", 1), shared_bias=MLP_BIAS,
+                            dense=lambda config, layers: listed_dense(config, layers, 1))),
+    Decoder("ernie4_5_moe", "ERNIE 4.5 MoE: experts between two layer numbers, shared ones, a stored correction per expert.",
+            2560, 12288, 28, 20, 103424, kv_heads=4, bias=USE_BIAS, mlp_bias=USE_BIAS, tied=True, head_bias=USE_BIAS,
+            ignore=("moe_capacity", "moe_gate", "moe_use_aux_free", "num_nextn_predict_layers", "use_moe", "moe_layer_type"),
+            experts=Experts(("moe_num_experts|num_experts", 64), ("moe_k|num_experts_per_tok", 6), (WIDTH, 1536),
+                            ("moe_num_shared_experts", 2, 0), dense=ernie_dense, shared_bias=USE_BIAS,
+                            extra=lambda _, number: [Weight("expert_bias", (1, number), "router")])),
 )
 # fmt: on
-
-
-def mixture(
-    s: DecoderSizes, mixer: Iterable[TableRow], dense: int, dense_rows: Iterable[TableRow], expert_rows: Iterable[TableRow]
-) -> Iterator[TableRow]:
-    """Every layer mixes tokens; `dense` of them have a feed-forward network, the others experts."""
-    yield from times(s.layers, mixer)
-    yield from times(dense, dense_rows)
-    yield from times(s.layers - dense, expert_rows)
-
-
-@family("hy_v3")
-def hy_v3(config: ModelConfig) -> Iterator[TableRow]:
-    """Hunyuan 3: norms on the heads of Q and K, the first layer dense, a shared expert."""
-    s = sizes(config, 4096, 13312, 80, 64, 120832, kv_heads=8, width=128)
-    config.ignore("num_nextn_predict_layers")
-    bias, mlp_bias = config.flag("attention_bias", False), config.flag("mlp_bias", False)
-    listed = layers_of(config, "mlp_layer_types", s.layers, ("dense", "sparse"))
-    inner = config.integer("moe_intermediate_size", 1536)
-    parts = s.experts(config.integer("num_experts|num_local_experts", 192), config.integer("num_experts_per_tok", 8), inner)
-    shared = gated_mlp(s.hidden, inner * config.integer("num_shared_experts", 1), mlp_bias, prefix="shared_expert")
-    mixer = [*s.attention(bias), *s.head_norms(), *s.norms(2)]
-    dense = listed["dense"] if listed else 1
-    yield from s.frame(mixture(s, mixer, dense, s.gated(bias=mlp_bias), [*parts, *shared]))
-
-
-@family("ernie4_5_moe")
-def ernie4_5_moe(config: ModelConfig) -> Iterator[TableRow]:
-    """ERNIE 4.5 MoE: experts between two layer numbers, shared ones, and a stored correction per expert."""
-    s = sizes(config, 2560, 12288, 28, 20, 103424, kv_heads=4)
-    config.ignore("moe_capacity", "moe_gate", "moe_use_aux_free", "num_nextn_predict_layers", "use_moe", "moe_layer_type")
-    bias = config.flag("use_bias", False)
-    start, last = config.integer("moe_layer_start_index", 1, low=0), config.optional_integer("moe_layer_end_index", -1, low=0)
-    if last is None:
-        last = s.layers - 1 if config.lenient or "moe_layer_end_index" in config.data else 27
-    step = config.integer("moe_layer_interval", 1)
-    sparse = sum((layer + 1) % step == 0 and start <= layer <= last for layer in range(s.layers))
-    inner = config.integer("moe_intermediate_size", 1536)
-    number = config.integer("moe_num_experts|num_experts", 64)
-    shared = config.integer("moe_num_shared_experts", 2, low=0) * inner
-    parts = [
-        *s.experts(number, config.integer("moe_k|num_experts_per_tok", 6), inner),
-        *(gated_mlp(s.hidden, shared, bias, prefix="shared_expert") if shared else ()),
-        Weight("expert_bias", (1, number), "router"),
-    ]
-    rows = mixture(s, [*s.attention(bias), *s.norms(2)], s.layers - sparse, s.gated(bias=bias), parts)
-    yield from s.frame(rows, tied=True, head_bias=bias)
 
 
 @family("hunyuan_v1_moe")
@@ -207,7 +183,8 @@ def llama4(config: ModelConfig) -> Iterator[TableRow]:
     number = config.integer("num_local_experts", 16)
     parts = s.experts(number, config.integer("num_experts_per_tok", 1), s.inner, shared=s.inner)
     dense = s.gated(config.integer("intermediate_size_mlp", 16384))
-    yield from s.frame(mixture(s, [*s.attention(bias), *s.norms(2)], s.layers - sparse, dense, parts))
+    mixer = times(s.layers, [*s.attention(bias), *s.norms(2)])
+    yield from s.frame([*mixer, *times(s.layers - sparse, dense), *times(sparse, parts)])
 
 
 @family("dbrx")
@@ -258,8 +235,7 @@ def laguna(config: ModelConfig) -> Iterator[TableRow]:
     if gating is not None and not isinstance(gating, (bool, str)):
         raise config.refuse(key, gating, "true, false, per-head or per-element")
     config.only("gating", True, False, "per-head", "per-element")
-    listed = layers_of(config, "mlp_layer_types", s.layers, ("dense", "sparse"))
-    dense = listed["dense"] if listed else 1
+    dense = listed_dense(config, s.layers, 1)
     experts = Experts((PLAIN, 256), (CHOSEN, 8), (WIDTH, 512), shared_width=SHARED_WIDTH, extra=expert_bias)
     rows: list[TableRow] = []
     for heads in counts:

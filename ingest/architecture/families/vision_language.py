@@ -72,6 +72,11 @@ def _text_width(config: ModelConfig) -> int:
     return text.integer("hidden_size") if default is None else int(default)
 
 
+def _with_text(tower: Callable[[ModelConfig, int], list[TableRow]]) -> Callable[[ModelConfig], list[TableRow]]:
+    """Return a vision encoder that ends in the width of the text."""
+    return lambda wrapper: tower(wrapper.table("vision_config"), _text_width(wrapper))
+
+
 def _two_products(config: ModelConfig, width: int, text: int, bias: bool) -> Iterator[TableRow]:
     """Return the projection of LLaVA: two matrices."""
     times_wide = config.length_of("vision_feature_layer")
@@ -207,11 +212,7 @@ def qwen3_5(config: ModelConfig) -> Iterator[TableRow]:
 def llama4(config: ModelConfig) -> Iterator[TableRow]:
     """Llama 4; its class never ties the head."""
     config.only("tie_word_embeddings", False)
-
-    def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
-        yield from vision_encoders.llama4(wrapper.table("vision_config"), _text_width(wrapper))
-
-    yield from joined(config, "llama4_text", False, rows, never_tied=True)
+    yield from joined(config, "llama4_text", False, _with_text(vision_encoders.llama4), never_tied=True)
 
 
 @family("kimi_k25")
@@ -282,8 +283,4 @@ def gemma4(config: ModelConfig) -> Iterator[TableRow]:
     """Gemma 4 with its vision encoder, without audio."""
     config.only("audio_config")
     vision = config.get("vision_config")[1] is not None
-
-    def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
-        yield from vision_encoders.gemma4(wrapper.table("vision_config"), _text_width(wrapper))
-
-    yield from joined(config, "gemma4_text", True, rows, vision=vision)
+    yield from joined(config, "gemma4_text", True, _with_text(vision_encoders.gemma4), vision=vision)
