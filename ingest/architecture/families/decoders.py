@@ -122,16 +122,8 @@ class Decoder(NamedTuple):
         config.ignore(*self.ignore)
         for key, value in self.only:
             config.only(key, value)
-        s = sizes(
-            config,
-            self.hidden,
-            self.inner,
-            self.layers,
-            self.heads,
-            self.vocabulary,
-            kv_heads=self.kv_heads,
-            width=self.head_width,
-        )
+        defaults = (self.hidden, self.inner, self.layers, self.heads, self.vocabulary)
+        s = sizes(config, *defaults, kv_heads=self.kv_heads, width=self.head_width)
         short, window = self.window(config, s.layers) if self.window else (0, 0)
         yield from s.frame(
             windowed(self._layers(s), short, window),

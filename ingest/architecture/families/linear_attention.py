@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from ingest.architecture.families.decoders import Experts
 from ingest.architecture.families.moe import CHOSEN, PLAIN, SHARED_WIDTH, WIDTH, qwen_sparse, shared_gate
 from ingest.architecture.hf_config import ModelConfig
-from ingest.architecture.layers import DecoderSizes, biased, linear, multi_head_sizes, norm, sizes
+from ingest.architecture.layers import DecoderSizes, biased, linear, multi_head_sizes, norm, sizes, windowed
 from ingest.architecture.registry import family
-from ingest.architecture.weight_table import Attention, TableRow, Weight, times
+from ingest.architecture.weight_table import TableRow, Weight, times
 
 
 def delta_net(config: ModelConfig, hidden: int) -> Iterator[TableRow]:
@@ -136,11 +136,8 @@ def recurrent_gemma(config: ModelConfig) -> Iterator[TableRow]:
     if hidden % heads or lru % heads:
         raise config.refuse("num_attention_heads", heads, f"a divisor of {hidden:,} and of lru_width {lru:,}")
     attention_layers = sum(kinds[layer % len(kinds)] == "attention" for layer in range(layers))
-    width, bias, inner = (
-        config.integer("head_dim", hidden // heads),
-        config.flag("attention_bias", False),
-        config.size("intermediate_size", 7680) // 2,
-    )
+    width, bias = config.integer("head_dim", hidden // heads), config.flag("attention_bias", False)
+    inner = config.size("intermediate_size", 7680) // 2
     block = lru // heads
     recurrence: list[TableRow] = [
         *linear("recurrent.y", lru, hidden, True, "recurrent"),
@@ -153,7 +150,7 @@ def recurrent_gemma(config: ModelConfig) -> Iterator[TableRow]:
     ]
     s = s._replace(inner=inner, heads=heads, kv_heads=groups, width=width)
     window = config.integer("attention_window_size", 2048)
-    local = [row._replace(window=window) if isinstance(row, Attention) else row for row in s.attention(bias, o_bias=True)]
+    local = windowed(s.attention(bias, o_bias=True), 1, window)
     rows = [*times(layers - attention_layers, recurrence), *times(attention_layers, local)]
     yield from s.frame([*rows, *times(layers, [*s.gated(bias=True), *s.norms(2)])], tied=True)
 
