@@ -145,8 +145,8 @@ def parts_of(requirement: Requirement, others: Sequence[Requirement]) -> tuple[R
     reads, writes = ([line for line in named if kind_of(line) == kind] for kind in ("read", "write"))
     for read in reads:
         for write in writes:
-            rates = {"required_bandwidth": read.value, "required_write_bandwidth": write.value}
-            if abs(solve("mixed_bandwidth", rates) / requirement.value - 1) < 1e-6:
+            rates = {"site_read_bandwidth": read.value, "writes_at_once": write.value}
+            if abs(solve("site_mixed_bandwidth", rates) / requirement.value - 1) < 1e-6:
                 longest = max(line.conditions.duration or USUAL_SECONDS for line in (read, write))
                 own: dict[str, Any] = {
                     "clients": requirement.conditions.clients,

@@ -105,7 +105,7 @@ def known_of(entry: Storage, client: Storage | None, protection: Storage | None,
     }
     known = Quantities({**supplied, **(_without_usual_drives(need.given) if local else need.given)})
     # Another encoding or size of the samples makes another data set.
-    choose_first(known, "dataset_bytes", ("bytes_of_samples",))
+    choose_first(known, "dataset_bytes", ("samples_bytes",))
     for name, source in need.computed.items():
         known.choose(name, source)
     for name, formulas in (*(FOLLOWS_LOCALLY.items() if local else ()), *FOLLOWS.items()):
