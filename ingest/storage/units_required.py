@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ingest.catalog.records import Storage
 from ingest.engine.messages import Message
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Quantity
+from ingest.engine.value import Input
 from ingest.errors import MissingQuantity
 from ingest.storage.need import Need
 from ingest.storage.system_quantities import is_known
@@ -211,13 +211,3 @@ def _at_most(known: Quantities, pair: tuple[str, str]) -> bool | None:
         return known.value(pair[0]) <= known.value(pair[1])
     except MissingQuantity:
         return None
-
-
-def further(known: Quantities, wanted: Sequence[str]) -> Mapping[str, Quantity]:
-    """The further results that can be computed.
-
-    Args:
-        known: need and system.
-        wanted: results of this system besides `FURTHER`.
-    """
-    return known.results([*FURTHER, *wanted])[0]
