@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingest.acceptance.datasets import Memory, data_warnings, files_held, memory_of, with_data
-from ingest.acceptance.loads import NotTestable, Setting, assumed_for, implied_by, kind_of, loads_of
+from ingest.acceptance.loads import NotTestable, Setting, Task, assumed_for, implied_by, kind_of, loads_of
 from ingest.acceptance.pack import helpers, readme
 from ingest.acceptance.test_spec import DATA, METADATA, SCALES, TOOLS, AcceptanceTest
 from ingest.acceptance.test_table import also_shown, id_of_test, notes_of, too_large
@@ -257,8 +257,9 @@ def _writers(tool: str, line: Requirement, lines: Sequence[Requirement], setting
 def _test(line: Requirement, lines: Sequence[Requirement], tool: str, name: str, setting: Setting) -> AcceptanceTest:
     ident = f"{id_of_test(line.id)}-{name}"
     writer = GENERATORS[name]
-    loads = writer.loads(line, loads_of(line, lines, ident, setting), setting)
-    made = AcceptanceTest(
+    task = Task(ident, line, loads_of(line, lines, ident, setting), setting)
+    task = replace(task, loads=writer.loads(task))
+    return AcceptanceTest(
         id=ident,
         requirement=line.id,
         priority=line.priority,
@@ -266,15 +267,15 @@ def _test(line: Requirement, lines: Sequence[Requirement], tool: str, name: str,
         tool=tool,
         version=writer.version,
         scale=setting.scale,
-        loads=loads,
+        loads=task.loads,
         repeats=setting.repeats,
         allowed_deviation=setting.allowed_deviation,
         assumed=assumed_for(line),
-        notes=notes_of(line, loads),
-        implied={name: value for load in loads for name, value in implied_by(load).items()},
+        parameters=writer.parameters(task),
+        notes=notes_of(line, task.loads),
+        implied={name: value for load in task.loads for name, value in implied_by(load).items()},
+        files=writer.job_files(task),
     )
-    files = writer.job_files(ident, line, loads, setting)
-    return replace(made, parameters=writer.parameters(line, loads, setting), files=files)
 
 
 def _hosts(path: str | Path | None) -> str | None:

@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import PurePath
 
 from ingest.acceptance.datasets import data_warnings
-from ingest.acceptance.loads import Setting
+from ingest.acceptance.loads import Setting, Task
 from ingest.acceptance.test_spec import AcceptanceTest, Load
 from ingest.requirement import Requirement
 from ingest.text import markdown
@@ -163,11 +163,11 @@ def script(ident: str, clients: int, rehearsal: bool, body: Iterable[str], *, fo
     return _filled("".join(parts), ident=ident, clients=clients, folder=folder) + "\n".join(body) + "\n"
 
 
-def repeated(repeats: int, ending: str, commands: Iterable[str], *, drops: bool) -> Iterator[str]:
-    """Lines that repeat commands, with free file names for their results and cold caches."""
-    yield f"for turn in $(seq {repeats}); do"
+def repeated(task: Task, ending: str, commands: Iterable[str], *, drops: bool = False) -> Iterator[str]:
+    """Lines that repeat commands, with free file names for their results, and cold caches unless it is a rehearsal."""
+    yield f"for turn in $(seq {task.setting.repeats}); do"
     yield f'  free "{ending}"'
-    if drops:
+    if drops and not task.rehearsal:
         yield '  sh -c "$DROP_CACHES"'
     yield from (f"  {command}" for command in commands)
     yield "done"

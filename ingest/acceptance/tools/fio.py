@@ -10,29 +10,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ingest.acceptance.loads import (
-    FILES_PER_THREAD,
-    SHARED_FILES,
-    SMALL_FILE,
-    Setting,
-    bytes_per_client,
-    data_clients,
-    data_name,
-    ended_by_files,
-    file_bytes,
-    files_per_thread,
-    fill_bytes,
-    given_for,
-    given_of,
-    seconds_of_files,
-)
+from ingest.acceptance.loads import FILES_PER_THREAD, SHARED_FILES, SMALL_FILE, Task, file_bytes
 from ingest.acceptance.pack import repeated, script
 from ingest.acceptance.test_spec import METADATA, Load, Observed, Run
 from ingest.acceptance.tools.parsing import number, parsed, rows, table
-from ingest.engine.expression import Num, total
+from ingest.engine.expression import total
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
-from ingest.requirement import Requirement
 from ingest.text import comment
 
 VERSION = "3.27"
@@ -41,53 +25,48 @@ RAMP = {"full": 60, "1node": 1}
 JOB_ENGINES = {"create": "filecreate", "stat": "filestat", "open": "psync"}
 
 
-def loads(requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> tuple[Load, ...]:
+def loads(task: Task) -> tuple[Load, ...]:
     """The loads as fio runs them: opens repeat until the time limit, creates and stats end with their files."""
-    load = loads[0]
-    if load.operation not in ("create", "stat"):
-        return loads
-    each = files_per_thread(load, seconds_of_files(given_for(requirement, setting)))
-    return (ended_by_files(load, each * load.threads * load.clients),)
+    if task.load.operation not in ("create", "stat"):
+        return task.loads
+    return task.ended_by_files(task.files_per_thread(one_pass=True))
 
 
-def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, str]:
+def job_files(task: Task) -> dict[str, str]:
     """The job file of a test, the one that fills its files, and the scripts that run both.
 
-    Args:
-        ident: of the test; of user-supplied text, the files hold only ids and the statement, as a comment.
-        requirement: the line under test.
-        loads: that run concurrently.
-        setting: scale, memory and data sets.
+    Of user-supplied text, the files hold only ids and the statement, as a comment.
     """
-    given = given_for(requirement, setting)
-    files = {f"fio/{ident}.fio": f"{comment(f'{ident}: {requirement.statement}')}\n{_job(loads, given, setting)}"}
-    name, fill = _filled(ident, loads[0], setting), _fill(loads[0], given, setting)
+    ident, load = task.ident, task.load
+    files = {f"fio/{ident}.fio": f"{comment(f'{ident}: {task.requirement.statement}')}\n{_job(task)}"}
+    name = task.data_name if load.operation == "read" and not task.rehearsal else ident
+    fill, filling = _fill(task), _fill_line(name, task)
     if fill:
         files[f"fio/{name}.fill.fio"] = fill
-    if fill and not setting.rehearsal:
-        clients = data_clients(loads[0], setting) if loads[0].operation == "read" else loads[0].clients
-        files[f"fio/fill-{name}.sh"] = script(f"fill-{name}", clients, False, [_fill_line(name, loads[0], setting)])
-    files[f"fio/{ident}.sh"] = _script(ident, name if fill else "", loads, setting)
+    if fill and not task.rehearsal:
+        files[f"fio/fill-{name}.sh"] = script(f"fill-{name}", task.data_clients, False, [filling])
+    client = "" if task.rehearsal else '--client="$HOSTS" '
+    run = f'fio {client}--output-format=json --output="$RESULTS/{ident}.run$run.json" "$here/{ident}.fio"'
+    first = [filling] if fill and task.rehearsal else []
+    drops = bool(fill) and not task.rehearsal
+    lines = [*first, *repeated(task, ".json", [run], drops=drops)]
+    files[f"fio/{ident}.sh"] = script(ident, load.clients, task.rehearsal, lines, drops=drops)
     return files
 
 
-def _filled(ident: str, load: Load, setting: Setting) -> str:
-    return data_name(load, setting) if load.operation == "read" and not setting.rehearsal else ident
-
-
-def _job(loads: tuple[Load, ...], given: Mapping[str, Num], setting: Setting) -> str:
-    if loads[0].operation in METADATA:
-        return _section("global", _shared()) + _section(loads[0].name, _metadata(loads[0], given, timed=True))
+def _job(task: Task) -> str:
+    if task.load.operation in METADATA:
+        return _section("global", _shared()) + _section(task.load.name, _metadata(task, timed=True))
     common = {
         **_shared(),
         "ioengine": "psync",
         "time_based": 1,
-        "ramp_time": RAMP[setting.scale],
-        "runtime": f"{loads[0].seconds:g}",
+        "ramp_time": RAMP[task.setting.scale],
+        "runtime": f"{task.load.seconds:g}",
         "norandommap": 1,
         "randrepeat": 0,
     }
-    return _section("global", common) + "".join(_section(load.name, _data(load, given, setting)) for load in loads)
+    return _section("global", common) + "".join(_section(load.name, _data(load, task)) for load in task.loads)
 
 
 def _shared() -> dict[str, object]:
@@ -95,24 +74,22 @@ def _shared() -> dict[str, object]:
     return {"direct": 1, "thread": 1, "fallocate": "none", "unique_filename": 0}
 
 
-def _data(load: Load, given: Mapping[str, Num], setting: Setting) -> dict[str, object]:
+def _data(load: Load, task: Task) -> dict[str, object]:
     rw = {"random": f"rand{load.operation}", "sequential": load.operation}[load.pattern]
-    options = {"rw": rw, "bs": load.io_bytes, "numjobs": load.threads, **_placed(load, given, setting)}
+    options = {"rw": rw, "bs": load.io_bytes, "numjobs": load.threads, **_placed(load, task)}
     return options | ({"end_fsync": 1, "unlink": 1} if load.operation == "write" else {})
 
 
-def _placed(load: Load, given: Mapping[str, Num], setting: Setting) -> dict[str, object]:
+def _placed(load: Load, task: Task) -> dict[str, object]:
     """Names and sizes of the files; without `size` the threads of shared files end with EINVAL."""
-    own = given_of(load, given)
-    dataset = bytes_per_client(load, own)
+    own, dataset = task.given_of(load), task.bytes_per_client(load)
     if load.operation == "write":
         return _files(load.name, load, "$jobnum.$filenum", 1, file_bytes(own, load.threads, dataset))
-    name = data_name(load, setting)
     if load.files == "shared":
-        whole = dataset * data_clients(load, setting)
-        return _files(name, load, "$filenum", SHARED_FILES, file_bytes(own, SHARED_FILES, whole))
+        each = file_bytes(own, SHARED_FILES, dataset * task.data_clients)
+        return _files(task.data_name, load, "$filenum", SHARED_FILES, each)
     each = file_bytes(own, FILES_PER_THREAD * load.threads, dataset)
-    return _files(name, load, "$jobnum.$filenum", FILES_PER_THREAD, each)
+    return _files(task.data_name, load, "$jobnum.$filenum", FILES_PER_THREAD, each)
 
 
 def _files(name: str, load: Load, numbers: str, count: int, each: int) -> dict[str, object]:
@@ -125,8 +102,9 @@ def _files(name: str, load: Load, numbers: str, count: int, each: int) -> dict[s
     }
 
 
-def _metadata(load: Load, given: Mapping[str, Num], *, timed: bool) -> dict[str, object]:
-    count = files_per_thread(load, given if load.operation == "open" else seconds_of_files(given))
+def _metadata(task: Task, *, timed: bool) -> dict[str, object]:
+    load = task.load
+    count = task.files_per_thread(one_pass=load.operation != "open")
     options: dict[str, object] = {"ioengine": JOB_ENGINES[load.operation], "numjobs": load.threads}
     options |= {"filename_format": f"{load.name}.$jobnum.$filenum", "nrfiles": count, "filesize": SMALL_FILE}
     if load.operation != "open":
@@ -155,15 +133,16 @@ def path_job(name: str, total: int, seconds: float, io_bytes: int, threads: int,
     return _section("global", how | ({"end_fsync": 1} if name != "read" else {})) + _section(name, {})
 
 
-def _fill(load: Load, given: Mapping[str, Num], setting: Setting) -> str:
+def _fill(task: Task) -> str:
     """The job that writes the files of a test of reads, opens or stats; empty for other tests."""
+    load = task.load
     if load.operation == "stat":
-        how: dict[str, object] = {**_metadata(load, given, timed=False), "ioengine": "filecreate"}
+        how: dict[str, object] = {**_metadata(task, timed=False), "ioengine": "filecreate"}
     elif load.operation == "open":
-        how = {**_metadata(load, given, timed=False), "rw": "write"}
+        how = {**_metadata(task, timed=False), "rw": "write"}
     elif load.operation == "read":
         jobs = 1 if load.files == "shared" else load.threads
-        how = {**_placed(load, given, setting), "ioengine": "psync", "rw": "write", "bs": fill_bytes(given), "numjobs": jobs}
+        how = {**_placed(load, task), "ioengine": "psync", "rw": "write", "bs": task.fill_bytes, "numjobs": jobs}
     else:
         return ""
     return _section("global", _shared()) + _section("fill", {**how, "file_service_type": "sequential"})
@@ -173,20 +152,11 @@ def _section(name: str, options: Mapping[str, object]) -> str:
     return f"[{name}]\n" + "".join(f"{key}={value}\n" for key, value in options.items()) + "\n"
 
 
-def _fill_line(name: str, load: Load, setting: Setting) -> str:
+def _fill_line(name: str, task: Task) -> str:
     """The first client writes shared files; each client writes the files in its own folder."""
-    once = load.operation == "read" and load.files == "shared"
-    client = "" if setting.rehearsal else ('--client="$(head -n 1 "$HOSTS")" ' if once else '--client="$HOSTS" ')
+    once = task.load.operation == "read" and task.load.files == "shared"
+    client = "" if task.rehearsal else ('--client="$(head -n 1 "$HOSTS")" ' if once else '--client="$HOSTS" ')
     return f'fio {client}--output=/dev/null "$here/{name}.fill.fio"'
-
-
-def _script(ident: str, filled: str, loads: tuple[Load, ...], setting: Setting) -> str:
-    client = "" if setting.rehearsal else '--client="$HOSTS" '
-    drops = bool(filled) and not setting.rehearsal
-    run = f'fio {client}--output-format=json --output="$RESULTS/{ident}.run$run.json" "$here/{ident}.fio"'
-    filling = [_fill_line(filled, loads[0], setting)] if filled and setting.rehearsal else []
-    lines = [*filling, *repeated(setting.repeats, ".json", [run], drops=drops)]
-    return script(ident, loads[0].clients, setting.rehearsal, lines, drops=drops)
 
 
 #: The total that a driver appends to its clients; counting it would double every rate.

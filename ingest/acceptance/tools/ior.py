@@ -6,53 +6,42 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ingest.acceptance.loads import (
-    Setting,
-    bytes_per_client,
-    data_clients,
-    data_name,
-    file_bytes,
-    fill_bytes,
-    given_for,
-    given_of,
-)
+from ingest.acceptance.loads import Task, file_bytes
 from ingest.acceptance.pack import launch, repeated, script
-from ingest.acceptance.test_spec import Load, Observed, Run
+from ingest.acceptance.test_spec import Observed, Run
 from ingest.acceptance.tools.parsing import named_test, number, parsed, rows, table
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
-from ingest.requirement import Requirement
 
 #: The first with minTimeDuration, which repeats a file for the whole duration.
 VERSION = "4.0.0"
 
 
-def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, str]:
+def job_files(task: Task) -> dict[str, str]:
     """The scripts of a test; standard error goes to the results, because IOR prints a rate in spite of errors."""
-    load, given = loads[0], given_of(loads[0], given_for(requirement, setting))
+    ident, load = task.ident, task.load
     # A shared file has one segment per task: sizes are those of one file per task.
-    block = file_bytes(given, load.threads, bytes_per_client(load, given))
+    block = file_bytes(task.given_of(load), load.threads, task.bytes_per_client(load))
     kept = "-F -g -b" if load.files != "shared" else "-g -b"
     common = f"-a POSIX {kept} {block} -s 1 --posix.odirect"
     timed = f"-D {load.seconds:g} -O minTimeDuration={load.seconds:g}"
     output = f'>> "$RESULTS/{ident}.run$run.txt" 2>&1'
     label = f'echo "# {ident}" > "$RESULTS/{ident}.run$run.txt"'
-    start = launch(load.clients, load.threads, setting.rehearsal)
+    start = launch(load.clients, load.threads, task.rehearsal)
     if load.operation == "write":
         run = f'$LAUNCH ior {common} -o "$TARGET/{ident}" -w -e -t {load.io_bytes} {timed} {output}'
-        lines = [start, *repeated(setting.repeats, ".txt", [label, run], drops=False)]
-        return {f"ior/{ident}.sh": script(ident, load.clients, setting.rehearsal, lines, folder=ident)}
-    name, order = data_name(load, setting), "-z " if load.pattern == "random" else ""
-    fill = f'$LAUNCH ior {common} -k -o "$TARGET/{name}" -w -e -t {fill_bytes(given)}'
+        lines = [start, *repeated(task, ".txt", [label, run])]
+        return {f"ior/{ident}.sh": script(ident, load.clients, task.rehearsal, lines, folder=ident)}
+    name, order = task.data_name, "-z " if load.pattern == "random" else ""
+    fill = f'$LAUNCH ior {common} -k -o "$TARGET/{name}" -w -e -t {task.fill_bytes}'
     run = f'$LAUNCH ior {common} -k -o "$TARGET/{name}" -r -C {order}-t {load.io_bytes} {timed} {output}'
-    runs = repeated(setting.repeats, ".txt", [label, run], drops=not setting.rehearsal)
-    if setting.rehearsal:
+    runs = repeated(task, ".txt", [label, run], drops=True)
+    if task.rehearsal:
         return {f"ior/{ident}.sh": script(ident, load.clients, True, [start, fill, *runs])}
-    clients = data_clients(load, setting)
-    filling = [launch(clients, load.threads, False), fill]
+    filling = [launch(task.data_clients, load.threads, False), fill]
     folder = f"ior-{name}"
     return {
-        f"ior/fill-{name}.sh": script(folder, clients, False, filling, folder=folder),
+        f"ior/fill-{name}.sh": script(folder, task.data_clients, False, filling, folder=folder),
         f"ior/{ident}.sh": script(ident, load.clients, False, [start, *runs], folder=folder, drops=True),
     }
 

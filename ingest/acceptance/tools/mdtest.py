@@ -3,47 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
-from ingest.acceptance.loads import Setting, ended_by_files, files_per_thread, given_for
+from ingest.acceptance.loads import Task
 from ingest.acceptance.pack import launch, repeated, script
 from ingest.acceptance.test_spec import Load, Observed, Run
 from ingest.acceptance.tools.parsing import named_test, number
-from ingest.engine.expression import Num
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
-from ingest.requirement import Requirement
 
 VERSION = "4.0.0"
 #: Every test needs the create phase before its own, and the remove phase after it.
 PHASES = {"create": "-C -r", "stat": "-C -T -r", "open": "-C -E -r -w {io_bytes} -e {io_bytes}"}
 
 
-def loads(requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> tuple[Load, ...]:
+def loads(task: Task) -> tuple[Load, ...]:
     """The loads as mdtest runs them: at the required rate, its passes over the files last for the duration of the line."""
-    load, given = loads[0], given_for(requirement, setting)
-    each, passes = files_per_thread(load, given), _passes(given, setting)
-    return (ended_by_files(load, each * passes * load.threads * load.clients),)
+    return task.ended_by_files(task.files_per_thread(one_pass=False) * _passes(task))
 
 
-def _passes(given: Mapping[str, Num], setting: Setting) -> int:
-    return 1 if setting.rehearsal else max(1, int(solve("metadata_passes", given)))
+def _passes(task: Task) -> int:
+    return 1 if task.rehearsal else max(1, int(solve("metadata_passes", task.given)))
 
 
-def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, str]:
+def job_files(task: Task) -> dict[str, str]:
     """The script of a test."""
-    load, given = loads[0], given_for(requirement, setting)
+    ident, load = task.ident, task.load
     phases = PHASES[load.operation].format(io_bytes=load.io_bytes)
     # Each rank works on files of the next client, which are not in its own cache.
     stride = f"-N {load.threads} " if load.clients > 1 else ""
     folder = "" if load.files == "shared" else "-u "
-    size = f"-n {files_per_thread(load, given)} -i {_passes(given, setting)}"
+    size = f"-n {task.files_per_thread(one_pass=False)} -i {_passes(task)}"
     run = f'$LAUNCH mdtest -F {phases} {size} {stride}{folder}-d "$TARGET/{ident}" > "$RESULTS/{ident}.run$run.txt" 2>&1'
-    lines = [
-        launch(load.clients, load.threads, setting.rehearsal),
-        *repeated(setting.repeats, ".txt", [run], drops=False),
-    ]
-    return {f"mdtest/{ident}.sh": script(ident, load.clients, setting.rehearsal, lines, folder=ident)}
+    lines = [launch(load.clients, load.threads, task.rehearsal), *repeated(task, ".txt", [run])]
+    return {f"mdtest/{ident}.sh": script(ident, load.clients, task.rehearsal, lines, folder=ident)}
 
 
 _LAUNCHED = re.compile(r"mdtest-(\S+) was launched with (\d+) total task\(s\) on (\d+) node\(s\)")
