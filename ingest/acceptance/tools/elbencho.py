@@ -11,7 +11,7 @@ from typing import Any
 from ingest.acceptance.loads import SHARED_FILES, USUAL_THREADS, Task, file_bytes
 from ingest.acceptance.pack import repeated, script
 from ingest.acceptance.test_spec import Observed, Run
-from ingest.acceptance.tools.parsing import number, parsed, table
+from ingest.acceptance.tools.parsing import group, number, parsed, table
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
 
@@ -129,14 +129,13 @@ def _from_text(text: str, path: str) -> Iterator[Run]:
         rate = re.search(r"Throughput (MiB|MB)/s\s*:\s*\d+\s+(\d+)", part)
         if phase is None or rate is None:
             raise IngestError(f"{path}: found elbencho's output without a throughput, expected all of it")
-        words = re.findall(r'"([^"]*)"', (re.search(r"^COMMAND LINE: (.*)$", part, re.MULTILINE) or [""])[0])
-        label = re.search(r"^LABEL: (\S+)", part, re.MULTILINE)
+        words = re.findall(r'"([^"]*)"', group(r"^COMMAND LINE: (.*)$", part))
         formula = "bandwidth_from_mebibytes" if rate[1] == "MiB" else "bandwidth_from_megabytes"
         reported = "reported_mebibytes_per_second" if rate[1] == "MiB" else "reported_megabytes_per_second"
         yield _run(
             {
                 "operation": phase[1],
-                "label": label[1] if label else "",
+                "label": group(r"^LABEL: (\S+)", part),
                 "rate": solve(formula, {reported: number(rate[2], f"{path}: throughput")}),
                 "milliseconds": _milliseconds(phase[2]),
                 "threads": _after(words, "-t", "--threads"),

@@ -194,13 +194,19 @@ def read(text: str, path: str) -> list[Run] | None:
 def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any], where: str) -> Observed:
     options = {**shared, **next((job["job options"] for job in jobs if isinstance(job.get("job options"), dict)), {})}
     engine = RESULT_ENGINES.get(str(options.get("ioengine")), "")
-    direction = "write" if _sum(jobs, "write", "total_ios", where) else "read"
-    requests, moved = _sum(jobs, direction, "total_ios", where), _sum(jobs, direction, "io_bytes", where)
-    seconds = max((_of(job, direction, "runtime", where) for job in jobs), default=0) / 1000
+    parts = {way: [table(job.get(way), f"{where}: {way}") for job in jobs] for way in ("write", "read")}
+
+    def values(way: str, key: str) -> list[float]:
+        return [number(part.get(key, 0), f"{where}: {way}.{key}") for part in parts[way]]
+
+    direction = "write" if sum(values("write", "total_ios")) else "read"
+    requests, moved = sum(values(direction, "total_ios")), sum(values(direction, "io_bytes"))
+    seconds = max(values(direction, "runtime")) / 1000
     metadata = engine or ("open" if str(options.get("openfiles")) == "1" else "")
+    means = {"transferred_bytes": moved, "transferred_requests": requests}
     files = {"files_handled": requests, "measured_seconds": seconds or 1e-3}
-    rate = solve("measured_file_rate", files) if metadata else total([_bandwidth(job, direction, where) for job in jobs])
-    mixed = direction == "write" and _sum(jobs, "read", "total_ios", where) > 0
+    rate = solve("measured_file_rate", files) if metadata else total([_bandwidth(part, where) for part in parts[direction]])
+    mixed = direction == "write" and sum(values("read", "total_ios")) > 0
     rw = str(options.get("rw", options.get("readwrite", "")))
     return Observed(
         name=name,
@@ -208,7 +214,8 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
         rate=float(rate),
         unit="file/s" if metadata else "B/s",
         pattern=None if metadata or not rw else ("random" if rw.startswith("rand") else "sequential"),
-        io_bytes=_request_bytes(moved, requests) if metadata in ("", "open") else None,
+        # From its totals: a driver drops the options of all jobs but the first.
+        io_bytes=float(solve("mean_request_bytes", means)) if requests and metadata in ("", "open") else None,
         clients=len(_clients(jobs)),
         threads=_threads(jobs, options, where),
         handled=requests if metadata else None,
@@ -216,31 +223,15 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
         dataset_bytes=_dataset(jobs, options, where),
         direct=str(options.get("direct", "0")) == "1",
         errors=_errors(jobs, where),
-        latency_seconds=_latency(jobs, direction, where),
+        latency_seconds=_latency(parts[direction], where),
     )
 
 
-def _bandwidth(job: Mapping[str, Any], direction: str, where: str) -> float:
+def _bandwidth(part: Mapping[str, Any], where: str) -> float:
     """`bw_bytes`, or `bw` in KiB/s of older versions."""
-    part = table(job.get(direction), f"{where}: {direction}")
     if "bw_bytes" in part:
         return number(part["bw_bytes"], f"{where}: bw_bytes")
     return float(solve("bandwidth_from_kibibytes", {"reported_kibibytes_per_second": number(part.get("bw"), f"{where}: bw")}))
-
-
-def _of(job: Mapping[str, Any], direction: str, key: str, where: str) -> float:
-    return number(table(job.get(direction), f"{where}: {direction}").get(key, 0), f"{where}: {direction}.{key}")
-
-
-def _sum(jobs: Sequence[Mapping[str, Any]], direction: str, key: str, where: str) -> float:
-    return sum(_of(job, direction, key, where) for job in jobs)
-
-
-def _request_bytes(moved: float, requests: float) -> float | None:
-    """Mean bytes of a request, from its totals: a driver drops the options of all jobs but the first."""
-    return (
-        float(solve("mean_request_bytes", {"transferred_bytes": moved, "transferred_requests": requests})) if requests else None
-    )
 
 
 def _threads(jobs: Sequence[Mapping[str, Any]], options: Mapping[str, Any], where: str) -> int:
@@ -266,8 +257,7 @@ def _errors(jobs: Sequence[Mapping[str, Any]], where: str) -> str:
     return ", ".join(found)
 
 
-def _latency(jobs: Sequence[Mapping[str, Any]], direction: str, where: str) -> float | None:
-    parts = [table(job.get(direction), f"{where}: {direction}") for job in jobs]
+def _latency(parts: Sequence[Mapping[str, Any]], where: str) -> float | None:
     means = [table(part.get("clat_ns", {}), f"{where}: clat_ns").get("mean") for part in parts]
     known = [number(mean, f"{where}: clat_ns.mean") for mean in means if mean is not None]
     return sum(known) / len(known) / 1e9 if known else None

@@ -9,7 +9,7 @@ from typing import Any
 from ingest.acceptance.loads import Task, file_bytes
 from ingest.acceptance.pack import launch, repeated, script
 from ingest.acceptance.test_spec import Observed, Run
-from ingest.acceptance.tools.parsing import named_test, number, parsed, rows, table
+from ingest.acceptance.tools.parsing import errors_in, group, named_test, number, parsed, rows, table
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
 
@@ -46,6 +46,14 @@ def job_files(task: Task) -> dict[str, str]:
     }
 
 
+#: key of IOR's JSON -> column of its table
+COLUMNS = {
+    "access": "access",
+    "bwMiB": "bw(MiB/s)",
+    "blockKiB": "block(KiB)",
+    "xferKiB": "xfer(KiB)",
+    "wrRdTime": "wr/rd(s)",
+}
 #: IOR prints errors among its results, also into its JSON, and still prints a rate.
 _ERROR = re.compile(r"^\s*(ERROR|ior ERROR|Abort\()", re.MULTILINE)
 _CHATTER = re.compile(r"^(WARNING|ERROR|ior ERROR|ior WARNING|Abort).*$", re.MULTILINE)
@@ -72,20 +80,10 @@ def _from_text(text: str, path: str) -> list[Run]:
         raise IngestError(f"{path}: found IOR's output without a result, expected all of it")
     columns = header[0].split()
     cells = [dict(zip(columns, line.split(), strict=False)) for line in lines if len(line.split()) == len(columns)]
-    results = [
-        {
-            "access": cell["access"],
-            "bwMiB": cell["bw(MiB/s)"],
-            "blockKiB": cell["block(KiB)"],
-            "xferKiB": cell["xfer(KiB)"],
-            "wrRdTime": cell["wr/rd(s)"],
-        }
-        for cell in cells
-    ]
+    results = [{key: cell[column] for key, column in COLUMNS.items()} for cell in cells]
     if not results:
         raise IngestError(f"{path}: found IOR's table cut off, expected {len(columns)} columns")
-    version = re.search(r"^IOR-(\S+):", text, re.MULTILINE)
-    return _runs(results, options, options.get("Command line", ""), version[1] if version else "", text, path)
+    return _runs(results, options, options.get("Command line", ""), group(r"^IOR-(\S+):", text), text, path)
 
 
 def _from_json(text: str, path: str) -> list[Run]:
@@ -107,11 +105,9 @@ def _runs(
 ) -> list[Run]:
     # The script names the test in front of the output: several tests read the same files.
     test = named_test(command, "ior") or named_test("\n".join(re.findall(r"^# T-\S+-ior$", text, re.MULTILINE)), "ior")
-    began = re.search(r"^(?:Began\s*: |\s*\"Began\": )(.*)$", text, re.MULTILINE)
-    errors = len(_ERROR.findall(text))
-    shown = f"{errors} errors" if errors else ""
-    loads = [_observed(result, options, command, test, shown, f"{path}: IOR") for result in results]
-    return [Run("ior", path, test, (load,), version, began=began[1] if began else "") for load in loads]
+    began, errors = group(r"^(?:Began\s*: |\s*\"Began\": )(.*)$", text), errors_in(text, _ERROR)
+    loads = [_observed(result, options, command, test, errors, f"{path}: IOR") for result in results]
+    return [Run("ior", path, test, (load,), version, began=began) for load in loads]
 
 
 def _observed(

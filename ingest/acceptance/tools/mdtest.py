@@ -7,7 +7,7 @@ import re
 from ingest.acceptance.loads import Task
 from ingest.acceptance.pack import launch, repeated, script
 from ingest.acceptance.test_spec import Load, Observed, Run
-from ingest.acceptance.tools.parsing import named_test, number
+from ingest.acceptance.tools.parsing import errors_in, group, named_test, number
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
 
@@ -39,7 +39,6 @@ def job_files(task: Task) -> dict[str, str]:
 
 
 _LAUNCHED = re.compile(r"mdtest-(\S+) was launched with (\d+) total task\(s\) on (\d+) node\(s\)")
-_COMMAND = re.compile(r"^Command line used: (.*)$", re.MULTILINE)
 #: the last four columns: max, min, mean and deviation of whole iterations
 _RATE = re.compile(r"^\s*File (creation|stat|read)\s*:?\s+.*?([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s*$", re.MULTILINE)
 _ERROR = re.compile(r"^\s*(ERROR|Abort\(|MPI_Abort)|\bERROR:", re.MULTILINE)
@@ -60,14 +59,12 @@ def read(text: str, path: str) -> list[Run] | None:
     rates = {OPERATIONS[phase]: mean for phase, _, _, mean, _ in _RATE.findall(text)}
     if "SUMMARY rate" not in text or not rates:
         raise IngestError(f"{path}: found mdtest's output without a summary of rates, expected all of it")
-    command = (_COMMAND.search(text) or [""])[0].replace("'", "")
+    command = group(r"^Command line used: (.*)$", text).replace("'", "")
     test = named_test(command, "mdtest")
     operation = next((phase for option, phase in PHASE_OPTIONS if f" {option} " in f"{command} "), "create")
     if operation not in rates:
         raise IngestError(f"{path}: found no rate of '{operation}', expected one because of the command line")
-    began = re.search(r"^-- started at (.*) --$", text, re.MULTILINE)
-    errors = len(_ERROR.findall(text))
-    size = re.search(r" -e (\d+)\b", command)
+    size = group(r" -e (\d+)\b", command)
     load = Observed(
         name=test,
         operation=operation,
@@ -75,17 +72,16 @@ def read(text: str, path: str) -> list[Run] | None:
         unit="file/s",
         threads=int(launched[2]),
         clients=int(launched[3]),
-        io_bytes=float(size[1]) if operation == "open" and size else None,
+        io_bytes=float(size) if operation == "open" and size else None,
         handled=_handled(command, int(launched[2])),
-        errors=f"{errors} errors" if errors else "",
+        errors=errors_in(text, _ERROR),
     )
-    return [Run("mdtest", path, test, (load,), launched[1], began=began[1] if began else "")]
+    return [Run("mdtest", path, test, (load,), launched[1], began=group(r"^-- started at (.*) --$", text))]
 
 
 def _handled(command: str, tasks: int) -> float | None:
     """Files of all tasks and iterations on the command line."""
-    each, iterations = re.search(r" -n (\d+)\b", command), re.search(r" -i (\d+)\b", command)
-    if each is None:
+    each, passes = group(r" -n (\d+)\b", command), group(r" -i (\d+)\b", command)
+    if not each:
         return None
-    passes = int(iterations[1]) if iterations else 1
-    return float(solve("files_of_all_tasks", {"files_of_a_task": int(each[1]), "tasks": tasks, "passes": passes}))
+    return float(solve("files_of_all_tasks", {"files_of_a_task": int(each), "tasks": tasks, "passes": int(passes or 1)}))
