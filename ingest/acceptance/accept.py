@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from ingest.acceptance.datasets import Memory, data_warnings, files_held, memory_of, with_data
 from ingest.acceptance.loads import NotTestable, Setting, Task, assumed_for, implied_by, kind_of, loads_of
 from ingest.acceptance.pack import helpers, readme
-from ingest.acceptance.test_spec import DATA, METADATA, SCALES, TOOLS, AcceptanceTest
+from ingest.acceptance.test_spec import DATA, METADATA, SCALES, TOOLS, AcceptanceTest, within
 from ingest.acceptance.test_table import also_shown, id_of_test, notes_of, too_large
 from ingest.acceptance.tools import GENERATORS, mlpstorage
 from ingest.engine.registry import check_value
 from ingest.engine.result import envelope
-from ingest.errors import IngestError, UsageError, one_of
+from ingest.errors import IngestError, one_of
 from ingest.files import sha256, write_folder
 from ingest.requirement import Requirement
 from ingest.site.plan_file import lines_of, plan_data, site_name
@@ -120,8 +120,19 @@ class Acceptance:
             "requirements": [line.to_dict() for line in self.requirements],
             "data": None if self.setting.data is None else asdict(self.setting.data),
         }
-        assumptions = [_memory_assumed(self.memory), *_conditions_assumed(self.tests)]
-        return envelope("accept", body, assumptions=assumptions, warnings=self.warnings)
+        return envelope("accept", body, assumptions=self._assumptions, warnings=self.warnings)
+
+    @property
+    def _assumptions(self) -> list[dict[str, Any]]:
+        """The memory of a client, and conditions that lines leave open."""
+        memory = (self.memory.bytes, "B/node", self.memory.grade, f"sets the size of the data set: {self.memory.why}")
+        rows = {"client_memory_bytes": memory}
+        units = {"threads": "1/node", "io_size": "B", "duration": "s"}
+        for test in self.tests:
+            for name, value in test.assumed.items():
+                why = f"not among the conditions of {test.requirement}"
+                rows[f"{test.requirement}: {name}"] = (value, units[name], "assumed", why)
+        return [{"name": name} | dict(zip(("value", "unit", "grade", "why"), row, strict=True)) for name, row in rows.items()]
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per test and load."""
@@ -173,17 +184,17 @@ def accept(
     lines = lines_of(Path(plan), data)
     for line in lines:
         check_bounds(line, str(plan))
-    memory = memory_of(data, catalogs) if client_memory is None else _stated_memory(client_memory)
+    memory = memory_of(data, catalogs) if client_memory is None else _given_memory(client_memory)
     setting = Setting(
         scale=scale,
         client_memory=memory.bytes,
         most_files=files_held(lines),
-        repeats=_repeats(repeats, scale),
+        repeats=int(within("--repeats", repeats, "1", 1, 100)) if repeats is not None else 1 if scale == "1node" else 3,
         allowed_deviation=check_value(
             "allowed_deviation", parse(allowed_deviation, "1", "--allowed-deviation"), "--allowed-deviation"
         ),
     )
-    at_most = None if most_data is None else _positive(parse(most_data, "B", "--most-data"), most_data)
+    at_most = None if most_data is None else within("--most-data", most_data, "B", 2**30, 1e21)
     setting = with_data(setting, lines, at_most)
     tests, untested = _tests(lines, tools, setting)
     made = Acceptance(site_name(plan, data), str(folder), setting, tuple(tests), untested, tuple(lines), memory)
@@ -192,26 +203,8 @@ def accept(
     return replace(made, manifest_hash=sha256(files["tests.json"].encode()))
 
 
-def _stated_memory(written: str | float) -> Memory:
-    found = check_value("client_memory_bytes", parse(written, "B", "--client-memory"), "--client-memory")
-    if found > MOST_MEMORY:
-        raise UsageError(f"--client-memory: found {written}, expected at most {display(MOST_MEMORY, 'B')}")
-    return Memory(float(found), "given", "--client-memory")
-
-
-def _positive(found: float, written: object) -> float:
-    if not 2**30 <= found <= 1e21:
-        raise UsageError(f"--most-data: found {written}, expected from 1 GiB to 1 ZB")
-    return found
-
-
-def _repeats(written: int | str | None, scale: str) -> int:
-    if written is None:
-        return 1 if scale == "1node" else 3
-    found = parse(written, "1", "--repeats")
-    if found != int(found) or not 1 <= found <= 100:
-        raise UsageError(f"--repeats: found {written}, expected a whole number from 1 to 100")
-    return int(found)
+def _given_memory(written: str | float) -> Memory:
+    return Memory(float(within("--client-memory", written, "B", 1, MOST_MEMORY)), "given", "--client-memory")
 
 
 def _tests(lines: Sequence[Requirement], tools: Sequence[str], setting: Setting) -> tuple[list[AcceptanceTest], dict[str, str]]:
@@ -297,7 +290,7 @@ def _files(made: Acceptance, hosts: str | None) -> dict[str, str]:
         files["hosts.txt"] = hosts
     if not made.setting.rehearsal:
         files |= helpers(made.requirements)
-    files["README.md"] = readme(made.site, made.setting, made.tests, made.untested, made.requirements)
+    files["README.md"] = "\n".join(readme(made)) + "\n"
     files["tests.json"] = json.dumps(made.to_dict(), indent=1, ensure_ascii=False) + "\n"
     sums = "".join(f"{sha256(content.encode())}  {name}\n" for name, content in sorted(files.items()))
     return {**files, "SHA256SUMS": sums}
@@ -307,28 +300,3 @@ def _listed(test: AcceptanceTest) -> dict[str, Any]:
     listed = {name: value for name, value in vars(test).items() if name not in ("loads", "files")}
     hashes = {name: sha256(content.encode()) for name, content in test.files.items()}
     return {**listed, "loads": [asdict(load) for load in test.loads], "files": hashes}
-
-
-def _memory_assumed(memory: Memory) -> dict[str, Any]:
-    return {
-        "name": "client_memory_bytes",
-        "value": memory.bytes,
-        "unit": "B/node",
-        "grade": memory.grade,
-        "why": f"sets the size of the data set: {memory.why}",
-    }
-
-
-def _conditions_assumed(tests: Sequence[AcceptanceTest]) -> list[dict[str, Any]]:
-    units = {"threads": "1/node", "io_size": "B", "duration": "s"}
-    open_ones = {(test.requirement, name): value for test in tests for name, value in test.assumed.items()}
-    return [
-        {
-            "name": f"{requirement}: {name}",
-            "value": value,
-            "unit": units[name],
-            "grade": "assumed",
-            "why": f"not among the conditions of {requirement}",
-        }
-        for (requirement, name), value in open_ones.items()
-    ]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cache
-from importlib.resources import files
+from collections.abc import Mapping
 from typing import Any
 
 from ingest.acceptance.loads import Task
@@ -12,10 +10,10 @@ from ingest.acceptance.pack import launch, repeated, script
 from ingest.acceptance.test_spec import Observed, Run
 from ingest.acceptance.tools.parsing import named_test, number, parsed, table
 from ingest.engine.registry import solve
-from ingest.errors import IngestError, nearest
+from ingest.errors import IngestError
 from ingest.text import comment
 
-#: PyPI's 2.0.0 is older and reads other keys; `dlio_keys.yaml` lists those of this commit.
+#: PyPI's 2.0.0 is older and reads other keys; `tests/acceptance/dlio_keys.yaml` lists those of this commit.
 VERSION = "2.0.0+e1919d7"
 BATCH = 8
 #: One sample per file, large enough that opens do not limit the rate.
@@ -30,7 +28,6 @@ def job_files(task: Task) -> dict[str, str]:
 
     ident, load = task.ident, task.load
     workload = _workload(task, load.clients)
-    check_keys(workload)
     text = comment(f"{ident}: {task.requirement.statement}") + "\n" + yaml.safe_dump(workload, sort_keys=False)
     run = f'$LAUNCH dlio_benchmark workload={ident} {{}} ++hydra.run.dir="{{}}" --config-dir="$here"'
     making = "++workload.workflow.generate_data=True ++workload.workflow.train=False"
@@ -63,40 +60,6 @@ def parameters(task: Task) -> dict[str, Any]:
         "epochs": workload["train"]["epochs"],
         "record_length_bytes": RECORD_BYTES[task.setting.scale],
     }
-
-
-def check_keys(workload: Mapping[str, Any]) -> None:
-    """Reject a workload with a key that DLIO would ignore.
-
-    >>> check_keys({"dataset": {"record_length": 1}})
-    Traceback (most recent call last):
-    ...
-    ingest.errors.IngestError: DLIO does not read 'dataset.record_length'; did you mean 'dataset.record_length_bytes'?
-
-    Raises:
-        IngestError: such a key, and the nearest one that it reads.
-    """
-    known = known_keys()
-    for key in _keys(workload, ""):
-        if key not in known:
-            raise IngestError(f"DLIO does not read '{key}'{nearest(key, known)}")
-
-
-@cache
-def known_keys() -> tuple[str, ...]:
-    """Every key that DLIO reads from a workload file."""
-    import yaml
-
-    listed = yaml.safe_load((files("ingest.acceptance") / "dlio_keys.yaml").read_text(encoding="utf-8"))
-    return tuple(listed["keys"])
-
-
-def _keys(part: Mapping[str, Any], above: str) -> Iterator[str]:
-    for name, value in part.items():
-        if isinstance(value, dict):
-            yield from _keys(value, f"{above}{name}.")
-        else:
-            yield f"{above}{name}"
 
 
 def _workload(task: Task, clients: int) -> dict[str, Any]:
