@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.acceptance.datasets import Memory, data_warnings, files_held, memory_of, with_data
+from ingest.acceptance.datasets import data_warnings, files_held, memory_of, with_data
 from ingest.acceptance.loads import NotTestable, Setting, Task, assumed_for, implied_by, kind_of, loads_of
 from ingest.acceptance.pack import helpers, readme
 from ingest.acceptance.test_spec import DATA, METADATA, SCALES, TOOLS, AcceptanceTest, within
@@ -16,6 +16,7 @@ from ingest.acceptance.test_table import also_shown, id_of_test, notes_of, too_l
 from ingest.acceptance.tools import GENERATORS, mlpstorage
 from ingest.engine.registry import check_value
 from ingest.engine.result import envelope
+from ingest.engine.value import Input
 from ingest.errors import IngestError, one_of
 from ingest.files import sha256, write_folder
 from ingest.requirement import Requirement
@@ -89,7 +90,7 @@ class Acceptance:
     tests: tuple[AcceptanceTest, ...]
     untested: Mapping[str, str]
     requirements: tuple[Requirement, ...]
-    memory: Memory
+    memory: Input
     manifest_hash: str = ""
 
     @property
@@ -104,6 +105,11 @@ class Acceptance:
     def data_cautions(self) -> tuple[str, ...]:
         """Cost of the data sets, and cache effects that they cannot exclude."""
         return data_warnings(self.setting, self.requirements)
+
+    @property
+    def fill(self) -> float:
+        """The highest share of the capacity in use under which a line holds; 0 without any."""
+        return max((line.conditions.fill or 0 for line in self.requirements), default=0)
 
     @property
     def results(self) -> Mapping[str, AcceptanceTest]:
@@ -125,8 +131,8 @@ class Acceptance:
     @property
     def _assumptions(self) -> list[dict[str, Any]]:
         """The memory of a client, and conditions that lines leave open."""
-        memory = (self.memory.bytes, "B/node", self.memory.grade, f"sets the size of the data set: {self.memory.why}")
-        rows = {"client_memory_bytes": memory}
+        why = f"sets the size of the data set: {self.memory.note}"
+        rows = {"client_memory_bytes": (self.memory.value, "B/node", self.memory.grade, why)}
         units = {"threads": "1/node", "io_size": "B", "duration": "s"}
         for test in self.tests:
             for name, value in test.assumed.items():
@@ -184,15 +190,18 @@ def accept(
     lines = lines_of(Path(plan), data)
     for line in lines:
         check_bounds(line, str(plan))
-    memory = memory_of(data, catalogs) if client_memory is None else _given_memory(client_memory)
+    if client_memory is None:
+        memory = memory_of(data, catalogs)
+    else:
+        found = float(within("--client-memory", client_memory, "B", 1, MOST_MEMORY))
+        memory = Input(found, grade="given", note="--client-memory")
+    deviation = "--allowed-deviation"
     setting = Setting(
         scale=scale,
-        client_memory=memory.bytes,
+        client_memory=memory.value,
         most_files=files_held(lines),
         repeats=int(within("--repeats", repeats, "1", 1, 100)) if repeats is not None else 1 if scale == "1node" else 3,
-        allowed_deviation=check_value(
-            "allowed_deviation", parse(allowed_deviation, "1", "--allowed-deviation"), "--allowed-deviation"
-        ),
+        allowed_deviation=check_value("allowed_deviation", parse(allowed_deviation, "1", deviation), deviation),
     )
     at_most = None if most_data is None else within("--most-data", most_data, "B", 2**30, 1e21)
     setting = with_data(setting, lines, at_most)
@@ -201,10 +210,6 @@ def accept(
     files = _files(made, _hosts(hosts))
     write_folder(Path(folder), files, force)
     return replace(made, manifest_hash=sha256(files["tests.json"].encode()))
-
-
-def _given_memory(written: str | float) -> Memory:
-    return Memory(float(within("--client-memory", written, "B", 1, MOST_MEMORY)), "given", "--client-memory")
 
 
 def _tests(lines: Sequence[Requirement], tools: Sequence[str], setting: Setting) -> tuple[list[AcceptanceTest], dict[str, str]]:
@@ -218,18 +223,14 @@ def _tests(lines: Sequence[Requirement], tools: Sequence[str], setting: Setting)
         try:
             loads_of(line, lines, line.id, setting)
             writers = [(name, writer) for name in able for writer in _writers(name, line, lines, setting)]
-            made = [_test(line, lines, name, writer, setting) for name, writer in writers]
+            lower = [other for other in lines if shown.get(other.id) == line.id]
+            also = {other.id: loads_of(other, lines, other.id, setting)[0].threshold for other in lower}
+            tests += [replace(_test(line, lines, name, writer, setting), also=also) for name, writer in writers]
         except NotTestable as why:
             untested[line.id] = str(why)
-            continue
-        also = {
-            other.id: loads_of(other, lines, other.id, setting)[0].threshold
-            for other in lines
-            if shown.get(other.id) == line.id
-        }
-        tests += [replace(test, also=also) for test in made]
-        if not made:
-            untested[line.id] = f"{', '.join(tools)} cannot time it, another tool can"
+        else:
+            if not writers:
+                untested[line.id] = f"{', '.join(tools)} cannot time it, another tool can"
     return tests, untested
 
 
@@ -289,7 +290,7 @@ def _files(made: Acceptance, hosts: str | None) -> dict[str, str]:
     if hosts is not None:
         files["hosts.txt"] = hosts
     if not made.setting.rehearsal:
-        files |= helpers(made.requirements)
+        files |= helpers(made.fill)
     files["README.md"] = "\n".join(readme(made)) + "\n"
     files["tests.json"] = json.dumps(made.to_dict(), indent=1, ensure_ascii=False) + "\n"
     sums = "".join(f"{sha256(content.encode())}  {name}\n" for name, content in sorted(files.items()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
 from pathlib import PurePath
@@ -69,9 +69,8 @@ def _data(made: Acceptance) -> Iterator[str]:
     if scripts:
         yield from ("", "## Data", "", *(f"- **{markdown(line)}**" for line in made.data_cautions), "")
         yield from (ONCE, "", "```", *(f"sh {name}" for name in scripts), "```")
-    fills = [line.conditions.fill for line in made.requirements if line.conditions.fill]
-    if fills:
-        yield from ("", _filled(_template("readme_fill_level.md"), percent=f"{max(fills) * 100:g}").rstrip())
+    if made.fill:
+        yield from ("", _filled(_template("readme_fill_level.md"), percent=f"{made.fill * 100:g}").rstrip())
 
 
 def _script(test: AcceptanceTest) -> str:
@@ -110,11 +109,10 @@ def _conditions(test: AcceptanceTest, requirement: Requirement) -> Iterator[str]
         yield IMPLIED[name.rpartition(".")[0]].format(value)
 
 
-def helpers(lines: Sequence[Requirement]) -> dict[str, str]:
-    """Helper scripts: path -> content."""
-    fills = [line.conditions.fill for line in lines if line.conditions.fill]
-    found = {"fio/servers.sh": _template("servers.sh")}
-    return found | ({"ballast.sh": _filled(_template("ballast.sh"), percent=round(max(fills) * 100))} if fills else {})
+def helpers(fill: float) -> dict[str, str]:
+    """Helper scripts: path -> content; without a fill level no ballast."""
+    ballast = {"ballast.sh": _filled(_template("ballast.sh"), percent=round(fill * 100))} if fill else {}
+    return {"fio/servers.sh": _template("servers.sh"), **ballast}
 
 
 #: A new folder, so that no existing file is touched.

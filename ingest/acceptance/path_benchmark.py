@@ -41,23 +41,18 @@ class SupportedGpus:
 
 def supported_gpus(bandwidth: float, gpus: Sequence[str], catalogs: Sequence[str | Path] = ()) -> tuple[SupportedGpus, ...]:
     """Every model that was measured on one of the GPUs, the most demanding first."""
-    pairs = [(model, gpu) for gpu in gpus for model in Catalog(catalogs).ids("models")]
-    supported = [one for model, gpu in pairs if (one := _supported(bandwidth, model, gpu, catalogs))]
+    supported = []
+    for model, gpu in ((model, gpu) for gpu in gpus for model in Catalog(catalogs).ids("models")):
+        try:
+            answer = bw(model=model, gpu=gpu, basis="measured", catalogs=catalogs)
+        except IngestError:
+            # No published measurement of this model on this GPU.
+            continue
+        assert isinstance(answer, Estimate)
+        if (need := answer.results.get("ingest_bandwidth_per_gpu")) is not None:
+            count = solve("gpus_fed", {"measured_read_bandwidth": bandwidth, "ingest_bandwidth_per_gpu": need.value})
+            supported.append(SupportedGpus(model, gpu, float(need.value), int(count)))
     return tuple(sorted(supported, key=lambda one: (-one.bandwidth_per_gpu, one.model)))
-
-
-def _supported(bandwidth: float, model: str, gpu: str, catalogs: Sequence[str | Path]) -> SupportedGpus | None:
-    try:
-        answer = bw(model=model, gpu=gpu, basis="measured", catalogs=catalogs)
-    except IngestError:
-        # No published measurement of this model on this GPU.
-        return None
-    assert isinstance(answer, Estimate)
-    need = answer.results.get("ingest_bandwidth_per_gpu")
-    if need is None:
-        return None
-    count = solve("gpus_fed", {"measured_read_bandwidth": bandwidth, "ingest_bandwidth_per_gpu": need.value})
-    return SupportedGpus(model, gpu, float(need.value), int(count))
 
 
 MOST_THREADS = 256

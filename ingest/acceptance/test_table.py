@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import NamedTuple
 
 from ingest.acceptance.loads import (
@@ -96,18 +95,14 @@ def also_shown(lines: Sequence[Requirement]) -> Mapping[str, str]:
     for line in lines:
         if kind_of(line) not in (*DATA, *METADATA) or not line.conditions.clients or line.value <= 0 or not is_binding(line):
             continue
-        same = [other for other in lines if _alike(line, other) and is_binding(other)]
-        most = max(same, key=lambda other: other.value)
+        alike = (line.unit, kind_of(line), line.conditions)
+        same = [other for other in lines if (other.unit, kind_of(other), other.conditions) == alike]
+        # A buyer may omit the test of a target: it must not be the only test of a mandatory line.
+        rank = PRIORITIES.index(line.priority)
+        most = max((one for one in same if PRIORITIES.index(one.priority) <= rank), key=lambda one: one.value)
         if most.id != line.id:
             shown[line.id] = most.id
     return shown
-
-
-def _alike(line: Requirement, other: Requirement) -> bool:
-    same = line.unit == other.unit and kind_of(line) == kind_of(other)
-    # A buyer may omit the test of a target: it must not be the only test of a mandatory line.
-    same = same and PRIORITIES.index(other.priority) <= PRIORITIES.index(line.priority)
-    return same and asdict(line.conditions) == asdict(other.conditions)
 
 
 def notes_of(line: Requirement, loads: Sequence[Load]) -> tuple[str, ...]:

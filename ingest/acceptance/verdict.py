@@ -162,11 +162,10 @@ def verdict(folder: str | Path, results: str | Path | Sequence[str | Path]) -> V
 def _unchanged(folder: Path, tests: Sequence[AcceptanceTest]) -> str:
     """The hash of the list of tests, after it and the job files are compared with their recorded hashes."""
     lines = (line.partition("  ") for line in _content(folder / "SHA256SUMS").decode(errors="replace").splitlines())
-    sums = {name: found for found, _, name in lines}
-    manifest_hash = _same(folder / "tests.json", sums.get("tests.json", "none"))
-    for test in tests:
-        for name, expected in test.files.items():
-            _same(folder / name, expected)
+    manifest_hash = {name: found for found, _, name in lines}.get("tests.json", "none")
+    for name, expected in (("tests.json", manifest_hash), *(item for test in tests for item in test.files.items())):
+        if sha256(_content(folder / name)) != expected:
+            raise IngestError(f"{folder / name}: was changed after `ingest accept` wrote it, expected sha256 {expected[:12]}…")
     return manifest_hash
 
 
@@ -175,13 +174,6 @@ def _content(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise IngestError(f"{path}: cannot be read: {error.strerror}, expected a file of `ingest accept`") from None
-
-
-def _same(path: Path, expected: str) -> str:
-    found = sha256(_content(path))
-    if found != expected:
-        raise IngestError(f"{path}: was changed after `ingest accept` wrote it, expected sha256 {expected[:12]}…")
-    return found
 
 
 def _gather(paths: Iterable[str | Path]) -> tuple[list[Run], dict[str, str]]:
