@@ -15,7 +15,7 @@ from ingest.text import markdown
 from ingest.units import display
 
 if TYPE_CHECKING:
-    from ingest.acceptance.accept import Acceptance
+    from ingest.acceptance.acceptance_result import Acceptance
 
 FULL = "Each test proves one requirement line. Run the scripts on the driver, a machine that reaches every client."
 ONCE = "Once, before the tests of each tool; remove its data before the next tool fills its own:"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from ingest.acceptance.loads import (
@@ -66,23 +67,20 @@ def rows_of(lines: Sequence[Requirement]) -> list[LoadRow]:
     >>> [(row.test, row.load.threads, row.load.threshold) for row in rows_of([reads])]
     [('T-READ-01', 8, 100000000000.0)]
     """
-    return [row for line in lines for row in _rows(line, lines)]
+    rows: list[LoadRow] = []
+    shown = also_shown(lines)
+    for line in lines:
+        # The test of a higher line covers the lower ones under the same conditions.
+        test = id_of_test(shown.get(line.id, line.id))
+        with suppress(NotTestable):
+            parts = zip(lines_under_test(line, lines), loads_of(line, lines, test, Setting()), strict=True)
+            rows += [LoadRow(test, line.id, part, load) for part, load in parts]
+    return rows
 
 
 def shown_by(lines: Sequence[Requirement]) -> dict[str, str]:
     """Requirement id -> id of its test, for requirements with a performance test."""
     return {row.requirement: row.test for row in rows_of(lines)}
-
-
-def _rows(line: Requirement, lines: Sequence[Requirement]) -> Iterator[LoadRow]:
-    # The test of a higher line covers the lower ones under the same conditions.
-    test = id_of_test(also_shown(lines).get(line.id, line.id))
-    try:
-        parts = lines_under_test(line, lines)
-    except NotTestable:
-        return
-    for part, load in zip(parts, loads_of(line, lines, test, Setting()), strict=True):
-        yield LoadRow(test, line.id, part, load)
 
 
 #: Growth of requests above which a note names it, and the rate of one client that any storage reaches, B/s.

@@ -13,7 +13,7 @@ from typing import Any
 from ingest.acceptance.loads import FILES_PER_THREAD, SHARED_FILES, SMALL_FILE, Task, file_bytes
 from ingest.acceptance.pack import repeated, script
 from ingest.acceptance.test_spec import METADATA, Load, Observed, Run
-from ingest.acceptance.tools.parsing import number, parsed, rows, table
+from ingest.acceptance.tools.parsing import named_test, number, parsed, rows, table
 from ingest.engine.expression import total
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
@@ -162,7 +162,6 @@ def _fill_line(name: str, task: Task) -> str:
 #: The total that a driver appends to its clients; counting it would double every rate.
 SUM = "All clients"
 RESULT_ENGINES = {"filecreate": "create", "filestat": "stat"}
-_TEST = re.compile(r"T-[A-Za-z0-9_-]+-fio")
 _SIZES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
 
@@ -186,9 +185,9 @@ def read(text: str, path: str) -> list[Run] | None:
     for job in jobs:
         groups.setdefault(str(job.get("jobname")), []).append(job)
     loads = tuple(_load(name, group, shared, f"{path}: {name}") for name, group in groups.items())
-    named = [match[0] for load in loads if (match := _TEST.match(load.name))]
+    test = next(filter(None, (named_test(load.name, "fio") for load in loads)), "")
     version, began = str(found["fio version"]).removeprefix("fio-"), str(found.get("timestamp_ms", ""))
-    return [Run("fio", path, named[0] if named else "", loads, version, began=began)]
+    return [Run("fio", path, test, loads, version, began=began)]
 
 
 def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any], where: str) -> Observed:

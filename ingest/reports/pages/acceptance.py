@@ -13,7 +13,7 @@ from ingest.rfp.response import Response
 from ingest.units import display
 
 if TYPE_CHECKING:
-    from ingest.acceptance.accept import Acceptance
+    from ingest.acceptance.acceptance_result import Acceptance
     from ingest.acceptance.path_benchmark import PathBenchmark
     from ingest.acceptance.verdict import TestVerdict, Verdict
 
