@@ -92,18 +92,18 @@ class Shards:
 
 
 class GroupTallies:
-    """Tallies by folder or extension; those beyond a number are added up as `(other)`."""
+    """Sums by folder or extension; those beyond a number are added up as `(other)`."""
 
     def __init__(self, most: int) -> None:
         self.most = most
         self.rows: dict[str, list[int]] = {}
 
-    def add(self, name: str, tally: Sequence[int]) -> None:
+    def add(self, name: str, numbers: Sequence[int]) -> None:
         row = self.rows.get(name)
         if row is None:
             name = name if len(self.rows) < self.most else OTHER
-            row = self.rows.setdefault(name, [0] * len(Tally._fields))
-        row[:] = map(add, row, tally)
+            row = self.rows.setdefault(name, [0] * len(numbers))
+        row[:] = map(add, row, numbers)
 
     def tallies(self) -> dict[str, Tally]:
         return {name: Tally(*row) for name, row in self.rows.items()}
