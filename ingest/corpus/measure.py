@@ -17,7 +17,7 @@ from ingest.corpus.formats.documents import Reading
 from ingest.corpus.measurement import CorpusMeasurement, measured_by_sample, measured_exactly
 from ingest.corpus.progress import Progress
 from ingest.corpus.sample_sizes import measured_samples
-from ingest.corpus.sampling.sample import SampledMeasurement, sample_corpus
+from ingest.corpus.sampling.sample import Survey, sample_corpus
 from ingest.corpus.tokenizers.engine_choice import Engine, proof_of, select_engine, training_text
 from ingest.corpus.tokenizers.split_points import SplitRule
 from ingest.corpus.tokenizers.splitter import split_rule_for
@@ -296,9 +296,9 @@ def _by_sampling(corpus: OpenCorpus, options: MeasureOptions, progress: Progress
         progress.moved,
     )
     progress.clear()
-    if sampled.everything is not None:
-        sampled.everything.skip(corpus.listing.skipped)
-        return _exactly(corpus, sampled.everything, "", catalog, ", because a sample would have read most of it")
+    if (everything := sampled.everything) is not None:
+        everything.skip(corpus.listing.skipped)
+        return _exactly(corpus, everything, "", catalog, ", because a sample would have read most of it")
     return measured_by_sample(
         sampled,
         corpus.listing.skipped,
@@ -309,7 +309,7 @@ def _by_sampling(corpus: OpenCorpus, options: MeasureOptions, progress: Progress
     )
 
 
-def _unmet(sampled: SampledMeasurement) -> tuple[str, ...]:
+def _unmet(sampled: Survey) -> tuple[str, ...]:
     if sampled.met:
         return ()
     target = f"the tolerance of {sampled.tolerance:.3g} at {sampled.confidence:.3g}"

@@ -16,7 +16,7 @@ from ingest.engine.value import Input
 
 if TYPE_CHECKING:
     from ingest.corpus.sampling.estimators import RatioEstimate
-    from ingest.corpus.sampling.sample import GroupEstimate, SampledMeasurement
+    from ingest.corpus.sampling.sample import GroupEstimate, Survey
 
 #: what counting yields, by the name of the quantity
 COUNTED = {
@@ -97,7 +97,7 @@ def measured_exactly(totals: Totals, vocabulary: Vocabulary, **about: Any) -> Co
 
 
 def measured_by_sample(
-    sampled: SampledMeasurement, skipped: Sequence[SkippedFile], vocabulary: Vocabulary, **about: Any
+    sampled: Survey, skipped: Sequence[SkippedFile], vocabulary: Vocabulary, **about: Any
 ) -> CorpusMeasurement:
     """The answer where a part was drawn; `skipped` could not even be listed."""
     given = {name: _given(name, figure) for name, figure in sampled.figures.items()}
@@ -110,15 +110,9 @@ def measured_by_sample(
         "extensions": [_row("extension", row) for row in sampled.extensions],
         "files_skipped": skipped_rows(out, len(out)),
         "parts_skipped": skipped_rows(sampled.parts, len(sampled.parts)),
-        "design": [dict(row) for row in sampled.design],
+        "design": sampled.design,
     }
-    design = {
-        "design": "sampled",
-        "seed": sampled.seed,
-        "tolerance": sampled.tolerance,
-        "confidence": sampled.confidence,
-        "met": sampled.met,
-    }
+    design = {"design": "sampled"} | {name: getattr(sampled, name) for name in ("seed", "tolerance", "confidence", "met")}
     return _answer(given, names, tables, vocabulary, design=design, partial=sampled.partial, **about)
 
 

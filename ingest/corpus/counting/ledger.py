@@ -147,11 +147,6 @@ class Totals:
         self.documents_skipped += sum(part.number for part in counted.parts)
         self.parts += counted.parts[: self.NAMED - len(self.parts)]
 
-    def with_bytes_read(self, bytes_read: int) -> Totals:
-        """Set the bytes read from storage."""
-        self.total = self.total._replace(bytes_read=bytes_read)
-        return self
-
     def skip(self, skipped: Sequence[SkippedFile]) -> None:
         self.files_skipped += len(skipped)
         self.skipped += skipped[: self.NAMED - len(self.skipped)]
