@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.store import Catalog
-from ingest.corpus.counting.ledger import GroupTallies, Totals
 from ingest.corpus.types import SkippedFile, Tally, Vocabulary
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer
@@ -15,6 +14,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 
 if TYPE_CHECKING:
+    from ingest.corpus.counting.ledger import GroupTallies, Totals
     from ingest.corpus.sampling.estimators import RatioEstimate
     from ingest.corpus.sampling.sample import GroupEstimate, Survey
 
