@@ -17,7 +17,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from functools import cache
+from functools import cache, cached_property
 from importlib import metadata, util
 from typing import Literal, NamedTuple, Protocol, cast
 
@@ -203,7 +203,6 @@ class Reference:
 
     def __init__(self, kind: EngineKind, vocabulary: Vocabulary, threads: int) -> None:
         self._make: Callable[[], Engine] = lambda: kind(vocabulary, threads)
-        self._engine: Engine | None = None
         self._source = vocabulary.source
         self.name = kind.name
         self.version = metadata.version(kind.name) if util.find_spec(kind.name) else ""
@@ -215,24 +214,23 @@ class Reference:
             IngestError: the vocabulary cannot be loaded.
             NativeFailure: the engine fails on one of the texts.
         """
-        engine = self._load()
+        engine = self._engine
         try:
             return engine.count(texts)
         except NativeFailure as failure:
             raise NativeFailure(f"{self.name}: {failure}") from None
 
-    def _load(self) -> Engine:
-        if self._engine is None:
-            try:
-                with no_panic_message():
-                    self._engine = self._make()
-            except NativeFailure as failure:
-                raise IngestError(f"--tokenizer: '{self._source}' cannot be loaded by {self.name}: {failure}") from None
-        return self._engine
+    @cached_property
+    def _engine(self) -> Engine:
+        try:
+            with no_panic_message():
+                return self._make()
+        except NativeFailure as failure:
+            raise IngestError(f"--tokenizer: '{self._source}' cannot be loaded by {self.name}: {failure}") from None
 
     def unload(self) -> None:
         """Unload the engine until the next text."""
-        self._engine = None
+        self.__dict__.pop("_engine", None)
         return_freed_memory()
 
 
