@@ -105,11 +105,7 @@ class MeasurementFile:
 
 
 def read_measurement(path: Path, option: str) -> MeasurementFile:
-    """Read the JSON file that `ingest measure -o` wrote.
-
-    Args:
-        path: the JSON file.
-        option: the option or key that named it, for messages.
+    """Read the JSON file that `ingest measure -o` wrote; `option` named it.
 
     Raises:
         UsageError: the file does not exist.
@@ -178,10 +174,7 @@ def is_file_name(written: str | float | Path) -> TypeGuard[str | Path]:
 
 
 def sample_sizes_in(path: Path) -> dict[str, Input]:
-    """Return the mean sample size in B and, where known, the samples per file.
-
-    Args:
-        path: JSON file that `ingest measure --samples -o` wrote.
+    """Return the mean sample size in B and, where known, the samples per file, of a file of `ingest measure --samples`.
 
     Raises:
         UsageError: the file does not exist.

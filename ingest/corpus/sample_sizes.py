@@ -13,8 +13,8 @@ from typing import Any
 
 from ingest.catalog.store import Catalog
 from ingest.corpus.counting.ledger import GroupTallies
-from ingest.corpus.files.decompress import MAGIC, decompressed
-from ingest.corpus.files.file_kind import suffix_of
+from ingest.corpus.files.decompress import decompressed
+from ingest.corpus.files.file_kind import MAGIC, suffix_of
 from ingest.corpus.files.open_file import open_file
 from ingest.corpus.files.saved_datasets import FORMAT as DATASETS
 from ingest.corpus.files.source import BorrowedSource, Meter, Source, Unreadable, is_remote

@@ -97,13 +97,7 @@ class FileRead(NamedTuple):
 
 
 class FileTexts(NamedTuple):
-    """The texts of one file within a batch.
-
-    Attributes:
-        texts: their number.
-        size: their bytes.
-        read: the file, where these are its last texts.
-    """
+    """Number and bytes of the texts of one file within a batch; `read` is the file, where these are its last texts."""
 
     texts: int
     size: int
@@ -327,10 +321,6 @@ def count(
     """Count shards one after the other.
 
     Args:
-        shards: the shards to count.
-        reading: how documents are found in files.
-        rule: where texts may be split.
-        counts: yields each batch without its texts, and the tokens of each text, in order.
         open_shard: receives the counts of the shard that is not done.
         moved: called with the stored bytes done since the last call.
     """

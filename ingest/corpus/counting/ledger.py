@@ -29,13 +29,9 @@ class Shard(NamedTuple):
 
 
 class ShardCount(NamedTuple):
-    """The counts of one shard.
+    """The counts of one shard, in total and by folder and extension, over the files that were read to their end.
 
     Attributes:
-        number: of the shard.
-        total: over the files that were read to their end.
-        folders: by folder.
-        extensions: by extension.
         skipped: files that do not count.
         parts: lines, rows and members that do not count, of files that do.
     """
@@ -68,15 +64,7 @@ def shard_spans(sizes: Sequence[int]) -> list[range]:
 
 
 class Shards:
-    """The shards of a listing, by number.
-
-    Args:
-        listing: the files.
-        sizes: stored bytes of each.
-
-    Attributes:
-        total_bytes: of all files.
-    """
+    """The shards of a listing with these stored bytes of its files, by number."""
 
     def __init__(self, listing: Sequence[CorpusFile], sizes: Sequence[int]) -> None:
         self._listing = listing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import closing
 from functools import lru_cache
@@ -96,12 +96,7 @@ class LocalRunner(Runner):
 
 
 class ClusterRunner(Runner):
-    """Counts on the workers of a Dask cluster; each loads its engine once.
-
-    Args:
-        task: the input of every worker.
-        shards: the shards of the corpus.
-        address: of the scheduler.
+    """Counts on the workers of the Dask cluster whose scheduler is at `address`; each loads its engine once.
 
     Raises:
         IngestError: `distributed` is not installed, or no scheduler answers at the address.
@@ -204,13 +199,8 @@ def local_runner(
 ) -> Runner:
     """The runner of this machine: worker processes, or the threads of this process where it cannot be forked.
 
-    Args:
-        task: how documents are found in files.
-        shards: the shards of the corpus.
-        engine: counts tokens.
-        rule: where texts may be split.
-        threads: the most workers; there are no more than cores, nor than the text pays for.
-        with_standard_input: whether this process must read.
+    There are at most `threads` workers, no more than cores, and no more than the text pays for.
+    With standard input, this process must read.
     """
     processes = min(threads, cores())
     if not with_standard_input:
@@ -274,13 +264,7 @@ def _count_texts(texts: list[bytes]) -> list[int]:
 
 
 class _PoolRunner(Runner):
-    """Forked workers.
-
-    Args:
-        state: shared with the workers.
-        pool: the workers.
-        processes: their number.
-    """
+    """Forked workers."""
 
     def __init__(self, state: SharedState, pool: ProcessPoolExecutor, processes: int) -> None:
         self.state, self.pool, self.most_tasks = state, pool, processes * TASKS_AHEAD
@@ -344,14 +328,7 @@ class TooLong(Exception):
 
 
 class ExactCount:
-    """An exact count.
-
-    Args:
-        listing: the files to count.
-        shards: of the listing.
-        progress: shown while it runs.
-        limit: the longest duration in seconds; None for any.
-    """
+    """An exact count, in at most `limit` seconds; None for no limit."""
 
     def __init__(self, listing: FileListing, shards: Shards, progress: Progress, limit: float | None) -> None:
         self.listing, self.shards, self.progress, self.limit = listing, shards, progress, limit
@@ -368,9 +345,15 @@ class ExactCount:
         Raises:
             TooLong: the rate of the first second predicts more than the limit.
         """
-        self._take_up(ledger)
+        done = dict(ledger.done) if ledger is not None else {}
+        known = sum(one.total.stored_bytes for one in done.values())
+        for counted in done.values():
+            self.totals.add(counted)
+        if ledger is not None and done:
+            self.progress.say(f"resuming '{ledger.path}': {len(done):,} shards with {display(known, 'B')} are done")
+        self.progress.begin(self.listing.total_bytes, known)
         try:
-            with closing(runner.run(self._starting(ledger), self.moved)) as results:  # type: ignore[type-var]
+            with closing(runner.run(self._starting(done, ledger), self.moved)) as results:  # type: ignore[type-var]
                 for counted in results:
                     self.totals.add(counted)  # first, so that Ctrl-C while the ledger is written does not forget it
                     if ledger is not None:
@@ -383,17 +366,7 @@ class ExactCount:
                 ledger.close()
         return ""
 
-    def _take_up(self, ledger: Ledger | None) -> None:
-        done = ledger.done if ledger is not None else {}
-        known = sum(one.total.stored_bytes for one in done.values())
-        for counted in list(done.values()):
-            self.totals.add(counted)
-        if ledger is not None and done:
-            self.progress.say(f"resuming '{ledger.path}': {len(done):,} shards with {display(known, 'B')} are done")
-        self.progress.begin(self.listing.total_bytes, known)
-
-    def _starting(self, ledger: Ledger | None) -> Iterator[int]:
-        done = frozenset(ledger.done) if ledger else frozenset()
+    def _starting(self, done: Mapping[int, ShardCount], ledger: Ledger | None) -> Iterator[int]:
         for number in range(len(self.shards)):
             if number not in done:
                 if ledger is not None:

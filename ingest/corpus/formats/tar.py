@@ -94,11 +94,7 @@ class _Forward:
 
 
 class Archive:
-    """A tar archive read sequentially.
-
-    Args:
-        path: for error messages.
-        file: a stream, or a seekable file object, in which unread members are skipped.
+    """A tar archive read sequentially from a stream, or from a seekable file object, in which unread members are skipped.
 
     Raises:
         Unreadable: the archive is broken or truncated; raised by every method.
@@ -168,12 +164,6 @@ class _SkippedMembers:
 
 def read_members(stream: Stream, path: str, note: Note, documents_of: DocumentsOf) -> Iterator[Chunk]:
     """Yield the documents of text members, each read by the format of its name; other members are skipped.
-
-    Args:
-        stream: the archive.
-        path: for messages.
-        note: called with skipped members.
-        documents_of: yields the documents of a member, given format and compression.
 
     Raises:
         Unreadable: the archive is broken or truncated.

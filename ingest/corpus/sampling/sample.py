@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,7 +14,7 @@ from ingest.corpus.counting.exact import Counter as TokenCounter
 from ingest.corpus.counting.ledger import Totals
 from ingest.corpus.formats.documents import Reading
 from ingest.corpus.sampling.estimators import FEWEST_DRAWS, Estimand, RatioEstimate, StratumPart, half_width, remainder
-from ingest.corpus.sampling.strata import Strata, Stratum, UnitReader, pairs_for, shards_of
+from ingest.corpus.sampling.strata import Strata, Stratum, UnitReader, shards_of
 from ingest.corpus.tokenizers.split_points import SplitRule
 from ingest.corpus.types import CorpusFile, SkippedFile, Tally
 from ingest.errors import IngestError
@@ -92,7 +93,7 @@ class Survey:
             return
         if stratum not in self.drawn:
             self.drawn.append(stratum)
-        missing = pairs_for(draws - len(stratum.drawn))
+        missing = math.ceil((draws - len(stratum.drawn)) / 2)  # pairs
         if missing > 0:
             stratum.extend(missing, str(self.seed), self.reader)
 
@@ -264,7 +265,7 @@ def rows_of(survey: Survey, kind: str) -> list[GroupEstimate]:
     """The figures of each folder or of each extension, the largest first."""
     files, sizes = Counter[str](), Counter[str]()
     for stratum in survey.all_strata:
-        for name, (count, size, _) in stratum.breakdown[kind].items():
+        for name, (count, size, _) in stratum.breakdown[kind].rows.items():
             files[name] += count
             sizes[name] += size
     parts: dict[str, list[StratumPart]] = {}
@@ -297,7 +298,7 @@ def drawn_parts(survey: Survey, kind: str) -> Iterator[tuple[str, StratumPart]]:
         found, starts = numpy.unique(owners[order], return_index=True)
         places = dict(zip(found.tolist(), numpy.split(order, starts[1:]), strict=True))
         nowhere = numpy.zeros(0, dtype=int)
-        for name, (_, _, size) in stratum.breakdown[kind].items():
+        for name, (_, _, size) in stratum.breakdown[kind].rows.items():
             if size:
                 yield name, StratumPart(sample, size, places.get(name, nowhere))
 
@@ -319,9 +320,6 @@ def sample_corpus(
 
     Args:
         listing: the files, in path order.
-        reading: how documents are found in files.
-        engine: counts tokens.
-        rule: where texts may be split.
         tolerance: half the width of the intervals of tokens and of bytes per token, over their values.
         confidence: share of samples whose interval contains the true value.
         seed: equal seeds give equal results; random by default.
