@@ -80,7 +80,7 @@ NAMED_PARTS = 100
 NAMED_REASONS = 3
 
 
-class Counter(Protocol):
+class TokenCounter(Protocol):
     """The part of an engine that counting needs."""
 
     def count(self, texts: Sequence[bytes]) -> list[int]:
@@ -290,7 +290,7 @@ class ShardTally:
         return done._replace(total=done.total.plus(rest))
 
 
-def counts_by(engine: Counter) -> BatchCounter:
+def counts_by(engine: TokenCounter) -> BatchCounter:
     """Count batch by batch in the calling thread."""
 
     def counts(read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
@@ -301,7 +301,7 @@ def counts_by(engine: Counter) -> BatchCounter:
     return counts
 
 
-def counts_in_threads(engine: Counter) -> BatchCounter:
+def counts_in_threads(engine: TokenCounter) -> BatchCounter:
     """Count batch by batch; one thread reads ahead, another calls the engine."""
 
     def counts(read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from ingest.corpus.counting.exact import Batch, BatchCounter, Counter, ShardTally, count, counts_by, counts_in_threads
+from ingest.corpus.counting.exact import Batch, BatchCounter, ShardTally, TokenCounter, count, counts_by, counts_in_threads
 from ingest.corpus.counting.ledger import Ledger, Shard, ShardCount, Shards, Totals
 from ingest.corpus.files.listing import FileListing
 from ingest.corpus.formats.documents import Reading
@@ -82,7 +82,7 @@ def in_any_order(
 class LocalRunner(Runner):
     """Reads in this process and counts there; the engine has threads of its own."""
 
-    def __init__(self, task: CountingTask, shards: Shards, engine: Counter, rule: SplitRule | None) -> None:
+    def __init__(self, task: CountingTask, shards: Shards, engine: TokenCounter, rule: SplitRule | None) -> None:
         self.task, self.shards, self.engine, self.rule = task, shards, engine, rule
         self.counts: BatchCounter = counts_in_threads(engine)
         self.open_shard = ShardTally(task.root)
@@ -192,7 +192,7 @@ class Stopped(Exception):
 def local_runner(
     task: CountingTask,
     shards: Shards,
-    engine: Counter,
+    engine: TokenCounter,
     rule: SplitRule | None,
     threads: int,
     with_standard_input: bool = False,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ingest.corpus.counting.exact import Counter as TokenCounter
+from ingest.corpus.counting.exact import TokenCounter
 from ingest.corpus.counting.ledger import Totals
 from ingest.corpus.formats.documents import Reading
 from ingest.corpus.sampling.estimators import FEWEST_DRAWS, Estimand, RatioEstimate, StratumPart, half_width, remainder

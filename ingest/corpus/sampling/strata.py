@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ingest.corpus.counting.exact import Counter, LeftOut, ShardTally, count, counts_in_threads
+from ingest.corpus.counting.exact import LeftOut, ShardTally, TokenCounter, count, counts_in_threads
 from ingest.corpus.counting.ledger import OTHER, SHARD_FILES, GroupTallies, Shard, ShardCount
 from ingest.corpus.formats.documents import Meter, Reading, Unreadable, can_seek, parts_of, read, read_block
 from ingest.corpus.formats.plain_text import not_text_reason
@@ -155,7 +155,7 @@ class UnitReader:
 
     listing: Sequence[CorpusFile]
     reading: Reading
-    engine: Counter
+    engine: TokenCounter
     rule: SplitRule | None
     moved: Callable[[int], object]
     bytes_read: int = 0
