@@ -153,4 +153,4 @@ def test_the_page_names_the_figure_expected_of_a_source_that_contradicts_itself(
     assert command(monkeypatch, "validate", "kurth") == 0
     shown = capsys.readouterr().out
     assert "1.16 TB/s      5.171 TB/s  5.171 TB/s     +345.78 %" in shown
-    assert "the published inputs contradict the published figure" in shown
+    assert "where they contradict the published figure" in shown

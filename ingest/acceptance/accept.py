@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from ingest.acceptance.datasets import Memory, data_warnings, files_held, memory_of, with_data
-from ingest.acceptance.loads import NotTestable, Setting, assumed_for, implied_by, kind_of, loads_of
+from ingest.acceptance.acceptance_result import Acceptance
+from ingest.acceptance.datasets import files_held, memory_of, with_data
+from ingest.acceptance.loads import NotTestable, Setting, Task, assumed_for, implied_by, kind_of, loads_of
 from ingest.acceptance.pack import helpers, readme
-from ingest.acceptance.test_spec import DATA, METADATA, SCALES, TOOLS, AcceptanceTest
+from ingest.acceptance.test_spec import DATA, METADATA, SCALES, TOOLS, AcceptanceTest, within
 from ingest.acceptance.test_table import also_shown, id_of_test, notes_of, too_large
 from ingest.acceptance.tools import GENERATORS, mlpstorage
 from ingest.engine.registry import check_value
-from ingest.engine.result import envelope
-from ingest.errors import IngestError, UsageError, one_of
+from ingest.engine.value import Input
+from ingest.errors import IngestError, one_of
 from ingest.files import sha256, write_folder
 from ingest.requirement import Requirement
 from ingest.site.plan_file import lines_of, plan_data, site_name
 from ingest.text import checked_host
 from ingest.units import display, parse, physical
-
-if TYPE_CHECKING:
-    import pandas
-
 
 #: Beyond any planned system, and small enough that no size in a job file overflows.
 MOST_RATE, MOST_AMOUNT = 1e18, 1e30
@@ -66,69 +62,6 @@ KINDS_OF_TOOL = {
 
 #: Of one client: ten times the memory of the largest nodes.
 MOST_MEMORY = 64 * 2**40
-
-
-@dataclass(frozen=True)
-class Acceptance:
-    """The tests of one folder.
-
-    Attributes:
-        site: name of the site.
-        folder: where they were written.
-        setting: common to all tests.
-        tests: in the order of the requirements.
-        untested: requirement id -> why no performance test shows it.
-        requirements: lines of the plan.
-        memory: of one client.
-        manifest_hash: sha256 of `tests.json`, which `verdict` prints too.
-    """
-
-    site: str
-    folder: str
-    setting: Setting
-    tests: tuple[AcceptanceTest, ...]
-    untested: Mapping[str, str]
-    requirements: tuple[Requirement, ...]
-    memory: Memory
-    manifest_hash: str = ""
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Cost of filling, limits of the tests, and mandatory requirements without a performance test."""
-        mandatory = {line.id for line in self.requirements if line.priority == "mandatory"}
-        notes = tuple(dict.fromkeys(f"{test.requirement}: {note}" for test in self.tests for note in test.notes))
-        none = tuple(f"{ident}: no performance test: {why}" for ident, why in self.untested.items() if ident in mandatory)
-        return self.data_cautions + notes + none
-
-    @property
-    def data_cautions(self) -> tuple[str, ...]:
-        """Cost of the data sets, and cache effects that they cannot exclude."""
-        return data_warnings(self.setting, self.requirements)
-
-    @property
-    def results(self) -> Mapping[str, AcceptanceTest]:
-        """The tests by id."""
-        return {test.id: test for test in self.tests}
-
-    def to_dict(self) -> dict[str, Any]:
-        """The tests as JSON, and the manifest `tests.json`."""
-        body = {
-            "site": self.site,
-            "scale": self.setting.scale,
-            "tests": [_listed(test) for test in self.tests],
-            "untested": dict(self.untested),
-            "requirements": [line.to_dict() for line in self.requirements],
-            "data": None if self.setting.data is None else asdict(self.setting.data),
-        }
-        assumptions = [_memory_assumed(self.memory), *_conditions_assumed(self.tests)]
-        return envelope("accept", body, assumptions=assumptions, warnings=self.warnings)
-
-    def to_frame(self) -> pandas.DataFrame:
-        """One row per test and load."""
-        import pandas
-
-        rows = [{"test": test.id, "tool": test.tool, **asdict(load)} for test in self.tests for load in test.loads]
-        return pandas.DataFrame(rows)
 
 
 def accept(
@@ -173,45 +106,26 @@ def accept(
     lines = lines_of(Path(plan), data)
     for line in lines:
         check_bounds(line, str(plan))
-    memory = memory_of(data, catalogs) if client_memory is None else _stated_memory(client_memory)
+    if client_memory is None:
+        memory = memory_of(data, catalogs)
+    else:
+        found = float(within("--client-memory", client_memory, "B", 1, MOST_MEMORY))
+        memory = Input(found, grade="given", note="--client-memory")
+    deviation = "--allowed-deviation"
     setting = Setting(
         scale=scale,
-        client_memory=memory.bytes,
+        client_memory=memory.value,
         most_files=files_held(lines),
-        repeats=_repeats(repeats, scale),
-        allowed_deviation=check_value(
-            "allowed_deviation", parse(allowed_deviation, "1", "--allowed-deviation"), "--allowed-deviation"
-        ),
+        repeats=int(within("--repeats", repeats, "1", 1, 100)) if repeats is not None else 1 if scale == "1node" else 3,
+        allowed_deviation=check_value("allowed_deviation", parse(allowed_deviation, "1", deviation), deviation),
     )
-    at_most = None if most_data is None else _positive(parse(most_data, "B", "--most-data"), most_data)
+    at_most = None if most_data is None else within("--most-data", most_data, "B", 2**30, 1e21)
     setting = with_data(setting, lines, at_most)
     tests, untested = _tests(lines, tools, setting)
     made = Acceptance(site_name(plan, data), str(folder), setting, tuple(tests), untested, tuple(lines), memory)
     files = _files(made, _hosts(hosts))
     write_folder(Path(folder), files, force)
     return replace(made, manifest_hash=sha256(files["tests.json"].encode()))
-
-
-def _stated_memory(written: str | float) -> Memory:
-    found = check_value("client_memory_bytes", parse(written, "B", "--client-memory"), "--client-memory")
-    if found > MOST_MEMORY:
-        raise UsageError(f"--client-memory: found {written}, expected at most {display(MOST_MEMORY, 'B')}")
-    return Memory(float(found), "given", "--client-memory")
-
-
-def _positive(found: float, written: object) -> float:
-    if not 2**30 <= found <= 1e21:
-        raise UsageError(f"--most-data: found {written}, expected from 1 GiB to 1 ZB")
-    return found
-
-
-def _repeats(written: int | str | None, scale: str) -> int:
-    if written is None:
-        return 1 if scale == "1node" else 3
-    found = parse(written, "1", "--repeats")
-    if found != int(found) or not 1 <= found <= 100:
-        raise UsageError(f"--repeats: found {written}, expected a whole number from 1 to 100")
-    return int(found)
 
 
 def _tests(lines: Sequence[Requirement], tools: Sequence[str], setting: Setting) -> tuple[list[AcceptanceTest], dict[str, str]]:
@@ -225,18 +139,14 @@ def _tests(lines: Sequence[Requirement], tools: Sequence[str], setting: Setting)
         try:
             loads_of(line, lines, line.id, setting)
             writers = [(name, writer) for name in able for writer in _writers(name, line, lines, setting)]
-            made = [_test(line, lines, name, writer, setting) for name, writer in writers]
+            lower = [other for other in lines if shown.get(other.id) == line.id]
+            also = {other.id: loads_of(other, lines, other.id, setting)[0].threshold for other in lower}
+            tests += [replace(_test(line, lines, name, writer, setting), also=also) for name, writer in writers]
         except NotTestable as why:
             untested[line.id] = str(why)
-            continue
-        also = {
-            other.id: loads_of(other, lines, other.id, setting)[0].threshold
-            for other in lines
-            if shown.get(other.id) == line.id
-        }
-        tests += [replace(test, also=also) for test in made]
-        if not made:
-            untested[line.id] = f"{', '.join(tools)} cannot time it, another tool can"
+        else:
+            if not writers:
+                untested[line.id] = f"{', '.join(tools)} cannot time it, another tool can"
     return tests, untested
 
 
@@ -257,8 +167,9 @@ def _writers(tool: str, line: Requirement, lines: Sequence[Requirement], setting
 def _test(line: Requirement, lines: Sequence[Requirement], tool: str, name: str, setting: Setting) -> AcceptanceTest:
     ident = f"{id_of_test(line.id)}-{name}"
     writer = GENERATORS[name]
-    loads = writer.loads(line, loads_of(line, lines, ident, setting), setting)
-    made = AcceptanceTest(
+    task = Task(ident, line, loads_of(line, lines, ident, setting), setting)
+    task = replace(task, loads=writer.loads(task))
+    return AcceptanceTest(
         id=ident,
         requirement=line.id,
         priority=line.priority,
@@ -266,15 +177,15 @@ def _test(line: Requirement, lines: Sequence[Requirement], tool: str, name: str,
         tool=tool,
         version=writer.version,
         scale=setting.scale,
-        loads=loads,
+        loads=task.loads,
         repeats=setting.repeats,
         allowed_deviation=setting.allowed_deviation,
         assumed=assumed_for(line),
-        notes=notes_of(line, loads),
-        implied={name: value for load in loads for name, value in implied_by(load).items()},
+        parameters=writer.parameters(task),
+        notes=notes_of(line, task.loads),
+        implied={name: value for load in task.loads for name, value in implied_by(load).items()},
+        files=writer.job_files(task),
     )
-    files = writer.job_files(ident, line, loads, setting)
-    return replace(made, parameters=writer.parameters(line, loads, setting), files=files)
 
 
 def _hosts(path: str | Path | None) -> str | None:
@@ -295,39 +206,8 @@ def _files(made: Acceptance, hosts: str | None) -> dict[str, str]:
     if hosts is not None:
         files["hosts.txt"] = hosts
     if not made.setting.rehearsal:
-        files |= helpers(made.requirements)
-    files["README.md"] = readme(made.site, made.setting, made.tests, made.untested, made.requirements)
+        files |= helpers(made.fill)
+    files["README.md"] = "\n".join(readme(made)) + "\n"
     files["tests.json"] = json.dumps(made.to_dict(), indent=1, ensure_ascii=False) + "\n"
     sums = "".join(f"{sha256(content.encode())}  {name}\n" for name, content in sorted(files.items()))
     return {**files, "SHA256SUMS": sums}
-
-
-def _listed(test: AcceptanceTest) -> dict[str, Any]:
-    listed = {name: value for name, value in vars(test).items() if name not in ("loads", "files")}
-    hashes = {name: sha256(content.encode()) for name, content in test.files.items()}
-    return {**listed, "loads": [asdict(load) for load in test.loads], "files": hashes}
-
-
-def _memory_assumed(memory: Memory) -> dict[str, Any]:
-    return {
-        "name": "client_memory_bytes",
-        "value": memory.bytes,
-        "unit": "B/node",
-        "grade": memory.grade,
-        "why": f"sets the size of the data set: {memory.why}",
-    }
-
-
-def _conditions_assumed(tests: Sequence[AcceptanceTest]) -> list[dict[str, Any]]:
-    units = {"threads": "1/node", "io_size": "B", "duration": "s"}
-    open_ones = {(test.requirement, name): value for test in tests for name, value in test.assumed.items()}
-    return [
-        {
-            "name": f"{requirement}: {name}",
-            "value": value,
-            "unit": units[name],
-            "grade": "assumed",
-            "why": f"not among the conditions of {requirement}",
-        }
-        for (requirement, name), value in open_ones.items()
-    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ingest.acceptance.loads import Setting, TestData, given_for, kind_of
@@ -12,24 +12,15 @@ from ingest.catalog.store import opened
 from ingest.engine.expression import Num
 from ingest.engine.messages import Message
 from ingest.engine.registry import solve
+from ingest.engine.value import Input
 from ingest.requirement import Requirement
 from ingest.site.plan_file import Folders
 from ingest.units import display, physical
 
-USUAL_MEMORY = 2 * 2**40
 USUAL_FILL = 0.8
 
 
-@dataclass(frozen=True)
-class Memory:
-    """Main memory of one client, bytes, with its grade and reason."""
-
-    bytes: float
-    grade: str
-    why: str
-
-
-def memory_of(plan: Mapping[str, Any], catalogs: Folders) -> Memory:
+def memory_of(plan: Mapping[str, Any], catalogs: Folders) -> Input:
     """The memory of the largest node type of a planned site; assumed where the plan names no node type."""
     tables = plan.get("tables")
     clusters = tables.get("clusters") if isinstance(tables, dict) else None
@@ -38,9 +29,10 @@ def memory_of(plan: Mapping[str, Any], catalogs: Folders) -> Memory:
     known = [(value, ident) for value, ident in found if value is not None]
     if not known:
         why = Message("the plan names no node type; large GPU nodes have this much", supply=("client_memory",))
-        return Memory(USUAL_MEMORY, "assumed", why)
+        return Input(Setting.client_memory, grade="assumed", note=why)
     value, ident = max(known, key=lambda pair: pair[0].value)
-    return Memory(value.value, value.grade, f"main memory of a {ident} ({value.source}), the plan's largest node type")
+    whose = f"main memory of a {ident} ({value.source}), the plan's largest node type"
+    return Input(value.value, grade=value.grade, note=whose)
 
 
 def with_data(setting: Setting, lines: Sequence[Requirement], at_most: float | None) -> Setting:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from ingest.acceptance.test_spec import DATA, METADATA, Load
@@ -93,11 +94,6 @@ def kind_of(requirement: Requirement) -> str:
     return next((name for name in METADATA if name in words), "") if dimension == "1/s" else ""
 
 
-def ended_by_files(load: Load, handled: int) -> Load:
-    """A metadata load that ends after a number of files."""
-    return replace(load, seconds=None, handled=handled)
-
-
 def loads_of(requirement: Requirement, others: Sequence[Requirement], name: str, setting: Setting) -> tuple[Load, ...]:
     """The loads that run concurrently in the test of a requirement.
 
@@ -145,8 +141,8 @@ def parts_of(requirement: Requirement, others: Sequence[Requirement]) -> tuple[R
     reads, writes = ([line for line in named if kind_of(line) == kind] for kind in ("read", "write"))
     for read in reads:
         for write in writes:
-            rates = {"required_bandwidth": read.value, "required_write_bandwidth": write.value}
-            if abs(solve("mixed_bandwidth", rates) / requirement.value - 1) < 1e-6:
+            rates = {"site_read_bandwidth": read.value, "writes_at_once": write.value}
+            if abs(solve("site_mixed_bandwidth", rates) / requirement.value - 1) < 1e-6:
                 longest = max(line.conditions.duration or USUAL_SECONDS for line in (read, write))
                 own: dict[str, Any] = {
                     "clients": requirement.conditions.clients,
@@ -274,41 +270,84 @@ def file_bytes(given: Mapping[str, Num], files: int, dataset: Num) -> int:
     return int(solve("acceptance_file_bytes", {**given, **sized}))
 
 
-def bytes_per_client(load: Load, given: Mapping[str, Num]) -> Num:
-    """Bytes that a client reads from, or writes during the test."""
-    return solve("acceptance_dataset_bytes_per_client" if load.operation == "read" else "written_bytes_per_client", given)
+@dataclass(frozen=True)
+class Task:
+    """A test that a tool writes job files for.
 
+    Attributes:
+        ident: of the test.
+        requirement: the line under test.
+        loads: that run concurrently.
+        setting: scale, memory and data sets.
+    """
 
-def given_of(load: Load, given: Mapping[str, Num]) -> Mapping[str, Num]:
-    """Inputs for one load: the writes of a mixed test have their own rate and I/O size."""
-    if load.operation != "write" or load.io_bytes is None:
-        return given
-    own = {"required_bandwidth": load.threshold, "aligned_io_bytes": load.io_bytes}
-    return {name: value for name, value in given.items() if name != "fill_request_bytes"} | own
+    ident: str
+    requirement: Requirement
+    loads: tuple[Load, ...]
+    setting: Setting
 
+    @property
+    def load(self) -> Load:
+        """The only load, or the reads of a mixed test."""
+        return self.loads[0]
 
-def data_clients(load: Load, setting: Setting) -> int:
-    """Clients that fill the data set of a test."""
-    return setting.data.clients if setting.data else load.clients
+    @property
+    def rehearsal(self) -> bool:
+        """Whether one machine runs the load of one client."""
+        return self.setting.rehearsal
 
+    @cached_property
+    def given(self) -> Mapping[str, Num]:
+        """Inputs of the formulas."""
+        return given_for(self.requirement, self.setting)
 
-def data_name(load: Load, setting: Setting) -> str:
-    """The name of a data set, which tests share; in a rehearsal each test has its own files."""
-    if setting.rehearsal:
-        return load.name
-    return "data-shared" if load.files == "shared" else f"data-{load.threads}"
+    def given_of(self, load: Load) -> Mapping[str, Num]:
+        """Inputs for one load: the writes of a mixed test have their own rate and I/O size."""
+        if load.operation != "write" or load.io_bytes is None:
+            return self.given
+        own = {"required_bandwidth": load.threshold, "aligned_io_bytes": load.io_bytes}
+        return {name: value for name, value in self.given.items() if name != "fill_request_bytes"} | own
 
+    def bytes_per_client(self, load: Load) -> Num:
+        """Bytes that a client reads from, or writes during the test."""
+        name = "acceptance_dataset_bytes_per_client" if load.operation == "read" else "written_bytes_per_client"
+        return solve(name, self.given_of(load))
 
-def fill_bytes(given: Mapping[str, Num]) -> int:
-    """Bytes of a request of the fill."""
-    return int(solve("fill_request_bytes", given))
+    @property
+    def data_clients(self) -> int:
+        """Clients that fill the files of the test."""
+        return self.setting.data.clients if self.setting.data and self.load.operation == "read" else self.load.clients
 
+    @property
+    def data_name(self) -> str:
+        """The name of the data set that the test reads, which tests share; in a rehearsal each test has its own files."""
+        if self.rehearsal:
+            return self.load.name
+        return "data-shared" if self.load.files == "shared" else f"data-{self.load.threads}"
 
-def files_per_thread(load: Load, given: Mapping[str, Num]) -> int:
-    """Files that each thread creates, opens or stats."""
-    return int(solve("metadata_files_per_thread", {**given, "threads_per_client": load.threads}))
+    @property
+    def fill_bytes(self) -> int:
+        """Bytes of a request of the fill."""
+        return int(solve("fill_request_bytes", self.given))
 
+    def benchmark(self, accelerators: Num, batch: Num, record_bytes: Num) -> Mapping[str, Num]:
+        """Inputs of a benchmark with emulated accelerators that reads one sample from each file."""
+        return {
+            **self.given,
+            "required_bandwidth": self.load.threshold,
+            "benchmark_host_memory": self.setting.client_memory,
+            "benchmark_hosts": self.load.clients,
+            "benchmark_accelerators": accelerators,
+            "benchmark_batch": batch,
+            "benchmark_record_bytes": record_bytes,
+            "benchmark_samples_per_file": 1,
+        }
 
-def seconds_of_files(given: Mapping[str, Num]) -> dict[str, Num]:
-    """Inputs for a test of one pass over its files, which lasts for the required duration."""
-    return {**given, "metadata_pass_seconds": given["acceptance_seconds"]}
+    def files_per_thread(self, *, one_pass: bool) -> int:
+        """Files that each thread creates, opens or stats; one pass over them lasts for the required duration."""
+        passes = {"metadata_pass_seconds": self.given["acceptance_seconds"]} if one_pass else {}
+        return int(solve("metadata_files_per_thread", {**self.given, **passes, "threads_per_client": self.load.threads}))
+
+    def ended_by_files(self, per_thread: int) -> tuple[Load, ...]:
+        """The metadata load, which ends after a number of files for each thread."""
+        return (replace(self.load, seconds=None, handled=per_thread * self.load.threads * self.load.clients),)

@@ -61,16 +61,13 @@ def manifest_of(found: Mapping[str, Any], where: str) -> Manifest:
     tests = tuple(_test(row, f"{where}: tests[{position}]") for position, row in numbered)
     lines = tuple(_line(row, f"{where}: requirements") for row in rows(found.get("requirements"), f"{where}: requirements"))
     untested = table(found.get("untested", {}), f"{where}: untested")
-    warnings = found.get("warnings", [])
-    if not isinstance(warnings, list):
-        raise IngestError(f"{where}: warnings: found {brief(warnings)}, expected a list")
     return Manifest(
         one_line(found.get("site", "")),
         one_line(found.get("scale", "")),
         tests,
         lines,
         {name: _word(why, f"{where}: untested: {name}") for name, why in untested.items()},
-        tuple(map(one_line, warnings)),
+        _lines(found.get("warnings", []), f"{where}: warnings"),
     )
 
 
@@ -86,9 +83,7 @@ def _line(row: Mapping[str, Any], where: str) -> ManifestLine:
 
 def _test(row: Mapping[str, Any], where: str) -> AcceptanceTest:
     _complete(row, NAMES, where)
-    notes = row["notes"]
-    if not isinstance(notes, list):
-        raise IngestError(f"{where}: notes: found {brief(notes)}, expected a list")
+    notes = _lines(row["notes"], f"{where}: notes")
     files = {str(name): str(value) for name, value in table(row["files"], f"{where}: files").items()}
     if any(name.startswith("/") or ".." in name.split("/") for name in files):
         raise IngestError(f"{where}: files: found a path that leaves the folder, expected what `ingest accept` writes")
@@ -106,8 +101,7 @@ def _test(row: Mapping[str, Any], where: str) -> AcceptanceTest:
     loads = tuple(_load(load, f"{where}: loads") for load in rows(row["loads"], f"{where}: loads"))
     if not loads:
         raise IngestError(f"{where}: found no loads, expected at least one")
-    read = {"loads": loads, "files": files, "notes": tuple(map(one_line, notes))}
-    return AcceptanceTest(**{**{name: row[name] for name in NAMES}, **read})
+    return AcceptanceTest(**{**{name: row[name] for name in NAMES}, "loads": loads, "files": files, "notes": notes})
 
 
 def _load(row: Mapping[str, Any], where: str) -> Load:
@@ -129,6 +123,12 @@ def _complete(row: Mapping[str, Any], names: tuple[str, ...], where: str) -> Non
     missing = [name for name in names if name not in row]
     if missing:
         raise IngestError(f"{where}: found no {', '.join(missing)}, expected what `ingest accept` writes")
+
+
+def _lines(found: object, where: str) -> tuple[str, ...]:
+    if not isinstance(found, list):
+        raise IngestError(f"{where}: found {brief(found)}, expected a list")
+    return tuple(map(one_line, found))
 
 
 def _word(found: object, where: str) -> str:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
-from ingest.acceptance.datasets import data_warnings
-from ingest.acceptance.loads import Setting
+from ingest.acceptance.loads import Task
 from ingest.acceptance.test_spec import AcceptanceTest, Load
 from ingest.requirement import Requirement
 from ingest.text import markdown
 from ingest.units import display
+
+if TYPE_CHECKING:
+    from ingest.acceptance.acceptance_result import Acceptance
 
 FULL = "Each test proves one requirement line. Run the scripts on the driver, a machine that reaches every client."
 ONCE = "Once, before the tests of each tool; remove its data before the next tool fills its own:"
@@ -35,53 +38,39 @@ def _filled(template: str, **values: object) -> str:
     return template
 
 
-def readme(
-    site: str,
-    setting: Setting,
-    tests: Sequence[AcceptanceTest],
-    untested: Mapping[str, str],
-    requirements: Sequence[Requirement],
-) -> str:
-    """The README as Markdown; user-supplied texts are escaped."""
-    return "\n".join(_readme(site, setting, tests, untested, {line.id: line for line in requirements})) + "\n"
-
-
-def _readme(
-    site: str,
-    setting: Setting,
-    tests: Sequence[AcceptanceTest],
-    untested: Mapping[str, str],
-    requirements: Mapping[str, Requirement],
-) -> Iterator[str]:
+def readme(made: Acceptance) -> Iterator[str]:
+    """The lines of the README as Markdown; user-supplied texts are escaped."""
+    setting, requirements = made.setting, {line.id: line for line in made.requirements}
     title = "Rehearsal of the acceptance tests" if setting.rehearsal else "Acceptance tests"
     purpose = _template("readme_rehearsal.md").rstrip() if setting.rehearsal else FULL
-    yield from (f"# {title}: {markdown(site)}", "", purpose, "", _template("readme_steps.md").rstrip())
+    yield from (f"# {title}: {markdown(made.site)}", "", purpose, "", _template("readme_steps.md").rstrip())
     if not setting.rehearsal:
         yield from ("", _template("readme_clients.md").rstrip())
-        yield from _data(setting, tests, tuple(requirements.values()))
+        yield from _data(made)
     yield from ("", "## Tests", "", "| test | requirement | priority | tool | must reach | runs |", "|---|---|---|---|---|---|")
-    for test in tests:
+    for test in made.tests:
         must = ", ".join(_must(load, test) for load in test.loads)
         tool = f"{test.tool} ≥ {test.version}"
         lines = ", ".join((test.requirement, *test.also))
         yield f"| {test.id} | {lines} | {test.priority} | {tool} | {must} | {test.repeats} |"
-    for test in tests:
+    for test in made.tests:
         yield from ("", f"### {test.id}", "", markdown(test.statement), "")
         yield from (f"- {line}" for line in _conditions(test, requirements[test.requirement]))
         yield from ("", "```", f"sh {_script(test)}", "```")
-    if untested:
+    if made.untested:
         yield from ("", "## Requirements without a performance test", "")
-        yield from (f"- {ident}: {markdown(requirements[ident].statement)} {markdown(why)}." for ident, why in untested.items())
+        yield from (
+            f"- {ident}: {markdown(requirements[ident].statement)} {markdown(why)}." for ident, why in made.untested.items()
+        )
 
 
-def _data(setting: Setting, tests: Sequence[AcceptanceTest], requirements: Sequence[Requirement]) -> Iterator[str]:
-    scripts = sorted({name for test in tests for name in test.files if PurePath(name).name.startswith("fill-")})
+def _data(made: Acceptance) -> Iterator[str]:
+    scripts = sorted({name for test in made.tests for name in test.files if PurePath(name).name.startswith("fill-")})
     if scripts:
-        yield from ("", "## Data", "", *(f"- **{markdown(line)}**" for line in data_warnings(setting, requirements)), "")
+        yield from ("", "## Data", "", *(f"- **{markdown(line)}**" for line in made.data_cautions), "")
         yield from (ONCE, "", "```", *(f"sh {name}" for name in scripts), "```")
-    fills = [line.conditions.fill for line in requirements if line.conditions.fill]
-    if fills:
-        yield from ("", _filled(_template("readme_fill_level.md"), percent=f"{max(fills) * 100:g}").rstrip())
+    if made.fill:
+        yield from ("", _filled(_template("readme_fill_level.md"), percent=f"{made.fill * 100:g}").rstrip())
 
 
 def _script(test: AcceptanceTest) -> str:
@@ -120,11 +109,10 @@ def _conditions(test: AcceptanceTest, requirement: Requirement) -> Iterator[str]
         yield IMPLIED[name.rpartition(".")[0]].format(value)
 
 
-def helpers(lines: Sequence[Requirement]) -> dict[str, str]:
-    """Helper scripts: path -> content."""
-    fills = [line.conditions.fill for line in lines if line.conditions.fill]
-    found = {"fio/servers.sh": _template("servers.sh")}
-    return found | ({"ballast.sh": _filled(_template("ballast.sh"), percent=round(max(fills) * 100))} if fills else {})
+def helpers(fill: float) -> dict[str, str]:
+    """Helper scripts: path -> content; without a fill level no ballast."""
+    ballast = {"ballast.sh": _filled(_template("ballast.sh"), percent=round(fill * 100))} if fill else {}
+    return {"fio/servers.sh": _template("servers.sh"), **ballast}
 
 
 #: A new folder, so that no existing file is touched.
@@ -163,11 +151,11 @@ def script(ident: str, clients: int, rehearsal: bool, body: Iterable[str], *, fo
     return _filled("".join(parts), ident=ident, clients=clients, folder=folder) + "\n".join(body) + "\n"
 
 
-def repeated(repeats: int, ending: str, commands: Iterable[str], *, drops: bool) -> Iterator[str]:
-    """Lines that repeat commands, with free file names for their results and cold caches."""
-    yield f"for turn in $(seq {repeats}); do"
+def repeated(task: Task, ending: str, commands: Iterable[str], *, drops: bool = False) -> Iterator[str]:
+    """Lines that repeat commands, with free file names for their results, and cold caches unless it is a rehearsal."""
+    yield f"for turn in $(seq {task.setting.repeats}); do"
     yield f'  free "{ending}"'
-    if drops:
+    if drops and not task.rehearsal:
         yield '  sh -c "$DROP_CACHES"'
     yield from (f"  {command}" for command in commands)
     yield "done"

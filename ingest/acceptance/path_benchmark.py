@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingest.acceptance.fio_runner import FioRun, in_memory, run_fio
-from ingest.acceptance.test_spec import Observed
+from ingest.acceptance.test_spec import Observed, within
 from ingest.catalog.records import Gpu
 from ingest.catalog.store import Catalog
 from ingest.engine.registry import solve
@@ -17,7 +17,7 @@ from ingest.engine.value import Quantity
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.bandwidth import Estimate, bw
 from ingest.sizing.job import names_of
-from ingest.units import display, parse
+from ingest.units import display
 
 if TYPE_CHECKING:
     import pandas
@@ -41,23 +41,18 @@ class SupportedGpus:
 
 def supported_gpus(bandwidth: float, gpus: Sequence[str], catalogs: Sequence[str | Path] = ()) -> tuple[SupportedGpus, ...]:
     """Every model that was measured on one of the GPUs, the most demanding first."""
-    pairs = [(model, gpu) for gpu in gpus for model in Catalog(catalogs).ids("models")]
-    supported = [one for model, gpu in pairs if (one := _supported(bandwidth, model, gpu, catalogs))]
+    supported = []
+    for model, gpu in ((model, gpu) for gpu in gpus for model in Catalog(catalogs).ids("models")):
+        try:
+            answer = bw(model=model, gpu=gpu, basis="measured", catalogs=catalogs)
+        except IngestError:
+            # No published measurement of this model on this GPU.
+            continue
+        assert isinstance(answer, Estimate)
+        if (need := answer.results.get("ingest_bandwidth_per_gpu")) is not None:
+            count = solve("gpus_fed", {"measured_read_bandwidth": bandwidth, "ingest_bandwidth_per_gpu": need.value})
+            supported.append(SupportedGpus(model, gpu, float(need.value), int(count)))
     return tuple(sorted(supported, key=lambda one: (-one.bandwidth_per_gpu, one.model)))
-
-
-def _supported(bandwidth: float, model: str, gpu: str, catalogs: Sequence[str | Path]) -> SupportedGpus | None:
-    try:
-        answer = bw(model=model, gpu=gpu, basis="measured", catalogs=catalogs)
-    except IngestError:
-        # No published measurement of this model on this GPU.
-        return None
-    assert isinstance(answer, Estimate)
-    need = answer.results.get("ingest_bandwidth_per_gpu")
-    if need is None:
-        return None
-    count = solve("gpus_fed", {"measured_read_bandwidth": bandwidth, "ingest_bandwidth_per_gpu": need.value})
-    return SupportedGpus(model, gpu, float(need.value), int(count))
 
 
 MOST_THREADS = 256
@@ -159,12 +154,12 @@ def measure_storage(
         UsageError: a size, time or number out of range.
         IngestError: no such folder, no fio, not enough space, or fio failed.
     """
-    io_bytes = _bounded("--io-size", io_size, "B", 512, 2**30)
+    io_bytes = within("--io-size", io_size, "B", 512, 2**30)
     run = FioRun(
-        bytes=int(_bounded("--size", size, "B", 2**20, 2**50)),
-        seconds=_bounded("--runtime", runtime, "s", 1, 3600),
+        bytes=int(within("--size", size, "B", 2**20, 2**50)),
+        seconds=within("--runtime", runtime, "s", 1, 3600),
         io_bytes=round(solve("aligned_io_bytes", {"requested_io_bytes": io_bytes})),
-        threads=int(_bounded("--threads", threads, "1", 1, MOST_THREADS)),
+        threads=int(within("--threads", threads, "1", 1, MOST_THREADS)),
     )
     if run.bytes < run.threads * run.io_bytes:
         needed = display(run.threads * run.io_bytes, "B")
@@ -173,10 +168,3 @@ def measure_storage(
     gpus = [catalog.get(Gpu, name).id for name in names_of(gpu)]
     read, write, direct = run_fio(Path(path), run)
     return PathBenchmark(str(path), run, read, write, direct, supported_gpus(read.rate, gpus, catalogs), catalog)
-
-
-def _bounded(option: str, written: str | float, unit: str, low: float, high: float) -> float:
-    found = parse(written, unit, option)
-    if not low <= found <= high or (unit == "1" and found != int(found)):
-        raise UsageError(f"{option}: found {written}, expected from {display(low, unit)} to {display(high, unit)}")
-    return found

@@ -6,10 +6,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ingest.errors import UsageError
+from ingest.units import display, parse
+
 TOOLS = ("fio", "ior", "mdtest", "elbencho", "dlio")
 SCALES = ("full", "1node")
 DATA = ("read", "write")
 METADATA = ("create", "open", "stat")
+
+
+def within(option: str, written: str | float, unit: str, low: float, high: float) -> float:
+    """The value of an option between two bounds; a number without a unit is whole.
+
+    Raises:
+        UsageError: out of bounds.
+    """
+    found = parse(written, unit, option)
+    if not low <= found <= high or (unit == "1" and found != int(found)):
+        whole = ", a whole number" if unit == "1" else ""
+        raise UsageError(f"{option}: found {written}, expected from {display(low, unit)} to {display(high, unit)}{whole}")
+    return found
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from ingest.acceptance.loads import (
@@ -67,23 +67,20 @@ def rows_of(lines: Sequence[Requirement]) -> list[LoadRow]:
     >>> [(row.test, row.load.threads, row.load.threshold) for row in rows_of([reads])]
     [('T-READ-01', 8, 100000000000.0)]
     """
-    return [row for line in lines for row in _rows(line, lines)]
+    rows: list[LoadRow] = []
+    shown = also_shown(lines)
+    for line in lines:
+        # The test of a higher line covers the lower ones under the same conditions.
+        test = id_of_test(shown.get(line.id, line.id))
+        with suppress(NotTestable):
+            parts = zip(lines_under_test(line, lines), loads_of(line, lines, test, Setting()), strict=True)
+            rows += [LoadRow(test, line.id, part, load) for part, load in parts]
+    return rows
 
 
 def shown_by(lines: Sequence[Requirement]) -> dict[str, str]:
     """Requirement id -> id of its test, for requirements with a performance test."""
     return {row.requirement: row.test for row in rows_of(lines)}
-
-
-def _rows(line: Requirement, lines: Sequence[Requirement]) -> Iterator[LoadRow]:
-    # The test of a higher line covers the lower ones under the same conditions.
-    test = id_of_test(also_shown(lines).get(line.id, line.id))
-    try:
-        parts = lines_under_test(line, lines)
-    except NotTestable:
-        return
-    for part, load in zip(parts, loads_of(line, lines, test, Setting()), strict=True):
-        yield LoadRow(test, line.id, part, load)
 
 
 #: Growth of requests above which a note names it, and the rate of one client that any storage reaches, B/s.
@@ -96,18 +93,14 @@ def also_shown(lines: Sequence[Requirement]) -> Mapping[str, str]:
     for line in lines:
         if kind_of(line) not in (*DATA, *METADATA) or not line.conditions.clients or line.value <= 0 or not is_binding(line):
             continue
-        same = [other for other in lines if _alike(line, other) and is_binding(other)]
-        most = max(same, key=lambda other: other.value)
+        alike = (line.unit, kind_of(line), line.conditions)
+        same = [other for other in lines if (other.unit, kind_of(other), other.conditions) == alike]
+        # A buyer may omit the test of a target: it must not be the only test of a mandatory line.
+        rank = PRIORITIES.index(line.priority)
+        most = max((one for one in same if PRIORITIES.index(one.priority) <= rank), key=lambda one: one.value)
         if most.id != line.id:
             shown[line.id] = most.id
     return shown
-
-
-def _alike(line: Requirement, other: Requirement) -> bool:
-    same = line.unit == other.unit and kind_of(line) == kind_of(other)
-    # A buyer may omit the test of a target: it must not be the only test of a mandatory line.
-    same = same and PRIORITIES.index(other.priority) <= PRIORITIES.index(line.priority)
-    return same and asdict(line.conditions) == asdict(other.conditions)
 
 
 def notes_of(line: Requirement, loads: Sequence[Load]) -> tuple[str, ...]:

@@ -64,24 +64,18 @@ class Verdict:
     """The verdict on a folder of tests.
 
     Attributes:
-        site: name of the site.
-        scale: `full` or `1node`.
+        manifest: the tests and requirement lines.
         requirements: one entry per requirement line.
         tests: one entry per test.
         refused: file -> why it does not count.
         manifest_hash: sha256 of `tests.json`, to compare with the one that `accept` printed.
-        cautions: warnings of `accept` on limits of the tests.
-        testable: ids of the requirements with a test.
     """
 
-    site: str
-    scale: str
+    manifest: Manifest
     requirements: tuple[TestVerdict, ...]
     tests: tuple[TestVerdict, ...]
     refused: Mapping[str, str]
-    manifest_hash: str = ""
-    cautions: tuple[str, ...] = ()
-    testable: frozenset[str] = frozenset()
+    manifest_hash: str
 
     @property
     def results(self) -> Mapping[str, TestVerdict]:
@@ -97,7 +91,8 @@ class Verdict:
     @property
     def unshown(self) -> tuple[str, ...]:
         """The mandatory requirements with a test and without a valid result."""
-        return tuple(ident for ident in self._mandatory(NOT_TESTED) if ident in self.testable)
+        testable = {ident for test in self.manifest.tests for ident in (test.requirement, *test.also)}
+        return tuple(ident for ident in self._mandatory(NOT_TESTED) if ident in testable)
 
     def _mandatory(self, result: str) -> list[str]:
         return [one.id for one in self.requirements if one.result == result and one.priority == "mandatory"]
@@ -109,13 +104,13 @@ class Verdict:
         names = ", ".join(self.unshown)
         unshown = (f"NOT SHOWN, though mandatory: {names}: no test of them has a valid result",) if names else ()
         rehearsal = ("these are rehearsals on one machine: they prove no requirement of the whole system",)
-        return refused + self.cautions + (rehearsal if self.scale == "1node" else ()) + unshown
+        return refused + self.manifest.warnings + (rehearsal if self.manifest.scale == "1node" else ()) + unshown
 
     def to_dict(self) -> dict[str, Any]:
         """The verdicts as JSON."""
         body = {
-            "site": self.site,
-            "scale": self.scale,
+            "site": self.manifest.site,
+            "scale": self.manifest.scale,
             "requirements": [one.to_dict() for one in self.requirements],
             "tests": [one.to_dict() for one in self.tests],
             "tests_sha256": self.manifest_hash,
@@ -151,8 +146,9 @@ def verdict(folder: str | Path, results: str | Path | Sequence[str | Path]) -> V
     paths = [results] if isinstance(results, (str, Path)) else list(results)
     runs, refused = _gather(paths)
     counting: dict[str, list[Run]] = {test.id: [] for test in manifest.tests}
+    by_id = {test.id: test for test in manifest.tests}
     for run in runs:
-        why = _refusal(run, manifest.tests) or _same_run(run, counting[run.test])
+        why = _refusal(run, by_id, counting)
         if why:
             refused[run.file] = why
         else:
@@ -160,26 +156,16 @@ def verdict(folder: str | Path, results: str | Path | Sequence[str | Path]) -> V
     reasons = {run.test: refused[run.file] for run in reversed(runs) if run.file in refused}
     tests = {test.id: _judge(test, counting[test.id], reasons.get(test.id, "")) for test in manifest.tests}
     requirements = tuple(_requirement(line, _verdicts_on(line, manifest, counting, tests), manifest) for line in manifest.lines)
-    return Verdict(
-        site=manifest.site,
-        scale=manifest.scale,
-        requirements=requirements,
-        tests=tuple(tests.values()),
-        refused=refused,
-        manifest_hash=manifest_hash,
-        cautions=manifest.warnings,
-        testable=frozenset(ident for test in manifest.tests for ident in (test.requirement, *test.also)),
-    )
+    return Verdict(manifest, requirements, tuple(tests.values()), refused, manifest_hash)
 
 
 def _unchanged(folder: Path, tests: Sequence[AcceptanceTest]) -> str:
     """The hash of the list of tests, after it and the job files are compared with their recorded hashes."""
     lines = (line.partition("  ") for line in _content(folder / "SHA256SUMS").decode(errors="replace").splitlines())
-    sums = {name: found for found, _, name in lines}
-    manifest_hash = _same(folder / "tests.json", sums.get("tests.json", "none"))
-    for test in tests:
-        for name, expected in test.files.items():
-            _same(folder / name, expected)
+    manifest_hash = {name: found for found, _, name in lines}.get("tests.json", "none")
+    for name, expected in (("tests.json", manifest_hash), *(item for test in tests for item in test.files.items())):
+        if sha256(_content(folder / name)) != expected:
+            raise IngestError(f"{folder / name}: was changed after `ingest accept` wrote it, expected sha256 {expected[:12]}…")
     return manifest_hash
 
 
@@ -188,13 +174,6 @@ def _content(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise IngestError(f"{path}: cannot be read: {error.strerror}, expected a file of `ingest accept`") from None
-
-
-def _same(path: Path, expected: str) -> str:
-    found = sha256(_content(path))
-    if found != expected:
-        raise IngestError(f"{path}: was changed after `ingest accept` wrote it, expected sha256 {expected[:12]}…")
-    return found
 
 
 def _gather(paths: Iterable[str | Path]) -> tuple[list[Run], dict[str, str]]:
@@ -229,55 +208,47 @@ def _result_files(paths: Iterable[str | Path]) -> Iterable[tuple[Path, bool]]:
                 yield path, False
 
 
-def _same_run(run: Run, counted: Sequence[Run]) -> str:
-    """Why a run duplicates another: runs of one test have different start times."""
-    twin = next((one.file for one in counted if run.began and one.began == run.began and one.file != run.file), "")
-    return f"duplicate of {twin}: both runs have the same start time" if twin else ""
-
-
-def _refusal(run: Run, tests: Sequence[AcceptanceTest]) -> str:
-    """Why a run does not count for any test of this folder."""
-    by_id = {test.id: test for test in tests}
-    if run.test not in by_id:
+def _refusal(run: Run, tests: Mapping[str, AcceptanceTest], counting: Mapping[str, list[Run]]) -> str:
+    """Why a run does not count for any test of this folder; runs of one test have different start times."""
+    if run.test not in tests:
         named = f"of {run.test}" if run.test else "without the id of a test"
-        return f"a result {named}, expected one of {', '.join(by_id) or 'none: the folder has no tests'}"
-    return "; ".join(differences(by_id[run.test], run))
+        return f"a result {named}, expected one of {', '.join(tests) or 'none: the folder has no tests'}"
+    if reasons := differences(tests[run.test], run):
+        return "; ".join(reasons)
+    twins = (one.file for one in counting[run.test] if run.began and one.began == run.began and one.file != run.file)
+    return next((f"duplicate of {twin}: both runs have the same start time" for twin in twins), "")
 
 
 def _judge(test: AcceptanceTest, runs: Sequence[Run], reason: str) -> TestVerdict:
-    if not runs:
-        why = f"invalid result: {reason}" if reason else "no result"
-        return _verdict(test, NOT_TESTED, None, None, why)
-    loads = [(load, *_measured(test, load, runs)) for load in test.loads]
-    load, median, worst = min(loads, key=lambda item: _margin(item[1], _least(item[0])))
-    least = _least(load)
+    load, median, margin = test.loads[0], None, None
+    if runs:
+        rates = {
+            load: [_rate(test, seen) for run in runs for seen in run.loads if seen.name == load.name] for load in test.loads
+        }
+        load = min(rates, key=lambda load: _margin(statistics.median(rates[load]), least_accepted(load.threshold, load.unit)))
+        median = statistics.median(rates[load])
+        margin = _margin(median, load.threshold)
+        result, why = _result(test, runs, load, rates[load])
+    else:
+        result, why = NOT_TESTED, f"invalid result: {reason}" if reason else "no result"
+    return TestVerdict(test.id, test.requirement, test.priority, result, median, load.threshold, load.unit, margin, why)
+
+
+def _result(test: AcceptanceTest, runs: Sequence[Run], load: Load, rates: Sequence[float]) -> tuple[str, str]:
+    """The result of a test and its reason; the least rate that passes is the threshold as printed."""
+    least = least_accepted(load.threshold, load.unit)
     lowest = solve("worst_rate_allowed", {"required_rate": least, "allowed_deviation": test.allowed_deviation})
-    scored = [run.judged for run in runs if run.judged]
-    if median < least:
-        return _verdict(test, FAIL, load, median, f"{_runs(len(runs))} below the requirement")
-    if worst < lowest:
-        why = f"worst run {display(worst, load.unit)}, more than {test.allowed_deviation:.0%} below"
-        return _verdict(test, FAIL, load, median, why)
-    if "fail" in scored:
-        why = f"{test.tool} reports {scored.count('fail')} of {len(runs)} runs as failed"
-        return _verdict(test, FAIL, load, median, why)
+    failed = [run for run in runs if run.judged == "fail"]
+    counted = "one run" if len(runs) == 1 else f"median of {len(runs)} runs"
+    if statistics.median(rates) < least:
+        return FAIL, f"{counted} below the requirement"
+    if min(rates) < lowest:
+        return FAIL, f"worst run {display(min(rates), load.unit)}, more than {test.allowed_deviation:.0%} below"
+    if failed:
+        return FAIL, f"{test.tool} reports {len(failed)} of {len(runs)} runs as failed"
     if len(runs) < test.repeats:
-        return _verdict(test, NOT_TESTED, load, median, f"{len(runs)} of {test.repeats} runs")
-    return _verdict(test, PASS, load, median, _runs(len(runs)))
-
-
-def _least(load: Load) -> float:
-    """The least rate that passes: the threshold as printed."""
-    return least_accepted(load.threshold, load.unit)
-
-
-def _runs(count: int) -> str:
-    return "one run" if count == 1 else f"median of {count} runs"
-
-
-def _measured(test: AcceptanceTest, load: Load, runs: Sequence[Run]) -> tuple[float, float]:
-    rates = [_rate(test, seen) for run in runs for seen in run.loads if seen.name == load.name]
-    return statistics.median(rates), min(rates)
+        return NOT_TESTED, f"{len(runs)} of {test.repeats} runs"
+    return PASS, counted
 
 
 def _rate(test: AcceptanceTest, seen: Observed) -> float:
@@ -290,12 +261,6 @@ def _rate(test: AcceptanceTest, seen: Observed) -> float:
 
 def _margin(measured: float, required: float) -> float:
     return float(solve("acceptance_margin", {"measured_rate": measured, "required_rate": required}))
-
-
-def _verdict(test: AcceptanceTest, result: str, load: Load | None, measured: float | None, why: str) -> TestVerdict:
-    shown = load or test.loads[0]
-    margin = None if measured is None else _margin(measured, shown.threshold)
-    return TestVerdict(test.id, test.requirement, test.priority, result, measured, shown.threshold, shown.unit, margin, why)
 
 
 def _verdicts_on(

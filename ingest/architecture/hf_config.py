@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +64,17 @@ class ModelConfig:
                 return key, self.data[key]
         return keys[0], None
 
-    def _absent(self, key: str, default: Any, expected: str) -> Any:
-        if isinstance(default, Required):
-            raise IngestError(f"{self.path}: {self.prefix}{key}: missing, expected {expected}")
-        self.defaults[self.prefix + key] = default
-        return default
+    def _value(self, names: str, default: Any, expected: str, fits: Callable[[Any], bool]) -> Any:
+        """Return the value of a key, which must fit, or the default."""
+        key, found = self.get(names)
+        if found is None:
+            if isinstance(default, Required):
+                raise IngestError(f"{self.path}: {self.prefix}{key}: missing, expected {expected}")
+            self.defaults[self.prefix + key] = default
+            return default
+        if not fits(found):
+            raise self.refuse(key, found, expected)
+        return found
 
     def integer(self, names: str, default: int | Required = REQUIRED, low: int = 1, high: int = MAX_NUMBER) -> int:
         """Return a whole number.
@@ -79,15 +85,12 @@ class ModelConfig:
         Raises:
             IngestError: missing, no whole number, or out of range.
         """
-        key, found = self.get(names)
-        expected = f"a whole number from {low} to {high:,}"
-        if found is None:
-            return int(self._absent(key, default, expected))
-        if isinstance(found, float) and found.is_integer() and abs(found) < 2**53:
-            found = int(found)
-        if isinstance(found, bool) or not isinstance(found, int) or not low <= found <= high:
-            raise self.refuse(key, found, expected)
-        return found
+
+        def fits(found: Any) -> bool:
+            exact = type(found) is int or (isinstance(found, float) and found.is_integer() and abs(found) < 2**53)
+            return exact and low <= found <= high
+
+        return int(self._value(names, default, f"a whole number from {low} to {high:,}", fits))
 
     def size(self, names: str, default: int, low: int = 1, high: int = MAX_NUMBER) -> int:
         """Return a size that the file must state; a nested table may leave it to the class default."""
@@ -104,38 +107,18 @@ class ModelConfig:
             return None
         return self.integer(names, low=low, high=high)
 
-    def integer_or_auto(self, names: str, default: int) -> int | None:
-        """Return a whole number, or None where the file says `auto`."""
-        _, found = self.get(names)
-        return None if found == "auto" else self.integer(names, default)
-
     def number(self, names: str, default: float | Required = REQUIRED) -> float:
         """Return a finite number above zero."""
-        key, found = self.get(names)
-        if found is None:
-            return float(self._absent(key, default, "a number above 0"))
-        if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 < found <= MAX_NUMBER:
-            raise self.refuse(key, found, "a number above 0")
-        return float(found)
+        return float(self._value(names, default, "a number above 0", lambda x: type(x) in (int, float) and 0 < x <= MAX_NUMBER))
 
     def flag(self, names: str, default: bool | Required = REQUIRED) -> bool:
         """Return true or false."""
-        key, found = self.get(names)
-        if found is None:
-            return bool(self._absent(key, default, "true or false"))
-        if not isinstance(found, bool) and found not in (0, 1):
-            raise self.refuse(key, found, "true or false")
-        return bool(found)
+        return bool(self._value(names, default, "true or false", lambda x: isinstance(x, bool) or x in (0, 1)))
 
     def text(self, names: str, default: str | Required = REQUIRED, choices: tuple[str, ...] = ()) -> str:
         """Return a text, one of the choices where they are limited."""
-        key, found = self.get(names)
         expected = f"one of {', '.join(choices)}" if choices else "text"
-        if found is None:
-            return str(self._absent(key, default, expected))
-        if not isinstance(found, str) or (choices and found not in choices):
-            raise self.refuse(key, found, expected)
-        return found
+        return str(self._value(names, default, expected, lambda x: isinstance(x, str) and (not choices or x in choices)))
 
     def texts(self, names: str, length: int | None = None, choices: tuple[str, ...] = ()) -> list[str] | None:
         """Return a list of texts, one per layer and among the choices where given, or None where the key is absent."""
@@ -162,6 +145,20 @@ class ModelConfig:
             raise self.refuse(self.get(names)[0], odd, f"whole numbers from {low:,} to {high:,}")
         return listed
 
+    def repeated(self, names: str, default: int, expected: str = "the same number twice") -> int:
+        """Return a whole number, or the one that a list repeats.
+
+        Raises:
+            IngestError: a list of different numbers.
+        """
+        key, found = self.get(names)
+        if not isinstance(found, list):
+            return self.integer(names, default)
+        listed = {*(self.integers(names, low=1) or [default])}
+        if len(listed) != 1:
+            raise self.refuse(key, found, expected)
+        return listed.pop()
+
     def length_of(self, names: str) -> int:
         """Return the length of a list of whole numbers; 1 for a single number or an absent key."""
         _, found = self.get(names)
@@ -182,22 +179,17 @@ class ModelConfig:
             raise self.refuse(key, shown, expected)
         return list(found)
 
-    def part(self, names: str, required: bool = True) -> ModelConfig | None:
-        """Return a nested table."""
-        key, found = self.get(names)
-        if found is None and not required:
-            return None
-        if not isinstance(found, dict):
-            raise self.refuse(key, found, "a table of keys and values")
-        inner = ModelConfig(found, self.path, f"{self.prefix}{key}.", lenient=True)
-        self.parts.append(inner)
-        return inner
+    def part(self, names: str) -> ModelConfig | None:
+        """Return a nested table, or None where the key is absent."""
+        return self.table(names) if self.get(names)[1] is not None else None
 
     def table(self, names: str) -> ModelConfig:
         """Return a required nested table."""
-        found = self.part(names)
-        assert found is not None
-        return found
+        key, found = self.get(names)
+        if not isinstance(found, dict):
+            raise self.refuse(key, found, "a table of keys and values")
+        self.parts.append(ModelConfig(found, self.path, f"{self.prefix}{key}.", lenient=True))
+        return self.parts[-1]
 
     def tables(self, names: str) -> list[ModelConfig]:
         """Return a list of nested tables; an empty list where the key is absent."""
@@ -210,18 +202,18 @@ class ModelConfig:
         self.parts += inner
         return inner
 
-    def only(self, names: str, *allowed: object, default: object = None) -> None:
+    def only(self, names: str, *allowed: object) -> None:
         """Accept a key only with values that leave the structure as described.
 
         Raises:
             IngestError: another value.
         """
         key, found = self.get(names)
-        if found is not None and found not in allowed and found != default:
+        if found is not None and found not in allowed:
             raise self.refuse(key, found, f"{' or '.join(map(str, allowed))}; no other value is described")
 
     def ignore(self, *names: str) -> None:
-        """Mark keys as read that change no weight of this family."""
+        """Mark keys as read that name a part of the structure, but change no weight of this family."""
         self.read_keys.update(names)
 
     def all_defaults(self) -> dict[str, Any]:
@@ -270,31 +262,18 @@ def structural(key: str) -> bool:
 
 #: Keys with such words that change no weight: training, generation, positions without weights, other software.
 _HARMLESS = """
-_attn_implementation attention_dropout attn_pdrop embd_pdrop embd_dropout embed_dropout embedding_dropout ffn_dropout
-hidden_dropout hidden_dropout_prob layerdrop encoder_layerdrop decoder_layerdrop initializer_range initializer_factor
-layer_norm_eps layer_norm_epsilon layernorm_epsilon norm_eps norm_epsilon rms_norm_eps rms_norm_epsilon
-max_position_embeddings original_max_position_embeddings max_sequence_length n_ctx num_labels num_beams
-num_return_sequences num_beam_groups diversity_penalty no_repeat_ngram_size encoder_no_repeat_ngram_size
-chunk_size_feed_forward rope_dim partial_rotary_factor rotary_dim rotary_pct rotary_emb_base rope_parameters
-rope_scaling_factor rope_interleaved router_aux_loss_coef router_z_loss_coef router_jitter_noise routed_scaling_factor
-norm_topk_prob num_experts_to_keep moe_aux_loss_coeff moe_jitter_eps moe_loss_weight moe_router_load_balancing_type
-residual_multiplier embedding_multiplier attention_multiplier logits_scaling scale_depth scale_emb dim_model_base
-pretraining_tp context_window_size prefill_chunk_size attention_sink_size tensor_parallel_shards max_batch_size
-sliding_window_size max_window_layers num_logits_to_keep kv_cache_dtype cache_implementation ep_size
-image_token_index image_token_id spatial_merge_size_hint tokenizer_class projector_hidden_act
-rescale_prenorm_residual residual_in_fp32 fused_mlp fuse_norm bnb_4bit quantization_config compression_config
-gradient_checkpointing scale_embedding scale_attention_softmax_in_fp32 scale_attn_weights reorder_and_upcast_attn
-scale_attn_by_inverse_layer_idx embd_scale hidden_act hidden_activation num_hidden_layers_to_keep init_std
-output_hidden_states num_key_value_groups attn_logit_softcapping final_logit_softcapping query_pre_attn_scalar
-normalize_attention_scores attention_bias_init dtype torch_dtype forced_bos_token_id embedding_initializer_range
-normalization_function bos_token_id eos_token_id pad_token_id sep_token_id max_seq_len task_specific_params
-temporal_dropout mlp_dropout logit_scale vocab_file n_positions_hint init_cutoff_factor model_max_length
-initial_context_length layer_switch order_of_interleaved_layers use_embedding_sharing use_gated_activation
-use_parallel_block use_parallel_embedding position_embedding_type seq_length pad_vocab_size_multiple
-chunk_size mamba_chunk_size n_group topk_group enable_moe_fp32_combine moe_norm_min
-moe_routed_scaling_factor
-moe_apply_router_weight_on_input moe_router_logit_softcapping moe_token_drop_policy router_scaling_factor group_norm_eps
-num_expert_group moe_renormalize num_train_timesteps problem_type num_choices max_window_size tie_encoder_decoder
+layer_norm_epsilon layernorm_epsilon norm_epsilon rms_norm_epsilon max_position_embeddings original_max_position_embeddings
+n_ctx num_labels num_beams num_return_sequences num_beam_groups no_repeat_ngram_size encoder_no_repeat_ngram_size
+chunk_size_feed_forward rope_dim rotary_dim norm_topk_prob num_experts_to_keep moe_aux_loss_coeff moe_loss_weight
+moe_router_load_balancing_type residual_multiplier embedding_multiplier scale_depth dim_model_base context_window_size
+prefill_chunk_size attention_sink_size tensor_parallel_shards max_batch_size sliding_window_size max_window_layers
+num_logits_to_keep kv_cache_dtype ep_size spatial_merge_size_hint rescale_prenorm_residual residual_in_fp32 fused_mlp
+fuse_norm quantization_config compression_config scale_embedding scale_attn_by_inverse_layer_idx embd_scale
+num_hidden_layers_to_keep output_hidden_states num_key_value_groups attention_bias_init embedding_initializer_range
+vocab_file n_positions_hint layer_switch order_of_interleaved_layers use_embedding_sharing use_parallel_block
+use_parallel_embedding position_embedding_type pad_vocab_size_multiple chunk_size mamba_chunk_size n_group
+enable_moe_fp32_combine moe_norm_min moe_routed_scaling_factor moe_apply_router_weight_on_input moe_router_logit_softcapping
+moe_token_drop_policy num_expert_group moe_renormalize num_train_timesteps num_choices max_window_size tie_encoder_decoder
 transformers.js_config generation_config quant_config init_config rope_hf_config pipeline_parallel tensor_parallel num_crops
 """
 HARMLESS = frozenset(_HARMLESS.split())

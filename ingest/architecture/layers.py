@@ -6,7 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
-from ingest.architecture.weight_table import Attention, TableRow, Weight, routed, times
+from ingest.architecture.weight_table import Attention, TableRow, Weight, routed
+
+
+def biased(name: str, shape: tuple[int, ...], kind: str, passes: int = 0, bias: bool = True) -> Iterator[Weight]:
+    """Return a tensor, and its bias: one number per output."""
+    yield Weight(name, shape, kind, passes=passes)
+    if bias:
+        yield Weight(f"{name}.bias", shape[:1], kind)
 
 
 def linear(name: str, out: int, into: int, bias: bool = False, kind: str = "mlp") -> Iterator[Weight]:
@@ -15,17 +22,14 @@ def linear(name: str, out: int, into: int, bias: bool = False, kind: str = "mlp"
     >>> [row.parameters for row in linear("q", 4, 3, bias=True)]
     [12, 4]
     """
-    yield Weight(name, (out, into), kind, passes=1)
-    if bias:
-        yield Weight(f"{name}.bias", (out,), kind)
+    return biased(name, (out, into), kind, 1, bias)
 
 
 def norm(name: str, width: int, bias: bool = False, number: int = 1) -> Iterator[Weight]:
     """Scale (RMSNorm), or scale and shift (LayerNorm with bias)."""
     if number:
-        yield from (row for row in times(number, [Weight(name, (width,), "norm")]) if isinstance(row, Weight))
-    if bias and number:
-        yield from (row for row in times(number, [Weight(f"{name}.bias", (width,), "norm")]) if isinstance(row, Weight))
+        for tensor in (name, f"{name}.bias")[: 1 + bias]:
+            yield Weight(tensor, (width,), "norm", number, number)
 
 
 def embedding(vocabulary: int, width: int) -> Weight:
@@ -54,37 +58,29 @@ def attention(
     hidden: int,
     heads: int,
     kv_heads: int,
-    key: int,
-    value: int | None = None,
+    width: int,
     *,
-    q_bias: bool = False,
-    kv_bias: bool = False,
-    o_bias: bool = False,
-    window: int = 0,
+    bias: bool = False,
+    o_bias: bool | None = None,
     causal: bool = True,
-    cached: bool = True,
     name: str = "self",
     prefix: str = "attention",
-    into: int | None = None,
-    out: int | None = None,
 ) -> Iterator[TableRow]:
-    """Multi-head, grouped-query or multi-query attention: Q, K, V, O and the attention itself.
+    """Multi-head, grouped-query or multi-query attention: Q, K, V, O and the attention itself, cached where it is causal.
 
     >>> sum(row.parameters for row in attention(8, 4, 2, 2) if isinstance(row, Weight))
     192
     """
-    wide = key if value is None else value
-    source = into or hidden
-    yield from linear(f"{prefix}.q", heads * key, hidden, q_bias, "attention")
-    yield from linear(f"{prefix}.k", kv_heads * key, source, kv_bias, "attention")
-    yield from linear(f"{prefix}.v", kv_heads * wide, source, kv_bias, "attention")
-    yield from linear(f"{prefix}.o", out or hidden, heads * wide, o_bias, "attention")
-    yield Attention(name, heads, key, wide, 1, kv_heads * (key + wide) if cached else 0, window, causal)
+    yield from linear(f"{prefix}.q", heads * width, hidden, bias, "attention")
+    yield from linear(f"{prefix}.k", kv_heads * width, hidden, bias, "attention")
+    yield from linear(f"{prefix}.v", kv_heads * width, hidden, bias, "attention")
+    yield from linear(f"{prefix}.o", hidden, heads * width, bias if o_bias is None else o_bias, "attention")
+    yield Attention(name, heads, width, width, 1, 2 * kv_heads * width if causal else 0, causal=causal)
 
 
 def encoder_attention(hidden: int, heads: int, width: int, bias: bool = True) -> Iterator[TableRow]:
     """Multi-head attention of an encoder: every token attends to every token, without a cache."""
-    return attention(hidden, heads, heads, width, q_bias=bias, kv_bias=bias, o_bias=bias, causal=False, cached=False)
+    return attention(hidden, heads, heads, width, bias=bias, causal=False)
 
 
 def gated_mlp(hidden: int, inner: int, bias: bool = False, kind: str = "mlp", prefix: str = "mlp") -> Iterator[Weight]:
@@ -106,14 +102,6 @@ def plain_mlp(hidden: int, inner: int, bias: bool = True, kind: str = "mlp", pre
     """
     yield from linear(f"{prefix}.up", inner, hidden, bias, kind)
     yield from linear(f"{prefix}.down", hidden, inner, bias, kind)
-
-
-def experts(
-    hidden: int, number: int, chosen: int, rows: Iterable[TableRow], *, router_bias: bool = False, router: str = "router"
-) -> Iterator[TableRow]:
-    """Return a router and its experts."""
-    yield from linear(router, number, hidden, router_bias, "router")
-    yield from routed(number, chosen, rows)
 
 
 class DecoderSizes(NamedTuple):
@@ -138,13 +126,9 @@ class DecoderSizes(NamedTuple):
 
     def attention(self, bias: bool = False, o_bias: bool | None = None, gate: bool = False) -> Iterator[TableRow]:
         """Q, K, V and O; `bias` on all four unless `o_bias` is given; `gate` adds a matrix as large as Q."""
-        last = bias if o_bias is None else o_bias
-        rows = attention(self.hidden, self.heads, self.kv_heads, self.width, q_bias=bias, kv_bias=bias, o_bias=last)
-        yield from rows
+        yield from attention(self.hidden, self.heads, self.kv_heads, self.width, bias=bias, o_bias=o_bias)
         if gate:
-            yield Weight("attention.gate", (self.heads * self.width, self.hidden), "attention", passes=1)
-            if bias:
-                yield Weight("attention.gate.bias", (self.heads * self.width,), "attention")
+            yield from linear("attention.gate", self.heads * self.width, self.hidden, bias, "attention")
 
     def head_norms(self, bias: bool = False) -> Iterator[Weight]:
         """A norm over each head of Q and of K, one scale for all heads."""
@@ -168,15 +152,24 @@ class DecoderSizes(NamedTuple):
         return norm("norm", self.hidden, bias, number)
 
     def experts(
-        self, number: int, chosen: int, inner: int, *, shared: int = 0, router_bias: bool = False, bias: bool = False
+        self,
+        number: int,
+        chosen: int,
+        inner: int,
+        *,
+        shared: int = 0,
+        router_bias: bool = False,
+        bias: bool = False,
+        shared_bias: bool = False,
     ) -> Iterator[TableRow]:
         """Routed experts with their router, and one shared network of width `shared` that every token visits."""
         if chosen > number:
             raise self.config.refuse("num_experts_per_tok", chosen, f"at most the number of experts, {number:,}")
         rows = gated_mlp(self.hidden, inner, bias, prefix="expert")
-        yield from experts(self.hidden, number, chosen, rows, router_bias=router_bias)
+        yield from linear("router", number, self.hidden, router_bias, "router")
+        yield from routed(number, chosen, rows)
         if shared:
-            yield from gated_mlp(self.hidden, shared, prefix="shared_expert")
+            yield from gated_mlp(self.hidden, shared, shared_bias, prefix="shared_expert")
 
     def frame(
         self,
@@ -229,6 +222,27 @@ def sizes(
         width=head_width(config, wide, count, width),
         vocabulary=config.size("vocab_size", vocabulary),
     )
+
+
+def multi_head_sizes(
+    config: ModelConfig,
+    hidden: int,
+    layers: int,
+    heads: int | None,
+    vocabulary: int,
+    names: tuple[str, ...] = ("hidden_size", "num_hidden_layers", "num_attention_heads"),
+) -> DecoderSizes:
+    """Read the sizes of a model in which every query head has a key and value head; the numbers are the family's defaults.
+
+    Args:
+        config: the keys.
+        hidden, layers, heads, vocabulary: defaults; `heads` None for a model without attention.
+        names: the keys of width, depth and heads.
+    """
+    wide, deep = config.size(names[0], hidden), config.size(names[1], layers, high=MAX_LAYERS)
+    count = 0 if heads is None else config.size(names[2], heads)
+    words = config.size("vocab_size", vocabulary)
+    return DecoderSizes(config, wide, 0, deep, count, count, head_width(config, wide, count, name="-") if count else 0, words)
 
 
 def kv_group_count(config: ModelConfig, heads: int, default: int | None, names: str = "num_key_value_heads") -> int:
@@ -288,9 +302,3 @@ def sliding(config: ModelConfig, layers: int, default_window: int = 0, every: in
     if every == 0:
         return 0, 0
     return layers if every == 1 else layers - layers // every, window
-
-
-def layers_of(config: ModelConfig, names: str, layers: int, kinds: tuple[str, ...]) -> dict[str, int] | None:
-    """Count the layers of each kind in a list such as `mlp_layer_types`; None where there is no list."""
-    listed = config.texts(names, layers, choices=kinds)
-    return None if listed is None else {kind: listed.count(kind) for kind in kinds}

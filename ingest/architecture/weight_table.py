@@ -135,6 +135,11 @@ def routed(experts: int, chosen: int, rows: Iterable[TableRow]) -> Iterator[Tabl
         yield row._replace(count=row.count * experts, active=row.active * chosen, passes=row.passes * chosen, kind="expert")
 
 
+def without(rows: Iterable[TableRow], *names: str) -> Iterator[TableRow]:
+    """Leave out the rows of these names."""
+    return (row for row in rows if row.name not in names)
+
+
 def relabelled(rows: Iterable[TableRow], prefix: str, kind: str | None = None, computed: bool = True) -> Iterator[TableRow]:
     """Rename rows, and change their kind; `computed=False` for an encoder that text tokens do not pass."""
     for row in rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
@@ -35,7 +36,7 @@ def command(form: str | None, output: str | None, paths: tuple[str, ...], quiet:
     ingest measure images/ --samples -o samples.json
     """
     try:
-        answer = measure(*paths, **options, progress=None if quiet else Progress.on_standard_error())
+        answer = measure(*paths, **options, progress=None if quiet else Progress(sys.stderr))
     except Interrupted as interrupted:
         known = interrupted.known
         hand_over(lambda: corpus_page(known), known.to_dict, form, output)

@@ -4,91 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from ingest.catalog.store import Catalog
-from ingest.corpus.counting.ledger import Shards, Totals
-from ingest.corpus.counting.runners import ClusterRunner, CountingTask, ExactCount, TooLong, cores, local_runner, open_ledger
-from ingest.corpus.files.file_kind import short_title
-from ingest.corpus.files.listing import FileListing, list_inputs
-from ingest.corpus.formats.documents import Reading
-from ingest.corpus.measurement import CorpusMeasurement, measured_by_sample, measured_exactly
+from ingest.corpus.measurement import CorpusMeasurement
 from ingest.corpus.progress import Progress
-from ingest.corpus.sample_sizes import measured_samples
-from ingest.corpus.sampling.sample import SampledMeasurement, sample_corpus
-from ingest.corpus.tokenizers.engine_choice import Engine, proof_of, select_engine, training_text
-from ingest.corpus.tokenizers.split_points import SplitRule
-from ingest.corpus.tokenizers.splitter import split_rule_for
-from ingest.corpus.tokenizers.vocabulary import vocabulary_of
-from ingest.corpus.types import SkippedFile, Vocabulary, root_of
-from ingest.errors import IngestError, UsageError
+from ingest.errors import UsageError
 from ingest.units import parse
 
 #: A corpus that takes longer to count is sampled unless `--exact` is set.
 EXACT_SECONDS = 30.0
-
-
-class MeasureOptions(NamedTuple):
-    """Options of exact counting and sampling.
-
-    Attributes:
-        counts: whether to try exact counting first.
-        limit: time limit of exact counting in seconds, after which a sample is drawn instead; None for no limit.
-        tolerance: relative half-width of the confidence interval that a sample must reach.
-        confidence: confidence level of that interval.
-        seed: of the sample; None for a random one.
-    """
-
-    counts: bool
-    limit: float | None
-    tolerance: float
-    confidence: float
-    seed: int | None
-
-
-def measure_options(
-    exact: bool | None, tolerance: str | float, confidence: str | float, seed: str | int | None, needs_exact: str
-) -> MeasureOptions:
-    """Check the options as written by the user.
-
-    Args:
-        exact: True to count everything, False to sample, None to count only what takes up to 30 s.
-        tolerance: relative half-width of the interval.
-        confidence: confidence level.
-        seed: of the sample.
-        needs_exact: another option that requires exact counting, or nothing.
-
-    >>> measure_options(None, "1%", "95%", None, "").limit
-    30.0
-
-    Raises:
-        UsageError: a value out of range, or a sample together with an option that requires exact counting.
-    """
-    if exact is False and needs_exact:
-        raise UsageError(f"--sample: found it with {needs_exact}, which counts everything; expected one of them")
-    return MeasureOptions(
-        counts=exact is not False,
-        limit=None if exact or needs_exact else EXACT_SECONDS,
-        tolerance=_share(tolerance, "--tolerance"),
-        confidence=_share(confidence, "--confidence"),
-        seed=None if seed is None else _whole_number(seed, "--seed", 0),
-    )
-
-
-def _share(written: str | float, option: str) -> float:
-    share = parse(written, "1", option)
-    if not 0 < share < 1:
-        raise UsageError(f"{option}: found {written}, expected a share above 0 and below 1, such as 0.5% or 0.95")
-    return float(share)
-
-
-def _whole_number(written: str | int, option: str, least: int) -> int:
-    number = parse(written, "1", option)
-    if number % 1 or number < least:
-        raise UsageError(f"{option}: found {written}, expected a whole number from {least}")
-    return int(number)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -150,185 +75,55 @@ def measure(
         IngestError: nothing could be counted.
         Interrupted: a KeyboardInterrupt, with the measurement so far.
     """
+    from ingest.corpus.open_corpus import OpenCorpus, TooLong, measured_files
+
     shown, catalog = progress or Progress(None), Catalog(catalogs)
     if samples:
-        return _flagged(_by_sizes(paths, list_inputs([str(path) for path in paths], include, exclude), shown, catalog), strict)
-    options = measure_options(exact, tolerance, confidence, seed, _needs_exact(paths, resume, scheduler))
-    corpus = open_corpus(paths, tokenizer, Reading(text_field or ""), include, exclude, input_format, threads)
+        return _flagged(measured_files(paths, include, exclude, catalog, shown), strict)
+    needs = {"--resume": resume is not None, "--scheduler": scheduler is not None, "standard input": "-" in map(str, paths)}
+    limit = _limit(exact, next((name for name, is_there in needs.items() if is_there), ""))
+    width, level = _share(tolerance, "--tolerance"), _share(confidence, "--confidence")
+    start = None if seed is None else _whole_number(seed, "--seed", 0)
+    workers = None if threads is None else _whole_number(threads, "--threads", 1)
+    corpus = OpenCorpus(paths, include, exclude, input_format or "", tokenizer, text_field or "", workers, catalog)
     if corpus.listing.has_standard_input:
-        options = measure_options(exact, tolerance, confidence, seed, "standard input")
+        limit = _limit(exact, "standard input")
     try:
-        if not options.counts:
+        if exact is False:
             raise TooLong
-        answer = _by_counting(corpus, options, shown, catalog, resume, scheduler)
+        answer = corpus.counted(limit, resume, scheduler, shown)
     except TooLong:
-        answer = _by_sampling(corpus, options, shown, catalog)
+        answer = corpus.sampled(width, level, start, shown)
     answer = _flagged(answer, strict)
     if answer.partial:
         raise Interrupted(answer)
     return answer
 
 
-def _flagged(answer: CorpusMeasurement, strict: bool) -> CorpusMeasurement:
-    return replace(answer, unmet=f"--strict: {answer.left_out}") if strict and answer.left_out else answer
-
-
-def _by_sizes(paths: Sequence[str | Path], listing: FileListing, progress: Progress, catalog: Catalog) -> CorpusMeasurement:
-    progress.begin(listing.total_bytes, 0)
-    about = {"date": _now(), "manifest_hash": listing.manifest_hash()}
-    answer = measured_samples(short_title(paths), listing, listing.skipped, catalog, progress.moved, **about)
-    progress.clear()
-    return answer
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-class OpenCorpus(NamedTuple):
-    """A listed corpus, with the vocabulary and engine that count it.
-
-    Attributes:
-        named: the inputs as a title.
-        listing: the files.
-        reading: how documents are found in the files.
-        vocabulary: of the tokenizer.
-        engine: the engine that counts tokens.
-        split_rule: where the texts of long documents may be split.
-        proof: the texts on which the engine was checked.
-        threads: number of threads or processes.
-        notes: warnings for the user.
-    """
-
-    named: str
-    listing: FileListing
-    reading: Reading
-    vocabulary: Vocabulary
-    engine: Engine
-    split_rule: SplitRule | None
-    proof: tuple[bytes, ...]
-    threads: int
-    notes: tuple[str, ...]
-
-    def about(self, catalog: Catalog) -> dict[str, Any]:
-        """Return the provenance fields of the result."""
-        return {
-            "catalog": catalog,
-            "engine": f"{self.engine.name} {self.engine.version}",
-            "manifest_hash": self.listing.manifest_hash(),
-            "date": _now(),
-        }
-
-
-def open_corpus(
-    paths: Sequence[str | Path],
-    tokenizer: str | None,
-    reading: Reading,
-    include: Sequence[str],
-    exclude: Sequence[str],
-    input_format: str | None,
-    threads: str | int | None,
-) -> OpenCorpus:
-    """List the files, load the vocabulary and select the engine that counts as the reference does.
+def _limit(exact: bool | None, needs_exact: str) -> float | None:
+    """The time limit of exact counting in seconds, after which a sample is drawn instead; None for no limit.
 
     Raises:
-        IngestError: no file was found.
+        UsageError: a sample together with an input or option that requires exact counting.
     """
-    named, used = short_title(paths), cores() if threads is None else _whole_number(threads, "--threads", 1)
-    listing = list_inputs([str(path) for path in paths], include, exclude, input_format or "")
-    vocabulary = vocabulary_of(tokenizer, lambda: training_text(listing, reading))
-    if not len(listing):
-        raise IngestError(nothing_counted(named, listing.skipped))
-    proof = proof_of(listing, reading)
-    engine, notes = select_engine(vocabulary, proof, used)
-    if listing.repeated:
-        files = "a file was" if listing.repeated == 1 else f"{listing.repeated:,} files were"
-        notes.append(f"{files} listed more than once, through links or overlapping arguments; each counts once")
-    rule = split_rule_for(vocabulary, engine, proof)
-    return OpenCorpus(named, listing, reading, vocabulary, engine, rule, proof, used, tuple(notes))
+    if exact is False and needs_exact:
+        raise UsageError(f"--sample: found it with {needs_exact}, which counts everything; expected one of them")
+    return None if exact or needs_exact else EXACT_SECONDS
 
 
-def _by_counting(
-    corpus: OpenCorpus,
-    options: MeasureOptions,
-    progress: Progress,
-    catalog: Catalog,
-    resume: str | Path | None,
-    scheduler: str | None,
-) -> CorpusMeasurement:
-    listing = corpus.listing
-    task = CountingTask(corpus.vocabulary, corpus.reading, root_of(listing[0].path, listing[-1].path), corpus.proof)
-    shards = Shards(listing, listing.sizes)
-    ledger = open_ledger(resume, listing, task)
-    counting = ExactCount(listing, shards, progress, options.limit)
-    runner = (
-        ClusterRunner(task, shards, scheduler)
-        if scheduler
-        else local_runner(task, shards, corpus.engine, corpus.split_rule, corpus.threads, listing.has_standard_input)
-    )
-    partial = counting.run(runner, ledger)
-    return _exactly(corpus, counting.totals, partial, catalog)
+def _share(written: str | float, option: str) -> float:
+    share = parse(written, "1", option)
+    if not 0 < share < 1:
+        raise UsageError(f"{option}: found {written}, expected a share above 0 and below 1, such as 0.5% or 0.95")
+    return float(share)
 
 
-def _exactly(corpus: OpenCorpus, totals: Totals, partial: str, catalog: Catalog, why: str = "") -> CorpusMeasurement:
-    if not totals.total.files and not partial:
-        raise IngestError(nothing_counted(corpus.named, totals.skipped))
-    return measured_exactly(
-        totals,
-        corpus.vocabulary,
-        title=f"{corpus.named}: counted exactly with {corpus.vocabulary.name}{why}",
-        warnings=corpus.notes,
-        design={"design": "exact"},
-        partial=partial,
-        **corpus.about(catalog),
-    )
+def _whole_number(written: str | int, option: str, least: int) -> int:
+    number = parse(written, "1", option)
+    if number % 1 or number < least:
+        raise UsageError(f"{option}: found {written}, expected a whole number from {least}")
+    return int(number)
 
 
-def _by_sampling(corpus: OpenCorpus, options: MeasureOptions, progress: Progress, catalog: Catalog) -> CorpusMeasurement:
-    sampled = sample_corpus(
-        corpus.listing,
-        corpus.reading,
-        corpus.engine,
-        corpus.split_rule,
-        options.tolerance,
-        options.confidence,
-        options.seed,
-        progress.moved,
-    )
-    progress.clear()
-    if sampled.everything is not None:
-        sampled.everything.skip(corpus.listing.skipped)
-        return _exactly(corpus, sampled.everything, "", catalog, ", because a sample would have read most of it")
-    return measured_by_sample(
-        sampled,
-        corpus.listing.skipped,
-        corpus.vocabulary,
-        title=f"{corpus.named}: a sample counted with {corpus.vocabulary.name}, seed {sampled.seed}",
-        warnings=(*corpus.notes, *_unmet(sampled)),
-        **corpus.about(catalog),
-    )
-
-
-def _unmet(sampled: SampledMeasurement) -> tuple[str, ...]:
-    if sampled.met:
-        return ()
-    target = f"the tolerance of {sampled.tolerance:.3g} at {sampled.confidence:.3g}"
-    return (f"{target} was not reached: see the intervals, or count with --exact",)
-
-
-def _needs_exact(paths: Sequence[str | Path], resume: str | Path | None, scheduler: str | None) -> str:
-    """Return the first input or option that requires exact counting."""
-    needs = {"--resume": resume is not None, "--scheduler": scheduler is not None, "standard input": "-" in map(str, paths)}
-    return next((name for name, is_there in needs.items() if is_there), "")
-
-
-def nothing_counted(named: str, skipped: Sequence[SkippedFile]) -> str:
-    """Return the message for a corpus in which no file counts.
-
-    >>> nothing_counted("books", [])
-    'books: found no file, expected at least one'
-    """
-    if not skipped:
-        return f"{named}: found no file, expected at least one"
-    first = skipped[0]
-    return f"{named}: nothing could be counted: {len(skipped):,} skipped, the first is {first.path}: {first.reason}"
+def _flagged(answer: CorpusMeasurement, strict: bool) -> CorpusMeasurement:
+    return replace(answer, unmet=f"--strict: {answer.left_out}") if strict and answer.left_out else answer

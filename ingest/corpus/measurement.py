@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.store import Catalog
-from ingest.corpus.counting.ledger import GroupTallies, Totals
 from ingest.corpus.types import SkippedFile, Tally, Vocabulary
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer
@@ -15,8 +14,9 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 
 if TYPE_CHECKING:
+    from ingest.corpus.counting.ledger import GroupTallies, Totals
     from ingest.corpus.sampling.estimators import RatioEstimate
-    from ingest.corpus.sampling.sample import GroupEstimate, SampledMeasurement
+    from ingest.corpus.sampling.sample import GroupEstimate, Survey
 
 #: what counting yields, by the name of the quantity
 COUNTED = {
@@ -76,15 +76,8 @@ class CorpusMeasurement(Answer):
         return f"{len(named):,} left out, expected none; the first is {named[0]['path']}: {named[0]['reason']}"
 
     def to_dict(self) -> dict[str, Any]:
-        own = {
-            "tokenizer": dict(self.tokenizer),
-            "engine": self.engine,
-            "date": self.date,
-            "design": dict(self.design),
-            "manifest_hash": self.manifest_hash,
-            "partial": self.partial,
-        }
-        return {**super().to_dict(), **own}
+        own = ("tokenizer", "engine", "date", "design", "manifest_hash", "partial")
+        return {**super().to_dict(), **{name: getattr(self, name) for name in own}}
 
 
 def measured_exactly(totals: Totals, vocabulary: Vocabulary, **about: Any) -> CorpusMeasurement:
@@ -104,7 +97,7 @@ def measured_exactly(totals: Totals, vocabulary: Vocabulary, **about: Any) -> Co
 
 
 def measured_by_sample(
-    sampled: SampledMeasurement, skipped: Sequence[SkippedFile], vocabulary: Vocabulary, **about: Any
+    sampled: Survey, skipped: Sequence[SkippedFile], vocabulary: Vocabulary, **about: Any
 ) -> CorpusMeasurement:
     """The answer where a part was drawn; `skipped` could not even be listed."""
     given = {name: _given(name, figure) for name, figure in sampled.figures.items()}
@@ -117,15 +110,9 @@ def measured_by_sample(
         "extensions": [_row("extension", row) for row in sampled.extensions],
         "files_skipped": skipped_rows(out, len(out)),
         "parts_skipped": skipped_rows(sampled.parts, len(sampled.parts)),
-        "design": [dict(row) for row in sampled.design],
+        "design": sampled.design,
     }
-    design = {
-        "design": "sampled",
-        "seed": sampled.seed,
-        "tolerance": sampled.tolerance,
-        "confidence": sampled.confidence,
-        "met": sampled.met,
-    }
+    design = {"design": "sampled"} | {name: getattr(sampled, name) for name in ("seed", "tolerance", "confidence", "met")}
     return _answer(given, names, tables, vocabulary, design=design, partial=sampled.partial, **about)
 
 
@@ -134,26 +121,26 @@ def _answer(
     names: Sequence[str],
     tables: Mapping[str, list[dict[str, Any]]],
     vocabulary: Vocabulary,
+    **about: Any,
+) -> CorpusMeasurement:
+    known = Quantities({**given, "vocabulary": Input(vocabulary.size, origin="measured", note=f"ids of {vocabulary.name}")})
+    record = {name: getattr(vocabulary, name) for name in ("name", "size", "sha256", "source")}
+    return measurement_of(known, names, tables, tokenizer=record, **about)
+
+
+def measurement_of(
+    known: Quantities,
+    names: Sequence[str],
+    tables: Mapping[str, list[dict[str, Any]]],
     title: str,
     catalog: Catalog,
     warnings: tuple[str, ...],
     **about: Any,
 ) -> CorpusMeasurement:
-    known = Quantities({**given, "vocabulary": Input(vocabulary.size, origin="measured", note=f"ids of {vocabulary.name}")})
+    """The result with these quantities and those of the tables that have rows; `about` are attributes of the result."""
     results, unknown = known.results(names)
-    return CorpusMeasurement(
-        "measure",
-        title,
-        {},
-        known,
-        results,
-        unknown,
-        {name: rows for name, rows in tables.items() if rows},
-        warnings,
-        catalog,
-        tokenizer=vocabulary_record(vocabulary),
-        **about,
-    )
+    filled = {name: rows for name, rows in tables.items() if rows}
+    return CorpusMeasurement("measure", title, {}, known, results, unknown, filled, warnings, catalog, **about)
 
 
 def _given(name: str, figure: RatioEstimate) -> Input:
@@ -175,16 +162,6 @@ def _row(kind: str, row: GroupEstimate) -> dict[str, Any]:
         value, low, high = _ends(name, figure) if figure is not None else (None, None, None)
         shown |= {name: value, f"{name}_low": low, f"{name}_high": high}
     return {**shown, "note": row.note}
-
-
-def vocabulary_record(vocabulary: Vocabulary) -> dict[str, Any]:
-    """What names a vocabulary for good."""
-    return {
-        "name": vocabulary.name,
-        "size": vocabulary.size,
-        "sha256": vocabulary.sha256,
-        "source": vocabulary.source,
-    }
 
 
 def _computable(name: str, total: Tally) -> bool:

@@ -73,25 +73,26 @@ class MeasurementFile:
     @property
     def note(self) -> str:
         """Design, tokenizer, date and skipped files of the measurement, in one line."""
-        design, skipped = self.data.get("design"), self.data["results"].get("files_skipped")
-        how = design.get("design") if isinstance(design, dict) else None
-        count = skipped.get("value") if isinstance(skipped, dict) else None
+        how, count = self._table("design").get("design"), self._table("files_skipped", self.data["results"]).get("value")
         parts = [
-            f"{self.path.name}: {how or 'measured'} with {self._tokenizer.get('name') or 'a tokenizer not named'}",
+            f"{self.path.name}: {how or 'measured'} with {self._table('tokenizer').get('name') or 'a tokenizer not named'}",
             str(self.data.get("date") or "no date"),
             *([PARTIAL] if self.data.get("partial") else []),
             *([f"{count:,.0f} of its files could not be read"] if isinstance(count, (int, float)) and count > 0 else []),
         ]
         return ", ".join(parts)
 
+    def _table(self, name: str, within: dict[str, Any] | None = None) -> dict[str, Any]:
+        """An object of the file; an empty one where there is none."""
+        table = (self.data if within is None else within).get(name)
+        return table if isinstance(table, dict) else {}
+
     @property
     def percentiles(self) -> str:
         """The spread of sample sizes, for a note; nothing where the file does not have it."""
-        tables = self.data.get("tables")
-        rows: Any = tables.get("sample_sizes") if isinstance(tables, dict) else None
-        sizes: dict[Any, Any] = (
-            {row.get("size"): row.get("bytes") for row in rows if isinstance(row, dict)} if isinstance(rows, list) else {}
-        )
+        rows = self._table("tables").get("sample_sizes")
+        sizes: dict[Any, Any]
+        sizes = {row.get("size"): row.get("bytes") for row in rows if isinstance(row, dict)} if isinstance(rows, list) else {}
         noted = [
             f"{name} {display(sizes[name], 'B', binary=False)}" for name in NOTED_PERCENTILES if _is_positive(sizes.get(name))
         ]
@@ -100,20 +101,11 @@ class MeasurementFile:
     @property
     def vocabulary(self) -> float | None:
         """Number of ids of the tokenizer."""
-        return _number(self._tokenizer.get("size"), f"{self._place}: tokenizer.size")
-
-    @property
-    def _tokenizer(self) -> dict[str, Any]:
-        tokenizer = self.data.get("tokenizer")
-        return tokenizer if isinstance(tokenizer, dict) else {}
+        return _number(self._table("tokenizer").get("size"), f"{self._place}: tokenizer.size")
 
 
 def read_measurement(path: Path, option: str) -> MeasurementFile:
-    """Read the JSON file that `ingest measure -o` wrote.
-
-    Args:
-        path: the JSON file.
-        option: the option or key that named it, for messages.
+    """Read the JSON file that `ingest measure -o` wrote; `option` named it.
 
     Raises:
         UsageError: the file does not exist.
@@ -182,10 +174,7 @@ def is_file_name(written: str | float | Path) -> TypeGuard[str | Path]:
 
 
 def sample_sizes_in(path: Path) -> dict[str, Input]:
-    """Return the mean sample size in B and, where known, the samples per file.
-
-    Args:
-        path: JSON file that `ingest measure --samples -o` wrote.
+    """Return the mean sample size in B and, where known, the samples per file, of a file of `ingest measure --samples`.
 
     Raises:
         UsageError: the file does not exist.

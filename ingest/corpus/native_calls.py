@@ -33,6 +33,20 @@ def guarded(call: Callable[[], Result]) -> Result:
         raise NativeFailure(one_line(error)) from None
 
 
+@contextmanager
+def refusals(what: str) -> Iterator[None]:
+    """Report the failure of an extension as `what`, with its reason, and nothing else on the terminal.
+
+    Raises:
+        IngestError: a `NativeFailure` was raised.
+    """
+    try:
+        with no_panic_message():
+            yield
+    except NativeFailure as failure:
+        raise IngestError(f"{what}: {failure}") from None
+
+
 def one_line(error: BaseException) -> str:
     r"""The message of an exception, in one line of at most 160 characters.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from typing import Any, TextIO
@@ -24,11 +23,6 @@ class Progress:
         self.total = self.moved_bytes = self.taken_up = 0
         self.started = clock()
         self._bar: Any = None
-
-    @classmethod
-    def on_standard_error(cls) -> Progress:
-        """Return the progress of a command."""
-        return cls(sys.stderr)
 
     def begin(self, total: int, taken_up: int) -> None:
         """Start the clock on `total` stored bytes, of which `taken_up` were counted by an earlier run."""

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import groupby
-from typing import Any, NamedTuple
+from itertools import accumulate, groupby
+from typing import Any
 
 from ingest.catalog.store import Catalog
-from ingest.corpus.counting.ledger import OTHER
-from ingest.corpus.files.decompress import MAGIC, decompressed
-from ingest.corpus.files.file_kind import suffix_of
+from ingest.corpus.counting.ledger import GroupTallies
+from ingest.corpus.files.decompress import decompressed
+from ingest.corpus.files.file_kind import MAGIC, suffix_of
 from ingest.corpus.files.open_file import open_file
 from ingest.corpus.files.saved_datasets import FORMAT as DATASETS
 from ingest.corpus.files.source import BorrowedSource, Meter, Source, Unreadable, is_remote
 from ingest.corpus.formats.buffered import BufferedReader
 from ingest.corpus.formats.columnar import arrow_rows, row_groups
 from ingest.corpus.formats.tar import BLOCK, Archive
-from ingest.corpus.measurement import CorpusMeasurement, skipped_rows
+from ingest.corpus.measurement import CorpusMeasurement, measurement_of, skipped_rows
 from ingest.corpus.types import CorpusFile, SkippedFile, extension_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
@@ -228,15 +229,6 @@ KEPT_BITS = 10
 PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
 
 
-class SizeBin(NamedTuple):
-    """Number and total bytes of the sizes from a power of two, `low`, to below the next one, `high`."""
-
-    low: int
-    high: int
-    times: int
-    bytes: int
-
-
 class SizeCounts:
     """The distribution of sizes.
 
@@ -249,8 +241,7 @@ class SizeCounts:
     def __init__(self) -> None:
         self.count = self.bytes = self.largest = 0
         self.rounded = False
-        self._times: dict[int, int] = {}
-        self._bytes: dict[int, int] = {}
+        self._times, self._bytes = Counter[int](), Counter[int]()
         self._most = MOST_SIZES
 
     def add(self, size: int, times: int = 1) -> None:
@@ -258,18 +249,13 @@ class SizeCounts:
         self.count += times
         self.bytes += size * times
         self.largest = max(self.largest, size)
-        place = size.bit_length()
-        self._bytes[place] = self._bytes.get(place, 0) + size * times
-        key = rounded(size) if self.rounded else size
-        self._times[key] = self._times.get(key, 0) + times
+        self._bytes[size.bit_length()] += size * times
+        self._times[rounded(size) if self.rounded else size] += times
         if len(self._times) > self._most and not self.rounded:
-            self._round()
-
-    def _round(self) -> None:
-        self.rounded = True
-        before, self._times = self._times, {}
-        for size, times in before.items():
-            self._times[rounded(size)] = self._times.get(rounded(size), 0) + times
+            self.rounded = True
+            before, self._times = self._times, Counter()
+            for exact, number in before.items():
+                self._times[rounded(exact)] += number
 
     def percentiles(self, percentages: Sequence[int] = PERCENTILES) -> dict[int, int]:
         """Return, for each percentage, the smallest size that this percentage of sizes does not exceed.
@@ -280,27 +266,26 @@ class SizeCounts:
         >>> sizes.percentiles((1, 50, 99))
         {1: 1, 50: 50, 99: 99}
         """
-        found: dict[int, int] = {}
-        wanted = [(percent, math.ceil(percent * self.count / 100)) for percent in percentages]
-        passed = 0
-        for size in sorted(self._times):
-            passed += self._times[size]
-            found |= {percent: size for percent, rank in wanted if percent not in found and passed >= rank}
-        return found
+        sizes = sorted(self._times)
+        ends = list(accumulate(self._times[size] for size in sizes))
+        return {percent: sizes[bisect_left(ends, math.ceil(percent * self.count / 100))] for percent in percentages}
 
-    def bins(self) -> list[SizeBin]:
+    def bins(self) -> list[dict[str, int]]:
         """Return the histogram over powers of two.
 
         >>> sizes = SizeCounts()
         >>> sizes.add(3), sizes.add(2), sizes.add(4, times=2)
         (None, None, None)
         >>> sizes.bins()
-        [SizeBin(low=2, high=4, times=2, bytes=5), SizeBin(low=4, high=8, times=2, bytes=8)]
+        [{'from': 2, 'below': 4, 'count': 2, 'bytes': 5}, {'from': 4, 'below': 8, 'count': 2, 'bytes': 8}]
         """
-        counts: dict[int, int] = {}
+        counts = Counter[int]()
         for size, times in self._times.items():
-            counts[size.bit_length()] = counts.get(size.bit_length(), 0) + times
-        return [SizeBin(2**place // 2, max(2**place, 1), count, self._bytes[place]) for place, count in sorted(counts.items())]
+            counts[size.bit_length()] += times
+        return [
+            {"from": 2**place // 2, "below": max(2**place, 1), "count": count, "bytes": self._bytes[place]}
+            for place, count in sorted(counts.items())
+        ]
 
 
 def rounded(size: int) -> int:
@@ -353,7 +338,7 @@ class SampleSizes:
     samples: SizeCounts = field(default_factory=SizeCounts)
     files: SizeCounts = field(default_factory=SizeCounts)
     forms: Counter[str] = field(default_factory=Counter)
-    extensions: dict[str, list[int]] = field(default_factory=dict)
+    extensions: GroupTallies = field(default_factory=lambda: GroupTallies(MOST_ROWS))
     skipped: list[SkippedFile] = field(default_factory=list)
     files_skipped: int = 0
     bytes_read: int = 0
@@ -374,19 +359,12 @@ class SampleSizes:
             self.samples.add(size, times)
         self.files.add(found.stored_bytes)
         self.forms[form] += 1
-        self._sum(extension_of(found.path), 1, sizes.total(), found.stored_bytes)
+        self.extensions.add(extension_of(found.path), (1, sizes.total(), found.stored_bytes))
 
     def skip(self, skipped: SkippedFile) -> None:
         self.files_skipped += 1
         if len(self.skipped) < MOST_NAMED:
             self.skipped.append(skipped)
-
-    def _sum(self, name: str, *numbers: int) -> None:
-        if name not in self.extensions and len(self.extensions) >= MOST_ROWS:
-            name = OTHER
-        row = self.extensions.setdefault(name, [0, 0, 0])
-        for place, number in enumerate(numbers):
-            row[place] += number
 
 
 def sizes_of(listing: Sequence[CorpusFile], skipped: Sequence[SkippedFile], moved: Callable[[int], object]) -> SampleSizes:
@@ -408,15 +386,7 @@ def measured_samples(
     moved: Callable[[int], object],
     **about: Any,
 ) -> CorpusMeasurement:
-    """Return the result of `measure --samples`.
-
-    Args:
-        named: the inputs as a title.
-        listing: the files.
-        skipped: files that could not be listed.
-        catalog: of the sources.
-        moved: called with the stored bytes of each file.
-        about: date and manifest hash.
+    """Return the result of `measure --samples`; `skipped` are files that could not be listed.
 
     Raises:
         IngestError: no file holds a sample.
@@ -425,24 +395,6 @@ def measured_samples(
     if not sizes.samples.count:
         first = f": the first file left out is {sizes.skipped[0].path}: {sizes.skipped[0].reason}" if sizes.skipped else ""
         raise IngestError(f"{named}: found no sample, expected at least one{first}")
-    known = quantities_of(sizes)
-    results, unknown = known.results(RESULTS)
-    return CorpusMeasurement(
-        "measure",
-        f"{named}: sizes of samples",
-        {},
-        known,
-        results,
-        unknown,
-        tables_of(sizes),
-        tuple(notes_of(sizes)),
-        catalog,
-        design={"design": "samples", "forms": dict(sizes.forms)},
-        **about,
-    )
-
-
-def quantities_of(sizes: SampleSizes) -> Quantities:
     counts = {
         "samples": sizes.samples.count,
         "sample_files": sizes.files.count,
@@ -453,32 +405,29 @@ def quantities_of(sizes: SampleSizes) -> Quantities:
     known = Quantities({name: Input(value, origin="measured") for name, value in counts.items()})
     for name, formula in CHOSEN.items():
         known.choose(name, formula)
-    return known
+    design = {"design": "samples", "forms": dict(sizes.forms)}
+    title, notes = f"{named}: sizes of samples", tuple(notes_of(sizes))
+    return measurement_of(known, RESULTS, tables_of(sizes), title, catalog, notes, design=design, **about)
 
 
 def tables_of(sizes: SampleSizes) -> dict[str, list[dict[str, Any]]]:
     """Return the tables of the result: distributions, extensions, skipped files."""
-    tables = {
+    return {
         "sample_sizes": distribution(sizes.samples),
         "file_sizes": distribution(sizes.files),
-        "sample_histogram": histogram(sizes.samples),
-        "file_histogram": histogram(sizes.files),
+        "sample_histogram": sizes.samples.bins(),
+        "file_histogram": sizes.files.bins(),
         "extensions": [
             {"extension": name, "files": files, "samples": samples, "stored_bytes": size}
-            for name, (files, samples, size) in sorted(sizes.extensions.items(), key=lambda item: (-item[1][2], item[0]))
+            for name, (files, samples, size) in sorted(sizes.extensions.rows.items(), key=lambda item: (-item[1][2], item[0]))
         ],
         "files_skipped": skipped_rows(sizes.skipped, sizes.files_skipped),
     }
-    return {name: rows for name, rows in tables.items() if rows}
 
 
 def distribution(sizes: SizeCounts) -> list[dict[str, Any]]:
     percentiles = {f"p{percent}": size for percent, size in sizes.percentiles().items()}
     return [{"size": name, "bytes": size} for name, size in {**percentiles, "max": sizes.largest}.items()]
-
-
-def histogram(sizes: SizeCounts) -> list[dict[str, Any]]:
-    return [{"from": item.low, "below": item.high, "count": item.times, "bytes": item.bytes} for item in sizes.bins()]
 
 
 def notes_of(sizes: SampleSizes) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -92,12 +93,8 @@ def root_of(first: str, last: str) -> str:
     >>> root_of("s3://bucket/web/a.txt", "s3://bucket/web/b/c.txt"), root_of("a.txt", "b/c.txt")
     ('s3://bucket/web/', '')
     """
-    shared = 0
-    for one, two in zip(first, last, strict=False):
-        if one != two:
-            break
-        shared += 1
-    return first[: first.rfind("/", 0, shared) + 1]
+    shared = os.path.commonprefix((first, last))  # noqa: RUF071  cut at a slash below, for URLs too
+    return shared[: shared.rfind("/") + 1]
 
 
 def folder_of(path: str, root: str) -> str:

@@ -276,16 +276,6 @@ def metadata_files_per_thread(metadata_files: Num, threads_per_client: Num) -> N
     return ceil(metadata_files / threads_per_client)
 
 
-@formula(unit="B/s", source="definition")
-def mixed_bandwidth(required_bandwidth: Num, required_write_bandwidth: Num) -> Num:
-    """Aggregate storage throughput while a job reads and a checkpoint is written.
-
-    >>> mixed_bandwidth(512e9, 100e9)
-    612000000000.0
-    """
-    return required_bandwidth + required_write_bandwidth
-
-
 @formula(unit="1/s", source="definition")
 def rate_of_all_clients(rate_per_client: Num, clients_under_test: Num) -> Num:
     """A rate of each client, times the clients.

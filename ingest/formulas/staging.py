@@ -133,13 +133,3 @@ def decode_cores_per_node(samples_per_second_per_gpu: Num, gpus_per_node: Num, d
     26.8
     """
     return samples_per_second_per_gpu * gpus_per_node / decode_samples_per_second_per_core
-
-
-@formula(unit="B", source="definition")
-def bytes_of_samples(dataset_samples: Num, sample_bytes: Num) -> Num:
-    """Bytes of the data set in the chosen encoding or sample size.
-
-    >>> bytes_of_samples(524_288, 16_000_000)
-    8388608000000
-    """
-    return dataset_samples * sample_bytes

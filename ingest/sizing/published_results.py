@@ -166,7 +166,7 @@ class ValidatedSet:
     def bar_text(self) -> str:
         """The bar in words."""
         words = {
-            "tolerance": "every case within its tolerance of the figure expected",
+            "tolerance": "every case within its tolerance",
             "median": "median error at most {:.3g} %",
             "p80": "80th percentile at most {:.3g} %",
             "p95": "95th percentile at most {:.3g} %",

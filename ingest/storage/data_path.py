@@ -50,8 +50,11 @@ NVME_CAPACITY = Layer("node NVMe, capacity", "required_usable_bytes", "nvme_capa
 NIC_ONE = Layer("NIC, one node", _NODE, "storage_nic_bandwidth_per_node", "node")
 CLIENT_ONE = Layer("client, one node", _NODE, "client_read_ceiling", "client")
 NVME_ONE = Layer("NVMe, one node", _NODE, "nvme_read_bandwidth_per_node", "node")
-READ_PATH = (HOST_LINK, NVME, NIC, CLIENT, READS)
-WRITE_PATH = (NVME_WRITES, NIC_WRITES, CLIENT_WRITES, WRITES)
+#: result -> the layers of which the narrowest decides it
+AVAILABLE = {
+    "read_bandwidth_available": (HOST_LINK, NVME, NIC, CLIENT, READS),
+    "write_bandwidth_available": (NVME_WRITES, NIC_WRITES, CLIENT_WRITES, WRITES),
+}
 #: From the GPU to local drives, and to shared storage.
 LOCAL = (HOST_LINK, NVME, NVME_ONE, NVME_WRITES, NVME_CAPACITY)
 REMOTE = (HOST_LINK, NIC, NIC_ONE, CLIENT, CLIENT_ONE, READS, NIC_WRITES, CLIENT_WRITES, WRITES)
@@ -72,9 +75,9 @@ class LayerVerdict(NamedTuple):
 
     Attributes:
         ceiling: None where it is unknown.
-        headroom: share of the ceiling that stays free; None where the ceiling is unknown.
+        headroom: share of the ceiling that stays free; None where the ceiling is unknown or 0.
         at_least: the ceiling was demonstrated, and more may be possible.
-        why: why the ceiling is unknown.
+        why: why the ceiling is unknown or 0.
     """
 
     layer: Layer
@@ -87,8 +90,8 @@ class LayerVerdict(NamedTuple):
     @property
     def holds(self) -> bool | None:
         """Whether the layer carries the need; None where that is unknown."""
-        if self.ceiling is None or self.headroom is None:
-            return None
+        if self.headroom is None:
+            return False if self.ceiling == 0 else None
         return True if self.headroom >= 0 else None if self.at_least else False
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,8 +109,8 @@ class LayerVerdict(NamedTuple):
 
     @property
     def times(self) -> float | None:
-        """Need divided by ceiling; None where the ceiling is unknown."""
-        return None if self.ceiling is None else float(shortfall_factor(self.need, self.ceiling))
+        """Need divided by ceiling; None where the ceiling is unknown or 0."""
+        return float(shortfall_factor(self.need, self.ceiling)) if self.ceiling else None
 
     @property
     def unit(self) -> str:
@@ -122,7 +125,7 @@ class LayerVerdict(NamedTuple):
         return ("at least " if self.at_least else "") + display(self.ceiling, unit_of(self.layer.ceiling), binary=False)
 
 
-def judge(known: Quantities, layers: Iterable[Layer], shown_only: frozenset[Layer] = frozenset()) -> tuple[LayerVerdict, ...]:
+def judge(known: Quantities, layers: Iterable[Layer], shown_only: frozenset[Layer]) -> Iterator[LayerVerdict]:
     """Compare each layer with its need; layers without a need are left out.
 
     Args:
@@ -130,7 +133,24 @@ def judge(known: Quantities, layers: Iterable[Layer], shown_only: frozenset[Laye
         layers: in order from the GPU to the drives.
         shown_only: layers whose ceiling is a demonstrated rate.
     """
-    return tuple(_verdicts(known, layers, shown_only))
+    for layer in layers:
+        try:
+            need = known.value(layer.need)
+        except MissingQuantity:
+            continue
+        if not need:
+            continue
+        try:
+            ceiling = known.value(layer.ceiling)
+        except MissingQuantity as error:
+            option = "nodes" if error.name == "nodes" else layer.supply or f"set.{error.name}"
+            why = Message(f"{error.name.replace('_', ' ')} is not known", supply=(option,))
+            yield LayerVerdict(layer, need, None, None, why=why)
+            continue
+        if ceiling:
+            yield LayerVerdict(layer, need, ceiling, float(headroom_of(known, layer).value), layer in shown_only)
+        else:
+            yield LayerVerdict(layer, need, 0, None, why="no unit is left")
 
 
 def headroom_of(known: Quantities, layer: Layer) -> Step:
@@ -146,31 +166,13 @@ def headroom_of(known: Quantities, layer: Layer) -> Step:
     )
 
 
-def _verdicts(known: Quantities, layers: Iterable[Layer], shown_only: frozenset[Layer]) -> Iterator[LayerVerdict]:
-    for layer in layers:
-        try:
-            need = known.value(layer.need)
-        except MissingQuantity:
-            continue
-        if not need:
-            continue
-        try:
-            ceiling, headroom = known.value(layer.ceiling), float(headroom_of(known, layer).value)
-        except MissingQuantity as error:
-            option = "nodes" if error.name == "nodes" else layer.supply or f"set.{error.name}"
-            why = Message(f"{error.name.replace('_', ' ')} is not known", supply=(option,))
-            yield LayerVerdict(layer, need, None, None, why=why)
-            continue
-        yield LayerVerdict(layer, need, ceiling, headroom, layer in shown_only)
-
-
 def bottleneck(verdicts: Iterable[LayerVerdict]) -> LayerVerdict | None:
     """The layer with the least headroom, which binds first as the need grows.
 
     A demonstrated rate below the need is not a bottleneck: the layer may carry more.
     """
-    rated = [one for one in verdicts if one.headroom is not None and one.holds is not None]
-    return min(rated, key=lambda one: one.headroom or 0.0, default=None)
+    rated = [one for one in verdicts if one.holds is not None]
+    return min(rated, key=lambda one: float("-inf") if one.headroom is None else one.headroom, default=None)
 
 
 def verdict(verdicts: Iterable[LayerVerdict]) -> bool | None:

@@ -21,7 +21,7 @@ from ingest.storage.fit_options import need_of
 from ingest.storage.fit_result import RESULTS, VERDICTS, Fit, Fits
 from ingest.storage.need import REQUIRABLE, Need, from_numbers
 from ingest.storage.system_quantities import known_of, protection_of
-from ingest.storage.units_required import DEGRADED, alternatives, count_units, further
+from ingest.storage.units_required import DEGRADED, FURTHER, alternatives, count_units
 from ingest.units import display, parse
 
 #: Every system of the catalogs.
@@ -65,11 +65,8 @@ def fit_need(
     entries = _entries(storage, catalog, need.shared)
     other = _client(client, catalog) if client is not None else None
     found = [_fit(entry, other, protection_of(entry, protection, catalog), need, units, degraded, catalog) for entry in entries]
-    return Fits(need, tuple(sorted(found, key=_order)), catalog, compared=ALL in storage)
-
-
-def _order(one: Fit) -> tuple[int, float, str]:
-    return VERDICTS.index(one.verdict), -(one.headroom if one.headroom is not None else float("-inf")), one.entry.id
+    found.sort(key=lambda one: (VERDICTS.index(one.verdict), one.headroom is None, -(one.headroom or 0), one.entry.id))
+    return Fits(need, tuple(found), catalog, compared=ALL in storage)
 
 
 def _entries(storage: Sequence[str], catalog: Catalog, shared: bool) -> list[Storage]:
@@ -102,6 +99,12 @@ def _client(name: str, catalog: Catalog) -> Storage:
     return found
 
 
+def ids_in(storage: str | Path | Sequence[str]) -> list[str]:
+    """Ids of storage systems, with commas between or as a list."""
+    names = [storage] if isinstance(storage, (str, Path)) else storage
+    return [part for name in names for part in str(name).split(",") if part]
+
+
 def _fit(
     entry: Storage,
     client: Storage | None,
@@ -117,7 +120,7 @@ def _fit(
         known.choose("units_for_read", "units_required_degraded")
     left_out = count_units(known, need, entry, units)
     path = (*layers_of(entry, known), *((data_path.DEGRADED,) if degraded and loses else ()))
-    layers = data_path.judge(known, path, shown_only(entry, client, known))
+    layers = tuple(data_path.judge(known, path, shown_only(entry, client, known)))
     narrow = data_path.bottleneck(layers)
     if narrow is not None and narrow.headroom is not None:
         known.adopt({"headroom_fraction": data_path.headroom_of(known, narrow.layer)})
@@ -127,7 +130,8 @@ def _fit(
         fits, left_out = None, Message("the bytes held on local drives are not known", supply=("capacity",))
     ceilings = known.results([one.layer.ceiling for one in layers if one.ceiling is not None])[0]
     units_fixed = (units is not None and entry.family != "client") or bool(entry.fixed) or entry.family == "drive"
-    more = further(known, [*(DEGRADED if loses and known.value("units") > 1 else ()), *(["units"] if units_fixed else [])])
+    of_degraded = DEGRADED if loses and known.value("units") > 1 else ()
+    more = known.results([*FURTHER, *of_degraded, *(["units"] if units_fixed else [])])[0]
     ways = alternatives(known, fits)
     beyond = _at_high_end(need, layers)
     answer = Answer(
@@ -163,10 +167,7 @@ def _at_high_end(need: Need, layers: Sequence[LayerVerdict]) -> tuple[str, ...]:
 
 def _results(known: Quantities, need: Need, layers: Sequence[LayerVerdict]) -> tuple[dict[str, Quantity], dict[str, str]]:
     """The results of one system by their public names, and why others are missing."""
-    for name, path in (
-        ("read_bandwidth_available", data_path.READ_PATH),
-        ("write_bandwidth_available", data_path.WRITE_PATH),
-    ):
+    for name, path in data_path.AVAILABLE.items():
         rated = [one for one in layers if one.layer in path and one.ceiling is not None and not one.at_least]
         if rated:
             known.choose(name, min(rated, key=lambda one: one.ceiling or 0.0).layer.ceiling)
@@ -242,8 +243,7 @@ def fit(
         io_size=io_size,
     )
     need = need_of(plan, plain, job_of(**question), catalog, priority)
-    names = [storage] if isinstance(storage, (str, Path)) else list(storage)
-    listed = [part for name in names for part in str(name).split(",") if part]
+    listed = ids_in(storage)
     if not listed:
         raise UsageError(f"--storage: found {brief(str(storage))}, expected ids with commas between, or all")
     counted = None if units is None else check_value("units", parse(units, unit_of("units"), "--units"), "--units")

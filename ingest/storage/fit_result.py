@@ -162,7 +162,9 @@ class Fits:
     def warnings(self) -> tuple[str, ...]:
         """The warnings of the need, and those of a single system."""
         own = self.systems[0].answer.warnings if len(self.systems) == 1 else ()
-        return (*self.need.notes, *self._left_out, *self._waiting, *own)
+        drives = "local drives are left out: the nodes of a site share their data; name drives in --storage to include them"
+        left_out = (drives,) if self.compared and self.need.shared else ()
+        return (*self.need.notes, *left_out, *self._waiting, *own)
 
     @property
     def _waiting(self) -> tuple[str, ...]:
@@ -174,11 +176,6 @@ class Fits:
         seconds = display(self.results[found[0]].answer.given["request_seconds"].value, "s")
         text = f"{which}: too narrow for requests of this size at an assumed latency of {seconds} per request"
         return (Message(text, supply=(Option("set.request_seconds", "T"),)),)
-
-    @property
-    def _left_out(self) -> tuple[str, ...]:
-        text = "local drives are left out: the nodes of a site share their data; name drives in --storage to include them"
-        return (text,) if self.compared and self.need.shared else ()
 
     @property
     def unmet(self) -> str:

@@ -27,15 +27,15 @@ REQUIRABLE = (
 )
 #: need -> the result of `bw` that it is
 FROM_BW = {"read_bandwidth_needed": "ingest_bandwidth_per_job", "opens_per_second_needed": "file_opens_per_second_per_job"}
-#: quantity -> the option of `fit` that sets it
-OPTION_OF = {
-    "read_bandwidth_needed": "--read-bandwidth",
-    "write_bandwidth_needed": "--write-bandwidth",
-    "required_usable_bytes": "--capacity",
-    "opens_per_second_needed": "--opens",
-    "creates_per_second_needed": "--creates",
-    "files_needed": "--files",
-    "io_bytes": "--io-size",
+#: option of `fit` -> the quantity that it sets
+PLAIN = {
+    "--read-bandwidth": "read_bandwidth_needed",
+    "--write-bandwidth": "write_bandwidth_needed",
+    "--capacity": "required_usable_bytes",
+    "--opens": "opens_per_second_needed",
+    "--creates": "creates_per_second_needed",
+    "--files": "files_needed",
+    "--io-size": "io_bytes",
 }
 
 
@@ -73,23 +73,17 @@ class Need:
         Raises:
             UsageError: a quantity that the model yields already.
         """
-        twice = [name for name in plain if name in self.computed]
+        twice = [option for option, name in PLAIN.items() if name in plain and name in self.computed]
         if twice:
-            raise UsageError(f"{OPTION_OF[twice[0]]}: the model sets this already; expected one of the two")
+            raise UsageError(f"{twice[0]}: the model sets this already; expected one of the two")
         return replace(self, given={**self.given, **plain})
 
 
-def from_numbers(
-    *,
-    read_bandwidth: str | float | None = None,
-    write_bandwidth: str | float | None = None,
-    capacity: str | float | None = None,
-    opens: str | float | None = None,
-    creates: str | float | None = None,
-    files: str | float | None = None,
-    io_size: str | float | None = None,
-) -> dict[str, Input]:
+def from_numbers(**written: str | float | None) -> dict[str, Input]:
     """Needs given as plain numbers with units, by quantity.
+
+    Args:
+        written: the options of `PLAIN`, as keywords.
 
     >>> from_numbers(read_bandwidth="500 GB/s")["read_bandwidth_needed"].value
     500000000000
@@ -97,11 +91,11 @@ def from_numbers(
     Raises:
         UsageError: not a number, another unit, or out of range.
     """
-    written = (read_bandwidth, write_bandwidth, capacity, opens, creates, files, io_size)
+    options = {f"--{name.replace('_', '-')}": value for name, value in written.items() if value is not None}
     return {
-        name: Input(check_value(name, parse(value, unit_of(name), option), option), origin="user")
-        for (name, option), value in zip(OPTION_OF.items(), written, strict=True)
-        if value is not None
+        name: Input(check_value(name, parse(options[option], unit_of(name), option), option), origin="user")
+        for option, name in PLAIN.items()
+        if option in options
     }
 
 
@@ -150,26 +144,10 @@ def _decoded(answer: Estimate) -> dict[str, Input]:
     return {name: from_catalog(value) for name, value in found.items() if value is not None}
 
 
-#: metric of a requirement line -> need
-BY_METRIC = {
-    "site_sustained_read_bandwidth": "read_bandwidth_needed",
-    "site_largest_read_bandwidth": "read_bandwidth_needed",
-    "site_read_bandwidth": "read_bandwidth_needed",
-    "site_largest_restart_bandwidth": "read_bandwidth_needed",
-    "site_restart_bandwidth": "read_bandwidth_needed",
-    "site_staging_bandwidth": "read_bandwidth_needed",
-    "site_node_read_bandwidth": "node_read_bandwidth_needed",
-    "site_write_bandwidth": "write_bandwidth_needed",
-    "site_largest_write_bandwidth": "write_bandwidth_needed",
-    "site_sustained_write_bandwidth": "write_bandwidth_needed",
-    "site_usable_bytes": "required_usable_bytes",
-    "site_files": "files_needed",
-    "site_file_opens": "opens_per_second_needed",
-    "site_file_creates": "creates_per_second_needed",
-}
-#: (operation, unit) of a requirement line with another metric -> need
+#: (operation, unit) of a requirement line -> need
 BY_OPERATION = {
     ("read", "B/s"): "read_bandwidth_needed",
+    ("read", "B/s/node"): "node_read_bandwidth_needed",
     ("write", "B/s"): "write_bandwidth_needed",
     ("hold", "B"): "required_usable_bytes",
     ("open", "file/s"): "opens_per_second_needed",
@@ -203,8 +181,10 @@ def from_requirements(lines: Iterable[Requirement], title: str = "requirement li
         UsageError: an unknown priority, or no line that counts requires bandwidth, capacity, opens or creates.
     """
     one_of("--priority", priority, PRIORITIES)
-    everything = list(lines)
-    counting = [line for line in everything if _counts(line, priority)]
+    counting: list[Requirement] = []
+    too_low: list[Requirement] = []
+    for line in lines:
+        (counting if PRIORITIES.index(line.priority) <= PRIORITIES.index(priority) else too_low).append(line)
     largest: dict[str, Requirement] = {}
     for line in counting:
         name = need_in(line)
@@ -218,7 +198,7 @@ def from_requirements(lines: Iterable[Requirement], title: str = "requirement li
         for name, line in largest.items()
     }
     high = {name: line.high for name, line in largest.items() if line.high is not None}
-    notes = (*_not_judged(counting), *_too_low(everything, priority))
+    notes = (*_not_judged(counting), *_too_low(too_low, priority))
     return Need(title, {**_conditions(counting), **given}, high=high, notes=notes, shared=True)
 
 
@@ -226,11 +206,7 @@ def need_in(line: Requirement) -> str:
     """The quantity that a line requires; empty where `fit` has no layer for it."""
     if line.metric in NOT_A_NEED:
         return ""
-    return BY_METRIC.get(line.metric) or BY_OPERATION.get((line.conditions.operation, line.unit), "")
-
-
-def _counts(line: Requirement, priority: str) -> bool:
-    return PRIORITIES.index(line.priority) <= PRIORITIES.index(priority)
+    return BY_OPERATION.get((line.conditions.operation, line.unit), "")
 
 
 def _not_judged(counting: Sequence[Requirement]) -> tuple[str, ...]:
@@ -245,7 +221,7 @@ def _not_judged(counting: Sequence[Requirement]) -> tuple[str, ...]:
 
 def _too_low(lines: Sequence[Requirement], priority: str) -> tuple[str, ...]:
     """The lines that would set a need if their priority counted."""
-    left_out = [line.id for line in lines if need_in(line) and not _counts(line, priority)]
+    left_out = [line.id for line in lines if need_in(line)]
     if not left_out:
         return ()
     return (Message(f"lines below the priority {priority} do not count: {', '.join(left_out)}", supply=("priority",)),)
@@ -255,20 +231,18 @@ def _conditions(counting: Sequence[Requirement]) -> dict[str, Input]:
     """Clients, I/O size and threads of the largest read line with clients, else of the largest write line."""
     for name in ("read_bandwidth_needed", "write_bandwidth_needed"):
         lines = [line for line in counting if need_in(line) == name and line.conditions.clients]
-        if lines:
-            return _conditions_of(max(lines, key=lambda line: line.value), reads=name == "read_bandwidth_needed")
+        if not lines:
+            continue
+        line = max(lines, key=lambda line: line.value)
+        found = {
+            "nodes": line.conditions.clients,
+            # The size of writes says nothing about reads.
+            "io_bytes": line.conditions.io_size if name == "read_bandwidth_needed" else None,
+            "requests_in_flight_per_node": line.conditions.threads,
+        }
+        return {
+            name: Input(check_value(name, value, f"{line.id}: {name}"), origin="user", note=f"a condition of {line.id}")
+            for name, value in found.items()
+            if value is not None
+        }
     return {}
-
-
-def _conditions_of(line: Requirement, *, reads: bool) -> dict[str, Input]:
-    found: Mapping[str, int | None] = {
-        "nodes": line.conditions.clients,
-        # The size of writes says nothing about reads.
-        "io_bytes": line.conditions.io_size if reads else None,
-        "requests_in_flight_per_node": line.conditions.threads,
-    }
-    return {
-        name: Input(check_value(name, value, f"{line.id}: {name}"), origin="user", note=f"a condition of {line.id}")
-        for name, value in found.items()
-        if value is not None
-    }

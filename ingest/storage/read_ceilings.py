@@ -9,7 +9,7 @@ from ingest.engine.registry import solve
 from ingest.errors import IngestError, MissingQuantity, UsageError
 from ingest.site.plan import Plan
 from ingest.sizing.job import Job
-from ingest.storage.fit import ALL, fit_need
+from ingest.storage.fit import ALL, fit_need, ids_in
 from ingest.storage.fit_options import need_of
 from ingest.storage.fit_result import Fit
 from ingest.units import display
@@ -52,7 +52,7 @@ def read_ceilings(plan: Plan, storage: Sequence[str], sizes: Sequence[float]) ->
         UsageError: an unknown id, or more ids than a chart can show.
         IngestError: a system whose read bandwidth is unknown.
     """
-    names = [part for name in storage for part in str(name).split(",") if part]
+    names = ids_in(storage)
     if ALL in names or not 0 < len(names) <= MOST:
         raise UsageError(f"--storage: found {', '.join(names) or 'nothing'}, expected one to {MOST} ids of storage to draw")
     systems = fit_need(need_of(plan, {}, Job(), plan.catalog), names, plan.catalog).systems

@@ -105,7 +105,7 @@ def known_of(entry: Storage, client: Storage | None, protection: Storage | None,
     }
     known = Quantities({**supplied, **(_without_usual_drives(need.given) if local else need.given)})
     # Another encoding or size of the samples makes another data set.
-    choose_first(known, "dataset_bytes", ("bytes_of_samples",))
+    choose_first(known, "dataset_bytes", ("samples_bytes",))
     for name, source in need.computed.items():
         known.choose(name, source)
     for name, formulas in (*(FOLLOWS_LOCALLY.items() if local else ()), *FOLLOWS.items()):
@@ -159,14 +159,10 @@ def is_known(known: Quantities, name: str) -> bool:
 
 def _measured_with(entry: Storage, client: Storage | None, model: str) -> dict[str, Input]:
     """Ceilings measured with the data set of a model, which include the effect of its I/O sizes."""
-    found: dict[str, Input] = {}
-    if model in entry.read_bandwidth_by_model:
-        name = "nvme_drive_read_bandwidth" if entry.family == "drive" else "unit_read_bandwidth"
-        found[name] = from_catalog(entry.read_bandwidth_by_model[model])
-        if entry.family == "drive":
-            found["small_read_factor"] = Input(1, note=f"measured with the data set of {model}")
-    if model in (client or entry).client_read_bandwidth_by_model:
-        found["client_bandwidth_per_node"] = from_catalog((client or entry).client_read_bandwidth_by_model[model])
+    own = "nvme_drive_read_bandwidth" if entry.family == "drive" else "unit_read_bandwidth"
+    rates = {own: entry.read_bandwidth_by_model, "client_bandwidth_per_node": (client or entry).client_read_bandwidth_by_model}
+    found = {name: from_catalog(by_model[model]) for name, by_model in rates.items() if model in by_model}
+    if {*found} - {"unit_read_bandwidth"}:
         found["small_read_factor"] = Input(1, note=f"measured with the data set of {model}")
     return found
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ingest.catalog.records import Storage
 from ingest.engine.messages import Message
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Quantity
+from ingest.engine.value import Input
 from ingest.errors import MissingQuantity
 from ingest.storage.need import Need
 from ingest.storage.system_quantities import is_known
@@ -34,6 +34,8 @@ DRIVE_PARTS = {
     "drives_for_read": "read_bandwidth_needed",
     "drives_for_write": "write_bandwidth_needed",
 }
+#: count of clients or local drives -> the need that decides it
+CLIENT_PARTS = {"clients_for_read": "read_bandwidth_needed", "clients_for_write": "write_bandwidth_needed"}
 #: a system is described by its drives where one of these is given
 OF_A_DRIVE = ("drive_bytes", "drive_read_bandwidth", "drive_write_bandwidth")
 
@@ -46,9 +48,7 @@ def count_units(known: Quantities, need: Need, entry: Storage, units: float | No
         # Rates that the user sets for the system behind a client are those of this many units.
         one = Input(1, origin="default", note=Message("one unit behind the client", supply=("units",)))
         known.give({"units": one if units is None else Input(units, origin="user")})
-    for part, name in (("clients_for_read", "read_bandwidth_needed"), ("clients_for_write", "write_bandwidth_needed")):
-        if not need.requires(name):
-            known.give_default(part, none_required(name))
+    _give_zeros(known, need, CLIENT_PARTS)
     try:
         known.choose("units_required", "clients_required" if entry.family == "client" else "local_drives_required")
         if entry.family == "drive":
@@ -68,9 +68,7 @@ def _size_units(known: Quantities, need: Need, entry: Storage, units: float | No
         known.give_default(part, Input(0, grade="zero", note=why))
     unknown = _settle(known, need, {part: name for part, name in PARTS.items() if part not in excluded})
     if any(name in known.given for name in OF_A_DRIVE):
-        for part, name in DRIVE_PARTS.items():
-            if not need.requires(name):
-                known.give_default(part, none_required(name))
+        _give_zeros(known, need, DRIVE_PARTS)
     _choose_units(known, entry, units)
     return f"units_required leaves out {' and '.join(unknown)}: the rate of one unit is not known" if unknown else ""
 
@@ -102,19 +100,18 @@ def has_metadata_servers(entry: Storage) -> bool:
 
 def _settle(known: Quantities, need: Need, parts: Mapping[str, str]) -> list[str]:
     """Set parts that are not required, or whose rate is unknown, to 0; return the latter."""
-    unknown = []
+    _give_zeros(known, need, parts)
+    unknown = [part for part in parts if not is_known(known, part)]
+    not_counted = Input(0, grade="zero", note="not counted: the rate of one unit is not known")
+    known.give(dict.fromkeys(unknown, not_counted))
+    return [part.removeprefix("units_for_") for part in unknown]
+
+
+def _give_zeros(known: Quantities, need: Need, parts: Mapping[str, str]) -> None:
+    """Set the parts that the need does not include to 0."""
     for part, name in parts.items():
         if not _requires(known, need, name):
-            known.give_default(part, none_required(name))
-        elif not is_known(known, part):
-            unknown.append(part.removeprefix("units_for_"))
-            known.give({part: Input(0, grade="zero", note="not counted: the rate of one unit is not known")})
-    return unknown
-
-
-def none_required(name: str) -> Input:
-    """Zero, because the need does not include a quantity."""
-    return Input(0, grade="zero", note=f"no {name} is given")
+            known.give_default(part, Input(0, grade="zero", note=f"no {name} is given"))
 
 
 def _requires(known: Quantities, need: Need, name: str) -> bool:
@@ -211,13 +208,3 @@ def _at_most(known: Quantities, pair: tuple[str, str]) -> bool | None:
         return known.value(pair[0]) <= known.value(pair[1])
     except MissingQuantity:
         return None
-
-
-def further(known: Quantities, wanted: Sequence[str]) -> Mapping[str, Quantity]:
-    """The further results that can be computed.
-
-    Args:
-        known: need and system.
-        wanted: results of this system besides `FURTHER`.
-    """
-    return known.results([*FURTHER, *wanted])[0]

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,7 +14,6 @@ from plans import GOOD, line, plan, times
 
 import ingest
 from ingest.acceptance.loads import Setting, implied_by, loads_of
-from ingest.acceptance.tools.dlio import known_keys
 from ingest.acceptance.tools.fio import path_job
 from ingest.errors import IngestError, UsageError
 from ingest.site.plan_file import lines_of, plan_data
@@ -131,11 +131,12 @@ def test_a_mixed_line_that_no_lines_add_up_to_has_no_test(tmp_path):
 def test_dlio_gets_only_keys_that_it_reads_and_a_rate_that_passes_at_its_utilization(tmp_path):
     import yaml
 
+    known = yaml.safe_load(Path(__file__).with_name("dlio_keys.yaml").read_text())["keys"]
     ingest.accept(plan(tmp_path), tmp_path / "tests", tool="dlio")
     text = (tmp_path / "tests/dlio/workload/T-READ-01-dlio.yaml").read_text()
     workload = yaml.safe_load(text)
     keys = {f"{part}.{key}" for part, values in workload.items() if isinstance(values, dict) for key in values}
-    assert keys <= set(known_keys())
+    assert keys <= set(known)
     assert len(keys) > 10
     reader, train, data = workload["reader"], workload["train"], workload["dataset"]
     needed = 128 * reader["batch_size"] * data["record_length_bytes"] / train["computation_time"]
@@ -430,6 +431,7 @@ def test_the_command_prints_what_it_wrote(run, tmp_path, form):
     assert ran.code == 0
     assert "T-READ-01-fio" in ran.out
     assert ran.err.startswith("ingest: warning: each tool fills")
+    assert form == "json" or "each tool fills" not in ran.out
     assert "R-CAP-01: no performance test" in " ".join(ran.err.split())
     if form == "json":
         assert ran.data == json.loads((tmp_path / "tests/tests.json").read_text())

@@ -111,7 +111,7 @@ def test_rows_of_parquet_and_arrow(tmp_path):
     found = seen(tmp_path)
     assert found.samples.count == 3000
     assert found.samples.bytes == pytest.approx(found.files.bytes, rel=0.01)
-    assert {name: row[1] for name, row in found.extensions.items()} == {".arrow": 2000, ".parquet": 1000}
+    assert {name: row[1] for name, row in found.extensions.rows.items()} == {".arrow": 2000, ".parquet": 1000}
 
 
 # Files that are broken
@@ -154,9 +154,9 @@ def test_percentiles_are_those_of_the_sorted_list(values):
     expected = numpy.percentile(values, [1, 50, 99], method="inverted_cdf")
     assert list(sizes.percentiles((1, 50, 99)).values()) == expected.tolist()
     bins = sizes.bins()
-    assert (sum(item.times for item in bins), sum(item.bytes for item in bins)) == (len(values), sum(values))
+    assert (sum(item["count"] for item in bins), sum(item["bytes"] for item in bins)) == (len(values), sum(values))
     for item in bins:
-        assert item.times == sum(item.low <= value < item.high for value in values)
+        assert item["count"] == sum(item["from"] <= value < item["below"] for value in values)
 
 
 def test_many_different_sizes_need_no_more_memory():

@@ -195,7 +195,8 @@ def test_quantiles_are_those_of_the_table(confidence, degrees, expected):
 def test_a_sample_of_plain_files_holds_the_truth_and_is_drawn_again_by_its_seed(tmp_path, library):
     plain(tmp_path, library)
     one, same, other = (sampled(tmp_path, tolerance=0.04, seed=seed) for seed in (1, 1, 2))
-    assert one == same
+    for name in ("figures", "folders", "extensions", "design", "bytes_read", "seed", "met"):
+        assert getattr(one, name) == getattr(same, name)
     assert one.figures["tokens"] != other.figures["tokens"]
     truth = sum(text.count(b"e") for text in library)
     size = sum(map(len, library))

@@ -233,6 +233,15 @@ def test_units_are_counted_for_the_loss_of_one_when_asked_for():
     assert (short.fits, short.bottleneck) == (False, "reads, one unit down")
 
 
+def test_a_single_unit_leaves_nothing_to_read_from_when_it_is_down(command, tmp_path):
+    single = one(**MONEY, storage="ddn-ai400x2", degraded=True, units=1)
+    judged = layer(single, "reads, one unit down")
+    assert (single.fits, single.bottleneck, judged.holds, judged.why) == (False, judged.layer.name, False, "no unit is left")
+    asked = ("--read-bandwidth", "500GB/s", "--storage", "ddn-ai400x2", "--degraded", "--units", "1")
+    assert command(*asked, "-o", str(tmp_path / "one.xlsx"))[0] == 0
+    assert "9 × appliance, 1 available" in command(*asked)[1]
+
+
 @pytest.mark.parametrize(
     "asked",
     [

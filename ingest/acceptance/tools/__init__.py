@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ingest.acceptance.loads import Setting
+from ingest.acceptance.loads import Task
 from ingest.acceptance.test_spec import TOOLS, Load, Run
 from ingest.acceptance.tools import dlio, elbencho, fio, ior, mdtest, mlpstorage
 from ingest.errors import IngestError
-from ingest.requirement import Requirement
 
 #: Results of a run on thousands of clients have some kilobytes for each thread.
 MOST_BYTES = 2**30
@@ -21,28 +21,20 @@ COMPANIONS = re.compile(
 )
 
 
-def _as_required(requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> tuple[Load, ...]:  # noqa: ARG001
-    return loads
-
-
-def _none(requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, Any]:  # noqa: ARG001
-    return {}
-
-
 class LoadGenerator(NamedTuple):
     """A writer of job files.
 
     Attributes:
         version: least version of the tool.
-        job_files: path -> content, of the test with an id.
-        loads: the loads of a requirement as the tool runs them.
+        job_files: path -> content.
+        loads: the loads of a test as the tool runs them.
         parameters: settings that the tool's results must show.
     """
 
     version: str
-    job_files: Callable[[str, Requirement, tuple[Load, ...], Setting], dict[str, str]]
-    loads: Callable[[Requirement, tuple[Load, ...], Setting], tuple[Load, ...]] = _as_required
-    parameters: Callable[[Requirement, tuple[Load, ...], Setting], dict[str, Any]] = _none
+    job_files: Callable[[Task], dict[str, str]]
+    loads: Callable[[Task], tuple[Load, ...]] = attrgetter("loads")
+    parameters: Callable[[Task], dict[str, Any]] = lambda _: {}
 
 
 #: By the suffix of their tests' ids. MLPerf Storage (`mlpstorage`) runs DLIO, whose results it leaves.

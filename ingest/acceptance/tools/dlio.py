@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cache
-from importlib.resources import files
+from collections.abc import Mapping
 from typing import Any
 
-from ingest.acceptance.loads import Setting, data_clients, given_for
+from ingest.acceptance.loads import Task
 from ingest.acceptance.pack import launch, repeated, script
-from ingest.acceptance.test_spec import Load, Observed, Run
+from ingest.acceptance.test_spec import Observed, Run
 from ingest.acceptance.tools.parsing import named_test, number, parsed, table
-from ingest.engine.expression import Num
 from ingest.engine.registry import solve
-from ingest.errors import IngestError, nearest
-from ingest.requirement import Requirement
+from ingest.errors import IngestError
 from ingest.text import comment
 
-#: PyPI's 2.0.0 is older and reads other keys; `dlio_keys.yaml` lists those of this commit.
+#: PyPI's 2.0.0 is older and reads other keys; `tests/acceptance/dlio_keys.yaml` lists those of this commit.
 VERSION = "2.0.0+e1919d7"
 BATCH = 8
 #: One sample per file, large enough that opens do not limit the rate.
@@ -26,103 +22,52 @@ REHEARSAL_FILES, REHEARSAL_EPOCHS = 256, 2
 FOLDER = "dlio-data"
 
 
-def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, str]:
+def job_files(task: Task) -> dict[str, str]:
     """The workload file and the scripts of a test."""
     import yaml
 
-    load, given = loads[0], _given(requirement, loads[0], setting)
-    workload = _workload(load, given, setting)
-    check_keys(workload)
-    text = comment(f"{ident}: {requirement.statement}") + "\n" + yaml.safe_dump(workload, sort_keys=False)
+    ident, load = task.ident, task.load
+    workload = _workload(task, load.clients)
+    text = comment(f"{ident}: {task.requirement.statement}") + "\n" + yaml.safe_dump(workload, sort_keys=False)
     run = f'$LAUNCH dlio_benchmark workload={ident} {{}} ++hydra.run.dir="{{}}" --config-dir="$here"'
     making = "++workload.workflow.generate_data=True ++workload.workflow.train=False"
     training = run.format("++workload.workflow.train=True", f"$RESULTS/{ident}.run$run")
-    start, make = launch(load.clients, 1, setting.rehearsal), run.format(making, "$TARGET/making")
-    runs = repeated(setting.repeats, "", [training], drops=not setting.rehearsal)
+    start, make = launch(load.clients, 1, task.rehearsal), run.format(making, "$TARGET/making")
+    runs = repeated(task, "", [training], drops=True)
     files = {f"dlio/workload/{ident}.yaml": text}
-    if setting.rehearsal:
+    if task.rehearsal:
         return files | {f"dlio/{ident}.sh": script(ident, load.clients, True, [start, make, *runs])}
-    clients, enter = data_clients(load, setting), 'cd "$TARGET"'
+    clients, enter = task.data_clients, 'cd "$TARGET"'
     make = f'$LAUNCH dlio_benchmark workload=data {making} ++hydra.run.dir="$TARGET/making" --config-dir="$here"'
     filling = [enter, launch(clients, 1, False), make]
+    # The files of all tests, of one sample size: each test reads as many as it needs.
+    whole = _workload(task, clients)
+    data = {name: whole[name] for name in ("model", "framework", "workflow", "dataset")}
     return files | {
-        "dlio/workload/data.yaml": yaml.safe_dump(_data(requirement, load, setting), sort_keys=False),
+        "dlio/workload/data.yaml": yaml.safe_dump(data, sort_keys=False),
         "dlio/fill-data.sh": script(FOLDER, clients, False, filling, folder=FOLDER),
         f"dlio/{ident}.sh": script(ident, load.clients, False, [enter, start, *runs], folder=FOLDER, drops=True),
     }
 
 
-def _data(requirement: Requirement, load: Load, setting: Setting) -> dict[str, Any]:
-    """The workload that writes the files of all tests, of one sample size; each test reads as many as it needs."""
-    clients = data_clients(load, setting)
-    given = _given(requirement, load, setting) | {"benchmark_hosts": clients, "benchmark_accelerators": clients}
-    workload = _workload(load, given, setting)
-    return {name: workload[name] for name in ("model", "framework", "workflow", "dataset")}
-
-
-def parameters(requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, Any]:
+def parameters(task: Task) -> dict[str, Any]:
     """Values that a summary must show, and the record length, which DLIO's summary omits."""
-    load, given = loads[0], _given(requirement, loads[0], setting)
-    workload = _workload(load, given, setting)
+    workload = _workload(task, task.load.clients)
     return {
-        "num_accelerators": load.clients,
+        "num_accelerators": task.load.clients,
         "num_files_train": workload["dataset"]["num_files_train"],
         "num_samples_per_file": 1,
         "epochs": workload["train"]["epochs"],
-        "record_length_bytes": RECORD_BYTES[setting.scale],
+        "record_length_bytes": RECORD_BYTES[task.setting.scale],
     }
 
 
-def check_keys(workload: Mapping[str, Any]) -> None:
-    """Reject a workload with a key that DLIO would ignore.
-
-    >>> check_keys({"dataset": {"record_length": 1}})
-    Traceback (most recent call last):
-    ...
-    ingest.errors.IngestError: DLIO does not read 'dataset.record_length'; did you mean 'dataset.record_length_bytes'?
-
-    Raises:
-        IngestError: such a key, and the nearest one that it reads.
-    """
-    known = known_keys()
-    for key in _keys(workload, ""):
-        if key not in known:
-            raise IngestError(f"DLIO does not read '{key}'{nearest(key, known)}")
-
-
-@cache
-def known_keys() -> tuple[str, ...]:
-    """Every key that DLIO reads from a workload file."""
-    import yaml
-
-    listed = yaml.safe_load((files("ingest.acceptance") / "dlio_keys.yaml").read_text(encoding="utf-8"))
-    return tuple(listed["keys"])
-
-
-def _keys(part: Mapping[str, Any], above: str) -> Iterator[str]:
-    for name, value in part.items():
-        if isinstance(value, dict):
-            yield from _keys(value, f"{above}{name}.")
-        else:
-            yield f"{above}{name}"
-
-
-def _given(requirement: Requirement, load: Load, setting: Setting) -> dict[str, Num]:
-    given = given_for(requirement, setting)
-    return given | {
-        "required_bandwidth": load.threshold,
-        "benchmark_host_memory": setting.client_memory,
-        "benchmark_hosts": load.clients,
-        "benchmark_accelerators": load.clients,
-        "benchmark_batch": BATCH,
-        "benchmark_record_bytes": RECORD_BYTES[setting.scale],
-        "benchmark_samples_per_file": 1,
-    }
-
-
-def _workload(load: Load, given: Mapping[str, Num], setting: Setting) -> dict[str, Any]:
-    count = REHEARSAL_FILES if setting.rehearsal else int(solve("benchmark_files_up", given))
-    epochs = REHEARSAL_EPOCHS if setting.rehearsal else int(solve("epochs_for_duration", {**given, "benchmark_files": count}))
+def _workload(task: Task, clients: int) -> dict[str, Any]:
+    """The workload on a number of clients, one emulated accelerator on each."""
+    record_bytes = RECORD_BYTES[task.setting.scale]
+    given = {**task.benchmark(clients, BATCH, record_bytes), "benchmark_hosts": clients}
+    count = REHEARSAL_FILES if task.rehearsal else int(solve("benchmark_files_up", given))
+    epochs = REHEARSAL_EPOCHS if task.rehearsal else int(solve("epochs_for_duration", {**given, "benchmark_files": count}))
     return {
         "model": {"name": "acceptance", "type": "cnn"},
         "framework": "pytorch",
@@ -132,12 +77,12 @@ def _workload(load: Load, given: Mapping[str, Num], setting: Setting) -> dict[st
             "format": "npz",
             "num_files_train": count,
             "num_samples_per_file": 1,
-            "record_length_bytes": RECORD_BYTES[setting.scale],
+            "record_length_bytes": record_bytes,
         },
         "reader": {
             "data_loader": "pytorch",
             "batch_size": BATCH,
-            "read_threads": load.threads,
+            "read_threads": task.load.threads,
             "file_shuffle": "seed",
             "sample_shuffle": "seed",
         },

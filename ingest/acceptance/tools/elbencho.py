@@ -8,23 +8,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ingest.acceptance.loads import (
-    SHARED_FILES,
-    USUAL_THREADS,
-    Setting,
-    bytes_per_client,
-    data_clients,
-    file_bytes,
-    fill_bytes,
-    given_for,
-    given_of,
-)
+from ingest.acceptance.loads import SHARED_FILES, USUAL_THREADS, Task, file_bytes
 from ingest.acceptance.pack import repeated, script
-from ingest.acceptance.test_spec import Load, Observed, Run
-from ingest.acceptance.tools.parsing import number, parsed, table
+from ingest.acceptance.test_spec import Observed, Run
+from ingest.acceptance.tools.parsing import group, number, parsed, table
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
-from ingest.requirement import Requirement
 
 #: The first whose JSON lists the settings of a run.
 VERSION = "3.0.37"
@@ -34,26 +23,24 @@ HOSTS=$HOSTS.rotated"""
 FOLDER = "elbencho-data"
 
 
-def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, str]:
+def job_files(task: Task) -> dict[str, str]:
     """The scripts of a test; threads share the files, as elbencho does with files given by name."""
-    load, given = loads[0], given_of(loads[0], given_for(requirement, setting))
-    clients = data_clients(load, setting) if load.operation == "read" else load.clients
-    each = file_bytes(given, SHARED_FILES, bytes_per_client(load, given) * clients)
+    ident, load, clients = task.ident, task.load, task.data_clients
+    each = file_bytes(task.given_of(load), SHARED_FILES, task.bytes_per_client(load) * clients)
     paths = f'"$TARGET/file[0-{SHARED_FILES - 1}]"'
-    hosts = "" if setting.rehearsal else '--hostsfile "$HOSTS" '
+    hosts = "" if task.rehearsal else '--hostsfile "$HOSTS" '
     common = f"elbencho {hosts}-t {load.threads} -s {each} --direct"
     # Threads repeat their files until the time limit.
     order = "--rand --infloop " if load.pattern == "random" else "--infloop "
     result = f'--label {ident} --lat --jsonfile "$RESULTS/{ident}.run$run.json"'
     letter = {"read": "-r", "write": "-w"}[load.operation]
     run = f"{common} {letter} -b {load.io_bytes} {order}--timelimit {load.seconds:.0f} {result} {paths}"
-    filling = f"elbencho {hosts}-t {USUAL_THREADS} -s {each} --direct"
-    fill = f"{filling} -w -b {fill_bytes(given)} --label fill.fill {paths}"
     if load.operation == "write":
-        lines = [*repeated(setting.repeats, ".json", [run], drops=False), f"elbencho {hosts}-t 1 -F {paths}"]
-        return {f"elbencho/{ident}.sh": script(ident, load.clients, setting.rehearsal, lines, folder=ident)}
-    runs = repeated(setting.repeats, ".json", [run], drops=not setting.rehearsal)
-    if setting.rehearsal:
+        lines = [*repeated(task, ".json", [run]), f"elbencho {hosts}-t 1 -F {paths}"]
+        return {f"elbencho/{ident}.sh": script(ident, load.clients, task.rehearsal, lines, folder=ident)}
+    fill = f"elbencho {hosts}-t {USUAL_THREADS} -s {each} --direct -w -b {task.fill_bytes} --label fill.fill {paths}"
+    runs = repeated(task, ".json", [run], drops=True)
+    if task.rehearsal:
         return {f"elbencho/{ident}.sh": script(ident, load.clients, True, [fill, *runs])}
     return {
         "elbencho/fill-data.sh": script(FOLDER, clients, False, [fill], folder=FOLDER),
@@ -142,14 +129,13 @@ def _from_text(text: str, path: str) -> Iterator[Run]:
         rate = re.search(r"Throughput (MiB|MB)/s\s*:\s*\d+\s+(\d+)", part)
         if phase is None or rate is None:
             raise IngestError(f"{path}: found elbencho's output without a throughput, expected all of it")
-        words = re.findall(r'"([^"]*)"', (re.search(r"^COMMAND LINE: (.*)$", part, re.MULTILINE) or [""])[0])
-        label = re.search(r"^LABEL: (\S+)", part, re.MULTILINE)
+        words = re.findall(r'"([^"]*)"', group(r"^COMMAND LINE: (.*)$", part))
         formula = "bandwidth_from_mebibytes" if rate[1] == "MiB" else "bandwidth_from_megabytes"
         reported = "reported_mebibytes_per_second" if rate[1] == "MiB" else "reported_megabytes_per_second"
         yield _run(
             {
                 "operation": phase[1],
-                "label": label[1] if label else "",
+                "label": group(r"^LABEL: (\S+)", part),
                 "rate": solve(formula, {reported: number(rate[2], f"{path}: throughput")}),
                 "milliseconds": _milliseconds(phase[2]),
                 "threads": _after(words, "-t", "--threads"),

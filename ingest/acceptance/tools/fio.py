@@ -10,29 +10,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ingest.acceptance.loads import (
-    FILES_PER_THREAD,
-    SHARED_FILES,
-    SMALL_FILE,
-    Setting,
-    bytes_per_client,
-    data_clients,
-    data_name,
-    ended_by_files,
-    file_bytes,
-    files_per_thread,
-    fill_bytes,
-    given_for,
-    given_of,
-    seconds_of_files,
-)
+from ingest.acceptance.loads import FILES_PER_THREAD, SHARED_FILES, SMALL_FILE, Task, file_bytes
 from ingest.acceptance.pack import repeated, script
 from ingest.acceptance.test_spec import METADATA, Load, Observed, Run
-from ingest.acceptance.tools.parsing import number, parsed, rows, table
-from ingest.engine.expression import Num, total
+from ingest.acceptance.tools.parsing import named_test, number, parsed, rows, table
+from ingest.engine.expression import total
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
-from ingest.requirement import Requirement
 from ingest.text import comment
 
 VERSION = "3.27"
@@ -41,53 +25,48 @@ RAMP = {"full": 60, "1node": 1}
 JOB_ENGINES = {"create": "filecreate", "stat": "filestat", "open": "psync"}
 
 
-def loads(requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> tuple[Load, ...]:
+def loads(task: Task) -> tuple[Load, ...]:
     """The loads as fio runs them: opens repeat until the time limit, creates and stats end with their files."""
-    load = loads[0]
-    if load.operation not in ("create", "stat"):
-        return loads
-    each = files_per_thread(load, seconds_of_files(given_for(requirement, setting)))
-    return (ended_by_files(load, each * load.threads * load.clients),)
+    if task.load.operation not in ("create", "stat"):
+        return task.loads
+    return task.ended_by_files(task.files_per_thread(one_pass=True))
 
 
-def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, str]:
+def job_files(task: Task) -> dict[str, str]:
     """The job file of a test, the one that fills its files, and the scripts that run both.
 
-    Args:
-        ident: of the test; of user-supplied text, the files hold only ids and the statement, as a comment.
-        requirement: the line under test.
-        loads: that run concurrently.
-        setting: scale, memory and data sets.
+    Of user-supplied text, the files hold only ids and the statement, as a comment.
     """
-    given = given_for(requirement, setting)
-    files = {f"fio/{ident}.fio": f"{comment(f'{ident}: {requirement.statement}')}\n{_job(loads, given, setting)}"}
-    name, fill = _filled(ident, loads[0], setting), _fill(loads[0], given, setting)
+    ident, load = task.ident, task.load
+    files = {f"fio/{ident}.fio": f"{comment(f'{ident}: {task.requirement.statement}')}\n{_job(task)}"}
+    name = task.data_name if load.operation == "read" and not task.rehearsal else ident
+    fill, filling = _fill(task), _fill_line(name, task)
     if fill:
         files[f"fio/{name}.fill.fio"] = fill
-    if fill and not setting.rehearsal:
-        clients = data_clients(loads[0], setting) if loads[0].operation == "read" else loads[0].clients
-        files[f"fio/fill-{name}.sh"] = script(f"fill-{name}", clients, False, [_fill_line(name, loads[0], setting)])
-    files[f"fio/{ident}.sh"] = _script(ident, name if fill else "", loads, setting)
+    if fill and not task.rehearsal:
+        files[f"fio/fill-{name}.sh"] = script(f"fill-{name}", task.data_clients, False, [filling])
+    client = "" if task.rehearsal else '--client="$HOSTS" '
+    run = f'fio {client}--output-format=json --output="$RESULTS/{ident}.run$run.json" "$here/{ident}.fio"'
+    first = [filling] if fill and task.rehearsal else []
+    drops = bool(fill) and not task.rehearsal
+    lines = [*first, *repeated(task, ".json", [run], drops=drops)]
+    files[f"fio/{ident}.sh"] = script(ident, load.clients, task.rehearsal, lines, drops=drops)
     return files
 
 
-def _filled(ident: str, load: Load, setting: Setting) -> str:
-    return data_name(load, setting) if load.operation == "read" and not setting.rehearsal else ident
-
-
-def _job(loads: tuple[Load, ...], given: Mapping[str, Num], setting: Setting) -> str:
-    if loads[0].operation in METADATA:
-        return _section("global", _shared()) + _section(loads[0].name, _metadata(loads[0], given, timed=True))
+def _job(task: Task) -> str:
+    if task.load.operation in METADATA:
+        return _section("global", _shared()) + _section(task.load.name, _metadata(task, timed=True))
     common = {
         **_shared(),
         "ioengine": "psync",
         "time_based": 1,
-        "ramp_time": RAMP[setting.scale],
-        "runtime": f"{loads[0].seconds:g}",
+        "ramp_time": RAMP[task.setting.scale],
+        "runtime": f"{task.load.seconds:g}",
         "norandommap": 1,
         "randrepeat": 0,
     }
-    return _section("global", common) + "".join(_section(load.name, _data(load, given, setting)) for load in loads)
+    return _section("global", common) + "".join(_section(load.name, _data(load, task)) for load in task.loads)
 
 
 def _shared() -> dict[str, object]:
@@ -95,24 +74,22 @@ def _shared() -> dict[str, object]:
     return {"direct": 1, "thread": 1, "fallocate": "none", "unique_filename": 0}
 
 
-def _data(load: Load, given: Mapping[str, Num], setting: Setting) -> dict[str, object]:
+def _data(load: Load, task: Task) -> dict[str, object]:
     rw = {"random": f"rand{load.operation}", "sequential": load.operation}[load.pattern]
-    options = {"rw": rw, "bs": load.io_bytes, "numjobs": load.threads, **_placed(load, given, setting)}
+    options = {"rw": rw, "bs": load.io_bytes, "numjobs": load.threads, **_placed(load, task)}
     return options | ({"end_fsync": 1, "unlink": 1} if load.operation == "write" else {})
 
 
-def _placed(load: Load, given: Mapping[str, Num], setting: Setting) -> dict[str, object]:
+def _placed(load: Load, task: Task) -> dict[str, object]:
     """Names and sizes of the files; without `size` the threads of shared files end with EINVAL."""
-    own = given_of(load, given)
-    dataset = bytes_per_client(load, own)
+    own, dataset = task.given_of(load), task.bytes_per_client(load)
     if load.operation == "write":
         return _files(load.name, load, "$jobnum.$filenum", 1, file_bytes(own, load.threads, dataset))
-    name = data_name(load, setting)
     if load.files == "shared":
-        whole = dataset * data_clients(load, setting)
-        return _files(name, load, "$filenum", SHARED_FILES, file_bytes(own, SHARED_FILES, whole))
+        each = file_bytes(own, SHARED_FILES, dataset * task.data_clients)
+        return _files(task.data_name, load, "$filenum", SHARED_FILES, each)
     each = file_bytes(own, FILES_PER_THREAD * load.threads, dataset)
-    return _files(name, load, "$jobnum.$filenum", FILES_PER_THREAD, each)
+    return _files(task.data_name, load, "$jobnum.$filenum", FILES_PER_THREAD, each)
 
 
 def _files(name: str, load: Load, numbers: str, count: int, each: int) -> dict[str, object]:
@@ -125,8 +102,9 @@ def _files(name: str, load: Load, numbers: str, count: int, each: int) -> dict[s
     }
 
 
-def _metadata(load: Load, given: Mapping[str, Num], *, timed: bool) -> dict[str, object]:
-    count = files_per_thread(load, given if load.operation == "open" else seconds_of_files(given))
+def _metadata(task: Task, *, timed: bool) -> dict[str, object]:
+    load = task.load
+    count = task.files_per_thread(one_pass=load.operation != "open")
     options: dict[str, object] = {"ioengine": JOB_ENGINES[load.operation], "numjobs": load.threads}
     options |= {"filename_format": f"{load.name}.$jobnum.$filenum", "nrfiles": count, "filesize": SMALL_FILE}
     if load.operation != "open":
@@ -155,15 +133,16 @@ def path_job(name: str, total: int, seconds: float, io_bytes: int, threads: int,
     return _section("global", how | ({"end_fsync": 1} if name != "read" else {})) + _section(name, {})
 
 
-def _fill(load: Load, given: Mapping[str, Num], setting: Setting) -> str:
+def _fill(task: Task) -> str:
     """The job that writes the files of a test of reads, opens or stats; empty for other tests."""
+    load = task.load
     if load.operation == "stat":
-        how: dict[str, object] = {**_metadata(load, given, timed=False), "ioengine": "filecreate"}
+        how: dict[str, object] = {**_metadata(task, timed=False), "ioengine": "filecreate"}
     elif load.operation == "open":
-        how = {**_metadata(load, given, timed=False), "rw": "write"}
+        how = {**_metadata(task, timed=False), "rw": "write"}
     elif load.operation == "read":
         jobs = 1 if load.files == "shared" else load.threads
-        how = {**_placed(load, given, setting), "ioengine": "psync", "rw": "write", "bs": fill_bytes(given), "numjobs": jobs}
+        how = {**_placed(load, task), "ioengine": "psync", "rw": "write", "bs": task.fill_bytes, "numjobs": jobs}
     else:
         return ""
     return _section("global", _shared()) + _section("fill", {**how, "file_service_type": "sequential"})
@@ -173,26 +152,16 @@ def _section(name: str, options: Mapping[str, object]) -> str:
     return f"[{name}]\n" + "".join(f"{key}={value}\n" for key, value in options.items()) + "\n"
 
 
-def _fill_line(name: str, load: Load, setting: Setting) -> str:
+def _fill_line(name: str, task: Task) -> str:
     """The first client writes shared files; each client writes the files in its own folder."""
-    once = load.operation == "read" and load.files == "shared"
-    client = "" if setting.rehearsal else ('--client="$(head -n 1 "$HOSTS")" ' if once else '--client="$HOSTS" ')
+    once = task.load.operation == "read" and task.load.files == "shared"
+    client = "" if task.rehearsal else ('--client="$(head -n 1 "$HOSTS")" ' if once else '--client="$HOSTS" ')
     return f'fio {client}--output=/dev/null "$here/{name}.fill.fio"'
-
-
-def _script(ident: str, filled: str, loads: tuple[Load, ...], setting: Setting) -> str:
-    client = "" if setting.rehearsal else '--client="$HOSTS" '
-    drops = bool(filled) and not setting.rehearsal
-    run = f'fio {client}--output-format=json --output="$RESULTS/{ident}.run$run.json" "$here/{ident}.fio"'
-    filling = [_fill_line(filled, loads[0], setting)] if filled and setting.rehearsal else []
-    lines = [*filling, *repeated(setting.repeats, ".json", [run], drops=drops)]
-    return script(ident, loads[0].clients, setting.rehearsal, lines, drops=drops)
 
 
 #: The total that a driver appends to its clients; counting it would double every rate.
 SUM = "All clients"
 RESULT_ENGINES = {"filecreate": "create", "filestat": "stat"}
-_TEST = re.compile(r"T-[A-Za-z0-9_-]+-fio")
 _SIZES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
 
@@ -216,21 +185,27 @@ def read(text: str, path: str) -> list[Run] | None:
     for job in jobs:
         groups.setdefault(str(job.get("jobname")), []).append(job)
     loads = tuple(_load(name, group, shared, f"{path}: {name}") for name, group in groups.items())
-    named = [match[0] for load in loads if (match := _TEST.match(load.name))]
+    test = next(filter(None, (named_test(load.name, "fio") for load in loads)), "")
     version, began = str(found["fio version"]).removeprefix("fio-"), str(found.get("timestamp_ms", ""))
-    return [Run("fio", path, named[0] if named else "", loads, version, began=began)]
+    return [Run("fio", path, test, loads, version, began=began)]
 
 
 def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any], where: str) -> Observed:
     options = {**shared, **next((job["job options"] for job in jobs if isinstance(job.get("job options"), dict)), {})}
     engine = RESULT_ENGINES.get(str(options.get("ioengine")), "")
-    direction = "write" if _sum(jobs, "write", "total_ios", where) else "read"
-    requests, moved = _sum(jobs, direction, "total_ios", where), _sum(jobs, direction, "io_bytes", where)
-    seconds = max((_of(job, direction, "runtime", where) for job in jobs), default=0) / 1000
+    parts = {way: [table(job.get(way), f"{where}: {way}") for job in jobs] for way in ("write", "read")}
+
+    def values(way: str, key: str) -> list[float]:
+        return [number(part.get(key, 0), f"{where}: {way}.{key}") for part in parts[way]]
+
+    direction = "write" if sum(values("write", "total_ios")) else "read"
+    requests, moved = sum(values(direction, "total_ios")), sum(values(direction, "io_bytes"))
+    seconds = max(values(direction, "runtime")) / 1000
     metadata = engine or ("open" if str(options.get("openfiles")) == "1" else "")
+    means = {"transferred_bytes": moved, "transferred_requests": requests}
     files = {"files_handled": requests, "measured_seconds": seconds or 1e-3}
-    rate = solve("measured_file_rate", files) if metadata else total([_bandwidth(job, direction, where) for job in jobs])
-    mixed = direction == "write" and _sum(jobs, "read", "total_ios", where) > 0
+    rate = solve("measured_file_rate", files) if metadata else total([_bandwidth(part, where) for part in parts[direction]])
+    mixed = direction == "write" and sum(values("read", "total_ios")) > 0
     rw = str(options.get("rw", options.get("readwrite", "")))
     return Observed(
         name=name,
@@ -238,7 +213,8 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
         rate=float(rate),
         unit="file/s" if metadata else "B/s",
         pattern=None if metadata or not rw else ("random" if rw.startswith("rand") else "sequential"),
-        io_bytes=_request_bytes(moved, requests) if metadata in ("", "open") else None,
+        # From its totals: a driver drops the options of all jobs but the first.
+        io_bytes=float(solve("mean_request_bytes", means)) if requests and metadata in ("", "open") else None,
         clients=len(_clients(jobs)),
         threads=_threads(jobs, options, where),
         handled=requests if metadata else None,
@@ -246,31 +222,15 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
         dataset_bytes=_dataset(jobs, options, where),
         direct=str(options.get("direct", "0")) == "1",
         errors=_errors(jobs, where),
-        latency_seconds=_latency(jobs, direction, where),
+        latency_seconds=_latency(parts[direction], where),
     )
 
 
-def _bandwidth(job: Mapping[str, Any], direction: str, where: str) -> float:
+def _bandwidth(part: Mapping[str, Any], where: str) -> float:
     """`bw_bytes`, or `bw` in KiB/s of older versions."""
-    part = table(job.get(direction), f"{where}: {direction}")
     if "bw_bytes" in part:
         return number(part["bw_bytes"], f"{where}: bw_bytes")
     return float(solve("bandwidth_from_kibibytes", {"reported_kibibytes_per_second": number(part.get("bw"), f"{where}: bw")}))
-
-
-def _of(job: Mapping[str, Any], direction: str, key: str, where: str) -> float:
-    return number(table(job.get(direction), f"{where}: {direction}").get(key, 0), f"{where}: {direction}.{key}")
-
-
-def _sum(jobs: Sequence[Mapping[str, Any]], direction: str, key: str, where: str) -> float:
-    return sum(_of(job, direction, key, where) for job in jobs)
-
-
-def _request_bytes(moved: float, requests: float) -> float | None:
-    """Mean bytes of a request, from its totals: a driver drops the options of all jobs but the first."""
-    return (
-        float(solve("mean_request_bytes", {"transferred_bytes": moved, "transferred_requests": requests})) if requests else None
-    )
 
 
 def _threads(jobs: Sequence[Mapping[str, Any]], options: Mapping[str, Any], where: str) -> int:
@@ -296,8 +256,7 @@ def _errors(jobs: Sequence[Mapping[str, Any]], where: str) -> str:
     return ", ".join(found)
 
 
-def _latency(jobs: Sequence[Mapping[str, Any]], direction: str, where: str) -> float | None:
-    parts = [table(job.get(direction), f"{where}: {direction}") for job in jobs]
+def _latency(parts: Sequence[Mapping[str, Any]], where: str) -> float | None:
     means = [table(part.get("clat_ns", {}), f"{where}: clat_ns").get("mean") for part in parts]
     known = [number(mean, f"{where}: clat_ns.mean") for mean in means if mean is not None]
     return sum(known) / len(known) / 1e9 if known else None

@@ -6,57 +6,54 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ingest.acceptance.loads import (
-    Setting,
-    bytes_per_client,
-    data_clients,
-    data_name,
-    file_bytes,
-    fill_bytes,
-    given_for,
-    given_of,
-)
+from ingest.acceptance.loads import Task, file_bytes
 from ingest.acceptance.pack import launch, repeated, script
-from ingest.acceptance.test_spec import Load, Observed, Run
-from ingest.acceptance.tools.parsing import named_test, number, parsed, rows, table
+from ingest.acceptance.test_spec import Observed, Run
+from ingest.acceptance.tools.parsing import errors_in, group, named_test, number, parsed, rows, table
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
-from ingest.requirement import Requirement
 
 #: The first with minTimeDuration, which repeats a file for the whole duration.
 VERSION = "4.0.0"
 
 
-def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, str]:
+def job_files(task: Task) -> dict[str, str]:
     """The scripts of a test; standard error goes to the results, because IOR prints a rate in spite of errors."""
-    load, given = loads[0], given_of(loads[0], given_for(requirement, setting))
+    ident, load = task.ident, task.load
     # A shared file has one segment per task: sizes are those of one file per task.
-    block = file_bytes(given, load.threads, bytes_per_client(load, given))
+    block = file_bytes(task.given_of(load), load.threads, task.bytes_per_client(load))
     kept = "-F -g -b" if load.files != "shared" else "-g -b"
     common = f"-a POSIX {kept} {block} -s 1 --posix.odirect"
     timed = f"-D {load.seconds:g} -O minTimeDuration={load.seconds:g}"
     output = f'>> "$RESULTS/{ident}.run$run.txt" 2>&1'
     label = f'echo "# {ident}" > "$RESULTS/{ident}.run$run.txt"'
-    start = launch(load.clients, load.threads, setting.rehearsal)
+    start = launch(load.clients, load.threads, task.rehearsal)
     if load.operation == "write":
         run = f'$LAUNCH ior {common} -o "$TARGET/{ident}" -w -e -t {load.io_bytes} {timed} {output}'
-        lines = [start, *repeated(setting.repeats, ".txt", [label, run], drops=False)]
-        return {f"ior/{ident}.sh": script(ident, load.clients, setting.rehearsal, lines, folder=ident)}
-    name, order = data_name(load, setting), "-z " if load.pattern == "random" else ""
-    fill = f'$LAUNCH ior {common} -k -o "$TARGET/{name}" -w -e -t {fill_bytes(given)}'
+        lines = [start, *repeated(task, ".txt", [label, run])]
+        return {f"ior/{ident}.sh": script(ident, load.clients, task.rehearsal, lines, folder=ident)}
+    name, order = task.data_name, "-z " if load.pattern == "random" else ""
+    fill = f'$LAUNCH ior {common} -k -o "$TARGET/{name}" -w -e -t {task.fill_bytes}'
     run = f'$LAUNCH ior {common} -k -o "$TARGET/{name}" -r -C {order}-t {load.io_bytes} {timed} {output}'
-    runs = repeated(setting.repeats, ".txt", [label, run], drops=not setting.rehearsal)
-    if setting.rehearsal:
+    runs = repeated(task, ".txt", [label, run], drops=True)
+    if task.rehearsal:
         return {f"ior/{ident}.sh": script(ident, load.clients, True, [start, fill, *runs])}
-    clients = data_clients(load, setting)
-    filling = [launch(clients, load.threads, False), fill]
+    filling = [launch(task.data_clients, load.threads, False), fill]
     folder = f"ior-{name}"
     return {
-        f"ior/fill-{name}.sh": script(folder, clients, False, filling, folder=folder),
+        f"ior/fill-{name}.sh": script(folder, task.data_clients, False, filling, folder=folder),
         f"ior/{ident}.sh": script(ident, load.clients, False, [start, *runs], folder=folder, drops=True),
     }
 
 
+#: key of IOR's JSON -> column of its table
+COLUMNS = {
+    "access": "access",
+    "bwMiB": "bw(MiB/s)",
+    "blockKiB": "block(KiB)",
+    "xferKiB": "xfer(KiB)",
+    "wrRdTime": "wr/rd(s)",
+}
 #: IOR prints errors among its results, also into its JSON, and still prints a rate.
 _ERROR = re.compile(r"^\s*(ERROR|ior ERROR|Abort\()", re.MULTILINE)
 _CHATTER = re.compile(r"^(WARNING|ERROR|ior ERROR|ior WARNING|Abort).*$", re.MULTILINE)
@@ -83,20 +80,10 @@ def _from_text(text: str, path: str) -> list[Run]:
         raise IngestError(f"{path}: found IOR's output without a result, expected all of it")
     columns = header[0].split()
     cells = [dict(zip(columns, line.split(), strict=False)) for line in lines if len(line.split()) == len(columns)]
-    results = [
-        {
-            "access": cell["access"],
-            "bwMiB": cell["bw(MiB/s)"],
-            "blockKiB": cell["block(KiB)"],
-            "xferKiB": cell["xfer(KiB)"],
-            "wrRdTime": cell["wr/rd(s)"],
-        }
-        for cell in cells
-    ]
+    results = [{key: cell[column] for key, column in COLUMNS.items()} for cell in cells]
     if not results:
         raise IngestError(f"{path}: found IOR's table cut off, expected {len(columns)} columns")
-    version = re.search(r"^IOR-(\S+):", text, re.MULTILINE)
-    return _runs(results, options, options.get("Command line", ""), version[1] if version else "", text, path)
+    return _runs(results, options, options.get("Command line", ""), group(r"^IOR-(\S+):", text), text, path)
 
 
 def _from_json(text: str, path: str) -> list[Run]:
@@ -118,11 +105,9 @@ def _runs(
 ) -> list[Run]:
     # The script names the test in front of the output: several tests read the same files.
     test = named_test(command, "ior") or named_test("\n".join(re.findall(r"^# T-\S+-ior$", text, re.MULTILINE)), "ior")
-    began = re.search(r"^(?:Began\s*: |\s*\"Began\": )(.*)$", text, re.MULTILINE)
-    errors = len(_ERROR.findall(text))
-    shown = f"{errors} errors" if errors else ""
-    loads = [_observed(result, options, command, test, shown, f"{path}: IOR") for result in results]
-    return [Run("ior", path, test, (load,), version, began=began[1] if began else "") for load in loads]
+    began, errors = group(r"^(?:Began\s*: |\s*\"Began\": )(.*)$", text), errors_in(text, _ERROR)
+    loads = [_observed(result, options, command, test, errors, f"{path}: IOR") for result in results]
+    return [Run("ior", path, test, (load,), version, began=began) for load in loads]
 
 
 def _observed(

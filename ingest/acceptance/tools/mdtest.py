@@ -3,51 +3,42 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
-from ingest.acceptance.loads import Setting, ended_by_files, files_per_thread, given_for
+from ingest.acceptance.loads import Task
 from ingest.acceptance.pack import launch, repeated, script
 from ingest.acceptance.test_spec import Load, Observed, Run
-from ingest.acceptance.tools.parsing import named_test, number
-from ingest.engine.expression import Num
+from ingest.acceptance.tools.parsing import errors_in, group, named_test, number
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
-from ingest.requirement import Requirement
 
 VERSION = "4.0.0"
 #: Every test needs the create phase before its own, and the remove phase after it.
 PHASES = {"create": "-C -r", "stat": "-C -T -r", "open": "-C -E -r -w {io_bytes} -e {io_bytes}"}
 
 
-def loads(requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> tuple[Load, ...]:
+def loads(task: Task) -> tuple[Load, ...]:
     """The loads as mdtest runs them: at the required rate, its passes over the files last for the duration of the line."""
-    load, given = loads[0], given_for(requirement, setting)
-    each, passes = files_per_thread(load, given), _passes(given, setting)
-    return (ended_by_files(load, each * passes * load.threads * load.clients),)
+    return task.ended_by_files(task.files_per_thread(one_pass=False) * _passes(task))
 
 
-def _passes(given: Mapping[str, Num], setting: Setting) -> int:
-    return 1 if setting.rehearsal else max(1, int(solve("metadata_passes", given)))
+def _passes(task: Task) -> int:
+    return 1 if task.rehearsal else max(1, int(solve("metadata_passes", task.given)))
 
 
-def job_files(ident: str, requirement: Requirement, loads: tuple[Load, ...], setting: Setting) -> dict[str, str]:
+def job_files(task: Task) -> dict[str, str]:
     """The script of a test."""
-    load, given = loads[0], given_for(requirement, setting)
+    ident, load = task.ident, task.load
     phases = PHASES[load.operation].format(io_bytes=load.io_bytes)
     # Each rank works on files of the next client, which are not in its own cache.
     stride = f"-N {load.threads} " if load.clients > 1 else ""
     folder = "" if load.files == "shared" else "-u "
-    size = f"-n {files_per_thread(load, given)} -i {_passes(given, setting)}"
+    size = f"-n {task.files_per_thread(one_pass=False)} -i {_passes(task)}"
     run = f'$LAUNCH mdtest -F {phases} {size} {stride}{folder}-d "$TARGET/{ident}" > "$RESULTS/{ident}.run$run.txt" 2>&1'
-    lines = [
-        launch(load.clients, load.threads, setting.rehearsal),
-        *repeated(setting.repeats, ".txt", [run], drops=False),
-    ]
-    return {f"mdtest/{ident}.sh": script(ident, load.clients, setting.rehearsal, lines, folder=ident)}
+    lines = [launch(load.clients, load.threads, task.rehearsal), *repeated(task, ".txt", [run])]
+    return {f"mdtest/{ident}.sh": script(ident, load.clients, task.rehearsal, lines, folder=ident)}
 
 
 _LAUNCHED = re.compile(r"mdtest-(\S+) was launched with (\d+) total task\(s\) on (\d+) node\(s\)")
-_COMMAND = re.compile(r"^Command line used: (.*)$", re.MULTILINE)
 #: the last four columns: max, min, mean and deviation of whole iterations
 _RATE = re.compile(r"^\s*File (creation|stat|read)\s*:?\s+.*?([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s*$", re.MULTILINE)
 _ERROR = re.compile(r"^\s*(ERROR|Abort\(|MPI_Abort)|\bERROR:", re.MULTILINE)
@@ -68,14 +59,12 @@ def read(text: str, path: str) -> list[Run] | None:
     rates = {OPERATIONS[phase]: mean for phase, _, _, mean, _ in _RATE.findall(text)}
     if "SUMMARY rate" not in text or not rates:
         raise IngestError(f"{path}: found mdtest's output without a summary of rates, expected all of it")
-    command = (_COMMAND.search(text) or [""])[0].replace("'", "")
+    command = group(r"^Command line used: (.*)$", text).replace("'", "")
     test = named_test(command, "mdtest")
     operation = next((phase for option, phase in PHASE_OPTIONS if f" {option} " in f"{command} "), "create")
     if operation not in rates:
         raise IngestError(f"{path}: found no rate of '{operation}', expected one because of the command line")
-    began = re.search(r"^-- started at (.*) --$", text, re.MULTILINE)
-    errors = len(_ERROR.findall(text))
-    size = re.search(r" -e (\d+)\b", command)
+    size = group(r" -e (\d+)\b", command)
     load = Observed(
         name=test,
         operation=operation,
@@ -83,17 +72,16 @@ def read(text: str, path: str) -> list[Run] | None:
         unit="file/s",
         threads=int(launched[2]),
         clients=int(launched[3]),
-        io_bytes=float(size[1]) if operation == "open" and size else None,
+        io_bytes=float(size) if operation == "open" and size else None,
         handled=_handled(command, int(launched[2])),
-        errors=f"{errors} errors" if errors else "",
+        errors=errors_in(text, _ERROR),
     )
-    return [Run("mdtest", path, test, (load,), launched[1], began=began[1] if began else "")]
+    return [Run("mdtest", path, test, (load,), launched[1], began=group(r"^-- started at (.*) --$", text))]
 
 
 def _handled(command: str, tasks: int) -> float | None:
     """Files of all tasks and iterations on the command line."""
-    each, iterations = re.search(r" -n (\d+)\b", command), re.search(r" -i (\d+)\b", command)
-    if each is None:
+    each, passes = group(r" -n (\d+)\b", command), group(r" -i (\d+)\b", command)
+    if not each:
         return None
-    passes = int(iterations[1]) if iterations else 1
-    return float(solve("files_of_all_tasks", {"files_of_a_task": int(each[1]), "tasks": tasks, "passes": passes}))
+    return float(solve("files_of_all_tasks", {"files_of_a_task": int(each), "tasks": tasks, "passes": int(passes or 1)}))

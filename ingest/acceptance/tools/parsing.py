@@ -39,6 +39,22 @@ def number(found: object, where: str) -> float:
     return value
 
 
+def errors_in(text: str, pattern: re.Pattern[str]) -> str:
+    """The number of errors among a tool's output, in words; empty without any."""
+    count = len(pattern.findall(text))
+    return f"{count} errors" if count else ""
+
+
+def group(pattern: str, text: str) -> str:
+    """The first group of a pattern where it first matches a line of a text; empty where it does not.
+
+    >>> group("^-- started at (.*) --$", "-- started at 10:00 --")
+    '10:00'
+    """
+    found = re.search(pattern, text, re.MULTILINE)
+    return found[1] if found else ""
+
+
 def parsed(text: str, start: int, path: str, whose: str) -> tuple[Any, int]:
     """The JSON value at a position of a text, and the position after it.
 

@@ -46,7 +46,7 @@ class Experts(NamedTuple):
         shared: experts that every token visits, each as wide as the others.
         shared_width: inner width of one shared expert, where the config states it.
         dense: layers with a feed-forward network instead, from the keys and the number of layers.
-        router_bias, bias: biases of the router and of the experts.
+        router_bias, bias, shared_bias: biases of the router, of the experts, and of the shared ones.
         extra: further rows of a layer with so many experts.
     """
 
@@ -58,6 +58,7 @@ class Experts(NamedTuple):
     dense: Callable[[ModelConfig, int], int] | None = None
     router_bias: bool = False
     bias: bool = False
+    shared_bias: Switch = False
     extra: Callable[[DecoderSizes, int], Iterable[TableRow]] | None = None
 
     def rows(self, s: DecoderSizes) -> Iterator[TableRow]:
@@ -66,7 +67,8 @@ class Experts(NamedTuple):
         inner = s.config.integer(*self.width) if self.width else s.inner
         shared = inner * s.config.integer(*self.shared) if self.shared else 0
         shared = s.config.integer(*self.shared_width) if self.shared_width else shared
-        yield from s.experts(number, chosen, inner, shared=shared, router_bias=self.router_bias, bias=self.bias)
+        biases = {"bias": self.bias, "router_bias": self.router_bias, "shared_bias": switched(s.config, self.shared_bias)}
+        yield from s.experts(number, chosen, inner, shared=shared, **biases)
         yield from self.extra(s, number) if self.extra else ()
 
 
@@ -120,16 +122,8 @@ class Decoder(NamedTuple):
         config.ignore(*self.ignore)
         for key, value in self.only:
             config.only(key, value)
-        s = sizes(
-            config,
-            self.hidden,
-            self.inner,
-            self.layers,
-            self.heads,
-            self.vocabulary,
-            kv_heads=self.kv_heads,
-            width=self.head_width,
-        )
+        defaults = (self.hidden, self.inner, self.layers, self.heads, self.vocabulary)
+        s = sizes(config, *defaults, kv_heads=self.kv_heads, width=self.head_width)
         short, window = self.window(config, s.layers) if self.window else (0, 0)
         yield from s.frame(
             windowed(self._layers(s), short, window),
@@ -285,7 +279,7 @@ register(
             ignore=("attention_bias",)),
     Decoder("hunyuan_v1_dense", "Hunyuan dense: LLaMA with norms on the heads of Q and K.",
             4096, 11008, 32, 32, 290943, bias=ATTENTION_BIAS, qk_norm="heads",
-            ignore=("attention_head_dim", "use_qk_norm", "use_cla", "cla_share_factor", "mlp_bias", "norm_type")),
+            ignore=("attention_head_dim", "use_qk_norm", "mlp_bias", "norm_type")),
     Decoder("apertus", "Apertus: norms on the heads of Q and K; no gate, but xIELU, an activation with two learned numbers.",
             4096, 14336, 32, 32, 131072, bias=ATTENTION_BIAS, qk_norm="heads", gated=False, only=(("mlp_bias", False),),
             ignore=("qk_norm", "post_norm"), extra=lambda _: norm("xielu", 1, number=2)),

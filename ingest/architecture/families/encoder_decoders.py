@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
-from ingest.architecture.layers import attention, embedding, gated_mlp, head, head_width, norm, plain_mlp, positions
+from ingest.architecture.layers import attention, biased, embedding, gated_mlp, head, head_width, norm, plain_mlp, positions
 from ingest.architecture.registry import class_suffix, family
-from ingest.architecture.weight_table import TableRow, Weight, relabelled, times
+from ingest.architecture.weight_table import TableRow, Weight, relabelled, times, without
 
 
 @family("t5", "mt5", "umt5")
@@ -25,15 +25,13 @@ def t5(config: ModelConfig) -> Iterator[TableRow]:
     vocabulary, buckets = config.size("vocab_size", words), config.integer("relative_attention_num_buckets", 32)
     act = config.text("feed_forward_proj", "relu" if kind == "t5" else "gated-gelu")
     config.only("is_gated_act", act.startswith("gated"))
-    config.ignore("dense_act_fn", "relative_attention_max_distance", "n_positions", "output_past")
-    config.ignore("tokenizer_class", "scale_decoder_outputs", "max_length", "vocab_size_", "is_decoder", "use_cache")
+    config.ignore("n_positions", "vocab_size_")
     end = class_suffix(config, "ForConditionalGeneration", "WithLMHeadModel", "EncoderModel", "Model")
     feed = [*(gated_mlp(hidden, inner) if act.startswith("gated") else plain_mlp(hidden, inner, False))]
     places = Weight("relative_places", (buckets, count), "position")
 
     def attend(name: str, causal: bool) -> Iterator[TableRow]:
-        cached = causal and name == "self"
-        yield from attention(hidden, count, count, width, name=name, prefix=f"{name}_attention", causal=causal, cached=cached)
+        return attention(hidden, count, count, width, name=name, prefix=f"{name}_attention", causal=causal)
 
     yield embedding(vocabulary, hidden)
     each = kind == "umt5"
@@ -50,161 +48,127 @@ def t5(config: ModelConfig) -> Iterator[TableRow]:
         yield from head(vocabulary, hidden, tied=True)
 
 
-class TranslatorSizes(NamedTuple):
-    """Sizes of a BART."""
+class Translator(NamedTuple):
+    """Sizes of a BART, of encoder and decoder where there are two; the defaults are those of most families.
 
-    hidden: int
-    layers: tuple[int, int]
-    heads: tuple[int, int]
-    inner: tuple[int, int]
+    Attributes:
+        hidden: width.
+        layers, heads, inner: of encoder and decoder.
+    """
 
-    def layer(self, side: int, k_bias: bool = True) -> Iterator[TableRow]:
+    hidden: int = 1024
+    layers: tuple[int, int] = (12, 12)
+    heads: tuple[int, int] = (16, 16)
+    inner: tuple[int, int] = (4096, 4096)
+
+    def read(self, config: ModelConfig) -> Translator:
+        """Return the sizes of a model; those of this object are the defaults."""
+        wide = config.size("d_model|hidden_size", self.hidden)
+        config.ignore("num_hidden_layers", "num_attention_heads", "extra_pos_embeddings", "add_bias_logits")
+        config.only("is_decoder", False)
+
+        def both(read: Callable[..., int], key: str, sides: tuple[int, int], **limits: int) -> tuple[int, int]:
+            return read(f"encoder_{key}", sides[0], **limits), read(f"decoder_{key}", sides[1], **limits)
+
+        heads = both(config.integer, "attention_heads", self.heads)
+        for number in heads:
+            head_width(ModelConfig({**config.data, "num_attention_heads": number}, config.path), wide, number, name="-")
+        layers = both(config.size, "layers", self.layers, high=MAX_LAYERS)
+        return Translator(wide, layers, heads, both(config.integer, "ffn_dim", self.inner))
+
+    def layer(self, side: int) -> Iterator[TableRow]:
         """Attention to its own side; in the decoder also to the encoder; a plain network; biases; a LayerNorm each."""
+        heads = self.heads[side]
         for name in ("self", "cross")[: side + 1]:
-            yield from self._attention(side, name, k_bias)
+            own = side == 1 and name == "self"
+            width, prefix = self.hidden // heads, f"{name}_attention"
+            yield from attention(self.hidden, heads, heads, width, bias=True, causal=own, name=name, prefix=prefix)
         yield from plain_mlp(self.hidden, self.inner[side])
         yield from norm("norm", self.hidden, True, 2 + side)
 
-    def _attention(self, side: int, name: str, k_bias: bool) -> Iterator[TableRow]:
-        heads = self.heads[side]
-        own = side == 1 and name == "self"
-        rows = attention(
-            self.hidden,
-            heads,
-            heads,
-            self.hidden // heads,
-            q_bias=True,
-            kv_bias=True,
-            o_bias=True,
-            name=name,
-            prefix=f"{name}_attention",
-            causal=own,
-            cached=own,
-        )
-        for row in rows:
-            if k_bias or getattr(row, "name", "") != f"{name}_attention.k.bias":
-                yield row
-
-
-def translator_sizes(
-    config: ModelConfig, hidden: int, layers: tuple[int, int], heads: tuple[int, int], inner: tuple[int, int]
-) -> TranslatorSizes:
-    """Read the sizes of both sides; the arguments are the family's defaults."""
-    wide = config.size("d_model|hidden_size", hidden)
-    config.ignore("num_hidden_layers", "num_attention_heads", "encoder_layerdrop", "decoder_layerdrop", "init_std")
-    config.ignore("max_length", "min_length", "classif_dropout", "scale_embedding", "extra_pos_embeddings", "add_bias_logits")
-    config.only("is_decoder", False)
-    counts = (config.integer("encoder_attention_heads", heads[0]), config.integer("decoder_attention_heads", heads[1]))
-    for number in counts:
-        head_width(ModelConfig({**config.data, "num_attention_heads": number}, config.path), wide, number, name="-")
-    return TranslatorSizes(
-        wide,
-        (
-            config.size("encoder_layers", layers[0], high=MAX_LAYERS),
-            config.size("decoder_layers", layers[1], high=MAX_LAYERS),
-        ),
-        counts,
-        (config.integer("encoder_ffn_dim", inner[0]), config.integer("decoder_ffn_dim", inner[1])),
-    )
-
-
-def translator(
-    config: ModelConfig,
-    p: TranslatorSizes,
-    words: int,
-    places: int,
-    *,
-    offset: int = 0,
-    first_norm: bool = False,
-    last_norm: bool = False,
-    stored_places: bool = True,
-) -> Iterator[TableRow]:
-    """The frame of BART: one word table for both sides and the head."""
-    vocabulary = config.size("vocab_size", words)
-    number = config.integer("max_position_embeddings", places) + offset
-    config.only("tie_word_embeddings", True)
-    end = class_suffix(config, "ForConditionalGeneration", "MTModel", "Model")
-    config.ignore("normalize_before", "normalize_embedding", "static_position_embeddings", "add_final_layer_norm")
-    yield embedding(vocabulary, p.hidden)
-    for side, name in enumerate(("encoder", "decoder")):
-        rows: list[TableRow] = [*times(p.layers[side], p.layer(side))]
-        if stored_places:
-            rows.append(positions(number, p.hidden))
-        rows += norm("embedding_norm", p.hidden, True, 1 if first_norm else 0)
-        rows += norm("final_norm", p.hidden, True, 1 if last_norm else 0)
-        yield from relabelled(rows, name)
-    if end != "Model":
-        yield from head(vocabulary, p.hidden, config.flag("tie_word_embeddings", True))
+    def rows(
+        self,
+        config: ModelConfig,
+        words: int,
+        places: int,
+        *,
+        offset: int = 0,
+        first_norm: bool = False,
+        last_norm: bool = False,
+        stored_places: bool = True,
+    ) -> Iterator[TableRow]:
+        """The frame of BART: one word table for both sides and the head."""
+        p = self.read(config)
+        vocabulary = config.size("vocab_size", words)
+        number = config.integer("max_position_embeddings", places) + offset
+        config.only("tie_word_embeddings", True)
+        end = class_suffix(config, "ForConditionalGeneration", "MTModel", "Model")
+        config.ignore("normalize_embedding", "static_position_embeddings", "add_final_layer_norm")
+        yield embedding(vocabulary, p.hidden)
+        for side, name in enumerate(("encoder", "decoder")):
+            rows: list[TableRow] = [*times(p.layers[side], p.layer(side))]
+            if stored_places:
+                rows.append(positions(number, p.hidden))
+            rows += norm("embedding_norm", p.hidden, True, int(first_norm))
+            rows += norm("final_norm", p.hidden, True, int(last_norm))
+            yield from relabelled(rows, name)
+        if end != "Model":
+            yield from head(vocabulary, p.hidden, config.flag("tie_word_embeddings", True))
 
 
 @family("bart")
 def bart(config: ModelConfig) -> Iterator[TableRow]:
     """Lewis et al. 2019: learned places with an offset of two, norms after each part and over the embedding."""
-    p = translator_sizes(config, 1024, (12, 12), (16, 16), (4096, 4096))
     config.only("normalize_before", False)
     config.only("add_final_layer_norm", False)
-    yield from translator(config, p, 50265, 1024, offset=2, first_norm=True)
+    return Translator().rows(config, 50265, 1024, offset=2, first_norm=True)
 
 
 @family("mbart")
 def mbart(config: ModelConfig) -> Iterator[TableRow]:
     """Liu et al. 2020: BART with norms before each part, so one at the end of each side."""
-    p = translator_sizes(config, 1024, (12, 12), (16, 16), (4096, 4096))
-    yield from translator(config, p, 50265, 1024, offset=2, first_norm=True, last_norm=True)
+    return Translator().rows(config, 50265, 1024, offset=2, first_norm=True, last_norm=True)
 
 
 @family("pegasus", "blenderbot")
 def pegasus(config: ModelConfig) -> Iterator[TableRow]:
     """Zhang et al. 2019 (sinusoidal places, stored) and Roller et al. 2020 (learned): norms before each part."""
     if config.data["model_type"] == "pegasus":
-        p = translator_sizes(config, 1024, (12, 12), (16, 16), (4096, 4096))
-        yield from translator(config, p, 50265, 1024, last_norm=True)
-    else:
-        p = translator_sizes(config, 2560, (2, 24), (32, 32), (10240, 10240))
-        yield from translator(config, p, 8008, 128, last_norm=True)
+        return Translator().rows(config, 50265, 1024, last_norm=True)
+    return Translator(2560, (2, 24), (32, 32), (10240, 10240)).rows(config, 8008, 128, last_norm=True)
 
 
 @family("marian")
 def marian(config: ModelConfig) -> Iterator[TableRow]:
     """Junczys-Dowmunt et al. 2018: sinusoidal places, stored; one word table for both languages."""
-    p = translator_sizes(config, 1024, (12, 12), (16, 16), (4096, 4096))
     config.only("share_encoder_decoder_embeddings", True)
     config.only("decoder_vocab_size", config.size("vocab_size", 58101))
-    config.only("tie_word_embeddings", True)
-    yield from translator(config, p, 58101, 1024)
+    return Translator().rows(config, 58101, 1024)
 
 
 @family("m2m_100")
 def m2m_100(config: ModelConfig) -> Iterator[TableRow]:
     """Fan et al. 2020, and NLLB: sinusoidal places, not stored; norms before each part."""
-    p = translator_sizes(config, 1024, (12, 12), (16, 16), (4096, 4096))
-    yield from translator(config, p, 128112, 1024, last_norm=True, stored_places=False)
+    return Translator().rows(config, 128112, 1024, last_norm=True, stored_places=False)
 
 
 @family("whisper")
 def whisper(config: ModelConfig) -> Iterator[TableRow]:
     """Radford et al. 2022: two convolutions over the spectrum, halving it; K without bias; FLOPs as of one text token."""
-    p = translator_sizes(config, 384, (4, 4), (6, 6), (1536, 1536))
-    config.ignore("use_weighted_layer_sum", "classifier_proj_size", "apply_spec_augment", "median_filter_width")
-    config.ignore(*(key for key in config.data if key.startswith("mask_")), "begin_suppress_tokens", "alignment_heads")
+    p = Translator(384, (4, 4), (6, 6), (1536, 1536)).read(config)
+    config.ignore("use_weighted_layer_sum", "classifier_proj_size", "median_filter_width")
+    config.ignore(*(key for key in config.data if key.startswith("mask_")), "alignment_heads")
     vocabulary, bins = config.size("vocab_size", 51865), config.integer("num_mel_bins", 80)
     audio_places, text_places = config.integer("max_source_positions", 1500), config.integer("max_target_positions", 448)
     end = class_suffix(config, "ForConditionalGeneration", "Model")
     yield embedding(vocabulary, p.hidden)
-    front: list[TableRow] = [
-        Weight("conv1", (p.hidden, bins, 3), "audio", passes=2),
-        Weight("conv1.bias", (p.hidden,), "audio"),
-        Weight("conv2", (p.hidden, p.hidden, 3), "audio", passes=1),
-        Weight("conv2.bias", (p.hidden,), "audio"),
-        positions(audio_places, p.hidden),
+    front = [
+        *biased("conv1", (p.hidden, bins, 3), "audio", 2),
+        *biased("conv2", (p.hidden, p.hidden, 3), "audio", 1),
     ]
-    up = [*front, *times(p.layers[0], p.layer(0, k_bias=False)), *norm("final_norm", p.hidden, True)]
-    yield from relabelled(up, "encoder")
-    down = [
-        positions(text_places, p.hidden),
-        *times(p.layers[1], p.layer(1, k_bias=False)),
-        *norm("final_norm", p.hidden, True),
-    ]
-    yield from relabelled(down, "decoder")
+    for side, name, first, places in ((0, "encoder", front, audio_places), (1, "decoder", [], text_places)):
+        layer = without(p.layer(side), "self_attention.k.bias", "cross_attention.k.bias")
+        rows = [*first, positions(places, p.hidden), *times(p.layers[side], layer), *norm("final_norm", p.hidden, True)]
+        yield from relabelled(rows, name)
     if end != "Model":
         yield from head(vocabulary, p.hidden, config.flag("tie_word_embeddings", True))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import (
+    biased,
     embedding,
     encoder_attention,
     gated_mlp,
@@ -18,7 +19,7 @@ from ingest.architecture.layers import (
     positions,
 )
 from ingest.architecture.registry import class_suffix, family, labels
-from ingest.architecture.weight_table import Attention, TableRow, Weight, shared, times
+from ingest.architecture.weight_table import Attention, TableRow, Weight, shared, times, without
 
 #: Ends of the class names of classifiers.
 CLASSIFIERS = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
@@ -69,8 +70,7 @@ def encoder(
     config.only("position_embedding_type", "absolute")
     config.only("feed_forward_type", "original")
     config.ignore("pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head")
-    config.ignore("pooler_type", "directionality", "classifier_dropout", "output_past", "gap_size", "num_memory_blocks")
-    config.ignore("down_scale_factor", "net_structure_type")
+    config.ignore("gap_size", "num_memory_blocks")
     wide = config.size("hidden_size|dim|d_model", hidden)
     count = config.size("num_attention_heads|n_heads", heads)
     return Encoder(
@@ -97,15 +97,12 @@ def classifier(config: ModelConfig, width: int, end: str) -> Iterator[TableRow]:
     """Return the classifier of such a class: one product over the first token, behind the pooler for whole sequences."""
     if end == "ForSequenceClassification":
         yield from pooler(width)
-    count = labels(config)
-    yield Weight("classifier", (count, width), "head")
-    yield Weight("classifier.bias", (count,), "head")
+    yield from biased("classifier", (labels(config), width), "head")
 
 
 def pooler(width: int) -> Iterator[TableRow]:
     """A product over the first token."""
-    yield Weight("pooler", (width, width), "head")
-    yield Weight("pooler.bias", (width,), "head")
+    return biased("pooler", (width, width), "head")
 
 
 def transform(out: int, into: int) -> Iterator[TableRow]:
@@ -199,7 +196,6 @@ def albert(config: ModelConfig) -> Iterator[TableRow]:
 def electra(config: ModelConfig) -> Iterator[TableRow]:
     """Clark et al. 2020: a discriminator over replaced tokens, or the generator that replaces them."""
     e = encoder(config, 256, 1024, 12, 4, 30522)
-    config.ignore("summary_type", "summary_use_proj", "summary_activation", "summary_last_dropout")
     narrow = config.integer("embedding_size", 128)
     yield from e.tables(narrow)
     if narrow != e.hidden:
@@ -216,89 +212,77 @@ def electra(config: ModelConfig) -> Iterator[TableRow]:
         yield from classifier(config, e.hidden, end)
 
 
-def _relative_kinds(config: ModelConfig) -> list[str]:
+class Places(NamedTuple):
+    """Relative places of DeBERTa: whether there are any, the kinds of attention to them, and how far they reach."""
+
+    relative: bool
+    kinds: list[str]
+    reach: int
+
+
+def _places(config: ModelConfig, e: Encoder) -> Places:
+    """Read the keys that both versions of DeBERTa have."""
+    config.ignore("pooler_hidden_size")
+    config.only("embedding_size", e.hidden)
+    relative = config.flag("relative_attention", False)
     kinds = config.names("pos_att_type")
     if not all(kind in ("c2p", "p2c") for kind in kinds):
         raise config.refuse("pos_att_type", kinds, "c2p, p2c or both")
-    return kinds
+    return Places(relative, kinds, config.optional_integer("max_relative_positions", -1, 0) or e.places)
+
+
+def _deberta(config: ModelConfig, e: Encoder, layer: Iterable[TableRow], *relative: TableRow) -> Iterator[TableRow]:
+    """Tables, layers, what belongs to relative places, and the head of the class."""
+    absolute = config.flag("position_biased_input", True)
+    yield from e._replace(places=e.places if absolute else 0).tables()
+    yield from times(e.layers, layer)
+    yield from relative
+    if class_suffix(config, "ForMaskedLM", "Model", *CLASSIFIERS) == "ForMaskedLM":
+        config.only("legacy", True)
+    yield from _heads(config, e, ("ForMaskedLM",), e.hidden, pooled=False)
 
 
 @family("deberta-v2")
 def deberta_v2(config: ModelConfig) -> Iterator[TableRow]:
     """He et al. 2021: attention to contents and to relative places; their projections shared with those of the contents."""
     e = encoder(config, 1536, 6144, 24, 24, 128100, segments=0)
-    config.ignore("pooler_dropout", "pooler_hidden_act", "pooler_hidden_size", "legacy", "norm_rel_ebd", "pos_att_type")
-    config.only("embedding_size", e.hidden)
     config.only("attention_head_size", e.width)
-    relative = config.flag("relative_attention", False)
-    kinds = _relative_kinds(config)
-    reach = config.optional_integer("max_relative_positions", -1, 0) or e.places
-    span = config.optional_integer("position_buckets", -1, 0) or reach
-    biased = config.flag("position_biased_input", True)
-    yield from e._replace(places=e.places if biased else 0).tables()
-    own = 0
-    if relative and not config.flag("share_att_key", False):
-        own = len(kinds)
-    config.ignore("share_att_key")
+    places = _places(config, e)
+    span = config.optional_integer("position_buckets", -1, 0) or places.reach
     layer = [*e.layer()]
-    for _ in range(own):
-        layer += [
-            Weight("attention.place", (e.hidden, e.hidden), "attention"),
-            Weight("attention.place.bias", (e.hidden,), "attention"),
-        ]
-    if relative and kinds:
-        layer.append(Attention("places", e.heads, e.width * len(kinds), 0, causal=False))
-    yield from times(e.layers, layer)
-    if relative:
-        yield positions(2 * span, e.hidden, "relative_embedding")
+    if places.relative and not config.flag("share_att_key", False):
+        for _ in places.kinds:
+            layer += biased("attention.place", (e.hidden, e.hidden), "attention")
+    if places.relative and places.kinds:
+        layer.append(Attention("places", e.heads, e.width * len(places.kinds), 0, causal=False))
+    rows = [positions(2 * span, e.hidden, "relative_embedding")] if places.relative else []
     scaled = [word.lower() for word in config.names("norm_rel_ebd")]
     if not {*scaled} <= {"none", "layer_norm"}:
         raise config.refuse("norm_rel_ebd", "|".join(scaled), "none or layer_norm")
     if "layer_norm" in scaled:
-        yield from norm("relative_norm", e.hidden, True)
+        rows += norm("relative_norm", e.hidden, True)
     taps = config.optional_integer("conv_kernel_size", 0)
     if taps is not None:
         groups = config.integer("conv_groups", 1)
-        yield Weight("conv", (e.hidden, e.hidden // groups, taps), "conv", passes=1)
-        yield Weight("conv.bias", (e.hidden,), "conv")
-        yield from norm("conv.norm", e.hidden, True)
-    config.ignore("conv_act", "conv_groups")
-    yield from _deberta_end(config, e)
-
-
-def _deberta_end(config: ModelConfig, e: Encoder) -> Iterator[TableRow]:
-    end = class_suffix(config, "ForMaskedLM", "Model", *CLASSIFIERS)
-    if end == "ForMaskedLM":
-        config.only("legacy", True)
-        yield from transform(e.hidden, e.hidden)
-        yield from tied(config, e.words, e.hidden)
-    elif end != "Model":
-        yield from classifier(config, e.hidden, end)
+        rows += biased("conv", (e.hidden, e.hidden // groups, taps), "conv", 1)
+        rows += norm("conv.norm", e.hidden, True)
+    config.ignore("conv_groups")
+    yield from _deberta(config, e, layer, *rows)
 
 
 @family("deberta")
 def deberta(config: ModelConfig) -> Iterator[TableRow]:
     """He et al. 2020: one matrix for Q, K, V with biases on Q and V, and projections of relative places."""
     e = encoder(config, 768, 3072, 12, 12, 50265, segments=0)
-    config.ignore("pooler_dropout", "pooler_hidden_act", "pooler_hidden_size", "legacy")
-    config.only("embedding_size", e.hidden)
     config.only("talking_head", False)
-    relative = config.flag("relative_attention", False)
-    kinds = _relative_kinds(config)
-    span = config.optional_integer("max_relative_positions", -1, 0) or e.places
-    biased = config.flag("position_biased_input", True)
-    yield from e._replace(places=e.places if biased else 0).tables()
-    layer = [row for row in e.layer() if getattr(row, "name", "") != "attention.k.bias"]
-    if relative:
-        if "c2p" in kinds:
-            layer.append(Weight("attention.place_key", (e.hidden, e.hidden), "attention"))
-        if "p2c" in kinds:
-            layer.append(Weight("attention.place_query", (e.hidden, e.hidden), "attention"))
-            layer.append(Weight("attention.place_query.bias", (e.hidden,), "attention"))
-    yield from times(e.layers, layer)
-    if relative:
-        yield positions(2 * span, e.hidden, "relative_embedding")
-    yield from _deberta_end(config, e)
+    places = _places(config, e)
+    layer = [*without(e.layer(), "attention.k.bias")]
+    if places.relative and "c2p" in places.kinds:
+        layer.append(Weight("attention.place_key", (e.hidden, e.hidden), "attention"))
+    if places.relative and "p2c" in places.kinds:
+        layer += biased("attention.place_query", (e.hidden, e.hidden), "attention")
+    rows = [positions(2 * places.reach, e.hidden, "relative_embedding")] if places.relative else []
+    yield from _deberta(config, e, layer, *rows)
 
 
 @family("modernbert")
@@ -307,10 +291,7 @@ def modernbert(config: ModelConfig) -> Iterator[TableRow]:
     e = encoder(config, 768, 1152, 22, 12, 50368, places=8192, segments=0)
     norms, bias = config.flag("norm_bias", False), config.flag("attention_bias", False)
     mlp_bias, last = config.flag("mlp_bias", False), config.flag("decoder_bias", True)
-    config.ignore("type_vocab_size", "classifier_pooling", "deterministic_flash_attn", "sparse_prediction", "classifier_bias")
-    config.ignore("sparse_pred_ignore_index", "repad_logits_with_grad", "reference_compile", "classifier_activation")
-    config.ignore("embedding_dropout", "layer_types", "position_embedding_type", "global_rope_theta", "local_rope_theta")
-    config.ignore("global_attn_every_n_layers", "local_attention", "sliding_window")
+    config.ignore("type_vocab_size", "classifier_bias", "layer_types", "global_attn_every_n_layers")
     yield embedding(e.words, e.hidden)
     yield from norm("embedding_norm", e.hidden, norms)
     mixer = encoder_attention(e.hidden, e.heads, e.width, bias)

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from ingest.architecture.families.decoders import Experts
 from ingest.architecture.families.moe import CHOSEN, PLAIN, SHARED_WIDTH, WIDTH, qwen_sparse, shared_gate
-from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
-from ingest.architecture.layers import DecoderSizes, embedding, head, linear, norm, sizes
+from ingest.architecture.hf_config import ModelConfig
+from ingest.architecture.layers import DecoderSizes, biased, linear, multi_head_sizes, norm, sizes, windowed
 from ingest.architecture.registry import family
-from ingest.architecture.weight_table import Attention, TableRow, Weight, times
+from ingest.architecture.weight_table import TableRow, Weight, times
 
 
 def delta_net(config: ModelConfig, hidden: int) -> Iterator[TableRow]:
@@ -75,9 +75,7 @@ def short_conv(config: ModelConfig, hidden: int) -> Iterator[TableRow]:
     """A short convolution between two gates."""
     bias, length = config.flag("conv_bias", False), config.integer("conv_L_cache", 3)
     yield from linear("conv.in", 3 * hidden, hidden, bias, "conv")
-    yield Weight("conv.taps", (hidden, 1, length), "conv", passes=1)
-    if bias:
-        yield Weight("conv.taps.bias", (hidden,), "conv")
+    yield from biased("conv.taps", (hidden, 1, length), "conv", 1, bias)
     yield from linear("conv.out", hidden, hidden, bias, "conv")
 
 
@@ -100,7 +98,7 @@ def _lfm2_frame(config: ModelConfig, s: DecoderSizes, convs: int, rows: Iterable
 def lfm2(config: ModelConfig) -> Iterator[TableRow]:
     """LFM2: gated short convolutions, and attention with norms on the heads of Q and K."""
     s = sizes(config, 2560, None, 32, 32, 65536, kv_heads=8)
-    config.ignore("conv_dim", "conv_dim_out", "block_dim", "block_mlp_init_scale", "block_norm_eps", "num_heads")
+    config.ignore("conv_dim", "conv_dim_out", "block_dim", "block_mlp_init_scale", "num_heads")
     config.ignore("block_out_init_scale", "block_use_swiglu", "block_use_xavier_init", "conv_use_xavier_init")
     inner = config.integer("block_ff_dim|intermediate_size", 12288)
     if config.flag("block_auto_adjust_ff_dim", True):
@@ -129,35 +127,30 @@ def lfm2_moe(config: ModelConfig) -> Iterator[TableRow]:
 @family("recurrent_gemma")
 def recurrent_gemma(config: ModelConfig) -> Iterator[TableRow]:
     """De et al. 2024, Griffin: two gated linear recurrences to one layer of local attention."""
-    hidden = config.size("hidden_size", 2560)
-    layers = config.size("num_hidden_layers", 26, high=MAX_LAYERS)
-    heads = config.size("num_attention_heads", 10)
+    s = multi_head_sizes(config, 2560, 26, None, 256000)
+    hidden, layers, heads = s.hidden, s.layers, config.size("num_attention_heads", 10)
     groups = config.integer("num_key_value_heads", heads)
-    words, lru = config.size("vocab_size", 256000), config.integer("lru_width", hidden)
+    lru = config.integer("lru_width", hidden)
     kinds = config.texts("block_types|_block_types") or ["recurrent", "recurrent", "attention"]
     config.ignore("layers_block_type", "layer_types", "embeddings_scale_by_sqrt_dim")
     if hidden % heads or lru % heads:
         raise config.refuse("num_attention_heads", heads, f"a divisor of {hidden:,} and of lru_width {lru:,}")
     attention_layers = sum(kinds[layer % len(kinds)] == "attention" for layer in range(layers))
-    width, bias, inner = (
-        config.integer("head_dim", hidden // heads),
-        config.flag("attention_bias", False),
-        config.size("intermediate_size", 7680) // 2,
-    )
+    width, bias = config.integer("head_dim", hidden // heads), config.flag("attention_bias", False)
+    inner = config.size("intermediate_size", 7680) // 2
     block = lru // heads
     recurrence: list[TableRow] = [
         *linear("recurrent.y", lru, hidden, True, "recurrent"),
         *linear("recurrent.x", lru, hidden, True, "recurrent"),
         *linear("recurrent.out", hidden, lru, True, "recurrent"),
-        Weight("recurrent.conv", (lru, 1, config.integer("conv1d_width", 4)), "recurrent", passes=1),
-        Weight("recurrent.conv.bias", (lru,), "recurrent"),
+        *biased("recurrent.conv", (lru, 1, config.integer("conv1d_width", 4)), "recurrent", 1),
         Weight("recurrent.decay", (lru,), "recurrent"),
         Weight("recurrent.gates", (heads, block, block), "recurrent", 2, 2, 2),
         Weight("recurrent.gates.bias", (heads, block), "recurrent", 2, 2),
     ]
-    s = DecoderSizes(config, hidden, inner, layers, heads, groups, width, words)
+    s = s._replace(inner=inner, heads=heads, kv_heads=groups, width=width)
     window = config.integer("attention_window_size", 2048)
-    local = [row._replace(window=window) if isinstance(row, Attention) else row for row in s.attention(bias, o_bias=True)]
+    local = windowed(s.attention(bias, o_bias=True), 1, window)
     rows = [*times(layers - attention_layers, recurrence), *times(attention_layers, local)]
     yield from s.frame([*rows, *times(layers, [*s.gated(bias=True), *s.norms(2)])], tied=True)
 
@@ -165,14 +158,11 @@ def recurrent_gemma(config: ModelConfig) -> Iterator[TableRow]:
 @family("rwkv")
 def rwkv(config: ModelConfig) -> Iterator[TableRow]:
     """Peng et al. 2023, RWKV-4: time mixing and channel mixing, no attention."""
-    hidden = config.size("hidden_size", 4096)
-    layers = config.size("num_hidden_layers", 32, high=MAX_LAYERS)
-    words, mixed = config.size("vocab_size", 50277), config.integer("attention_hidden_size", hidden)
+    s = multi_head_sizes(config, 4096, 32, None, 50277)
+    hidden, mixed = s.hidden, config.integer("attention_hidden_size", s.hidden)
     inner = config.integer("intermediate_size", 4 * hidden)
-    config.ignore("context_length", "rescale_every")
-    yield embedding(words, hidden)
     layer: list[TableRow] = [
-        *norm("norm", hidden, True, 2),
+        *s.norms(2, bias=True),
         Weight("time.decay", (mixed,), "recurrent", 2, 2),
         Weight("time.mix", (1, 1, hidden), "recurrent", 5, 5),
         *linear("time.key", mixed, hidden, kind="recurrent"),
@@ -183,7 +173,4 @@ def rwkv(config: ModelConfig) -> Iterator[TableRow]:
         *linear("channel.receptance", hidden, hidden),
         *linear("channel.value", hidden, inner),
     ]
-    yield from times(layers, layer)
-    yield from norm("first_norm", hidden, True)
-    yield from norm("final_norm", hidden, True)
-    yield from head(words, hidden, config.flag("tie_word_embeddings", False))
+    yield from s.frame([*times(s.layers, layer), *norm("first_norm", hidden, True)], norm_bias=True)

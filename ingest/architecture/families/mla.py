@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ingest.architecture.families.moe import dense_first
 from ingest.architecture.hf_config import MAX_LAYERS, REQUIRED, ModelConfig, Required
-from ingest.architecture.layers import DecoderSizes, gated_mlp, linear, norm
+from ingest.architecture.layers import DecoderSizes, linear, norm
 from ingest.architecture.registry import family
 from ingest.architecture.weight_table import Attention, TableRow, times
 
@@ -101,7 +101,7 @@ class DeepSeek(NamedTuple):
         """
         deep = config.size("num_hidden_layers", self.layers, high=MAX_LAYERS)
         vocabulary = config.size("vocab_size", self.words)
-        config.ignore("num_nextn_predict_layers", "n_group", "topk_group", "ep_size", "aux_loss_alpha", "seq_aux")
+        config.ignore("num_nextn_predict_layers")
         config.only("moe_layer_freq", 1)
         dense = dense_first(config, deep, self.dense)
         inner = config.size("intermediate_size", self.inner)
@@ -114,9 +114,7 @@ class DeepSeek(NamedTuple):
         if index:
             rows += times(deep if indexed is None else indexed, a.indexer(*index))
         rows += times(dense, s.gated(bias=mlp_bias))
-        sparse = [*s.experts(number, chosen, width)]
-        sparse += gated_mlp(s.hidden, shared, mlp_bias, prefix="shared_expert") if shared else ()
-        rows += times(deep - dense, sparse)
+        rows += times(deep - dense, s.experts(number, chosen, width, shared=shared, shared_bias=mlp_bias))
         yield from s.frame(rows)
 
 
@@ -138,7 +136,7 @@ def _index(config: ModelConfig, a: Latent, heads: int) -> tuple[int, int]:
     """Heads of the indexer and their width."""
     if not a.q_rank:
         raise config.refuse("q_lora_rank", None, "a rank: the indexer reads the latent of Q")
-    config.ignore("index_topk", "layer_types", "mlp_bias")
+    config.ignore("layer_types", "mlp_bias")
     return config.integer("index_n_heads", heads), config.integer("index_head_dim", 128)
 
 
@@ -156,7 +154,7 @@ def glm_moe_dsa(config: ModelConfig) -> Iterator[TableRow]:
     index = _index(config, a, 32)
     config.only("index_topk_pattern")
     config.only("index_topk_freq", 1)
-    config.ignore("index_skip_topk_offset", "index_share_for_mtp_iteration")
+    config.ignore("index_share_for_mtp_iteration")
     kinds = config.texts("indexer_types")
     full = kinds.count("full") if kinds else None
     yield from DeepSeek(154880, 78, 12288, 2048, 256, 1, 3, 8).rows(config, a, index, full)

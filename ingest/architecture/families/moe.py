@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
-from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, Experts, register, rows_if, slide
-from ingest.architecture.hf_config import MAX_LAYERS, REQUIRED, ModelConfig
+from ingest.architecture.families.decoders import ATTENTION_BIAS, MLP_BIAS, Decoder, Experts, register, rows_if, slide
+from ingest.architecture.hf_config import REQUIRED, ModelConfig
 from ingest.architecture.layers import (
     DecoderSizes,
-    experts,
-    gated_mlp,
-    head_width,
     kv_group_count,
-    layers_of,
     linear,
+    multi_head_sizes,
     sizes,
     sliding,
     windowed,
@@ -25,11 +22,15 @@ from ingest.architecture.weight_table import Attention, TableRow, Weight, routed
 QWEN_WINDOW = ("use_sliding_window", "sliding_window", "max_window_layers", "layer_types")
 
 
+def listed_dense(config: ModelConfig, layers: int, default: int) -> int:
+    """Return how many layers the list of types names as dense, or the default where there is no list."""
+    kinds = config.texts("mlp_layer_types", layers, choices=("dense", "sparse"))
+    return default if kinds is None else kinds.count("dense")
+
+
 def dense_first(config: ModelConfig, layers: int, default: int) -> int:
     """Return how many layers are dense: from the list of types, or the first k."""
-    first = min(config.integer("first_k_dense_replace", default, low=0), layers)
-    listed = layers_of(config, "mlp_layer_types", layers, ("dense", "sparse"))
-    return listed["dense"] if listed else first
+    return listed_dense(config, layers, min(config.integer("first_k_dense_replace", default, low=0), layers))
 
 
 def first_dense(default: int) -> Callable[[ModelConfig, int], int]:
@@ -59,6 +60,15 @@ def expert_bias(_: DecoderSizes, number: int) -> Iterator[TableRow]:
     yield Weight("expert_bias", (number,), "router")
 
 
+def ernie_dense(config: ModelConfig, layers: int) -> int:
+    """Return how many layers of ERNIE are dense: those without experts, which every n-th has between two layer numbers."""
+    start, last = config.integer("moe_layer_start_index", 1, low=0), config.optional_integer("moe_layer_end_index", -1, low=0)
+    if last is None:
+        last = layers - 1 if config.lenient or "moe_layer_end_index" in config.data else 27
+    step = config.integer("moe_layer_interval", 1)
+    return layers - sum((layer + 1) % step == 0 and start <= layer <= last for layer in range(layers))
+
+
 def _attention_gate(s: DecoderSizes) -> Iterator[TableRow]:
     return linear("attention.gate", s.heads * s.width, s.hidden, kind="attention")
 
@@ -66,6 +76,7 @@ def _attention_gate(s: DecoderSizes) -> Iterator[TableRow]:
 #: Keys of the number of experts, by the name that the class prefers.
 LOCAL, PLAIN, ROUTED = "num_local_experts|num_experts", "num_experts|num_local_experts", "n_routed_experts|num_local_experts"
 CHOSEN, WIDTH = "num_experts_per_tok", "moe_intermediate_size"
+USE_BIAS = ("use_bias", False)
 #: Key and default of the width of Qwen's shared expert.
 SHARED_WIDTH = ("shared_expert_intermediate_size", 512)
 
@@ -100,14 +111,13 @@ register(
     Decoder("minimax_m2", "MiniMax-M2: norms over all of Q and K, 256 experts; without the prediction modules of the release.",
             3072, 1536, 62, 48, 200064, kv_heads=8, head_width=128, qk_norm="flat", experts=Experts((LOCAL, 256), (CHOSEN, 8)),
             only=(("use_qk_norm", True), ("qk_norm_type", "per_layer"), ("shared_intermediate_size", 0)),
-            ignore=("use_routing_bias", "mtp_transformer_layers", "num_mtp_modules", "use_mtp", "attn_type_list")),
+            ignore=("use_routing_bias", "mtp_transformer_layers", "num_mtp_modules", "use_mtp")),
     Decoder("glm4_moe", "GLM-4.5 to 4.7: first layers dense, then 128 or 160 experts and a shared one; head norms by switch.",
             4096, 10944, 46, 96, 151552, kv_heads=8, bias=ATTENTION_BIAS, o_bias=False, ignore=("num_nextn_predict_layers",),
             extra=rows_if("use_qk_norm", False, DecoderSizes.head_norms),
             experts=Experts((ROUTED, 128), (CHOSEN, 8), (WIDTH, 1408), ("n_shared_experts", 1, 0), dense=first_dense(1))),
     Decoder("dots1", "dots.llm1: norms on the heads of Q and K, the first layers dense, shared experts.",
             4608, 10944, 62, 32, 152064, kv_heads=32, bias=ATTENTION_BIAS, qk_norm="heads", window=slide(4096, 0),
-            ignore=("max_window_layers",),
             experts=Experts((ROUTED, REQUIRED), (CHOSEN, REQUIRED), (WIDTH, 1408), ("n_shared_experts", REQUIRED),
                             dense=first_dense(0))),
     Decoder("exaone_moe", "K-EXAONE: norms on the heads of Q and K, the first layer dense, a shared expert.",
@@ -116,74 +126,39 @@ register(
             experts=Experts((PLAIN, 64), (CHOSEN, 8), (WIDTH, 1024), ("num_shared_experts", 1, 0), dense=first_dense(1))),
     Decoder("solar_open", "Solar Open: experts in every layer, and a shared one.",
             4096, None, 48, 64, 196608, kv_heads=8, head_width=128, bias=ATTENTION_BIAS, o_bias=False,
-            ignore=("intermediate_size", "first_k_dense_replace", "use_qk_norm"),
+            ignore=("intermediate_size", "use_qk_norm"),
             experts=Experts((ROUTED, 128), (CHOSEN, 8), (WIDTH, 1280), ("n_shared_experts", 1, 0))),
     Decoder("afmoe", "Arcee Trinity: a gate on attention's output, norms before and after each part, a correction per expert.",
             2048, 6144, 32, 16, 200192, head_width=128, bias=ATTENTION_BIAS, qk_norm="heads", norms=4,
             window=slide(1024, ("global_attn_every_n_layers", 4)), after_attention=_attention_gate,
-            ignore=("score_func", "num_expert_groups", "num_limited_groups", "n_group", "topk_group"),
+            ignore=("num_expert_groups", "num_limited_groups"),
             experts=Experts((PLAIN, 64), (CHOSEN, 6), (WIDTH, 1408), ("num_shared_experts", 2, 0),
                             dense=lambda config, layers: min(config.integer("num_dense_layers", 1, low=0), layers),
                             extra=expert_bias)),
+    Decoder("hy_v3", "Hunyuan 3: norms on the heads of Q and K, the first layer dense, a shared expert.",
+            4096, 13312, 80, 64, 120832, kv_heads=8, head_width=128, bias=ATTENTION_BIAS, mlp_bias=MLP_BIAS, qk_norm="heads",
+            ignore=("num_nextn_predict_layers",),
+            experts=Experts((PLAIN, 192), (CHOSEN, 8), (WIDTH, 1536), ("num_shared_experts", 1), shared_bias=MLP_BIAS,
+                            dense=lambda config, layers: listed_dense(config, layers, 1))),
+    Decoder("ernie4_5_moe", "ERNIE 4.5 MoE: experts between two layer numbers, shared ones, a stored correction per expert.",
+            2560, 12288, 28, 20, 103424, kv_heads=4, bias=USE_BIAS, mlp_bias=USE_BIAS, tied=True, head_bias=USE_BIAS,
+            ignore=("moe_capacity", "moe_gate", "moe_use_aux_free", "num_nextn_predict_layers", "use_moe", "moe_layer_type"),
+            experts=Experts(("moe_num_experts|num_experts", 64), ("moe_k|num_experts_per_tok", 6), (WIDTH, 1536),
+                            ("moe_num_shared_experts", 2, 0), dense=ernie_dense, shared_bias=USE_BIAS,
+                            extra=lambda _, number: [Weight("expert_bias", (1, number), "router")])),
 )
 # fmt: on
-
-
-def mixture(
-    s: DecoderSizes, mixer: Iterable[TableRow], dense: int, dense_rows: Iterable[TableRow], expert_rows: Iterable[TableRow]
-) -> Iterator[TableRow]:
-    """Every layer mixes tokens; `dense` of them have a feed-forward network, the others experts."""
-    yield from times(s.layers, mixer)
-    yield from times(dense, dense_rows)
-    yield from times(s.layers - dense, expert_rows)
-
-
-@family("hy_v3")
-def hy_v3(config: ModelConfig) -> Iterator[TableRow]:
-    """Hunyuan 3: norms on the heads of Q and K, the first layer dense, a shared expert."""
-    s = sizes(config, 4096, 13312, 80, 64, 120832, kv_heads=8, width=128)
-    config.ignore("num_nextn_predict_layers")
-    bias, mlp_bias = config.flag("attention_bias", False), config.flag("mlp_bias", False)
-    listed = layers_of(config, "mlp_layer_types", s.layers, ("dense", "sparse"))
-    inner = config.integer("moe_intermediate_size", 1536)
-    parts = s.experts(config.integer("num_experts|num_local_experts", 192), config.integer("num_experts_per_tok", 8), inner)
-    shared = gated_mlp(s.hidden, inner * config.integer("num_shared_experts", 1), mlp_bias, prefix="shared_expert")
-    mixer = [*s.attention(bias), *s.head_norms(), *s.norms(2)]
-    dense = listed["dense"] if listed else 1
-    yield from s.frame(mixture(s, mixer, dense, s.gated(bias=mlp_bias), [*parts, *shared]))
-
-
-@family("ernie4_5_moe")
-def ernie4_5_moe(config: ModelConfig) -> Iterator[TableRow]:
-    """ERNIE 4.5 MoE: experts between two layer numbers, shared ones, and a stored correction per expert."""
-    s = sizes(config, 2560, 12288, 28, 20, 103424, kv_heads=4)
-    config.ignore("moe_capacity", "moe_gate", "moe_use_aux_free", "num_nextn_predict_layers", "use_moe", "moe_layer_type")
-    bias = config.flag("use_bias", False)
-    start, last = config.integer("moe_layer_start_index", 1, low=0), config.optional_integer("moe_layer_end_index", -1, low=0)
-    if last is None:
-        last = s.layers - 1 if config.lenient or "moe_layer_end_index" in config.data else 27
-    step = config.integer("moe_layer_interval", 1)
-    sparse = sum((layer + 1) % step == 0 and start <= layer <= last for layer in range(s.layers))
-    inner = config.integer("moe_intermediate_size", 1536)
-    number = config.integer("moe_num_experts|num_experts", 64)
-    shared = config.integer("moe_num_shared_experts", 2, low=0) * inner
-    parts = [
-        *s.experts(number, config.integer("moe_k|num_experts_per_tok", 6), inner),
-        *(gated_mlp(s.hidden, shared, bias, prefix="shared_expert") if shared else ()),
-        Weight("expert_bias", (1, number), "router"),
-    ]
-    rows = mixture(s, [*s.attention(bias), *s.norms(2)], s.layers - sparse, s.gated(bias=bias), parts)
-    yield from s.frame(rows, tied=True, head_bias=bias)
 
 
 @family("hunyuan_v1_moe")
 def hunyuan_moe(config: ModelConfig) -> Iterator[TableRow]:
     """Hunyuan MoE (A13B): norms on the heads of Q and K; one shared expert as wide as the others."""
     s = sizes(config, 4096, 11008, 32, 32, 290943)
-    config.ignore("use_qk_norm", "use_cla", "cla_share_factor", "mlp_bias", "norm_type", "moe_layer_num_skipped")
+    config.ignore("use_qk_norm", "mlp_bias", "norm_type", "moe_layer_num_skipped")
     config.ignore("attention_head_dim", "moe_drop_tokens", "use_mixed_mlp_moe", "moe_random_routing_dropped_token")
-    number = _alike(config, "num_experts|num_local_experts", 1)
-    chosen = _alike(config, "moe_topk|num_experts_per_tok", 1)
+    alike = "the same number for every layer"
+    number = config.repeated("num_experts|num_local_experts", 1, alike)
+    chosen = config.repeated("moe_topk|num_experts_per_tok", 1, alike)
     for key in ("num_shared_expert", "moe_intermediate_size"):
         _, stated = config.get(key)
         wanted = 1 if key == "num_shared_expert" else s.inner
@@ -195,22 +170,11 @@ def hunyuan_moe(config: ModelConfig) -> Iterator[TableRow]:
     yield from s.frame(times(s.layers, [*mixer, *parts]))
 
 
-def _alike(config: ModelConfig, names: str, default: int) -> int:
-    """A whole number, or a list of the same number for every layer."""
-    key, stated = config.get(names)
-    if isinstance(stated, list):
-        listed = config.integers(names, low=1) or [default]
-        if len(set(listed)) != 1:
-            raise config.refuse(key, stated, "the same number for every layer")
-        return listed[0]
-    return config.integer(names, default)
-
-
 @family("llama4_text")
 def llama4(config: ModelConfig) -> Iterator[TableRow]:
     """Llama 4: one expert of many, and a shared one; in every layer (Scout) or every other (Maverick)."""
     s = sizes(config, 5120, 8192, 48, 40, 202048, kv_heads=8, width=128)
-    config.ignore("no_rope_layers", "no_rope_layer_interval", "use_qk_norm", "for_llm_compressor", "layer_types")
+    config.ignore("no_rope_layers", "no_rope_layer_interval", "use_qk_norm", "layer_types")
     config.ignore("attention_chunk_size")
     bias = config.flag("attention_bias", False)
     step = config.integer("interleave_moe_layer_step", 1)
@@ -219,51 +183,45 @@ def llama4(config: ModelConfig) -> Iterator[TableRow]:
     number = config.integer("num_local_experts", 16)
     parts = s.experts(number, config.integer("num_experts_per_tok", 1), s.inner, shared=s.inner)
     dense = s.gated(config.integer("intermediate_size_mlp", 16384))
-    yield from s.frame(mixture(s, [*s.attention(bias), *s.norms(2)], s.layers - sparse, dense, parts))
+    mixer = times(s.layers, [*s.attention(bias), *s.norms(2)])
+    yield from s.frame([*mixer, *times(s.layers - sparse, dense), *times(sparse, parts)])
 
 
 @family("dbrx")
 def dbrx(config: ModelConfig) -> Iterator[TableRow]:
     """DBRX: LayerNorm without bias, sixteen experts, four visited."""
-    hidden = config.size("d_model|hidden_size", 2048)
-    layers = config.size("n_layers|num_hidden_layers", 24, high=MAX_LAYERS)
-    heads = config.size("n_heads|num_attention_heads", 16)
-    words = config.size("vocab_size", 32000)
+    names = ("d_model|hidden_size", "n_layers|num_hidden_layers", "n_heads|num_attention_heads")
+    s = multi_head_sizes(config, 2048, 24, 16, 32000, names)
     inside, feed = config.table("attn_config"), config.table("ffn_config")
-    inside.ignore("clip_qkv", "rope_theta", "attn_pdrop")
-    feed.ignore("ffn_act_fn", "moe_loss_weight", "moe_jitter_eps", "moe_normalize_expert_weights", "uniform_expert_assignment")
-    feed.only("hidden_size", hidden)
-    width = head_width(config, hidden, heads, name="-")
-    groups = kv_group_count(inside, heads, 1, "kv_n_heads")
-    s = DecoderSizes(config, hidden, feed.integer("ffn_hidden_size", 3584), layers, heads, groups, width, words)
+    feed.ignore("moe_normalize_expert_weights", "uniform_expert_assignment")
+    feed.only("hidden_size", s.hidden)
+    s = s._replace(kv_heads=kv_group_count(inside, s.heads, 1, "kv_n_heads"))
+    inner = feed.integer("ffn_hidden_size", 3584)
     config.ignore("num_key_value_heads")
-    parts = s.experts(feed.integer("moe_num_experts", 4), feed.integer("moe_top_k", 1), s.inner)
-    yield from s.frame(times(layers, [*s.attention(), *s.norms(2), *parts]))
+    parts = s.experts(feed.integer("moe_num_experts", 4), feed.integer("moe_top_k", 1), inner)
+    yield from s.frame(times(s.layers, [*s.attention(), *s.norms(2), *parts]))
 
 
 @family("jetmoe")
 def jetmoe(config: ModelConfig) -> Iterator[TableRow]:
     """JetMoE: experts for Q and O of attention too; K and V are shared among them."""
-    hidden = config.size("hidden_size", 2048)
-    layers = config.size("num_hidden_layers", 12, high=MAX_LAYERS)
+    s = multi_head_sizes(config, 2048, 12, None, 32000)
     groups = config.integer("num_key_value_heads", 16)
     width, inner = config.integer("kv_channels", 128), config.size("intermediate_size", 5632)
     number, chosen = config.integer("num_local_experts", 8), config.integer("num_experts_per_tok", 2)
-    words = config.size("vocab_size", 32000)
     config.ignore("num_attention_heads", "head_dim")
-    s = DecoderSizes(config, hidden, inner, layers, groups * chosen, groups, width, words)
     wide = groups * width
     layer: list[TableRow] = [
-        *linear("attention.kv", 2 * wide, hidden, kind="attention"),
-        *linear("attention.router", number, hidden, kind="router"),
-        *routed(number, chosen, [*linear("attention.q", wide, hidden), *linear("attention.o", hidden, wide)]),
-        Weight("attention.bias", (hidden,), "attention"),
-        Attention("self", s.heads, width, width, 1, 2 * wide),
-        *experts(hidden, number, chosen, gated_mlp(hidden, inner, prefix="expert")),
-        Weight("expert.bias", (hidden,), "mlp"),
+        *linear("attention.kv", 2 * wide, s.hidden, kind="attention"),
+        *linear("attention.router", number, s.hidden, kind="router"),
+        *routed(number, chosen, [*linear("attention.q", wide, s.hidden), *linear("attention.o", s.hidden, wide)]),
+        Weight("attention.bias", (s.hidden,), "attention"),
+        Attention("self", groups * chosen, width, width, 1, 2 * wide),
+        *s.experts(number, chosen, inner),
+        Weight("expert.bias", (s.hidden,), "mlp"),
         *s.norms(2),
     ]
-    yield from s.frame(times(layers, layer), tied=True)
+    yield from s.frame(times(s.layers, layer), tied=True)
 
 
 @family("laguna")
@@ -277,12 +235,11 @@ def laguna(config: ModelConfig) -> Iterator[TableRow]:
     if gating is not None and not isinstance(gating, (bool, str)):
         raise config.refuse(key, gating, "true, false, per-head or per-element")
     config.only("gating", True, False, "per-head", "per-element")
-    listed = layers_of(config, "mlp_layer_types", s.layers, ("dense", "sparse"))
-    dense = listed["dense"] if listed else 1
+    dense = listed_dense(config, s.layers, 1)
     experts = Experts((PLAIN, 256), (CHOSEN, 8), (WIDTH, 512), shared_width=SHARED_WIDTH, extra=expert_bias)
     rows: list[TableRow] = []
     for heads in counts:
-        layer = DecoderSizes(config, s.hidden, s.inner, 1, heads, s.kv_heads, s.width, s.vocabulary)
+        layer = s._replace(heads=heads)
         wide = heads if gating in (None, True, "per-head") else heads * s.width
         gate = linear("attention.gate", wide, s.hidden, kind="attention")
         rows += [*layer.attention(bias), *gate, *layer.head_norms(), *layer.norms(2)]

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from ingest.architecture.hf_config import MAX_LAYERS, REQUIRED, ModelConfig
-from ingest.architecture.layers import DecoderSizes, embedding, experts, head, kv_group_count, linear, norm, plain_mlp, sizes
+from ingest.architecture.layers import (
+    DecoderSizes,
+    biased,
+    kv_group_count,
+    linear,
+    multi_head_sizes,
+    norm,
+    plain_mlp,
+    sizes,
+)
 from ingest.architecture.registry import family
 from ingest.architecture.weight_table import TableRow, Weight, routed, times
 
@@ -15,9 +24,7 @@ def selective(
 ) -> Iterator[TableRow]:
     """Gu & Dao 2023: in and gate, a short convolution, the selection of step, B and C, the scan, out."""
     yield from linear("ssm.in", 2 * inner, hidden, bias, "ssm")
-    yield Weight("ssm.conv", (inner, 1, conv), "ssm", passes=1)
-    if conv_bias:
-        yield Weight("ssm.conv.bias", (inner,), "ssm")
+    yield from biased("ssm.conv", (inner, 1, conv), "ssm", 1, conv_bias)
     yield from linear("ssm.select", rank + 2 * state, inner, kind="ssm")
     yield from linear("ssm.step", inner, rank, True, "ssm")
     yield Weight("ssm.decay", (inner, state), "ssm", passes=1)
@@ -46,9 +53,7 @@ def duality(
     inner = heads * width
     mixed = inner + 2 * groups * state
     yield from linear("ssm.in", inner + mixed + heads, hidden, bias, "ssm")
-    yield Weight("ssm.conv", (mixed, 1, conv), "ssm", passes=1)
-    if conv_bias:
-        yield Weight("ssm.conv.bias", (mixed,), "ssm")
+    yield from biased("ssm.conv", (mixed, 1, conv), "ssm", 1, conv_bias)
     for name in ("ssm.step", "ssm.decay", "ssm.skip"):
         yield Weight(name, (heads,), "ssm")
     yield Weight("ssm.chunk (work, no weights)", (chunk, heads, state + width), "ssm", 0, 0, 1)
@@ -66,50 +71,34 @@ def step_rank(config: ModelConfig, key: str, hidden: int, default: int | None = 
     return config.integer(key, default or 1)
 
 
-def _mamba_frame(
-    config: ModelConfig, words: int, hidden: int, layers: int, block: Iterable[TableRow], tied: bool
-) -> Iterator[TableRow]:
-    yield embedding(words, hidden)
-    yield from times(layers, [*block, *norm("norm", hidden)])
-    yield from norm("final_norm", hidden)
-    yield from head(words, hidden, config.flag("tie_word_embeddings", tied))
-
-
 @family("mamba", "falcon_mamba")
 def mamba(config: ModelConfig) -> Iterator[TableRow]:
     """Gu & Dao 2023."""
-    hidden = config.size("hidden_size|d_model", 768)
-    layers = config.size("num_hidden_layers|n_layer", 32, high=MAX_LAYERS)
-    words = config.size("vocab_size", 50280)
+    s = multi_head_sizes(config, 768, 32, None, 50280, ("hidden_size|d_model", "num_hidden_layers|n_layer"))
     expand = config.integer("expand", 2)
-    config.ignore(
-        "d_inner", "time_step_init_scheme", "time_step_scale", "ssm_cfg", "mixer_rms_eps", "fused_add_norm", "rms_norm"
-    )
-    config.ignore("pad_vocab_size_multiple")
-    rank = step_rank(config, "time_step_rank", hidden)
+    config.ignore("d_inner", "ssm_cfg", "fused_add_norm", "rms_norm")
+    rank = step_rank(config, "time_step_rank", s.hidden)
     bias, conv_bias = config.flag("use_bias", False), config.flag("use_conv_bias", True)
     state, conv = config.integer("state_size", 16), config.integer("conv_kernel", 4)
-    inner = config.integer("intermediate_size", expand * hidden)
-    block = selective(hidden, inner, state, conv, rank, bias=bias, conv_bias=conv_bias)
-    yield from _mamba_frame(config, words, hidden, layers, block, tied=True)
+    inner = config.integer("intermediate_size", expand * s.hidden)
+    block = selective(s.hidden, inner, state, conv, rank, bias=bias, conv_bias=conv_bias)
+    yield from s.frame(times(s.layers, [*block, *s.norms(1)]), tied=True)
 
 
 @family("mamba2")
 def mamba2(config: ModelConfig) -> Iterator[TableRow]:
     """Dao & Gu 2024."""
-    hidden = config.size("hidden_size", 4096)
-    layers = config.size("num_hidden_layers", 64, high=MAX_LAYERS)
-    words = config.size("vocab_size", 32768)
+    s = multi_head_sizes(config, 4096, 64, None, 32768)
     heads, width = config.integer("num_heads", 128), config.integer("head_dim", 64)
     expand = config.integer("expand", 2)
     config.ignore("time_step_rank", "intermediate_size", "norm_before_gate", "rms_norm")
-    if heads * width != expand * hidden:
-        raise config.refuse("num_heads", heads, f"heads × head_dim = expand × hidden_size = {expand * hidden:,}")
+    if heads * width != expand * s.hidden:
+        raise config.refuse("num_heads", heads, f"heads × head_dim = expand × hidden_size = {expand * s.hidden:,}")
     bias, conv_bias = config.flag("use_bias", False), config.flag("use_conv_bias", True)
     state, groups, conv = config.integer("state_size", 128), config.integer("n_groups", 8), config.integer("conv_kernel", 4)
     chunk = config.integer("chunk_size", 256)
-    block = duality(hidden, heads, width, state, groups, conv, chunk, bias=bias, conv_bias=conv_bias)
-    yield from _mamba_frame(config, words, hidden, layers, block, tied=False)
+    block = duality(s.hidden, heads, width, state, groups, conv, chunk, bias=bias, conv_bias=conv_bias)
+    yield from s.frame(times(s.layers, [*block, *s.norms(1)]))
 
 
 @family("jamba")
@@ -121,7 +110,7 @@ def jamba(config: ModelConfig) -> Iterator[TableRow]:
     state, rank = config.integer("mamba_d_state", 16), step_rank(config, "mamba_dt_rank", s.hidden, 256)
     inner = config.integer("mamba_expand", 2) * s.hidden
     bias, conv_bias = config.flag("mamba_proj_bias", False), config.flag("mamba_conv_bias", True)
-    config.ignore("layers_block_type", "mamba_inner_layernorms", "use_mamba_kernels", "num_logits_to_keep", "layer_types")
+    config.ignore("layers_block_type", "mamba_inner_layernorms", "use_mamba_kernels", "layer_types")
     conv = config.integer("mamba_d_conv", 4)
     block = [
         *selective(s.hidden, inner, state, conv, rank, bias=bias, conv_bias=conv_bias),
@@ -147,20 +136,26 @@ def _placed(config: ModelConfig, what: str, layers: int, period: int, offset: in
     return sum(layer % every == first for layer in range(layers))
 
 
-def _mamba2_keys(
-    config: ModelConfig, hidden: int, inner: int | None = None, width: int = 64
-) -> tuple[int, int, int, int, int, int]:
-    """Heads, their width, state, groups, convolution and chunk under the keys `mamba_…`; `inner` as `mamba_expand` has it."""
+def _mamba2(
+    config: ModelConfig, hidden: int, inner: int | None = None, width: int = 64, gate_norm: bool = True
+) -> Iterator[TableRow]:
+    """Mamba-2 under the keys `mamba_…`; `inner` as `mamba_expand` has it."""
+    bias, conv_bias = config.flag("mamba_proj_bias", False), config.flag("mamba_conv_bias", True)
     count = config.integer("mamba_n_heads", 128)
     expanded = config.integer("mamba_expand", 2) * hidden
     total = expanded if inner is None else inner
-    wide = config.integer_or_auto("mamba_d_head", width) or total // count
+    auto = config.get("mamba_d_head")[1] == "auto"
+    wide = total // count if auto else config.integer("mamba_d_head", width)
     if count * wide != total:
         rule = "mamba_expand × hidden_size = " if inner is None else ""
         raise config.refuse("mamba_d_head", wide, f"heads × width = {rule}{total:,}")
     groups = config.integer("mamba_n_groups", 1)
     conv, chunk = config.integer("mamba_d_conv", 4), config.integer("mamba_chunk_size", 256)
-    return count, wide, config.integer("mamba_d_state", 256), groups, conv, chunk
+    state = config.integer("mamba_d_state", 256)
+    out_bias = config.flag("projectors_bias", False) if inner is not None else bias
+    return duality(
+        hidden, count, wide, state, groups, conv, chunk, bias=bias, out_bias=out_bias, conv_bias=conv_bias, gate_norm=gate_norm
+    )
 
 
 @family("bamba")
@@ -170,9 +165,8 @@ def bamba(config: ModelConfig) -> Iterator[TableRow]:
     places = config.integers("attn_layer_indices", low=0) or []
     attention_layers = len({place for place in places if place < s.layers})
     bias, mlp_bias = config.flag("attention_bias", False), config.flag("mlp_bias", False)
-    inner_bias, conv_bias = config.flag("mamba_proj_bias", False), config.flag("mamba_conv_bias", True)
-    config.ignore("attn_rotary_emb", "layers_block_type", "layer_types")
-    block = duality(s.hidden, *_mamba2_keys(config, s.hidden), bias=inner_bias, conv_bias=conv_bias)
+    config.ignore("layers_block_type", "layer_types")
+    block = _mamba2(config, s.hidden)
     rows = [*times(attention_layers, s.attention(bias)), *times(s.layers - attention_layers, block)]
     yield from s.frame([*rows, *times(s.layers, [*s.gated(bias=mlp_bias), *s.norms(2)])])
 
@@ -185,13 +179,11 @@ def granite_hybrid(config: ModelConfig) -> Iterator[TableRow]:
     kinds = config.texts("layer_types|layers_block_type", s.layers, choices=known) or ["mamba"] * s.layers
     attention_layers = sum(kind in ("attention", "full_attention") for kind in kinds)
     bias = config.flag("attention_bias", False)
-    inner_bias, conv_bias = config.flag("mamba_proj_bias", False), config.flag("mamba_conv_bias", True)
     rows = [*times(attention_layers, s.attention(bias)), *times(s.layers, [*s.norms(2)])]
     if attention_layers < s.layers:
-        block = duality(s.hidden, *_mamba2_keys(config, s.hidden), bias=inner_bias, conv_bias=conv_bias)
-        rows += times(s.layers - attention_layers, block)
+        rows += times(s.layers - attention_layers, _mamba2(config, s.hidden))
     config.ignore(*(key for key in config.data if key.startswith("mamba_")))
-    config.ignore("position_embedding_type", "normalization_function", "init_method", "shared_mlp")
+    config.ignore("shared_mlp")
     rows += times(s.layers, s.gated(config.integer("shared_intermediate_size", 1024)))
     number, chosen = config.integer("num_local_experts", 8, low=0), config.integer("num_experts_per_tok", 2, low=0)
     if number:
@@ -205,17 +197,10 @@ def falcon_h1(config: ModelConfig) -> Iterator[TableRow]:
     s = sizes(config, 4096, 14336, 32, 32, 128000, kv_heads=8)
     null = "mamba_d_ssm" in config.data and config.optional_integer("mamba_d_ssm") is None
     inner = config.integer("mamba_expand", 2) * s.hidden if null else config.integer("mamba_d_ssm", 1024)
-    block = duality(
-        s.hidden,
-        *_mamba2_keys(config, s.hidden, inner, width=8),
-        bias=config.flag("mamba_proj_bias", False),
-        out_bias=config.flag("projectors_bias", False),
-        conv_bias=config.flag("mamba_conv_bias", True),
-        gate_norm=config.flag("mamba_rms_norm", False),
-    )
-    config.ignore("mamba_norm_before_gate", "mamba_use_mlp", "attn_layer_indices", "layer_types", "attn_rotary_emb")
+    block = _mamba2(config, s.hidden, inner, width=8, gate_norm=config.flag("mamba_rms_norm", False))
+    config.ignore("mamba_norm_before_gate", "mamba_use_mlp", "attn_layer_indices", "layer_types")
     config.ignore("mlp_multipliers", "mlp_expansion_factor", "ssm_multipliers", "time_step_rank")
-    config.ignore("ssm_in_multiplier", "ssm_out_multiplier", "lm_head_multiplier", "key_multiplier")
+    config.ignore("ssm_in_multiplier", "ssm_out_multiplier", "lm_head_multiplier")
     bias, mlp_bias = config.flag("attention_bias", False), config.flag("mlp_bias", False)
     yield from s.frame(times(s.layers, [*block, *s.attention(bias), *s.gated(bias=mlp_bias), *s.norms(2)]))
 
@@ -234,18 +219,9 @@ def nemotron_h(config: ModelConfig) -> Iterator[TableRow]:
     groups = kv_group_count(config, heads, 8)
     width = config.integer("head_dim|attention_head_dim", 128)
     s = DecoderSizes(config, hidden, 0, len(kinds), heads, groups, width, words)
-    config.ignore("use_mamba_kernels", "mamba_ssm_cache_dtype", "time_step_rank", "mamba_dt_rank", "residual_in_fp32")
-    config.ignore(
-        "attention_bias",
-        "mamba_proj_bias",
-        "expand",
-        "mamba_expand",
-        "n_group",
-        "topk_group",
-        "moe_shared_expert_overlap",
-        "mtp_layers_block_type",
-    )
-    config.ignore("mtp_hybrid_override_pattern", "num_nextn_predict_layers", "mamba_state_scale_weights", "norm_topk_prob")
+    config.ignore("use_mamba_kernels", "mamba_ssm_cache_dtype", "time_step_rank", "mamba_dt_rank")
+    config.ignore("attention_bias", "mamba_proj_bias", "mamba_expand", "moe_shared_expert_overlap", "mtp_layers_block_type")
+    config.ignore("mtp_hybrid_override_pattern", "num_nextn_predict_layers", "mamba_state_scale_weights")
     bias, mlp_bias = config.flag("use_bias", False), config.flag("mlp_bias", False)
     rows: list[TableRow] = [*times(len(kinds), s.norms(1))]
     if "mamba" in kinds:
@@ -297,7 +273,7 @@ def _nemotron_experts(config: ModelConfig, hidden: int, bias: bool) -> Iterator[
     if narrow is not None:
         yield from linear("latent.in", wide, hidden, bias)
         yield from linear("latent.out", hidden, wide, bias)
-    yield from experts(hidden, number, 0, [])
+    yield from linear("router", number, hidden, kind="router")
     yield from routed(number, chosen, plain_mlp(wide, inner, False, prefix="expert"))
     config.integer("n_shared_experts", 1, low=0)
     shared = config.integer("moe_shared_expert_intermediate_size", 7688)

@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
-from ingest.architecture.layers import attention, encoder_attention, gated_mlp, head_width, linear, norm, plain_mlp
+from ingest.architecture.layers import attention, biased, encoder_attention, gated_mlp, head_width, linear, norm, plain_mlp
 from ingest.architecture.weight_table import TableRow, Weight, times
-
-
-def _number(config: ModelConfig, names: str, default: int) -> int:
-    """A whole number, or a pair of the same number."""
-    _, found = config.get(names)
-    if isinstance(found, list):
-        listed = config.integers(names, low=1) or [default]
-        if len(set(listed)) != 1:
-            raise config.refuse(names, found, "the same number twice")
-        return listed[0]
-    return config.integer(names, default)
 
 
 def _sizes(config: ModelConfig, hidden: int, inner: int, layers: int, heads: int) -> tuple[int, int, int, int]:
@@ -32,7 +21,7 @@ def _sizes(config: ModelConfig, hidden: int, inner: int, layers: int, heads: int
 def pixtral(config: ModelConfig) -> tuple[int, list[TableRow]]:
     """Pixtral: rotary positions, gated networks, RMSNorm. Returns its width and rows."""
     hidden, inner, layers, heads = _sizes(config, 1024, 4096, 24, 16)
-    width, patch = head_width(config, hidden, heads, name="-"), _number(config, "patch_size", 16)
+    width, patch = head_width(config, hidden, heads, name="-"), config.repeated("patch_size", 16)
     if config.optional_integer("head_dim") not in (None, width):
         raise config.refuse(
             "head_dim", config.data["head_dim"], f"{width:,}, hidden_size over num_attention_heads, as the class has it"
@@ -43,7 +32,9 @@ def pixtral(config: ModelConfig) -> tuple[int, list[TableRow]]:
     return hidden, [patches, *norm("first_norm", hidden), *times(layers, layer)]
 
 
-def _classic(hidden: int, inner: int, layers: int, heads: int, width: int) -> Iterator[TableRow]:
+def _classic(config: ModelConfig, hidden: int, inner: int, layers: int, heads: int) -> Iterator[TableRow]:
+    """Layers of multi-head attention, plain network and LayerNorms, with biases."""
+    width = head_width(config, hidden, heads, name="-")
     layer = [*encoder_attention(hidden, heads, width, True), *plain_mlp(hidden, inner), *norm("norm", hidden, True, 2)]
     return times(layers, layer)
 
@@ -51,13 +42,15 @@ def _classic(hidden: int, inner: int, layers: int, heads: int, width: int) -> It
 def siglip(config: ModelConfig) -> tuple[int, list[TableRow]]:
     """SigLIP: learned places, LayerNorm; at the end a pooling query, unless switched off."""
     hidden, inner, layers, heads = _sizes(config, 768, 3072, 12, 12)
-    patch, image = _number(config, "patch_size", 16), _number(config, "image_size", 224)
-    config.ignore("projection_dim", "vocab_size", "num_image_tokens", "num_positions", "projector_hidden_act", "max_image_size")
+    patch, image = (
+        config.repeated("patch_size", 16),
+        config.repeated("image_size", 224),
+    )
+    config.ignore("projection_dim", "vocab_size", "num_image_tokens", "num_positions", "max_image_size")
     rows: list[TableRow] = [
-        Weight("patches", (hidden, config.integer("num_channels", 3), patch, patch), "vision"),
-        Weight("patches.bias", (hidden,), "vision"),
+        *biased("patches", (hidden, config.integer("num_channels", 3), patch, patch), "vision"),
         Weight("places", ((image // patch) ** 2, hidden), "vision"),
-        *_classic(hidden, inner, layers, heads, head_width(config, hidden, heads, name="-")),
+        *_classic(config, hidden, inner, layers, heads),
         *norm("final_norm", hidden, True),
     ]
     if config.flag("vision_use_head", True):
@@ -69,13 +62,16 @@ def siglip(config: ModelConfig) -> tuple[int, list[TableRow]]:
 def clip(config: ModelConfig) -> tuple[int, list[TableRow]]:
     """CLIP: a class token, learned places, norms before and after the layers."""
     hidden, inner, layers, heads = _sizes(config, 768, 3072, 12, 12)
-    patch, image = _number(config, "patch_size", 32), _number(config, "image_size", 224)
+    patch, image = (
+        config.repeated("patch_size", 32),
+        config.repeated("image_size", 224),
+    )
     config.ignore("projection_dim", "vocab_size")
     return hidden, [
         Weight("class", (hidden,), "vision"),
         Weight("patches", (hidden, config.integer("num_channels", 3), patch, patch), "vision"),
         Weight("places", ((image // patch) ** 2 + 1, hidden), "vision"),
-        *_classic(hidden, inner, layers, heads, head_width(config, hidden, heads, name="-")),
+        *_classic(config, hidden, inner, layers, heads),
         *norm("outer_norm", hidden, True, 2),
     ]
 
@@ -84,35 +80,37 @@ def _patches(config: ModelConfig, hidden: int, patch: int, bias: bool) -> Iterat
     """Patches over space and time."""
     time = config.integer("temporal_patch_size", 2)
     channels = config.integer("in_channels|in_chans", 3)
-    yield Weight("patches", (hidden, channels, time, patch, patch), "vision")
-    if bias:
-        yield Weight("patches.bias", (hidden,), "vision")
+    return biased("patches", (hidden, channels, time, patch, patch), "vision", bias=bias)
+
+
+def _merger(merged: int, out: int) -> Iterator[TableRow]:
+    """Two products over merged patches."""
+    yield from linear("merger.1", merged, merged, True)
+    yield from linear("merger.2", out, merged, True)
 
 
 def qwen2_vl(config: ModelConfig) -> list[TableRow]:
     """Qwen2-VL: plain networks, LayerNorm, a merger of two by two patches."""
     hidden, out = config.size("embed_dim", 1280), config.integer("hidden_size", 3584)
     layers, heads = config.integer("depth", 32, high=MAX_LAYERS), config.integer("num_heads", 16)
-    config.ignore("spatial_patch_size", "window_size", "fullatt_block_indexes", "tokens_per_second")
+    config.ignore("spatial_patch_size", "window_size", "fullatt_block_indexes")
     inner = hidden * config.integer("mlp_ratio", 4)
     merged = hidden * config.integer("spatial_merge_size", 2) ** 2
     patch = _patches(config, hidden, config.integer("patch_size", 14), False)
-    merger = [*linear("merger.1", merged, merged, True), *linear("merger.2", out, merged, True)]
-    width = head_width(config, hidden, heads, name="-")
-    return [*patch, *_classic(hidden, inner, layers, heads, width), *norm("merger.norm", hidden, True), *merger]
+    layer = _classic(config, hidden, inner, layers, heads)
+    return [*patch, *layer, *norm("merger.norm", hidden, True), *_merger(merged, out)]
 
 
 def qwen2_5_vl(config: ModelConfig) -> list[TableRow]:
     """Qwen2.5-VL: gated networks with biases, RMSNorm, most layers within windows."""
     hidden, inner, layers, heads = _sizes(config, 3584, 3420, 32, 16)
     out = config.integer("out_hidden_size", 3584)
-    config.ignore("spatial_patch_size", "window_size", "fullatt_block_indexes", "tokens_per_second")
+    config.ignore("spatial_patch_size", "window_size", "fullatt_block_indexes")
     merged = hidden * config.integer("spatial_merge_size", 2) ** 2
     mixer = encoder_attention(hidden, heads, head_width(config, hidden, heads, name="-"), True)
     layer = [*mixer, *gated_mlp(hidden, inner, True), *norm("norm", hidden, number=2)]
     patch = _patches(config, hidden, config.integer("patch_size", 14), False)
-    merger = [*linear("merger.1", merged, merged, True), *linear("merger.2", out, merged, True)]
-    return [*patch, *times(layers, layer), *norm("merger.norm", hidden), *merger]
+    return [*patch, *times(layers, layer), *norm("merger.norm", hidden), *_merger(merged, out)]
 
 
 def qwen3_vl(config: ModelConfig, deepstack: bool = True) -> list[TableRow]:
@@ -121,14 +119,13 @@ def qwen3_vl(config: ModelConfig, deepstack: bool = True) -> list[TableRow]:
     out, merged = config.integer("out_hidden_size", 3584), hidden * config.integer("spatial_merge_size", 2) ** 2
     stops = config.integers("deepstack_visual_indexes")
     number = (3 if stops is None else len(stops)) if deepstack else 0
-    merger = [*linear("merger.1", merged, merged, True), *linear("merger.2", out, merged, True)]
     return [
         *_patches(config, hidden, config.integer("patch_size", 16), True),
         Weight("places", (config.integer("num_position_embeddings", 2304), hidden), "vision"),
-        *_classic(hidden, inner, layers, heads, head_width(config, hidden, heads, name="-")),
+        *_classic(config, hidden, inner, layers, heads),
         *norm("merger.norm", hidden, True),
-        *merger,
-        *times(number, [*norm("deep.norm", merged, True), *merger]),
+        *_merger(merged, out),
+        *times(number, [*norm("deep.norm", merged, True), *_merger(merged, out)]),
     ]
 
 
@@ -137,10 +134,10 @@ def gemma4(config: ModelConfig, text: int) -> list[TableRow]:
     hidden, inner, layers, heads = _sizes(config, 768, 3072, 16, 12)
     groups, width = config.integer("num_key_value_heads", heads), config.integer("head_dim", 64)
     patch, places = config.integer("patch_size", 16), config.integer("position_embedding_size", 10240)
-    config.ignore("default_output_length", "global_head_dim", "pooling_kernel_size", "standardize", "num_channels")
+    config.ignore("global_head_dim", "pooling_kernel_size", "num_channels")
     config.only("use_clipped_linears", False)
     config.only("attention_bias", False)
-    mixer = attention(hidden, heads, groups, width, causal=False, cached=False)
+    mixer = attention(hidden, heads, groups, width, causal=False)
     layer = [*mixer, *norm("qk_norm", width, number=2), *gated_mlp(hidden, inner), *norm("norm", hidden, number=4)]
     patches = Weight("patches", (hidden, 3 * patch**2), "vision")
     tables = Weight("places", (2, places, hidden), "vision")
@@ -161,7 +158,7 @@ def llama4(config: ModelConfig, text: int) -> list[TableRow]:
         Weight("class", (hidden,), "vision"),
         Weight("places", ((image // patch) ** 2 + 1, hidden), "vision"),
         *norm("outer_norm", hidden, True, 2),
-        *_classic(hidden, inner, layers, heads, head_width(config, hidden, heads, name="-")),
+        *_classic(config, hidden, inner, layers, heads),
         *linear("adapter.1", into, inner),
         *linear("adapter.2", wide, wide),
         *linear("projector", text, out),
@@ -172,18 +169,15 @@ def moonvit(config: ModelConfig, text: int, joint: int) -> list[TableRow]:
     """Kimi K2.5: a grid of learned places, a norm and two products over merged patches."""
     hidden, inner, layers, heads = _sizes(config, 1152, 4304, 27, 16)
     patch = config.integer("patch_size", 14)
-    config.ignore("pos_emb_time", "init_pos_emb_time", "pos_emb_type", "video_attn_type", "merge_type")
+    config.ignore("pos_emb_time", "init_pos_emb_time", "pos_emb_type")
     merge = config.integers("merge_kernel_size", low=1) or [2, 2]
-    high, wide = (
-        config.integer("pos_emb_height|init_pos_emb_height", 64),
-        config.integer("pos_emb_width|init_pos_emb_width", 64),
-    )
+    high = config.integer("pos_emb_height|init_pos_emb_height", 64)
+    wide = config.integer("pos_emb_width|init_pos_emb_width", 64)
     merged = hidden * merge[0] * merge[-1]
     return [
-        Weight("patches", (hidden, 3, patch, patch), "vision"),
-        Weight("patches.bias", (hidden,), "vision"),
+        *biased("patches", (hidden, 3, patch, patch), "vision"),
         Weight("places", (high, wide, hidden), "vision"),
-        *_classic(hidden, inner, layers, heads, head_width(config, hidden, heads, name="-")),
+        *_classic(config, hidden, inner, layers, heads),
         *norm("final_norm", hidden, True),
         *norm("projector.norm", joint, True),
         *linear("projector.in", merged, merged, True),

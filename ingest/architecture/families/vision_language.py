@@ -13,7 +13,7 @@ from ingest.architecture.families.moe import CHOSEN, LOCAL, QWEN_WINDOW, WIDTH, 
 from ingest.architecture.hf_config import ModelConfig
 from ingest.architecture.layers import DecoderSizes, linear, norm, sizes, sliding, windowed
 from ingest.architecture.registry import class_suffix, families, family
-from ingest.architecture.weight_table import TableRow, Weight, relabelled, times
+from ingest.architecture.weight_table import TableRow, Weight, relabelled, times, without
 
 #: Keys of the wrapper that change no weight: places of images in the text.
 _MARKS = ("image_seq_length", "image_token_index", "video_token_index", "spatial_merge_size", "image_grid_pinpoints")
@@ -72,6 +72,11 @@ def _text_width(config: ModelConfig) -> int:
     return text.integer("hidden_size") if default is None else int(default)
 
 
+def _with_text(tower: Callable[[ModelConfig, int], list[TableRow]]) -> Callable[[ModelConfig], list[TableRow]]:
+    """Return a vision encoder that ends in the width of the text."""
+    return lambda wrapper: tower(wrapper.table("vision_config"), _text_width(wrapper))
+
+
 def _two_products(config: ModelConfig, width: int, text: int, bias: bool) -> Iterator[TableRow]:
     """Return the projection of LLaVA: two matrices."""
     times_wide = config.length_of("vision_feature_layer")
@@ -88,7 +93,6 @@ register(
             4096, 22016, 32, 32, 151936, kv_heads=32, head_width=128, bias=ATTENTION_BIAS, qk_norm="heads"),
     Decoder("qwen3_vl_moe_text", "The text part of Qwen3-VL MoE: Qwen3 MoE with other defaults.",
             2048, 5632, 24, 16, 151936, kv_heads=16, head_width=128, bias=ATTENTION_BIAS, qk_norm="heads",
-            ignore=("sliding_window", "use_sliding_window"),
             experts=Experts((LOCAL, 60), (CHOSEN, 4), (WIDTH, 1408), dense=qwen_dense)),
 )
 # fmt: on
@@ -139,7 +143,7 @@ def llava(config: ModelConfig) -> Iterator[TableRow]:
         if wrapper.data["model_type"] == "llava_next":
             yield Weight("newline", (text,), "vision")
 
-    config.ignore("vision_feature_select_strategy", "use_image_newline_parameter", "ignore_index", "vocab_size")
+    config.ignore("vocab_size")
     yield from joined(config, "llama", False, rows, either=config.data["model_type"] == "llava")
 
 
@@ -153,7 +157,6 @@ def gemma3(config: ModelConfig) -> Iterator[TableRow]:
         yield from norm("projector.norm", width)
         yield Weight("projector", (width, _text_width(wrapper)), "vision")
 
-    config.ignore("mm_tokens_per_image")
     yield from joined(config, "gemma3_text", True, rows)
 
 
@@ -209,11 +212,7 @@ def qwen3_5(config: ModelConfig) -> Iterator[TableRow]:
 def llama4(config: ModelConfig) -> Iterator[TableRow]:
     """Llama 4; its class never ties the head."""
     config.only("tie_word_embeddings", False)
-
-    def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
-        yield from vision_encoders.llama4(wrapper.table("vision_config"), _text_width(wrapper))
-
-    yield from joined(config, "llama4_text", False, rows, never_tied=True)
+    yield from joined(config, "llama4_text", False, _with_text(vision_encoders.llama4), never_tied=True)
 
 
 @family("kimi_k25")
@@ -240,8 +239,8 @@ def gemma4_text(config: ModelConfig) -> Iterator[TableRow]:
     config.only("use_bidirectional_attention", "vision")
     bias, same = config.flag("attention_bias", False), config.flag("attention_k_eq_v", False)
     wide, groups = _global_heads(config, s, kinds, same)
-    everywhere = DecoderSizes(config, s.hidden, s.inner, s.layers, s.heads, groups, wide, s.vocabulary)
-    full = [row for row in everywhere.attention(bias) if not (same and str(row.name).startswith("attention.v"))]
+    everywhere = s._replace(kv_heads=groups, width=wide)
+    full = without(everywhere.attention(bias), *(("attention.v", "attention.v.bias") if same else ()))
     rows: list[TableRow] = [
         *windowed(times(short, [*s.attention(bias), *s.head_norms()]), short, window),
         *times(s.layers - short, [*full, *everywhere.head_norms()]),
@@ -268,7 +267,7 @@ def _global_heads(config: ModelConfig, s: DecoderSizes, kinds: list[str] | None,
     wide = config.integer("global_head_dim", 512)
     groups = config.integer("num_global_key_value_heads", s.kv_heads) if same else s.kv_heads
     config.ignore("num_global_key_value_heads")
-    listed = config.part("per_layer_config", required=False)
+    listed = config.part("per_layer_config")
     if listed is None:
         return wide, groups
     full = {number for number in range(s.layers) if (kinds[number] == "full_attention" if kinds else (number + 1) % 6 == 0)}
@@ -284,9 +283,4 @@ def gemma4(config: ModelConfig) -> Iterator[TableRow]:
     """Gemma 4 with its vision encoder, without audio."""
     config.only("audio_config")
     vision = config.get("vision_config")[1] is not None
-
-    def rows(wrapper: ModelConfig) -> Iterator[TableRow]:
-        yield from vision_encoders.gemma4(wrapper.table("vision_config"), _text_width(wrapper))
-
-    config.ignore("vision_soft_tokens_per_image")
-    yield from joined(config, "gemma4_text", True, rows, vision=vision)
+    yield from joined(config, "gemma4_text", True, _with_text(vision_encoders.gemma4), vision=vision)

@@ -80,7 +80,7 @@ NAMED_PARTS = 100
 NAMED_REASONS = 3
 
 
-class Counter(Protocol):
+class TokenCounter(Protocol):
     """The part of an engine that counting needs."""
 
     def count(self, texts: Sequence[bytes]) -> list[int]:
@@ -97,13 +97,7 @@ class FileRead(NamedTuple):
 
 
 class FileTexts(NamedTuple):
-    """The texts of one file within a batch.
-
-    Attributes:
-        texts: their number.
-        size: their bytes.
-        read: the file, where these are its last texts.
-    """
+    """Number and bytes of the texts of one file within a batch; `read` is the file, where these are its last texts."""
 
     texts: int
     size: int
@@ -296,7 +290,7 @@ class ShardTally:
         return done._replace(total=done.total.plus(rest))
 
 
-def counts_by(engine: Counter) -> BatchCounter:
+def counts_by(engine: TokenCounter) -> BatchCounter:
     """Count batch by batch in the calling thread."""
 
     def counts(read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
@@ -307,7 +301,7 @@ def counts_by(engine: Counter) -> BatchCounter:
     return counts
 
 
-def counts_in_threads(engine: Counter) -> BatchCounter:
+def counts_in_threads(engine: TokenCounter) -> BatchCounter:
     """Count batch by batch; one thread reads ahead, another calls the engine."""
 
     def counts(read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
@@ -327,10 +321,6 @@ def count(
     """Count shards one after the other.
 
     Args:
-        shards: the shards to count.
-        reading: how documents are found in files.
-        rule: where texts may be split.
-        counts: yields each batch without its texts, and the tokens of each text, in order.
         open_shard: receives the counts of the shard that is not done.
         moved: called with the stored bytes done since the last call.
     """

@@ -29,13 +29,9 @@ class Shard(NamedTuple):
 
 
 class ShardCount(NamedTuple):
-    """The counts of one shard.
+    """The counts of one shard, in total and by folder and extension, over the files that were read to their end.
 
     Attributes:
-        number: of the shard.
-        total: over the files that were read to their end.
-        folders: by folder.
-        extensions: by extension.
         skipped: files that do not count.
         parts: lines, rows and members that do not count, of files that do.
     """
@@ -68,15 +64,7 @@ def shard_spans(sizes: Sequence[int]) -> list[range]:
 
 
 class Shards:
-    """The shards of a listing, by number.
-
-    Args:
-        listing: the files.
-        sizes: stored bytes of each.
-
-    Attributes:
-        total_bytes: of all files.
-    """
+    """The shards of a listing with these stored bytes of its files, by number."""
 
     def __init__(self, listing: Sequence[CorpusFile], sizes: Sequence[int]) -> None:
         self._listing = listing
@@ -92,18 +80,18 @@ class Shards:
 
 
 class GroupTallies:
-    """Tallies by folder or extension; those beyond a number are added up as `(other)`."""
+    """Sums by folder or extension; those beyond a number are added up as `(other)`."""
 
     def __init__(self, most: int) -> None:
         self.most = most
         self.rows: dict[str, list[int]] = {}
 
-    def add(self, name: str, tally: Sequence[int]) -> None:
+    def add(self, name: str, numbers: Sequence[int]) -> None:
         row = self.rows.get(name)
         if row is None:
             name = name if len(self.rows) < self.most else OTHER
-            row = self.rows.setdefault(name, [0] * len(Tally._fields))
-        row[:] = map(add, row, tally)
+            row = self.rows.setdefault(name, [0] * len(numbers))
+        row[:] = map(add, row, numbers)
 
     def tallies(self) -> dict[str, Tally]:
         return {name: Tally(*row) for name, row in self.rows.items()}
@@ -146,11 +134,6 @@ class Totals:
         self.parts_skipped += len(counted.parts)
         self.documents_skipped += sum(part.number for part in counted.parts)
         self.parts += counted.parts[: self.NAMED - len(self.parts)]
-
-    def with_bytes_read(self, bytes_read: int) -> Totals:
-        """Set the bytes read from storage."""
-        self.total = self.total._replace(bytes_read=bytes_read)
-        return self
 
     def skip(self, skipped: Sequence[SkippedFile]) -> None:
         self.files_skipped += len(skipped)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import closing
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
-from ingest.corpus.counting.exact import Batch, Counter, ShardTally, count, counts_by, counts_in_threads
+from ingest.corpus.counting.exact import Batch, BatchCounter, ShardTally, TokenCounter, count, counts_by, counts_in_threads
 from ingest.corpus.counting.ledger import Ledger, Shard, ShardCount, Shards, Totals
+from ingest.corpus.files.listing import FileListing
 from ingest.corpus.formats.documents import Reading
 from ingest.corpus.progress import Progress
 from ingest.corpus.tokenizers.engine_choice import select_engine
@@ -50,38 +52,51 @@ class CountingTask(NamedTuple):
     version: str = __version__
 
 
-class Runner(Protocol):
+class Runner:
     """Counts shards."""
 
     def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
         """Yield the counts of these shards in any order; call `moved` with the stored bytes done since the last call."""
+        raise NotImplementedError
 
     def unfinished(self) -> ShardCount | None:
-        """The counts so far of open shards, after an interruption; None where they are unknown."""
+        """The counts so far of open shards, after an interruption; None where a worker reports when its shard is done."""
+        return None
 
 
-class LocalRunner:
-    """Counts in this process; the engine has threads of its own."""
+def in_any_order(
+    start: Callable[[int], Future[ShardCount]], numbers: Iterator[int], most: int, waited: Callable[[], object]
+) -> Iterator[ShardCount]:
+    """Keep up to `most` shards in flight and yield their counts in the order in which they are done; call `waited` often."""
+    running: set[Future[ShardCount]] = set()
+    while True:
+        running.update(map(start, islice(numbers, most - len(running))))
+        if not running:
+            return
+        done, running = wait(running, UPDATE_SECONDS, FIRST_COMPLETED)
+        waited()
+        for future in done:
+            yield future.result()
 
-    def __init__(self, task: CountingTask, shards: Shards, engine: Counter, rule: SplitRule | None) -> None:
+
+class LocalRunner(Runner):
+    """Reads in this process and counts there; the engine has threads of its own."""
+
+    def __init__(self, task: CountingTask, shards: Shards, engine: TokenCounter, rule: SplitRule | None) -> None:
         self.task, self.shards, self.engine, self.rule = task, shards, engine, rule
+        self.counts: BatchCounter = counts_in_threads(engine)
         self.open_shard = ShardTally(task.root)
 
     def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
         shards = map(self.shards.__getitem__, numbers)
-        return count(shards, self.task.reading, self.rule, counts_in_threads(self.engine), self.open_shard, moved)
+        return count(shards, self.task.reading, self.rule, self.counts, self.open_shard, moved)
 
     def unfinished(self) -> ShardCount | None:
         return self.open_shard.unfinished()
 
 
-class ClusterRunner:
-    """Counts on the workers of a Dask cluster; each loads its engine once.
-
-    Args:
-        task: the input of every worker.
-        shards: the shards of the corpus.
-        address: of the scheduler.
+class ClusterRunner(Runner):
+    """Counts on the workers of the Dask cluster whose scheduler is at `address`; each loads its engine once.
 
     Raises:
         IngestError: `distributed` is not installed, or no scheduler answers at the address.
@@ -95,7 +110,6 @@ class ClusterRunner:
         self.task, self.shards = task, shards
 
     def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
-        """Yield the counts of each shard, in the order in which workers finish; a bounded number is in flight."""
         try:
             yield from self._run(numbers, moved)
         except IngestError:
@@ -107,25 +121,16 @@ class ClusterRunner:
 
     def _run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
         task = self.client.scatter(self.task, broadcast=True, hash=False)
-        ends = _distributed().as_completed(loop=self.client.loop)
-        sizes: dict[Any, int] = {}
+        workers = self.client.get_executor(pure=False)
+        most = max(sum(self.client.nthreads().values()), 1) * SHARDS_AHEAD
 
-        def submit(most: int) -> None:
-            for shard in map(self.shards.__getitem__, islice(numbers, most)):
-                future = self.client.submit(count_one, task, shard, pure=False)
-                sizes[future.key] = sum(found.stored_bytes for found in shard.found)
-                ends.add(future)
+        def start(number: int) -> Future[ShardCount]:
+            future: Future[ShardCount] = workers.submit(count_one, task, self.shards[number])
+            return future
 
-        submit(max(sum(self.client.nthreads().values()), 1) * SHARDS_AHEAD)
-        for future in ends:
-            counted: ShardCount = future.result()
-            moved(sizes.pop(future.key))
-            submit(1)
+        for counted in in_any_order(start, numbers, most, lambda: None):
+            moved(sum(found.stored_bytes for found in self.shards[counted.number].found))
             yield counted
-
-    def unfinished(self) -> ShardCount | None:
-        """None: a worker reports when its shard is done."""
-        return None
 
 
 def _distributed() -> Any:
@@ -171,16 +176,13 @@ def cores() -> int:
 
 
 _LOADING = threading.Lock()
-_LOADED: dict[str, ClusterEngine] = {}
+_loaded = lru_cache(maxsize=1)(ClusterEngine)
 
 
 def _cluster_engine(task: CountingTask) -> ClusterEngine:
     """The engine of this worker, loaded with its first shard."""
     with _LOADING:
-        if task.vocabulary.sha256 not in _LOADED:
-            _LOADED.clear()
-            _LOADED[task.vocabulary.sha256] = ClusterEngine(task)
-        return _LOADED[task.vocabulary.sha256]
+        return _loaded(task)
 
 
 class Stopped(Exception):
@@ -190,20 +192,15 @@ class Stopped(Exception):
 def local_runner(
     task: CountingTask,
     shards: Shards,
-    engine: Counter,
+    engine: TokenCounter,
     rule: SplitRule | None,
     threads: int,
     with_standard_input: bool = False,
 ) -> Runner:
     """The runner of this machine: worker processes, or the threads of this process where it cannot be forked.
 
-    Args:
-        task: how documents are found in files.
-        shards: the shards of the corpus.
-        engine: counts tokens.
-        rule: where texts may be split.
-        threads: the most workers; there are no more than cores, nor than the text pays for.
-        with_standard_input: whether this process must read.
+    There are at most `threads` workers, no more than cores, and no more than the text pays for.
+    With standard input, this process must read.
     """
     processes = min(threads, cores())
     if not with_standard_input:
@@ -266,14 +263,8 @@ def _count_texts(texts: list[bytes]) -> list[int]:
     return SharedState.current.local.engine.count(texts)
 
 
-class _PoolRunner:
-    """Forked workers.
-
-    Args:
-        state: shared with the workers.
-        pool: the workers.
-        processes: their number.
-    """
+class _PoolRunner(Runner):
+    """Forked workers."""
 
     def __init__(self, state: SharedState, pool: ProcessPoolExecutor, processes: int) -> None:
         self.state, self.pool, self.most_tasks = state, pool, processes * TASKS_AHEAD
@@ -283,38 +274,28 @@ class ShardPool(_PoolRunner):
     """Each worker reads and counts one shard at a time."""
 
     def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
-        """Yield the counts of each shard, in the order in which they are done."""
-        open_shards: set[Future[ShardCount]] = set()
         reported = 0
+
+        def report() -> None:
+            nonlocal reported
+            now = self.state.moved.value
+            moved(now - reported)
+            reported = now
+
         try:
             with one_line_failure():
-                while True:
-                    while len(open_shards) < self.most_tasks and (number := next(numbers, None)) is not None:
-                        open_shards.add(self.pool.submit(_count_shard, number))
-                    if not open_shards:
-                        break
-                    done, open_shards = wait(open_shards, UPDATE_SECONDS, FIRST_COMPLETED)
-                    now = self.state.moved.value
-                    moved(now - reported)
-                    reported = now
-                    for future in done:
-                        yield future.result()
+                yield from in_any_order(lambda number: self.pool.submit(_count_shard, number), numbers, self.most_tasks, report)
         finally:
             self.state.stop.set()
             self.pool.shutdown(cancel_futures=True)
-
-    def unfinished(self) -> ShardCount | None:
-        """None: a worker reports when its shard is done."""
-        return None
 
 
 class TextPool(_PoolRunner):
     """This process reads, in order, and the workers count: for few large files and for standard input."""
 
     def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
-        local = self.state.local
-        shards = map(local.shards.__getitem__, numbers)
-        return count(shards, local.task.reading, local.rule, self._counts, local.open_shard, moved)
+        self.state.local.counts = self._counts
+        return self.state.local.run(numbers, moved)
 
     def _counts(self, read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
         waiting: deque[tuple[Batch, Future[list[int]]]] = deque()
@@ -338,9 +319,6 @@ def _first_of(waiting: deque[tuple[Batch, Future[list[int]]]]) -> tuple[Batch, l
     return batch, future.result()
 
 
-if TYPE_CHECKING:
-    from ingest.corpus.files.listing import FileListing
-
 #: time after which the rate is known well enough
 PROBE_SECONDS = 1.0
 
@@ -350,14 +328,7 @@ class TooLong(Exception):
 
 
 class ExactCount:
-    """An exact count.
-
-    Args:
-        listing: the files to count.
-        shards: of the listing.
-        progress: shown while it runs.
-        limit: the longest duration in seconds; None for any.
-    """
+    """An exact count, in at most `limit` seconds; None for no limit."""
 
     def __init__(self, listing: FileListing, shards: Shards, progress: Progress, limit: float | None) -> None:
         self.listing, self.shards, self.progress, self.limit = listing, shards, progress, limit
@@ -374,9 +345,15 @@ class ExactCount:
         Raises:
             TooLong: the rate of the first second predicts more than the limit.
         """
-        self._take_up(ledger)
+        done = dict(ledger.done) if ledger is not None else {}
+        known = sum(one.total.stored_bytes for one in done.values())
+        for counted in done.values():
+            self.totals.add(counted)
+        if ledger is not None and done:
+            self.progress.say(f"resuming '{ledger.path}': {len(done):,} shards with {display(known, 'B')} are done")
+        self.progress.begin(self.listing.total_bytes, known)
         try:
-            with closing(runner.run(self._starting(ledger), self.moved)) as results:  # type: ignore[type-var]
+            with closing(runner.run(self._starting(done, ledger), self.moved)) as results:  # type: ignore[type-var]
                 for counted in results:
                     self.totals.add(counted)  # first, so that Ctrl-C while the ledger is written does not forget it
                     if ledger is not None:
@@ -389,17 +366,7 @@ class ExactCount:
                 ledger.close()
         return ""
 
-    def _take_up(self, ledger: Ledger | None) -> None:
-        done = ledger.done if ledger is not None else {}
-        known = sum(one.total.stored_bytes for one in done.values())
-        for counted in list(done.values()):
-            self.totals.add(counted)
-        if ledger is not None and done:
-            self.progress.say(f"resuming '{ledger.path}': {len(done):,} shards with {display(known, 'B')} are done")
-        self.progress.begin(self.listing.total_bytes, known)
-
-    def _starting(self, ledger: Ledger | None) -> Iterator[int]:
-        done = frozenset(ledger.done) if ledger else frozenset()
+    def _starting(self, done: Mapping[int, ShardCount], ledger: Ledger | None) -> Iterator[int]:
         for number in range(len(self.shards)):
             if number not in done:
                 if ledger is not None:

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from ingest.corpus.files.file_kind import MAGIC
 from ingest.corpus.files.source import BorrowedSource, FileSource, Source, Unreadable
 
 #: read from storage at a time
 INPUT_BYTES = 2**20
 #: output of a decompressor per read, which bounds the memory of a decompression bomb
 OUTPUT_BYTES = 2**22
-MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd", "xz": b"\xfd7zXZ\x00", "bz2": b"BZh"}
 #: a zstd file may begin with skippable frames, which carry one of sixteen magic numbers
 ZSTD_SKIPPABLE = b"\x2a\x4d\x18"
 #: share of the free temporary disk space that one file may use

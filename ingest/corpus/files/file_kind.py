@@ -25,14 +25,9 @@ _TELLING = frozenset(suffix[1:] for suffix in (*COMPRESSIONS, *FORMATS, *BOTH))
 #: the formats that `--input-format` may name
 FORMAT_NAMES = ("text", *sorted(set(FORMATS.values())))
 
-_MAGIC = (
-    (b"\x1f\x8b", "", "gzip"),
-    (b"\x28\xb5\x2f\xfd", "", "zstd"),
-    (b"\xfd7zXZ\x00", "", "xz"),
-    (b"BZh", "", "bz2"),
-    (b"PAR1", "parquet", ""),
-    (b"ARROW1\x00\x00", "arrow", ""),
-)
+#: first bytes of a compressed file
+MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd", "xz": b"\xfd7zXZ\x00", "bz2": b"BZh"}
+_FORMAT_MAGIC = {"parquet": b"PAR1", "arrow": b"ARROW1\x00\x00"}
 #: most names in a title
 MOST_NAMES = 3
 #: offset of the magic of a tar archive
@@ -71,9 +66,12 @@ def kind_by_magic(head: bytes) -> tuple[str, str] | None:
     >>> kind_by_magic(bytes([0x1F, 0x8B, 8])), kind_by_magic(b"plain")
     (('text', 'gzip'), None)
     """
-    for magic, form, compression in _MAGIC:
+    for compression, magic in MAGIC.items():
         if head.startswith(magic):
-            return form or "text", compression
+            return "text", compression
+    for form, magic in _FORMAT_MAGIC.items():
+        if head.startswith(magic):
+            return form, ""
     return ("tar", "") if head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + 5] == b"ustar" else None
 
 

@@ -326,15 +326,12 @@ class FileListing(Sequence[CorpusFile]):
         Raises:
             UsageError: nothing matches the root's glob.
         """
-        if not root.glob and self._filter.passes_all:
-            for seen in self._walk(root):
-                self._add_seen(seen)
-            return
         matched = False
         for seen in self._walk(root):
-            matched = matched or root.wants(seen.path)
-            if root.wants(seen.path) and self._filter.passes(self._within(seen.path)):
-                self._add_seen(seen)
+            if root.wants(seen.path):
+                matched = True
+                if self._filter.passes_all or self._filter.passes(self._within(seen.path)):
+                    self._add_seen(seen)
         if root.glob and not matched:
             raise UsageError(f"'{as_shown(os.path.join(root.path, os.fsencode(root.glob)))}' matches no file")
 
@@ -353,12 +350,9 @@ class FileListing(Sequence[CorpusFile]):
         Raises:
             UsageError: nothing matches the URL.
         """
-        if url.startswith(saved_datasets.SCHEME):
-            for name, size, version in saved_datasets.list_splits(url):
-                self._add(f"{name}\0{version}".encode("utf-8", "surrogateescape"), size, 0)
-            return
-        for name, size, version in list_remote(url, self.skipped):
-            if self._filter.passes(name.partition("://")[2]):
+        is_dataset = url.startswith(saved_datasets.SCHEME)
+        for name, size, version in saved_datasets.list_splits(url) if is_dataset else list_remote(url, self.skipped):
+            if is_dataset or self._filter.passes(name.partition("://")[2]):
                 self._add(f"{name}\0{version}".encode("utf-8", "surrogateescape"), size, 0)
 
     def _add_seen(self, seen: FileEntry) -> None:

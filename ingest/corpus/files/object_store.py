@@ -135,9 +135,6 @@ class RemoteSource(Positioned):
         if self._state() != (self._version, self.size):
             raise Unreadable(self.path, CHANGED)
 
-    def close(self) -> None:
-        self.closed = True
-
 
 def read_small_object(file: CorpusFile) -> bytes:
     """Return a small object, or one byte more than its listed size, with one request."""

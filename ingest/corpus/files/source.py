@@ -103,6 +103,12 @@ class Positioned:
     def tell(self) -> int:
         return self._position
 
+    def finish(self) -> None:
+        """Check that the file did not change; one in memory or on a temporary disk cannot."""
+
+    def close(self) -> None:
+        self.closed = True
+
 
 class FileSource(Positioned):
     """A file object in memory or on the local disk, positioned at its end; reads of it are not metered."""
@@ -114,12 +120,6 @@ class FileSource(Positioned):
     def fetch(self, offset: int, size: int) -> bytes:
         self._file.seek(offset)
         return self._file.read(size)
-
-    def finish(self) -> None:
-        """Do nothing: the file object cannot change."""
-
-    def close(self) -> None:
-        self.closed = True
 
 
 class BorrowedSource:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,15 +29,13 @@ class SkippedRows:
     def __init__(self, path: str, unit: str) -> None:
         self._path = path
         self._unit = unit
-        self._named: dict[str, list[str]] = {}
-        self._others: dict[str, int] = {}
+        self._names: dict[str, list[str]] = {}
+        self._times = Counter[str]()
 
     def add(self, name: object, reason: str) -> None:
-        named = self._named.setdefault(reason, [])
-        if len(named) < _NAMED:
-            named.append(str(name))
-        else:
-            self._others[reason] = self._others.get(reason, 0) + 1
+        self._times[reason] += 1
+        if self._times[reason] <= _NAMED:
+            self._names.setdefault(reason, []).append(str(name))
 
     def tell(self, note: Note) -> None:
         """Report each reason once, and clear.
@@ -47,13 +46,11 @@ class SkippedRows:
         >>> left_out.tell(print)
         SkippedFile(path='a.jsonl', reason='lines 3, 17 and 40 more: not JSON', number=42)
         """
-        for reason, named in self._named.items():
-            others = self._others.get(reason, 0)
-            plural = "s" if others or len(named) > 1 else ""
-            who = f"{', '.join(named)} and {others} more" if others else " and ".join(named)
-            text = f"{self._unit}{plural} {who}: {reason}"
-            note(SkippedFile(self._path, text, len(named) + others))
-        self._named, self._others = {}, {}
+        for reason, times in self._times.items():
+            names = self._names[reason]
+            who = f"{', '.join(names)} and {times - _NAMED} more" if times > _NAMED else " and ".join(names)
+            note(SkippedFile(self._path, f"{self._unit}{'s' if times > 1 else ''} {who}: {reason}", times))
+        self._names, self._times = {}, Counter()
 
 
 def no_column(field: str, names: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import tarfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
@@ -93,11 +94,7 @@ class _Forward:
 
 
 class Archive:
-    """A tar archive read sequentially.
-
-    Args:
-        path: for error messages.
-        file: a stream, or a seekable file object, in which unread members are skipped.
+    """A tar archive read sequentially from a stream, or from a seekable file object, in which unread members are skipped.
 
     Raises:
         Unreadable: the archive is broken or truncated; raised by every method.
@@ -152,30 +149,21 @@ class _SkippedMembers:
     def __init__(self, path: str) -> None:
         self._path = path
         self._first: dict[tuple[str, str], str] = {}
-        self._others: dict[tuple[str, str], int] = {}
+        self._times = Counter[tuple[str, str]]()
 
     def add(self, name: str, reason: str) -> None:
         key = (suffix_of(name), reason)
-        if key in self._first:
-            self._others[key] = self._others.get(key, 0) + 1
-        else:
-            self._first[key] = name
+        self._first.setdefault(key, name)
+        self._times[key] += 1
 
     def tell(self, note: Note) -> None:
-        for (suffix, reason), first in self._first.items():
-            others = self._others.get((suffix, reason), 0)
-            more = f" and {others} more {suffix or 'without a suffix'}" if others else ""
-            note(SkippedFile(self._path, f"member {first}{more}: {reason}", 1 + others))
+        for (suffix, reason), times in self._times.items():
+            more = f" and {times - 1} more {suffix or 'without a suffix'}" if times > 1 else ""
+            note(SkippedFile(self._path, f"member {self._first[suffix, reason]}{more}: {reason}", times))
 
 
 def read_members(stream: Stream, path: str, note: Note, documents_of: DocumentsOf) -> Iterator[Chunk]:
     """Yield the documents of text members, each read by the format of its name; other members are skipped.
-
-    Args:
-        stream: the archive.
-        path: for messages.
-        note: called with skipped members.
-        documents_of: yields the documents of a member, given format and compression.
 
     Raises:
         Unreadable: the archive is broken or truncated.

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
-from ingest.corpus.counting.exact import Counter
+from ingest.corpus.counting.exact import TokenCounter
 from ingest.corpus.counting.ledger import Totals
 from ingest.corpus.formats.documents import Reading
 from ingest.corpus.sampling.estimators import FEWEST_DRAWS, Estimand, RatioEstimate, StratumPart, half_width, remainder
-from ingest.corpus.sampling.strata import Strata, Stratum, UnitReader, pairs_for, shards_of
+from ingest.corpus.sampling.strata import Strata, Stratum, UnitReader, shards_of
 from ingest.corpus.tokenizers.split_points import SplitRule
 from ingest.corpus.types import CorpusFile, SkippedFile, Tally
 from ingest.errors import IngestError
@@ -33,26 +35,28 @@ PROMISED = (("tokens", ""), ("text_bytes", "tokens"))
 
 @dataclass
 class Survey:
-    """An adaptive sample.
+    """An adaptive sample, and the figures that it yields.
 
     Attributes:
-        reader: of the corpus.
-        seed: of the draws.
-        tolerance, confidence: of the intervals.
+        reader: of the corpus; has the bytes read, and what does not count.
+        seed: equal seeds draw equal samples.
+        tolerance, confidence: of the intervals of tokens and of bytes per token.
         drawn: strata that are sampled.
         complete: strata that are counted exactly, because sampling would save little.
         totals: the counts of these.
         met: whether the tolerance is met.
+        partial: the share of the corpus, where the run was interrupted.
     """
 
     reader: UnitReader
-    seed: str
+    seed: int
     tolerance: float
     confidence: float
     drawn: list[Stratum] = field(default_factory=list)
     complete: list[Stratum] = field(default_factory=list)
     totals: Totals = field(default_factory=Totals)
     met: bool = False
+    partial: str = ""
 
     @cached_property
     def strata(self) -> Strata:
@@ -89,9 +93,9 @@ class Survey:
             return
         if stratum not in self.drawn:
             self.drawn.append(stratum)
-        missing = pairs_for(draws - len(stratum.drawn))
+        missing = math.ceil((draws - len(stratum.drawn)) / 2)  # pairs
         if missing > 0:
-            stratum.extend(missing, self.seed, self.reader)
+            stratum.extend(missing, str(self.seed), self.reader)
 
     def count_stratum(self, stratum: Stratum) -> None:
         """Count a stratum exactly, instead of its draws."""
@@ -163,7 +167,9 @@ class Survey:
         """The sampled strata, then the complete ones."""
         return [*self.drawn, *self.complete]
 
-    def design(self) -> list[Mapping[str, Any]]:
+    @property
+    def design(self) -> list[dict[str, Any]]:
+        """How each stratum was read."""
         return [
             {
                 "files_of": stratum.name,
@@ -176,6 +182,52 @@ class Survey:
             for stratum in self.all_strata
         ]
 
+    @cached_property
+    def figures(self) -> dict[str, RatioEstimate]:
+        """The figures of the readable files, and `unreadable_bytes`; an interval without width means an exact figure."""
+        estimand, strata = self.estimand(), self.all_strata
+        lost = unreadable(estimand)
+        return {
+            "tokens": estimand.total("tokens"),
+            "corpus_bytes": estimand.total("text_bytes"),
+            "bytes_per_token": estimand.ratio("text_bytes", "tokens"),
+            "stored_bytes": remainder(sum(stratum.stored_bytes for stratum in strata), lost),
+            "files": remainder(sum(len(stratum.files) for stratum in strata), estimand.total("lost_files")),
+            "documents": estimand.total("documents"),
+            "unreadable_bytes": lost,
+        }
+
+    @property
+    def folders(self) -> list[GroupEstimate]:
+        return rows_of(self, "folders")
+
+    @property
+    def extensions(self) -> list[GroupEstimate]:
+        return rows_of(self, "extensions")
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read from storage."""
+        return self.reader.bytes_read
+
+    @property
+    def skipped(self) -> list[SkippedFile]:
+        """Files that were read and do not count."""
+        return [*self.totals.skipped, *self.reader.skipped.values()]
+
+    @property
+    def parts(self) -> list[SkippedFile]:
+        """Lines, rows and members that do not count, of files that do."""
+        return [*self.totals.parts, *self.reader.parts]
+
+    @property
+    def everything(self) -> Totals | None:
+        """Exact totals, where every stratum was counted instead of sampled."""
+        if self.drawn or self.partial:
+            return None
+        self.totals.total = self.totals.total._replace(bytes_read=self.bytes_read)
+        return self.totals
+
 
 def pilot_draws(stratum: Stratum) -> float:
     """Draws of the pilot; fewer where each costs more."""
@@ -186,36 +238,36 @@ def pilot_draws(stratum: Stratum) -> float:
 TOO_FEW = f"fewer than {FEWEST_DRAWS} draws fell into it"
 
 
-@dataclass(frozen=True)
-class GroupEstimate:
-    """The figures of a folder or an extension.
+class GroupEstimate(NamedTuple):
+    """The figures of a folder or an extension, with intervals; None with too few draws.
 
     Attributes:
         name: the folder or extension.
         files, stored_bytes: as listed.
         draws: number of draws in it.
-        tokens, corpus_bytes, bytes_per_token: with intervals; None with too few draws.
-        note: why figures are missing; otherwise empty.
     """
 
     name: str
     files: int
     stored_bytes: int
     draws: int
-    tokens: RatioEstimate | None
-    corpus_bytes: RatioEstimate | None
-    bytes_per_token: RatioEstimate | None
-    note: str = ""
+    tokens: RatioEstimate | None = None
+    corpus_bytes: RatioEstimate | None = None
+    bytes_per_token: RatioEstimate | None = None
+
+    @property
+    def note(self) -> str:
+        """Why figures are missing; otherwise empty."""
+        return "" if self.tokens else TOO_FEW
 
 
 def rows_of(survey: Survey, kind: str) -> list[GroupEstimate]:
     """The figures of each folder or of each extension, the largest first."""
-    files: dict[str, int] = {}
-    sizes: dict[str, int] = {}
+    files, sizes = Counter[str](), Counter[str]()
     for stratum in survey.all_strata:
-        for name, (count, size, _) in stratum.breakdown[kind].items():
-            files[name] = files.get(name, 0) + count
-            sizes[name] = sizes.get(name, 0) + size
+        for name, (count, size, _) in stratum.breakdown[kind].rows.items():
+            files[name] += count
+            sizes[name] += size
     parts: dict[str, list[StratumPart]] = {}
     for name, part in drawn_parts(survey, kind):
         parts.setdefault(name, []).append(part)
@@ -224,17 +276,13 @@ def rows_of(survey: Survey, kind: str) -> list[GroupEstimate]:
     for name in sorted(files, key=lambda name: (-sizes[name], name)):
         tally = tallies.get(name, Tally())
         exact = {"tokens": tally.tokens, "text_bytes": tally.text_bytes}
-        rows.append(row(name, files[name], sizes[name], Estimand(parts.get(name, []), exact, survey.confidence)))
+        estimand = Estimand(parts.get(name, []), exact, survey.confidence)
+        row = GroupEstimate(name, files[name], sizes[name], sum(part.draws for part in estimand.parts))
+        if estimand.enough():
+            figures = estimand.total("tokens"), estimand.total("text_bytes"), estimand.ratio("text_bytes", "tokens")
+            row = GroupEstimate(*row[:4], *figures)
+        rows.append(row)
     return rows
-
-
-def row(name: str, files: int, stored_bytes: int, estimand: Estimand) -> GroupEstimate:
-    """The figures of a folder or extension; none with too few draws."""
-    draws = sum(part.draws for part in estimand.parts)
-    if not estimand.enough():
-        return GroupEstimate(name, files, stored_bytes, draws, None, None, None, TOO_FEW)
-    figures = estimand.total("tokens"), estimand.total("text_bytes"), estimand.ratio("text_bytes", "tokens")
-    return GroupEstimate(name, files, stored_bytes, draws, *figures)
 
 
 def drawn_parts(survey: Survey, kind: str) -> Iterator[tuple[str, StratumPart]]:
@@ -250,7 +298,7 @@ def drawn_parts(survey: Survey, kind: str) -> Iterator[tuple[str, StratumPart]]:
         found, starts = numpy.unique(owners[order], return_index=True)
         places = dict(zip(found.tolist(), numpy.split(order, starts[1:]), strict=True))
         nowhere = numpy.zeros(0, dtype=int)
-        for name, (_, _, size) in stratum.breakdown[kind].items():
+        for name, (_, _, size) in stratum.breakdown[kind].rows.items():
             if size:
                 yield name, StratumPart(sample, size, places.get(name, nowhere))
 
@@ -258,57 +306,20 @@ def drawn_parts(survey: Survey, kind: str) -> Iterator[tuple[str, StratumPart]]:
 SEEDS = 2**32
 
 
-@dataclass(frozen=True)
-class SampledMeasurement:
-    """A corpus measured by a sample.
-
-    Attributes:
-        figures: `tokens`, `corpus_bytes`, `bytes_per_token`, `stored_bytes`, `files` and `documents` of the readable files, and
-            `unreadable_bytes`; an interval without width means an exact figure.
-        folders, extensions: by folder and by extension.
-        skipped: files that were read and do not count.
-        parts: lines, rows and members that do not count, of files that do.
-        bytes_read: bytes read from storage.
-        seed: equal seeds draw equal samples.
-        confidence, tolerance: of the intervals.
-        met: whether the intervals of tokens and of bytes per token meet the tolerance.
-        design: how each stratum was read.
-        partial: the share of the corpus, where the run was interrupted.
-        everything: exact totals, where every stratum was counted instead of sampled.
-    """
-
-    figures: Mapping[str, RatioEstimate]
-    folders: Sequence[GroupEstimate]
-    extensions: Sequence[GroupEstimate]
-    skipped: Sequence[SkippedFile]
-    parts: Sequence[SkippedFile]
-    bytes_read: int
-    seed: int
-    confidence: float
-    tolerance: float
-    met: bool
-    design: Sequence[Mapping[str, Any]]
-    partial: str = ""
-    everything: Totals | None = None
-
-
 def sample_corpus(
     listing: Sequence[CorpusFile],
     reading: Reading,
-    engine: Counter,
+    engine: TokenCounter,
     rule: SplitRule | None,
     tolerance: float = 0.005,
     confidence: float = 0.95,
     seed: int | None = None,
     progress: Callable[[int], object] | None = None,
-) -> SampledMeasurement:
+) -> Survey:
     """Estimate the tokens and bytes per token of a corpus from blocks and files drawn at random.
 
     Args:
         listing: the files, in path order.
-        reading: how documents are found in files.
-        engine: counts tokens.
-        rule: where texts may be split.
         tolerance: half the width of the intervals of tokens and of bytes per token, over their values.
         confidence: share of samples whose interval contains the true value.
         seed: equal seeds give equal results; random by default.
@@ -322,42 +333,14 @@ def sample_corpus(
         raise IngestError("nothing to sample: found no file, expected at least one that holds text")
     chosen = random.SystemRandom().randrange(SEEDS) if seed is None else seed
     reader = UnitReader(listing, reading, engine, rule, progress or (lambda _: None))
-    survey = Survey(reader, str(chosen), tolerance, confidence)
-    partial = ""
+    survey = Survey(reader, chosen, tolerance, confidence)
     try:
         survey.run(survey.strata.by_name.values())
     except KeyboardInterrupt:
-        partial = survey.interrupted()
-        if not partial:
+        survey.partial = survey.interrupted()
+        if not survey.partial:
             raise
-    return SampledMeasurement(
-        figures=figures_of(survey.estimand(), survey.all_strata),
-        folders=rows_of(survey, "folders"),
-        extensions=rows_of(survey, "extensions"),
-        skipped=[*survey.totals.skipped, *reader.skipped.values()],
-        parts=[*survey.totals.parts, *reader.parts],
-        bytes_read=reader.bytes_read,
-        seed=chosen,
-        confidence=confidence,
-        tolerance=tolerance,
-        met=survey.met,
-        design=survey.design(),
-        partial=partial,
-        everything=None if survey.drawn or partial else survey.totals.with_bytes_read(reader.bytes_read),
-    )
-
-
-def figures_of(estimand: Estimand, strata: Sequence[Stratum]) -> dict[str, RatioEstimate]:
-    lost = unreadable(estimand)
-    return {
-        "tokens": estimand.total("tokens"),
-        "corpus_bytes": estimand.total("text_bytes"),
-        "bytes_per_token": estimand.ratio("text_bytes", "tokens"),
-        "stored_bytes": remainder(sum(stratum.stored_bytes for stratum in strata), lost),
-        "files": remainder(sum(len(stratum.files) for stratum in strata), estimand.total("lost_files")),
-        "documents": estimand.total("documents"),
-        "unreadable_bytes": lost,
-    }
+    return survey
 
 
 def unreadable(estimand: Estimand) -> RatioEstimate:

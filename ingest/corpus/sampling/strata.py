@@ -6,15 +6,14 @@ equal length, with two independent draws in each: every folder is drawn in propo
 
 from __future__ import annotations
 
-import math
 import random
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ingest.corpus.counting.exact import Counter, LeftOut, ShardTally, count, counts_in_threads
-from ingest.corpus.counting.ledger import OTHER, SHARD_FILES, Shard, ShardCount
+from ingest.corpus.counting.exact import LeftOut, ShardTally, TokenCounter, count, counts_in_threads
+from ingest.corpus.counting.ledger import OTHER, SHARD_FILES, GroupTallies, Shard, ShardCount
 from ingest.corpus.formats.documents import Meter, Reading, Unreadable, can_seek, parts_of, read, read_block
 from ingest.corpus.formats.plain_text import not_text_reason
 from ingest.corpus.sampling.estimators import DrawnSample
@@ -30,14 +29,7 @@ BLOCK_BYTES = 16 * 1024
 
 
 class DrawnUnit(NamedTuple):
-    """The counts of a drawn block, file or part of a file.
-
-    Attributes:
-        size: its stored bytes.
-        tokens: tokens of its text.
-        text_bytes: bytes of its text.
-        documents: its documents; 0 for a block.
-    """
+    """Stored bytes and counts of a drawn block, file or part of a file; a block has no documents."""
 
     size: int
     tokens: int = 0
@@ -155,10 +147,6 @@ class UnitReader:
     """Reads drawn units of a corpus.
 
     Attributes:
-        listing: the files.
-        reading: how documents are found in files.
-        engine: counts tokens.
-        rule: where texts may be split.
         moved: called with the stored bytes read since the last call.
         bytes_read: bytes read from storage.
         skipped: files that do not count, by position in the listing.
@@ -167,7 +155,7 @@ class UnitReader:
 
     listing: Sequence[CorpusFile]
     reading: Reading
-    engine: Counter
+    engine: TokenCounter
     rule: SplitRule | None
     moved: Callable[[int], object]
     bytes_read: int = 0
@@ -210,7 +198,7 @@ class Stratum:
     parts: array[int] = field(default_factory=lambda: array("q"))
     files: array[int] = field(default_factory=lambda: array("q"))
     stored_bytes: int = 0
-    breakdown: dict[str, dict[str, list[int]]] = field(default_factory=lambda: {"folders": {}, "extensions": {}})
+    breakdown: dict[str, GroupTallies] = field(default_factory=lambda: {kind: GroupTallies(MOST_NAMES + 1) for kind in KINDS})
     frame: SamplingFrame = field(default_factory=SamplingFrame)
     drawn: list[UnitKey] = field(default_factory=list)
     pilot: list[UnitKey] = field(default_factory=list)
@@ -355,15 +343,6 @@ class Stratum:
         return drawn.tokens / drawn.size, drawn.text_bytes / drawn.size, drawn.documents / drawn.size, 0, 0
 
 
-def pairs_for(draws: float) -> int:
-    """Pairs of draws for at least so many draws.
-
-    >>> pairs_for(30.2)
-    16
-    """
-    return math.ceil(draws / 2)
-
-
 class Strata:
     """The strata of a listing, with a breakdown by folder and by extension.
 
@@ -395,19 +374,16 @@ class Strata:
     def _divide(self, stratum: Stratum, listing: Sequence[CorpusFile]) -> None:
         stratum.divide(lambda member: sizes_of_parts(listing[member]))
         for rows in stratum.breakdown.values():
-            for row in rows.values():
+            for row in rows.rows.values():
                 row[2] = 0
         for member, size in zip(stratum.frame.members, stratum.frame.sizes, strict=True):
             self._add_to_breakdown(stratum, listing[member], 0, 0, size)
 
     def _add_to_breakdown(self, stratum: Stratum, found: CorpusFile, *numbers: int) -> None:
         for kind, names in self.names.items():
-            name = self._own_name(found, kind)
             if len(names) < MOST_NAMES:
-                names.add(name)
-            row = stratum.breakdown[kind].setdefault(name if name in names else OTHER, [0, 0, 0])
-            for place, number in enumerate(numbers):
-                row[place] += number
+                names.add(self._own_name(found, kind))
+            stratum.breakdown[kind].add(self.name_of(found, kind), numbers)
 
     def _own_name(self, found: CorpusFile, kind: str) -> str:
         return folder_of(found.path, self.root) if kind == "folders" else extension_of(found.path)

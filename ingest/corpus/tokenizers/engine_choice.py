@@ -16,19 +16,18 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
-from functools import cache
+from contextlib import closing, nullcontext
+from functools import cache, cached_property
 from importlib import metadata, util
-from typing import Literal, NamedTuple, Protocol, cast
+from typing import Literal, Protocol, cast
 
 from ingest.corpus.files.source import STANDARD_INPUT
 from ingest.corpus.formats.documents import Meter, Reading, Unreadable, read
-from ingest.corpus.native_calls import NativeFailure, guarded, no_panic_message
+from ingest.corpus.native_calls import NativeFailure, guarded, no_panic_message, refusals
 from ingest.corpus.tokenizers.engines import Gigatoken, SentencePiece, Tokenizers
 from ingest.corpus.tokenizers.tokenizer_json import kind, members
 from ingest.corpus.types import CorpusFile, Vocabulary
 from ingest.corpus.worker_process import one_line_failure, return_freed_memory, worker_pool
-from ingest.errors import IngestError
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
@@ -147,12 +146,7 @@ def difference(texts: Sequence[bytes], found: Sequence[int], expected: Sequence[
 
 
 class Engine(Protocol):
-    """A package that counts tokens.
-
-    Attributes:
-        name: the package.
-        version: its version.
-    """
+    """A package that counts tokens, with its name and version."""
 
     name: str
     version: str
@@ -202,9 +196,7 @@ class Reference:
     """The engine that every other must equal; loaded on first use, because most corpora never need its 200 MB."""
 
     def __init__(self, kind: EngineKind, vocabulary: Vocabulary, threads: int) -> None:
-        self._make: Callable[[], Engine] = lambda: kind(vocabulary, threads)
-        self._engine: Engine | None = None
-        self._source = vocabulary.source
+        self._kind, self._vocabulary, self._threads = kind, vocabulary, threads
         self.name = kind.name
         self.version = metadata.version(kind.name) if util.find_spec(kind.name) else ""
 
@@ -215,49 +207,30 @@ class Reference:
             IngestError: the vocabulary cannot be loaded.
             NativeFailure: the engine fails on one of the texts.
         """
-        engine = self._load()
+        engine = self._engine
         try:
             return engine.count(texts)
         except NativeFailure as failure:
             raise NativeFailure(f"{self.name}: {failure}") from None
 
-    def _load(self) -> Engine:
-        if self._engine is None:
-            try:
-                with no_panic_message():
-                    self._engine = self._make()
-            except NativeFailure as failure:
-                raise IngestError(f"--tokenizer: '{self._source}' cannot be loaded by {self.name}: {failure}") from None
-        return self._engine
+    @cached_property
+    def _engine(self) -> Engine:
+        with refusals(f"--tokenizer: '{self._vocabulary.source}' cannot be loaded by {self.name}"):
+            return self._kind(self._vocabulary, self._threads)
 
     def unload(self) -> None:
         """Unload the engine until the next text."""
-        self._engine = None
+        self.__dict__.pop("_engine", None)
         return_freed_memory()
-
-
-class EngineSelection(NamedTuple):
-    """The engine of a run.
-
-    Attributes:
-        engine: counts the tokens.
-        notes: why the fast engine is not used; empty where it is.
-    """
-
-    engine: Engine
-    notes: list[str]
 
 
 def select_engine(
     vocabulary: Vocabulary, first_texts: Sequence[bytes], threads: int, fast: EngineKind = Gigatoken
-) -> EngineSelection:
-    """The fast engine if it counts the first part of the input and hard texts as the reference does, else the reference.
+) -> tuple[Engine, list[str]]:
+    """The fast engine if it counts the first texts of the corpus and hard texts as the reference does, else the reference.
 
-    Args:
-        vocabulary: the vocabulary to count with.
-        first_texts: the first texts of the corpus, about 1 MB.
-        threads: cores to use.
-        fast: the engine to check.
+    Returns:
+        The engine, and notes on why it is not the fast one.
 
     Raises:
         IngestError: the reference is not installed, or cannot count with this vocabulary.
@@ -266,22 +239,20 @@ def select_engine(
     texts = [*first_texts, *hard_texts(vocabulary)]
     slower = f"{reference.name} counts the tokens, which takes longer than with a fast engine"
     if not vocabulary.tokenizer_json:
-        expected_counts(reference, texts, vocabulary)
-        return EngineSelection(reference, [slower])
+        expected_counts(reference, texts, vocabulary.source)
+        return reference, [slower]
     pool = worker_pool(1)
-    if pool is None:
-        counts = expected_counts(reference, texts, vocabulary)
+    with pool or nullcontext(), one_line_failure():
+        # another reference loads and counts in a worker while this process does the same with the fast engine
+        other = Reference(Tokenizers, vocabulary, threads)
+        waiting = pool and pool.submit(expected_counts, other, texts, vocabulary.source)
         engine, found = _counted(fast, reference, vocabulary, texts, threads)
-    else:
-        with pool, one_line_failure():  # the reference loads and counts while this process does the same with the fast engine
-            expected = pool.submit(_expected_in_worker, vocabulary, texts, threads)
-            engine, found = _counted(fast, reference, vocabulary, texts, threads)
-            counts = expected.result()
+        counts = waiting.result() if waiting else expected_counts(reference, texts, vocabulary.source)
     reason = found if isinstance(found, str) else difference(texts, found, counts, reference.name)
     reference.unload()
     if engine is not None and not reason:
-        return EngineSelection(engine, [])
-    return EngineSelection(reference, [f"{fast.name} is not used: {reason}", slower])
+        return engine, []
+    return reference, [f"{fast.name} is not used: {reason}", slower]
 
 
 def _counted(
@@ -296,21 +267,14 @@ def _counted(
         return None, str(failure)
 
 
-def _expected_in_worker(vocabulary: Vocabulary, texts: Sequence[bytes], threads: int) -> list[int]:
-    return expected_counts(Reference(Tokenizers, vocabulary, threads), texts, vocabulary)
-
-
-def expected_counts(reference: Engine, texts: Sequence[bytes], vocabulary: Vocabulary) -> list[int]:
+def expected_counts(reference: Engine, texts: Sequence[bytes], source: str) -> list[int]:
     """The counts of the reference.
 
     Raises:
         IngestError: the reference cannot count with this vocabulary.
     """
-    try:
-        with no_panic_message():
-            return reference.count(texts)
-    except NativeFailure as failure:
-        raise IngestError(f"--tokenizer: '{vocabulary.source}' cannot be counted with: {failure}") from None
+    with refusals(f"--tokenizer: '{source}' cannot be counted with"):
+        return reference.count(texts)
 
 
 #: text from the beginning of each file

@@ -51,7 +51,18 @@ def calls_of(texts: Sequence[bytes], most: int) -> Iterator[Sequence[bytes]]:
         yield part
 
 
-class Tokenizers:
+class _InSmallCalls:
+    """An engine whose encodings take a hundred bytes per token."""
+
+    def count(self, texts: Sequence[bytes]) -> list[int]:
+        """Tokens of each text."""
+        return [tokens for part in calls_of(texts, REFERENCE_PART_BYTES) for tokens in self._count_part(part)]
+
+    def _count_part(self, texts: Sequence[bytes]) -> list[int]:
+        raise NotImplementedError
+
+
+class Tokenizers(_InSmallCalls):
     """`tokenizers`, the reference of every vocabulary but SentencePiece models."""
 
     name = "tokenizers"
@@ -60,10 +71,6 @@ class Tokenizers:
         use_threads(threads)
         self.version = metadata.version("tokenizers")
         self._tokenizer = load_reference(vocabulary.tokenizer_json, vocabulary.source)
-
-    def count(self, texts: Sequence[bytes]) -> list[int]:
-        """Tokens of each text, in small calls, because an encoding takes a hundred bytes per token."""
-        return [tokens for part in calls_of(texts, REFERENCE_PART_BYTES) for tokens in self._count_part(part)]
 
     def _count_part(self, texts: Sequence[bytes]) -> list[int]:
         decoded = [text.decode() for text in texts]
@@ -109,7 +116,7 @@ class Gigatoken:
         self._growth = MemoryGrowth()
 
 
-class SentencePiece:
+class SentencePiece(_InSmallCalls):
     """`sentencepiece`, the reference of its models."""
 
     name = "sentencepiece"
@@ -119,9 +126,6 @@ class SentencePiece:
         use_threads(threads)
         self._threads = threads
         self._model = load_sentencepiece(vocabulary.sentencepiece, vocabulary.source)
-
-    def count(self, texts: Sequence[bytes]) -> list[int]:
-        return [tokens for part in calls_of(texts, REFERENCE_PART_BYTES) for tokens in self._count_part(part)]
 
     def _count_part(self, texts: Sequence[bytes]) -> list[int]:
         decoded = [text.decode() for text in texts]

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ingest.corpus.tokenizers.split_points import SplitRule, split_rule_of
+from ingest.corpus.types import Chunk
 from ingest.errors import IngestError
 
 if TYPE_CHECKING:
     from ingest.corpus.tokenizers.engine_choice import Engine
-    from ingest.corpus.types import Chunk, Vocabulary
+    from ingest.corpus.types import Vocabulary
 
 
 #: a text is split at the first safe place after this many bytes
@@ -37,11 +38,7 @@ def split(text: bytes, rule: SplitRule, text_bytes: int = TEXT_BYTES) -> Iterato
     >>> list(split(b"three short words", BEFORE_STOP, text_bytes=4))
     [b'three', b' short', b' words']
     """
-    start = 0
-    while place := rule.pattern.search(text, start + text_bytes):
-        yield text[start : place.end()]
-        start = place.end() + rule.dropped
-    yield text[start:]
+    yield from DocumentSplitter(rule, text_bytes).feed(Chunk(text, ends=True))
 
 
 class DocumentSplitter:

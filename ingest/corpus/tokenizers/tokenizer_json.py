@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ingest.corpus.native_calls import NativeFailure, guarded, no_panic_message
+from ingest.corpus.native_calls import guarded, refusals
 from ingest.corpus.types import Vocabulary
 from ingest.errors import IngestError, brief
 from ingest.files import write_whole
@@ -52,13 +52,7 @@ MOST_ENTRIES = 16
 
 
 class Converted(NamedTuple):
-    """A vocabulary file in the form that engines load.
-
-    Attributes:
-        size: number of ids.
-        outline: the `tokenizer.json` without its model.
-        tokenizer_json: for every engine.
-    """
+    """A vocabulary file in the form that engines load: number of ids, `tokenizer.json` without its model, and as a whole."""
 
     size: int
     outline: bytes
@@ -172,11 +166,8 @@ def load_reference(tokenizer_json: bytes, source: str) -> Tokenizer:
     """
     from tokenizers import Tokenizer
 
-    try:
-        with no_panic_message():
-            return guarded(lambda: Tokenizer.from_buffer(tokenizer_json))
-    except NativeFailure as failure:
-        raise IngestError(f"--tokenizer: '{source}' cannot be loaded by tokenizers: {failure}") from None
+    with refusals(f"--tokenizer: '{source}' cannot be loaded by tokenizers"):
+        return guarded(lambda: Tokenizer.from_buffer(tokenizer_json))
 
 
 def load_sentencepiece(content: bytes, source: str) -> SentencePieceProcessor:
@@ -190,11 +181,8 @@ def load_sentencepiece(content: bytes, source: str) -> SentencePieceProcessor:
     except ImportError:
         needed = "is a SentencePiece model, which needs the package sentencepiece"
         raise IngestError(f"--tokenizer: '{source}' {needed}: pip install 'ingest-sizing[vocabularies]'") from None
-    try:
-        with no_panic_message():
-            return guarded(lambda: SentencePieceProcessor(model_proto=content))
-    except NativeFailure as failure:
-        raise IngestError(f"--tokenizer: '{source}' is not a SentencePiece model: {failure}") from None
+    with refusals(f"--tokenizer: '{source}' is not a SentencePiece model"):
+        return guarded(lambda: SentencePieceProcessor(model_proto=content))
 
 
 def checked_size(size: int, source: str, least: int = 1) -> int:

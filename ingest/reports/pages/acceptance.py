@@ -13,7 +13,7 @@ from ingest.rfp.response import Response
 from ingest.units import display
 
 if TYPE_CHECKING:
-    from ingest.acceptance.accept import Acceptance
+    from ingest.acceptance.acceptance_result import Acceptance
     from ingest.acceptance.path_benchmark import PathBenchmark
     from ingest.acceptance.verdict import TestVerdict, Verdict
 
@@ -32,7 +32,6 @@ def acceptance_page(made: Acceptance) -> Page:
     )
     sections = [
         Section("", columns, rows),
-        Section("Data", lines=made.data_cautions),
         Section("Without a performance test", lines=tuple(f"{ident}: {why}" for ident, why in made.untested.items())),
         Section("Next", lines=following),
     ]
@@ -60,7 +59,7 @@ def verdict_page(answer: Verdict) -> Page:
     flat = [("requirement", *row) for row in attributes(header, answer.requirements)]
     flat += [("test", *row) for row in attributes(header, answer.tests)]
     passed = sum(one.result == "pass" for one in answer.requirements)
-    title = f"Verdict for {answer.site}: {passed} of {len(answer.requirements)} requirements pass"
+    title = f"Verdict for {answer.manifest.site}: {passed} of {len(answer.requirements)} requirements pass"
     return page_of(title, sections, (("kind", *header), *flat))
 
 

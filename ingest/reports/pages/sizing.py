@@ -41,8 +41,8 @@ SHOWN = (
 LINKING = {"model": "of", "gpu": "on"}
 #: Below the cases of a source that contradicts itself.
 CONTRADICTED = (
-    "expected: where the published inputs contradict the published figure, what they give by hand; a case passes if ours is "
-    "within its tolerance of that, whatever the error against the published figure"
+    "expected: the figure that the published inputs give by hand, where they contradict the published figure. A case passes "
+    "within its tolerance of the expected figure; the error is against the published one."
 )
 #: Units with prefixes or longer units: each value shows its own.
 PREFIXED = ("B", "FLOP", "s", "W", "J")

@@ -91,14 +91,19 @@ def _shown(one: Fit, name: str) -> str:
 
 
 def _units(one: Fit) -> str:
-    """The units required; of how many, where they are at hand."""
+    """The units required, next to those available where they differ."""
     units = one.results.get("units_required")
     if units is None:
         return ""
     least = "≥ " if any(line.startswith("units_required") for line in one.answer.warnings) else ""
     at_hand = one.results.get("units")
-    of_these = f" of {display(at_hand.value, '1')}" if at_hand is not None and at_hand.value != units.value else ""
-    return f"{least}{display(units.value, '1')}{of_these} × {one.entry.scaling_unit}"
+    required = f"{least}{display(units.value, '1')}"
+    if at_hand is None or at_hand.value == units.value:
+        return f"{required} × {one.entry.scaling_unit}"
+    available = display(at_hand.value, "1")
+    if at_hand.value > units.value:
+        return f"{required} of {available} × {one.entry.scaling_unit}"
+    return f"{required} × {one.entry.scaling_unit}, {available} available"
 
 
 def _room(judged: LayerVerdict | None) -> str:

@@ -26,7 +26,7 @@ def fit_workbook(compared: Fits) -> bytes:
 
 
 class LayerRow(NamedTuple):
-    """A layer of a system, and the names of its cells; None where the ceiling is not known."""
+    """A layer of a system, and the names of its cells; None where there is no headroom to compute."""
 
     system: Fit
     judged: LayerVerdict
@@ -64,7 +64,7 @@ class FitWorkbook(SizingWorkbook):
         before = len(self.cells.names())
         for judged in one.layers:
             need = self.cells.add(known.step(judged.layer.need))
-            if judged.ceiling is None:
+            if judged.headroom is None:
                 yield LayerRow(one, judged, need, None, None)
                 continue
             ceiling = self.cells.add(known.step(judged.layer.ceiling))
@@ -86,7 +86,7 @@ class FitWorkbook(SizingWorkbook):
         assert shown is not None
         yield from (shown.cell(row.need, judged.need), shown.unit)
         if row.ceiling is None or row.headroom is None or judged.ceiling is None:
-            yield from ("", "", "", "not known")
+            yield from ("", "", "", "NO" if judged.holds is False else "not known")
             return
         carried = display_unit(judged.layer.ceiling, judged.ceiling, judged.unit)
         assert carried is not None

@@ -1,0 +1,103 @@
+"""The answer of `accept`: the tests of one folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from ingest.acceptance.datasets import data_warnings
+from ingest.acceptance.loads import Setting
+from ingest.acceptance.test_spec import AcceptanceTest
+from ingest.engine.result import envelope
+from ingest.engine.value import Input
+from ingest.files import sha256
+from ingest.requirement import Requirement
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """The tests of one folder.
+
+    Attributes:
+        site: name of the site.
+        folder: where they were written.
+        setting: common to all tests.
+        tests: in the order of the requirements.
+        untested: requirement id -> why no performance test shows it.
+        requirements: lines of the plan.
+        memory: of one client.
+        manifest_hash: sha256 of `tests.json`, which `verdict` prints too.
+    """
+
+    site: str
+    folder: str
+    setting: Setting
+    tests: tuple[AcceptanceTest, ...]
+    untested: Mapping[str, str]
+    requirements: tuple[Requirement, ...]
+    memory: Input
+    manifest_hash: str = ""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Cost of filling, limits of the tests, and mandatory requirements without a performance test."""
+        mandatory = {line.id for line in self.requirements if line.priority == "mandatory"}
+        notes = tuple(dict.fromkeys(f"{test.requirement}: {note}" for test in self.tests for note in test.notes))
+        none = tuple(f"{ident}: no performance test: {why}" for ident, why in self.untested.items() if ident in mandatory)
+        return self.data_cautions + notes + none
+
+    @property
+    def data_cautions(self) -> tuple[str, ...]:
+        """Cost of the data sets, and cache effects that they cannot exclude."""
+        return data_warnings(self.setting, self.requirements)
+
+    @property
+    def fill(self) -> float:
+        """The highest share of the capacity in use under which a line holds; 0 without any."""
+        return max((line.conditions.fill or 0 for line in self.requirements), default=0)
+
+    @property
+    def results(self) -> Mapping[str, AcceptanceTest]:
+        """The tests by id."""
+        return {test.id: test for test in self.tests}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The tests as JSON, and the manifest `tests.json`."""
+        body = {
+            "site": self.site,
+            "scale": self.setting.scale,
+            "tests": [_listed(test) for test in self.tests],
+            "untested": dict(self.untested),
+            "requirements": [line.to_dict() for line in self.requirements],
+            "data": None if self.setting.data is None else asdict(self.setting.data),
+        }
+        return envelope("accept", body, assumptions=self._assumptions, warnings=self.warnings)
+
+    @property
+    def _assumptions(self) -> list[dict[str, Any]]:
+        """The memory of a client, and conditions that lines leave open."""
+        why = f"sets the size of the data set: {self.memory.note}"
+        rows = {"client_memory_bytes": (self.memory.value, "B/node", self.memory.grade, why)}
+        units = {"threads": "1/node", "io_size": "B", "duration": "s"}
+        for test in self.tests:
+            for name, value in test.assumed.items():
+                why = f"not among the conditions of {test.requirement}"
+                rows[f"{test.requirement}: {name}"] = (value, units[name], "assumed", why)
+        return [{"name": name} | dict(zip(("value", "unit", "grade", "why"), row, strict=True)) for name, row in rows.items()]
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per test and load."""
+        import pandas
+
+        rows = [{"test": test.id, "tool": test.tool, **asdict(load)} for test in self.tests for load in test.loads]
+        return pandas.DataFrame(rows)
+
+
+def _listed(test: AcceptanceTest) -> dict[str, Any]:
+    listed = {name: value for name, value in vars(test).items() if name not in ("loads", "files")}
+    hashes = {name: sha256(content.encode()) for name, content in test.files.items()}
+    return {**listed, "loads": [asdict(load) for load in test.loads], "files": hashes}

@@ -1,0 +1,146 @@
+"""A corpus with the vocabulary and the engine that count it: counted exactly, or sampled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ingest.catalog.store import Catalog
+from ingest.corpus.counting.ledger import Shards, Totals
+from ingest.corpus.counting.runners import ClusterRunner, CountingTask, ExactCount, TooLong, cores, local_runner, open_ledger
+from ingest.corpus.files.file_kind import short_title
+from ingest.corpus.files.listing import list_inputs
+from ingest.corpus.formats.documents import Reading
+from ingest.corpus.measurement import CorpusMeasurement, measured_by_sample, measured_exactly
+from ingest.corpus.progress import Progress
+from ingest.corpus.sample_sizes import measured_samples
+from ingest.corpus.sampling.sample import sample_corpus
+from ingest.corpus.tokenizers.engine_choice import proof_of, select_engine, training_text
+from ingest.corpus.tokenizers.splitter import split_rule_for
+from ingest.corpus.tokenizers.vocabulary import vocabulary_of
+from ingest.corpus.types import SkippedFile, root_of
+from ingest.errors import IngestError
+
+__all__ = ["OpenCorpus", "TooLong", "measured_files"]
+
+
+class OpenCorpus:
+    """A listed corpus; the engine counts as the reference does.
+
+    Attributes:
+        named: the inputs as a title.
+        listing: the files.
+        reading: how documents are found in the files.
+        vocabulary: of the tokenizer.
+        proof: the texts on which the engine was checked.
+        engine: the engine that counts tokens.
+        split_rule: where the texts of long documents may be split.
+        notes: warnings for the user.
+
+    Raises:
+        IngestError: no file was found.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str | Path],
+        include: Sequence[str],
+        exclude: Sequence[str],
+        input_format: str,
+        tokenizer: str | None,
+        text_field: str,
+        threads: int | None,
+        catalog: Catalog,
+    ) -> None:
+        self.named, self.threads, self.catalog = short_title(paths), threads or cores(), catalog
+        self.reading = Reading(text_field)
+        self.listing = list_inputs([str(path) for path in paths], include, exclude, input_format)
+        self.vocabulary = vocabulary_of(tokenizer, lambda: training_text(self.listing, self.reading))
+        if not len(self.listing):
+            raise IngestError(nothing_counted(self.named, self.listing.skipped))
+        self.proof = proof_of(self.listing, self.reading)
+        self.engine, self.notes = select_engine(self.vocabulary, self.proof, self.threads)
+        if number := self.listing.repeated:
+            files = "a file was" if number == 1 else f"{number:,} files were"
+            self.notes.append(f"{files} listed more than once, through links or overlapping arguments; each counts once")
+        self.split_rule = split_rule_for(self.vocabulary, self.engine, self.proof)
+
+    def counted(
+        self, limit: float | None, resume: str | Path | None, scheduler: str | None, progress: Progress
+    ) -> CorpusMeasurement:
+        """Count everything.
+
+        Raises:
+            TooLong: that would take longer than the limit.
+        """
+        listing = self.listing
+        task = CountingTask(self.vocabulary, self.reading, root_of(listing[0].path, listing[-1].path), self.proof)
+        shards = Shards(listing, listing.sizes)
+        ledger = open_ledger(resume, listing, task)
+        counting = ExactCount(listing, shards, progress, limit)
+        runner = (
+            ClusterRunner(task, shards, scheduler)
+            if scheduler
+            else local_runner(task, shards, self.engine, self.split_rule, self.threads, listing.has_standard_input)
+        )
+        partial = counting.run(runner, ledger)
+        return self._exactly(counting.totals, partial)
+
+    def sampled(self, tolerance: float, confidence: float, seed: int | None, progress: Progress) -> CorpusMeasurement:
+        """Estimate from a sample; from exact counts where a sample would read most of the corpus."""
+        sampled = sample_corpus(
+            self.listing, self.reading, self.engine, self.split_rule, tolerance, confidence, seed, progress.moved
+        )
+        progress.clear()
+        if (everything := sampled.everything) is not None:
+            everything.skip(self.listing.skipped)
+            return self._exactly(everything, "", ", because a sample would have read most of it")
+        unmet = (
+            f"the tolerance of {tolerance:.3g} at {confidence:.3g} was not reached: see the intervals, or count with --exact"
+        )
+        title = f"{self.named}: a sample counted with {self.vocabulary.name}, seed {sampled.seed}"
+        warnings = (*self.notes, *(() if sampled.met else (unmet,)))
+        return measured_by_sample(
+            sampled, self.listing.skipped, self.vocabulary, title=title, warnings=warnings, **self._about()
+        )
+
+    def _exactly(self, totals: Totals, partial: str, why: str = "") -> CorpusMeasurement:
+        if not totals.total.files and not partial:
+            raise IngestError(nothing_counted(self.named, totals.skipped))
+        title = f"{self.named}: counted exactly with {self.vocabulary.name}{why}"
+        about = {**self._about(), "design": {"design": "exact"}, "partial": partial}
+        return measured_exactly(totals, self.vocabulary, title=title, warnings=tuple(self.notes), **about)
+
+    def _about(self) -> dict[str, Any]:
+        engine = f"{self.engine.name} {self.engine.version}"
+        return {"catalog": self.catalog, "engine": engine, "manifest_hash": self.listing.manifest_hash(), "date": _now()}
+
+
+def measured_files(
+    paths: Sequence[str | Path], include: Sequence[str], exclude: Sequence[str], catalog: Catalog, progress: Progress
+) -> CorpusMeasurement:
+    """Measure sizes of samples and files instead of tokens."""
+    listing = list_inputs([str(path) for path in paths], include, exclude)
+    progress.begin(listing.total_bytes, 0)
+    about = {"date": _now(), "manifest_hash": listing.manifest_hash()}
+    answer = measured_samples(short_title(paths), listing, listing.skipped, catalog, progress.moved, **about)
+    progress.clear()
+    return answer
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def nothing_counted(named: str, skipped: Sequence[SkippedFile]) -> str:
+    """Return the message for a corpus in which no file counts.
+
+    >>> nothing_counted("books", [])
+    'books: found no file, expected at least one'
+    """
+    if not skipped:
+        return f"{named}: found no file, expected at least one"
+    first = skipped[0]
+    return f"{named}: nothing could be counted: {len(skipped):,} skipped, the first is {first.path}: {first.reason}"
