@@ -182,6 +182,35 @@ def test_the_efficiency_of_a_class_is_the_median_over_its_members(shipped, name)
     assert shared.value == pytest.approx(evidence_ladder.median(own), rel=5e-3)
 
 
+@pytest.mark.parametrize("kind", ["gpus", "nodes"])
+def test_few_hardware_values_are_assumed(shipped, kind):
+    grades = [value.grade for entry in shipped.all(KINDS[kind]) for value in CatalogEntry(entry, shipped).results.values()]
+    assert grades.count("assumed") < 0.08 * len(grades)
+
+
+@pytest.mark.parametrize(
+    ("alias", "gpu"),
+    [("vr200", "rubin"), ("mi450", "mi455x"), ("ironwood", "tpu-v7x"), ("trainium3", "trn3"), ("gb300-nvl72", "gb300")],
+)
+def test_names_of_2026_lead_to_their_gpu(shipped, alias, gpu):
+    assert shipped.get(Gpu, alias).id == gpu
+
+
+@pytest.mark.parametrize(
+    ("alias", "node", "gpu"),
+    [("p5en", "aws-p5en", "h200-sxm"), ("a3-mega", "gcp-a3-mega", "h100-sxm"), ("vr-nvl144", "vr-nvl72-tray", "rubin")],
+)
+def test_names_of_cloud_shapes_and_racks_lead_to_their_node(shipped, alias, node, gpu):
+    found = shipped.get(Node, alias)
+    assert (found.id, found.gpu) == (node, gpu)
+
+
+def test_the_storage_path_of_a_cloud_node_is_not_its_fabric(shipped):
+    for name in ("aws-p4d", "aws-p5", "aws-p6-b200", "azure-nd-h100-v5", "gcp-a4", "oci-h100-8"):
+        node = shipped.get(Node, name)
+        assert node.storage_nic_bandwidth.value < node.compute_nic_bandwidth.value / 2
+
+
 def test_units_are_base_units_once_loaded(shipped):
     value = shipped.get(Gpu, "h100").memory_bandwidth
     assert (value.value, value.unit, physical(value.unit)) == (3_350_000_000_000, "B/s/GPU", "B/s")
