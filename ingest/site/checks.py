@@ -41,20 +41,15 @@ def of_storage(units: Step | None, failed: Step | None) -> Iterator[Finding | No
         yield finding("E07", {"failed_servers": failed, "storage_units": units}, owner="storage")
 
 
-def of_choices(jobs: Sequence[QuantityRow], divisors: Mapping[str, Sequence[int]]) -> Iterator[Finding | None]:
-    """How each job reads, and how its checkpoint is laid out over its GPUs.
-
-    Args:
-        jobs: their rows.
-        divisors: into how many equal parts the GPUs of a job are shared out by its checkpoint, by name.
-    """
+def of_choices(jobs: Sequence[QuantityRow], policies: Mapping[str, Policy]) -> Iterator[Finding | None]:
+    """How each job reads, and how its checkpoint is laid out over its GPUs."""
     for row in jobs:
         gpus, files = row.step("gpus"), row.step("checkpoint_files")
         if row.step("read_request_bytes") is not None:
             yield finding("C01", row.step, owner=row.name)
         if gpus is None or files is None:
             continue
-        for parts in divisors.get(row.name, ()):
+        for parts in policies[row.name].divisors if row.name in policies else ():
             yield finding("C02", {"gpus": gpus, "equal_parts": float(parts)}, owner=row.name)
         if files.formula is None:
             yield finding("C03", {"gpus": gpus, "gpus_counted": float(gpus.value)}, owner=row.name)

@@ -21,7 +21,7 @@ from ingest.site.checks import of_choices, of_clusters, of_drains, of_each, of_p
 from ingest.site.consistency import check
 from ingest.site.datasets import Growth, dataset_rows, growth_of, holdings_of, year_rows, years_of
 from ingest.site.derivation_text import DerivationWriter
-from ingest.site.jobs import JobPlanner
+from ingest.site.jobs import plan_jobs
 from ingest.site.plan import TABLES, Plan, PlanScenarios
 from ingest.site.requirement_lines import LINES
 from ingest.site.requirement_writer import FLOORS, RequirementValue, RequirementWriter
@@ -123,8 +123,9 @@ def plan_once(
     check(site)
     growth = growth_of(site, catalog)
     data = dataset_rows(site, catalog)
-    planner = JobPlanner(site, catalog, data)
-    jobs = planner.rows()
+    planned = plan_jobs(site, catalog, data)
+    jobs = [one.row for one in planned]
+    policies = {one.row.name: one.policy for one in planned if one.policy is not None}
     clusters = _clusters(site, jobs)
     horizon = years_of(site, years)
     storage = _storage(site, catalog)
@@ -161,14 +162,15 @@ def plan_once(
     lines = tuple(writer.write(one) for one in found.values())
     held = [
         *of_clusters(clusters, jobs),
-        *of_choices(jobs, planner.divisors),
-        *of_policies(planner.policies),
-        *of_each(jobs, planner.policies, site, catalog),
+        *of_choices(jobs, policies),
+        *of_policies(policies),
+        *of_each(jobs, policies, site, catalog),
         *of_drains(site, jobs),
         *of_storage(*(known.steps.get(name) for name in ("storage_units", "failed_servers"))),
     ]
     findings = [one for one in held if one is not None]
-    warnings = (*planner.warnings, *growth.warnings, *warnings_of(site, findings, jobs, data, horizon))
+    told = dict.fromkeys(line for one in planned for line in one.warnings)
+    warnings = (*told, *growth.warnings, *warnings_of(site, findings, jobs, data, horizon))
     return Plan(
         site=site,
         catalog=catalog,
@@ -181,7 +183,7 @@ def plan_once(
         chosen=chosen,
         tree=tree,
         expectations=expectations(site, [one.requirement for one in lines]),
-        questions=planner.questions,
+        questions={one.row.name: one.question for one in planned if one.question is not None},
         findings=(*findings, *(one for line in lines for one in line.findings)),
     )
 
