@@ -173,8 +173,11 @@ class SiteJob:
             IngestError: it cannot be answered; with its line.
         """
         job = self.described
+        sizes = {"nodes": job["nodes"], "gpus_per_node": from_catalog(self.node.gpus_per_node)}
+        own = {quantity: job[key] for key, quantity in OWN.items() if key in job}
         reads = self._blaming(self.keys, self._reads) if any(key in job for key in RATES) else None
-        known = Quantities(self._inputs(reads), self.name)
+        inputs = {"request_bytes": REQUEST, "bandwidth_growth": START, **(reads.inputs if reads else {}), **own, **sizes}
+        known = Quantities(inputs, self.name)
         policy = self._policy(known.step("gpus")) if "checkpoint" in job else None
         if policy is not None:
             known.adopt({name: step for name, step in policy.steps.items() if name in SAVED})
@@ -185,11 +188,6 @@ class SiteJob:
         row = QuantityRow(self.name, self._words(reads, policy), known, policy and policy.known)
         warnings = (*(reads.warnings if reads else ()), *(policy.warnings if policy else ()))
         return JobPlan(row, reads and reads.basis.job, policy, warnings)
-
-    def _inputs(self, reads: Reads | None) -> dict[str, Input]:
-        own = {quantity: self.described[key] for key, quantity in OWN.items() if key in self.described}
-        sizes = {"nodes": self.described["nodes"], "gpus_per_node": from_catalog(self.node.gpus_per_node)}
-        return {"request_bytes": REQUEST, "bandwidth_growth": START, **(reads.inputs if reads else {}), **own, **sizes}
 
     def _words(self, reads: Reads | None, policy: Policy | None) -> dict[str, str]:
         job = self.described
