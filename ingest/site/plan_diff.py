@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.engine.registry import solve
-from ingest.engine.result import SCHEMA, envelope
-from ingest.errors import IngestError, UsageError, brief
-from ingest.site.plan_file import read_object
+from ingest.engine.result import envelope
+from ingest.errors import IngestError
+from ingest.site.plan_file import lines_of, read_object
 
 if TYPE_CHECKING:
     import pandas
@@ -98,8 +97,7 @@ def diff(before: str | Path | Mapping[str, Any], after: str | Path | Mapping[str
         after: likewise.
 
     Raises:
-        UsageError: no such file.
-        IngestError: a file that is not a plan.
+        IngestError: no such file, or not a plan.
     """
     old, new = _plan(before, "BEFORE"), _plan(after, "AFTER")
     inputs = tuple(_changes(_values(old["inputs"]), _values(new["inputs"])))
@@ -117,53 +115,12 @@ def diff(before: str | Path | Mapping[str, Any], after: str | Path | Mapping[str
 
 def _plan(source: str | Path | Mapping[str, Any], what: str) -> Mapping[str, Any]:
     shown = "data" if isinstance(source, Mapping) else f"'{source}'"
-    if not isinstance(source, Mapping) and not Path(source).is_file():
-        raise UsageError(f"{what}: file {shown} not found, expected the JSON of a plan")
     data = source if isinstance(source, Mapping) else read_object(Path(source))
     needed = ("requirements", "inputs", "written", "version", "catalog_hash")
     if data.get("command") != "plan" or any(key not in data for key in needed):
         raise IngestError(f"{what}: {shown} is not a plan, expected what `ingest plan SITE.yaml --format json` writes")
-    broken = next(_broken(data), None)
-    if broken:
-        raise IngestError(f"{what}: {shown} is a plan with broken parts: {broken}, expected one as `ingest plan` wrote it")
+    lines_of(f"{what}: {shown}", data)
     return data
-
-
-def _broken(data: Mapping[str, Any]) -> Iterator[str]:
-    """The first faults in the structure of a plan."""
-    if data.get("schema") != SCHEMA:
-        yield f"schema: found {brief(data.get('schema'))}, expected {SCHEMA}"
-    for name, kind in (("requirements", list), ("inputs", Mapping), ("written", Mapping)):
-        if not isinstance(data[name], kind):
-            yield f"{name}: found {brief(data[name])}"
-            return
-    seen: set[str] = set()
-    for number, one in enumerate(data["requirements"]):
-        yield from _broken_quantity(f"requirements.{number}", one)
-        if not isinstance(one.get("id"), str) or one["id"] in seen:
-            yield f"requirements.{number}: id: found {brief(one.get('id'))}, expected a name of its own"
-            return
-        if not isinstance(one.get("inputs"), list) or not all(isinstance(name, str) for name in one["inputs"]):
-            yield f"{one['id']}: inputs: found {brief(one.get('inputs'))}, expected names"
-        seen.add(one["id"])
-    for name, one in data["inputs"].items():
-        yield from _broken_quantity(f"inputs.{name}", one)
-
-
-def _broken_quantity(place: str, one: Any) -> Iterator[str]:
-    if not isinstance(one, Mapping):
-        yield f"{place}: found {brief(one)}"
-    elif isinstance(one.get("value"), bool) or not isinstance(one.get("value"), (int, float)) or not _finite(one["value"]):
-        yield f"{place}: value: found {brief(one.get('value'))}, expected a number"
-    elif not isinstance(one.get("unit"), str):
-        yield f"{place}: unit: found {brief(one.get('unit'))}, expected a unit"
-
-
-def _finite(value: float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # whole numbers of any length are JSON
-        return False
 
 
 def _values(inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Any, str]]:
@@ -200,6 +157,6 @@ def _lines(old: Mapping[str, Any], new: Mapping[str, Any], changed: set[str]) ->
     for name in [*new, *(name for name in old if name not in new)]:
         before, after = old.get(name), new.get(name)
         below = {*(before or {}).get("inputs", ()), *(after or {}).get("inputs", ())}
-        pairs = [{name: (one["value"], one["unit"])} if one else {} for one in (before, after)]
+        pairs = [{name: (one["value"], one["unit"])} if one and one.get("value") is not None else {} for one in (before, after)]
         for change in _changes(*pairs):
             yield change._replace(why=tuple(sorted(below & changed)))

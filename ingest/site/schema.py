@@ -64,6 +64,7 @@ def limits_of(name: str) -> dict[str, Any]:
 
 
 SCHEMA_FILE = Path(__file__).parent / "schema.json"
+PLAN_SCHEMA_FILE = Path(__file__).parent / "plan.schema.json"
 #: keywords that limit a quantity
 LIMITS = ("pattern", "minimum", "exclusiveMinimum", "maximum")
 #: what a person calls the types of JSON
@@ -122,12 +123,19 @@ def node_at(keys: Sequence[str], what: str) -> Mapping[str, Any]:
     return node
 
 
-def problems(data: object) -> list[tuple[tuple[str, ...], str]]:
-    """The violations of the schema: the path of the key, and one line."""
+@cache
+def plan_schema() -> dict[str, Any]:
+    """The schema of the JSON that `ingest plan` writes."""
+    found: dict[str, Any] = json.loads(PLAN_SCHEMA_FILE.read_text(encoding="utf-8"))
+    return found
+
+
+def problems(data: object, against: Mapping[str, Any] | None = None) -> list[tuple[tuple[str, ...], str]]:
+    """The violations of a schema, by default that of a site file: the path of the key, and one line."""
     import jsonschema
 
-    found = jsonschema.Draft202012Validator(schema()).iter_errors(data)
-    return [_problem(error) for error in found]
+    validator = jsonschema.Draft202012Validator(schema() if against is None else against)
+    return [_problem(error) for error in validator.iter_errors(data)]
 
 
 def _problem(error: Any) -> tuple[tuple[str, ...], str]:
@@ -161,8 +169,8 @@ def _out_of_range(keys: tuple[str, ...], instance: object, node: Mapping[str, An
 
 def _expected(rule: str, wanted: Any, instance: object) -> str:
     if rule == "type":
-        named = [TYPES[kind] for kind in ([wanted] if isinstance(wanted, str) else wanted)]
-        return " or ".join(named)
+        named = [wanted] if isinstance(wanted, str) else wanted
+        return " or ".join(TYPES[kind] for kind in named if kind in TYPES)
     if rule == "enum":
         return f"one of {', '.join(wanted)}{nearest(str(instance), wanted)}"
     if rule == "pattern" and wanted == "^published$":
@@ -171,7 +179,14 @@ def _expected(rule: str, wanted: Any, instance: object) -> str:
         return "text without control characters"
     if rule == "pattern":
         return "a name of at most 63 ASCII letters (a to z, A to Z), digits, - and _, with a letter or digit first"
-    limits = {"minProperties": "at least {} entry", "minimum": "a number from {}", "maximum": "a number up to {}"}
+    limits = {
+        "minProperties": "at least {} entry",
+        "minItems": "at least {} entry",
+        "minimum": "a number from {}",
+        "exclusiveMinimum": "a number above {}",
+        "maximum": "a number up to {}",
+        "const": "{!r}",
+    }
     return limits.get(rule, "a value of the schema: {}").format(wanted)
 
 
