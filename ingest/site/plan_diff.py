@@ -156,7 +156,7 @@ def _lines(old: Mapping[str, Any], new: Mapping[str, Any], changed: set[str]) ->
     """Requirements that differ, each with the changed inputs below it."""
     for name in [*new, *(name for name in old if name not in new)]:
         before, after = old.get(name), new.get(name)
-        below = {*(before or {}).get("inputs", ()), *(after or {}).get("inputs", ())}
+        below = {str(input) for one in (before, after) if one for input in one.get("inputs", ())}
         pairs = [{name: (one["value"], one["unit"])} if one and one.get("value") is not None else {} for one in (before, after)]
         for change in _changes(*pairs):
             yield change._replace(why=tuple(sorted(below & changed)))

@@ -17,8 +17,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError, MissingQuantity
 from ingest.files import garbage_collection_paused
-from ingest.site.checks import of_choices, of_clusters, of_drains, of_each, of_policies, of_storage, warnings_of
-from ingest.site.consistency import check
+from ingest.site.checks import check, of_choices, of_clusters, of_drains, of_each, of_policies, of_storage, refuse, warnings_of
 from ingest.site.datasets import Growth, dataset_rows, growth_of, holdings_of, year_rows, years_of
 from ingest.site.derivation_text import DerivationWriter
 from ingest.site.jobs import plan_jobs
@@ -129,6 +128,7 @@ def plan_once(
     clusters = _clusters(site, jobs)
     horizon = years_of(site, years)
     storage = _storage(site, catalog)
+    refuse(site, [*of_clusters(clusters, jobs), *of_storage(storage)])
     holdings = holdings_of(site, data, horizon, growth)
     by_year = year_rows(site, jobs, holdings)
     for row in by_year:
@@ -166,7 +166,7 @@ def plan_once(
         *of_policies(policies),
         *of_each(jobs, policies, site, catalog),
         *of_drains(site, jobs),
-        *of_storage(*(known.steps.get(name) for name in ("storage_units", "failed_servers"))),
+        *of_storage(storage),
     ]
     findings = [one for one in held if one is not None]
     told = dict.fromkeys(line for one in planned for line in one.warnings)

@@ -217,7 +217,7 @@ def test_another_job_that_decides_is_no_changed_input():
         (_broken_plan(unit="3"), 1, "R-1: unit: found 3, expected text"),
         (_broken_plan(id="[1]"), 1, "requirement 1: id: found [1], expected text"),
         (_broken_plan(more=", {ONE}"), 1, "found the id 'R-1' twice"),
-        (_broken_plan(inputs="[1]"), 1, "R-1: inputs: 0: found 1, expected text"),
+        (_broken_plan(inputs="1"), 1, "R-1: inputs: found 1, expected a list"),
         (_broken_plan(given='{"a": 3}'), 1, "inputs: a: found 3"),
         (_broken_plan(given='{"a": {"value": [], "unit": "B"}}'), 1, "inputs: a: value: found [], expected a number"),
     ],
