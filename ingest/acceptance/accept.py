@@ -21,7 +21,7 @@ from ingest.files import sha256, write_folder
 from ingest.requirement import Requirement
 from ingest.site.plan_file import lines_of, plan_data, site_name
 from ingest.text import checked_host
-from ingest.units import display, parse, physical
+from ingest.units import display, parse, parse_whole, physical
 
 if TYPE_CHECKING:
     import pandas
@@ -208,10 +208,7 @@ def _positive(found: float, written: object) -> float:
 def _repeats(written: int | str | None, scale: str) -> int:
     if written is None:
         return 1 if scale == "1node" else 3
-    found = parse(written, "1", "--repeats")
-    if found != int(found) or not 1 <= found <= 100:
-        raise UsageError(f"--repeats: found {written}, expected a whole number from 1 to 100")
-    return int(found)
+    return parse_whole(written, "--repeats", 1, 100)
 
 
 def _tests(lines: Sequence[Requirement], tools: Sequence[str], setting: Setting) -> tuple[list[AcceptanceTest], dict[str, str]]:

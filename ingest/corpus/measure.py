@@ -24,7 +24,7 @@ from ingest.corpus.tokenizers.splitter import split_rule_for
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
 from ingest.corpus.types import SkippedFile, Vocabulary, root_of
 from ingest.errors import IngestError, UsageError
-from ingest.units import parse
+from ingest.units import parse, parse_whole
 
 #: A corpus that takes longer to count is sampled unless `--exact` is set.
 EXACT_SECONDS = 30.0
@@ -73,7 +73,7 @@ def measure_options(
         limit=None if exact or needs_exact else EXACT_SECONDS,
         tolerance=_share(tolerance, "--tolerance"),
         confidence=_share(confidence, "--confidence"),
-        seed=None if seed is None else _whole_number(seed, "--seed", 0),
+        seed=None if seed is None else parse_whole(seed, "--seed", 0),
     )
 
 
@@ -82,13 +82,6 @@ def _share(written: str | float, option: str) -> float:
     if not 0 < share < 1:
         raise UsageError(f"{option}: found {written}, expected a share above 0 and below 1, such as 0.5% or 0.95")
     return float(share)
-
-
-def _whole_number(written: str | int, option: str, least: int) -> int:
-    number = parse(written, "1", option)
-    if number % 1 or number < least:
-        raise UsageError(f"{option}: found {written}, expected a whole number from {least}")
-    return int(number)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -234,7 +227,7 @@ def open_corpus(
     Raises:
         IngestError: no file was found.
     """
-    named, used = short_title(paths), cores() if threads is None else _whole_number(threads, "--threads", 1)
+    named, used = short_title(paths), cores() if threads is None else parse_whole(threads, "--threads", 1)
     listing = list_inputs([str(path) for path in paths], include, exclude, input_format or "")
     vocabulary = vocabulary_of(tokenizer, lambda: training_text(listing, reading))
     if not len(listing):

@@ -27,7 +27,7 @@ from ingest.site.requirement_writer import FLOORS, RequirementValue, Requirement
 from ingest.site.scenarios import expectations, scenarios_of
 from ingest.site.site_file import Site, read_site
 from ingest.sizing.evidence_ladder import from_catalog
-from ingest.units import parse
+from ingest.units import parse, parse_whole
 
 #: keys of `storage` and `test`, and the quantity that each is
 STORAGE = {
@@ -68,6 +68,7 @@ MISSING = {
     "redundancy_units": UNPROTECTED,
     "site_grown_read_bandwidth": Message("no growth of bandwidth is planned", supply=("growth",)),
 }
+MOST_YEARS, MOST_SAMPLES = 30, 1_000_000
 #: clients in tests of the whole site
 SITE_CLIENTS = ("site_clients", "staging_clients", "writing_clients", "single_node")
 #: quantities of a job that are the same in every year
@@ -77,20 +78,20 @@ SAME_EVERY_YEAR = ("ingest_bandwidth_per_job", "cold_share", "concurrent_runs", 
 def plan(
     site: str | Path | Mapping[str, Any],
     *,
-    years: int | None = None,
+    years: str | int | None = None,
     set: Mapping[str, Any] | Sequence[str] | None = None,
-    samples: int | None = None,
-    seed: int = 0,
+    samples: str | int | None = None,
+    seed: str | int = 0,
     catalogs: Catalog | str | Path | Sequence[str | Path] = (),
 ) -> Plan | PlanScenarios:
     """Plan a site: the storage requirements of all its jobs and data sets.
 
     Args:
         site: a YAML file as `ingest plan --new` writes it, or its content as keys and values.
-        years: to plan for after the start; as the file says, else 5.
+        years: years to plan for after the start, 0 to 30. [default: of the file, else 5]
         set: values by path, such as `{"clusters.main.count": 256}`; a list or range gives several scenarios.
-        samples: draws from which low and high ends come, 10,000 by default; 0 for none.
-        seed: of the draws.
+        samples: draws behind low and high, up to 1,000,000; 0 for none. [default: 10,000, fewer for hundreds of jobs]
+        seed: seed of the Monte Carlo draws.
         catalogs: folders with entries of your own, or a catalog that is open already.
 
     Returns:
@@ -102,12 +103,17 @@ def plan(
     '827.5 GB/s (770.7 GiB/s)'
 
     Raises:
-        UsageError: a path that cannot be set.
+        UsageError: a path or a value that cannot be set, or a number out of range.
         IngestError: a site that cannot be, with the line of its file.
     """
     catalog = opened(catalogs)
+    horizon = None if years is None else parse_whole(years, "--years", 0, MOST_YEARS)
+    draws = None if samples is None else parse_whole(samples, "--samples", 0, MOST_SAMPLES)
+    first = parse_whole(seed, "--seed", 0)
     with garbage_collection_paused():
-        plans = tuple(plan_once(read_site(site, chosen), years, samples, seed, catalog, chosen) for chosen in scenarios_of(set))
+        plans = tuple(
+            plan_once(read_site(site, chosen), horizon, draws, first, catalog, chosen) for chosen in scenarios_of(set)
+        )
     return plans[0] if len(plans) == 1 else PlanScenarios(plans)
 
 
@@ -128,7 +134,8 @@ def plan_once(
     clusters = _clusters(site, jobs)
     horizon = years_of(site, years)
     storage = _storage(site, catalog)
-    refuse(site, [*of_clusters(clusters, jobs), *of_storage(storage)])
+    sizes, units = [*of_clusters(clusters, jobs)], [*of_storage(storage)]
+    refuse(site, [*sizes, *units])
     holdings = holdings_of(site, data, horizon, growth)
     by_year = year_rows(site, jobs, holdings)
     for row in by_year:
@@ -161,12 +168,12 @@ def plan_once(
     writer = RequirementWriter(site, known, {row.name: row for row in jobs}, DerivationWriter(catalog), ends)
     lines = tuple(writer.write(one) for one in found.values())
     held = [
-        *of_clusters(clusters, jobs),
+        *sizes,
         *of_choices(jobs, policies),
         *of_policies(policies),
         *of_each(jobs, policies, site, catalog),
         *of_drains(site, jobs),
-        *of_storage(storage),
+        *units,
     ]
     findings = [one for one in held if one is not None]
     told = dict.fromkeys(line for one in planned for line in one.warnings)
