@@ -75,6 +75,11 @@ class Reads(NamedTuple):
     inputs: Mapping[str, Input]
     warnings: tuple[str, ...]
 
+    @property
+    def words(self) -> dict[str, str]:
+        """Evidence level and GPU."""
+        return {"basis": self.basis.levels[0].basis, "gpu": self.basis.gpu.id if self.basis.gpu else ""}
+
 
 class Policy(NamedTuple):
     """The checkpoints of a job.
@@ -185,17 +190,12 @@ class SiteJob:
         self._place(known)
         self._length(known)
         self._request(known)
-        row = QuantityRow(self.name, self._words(reads, policy), known, policy and policy.known)
+        words = {"cluster": job["cluster"], "model": job.get("model", ""), "data": job.get("data", "")}
+        words |= reads.words if reads else {}
+        words |= {"mode": policy.mode} if policy else {}
+        row = QuantityRow(self.name, words, known, policy and policy.known)
         warnings = (*(reads.warnings if reads else ()), *(policy.warnings if policy else ()))
         return JobPlan(row, reads and reads.basis.job, policy, warnings)
-
-    def _words(self, reads: Reads | None, policy: Policy | None) -> dict[str, str]:
-        job = self.described
-        words = {"cluster": job["cluster"], "model": job.get("model", ""), "data": job.get("data", "")}
-        if reads is not None:
-            gpu = reads.basis.gpu
-            words |= {"basis": reads.basis.levels[0].basis, "gpu": gpu.id if gpu else ""}
-        return words if policy is None else {**words, "mode": policy.mode}
 
     def _blaming(self, keys: Keys, question: Callable[[], Answered]) -> Answered:
         """The answer to a question; a refusal is that of a key."""
@@ -226,7 +226,7 @@ class SiteJob:
         question = Job(node=self.cluster["node"], settings=settings, **words, **plain)
         kind = (self.cluster["node"], *sorted(words.items()))
         warnings = self._once(("warnings", *kind), lambda: self._warnings(question))
-        asked = (*kind, *_figures(numbers), *sorted(settings.items()))
+        asked = (*kind, *sorted(plain.items()), *sorted(settings.items()))
         basis = self._once(("reads", *asked), lambda: rate_basis_of(question, self.catalog))
         # Equal questions are estimated once, yet each job keeps the inputs of its own keys.
         said = {Job.QUANTITIES[name]: item for name, item in numbers.items()}
@@ -263,18 +263,17 @@ class SiteJob:
         words = {name: policy[name] for name in POLICY_WORDS if name in policy}
         settings = _settings(policy) | {SIZED[key]: numbers.pop(key).value for key in SIZED if key in numbers}
         model = policy.get("model") or (None if "parameters" in settings else self.described.get("model"))
-        asked = (*sorted(words.items()), *_figures(numbers), *sorted(settings.items()))
+        options: dict[str, Any] = {**words, **{name: item.value for name, item in numbers.items()}}
 
         def answer() -> tuple[Quantities, tuple[str, ...]]:
-            options: dict[str, Any] = {**words, **{name: item.value for name, item in numbers.items()}}
             gpu = self.described.get("gpu") or self.node.gpu
             found = checkpoint(model, gpus=gpus, gpu=gpu, set=settings, catalogs=self.catalog, **options)
             if found.unmet:
                 raise IngestError(found.unmet)
             return found.known, tuple(f"{model or 'job'}: {in_site_words(line)}" for line in found.warnings)
 
-        machine = (self.described.get("gpu"), self.described["cluster"])
-        return self._once(("checkpoint", model, gpus, *machine, *asked), answer)
+        machine = (gpus, self.described.get("gpu"), self.described["cluster"])
+        return self._once(("checkpoint", model, *machine, *sorted(options.items()), *sorted(settings.items())), answer)
 
     def _divisors(self, policy: Mapping[str, Any], given: Mapping[str, Input]) -> tuple[int, ...]:
         """The GPUs that share one copy of the model, published or given, and those that share its experts."""
@@ -292,9 +291,11 @@ class SiteJob:
     def _place(self, known: Quantities) -> None:
         """Where the job reads from: storage, or the NVMe of its nodes."""
         placed = self.described.get("placement", STREAMED)
-        nvme = self.cluster.get("nvme") or self._nvme
-        if nvme is not None:
-            known.give({"node_nvme_bytes": nvme})
+        nvme = self.node.nvme_bytes
+        if "nvme" in self.cluster:
+            known.give({"node_nvme_bytes": self.cluster["nvme"]})
+        elif nvme is not None and nvme.value:
+            known.give({"node_nvme_bytes": from_catalog(nvme)})
         if self.data is not None:
             known.link("job_dataset_bytes", self.data.steps.get("dataset_bytes") or self.data.step("data_bytes"))
             known.choose("staged_bytes", "staged_bytes_each" if placed.get("each") else "job_dataset_bytes")
@@ -309,11 +310,6 @@ class SiteJob:
             known.choose("node_cache_hit", "cache_hit_possible")
             known.choose("warm_share", "share_not_cached")
             known.choose("node_local_bytes", "node_cache_bytes")
-
-    @property
-    def _nvme(self) -> Input | None:
-        found = self.node.nvme_bytes
-        return from_catalog(found) if found is not None and found.value else None
 
     def _length(self, known: Quantities) -> None:
         """The length of a run, where epochs or tokens give it."""
@@ -387,11 +383,6 @@ def family_of(job: Mapping[str, Any], catalog: Catalog) -> str:
     """The class of a job's model, for factors that were published for one class only; empty where it is not known."""
     model = model_of(job, catalog)
     return model.family if model is not None else ""
-
-
-def _figures(numbers: Mapping[str, Input]) -> list[tuple[str, object]]:
-    """Quantities as part of a question; the place in the file matters only to those with a range."""
-    return [(name, item.value if item.low is None else item) for name, item in sorted(numbers.items())]
 
 
 def _computable(known: Quantities, name: str) -> bool:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 #: Numbers closer than this are the same: the last digit of a sum.
 SAME = 1e-12
+#: A value with its unit, and the one of a name that only the other plan has.
+Valued = tuple[Any, str]
+NOT_THERE: Valued = (None, "")
 
 
 class Change(NamedTuple):
@@ -99,12 +102,10 @@ def diff(before: str | Path | Mapping[str, Any], after: str | Path | Mapping[str
     Raises:
         IngestError: no such file, or not a plan.
     """
-    old, new = _plan(before, "BEFORE"), _plan(after, "AFTER")
+    old, new = plans = _plan(before, "BEFORE"), _plan(after, "AFTER")
     inputs = tuple(_changes(_values(old["inputs"]), _values(new["inputs"])))
-    written = tuple(_changes(old["written"], new["written"]))
-    changed = {one.name for one in inputs}
-    lines = {name: {one["id"]: one for one in found["requirements"]} for name, found in (("old", old), ("new", new))}
-    requirements = tuple(_lines(lines["old"], lines["new"], changed))
+    written = tuple(_changes(*({name: (value, "") for name, value in one["written"].items()} for one in plans)))
+    requirements = tuple(_lines(plans, {one.name for one in inputs}))
     notes = [
         f"{what}: found {old[key]} and {new[key]}"
         for key, what in (("version", "two versions of ingest"), ("catalog_hash", "two states of the catalogs"))
@@ -123,27 +124,20 @@ def _plan(source: str | Path | Mapping[str, Any], what: str) -> Mapping[str, Any
     return data
 
 
-def _values(inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Any, str]]:
-    return {name: (item["value"], item["unit"]) for name, item in inputs.items()}
+def _values(quantities: Mapping[str, Mapping[str, Any]]) -> dict[str, Valued]:
+    """Values with their units; one that the buyer left open is not there."""
+    return {name: (item["value"], item["unit"]) for name, item in quantities.items() if item.get("value") is not None}
 
 
-def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
-    """Differences by name; a value with its unit is a pair."""
+def _changes(old: Mapping[str, Valued], new: Mapping[str, Valued]) -> Iterator[Change]:
+    """Differences by name."""
     for name in sorted({*old, *new}):
-        before, after = _pair(old.get(name)), _pair(new.get(name))
-        if before[1] and after[1] and before[1] != after[1]:
-            yield Change(name, *_with_units(before, after))
-        elif not _same(before[0], after[0]):
-            yield Change(name, before[0], after[0], after[1] or before[1])
-
-
-def _pair(found: Any) -> tuple[Any, str]:
-    return found if isinstance(found, tuple) else (found, "")
-
-
-def _with_units(before: tuple[Any, str], after: tuple[Any, str]) -> tuple[str, str]:
-    """Two values in different units, written with them: they have no ratio."""
-    return f"{before[0]:g} {before[1]}", f"{after[0]:g} {after[1]}"
+        (before, unit), (after, unit_after) = old.get(name, NOT_THERE), new.get(name, NOT_THERE)
+        if unit and unit_after and unit != unit_after:
+            # Values in different units have no ratio.
+            yield Change(name, f"{before:g} {unit}", f"{after:g} {unit_after}")
+        elif not _same(before, after):
+            yield Change(name, before, after, unit_after or unit)
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -152,11 +146,11 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _lines(old: Mapping[str, Any], new: Mapping[str, Any], changed: set[str]) -> Iterator[Change]:
-    """Requirements that differ, each with the changed inputs below it."""
+def _lines(plans: Sequence[Mapping[str, Any]], changed: set[str]) -> Iterator[Change]:
+    """Requirements that differ, each with the changed inputs below it; those of the later plan first."""
+    old, new = ({one["id"]: one for one in found["requirements"]} for found in plans)
+    changes = {one.name: one for one in _changes(_values(old), _values(new))}
     for name in [*new, *(name for name in old if name not in new)]:
-        before, after = old.get(name), new.get(name)
-        below = {str(input) for one in (before, after) if one for input in one.get("inputs", ())}
-        pairs = [{name: (one["value"], one["unit"])} if one and one.get("value") is not None else {} for one in (before, after)]
-        for change in _changes(*pairs):
-            yield change._replace(why=tuple(sorted(below & changed)))
+        if name in changes:
+            below = {str(input) for lines in (old, new) for input in lines.get(name, {}).get("inputs", ())}
+            yield changes[name]._replace(why=tuple(sorted(below & changed)))

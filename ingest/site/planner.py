@@ -243,12 +243,12 @@ def _protection(site: Site, name: str, catalog: Catalog) -> dict[str, Input]:
 
 def _grown(site: Site, jobs: list[QuantityRow], years: int, growth: Growth, storage: Quantities) -> Step | None:
     """The read bandwidth of all concurrent jobs in the last year of the plan; None where nothing grows."""
-    if not years or not any("bandwidth_growth_factor" in growth.of_job(row.name) for row in jobs):
+    if not years or not any("bandwidth_growth_factor" in growth.jobs[row.name] for row in jobs):
         return None
     elapsed = Input(parse(f"{years} year", "s", "years"), note=f"year {years} of the plan")
     later = []
     for row in jobs:
-        grows = growth.of_job(row.name)
+        grows = growth.jobs[row.name]
         kept = {name: item for name, item in row.known.given.items() if name != "bandwidth_growth" or not grows}
         known = Quantities({**kept, **grows, "elapsed_seconds": elapsed}, row.name, shared_inputs=True)
         known.adopt({name: step for name in SAME_EVERY_YEAR if (step := row.step(name)) is not None})
