@@ -14,11 +14,10 @@ from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.messages import Message, in_site_words
 from ingest.engine.registry import Step
 from ingest.engine.solver import Quantities
-from ingest.errors import nearest
 from ingest.site.datasets import SIZES as DATA_SIZES
 from ingest.site.datasets import there
 from ingest.site.jobs import RATES, SIZED, Policy, family_of
-from ingest.site.site_file import Keys, Site
+from ingest.site.site_file import Keys, Site, unknown_name
 from ingest.sizing.rules import Finding, Valued, applying, finding, listed, of_each_job, place_of_largest
 from ingest.units import display
 
@@ -52,8 +51,7 @@ def check(site: Site) -> None:
 def _named(site: Site, keys: Keys, table: str, name: str) -> None:
     known = site.section(table)
     if name not in known:
-        expected = f"expected one of {', '.join(known)}" if known else f"expected a table `{table}`"
-        site.refuse(keys, f"unknown name '{name}' under {table}, {expected}{nearest(name, known)}")
+        site.refuse(keys, unknown_name(name, table, known) if known else f"unknown name '{name}', expected a table `{table}`")
 
 
 def _job(site: Site, keys: Keys, job: Mapping[str, Any]) -> None:

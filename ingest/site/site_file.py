@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from ingest.catalog.yaml_reader import Kind, line_of, read_yaml
 from ingest.engine.value import Input
-from ingest.errors import IngestError, UsageError, brief, nearest
+from ingest.errors import IngestError, UsageError, brief, expected_one_of
 from ingest.site import schema
 from ingest.site.schema import number
 from ingest.text import visible
@@ -100,8 +100,16 @@ def _named(raw: Any, keys: Keys) -> None:
     """Refuse to set anything of a cluster, job or data set that the site does not have."""
     table = raw.get(keys[0]) if isinstance(raw, Mapping) and keys[0] in TABLES else None
     if isinstance(table, Mapping) and len(keys) > 2 and keys[1] not in table:
-        expected = f"expected one of {', '.join(map(str, table))}{nearest(keys[1], map(str, table))}"
-        raise UsageError(f"--set {'.'.join(keys)}: unknown name '{keys[1]}' under {keys[0]}, {expected}")
+        raise UsageError(f"--set {'.'.join(keys)}: {unknown_name(keys[1], keys[0], table)}")
+
+
+def unknown_name(name: str, table: str, known: Iterable[object]) -> str:
+    """Say that a table of the file has no such name.
+
+    >>> unknown_name("mian", "clusters", ["main"])
+    "unknown name 'mian' under clusters, expected one of main; did you mean 'main'?"
+    """
+    return f"unknown name '{name}' under {table}, {expected_one_of(name, map(str, known))}"
 
 
 def _with(raw: Any, keys: Keys, value: object, what: str) -> dict[str, Any]:
