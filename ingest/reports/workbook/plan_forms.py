@@ -13,7 +13,7 @@ from ingest.engine.registry import FORMULAS, unit_of
 from ingest.reports.charts.planning import course
 from ingest.reports.labels import label, plain
 from ingest.reports.workbook.plan_cells import PlanCells, TableSheet, add_banner, strike_columns
-from ingest.reports.workbook.sheet import CellContent, CellFormula, EntryCell, NumberCell, SheetWriter, display_unit, seen
+from ingest.reports.workbook.sheet import CellContent, CellFormula, EntryCell, NumberCell, SheetWriter, result_cells, seen
 from ingest.rfp.response_form import AS_IS, CHOICE, COUNT, FIELDS, NUMBER, OPTIMIZED, TEXT, FormField
 from ingest.units import display, scale_of
 
@@ -269,14 +269,10 @@ def results(
     sheet = grid("Results", heads, (15, 44, 15, 10, 15, 15, 11, 10, 23, 10))
     for one in plan.requirements:
         base, line = f"{BASE_VALUE}{sheet.next + 1}", lines[one.id]
-        shown, binary = (display_unit(one.metric, one.value, one.unit, binary) for binary in (False, True))
-        assert shown is not None
         ends = ((LOW, one.low), (HIGH, one.high))
-        spread = (None if end is None else shown.cell(f"Requirements!${letter}${line}", end) for letter, end in ends)
-        doubled = ("", "") if binary is None else (binary.cell(base, one.value), binary.unit)
-        live = CellFormula(f"=Requirements!${VALUE}${line}", one.value, "base")
-        strong = shown.cell(base, one.value, strong=True)
-        sheet.row(one.id, label(one.metric), strong, shown.unit, *spread, *doubled, live, one.unit)
+        spread = (None if end is None else (f"Requirements!${letter}${line}", end) for letter, end in ends)
+        live = f"Requirements!${VALUE}${line}"
+        sheet.row(one.id, label(one.metric), *result_cells(one.metric, one.value, one.unit, base, live, spread))
     strike_columns(sheet, "Low (P10)", "High (P90)")
     workbook.define_name("results", f"=Results!${BASE_VALUE}$2:${BASE_VALUE}${sheet.next}")
     add_banner(sheet)

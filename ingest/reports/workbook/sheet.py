@@ -285,6 +285,24 @@ def display_unit(name: str, value: float, unit: str, binary: bool = False) -> Di
     return None if binary else DisplayUnit(1, unit_word(name, unit), "number")
 
 
+def result_cells(
+    name: str, value: float, unit: str, base: str, live: str, ends: Iterable[tuple[str, float] | None]
+) -> tuple[CellContent, ...]:
+    """The columns of a result behind its name: in the unit in which people read it, its ends, in a binary unit, in base units.
+
+    Args:
+        name, value, unit: of the quantity.
+        base: the cell of the last but one column, which the others follow.
+        live: the cell that it follows itself.
+        ends: the formula and the value of the low and the high end; None where there is none.
+    """
+    shown, binary = (display_unit(name, value, unit, binary) for binary in (False, True))
+    assert shown is not None
+    spread = (None if end is None else shown.cell(*end) for end in ends)
+    doubled = ("", "") if binary is None else (binary.cell(base, value), binary.unit)
+    return shown.cell(base, value, strong=True), shown.unit, *spread, *doubled, CellFormula(f"={live}", value, "base"), unit
+
+
 def style_of(name: str, unit: str, style: str = "number") -> str:
     """How a quantity in base units is shown: a share in percent, everything else as it is."""
     if not is_share(name, unit):
