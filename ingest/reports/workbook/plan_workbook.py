@@ -28,20 +28,21 @@ from ingest.reports.workbook.plan_cells import (
 )
 from ingest.reports.workbook.plan_forms import BASE_VALUE, acceptance, requirements, response, results
 from ingest.reports.workbook.sheet import (
-    WIDTH,
     CellContent,
     CellFormula,
     NumberCell,
-    Sections,
     SheetWriter,
-    read_me,
     style_of,
-    write_checks,
-    write_evidence,
-    write_sections,
 )
 from ingest.reports.workbook.styles import number_check, range_check
-from ingest.reports.workbook.workbook_writer import WorkbookWriter, write_calculation, write_inputs
+from ingest.reports.workbook.workbook_writer import (
+    WIDTH,
+    Sections,
+    WorkbookWriter,
+    write_calculation,
+    write_inputs,
+    write_sections,
+)
 from ingest.rfp.response_form import BUYER_SHEET
 from ingest.units import exact
 from ingest.version import __version__
@@ -61,16 +62,9 @@ def plan_workbook(plan: Plan) -> bytes:
 TO_SETTLE = "To be settled before publication"
 
 
-def front(plan: Plan, title: str, grid: Callable[..., SheetWriter], checks: int) -> None:
-    """Write the first sheet.
-
-    Args:
-        plan: what the workbook shows.
-        title: of the workbook.
-        grid: makes a sheet.
-        checks: how many there are.
-    """
-    sections: Sections = {
+def front(plan: Plan) -> Sections:
+    """The first sheet."""
+    return {
         "For the vendor": (
             "Fill in the yellow cells of the sheet Vendor response, each value as a plain number in the unit of its line, and"
             " return the whole workbook, saved by a spreadsheet program.",
@@ -95,7 +89,6 @@ def front(plan: Plan, title: str, grid: Callable[..., SheetWriter], checks: int)
             f"{len(plan.assumptions)} values are assumed: see the sheet Assumptions.",
         ),
     }
-    read_me(grid("Read-me", (title,), (WIDTH,)), sections, checks, banner())
 
 
 def for_buyer(plan: Plan, grid: Callable[..., SheetWriter]) -> None:
@@ -170,10 +163,8 @@ class PlanWorkbook:
         self._sensitivity(book.sheet)
         response(plan, book.sheet, lines)
         acceptance(plan, book.sheet, lines)
-        write_evidence(book.sheet, plan.assumptions, plan.sources)
-        sheet = book.sheet("Checks", ("Check", "What is expected", "Result"), (60, 60, 12))
-        checks = write_checks(sheet, checks_of(plan, cells, self.tables, lines))
-        front(plan, title, book.sheet, checks)
+        book.evidence(plan.assumptions, plan.sources)
+        book.read_me(title, front(plan), book.checks(checks_of(plan, cells, self.tables, lines), 60), banner())
         for_buyer(plan, book.sheet)
         for shown in book.sheets.values():
             shown.protect("", FREE)

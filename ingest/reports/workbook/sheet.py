@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.reports.labels import is_share, unit_word
@@ -212,49 +212,6 @@ def _digits(value: float) -> int:
     return len(f"{value:,.0f}") if value == round(value) or abs(value) >= WITH_DECIMALS else len(f"{value:,.6f}")
 
 
-def listed(grid: SheetWriter, rows: Sequence[Sequence[Any]]) -> None:
-    """A plain table."""
-    for row in rows:
-        grid.row(*(item if isinstance(item, (int, float, NumberCell)) else str(item) for item in row))
-    grid.close()
-
-
-WIDTH = 120
-#: Height of a heading and of the room above it, in points.
-SECTION = 26.0
-#: Lines of a sheet of text, by the heading above them.
-Sections = Mapping[str, Iterable[CellContent]]
-
-
-def read_me(sheet: SheetWriter, sections: Sections, checks: int, *notes: CellContent) -> None:
-    """Write the outcome of so many checks, notes that concern every reader, and the sections."""
-    area = f"Checks!$C$2:$C${checks + 1}"
-    passing = f"All {checks} checks pass."
-    written = f'=IF(COUNTIF({area}, "ok") = {checks}, "{passing}", "A check fails: see the sheet Checks.")'
-    row = sheet.next
-    sheet.row(CellFormula(written, passing, "good"))
-    failing = {"type": "text", "criteria": "begins with", "value": "A check fails", "format": sheet.styles["bad"]}
-    sheet.sheet.conditional_format(row, 0, row, 0, failing)
-    for note in notes:
-        sheet.row(note)
-    write_sections(sheet, sections)
-    sheet.close()
-
-
-def write_sections(sheet: SheetWriter, sections: Sections) -> dict[str, tuple[int, int]]:
-    """Write those that have lines; returns the first and the last row of each, as sheets count."""
-    found = {}
-    for heading, lines in sections.items():
-        texts = list(lines)
-        if texts:
-            above = sheet.row(heading, text="section")
-            sheet.sheet.set_row(above - 1, SECTION)
-            for line in texts:
-                sheet.row(line)
-            found[heading] = (above + 1, sheet.next)
-    return found
-
-
 class DisplayUnit(NamedTuple):
     """The unit in which people read a quantity.
 
@@ -308,29 +265,3 @@ def style_of(name: str, unit: str, style: str = "number") -> str:
     if not is_share(name, unit):
         return style
     return "share" if style == "number" else f"{style} share"
-
-
-def write_evidence(
-    grid: Callable[..., SheetWriter], assumptions: Iterable[Mapping[str, Any]], sources: Iterable[Mapping[str, str]]
-) -> None:
-    """Write the sheets Assumptions and Sources; what is assumed may be a word."""
-    assumed = [(one["name"], _assumed(one), unit_word(one["name"], one["unit"]), one["why"]) for one in assumptions]
-    listed(grid("Assumptions", ("Name", "Value", "Unit", "Why"), (34, 21, 16, 90)), assumed)
-    cited = [(one["id"], one["title"], one["where"], one.get("url", "")) for one in sources]
-    listed(grid("Sources", ("Id", "Title", "Place", "Address"), (22, 47, 50, 48)), cited)
-
-
-def write_checks(sheet: SheetWriter, checks: Iterable[tuple[str, str, str]]) -> int:
-    """Write the name, the expectation and the formula of each check, all of which pass; returns how many there are."""
-    for name, expected, written in checks:
-        sheet.row(name, expected, CellFormula(written, "ok", "good"))
-    count = sheet.next - 1
-    failing = {"type": "cell", "criteria": "!=", "value": '"ok"', "format": sheet.styles["bad"]}
-    sheet.sheet.conditional_format(1, 2, count, 2, failing)
-    sheet.close()
-    return count
-
-
-def _assumed(one: Mapping[str, Any]) -> NumberCell | str:
-    value = one["value"]
-    return NumberCell(value, style_of(one["name"], one["unit"])) if isinstance(value, (int, float)) else str(value)

@@ -12,22 +12,17 @@ from ingest.reports.labels import label, plain
 from ingest.reports.workbook.derivation_cells import NamedCells, limits_of, meaning_of, placed_below, size_of
 from ingest.reports.workbook.sheet import (
     LINE,
-    WIDTH,
     WITH_DECIMALS,
     CellContent,
     CellFormula,
-    Sections,
     SheetWriter,
     lines_of,
-    read_me,
     result_cells,
     style_of,
     width_of,
-    write_checks,
-    write_evidence,
 )
 from ingest.reports.workbook.styles import lay_out, number_check, range_check, style_for
-from ingest.reports.workbook.workbook_writer import Columns, WorkbookWriter, write_calculation, write_inputs
+from ingest.reports.workbook.workbook_writer import WIDTH, Columns, Sections, WorkbookWriter, write_calculation, write_inputs
 from ingest.units import display
 from ingest.version import __version__
 
@@ -102,9 +97,8 @@ class SizingWorkbook:
         write_calculation(calculation, self.cells, self._identity, self._ends)
         calculation.close()
         self.results(book.sheet("Results", *self.result_columns))
-        write_evidence(book.sheet, self.assumptions, self.sources)
-        checks = write_checks(book.sheet("Checks", ("Check", "What is expected", "Result"), (40, 60, 12)), self._checks())
-        read_me(book.sheet("Read-me", (self.title,), (WIDTH,)), self._about(), checks)
+        book.evidence(self.assumptions, self.sources)
+        book.read_me(self.title, self._about(), book.checks(self._checks(), 40))
         return book.content()
 
     def _identity(self, step: Step) -> tuple[str, str]:

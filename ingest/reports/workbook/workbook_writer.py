@@ -1,10 +1,10 @@
-"""A workbook and the sheets that rest on its cells: inputs that can be changed, and live formulas."""
+"""The sheets that every workbook has: inputs that can be changed, live formulas, evidence, checks and a first page."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ingest.engine.registry import unit_of
 from ingest.reports.labels import unit_word
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from ingest.engine.registry import Step
     from ingest.reports.workbook.derivation_cells import Cells
 
+#: Width of a sheet of text.
+WIDTH = 120
+#: Height of a heading and of the room above it, in points.
+SECTION = 26.0
+#: Lines of a sheet of text, by the heading above them.
+Sections = Mapping[str, Iterable[CellContent]]
 #: The columns of a sheet: headings and widths.
 Columns = tuple[Sequence[str], Sequence[float]]
 #: What a line says about a step, such as its name.
@@ -51,6 +57,43 @@ class WorkbookWriter:
         """Define the names of cells."""
         for step, name in cells.names.items():
             self.book.define_name(name, f"={cells.addresses[step]}")
+
+    def evidence(self, assumptions: Iterable[Mapping[str, Any]], sources: Iterable[Mapping[str, str]]) -> None:
+        """Write the sheets Assumptions and Sources; what is assumed may be a word."""
+        sheet = self.sheet("Assumptions", ("Name", "Value", "Unit", "Why"), (34, 21, 16, 90))
+        for one in assumptions:
+            name, value, unit = one["name"], one["value"], one["unit"]
+            shown = NumberCell(value, style_of(name, unit)) if isinstance(value, (int, float)) else str(value)
+            sheet.row(name, shown, unit_word(name, unit), one["why"])
+        sheet.close()
+        sheet = self.sheet("Sources", ("Id", "Title", "Place", "Address"), (22, 47, 50, 48))
+        for source in sources:
+            sheet.row(source["id"], source["title"], source["where"], source.get("url", ""))
+        sheet.close()
+
+    def checks(self, checks: Iterable[tuple[str, str, str]], width: float) -> int:
+        """Write the name, the expectation and the formula of each check, all of which pass; returns how many there are."""
+        sheet = self.sheet("Checks", ("Check", "What is expected", "Result"), (width, 60, 12))
+        for name, expected, written in checks:
+            sheet.row(name, expected, CellFormula(written, "ok", "good"))
+        failing = {"type": "cell", "criteria": "!=", "value": '"ok"', "format": self.styles["bad"]}
+        sheet.sheet.conditional_format(1, 2, sheet.next - 1, 2, failing)
+        sheet.close()
+        return sheet.next - 1
+
+    def read_me(self, title: str, sections: Sections, checks: int, *notes: CellContent) -> None:
+        """Write the outcome of so many checks, notes that concern every reader, and the sections."""
+        sheet = self.sheet("Read-me", (title,), (WIDTH,))
+        area = f"Checks!$C$2:$C${checks + 1}"
+        passing = f"All {checks} checks pass."
+        written = f'=IF(COUNTIF({area}, "ok") = {checks}, "{passing}", "A check fails: see the sheet Checks.")'
+        sheet.row(CellFormula(written, passing, "good"))
+        failing = {"type": "text", "criteria": "begins with", "value": "A check fails", "format": self.styles["bad"]}
+        sheet.sheet.conditional_format(1, 0, 1, 0, failing)
+        for note in notes:
+            sheet.row(note)
+        write_sections(sheet, sections)
+        sheet.close()
 
 
 def write_inputs(
@@ -96,3 +139,17 @@ def write_calculation(
         line = line_of(step)
         live = CellFormula(cells.formula(step), float(step.value), line.style)
         sheet.row(*identity(step), live, *ends(step), line.unit, line.words, line.cited)
+
+
+def write_sections(sheet: SheetWriter, sections: Sections) -> dict[str, tuple[int, int]]:
+    """Write those that have lines; returns the first and the last row of each, as sheets count."""
+    found = {}
+    for heading, lines in sections.items():
+        texts = list(lines)
+        if texts:
+            above = sheet.row(heading, text="section")
+            sheet.sheet.set_row(above - 1, SECTION)
+            for line in texts:
+                sheet.row(line)
+            found[heading] = (above + 1, sheet.next)
+    return found
