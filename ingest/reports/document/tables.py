@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,9 +9,9 @@ from typing import Any
 from ingest.acceptance.accept import KINDS_OF_TOOL
 from ingest.acceptance.loads import Setting
 from ingest.acceptance.test_table import LoadRow, rows_of
-from ingest.engine.registry import FORMULAS, INPUTS, unit_of
+from ingest.engine.registry import is_quantity, unit_of
 from ingest.reports.document.model import Block, DocumentSection, Figure, Table
-from ingest.reports.labels import label
+from ingest.reports.labels import is_share, label
 from ingest.requirement import Requirement
 from ingest.rfp.response_form import FIELDS
 from ingest.site.requirement_lines import LINES
@@ -22,8 +21,6 @@ from ingest.units import display, request_size
 MOST_COLUMNS, BESIDE = 8, 5
 #: Rows that are turned; more are a list with the main columns only.
 MOST_TURNED = 20
-#: Quantities without a unit that are shares of a whole.
-_SHARE = re.compile(r"share|fraction|efficiency|utilization|headroom|fill_limit|allocation|cache_hit|waste")
 #: Rates below this are shown as the time between two events.
 RARE = 1e-3
 
@@ -81,11 +78,6 @@ def _is_shown(column: str, rows: Sequence[Mapping[str, Any]], words: Sequence[st
     return column in words or (is_quantity(column) and any(row.get(column) is not None for row in rows))
 
 
-def is_quantity(name: str) -> bool:
-    """Whether a column holds numbers that have a unit, or could."""
-    return name in FORMULAS or name in INPUTS
-
-
 def _turned(caption: str, rows: Sequence[Mapping[str, Any]], named: Mapping[str, str]) -> Table:
     first, *rest = named
     heads = (named[first], *(_cell(first, row.get(first)) for row in rows))
@@ -108,7 +100,7 @@ def quantity_text(name: str, value: float, unit: str) -> str:
     >>> quantity_text("failures_per_node_second", 7.523148148e-08, "1/s/node")
     'one in 153.8 days'
     """
-    if unit == "1" and _SHARE.search(name):
+    if is_share(name, unit):
         return f"{value * 100:.3g} %"
     if unit.startswith("1/s") and 0 < value < RARE:
         return f"one in {display(1 / value, 's')}"
