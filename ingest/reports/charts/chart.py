@@ -84,6 +84,11 @@ def made(name: str, title: str, subtitle: str, alt: str, body: Mapping[str, Any]
     return Chart(name, title, alt, {"$schema": SCHEMA, "title": heading, "config": CONFIG, "description": alt, **body})
 
 
+def plot(rows: Sequence[Mapping[str, Any]], height: float | None = None, step: float = 0, **parts: Any) -> dict[str, Any]:
+    """A plot of rows, as high as it is said or with so many pixels for each name; `parts` are its marks or layers."""
+    return {"data": {"values": rows}, "width": WIDTH, "height": height or {"step": step}, **parts}
+
+
 def channel(field: str, kind: str = "quantitative", **more: Any) -> dict[str, Any]:
     """A channel of an encoding: the field of the rows that it shows, as a quantity or as names."""
     return {"field": field, "type": kind, **more}
