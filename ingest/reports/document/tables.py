@@ -142,50 +142,40 @@ def inspection_table(requirements: Sequence[Requirement]) -> Table:
     Args:
         requirements: those that bind an offer and have no test.
     """
+    inspected = {line.id: line.inspected for line in LINES}
     rows = tuple(
-        (one.id, label(one.metric), display(one.value, one.unit, binary=False), _inspected(one)) for one in requirements
+        (one.id, label(one.metric), display(one.value, one.unit, binary=False), inspected[one.id]) for one in requirements
     )
     heads = ("Requirement", "Quantity", "Value", "Verified by")
     return Table("Requirements verified by inspection", heads, rows, (1.2, 1.3, 1.1, 3.4))
-
-
-def _inspected(required: Requirement) -> str:
-    return next(line.inspected for line in LINES if line.id == required.id)
 
 
 def response_tables(requirements: Sequence[Requirement]) -> Iterator[Table]:
     """The form that vendors fill in: the answer, and its evidence."""
     heads = tuple(field.head for field in FIELDS)
     answers, evidence = heads[:ANSWERS], heads[ANSWERS:]
-    answer_rows = tuple(
-        (one.id, one.priority, display(one.value, one.unit, binary=False), *_blank(answers)) for one in requirements
-    )
-    yield Table("Response form", ("Id", "Priority", "Required", *answers), answer_rows, (1.3, 1.0, 1.4, 0.85, 1.0, 1.0, 1.2))
-    proofs = tuple((one.id, one.priority, *_blank(evidence)) for one in requirements)
+    required = tuple((one.id, one.priority, display(one.value, one.unit, binary=False)) for one in requirements)
+    asked = tuple((*row, *[""] * len(answers)) for row in required)
+    yield Table("Response form", ("Id", "Priority", "Required", *answers), asked, (1.3, 1.0, 1.4, 0.85, 1.0, 1.0, 1.2))
+    proofs = tuple((*row[:2], *[""] * len(evidence)) for row in required)
     yield Table("Response form, evidence", ("Id", "Priority", *evidence), proofs)
 
 
-def growth_table(years: Sequence[Mapping[str, Any]], requirements: Mapping[str, Requirement]) -> Table:
+def growth_table(years: Sequence[Mapping[str, Any]], requirements: Sequence[Requirement]) -> Table:
     """Required capacity and bandwidth by year, the trigger of each step, and a column for its price.
 
     Args:
         years: the data held by year, in base units.
-        requirements: by id; the bandwidth of the first year, and of the last one where it grows.
+        requirements: of the site; among them the bandwidth of the first year, and of the last one where it grows.
     """
-    first, grown = requirements.get("R-READ-03"), requirements.get("R-GROW-01")
-    reads = [_rate(first), *(_rate(first) if grown is None else NO_LESS for _ in years[1:])]
+    rates = {one.id: display(one.value, one.unit, binary=False) for one in requirements}
+    first, grown = rates.get("R-READ-03", ""), rates.get("R-GROW-01")
+    reads = [first, *(first if grown is None else NO_LESS for _ in years[1:])]
     if grown is not None:
-        reads[-1] = _rate(grown)
+        reads[-1] = grown
+    held = [display(year["year_usable_bytes"], "B", binary=False) for year in years]
     rows = tuple(
-        (
-            str(step),
-            str(year["name"]),
-            display(year["year_usable_bytes"], "B", binary=False),
-            reads[step],
-            _trigger(step, years),
-            "",
-        )
-        for step, year in enumerate(years)
+        (str(step), str(year["name"]), held[step], reads[step], _trigger(step, years), "") for step, year in enumerate(years)
     )
     heads = ("Step", "Year", "Data held by then", "Read bandwidth by then", "Trigger", "Price of the step")
     return Table("Steps of growth", heads, rows, (0.6, 0.7, 1.3, 1.3, 2.4, 1.2))
@@ -198,11 +188,3 @@ def _trigger(step: int, years: Sequence[Mapping[str, Any]]) -> str:
     if years[step]["year_usable_bytes"] <= max(year["year_usable_bytes"] for year in years[:step]):
         return "none: no more capacity than before"
     return f"start of {years[step]['name']}, or the fill limit reached before"
-
-
-def _rate(required: Requirement | None) -> str:
-    return "" if required is None else display(required.value, required.unit, binary=False)
-
-
-def _blank(heads: Sequence[str]) -> tuple[str, ...]:
-    return ("",) * len(heads)

@@ -35,12 +35,6 @@ def shared_label(owners: Sequence[str]) -> str:
     return f"{first}{ALSO}{len(others)} more" if others else first
 
 
-def is_constant(name: str) -> bool:
-    """Whether a quantity can have one value only, such as the length of a day."""
-    found = INPUTS.get(name)
-    return found is not None and found.low == found.high
-
-
 #: The columns of a value, by sheet.
 LETTERS = {"Inputs": "D", "Calculation": "D", "Columns": "C"}
 #: The column that names the quantity of an input.
@@ -109,9 +103,11 @@ class PlanCells(Cells):
         return step if alone else (step.name, step.value, item)
 
     def _is_fact(self, step: Step) -> bool:
-        """Whether it is a sourced value of the catalogs, or a constant."""
+        """Whether it is a sourced value of the catalogs, or a constant, such as the length of a day."""
         item = step.source
-        return is_constant(step.name) if item is None else item.origin == "catalog" and bool(item.source or item.parts)
+        if item is not None:
+            return item.origin == "catalog" and bool(item.source or item.parts)
+        return step.name in INPUTS and INPUTS[step.name].low == INPUTS[step.name].high
 
     def _own(self, step: Step) -> Hashable:
         """A key that is equal for equal definitions of one row; the step itself where it was given."""
