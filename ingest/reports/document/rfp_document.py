@@ -121,7 +121,7 @@ class RfpDocument:
 
     def document(self) -> Document:
         """The whole document."""
-        plan = self.plan
+        plan, by_id = self.plan, {one.id: one for one in self.plan.requirements}
         sections = (
             self._section("scope", self._scope()),
             self._section("workloads", [clause("workloads"), *self._tables("clusters", "jobs", "datasets", "placement")]),
@@ -131,7 +131,7 @@ class RfpDocument:
             self._section("metadata", [clause("metadata"), *self._tables("metadata")]),
             self._section("resilience", self._resilience()),
             self._section("protocols", [Bullets(tuple(texts()["clauses"]["protocols"]))]),
-            self._section("growth", [clause("growth"), growth_table(plan.tables.get("capacity", []), plan.requirements)]),
+            self._section("growth", [clause("growth"), growth_table(plan.tables.get("capacity", []), by_id)]),
             self._section("acceptance", self._acceptance()),
             self._section("response", [clause("response"), *response_tables(plan.requirements)]),
             self._section("assumptions", self._assumptions()),

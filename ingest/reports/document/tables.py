@@ -161,14 +161,14 @@ def response_tables(requirements: Sequence[Requirement]) -> Iterator[Table]:
     yield Table("Response form, evidence", ("Id", "Priority", *evidence), proofs)
 
 
-def growth_table(years: Sequence[Mapping[str, Any]], requirements: Sequence[Requirement]) -> Table:
+def growth_table(years: Sequence[Mapping[str, Any]], requirements: Mapping[str, Requirement]) -> Table:
     """Required capacity and bandwidth by year, the trigger of each step, and a column for its price.
 
     Args:
         years: the data held by year, in base units.
-        requirements: of the site; among them the bandwidth of the first year, and of the last one where it grows.
+        requirements: by id; the bandwidth of the first year, and of the last one where it grows.
     """
-    rates = {one.id: display(one.value, one.unit, binary=False) for one in requirements}
+    rates = {one.id: display(one.value, one.unit, binary=False) for one in requirements.values()}
     first, grown = rates.get("R-READ-03", ""), rates.get("R-GROW-01")
     reads = [first, *(first if grown is None else NO_LESS for _ in years[1:])]
     if grown is not None:
