@@ -112,7 +112,7 @@ class NamedCells(Cells):
     def end_place(self, step: Step, side: int) -> str:
         """The cell of the low (0) or the high (1) end of a step; of a column of inputs, the column."""
         address = self.addresses[step]
-        if size_of(step) > 1 or hasattr(step.value, "__len__"):
+        if ":" in address:
             return address
         letters = "EF" if step.formula is None else "DE"
         return address.replace("!$C$", f"!${letters[side]}$")

@@ -42,9 +42,9 @@ class CellFormula(NamedTuple):
 class EntryCell(NamedTuple):
     """A cell that a reader may change; `rule` is what it accepts, as the library wants it, `style` how it looks."""
 
-    value: Any
+    value: float | None
     rule: Mapping[str, Any] | None = None
-    style: str = ""
+    style: str = "entry"
 
 
 class NumberCell(NamedTuple):
@@ -97,7 +97,7 @@ class SheetWriter:
         self.next = 1
         #: columns that hold numbers: their headings are aligned at the right
         self._numbers: set[int] = set()
-        self._set_height(0, max(map(self._lines, range(len(heads)), heads), default=1))
+        self._set_height(0, max(map(lines_of, heads, widths), default=1))
 
     def row(self, *items: CellContent, text: str = "text") -> int:
         """Write one row and return its number as the sheet shows it, counted from one."""
@@ -109,7 +109,7 @@ class SheetWriter:
             if isinstance(item, str):
                 self.sheet.write_string(row, column, seen(item), self.styles[text])
             if shown is not None and len(shown) > self._rooms[column]:
-                height = max(height, self._lines(column, shown))
+                height = max(height, lines_of(shown, self.widths[column]))
         self._set_height(row, height)
         self.next += 1
         return self.next
@@ -119,7 +119,7 @@ class SheetWriter:
         for column, head in enumerate(self.heads):
             style = "heading of numbers" if column in self._numbers else "heading"
             self.sheet.write_string(0, column, seen(head), self.styles[style])
-        lay_out(self.sheet, self.widths, 0, self.next + further, self.unprinted, self.frozen)
+        lay_out(self.sheet, self.widths, self.next + further, self.unprinted, self.frozen)
 
     def _write(self, row: int, column: int, item: float | CellFormula | EntryCell | NumberCell) -> str | None:
         """Write a cell that is not plain text; returns its text, if it shows any."""
@@ -128,7 +128,8 @@ class SheetWriter:
             self.sheet.write_formula(row, column, FinishedFormula(item.written.removeprefix("=")), style, item.value)
             return item.value if isinstance(item.value, str) else None
         if isinstance(item, EntryCell):
-            return self._entry(row, column, item)
+            self._entry(row, column, item)
+            return None
         value, look = item if isinstance(item, NumberCell) else (item, "number")
         if value is not None:
             self.sheet.write_number(row, column, float(value), self._style(column, value, look))
@@ -139,22 +140,15 @@ class SheetWriter:
             self._numbers.add(column)
         return self.styles[style_for(value, style)]
 
-    def _entry(self, row: int, column: int, item: EntryCell) -> str | None:
-        value = item.value
-        if isinstance(value, str):
-            self.sheet.write_string(row, column, seen(value), self.styles["entry"])
-        elif value is None:
-            self.sheet.write_blank(row, column, None, self.styles[item.style or "entry"])
+    def _entry(self, row: int, column: int, item: EntryCell) -> None:
+        if item.value is None:
+            self.sheet.write_blank(row, column, None, self.styles[item.style])
         else:
-            self.sheet.write_number(row, column, float(value), self._style(column, value, item.style or "input"))
+            self.sheet.write_number(row, column, item.value, self._style(column, item.value, item.style))
         if item.rule is not None:
             if item.rule["validate"] != "list":
                 self._numbers.add(column)
             self.sheet.data_validation(row, column, row, column, dict(item.rule))
-        return value if isinstance(value, str) else None
-
-    def _lines(self, column: int, text: str) -> int:
-        return lines_of(text, self.widths[column])
 
     def _set_height(self, row: int, lines: int) -> None:
         if lines > 1:

@@ -195,7 +195,7 @@ def _table(sheet: Worksheet, styles: Styles, sweep: Sweep, frame: pandas.DataFra
     widths = [width_of(heads[name], ends[name]) if unit else WORDS for name, unit in units.items()]
     named = {"model", "gpu", *sweep.grids[0].axes}
     axes = sum(1 for _ in takewhile(named.__contains__, units))
-    lay_out(sheet, widths, 0, len(frame) + 1, frozen=max(axes, 1))
+    lay_out(sheet, widths, len(frame) + 1, frozen=max(axes, 1))
     sheet.set_row(0, LINE * max(map(lines_of, heads.values(), widths)))
     for column, (name, unit) in enumerate(units.items()):
         # The whole column carries the format: a format per cell doubles the time.
