@@ -38,7 +38,9 @@ class Cells:
         self.names: dict[Step, str] = {}
         self._letters, self._next = letters, dict.fromkeys(letters, FIRST)
         for steps in shared:
-            self.addresses.update(dict.fromkeys(steps, self._reserve(steps[0])))
+            place = self._reserve(steps[0])
+            for step in steps:
+                self.addresses[step] = place
 
     def place(self, step: Step) -> str:
         """How formulas call the cell of a step."""
@@ -48,7 +50,7 @@ class Cells:
         """The live formula of a computed step; `place` tells how it calls the cells of its inputs."""
         assert step.formula is not None
         places = map(place or self.place, step.inputs)
-        return template(step.formula).format(**dict(zip(step.formula.needs, places, strict=True)))
+        return template(step.formula).format_map(dict(zip(step.formula.needs, places, strict=True)))
 
     def _reserve(self, step: Step) -> str:
         if step.formula is None:
@@ -216,6 +218,7 @@ def limits_of(step: Step) -> InputQuantity:
     return found._replace(above=False) if hasattr(step.value, "__len__") else found
 
 
+@lru_cache(maxsize=4096)
 def meaning_of(quantity: str) -> str:
     """What a quantity is, in one line."""
     return FORMULAS[quantity].meaning if quantity in FORMULAS else INPUTS[quantity].meaning
