@@ -84,7 +84,7 @@ def measure(
     limit = _limit(exact, next((name for name, is_there in needs.items() if is_there), ""))
     width, level = _share(tolerance, "--tolerance"), _share(confidence, "--confidence")
     start = None if seed is None else parse_whole(seed, "--seed", 0)
-    workers = None if threads is None else _whole_number(threads, "--threads", 1)
+    workers = None if threads is None else parse_whole(threads, "--threads", 1)
     corpus = OpenCorpus(paths, include, exclude, input_format or "", tokenizer, text_field or "", workers, catalog)
     if corpus.listing.has_standard_input:
         limit = _limit(exact, "standard input")
