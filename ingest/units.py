@@ -148,6 +148,22 @@ def parse(written: object, unit: str, what: str) -> float:
     return _finite(number * factor, written, unit, what)
 
 
+def parse_whole(written: object, what: str, least: int, most: int | None = None) -> int:
+    """Return a whole number from what a person wrote.
+
+    >>> parse_whole("10k", "--samples", 0)
+    10000
+
+    Raises:
+        UsageError: no whole number, or out of range.
+    """
+    number = parse(written, "1", what)
+    if number % 1 or number < least or (most is not None and number > most):
+        upto = "" if most is None else f" to {most:,}"
+        raise UsageError(f"{what}: found {written}, expected a whole number from {least}{upto}")
+    return int(number)
+
+
 def _countable(base: str, unit: str) -> bool:
     """A thing counted may be left out, but not replaced by another."""
     written = [part for part in base.split("/") if part in COUNTED]

@@ -21,7 +21,7 @@ from ingest.files import sha256, write_folder
 from ingest.requirement import Requirement
 from ingest.site.plan_file import lines_of, plan_data, site_name
 from ingest.text import checked_host
-from ingest.units import display, parse, physical
+from ingest.units import display, parse, parse_whole, physical
 
 #: Beyond any planned system, and small enough that no size in a job file overflows.
 MOST_RATE, MOST_AMOUNT = 1e18, 1e30
@@ -116,7 +116,7 @@ def accept(
         scale=scale,
         client_memory=memory.value,
         most_files=files_held(lines),
-        repeats=int(within("--repeats", repeats, "1", 1, 100)) if repeats is not None else 1 if scale == "1node" else 3,
+        repeats=parse_whole(repeats, "--repeats", 1, 100) if repeats is not None else 1 if scale == "1node" else 3,
         allowed_deviation=check_value("allowed_deviation", parse(allowed_deviation, "1", deviation), deviation),
     )
     at_most = None if most_data is None else within("--most-data", most_data, "B", 2**30, 1e21)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ingest.errors import CatalogError
+from ingest.errors import CatalogError, cannot_be_read
 
 #: Far above the size of any catalog file; a larger one is a mistake or an attack.
 MAX_BYTES = 2_000_000
@@ -57,7 +57,7 @@ def read_text(path: Path, kind: Kind = ENTRY) -> str:
     try:
         raw = path.read_bytes()
     except OSError as error:
-        raise CatalogError(f"{path}: cannot be read: {error.strerror}") from None
+        raise CatalogError(cannot_be_read(path, error, f"{kind.name} (`{kind.template}` writes one)")) from None
     if len(raw) > MAX_BYTES:
         raise CatalogError(f"{path}: {len(raw):,} bytes, expected {kind.name} of at most {MAX_BYTES:,} bytes")
     try:

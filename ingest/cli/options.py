@@ -57,6 +57,12 @@ catalog_option = click.option(
     "--catalogs", multiple=True, metavar="DIR", help="Folder with entries of your own; repeatable, the last one overrides."
 )
 set_option = click.option("--set", multiple=True, metavar="NAME=VALUE", help="Set any quantity; repeatable.")
+site_set_option = click.option(
+    "--set",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Replace a value of the site file; repeatable. Lists and ranges make several scenarios of `plan`.",
+)
 explain_option = click.option("--explain", metavar="NAME", help="Show the derivation of one quantity instead.")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ingest.cli.options import catalog_option, hand_over, output_options, stacked, warn
+from ingest.cli.options import hand_over, options_of, output_options, site_set_option, warn
 from ingest.errors import RequirementNotMet, UsageError
 from ingest.files import write_whole
 from ingest.reports.pages.plan import lines_page, plan_page, plans_page
@@ -16,24 +16,15 @@ from ingest.site.plan import PlanScenarios
 from ingest.site.planner import plan
 from ingest.site.schema import schema_text, starter
 
-OPTIONS = [
-    click.option("--years", type=click.IntRange(0, 30), metavar="N", help="Years to plan for. [default: of the file]"),
-    click.option("--check", is_flag=True, help="Exit with 3 if an `expect` of the file is not met."),
-    click.option("--set", multiple=True, metavar="PATH=VALUE", help="Replace a value of the file; lists and ranges allowed."),
-    click.option("--explain", metavar="ID", help="Show the derivation of one requirement instead, such as R-READ-01."),
-    click.option("--samples", type=click.IntRange(0, 1_000_000), metavar="N",
-        help="Draws behind low and high. [default: 10,000, fewer for hundreds of jobs]"),
-    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N",
-        help="Seed of the Monte Carlo draws."),
-    click.option("--new", is_flag=True, help="Write a commented site file to start from instead."),
-    click.option("--schema", is_flag=True, help="Write the JSON Schema of site files, for editors, instead."),
-    catalog_option,
-]  # fmt: skip
-
 
 @click.command("plan")
 @click.argument("site", required=False, metavar="SITE.yaml")
-@stacked(OPTIONS)
+@options_of(plan, "set")
+@site_set_option
+@click.option("--check", is_flag=True, help="Exit with 3 if an `expect` of the file is not met.")
+@click.option("--explain", metavar="ID", help="Show the derivation of one requirement instead, such as R-READ-01.")
+@click.option("--new", is_flag=True, help="Write a commented site file to start from instead.")
+@click.option("--schema", is_flag=True, help="Write the JSON Schema of site files, for editors, instead.")
 @output_options
 def command(
     site: str | None,

@@ -10,7 +10,7 @@ from ingest.catalog.store import Catalog
 from ingest.corpus.measurement import CorpusMeasurement
 from ingest.corpus.progress import Progress
 from ingest.errors import UsageError
-from ingest.units import parse
+from ingest.units import parse, parse_whole
 
 #: A corpus that takes longer to count is sampled unless `--exact` is set.
 EXACT_SECONDS = 30.0
@@ -83,8 +83,8 @@ def measure(
     needs = {"--resume": resume is not None, "--scheduler": scheduler is not None, "standard input": "-" in map(str, paths)}
     limit = _limit(exact, next((name for name, is_there in needs.items() if is_there), ""))
     width, level = _share(tolerance, "--tolerance"), _share(confidence, "--confidence")
-    start = None if seed is None else _whole_number(seed, "--seed", 0)
-    workers = None if threads is None else _whole_number(threads, "--threads", 1)
+    start = None if seed is None else parse_whole(seed, "--seed", 0)
+    workers = None if threads is None else parse_whole(threads, "--threads", 1)
     corpus = OpenCorpus(paths, include, exclude, input_format or "", tokenizer, text_field or "", workers, catalog)
     if corpus.listing.has_standard_input:
         limit = _limit(exact, "standard input")
@@ -116,13 +116,6 @@ def _share(written: str | float, option: str) -> float:
     if not 0 < share < 1:
         raise UsageError(f"{option}: found {written}, expected a share above 0 and below 1, such as 0.5% or 0.95")
     return float(share)
-
-
-def _whole_number(written: str | int, option: str, least: int) -> int:
-    number = parse(written, "1", option)
-    if number % 1 or number < least:
-        raise UsageError(f"{option}: found {written}, expected a whole number from {least}")
-    return int(number)
 
 
 def _flagged(answer: CorpusMeasurement, strict: bool) -> CorpusMeasurement:

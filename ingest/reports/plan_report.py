@@ -146,9 +146,9 @@ def report(
     output: str | Path | Sequence[str | Path],
     template: str | Path | None = None,
     storage: str | Sequence[str] = (),
-    years: int | None = None,
+    years: str | int | None = None,
     set: Mapping[str, Any] | Sequence[str] | None = None,
-    seed: int = 0,
+    seed: str | int = 0,
     catalogs: str | Path | Sequence[str | Path] = (),
 ) -> Report:
     """Write the documents of an RFP.
@@ -163,9 +163,9 @@ def report(
             word; and the id of each requirement, such as `{{R-READ-01}}`, for its value.
         storage: ids of the storage catalog, as `fit` takes them: systems whose ceilings the chart of bandwidth against
             nodes shows; for .docx, .md and .html.
-        years: to plan for after the start.
+        years: years to plan for after the start, 0 to 30. [default: of the file, else 5]
         set: values of the site file by path.
-        seed: of the draws behind low and high.
+        seed: seed of the Monte Carlo draws.
         catalogs: folders with entries of your own.
 
     Raises:

@@ -95,19 +95,16 @@ class Response:
         return f"{len(self.reserved)} of {answered} answers carr{'y' if len(self.reserved) > 1 else 'ies'} reservations"
 
     @property
-    def _reserved(self) -> tuple[str, ...]:
-        if not self.reserved:
-            return ()
-        named = listed(self.reserved, MOST_LISTED)
-        return (f"{self.reservations} that do not change the verdict ({named}): read their notes before you rely on them",)
-
-    @property
     def warnings(self) -> tuple[str, ...]:
         """What the verdict rests on, which requirements differ, contradictions and reservations."""
         alone = () if self.sent else (ALONE,)
         differing = (f"{self.path}: {self._differing}",) if self.differences else ()
         notes = (f"{line.requirement.id}: {line.note}" for line in self.lines if line.note)
-        return (*alone, *differing, *notes, *self._reserved)
+        advice = (
+            f"that do not change the verdict ({listed(self.reserved, MOST_LISTED)}): read their notes before you rely on them"
+        )
+        reserved = (f"{self.reservations} {advice}",) if self.reserved else ()
+        return (*alone, *differing, *notes, *reserved)
 
     def to_dict(self) -> dict[str, Any]:
         """The verdicts as JSON."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ingest.errors import IngestError, listed, nearest
+from ingest.errors import IngestError, cannot_be_read, listed, nearest
 from ingest.rfp.response_form import CALCULATED, HEADS
 
 #: Limits of a file, of the number of its parts, and of each sheet that is read.
@@ -77,8 +77,8 @@ def read_sheets(path: Path) -> dict[str, Sheet]:
                 live = {name: _rows(path, book[name]) for name in HEADS}
     except IngestError:
         raise
-    except FileNotFoundError:
-        raise IngestError(f"{path}: there is no such file") from None
+    except OSError as error:
+        raise IngestError(cannot_be_read(path, error, "a workbook that `ingest report` made")) from None
     except Exception as error:  # a broken package shows in many ways
         raise IngestError(f"{path}: not readable as .xlsx ({type(error).__name__})") from None
     return {name: _sheet(path, name, stored[name], live[name], merged[name]) for name in HEADS}

@@ -1,17 +1,23 @@
-"""The rules of `ingest.sizing.rules` held against a site: its warnings, and the findings that a workbook tests again."""
+"""Checks of a site: what its keys refuse, and the rules of `ingest.sizing.rules` with their warnings and findings.
+
+The keys are checked before the plan is computed. The rules compare quantities of the plan; a workbook tests them again.
+"""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.messages import Message, in_site_words
 from ingest.engine.registry import Step
+from ingest.engine.solver import Quantities
+from ingest.site.datasets import SIZES as DATA_SIZES
 from ingest.site.datasets import there
-from ingest.site.jobs import SIZED, Policy, family_of
-from ingest.site.site_file import Keys, Site
+from ingest.site.jobs import RATES, SIZED, Policy, family_of
+from ingest.site.site_file import Keys, Site, unknown_name
 from ingest.sizing.rules import Finding, Valued, applying, finding, listed, of_each_job, place_of_largest
 from ingest.units import display
 
@@ -24,37 +30,111 @@ STATED_SIZE = {"parameters": "C06", "checkpoint_bytes": "C07"}
 assert {*STATED_SIZE} == {*SIZED.values()}
 
 
+def check(site: Site) -> None:
+    """Refuse a site whose keys contradict each other: unknown names, sizes given twice or in part, reversed dates.
+
+    Raises:
+        IngestError: the first contradiction, with its line.
+    """
+    for name, job in site.section("jobs").items():
+        _job(site, ("jobs", name), job)
+    for name, described in site.section("datasets").items():
+        _dataset(site, ("datasets", name), described)
+    for word in ("checkpoints", "reads_and_checkpoints"):
+        if site.section("overlap").get(word) and not any("checkpoint" in job for job in site.section("jobs").values()):
+            site.refuse(("overlap", word), "found true, but no job has checkpoints")
+    protection = site.section("storage").get("protection")
+    if isinstance(protection, Mapping) and set(protection) not in ({"replicas"}, {"data", "parity"}):
+        site.refuse(("storage", "protection"), f"found {', '.join(protection)}, expected `replicas`, or `data` and `parity`")
+
+
+def _named(site: Site, keys: Keys, table: str, name: str) -> None:
+    known = site.section(table)
+    if name not in known:
+        site.refuse(keys, unknown_name(name, table, known) if known else f"unknown name '{name}', expected a table `{table}`")
+
+
+def _job(site: Site, keys: Keys, job: Mapping[str, Any]) -> None:
+    _named(site, (*keys, "cluster"), "clusters", job["cluster"])
+    if "data" in job:
+        _named(site, (*keys, "data"), "datasets", job["data"])
+    if not any(key in job for key in (*RATES, "checkpoint")):
+        site.refuse(keys, "its read rate is missing, expected `model` or `samples_per_second` with `sample_bytes`")
+    if "tokens" in job and "tokens_per_sample" not in job:
+        site.refuse((*keys, "tokens"), "expected `tokens_per_sample` with it: the sequence length")
+    if "tokens" in job and "epochs" in job:
+        site.refuse((*keys, "epochs"), "the length is given by `tokens` already, expected one of them")
+    placed = job.get("placement", {})
+    if placed.get("mode") in ("stage", "cache") and "data" not in job:
+        site.refuse((*keys, "placement"), f"to {placed['mode']} needs the size of the data, expected `data`")
+    if placed.get("mode") == "stage" and "within" not in placed:
+        site.refuse((*keys, "placement"), "to stage needs a time, expected `within`, such as `30 min`")
+    for word, mode in (("within", "stage"), ("each", "stage"), ("hit", "cache")):
+        if word in placed and placed["mode"] != mode:
+            site.refuse((*keys, "placement", word), f"only {mode} knows it, found mode {placed['mode']}")
+
+
+def _dataset(site: Site, keys: Keys, described: Mapping[str, Any]) -> None:
+    sizes = [key for key in DATA_SIZES if key in described and not (key in ("samples", "tokens") and "model" in described)]
+    if "corpus" in described and "tokens" in described:
+        sizes.remove("tokens")
+    if len(sizes) != 1:
+        found = " and ".join(sizes) or "no size"
+        site.refuse(keys, f"found {found}, expected one of {', '.join(DATA_SIZES)}")
+    for word, partner in (("samples", "sample_bytes"), ("made_from", "ratio"), ("retention", "refresh")):
+        if word in described and partner not in described and "model" not in described:
+            site.refuse((*keys, word), f"expected `{partner}` with it")
+    if "tokens" in described and not {"bytes_per_token", "format"} & described.keys():
+        site.refuse((*keys, "tokens"), "expected `bytes_per_token` or `format` with it")
+    if "made_from" in described:
+        _named(site, (*keys, "made_from"), "datasets", described["made_from"])
+    first, last = described.get("from"), described.get("until")
+    if first is not None and last is not None and last < first:
+        site.refuse((*keys, "until"), f"found {last}, before `from` ({first}), expected them in this order")
+    if (first or last) and site.data.get("start") is None:
+        site.refuse((*keys, "from" if first else "until"), "dates need the year in which the plan starts, expected `start`")
+
+
+def refuse(site: Site, found: Iterable[Finding | None]) -> None:
+    """Refuse a site with a job larger than its cluster, jobs that take more than all of it, or no unit that works.
+
+    Raises:
+        IngestError: the one nearest to a key, with its line.
+    """
+    for one in reversed(applying(found)):
+        last = [name for name, job in site.section("jobs").items() if job["cluster"] == one.owner][-1:]
+        places: Mapping[str, Keys] = {"E05": ("jobs", *last), "E06": ("jobs", one.owner, "nodes"), "E07": ("storage", "failed")}
+        site.refuse(places[one.rule.id], one.message())
+
+
 def of_clusters(clusters: Sequence[QuantityRow], jobs: Sequence[QuantityRow]) -> Iterator[Finding | None]:
     """No job is larger than its cluster, and all jobs together take no more than the whole of it."""
     counts = {row.name: row.step("cluster_nodes") for row in clusters}
     for row in clusters:
-        yield finding("E05", row.step, owner=row.name)
+        theirs = listed(job.name for job in jobs if job.words["cluster"] == row.name)
+        yield finding("E05", row.step, owner=row.name, jobs=theirs, cluster=row.name)
     for row in jobs:
         cluster = str(row.words["cluster"])
         sizes = {"nodes": row.step("nodes"), "cluster_nodes": counts[cluster]}
         yield finding("E06", sizes, owner=row.name, cluster=cluster)
 
 
-def of_storage(units: Step | None, failed: Step | None) -> Iterator[Finding | None]:
+def of_storage(storage: Quantities) -> Iterator[Finding | None]:
     """Fewer units fail than there are."""
-    if units is not None and failed is not None and units.formula is None and failed.formula is None:
-        yield finding("E07", {"failed_servers": failed, "storage_units": units}, owner="storage")
+    if "failed_servers" in storage.given:
+        units = storage.step("storage_units") if "storage_units" in storage.given else storage.value("storage_units")
+        yield finding("E07", {"failed_servers": storage.step("failed_servers"), "storage_units": units}, owner="storage")
 
 
-def of_choices(jobs: Sequence[QuantityRow], divisors: Mapping[str, Sequence[int]]) -> Iterator[Finding | None]:
-    """How each job reads, and how its checkpoint is laid out over its GPUs.
-
-    Args:
-        jobs: their rows.
-        divisors: into how many equal parts the GPUs of a job are shared out by its checkpoint, by name.
-    """
+def of_choices(jobs: Sequence[QuantityRow], policies: Mapping[str, Policy]) -> Iterator[Finding | None]:
+    """How each job reads, and how its checkpoint is laid out over its GPUs."""
     for row in jobs:
         gpus, files = row.step("gpus"), row.step("checkpoint_files")
         if row.step("read_request_bytes") is not None:
             yield finding("C01", row.step, owner=row.name)
         if gpus is None or files is None:
             continue
-        for parts in divisors.get(row.name, ()):
+        for parts in policies[row.name].divisors if row.name in policies else ():
             yield finding("C02", {"gpus": gpus, "equal_parts": float(parts)}, owner=row.name)
         if files.formula is None:
             yield finding("C03", {"gpus": gpus, "gpus_counted": float(gpus.value)}, owner=row.name)

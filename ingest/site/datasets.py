@@ -47,14 +47,6 @@ class Growth:
     datasets: Mapping[str, Mapping[str, Input]]
     warnings: tuple[str, ...] = ()
 
-    def of_job(self, name: str) -> Mapping[str, Input]:
-        """The growth of a job."""
-        return self.jobs.get(name, {})
-
-    def of_dataset(self, name: str) -> Mapping[str, Input]:
-        """The growth of a data set."""
-        return self.datasets.get(name, {})
-
 
 def growth_of(site: Site, catalog: Catalog) -> Growth:
     """Read who grows by what.
@@ -298,13 +290,13 @@ def _added(row: QuantityRow, before: QuantityRow | None) -> None:
 def dataset_rows_in(site: Site, data: Mapping[str, QuantityRow], year: int, growth: Growth) -> list[QuantityRow]:
     """The data sets in one year: grown since the start, absent before and after their time."""
     elapsed = Input(parse(f"{year} year", "s", "year"), note=f"year {year} of the plan")
+    start: datetime.date | None = site.data.get("start")
     rows = []
     for name, row in data.items():
         described = site.section("datasets")[name]
-        here = Input(float(_present(site, described, year)), note="in the years between from and until")
-        grows = (
-            {**growth.of_dataset(name), "elapsed_seconds": elapsed} if growth.of_dataset(name) else {"capacity_growth": STILL}
-        )
+        here = Input(float(start is None or there(described, start.year + year)), note="in the years between from and until")
+        own = growth.datasets[name]
+        grows = {**own, "elapsed_seconds": elapsed} if own else {"capacity_growth": STILL}
         known = Quantities({**row.known.given, **grows, "present": here}, name)
         known.adopt(_same(row.known))
         rows.append(QuantityRow(name, {"year": label_of(site, year)}, known))
@@ -318,13 +310,6 @@ def _same(known: Quantities) -> dict[str, Step]:
         if name in known.given:
             known.step(name)
     return {name: known.steps[name] for name in names if name in known.steps}
-
-
-def _present(site: Site, described: Mapping[str, Any], year: int) -> bool:
-    start: datetime.date | None = site.data.get("start")
-    if start is None:
-        return True
-    return there(described, start.year + year)
 
 
 def there(described: Mapping[str, Any], year: int) -> bool:

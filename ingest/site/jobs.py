@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 from ingest.catalog.records import Model, Node
@@ -12,7 +13,6 @@ from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow, replaced
 from ingest.engine.messages import Message, in_site_words, message_of
 from ingest.engine.registry import Step, unit_of
-from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities, linked
 from ingest.engine.value import Input
 from ingest.errors import IngestError, MissingQuantity
@@ -42,6 +42,8 @@ OWN = {
     "tokens_per_sample": "tokens_per_sample",
     "io_size": "request_bytes",
 }
+#: quantities of a data set that the `bw` estimate of its jobs takes, and what they are called there
+OF_DATA = {"data_samples": "dataset_samples", "samples_in_file": "samples_per_file"}
 #: what the row of a job takes from the answer about its checkpoints
 SAVED = (
     "checkpoint_bytes", "checkpoint_files", "checkpoint_interval", "checkpoint_write_bandwidth", "checkpoint_dump_seconds",
@@ -60,6 +62,25 @@ STREAMED: Mapping[str, Any] = {"mode": "stream"}
 Answered = TypeVar("Answered")
 
 
+class Reads(NamedTuple):
+    """The `bw` estimate of a job.
+
+    Attributes:
+        basis: the rate and its evidence level.
+        inputs: the inputs of the estimate, with those of the job itself.
+        warnings: of `bw`.
+    """
+
+    basis: RateBasis
+    inputs: Mapping[str, Input]
+    warnings: tuple[str, ...]
+
+    @property
+    def words(self) -> dict[str, str]:
+        """Evidence level and GPU."""
+        return {"basis": self.basis.levels[0].basis, "gpu": self.basis.gpu.id if self.basis.gpu else ""}
+
+
 class Policy(NamedTuple):
     """The checkpoints of a job.
 
@@ -67,173 +88,216 @@ class Policy(NamedTuple):
         mode: `sync` or `async`.
         stated: the values of the site file, by quantity.
         steps: what follows, by quantity.
+        divisors: into how many equal parts the checkpoint shares out the GPUs of the job.
+        known: the quantities of `checkpoint`.
+        warnings: of `checkpoint`.
     """
 
     mode: str
     stated: Mapping[str, Step]
     steps: Mapping[str, Step]
+    divisors: tuple[int, ...]
+    known: Quantities
+    warnings: tuple[str, ...]
 
 
-@dataclass
-class JobPlanner:
-    """Plans the jobs of a site; equal jobs are estimated once.
+class JobPlan(NamedTuple):
+    """The plan of one job.
 
     Attributes:
+        row: its quantities.
+        question: its `bw` question; None where it does not read.
+        policy: its checkpoints; None where it saves none.
+        warnings: of `bw` and `checkpoint`.
+    """
+
+    row: QuantityRow
+    question: Job | None
+    policy: Policy | None
+    warnings: tuple[str, ...]
+
+
+def plan_jobs(site: Site, catalog: Catalog, data: Mapping[str, QuantityRow]) -> list[JobPlan]:
+    """The plan of each job.
+
+    Args:
         site: the site.
         catalog: where entries come from.
         data: the row of each data set.
-        questions: the `bw` question of each job, by its name.
-        divisors: into how many equal parts the GPUs of a job are shared out by its checkpoint, by its name.
-        policies: the checkpoints of each job, by its name.
+
+    Raises:
+        IngestError: a job that cannot be answered, with its line.
+    """
+    answers: dict[object, Any] = {}
+    return [
+        SiteJob(name, job, site, catalog, data[job["data"]].known if "data" in job else None, answers).plan()
+        for name, job in site.section("jobs").items()
+    ]
+
+
+@dataclass(frozen=True)
+class SiteJob:
+    """A job of a site file, and what it refers to.
+
+    Attributes:
+        name: of the job.
+        described: its keys.
+        site, catalog: where the job and its entries come from.
+        data: the quantities of its data set; None where it has none.
+        answers: to the questions of all jobs: equal questions are answered once.
     """
 
+    name: str
+    described: Mapping[str, Any]
     site: Site
     catalog: Catalog
-    data: Mapping[str, QuantityRow]
-    warnings: dict[str, None] = field(default_factory=dict)
-    questions: dict[str, Job] = field(default_factory=dict)
-    divisors: dict[str, list[int]] = field(default_factory=dict)
-    policies: dict[str, Policy] = field(default_factory=dict)
-    _reading: dict[object, RateBasis] = field(default_factory=dict)
-    _told: set[object] = field(default_factory=set)
-    _saving: dict[object, Answer] = field(default_factory=dict)
+    data: Quantities | None
+    answers: dict[object, Any]
 
-    def rows(self) -> list[QuantityRow]:
-        """One row per job.
+    @property
+    def keys(self) -> Keys:
+        """Its place in the file."""
+        return "jobs", self.name
+
+    @property
+    def cluster(self) -> Mapping[str, Any]:
+        """The keys of its cluster."""
+        found: Mapping[str, Any] = self.site.section("clusters")[self.described["cluster"]]
+        return found
+
+    @cached_property
+    def node(self) -> Node:
+        """Its node type."""
+        keys = ("clusters", self.described["cluster"], "node")
+        return self._blaming(keys, lambda: self.catalog.get(Node, self.cluster["node"]))
+
+    def plan(self) -> JobPlan:
+        """Its plan.
 
         Raises:
-            IngestError: a job that cannot be answered, with its line.
+            IngestError: it cannot be answered; with its line.
         """
-        return [self._row(name, job) for name, job in self.site.section("jobs").items()]
-
-    def node(self, job: Mapping[str, Any]) -> Node:
-        """The node type of a job."""
-        cluster = job["cluster"]
-        source = self.site.section("clusters")[cluster]["node"]
-        return self._ask(("clusters", cluster, "node"), lambda: self.catalog.get(Node, source))
-
-    def _row(self, name: str, job: Mapping[str, Any]) -> QuantityRow:
-        keys = ("jobs", name)
-        given = {quantity: job[key] for key, quantity in OWN.items() if key in job}
-        given |= {"nodes": job["nodes"], "gpus_per_node": from_catalog(self.node(job).gpus_per_node)}
-        words = {"cluster": job["cluster"], "model": job.get("model", ""), "data": job.get("data", "")}
-        if any(key in job for key in RATES):
-            answer, reading = self._ask(keys, lambda: self._read(job))
-            self.questions[name] = answer.job
-            given = {**reading, **given}
-            words |= {"basis": answer.levels[0].basis, "gpu": answer.gpu.id if answer.gpu else ""}
-        given = {"request_bytes": REQUEST, "bandwidth_growth": START, **given}
-        known = Quantities(given, name)
-        checkpoints = None
-        if "checkpoint" in job:
-            checkpoints = self._ask((*keys, "checkpoint"), lambda: self._save(job, int(known.value("gpus")))).known
-            stated = stated_in(job["checkpoint"], (*keys, "checkpoint"), name)
-            self.divisors[name] = self._divisors(job, checkpoints.given)
-            mode = job["checkpoint"].get("mode", "sync")
-            own, done = {**in_place_of(stated), "gpus": known.step("gpus")}, dict[Step, Step]()
-            steps = {quantity: replaced(step, own, done, name, SAVED) for quantity, step in _saved(checkpoints).items()}
-            self.policies[name] = Policy(mode, stated, {**steps, "gpus": known.step("gpus")})
-            known.adopt({quantity: step for quantity, step in steps.items() if quantity in SAVED})
+        job = self.described
+        sizes = {"nodes": job["nodes"], "gpus_per_node": from_catalog(self.node.gpus_per_node)}
+        own = {quantity: job[key] for key, quantity in OWN.items() if key in job}
+        reads = self._blaming(self.keys, self._reads) if any(key in job for key in RATES) else None
+        inputs = {"request_bytes": REQUEST, "bandwidth_growth": START, **(reads.inputs if reads else {}), **own, **sizes}
+        known = Quantities(inputs, self.name)
+        policy = self._policy(known.step("gpus")) if "checkpoint" in job else None
+        if policy is not None:
+            known.adopt({name: step for name, step in policy.steps.items() if name in SAVED})
             known.choose("writing_nodes", "nodes_at_once")
-            words |= {"mode": mode}
-        self._place(job, known)
-        self._length(keys, job, known)
-        self._opens(job, known)
-        _request(job, known)
-        return QuantityRow(name, words, known, checkpoints)
+        self._place(known)
+        self._length(known)
+        self._request(known)
+        words = {"cluster": job["cluster"], "model": job.get("model", ""), "data": job.get("data", "")}
+        words |= reads.words if reads else {}
+        words |= {"mode": policy.mode} if policy else {}
+        row = QuantityRow(self.name, words, known, policy and policy.known)
+        warnings = (*(reads.warnings if reads else ()), *(policy.warnings if policy else ()))
+        return JobPlan(row, reads and reads.basis.job, policy, warnings)
 
-    def _ask(self, keys: Keys, question: Callable[[], Answered]) -> Answered:
+    def _blaming(self, keys: Keys, question: Callable[[], Answered]) -> Answered:
+        """The answer to a question; a refusal is that of a key."""
         try:
             return question()
         except IngestError as error:
             self.site.refuse(keys, in_site_words(message_of(error)))
 
-    def _read(self, job: Mapping[str, Any]) -> tuple[RateBasis, dict[str, Input]]:
-        """What `bw` estimates the reads of a job from, and its inputs with those of the job itself."""
-        settings = {key: parse(value, unit_of(key), f"set {key}") for key, value in job.get("set", {}).items()}
+    def _once(self, question: object, answer: Callable[[], Answered]) -> Answered:
+        """The answer to a question, computed where no job has put it before."""
+        if question not in self.answers:
+            self.answers[question] = answer()
+        found: Answered = self.answers[question]
+        return found
+
+    def _reads(self) -> Reads:
+        """What `bw` estimates the reads from."""
+        job = self.described
+        settings = _settings(job)
         numbers = {key: job[key] for key in NUMBERS if key in job}
-        taken: dict[str, Input] = {}
-        if "data" in job:
-            described = self.data[job["data"]].known.given
-            for theirs, ours in (("data_samples", "dataset_samples"), ("samples_in_file", "samples_per_file")):
-                if theirs in described and ours not in settings:
-                    settings[ours] = described[theirs].value
-                    taken[ours] = described[theirs]
-            if "data_sample_bytes" in described and described["data_sample_bytes"].origin == "user":
-                numbers.setdefault("sample_bytes", described["data_sample_bytes"])
+        given = self.data.given if self.data is not None else {}
+        taken = {ours: given[theirs] for theirs, ours in OF_DATA.items() if theirs in given and ours not in settings}
+        settings |= {name: item.value for name, item in taken.items()}
+        if "data_sample_bytes" in given and given["data_sample_bytes"].origin == "user":
+            numbers.setdefault("sample_bytes", given["data_sample_bytes"])
         words: dict[str, Any] = {key: job[key] for key in WORDS if key in job}
-        node: str = self.site.section("clusters")[job["cluster"]]["node"]
-        key: object = (node, *sorted(words.items()), *_figures(numbers), *sorted(settings.items()))
-        if key not in self._reading:
-            plain = {name: item.value for name, item in numbers.items()}
-            question = Job(node=node, settings=settings, **words, **plain)
-            self._warn((node, *sorted(words.items())), question)
-            self._reading[key] = rate_basis_of(question, self.catalog)
-        found = self._reading[key]
+        plain = {name: item.value for name, item in numbers.items()}
+        question = Job(node=self.cluster["node"], settings=settings, **words, **plain)
+        kind = (self.cluster["node"], *sorted(words.items()))
+        warnings = self._once(("warnings", *kind), lambda: self._warnings(question))
+        asked = (*kind, *sorted(plain.items()), *sorted(settings.items()))
+        basis = self._once(("reads", *asked), lambda: rate_basis_of(question, self.catalog))
         # Equal questions are estimated once, yet each job keeps the inputs of its own keys.
         said = {Job.QUANTITIES[name]: item for name, item in numbers.items()}
-        return found, {**found.known, **said, **taken}
+        return Reads(basis, {**basis.known, **said, **taken}, warnings)
 
-    def _warn(self, kind: object, question: Job) -> None:
-        """Ask `bw` once for each kind of job what to be wary of, and whether anything is missing.
+    def _warnings(self, question: Job) -> tuple[str, ...]:
+        """The warnings of `bw`, which are asked for once for each kind of job.
 
         Raises:
             IngestError: what is missing.
         """
-        if kind in self._told:
-            return
-        self._told.add(kind)
         answer = estimate(question, self.catalog)
         if answer.incomplete:
             raise IngestError(answer.incomplete)
-        self.warnings |= dict.fromkeys(f"{question.model or 'job'}: {in_site_words(line)}" for line in answer.warnings)
+        return tuple(f"{question.model or 'job'}: {in_site_words(line)}" for line in answer.warnings)
 
-    def _save(self, job: Mapping[str, Any], gpus: int) -> Answer:
-        """The checkpoints of a job."""
-        policy: Mapping[str, Any] = job["checkpoint"]
+    def _policy(self, gpus: Step) -> Policy:
+        """The checkpoints."""
+        policy, keys = self.described["checkpoint"], (*self.keys, "checkpoint")
+        known, warnings = self._blaming(keys, lambda: self._saves(policy, int(gpus.value)))
+        stated = stated_in(policy, keys, self.name)
+        own, done = {**in_place_of(stated), "gpus": gpus}, dict[Step, Step]()
+        steps = {name: replaced(step, own, done, self.name, SAVED) for name, step in _saved(known).items()}
+        steps["gpus"] = gpus
+        return Policy(policy.get("mode", "sync"), stated, steps, self._divisors(policy, known.given), known, warnings)
+
+    def _saves(self, policy: Mapping[str, Any], gpus: int) -> tuple[Quantities, tuple[str, ...]]:
+        """The quantities and the warnings of `checkpoint`.
+
+        Raises:
+            IngestError: a stated limit that is not met.
+        """
         numbers = {name: item for name, item in policy.items() if isinstance(item, Input)}
         words = {name: policy[name] for name in POLICY_WORDS if name in policy}
-        settings = {name: parse(value, unit_of(name), f"set {name}") for name, value in policy.get("set", {}).items()}
-        settings |= {quantity: numbers.pop(key).value for key, quantity in SIZED.items() if key in numbers}
-        model = policy.get("model") or (None if "parameters" in settings else job.get("model"))
-        asked = (*sorted(words.items()), *_figures(numbers), *sorted(settings.items()))
-        key = (model, gpus, job.get("gpu"), job["cluster"], *asked)
-        if key not in self._saving:
-            options: dict[str, Any] = {name: item.value for name, item in numbers.items()}
-            gpu = job.get("gpu") or self.node(job).gpu
-            found = checkpoint(model, gpus=gpus, gpu=gpu, set=settings, catalogs=self.catalog, **words, **options)
+        settings = _settings(policy) | {SIZED[key]: numbers.pop(key).value for key in SIZED if key in numbers}
+        model = policy.get("model") or (None if "parameters" in settings else self.described.get("model"))
+        options: dict[str, Any] = {**words, **{name: item.value for name, item in numbers.items()}}
+
+        def answer() -> tuple[Quantities, tuple[str, ...]]:
+            gpu = self.described.get("gpu") or self.node.gpu
+            found = checkpoint(model, gpus=gpus, gpu=gpu, set=settings, catalogs=self.catalog, **options)
             if found.unmet:
                 raise IngestError(found.unmet)
-            self._saving[key] = found
-            self.warnings |= dict.fromkeys(f"{model or 'job'}: {in_site_words(line)}" for line in found.warnings)
-        return self._saving[key]
+            return found.known, tuple(f"{model or 'job'}: {in_site_words(line)}" for line in found.warnings)
 
-    def _divisors(self, job: Mapping[str, Any], given: Mapping[str, Input]) -> list[int]:
+        machine = (gpus, self.described.get("gpu"), self.described["cluster"])
+        return self._once(("checkpoint", model, *machine, *sorted(options.items()), *sorted(settings.items())), answer)
+
+    def _divisors(self, policy: Mapping[str, Any], given: Mapping[str, Input]) -> tuple[int, ...]:
         """The GPUs that share one copy of the model, published or given, and those that share its experts."""
-        policy = job["checkpoint"]
-        shards = _product(given.get("tensor_parallel"), given.get("pipeline_parallel")) or self._published(job)
+        shards = _product(given.get("tensor_parallel"), given.get("pipeline_parallel")) or self._published(policy)
         experts = int(parse(policy.get("expert_parallel", 1), "1", "expert_parallel"))
-        return [parts for parts in (shards, shards * experts if experts > 1 else 1) if parts > 1]
+        return tuple(parts for parts in (shards, shards * experts if experts > 1 else 1) if parts > 1)
 
-    def _published(self, job: Mapping[str, Any]) -> int:
+    def _published(self, policy: Mapping[str, Any]) -> int:
         """The GPUs that share one copy of the model in its published training; 1 where that is not known."""
-        source = str(job["checkpoint"].get("model") or job.get("model", ""))
-        entry = self.catalog.get(Model, source) if source.lower() in self.catalog.ids(Model.kind) else None
-        if entry is None or "parameters" in job["checkpoint"]:
+        entry = model_of({**self.described, **policy}, self.catalog)
+        if entry is None or "parameters" in policy:
             return 1
         return _product(*(part and from_catalog(part) for part in (entry.tensor_parallel, entry.pipeline_parallel))) or 1
 
-    def _place(self, job: Mapping[str, Any], known: Quantities) -> None:
+    def _place(self, known: Quantities) -> None:
         """Where the job reads from: storage, or the NVMe of its nodes."""
-        placed = job.get("placement", STREAMED)
-        cluster = self.site.section("clusters")[job["cluster"]]
-        nvme = cluster.get("nvme") or self._nvme(job)
-        if nvme is not None:
-            known.give({"node_nvme_bytes": nvme})
-        if "data" in job:
-            data = self.data[job["data"]].known
-            read = data.steps.get("dataset_bytes") or data.step("data_bytes")
-            known.link("job_dataset_bytes", read)
+        placed = self.described.get("placement", STREAMED)
+        nvme = self.node.nvme_bytes
+        if "nvme" in self.cluster:
+            known.give({"node_nvme_bytes": self.cluster["nvme"]})
+        elif nvme is not None and nvme.value:
+            known.give({"node_nvme_bytes": from_catalog(nvme)})
+        if self.data is not None:
+            known.link("job_dataset_bytes", self.data.steps.get("dataset_bytes") or self.data.step("data_bytes"))
             known.choose("staged_bytes", "staged_bytes_each" if placed.get("each") else "job_dataset_bytes")
         if placed["mode"] == "stage":
             local = Input(0, note="staged: the run reads from its nodes")
@@ -247,32 +311,26 @@ class JobPlanner:
             known.choose("warm_share", "share_not_cached")
             known.choose("node_local_bytes", "node_cache_bytes")
 
-    def _nvme(self, job: Mapping[str, Any]) -> Input | None:
-        found = self.node(job).nvme_bytes
-        return from_catalog(found) if found is not None and found.value else None
-
-    def _length(self, keys: Keys, job: Mapping[str, Any], known: Quantities) -> None:
+    def _length(self, known: Quantities) -> None:
         """The length of a run, where epochs or tokens give it."""
-        if "tokens" in job:
+        if "tokens" in self.described:
             known.choose("training_samples", "samples_of_tokens")
-        elif "epochs" in job:
+        elif "epochs" in self.described:
             try:
-                self._epoch(job, known)
+                self._epoch(known)
                 known.choose("training_samples", "samples_of_epochs")
             except MissingQuantity:
                 expected = "expected `samples` of the data set, or its tokens and `tokens_per_sample` of the job"
-                self.site.refuse((*keys, "epochs"), f"the samples of one epoch are not known, {expected}")
+                self.site.refuse((*self.keys, "epochs"), f"the samples of one epoch are not known, {expected}")
 
-    def _epoch(self, job: Mapping[str, Any], known: Quantities) -> None:
+    def _epoch(self, known: Quantities) -> None:
         """One pass is over the data set that the job names, not over the one that its model is known for.
 
         Raises:
             MissingQuantity: the samples of the data set are not known.
         """
-        if "data" not in job or "dataset_samples" in job.get("set", {}):
-            return
-        data = self.data[job["data"]].known
-        if "data_samples" in data.given:
+        data = self.data
+        if data is None or "dataset_samples" in self.described.get("set", {}) or "data_samples" in data.given:
             return
         known.withdraw("dataset_samples")
         counted = next((name for name in ("data_tokens", "tokens") if name in data.given), None)
@@ -282,12 +340,26 @@ class JobPlanner:
         elif "dataset_samples" in data.given:
             known.adopt({"dataset_samples": data.step("dataset_samples")})
 
-    def _opens(self, job: Mapping[str, Any], known: Quantities) -> None:
-        """Samples in a file, where only the size of a file is known."""
-        described = self.data[job["data"]].known.given if "data" in job else {}
-        if "samples_per_file" not in known.given and {"sample_bytes"} <= known.given.keys() and "file_bytes" in described:
-            known.give({"file_bytes": described["file_bytes"]})
+    def _request(self, known: Quantities) -> None:
+        """The size of one read: of a sample, of a read-ahead, or of all outstanding requests of a reader."""
+        file_bytes = self.data.given.get("file_bytes") if self.data is not None else None
+        if file_bytes is not None and "samples_per_file" not in known.given and "sample_bytes" in known.given:
+            known.give({"file_bytes": file_bytes})
             known.choose("samples_per_file", "samples_of_file_bytes")
+        if not _computable(known, "sample_bytes"):
+            return
+        if not (_computable(known, "samples_per_file") and known.value("samples_per_file") > 1):
+            known.choose("read_request_bytes", "request_of_sample")
+        elif self.described.get("pattern") == "sequential":
+            known.choose("read_request_bytes", "request_bytes")
+        else:
+            known.give_default("packed_read_bytes", PACKED)
+            known.choose("read_request_bytes", "request_of_packed_samples")
+
+
+def _settings(described: Mapping[str, Any]) -> dict[str, float]:
+    """The quantities that `set` of a job or a policy gives, in base units."""
+    return {name: parse(written, unit_of(name), f"set {name}") for name, written in described.get("set", {}).items()}
 
 
 def _product(*parts: Input | None) -> int:
@@ -301,28 +373,16 @@ def _saved(known: Quantities) -> dict[str, Step]:
     return {name: known.steps.get(name) or known.step(name) for name in (*SAVED, *DECIDING) if _computable(known, name)}
 
 
-def _request(job: Mapping[str, Any], known: Quantities) -> None:
-    """The size of one read: of a sample, of a read-ahead, or of all outstanding requests of a reader."""
-    if not _computable(known, "sample_bytes"):
-        return
-    if not (_computable(known, "samples_per_file") and known.value("samples_per_file") > 1):
-        known.choose("read_request_bytes", "request_of_sample")
-    elif job.get("pattern") == "sequential":
-        known.choose("read_request_bytes", "request_bytes")
-    else:
-        known.give_default("packed_read_bytes", PACKED)
-        known.choose("read_request_bytes", "request_of_packed_samples")
+def model_of(job: Mapping[str, Any], catalog: Catalog) -> Model | None:
+    """The catalog entry of a job's model; None where the model is none of the catalogs."""
+    source = str(job.get("model", ""))
+    return catalog.get(Model, source) if source.lower() in catalog.ids(Model.kind) else None
 
 
 def family_of(job: Mapping[str, Any], catalog: Catalog) -> str:
     """The class of a job's model, for factors that were published for one class only; empty where it is not known."""
-    source = str(job.get("model", ""))
-    return catalog.get(Model, source).family if source.lower() in catalog.ids(Model.kind) else ""
-
-
-def _figures(numbers: Mapping[str, Input]) -> list[tuple[str, object]]:
-    """Quantities as part of a question; the place in the file matters only to those with a range."""
-    return [(name, item.value if item.low is None else item) for name, item in sorted(numbers.items())]
+    model = model_of(job, catalog)
+    return model.family if model is not None else ""
 
 
 def _computable(known: Quantities, name: str) -> bool:
@@ -345,15 +405,12 @@ def stated_in(policy: Mapping[str, Any], keys: Keys, job: str) -> dict[str, Step
     """
     named = {**QUANTITIES, **SIZED}
     found = {named[key]: item for key, item in policy.items() if isinstance(item, Input)}
-    for name, written in policy.get("set", {}).items():
-        value = parse(written, unit_of(name), f"set {name}")
+    for name, value in _settings(policy).items():
         found[name] = Input(value, origin="user", where=".".join((*keys, "set", name)))
-    kept = kept_by_policy(policy.get("keep"))
-    if isinstance(policy.get("keep"), str):
-        # One text gives several numbers: none of them has a key of its own.
-        found |= {name: item._replace(note=f"of {'.'.join((*keys, 'keep'))}") for name, item in kept.items()}
-    else:
-        found |= {name: item._replace(where=".".join((*keys, "keep"))) for name, item in kept.items()}
+    written = ".".join((*keys, "keep"))
+    # One text gives several numbers: none of them has a key of its own.
+    place: dict[str, Any] = {"note": f"of {written}"} if isinstance(policy.get("keep"), str) else {"where": written}
+    found |= {name: item._replace(**place) for name, item in kept_by_policy(policy.get("keep")).items()}
     return {name: Step(name, item.value, None, (), item, job if name in SAVED else "") for name, item in found.items()}
 
 

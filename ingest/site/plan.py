@@ -15,7 +15,7 @@ from ingest.engine.messages import Message, in_site_words
 from ingest.engine.monte_carlo import Effect, effects
 from ingest.engine.ranges import Tree
 from ingest.engine.registry import INPUTS, Step, solve, unit_of
-from ingest.engine.result import envelope, places_of, scenarios, sources_of
+from ingest.engine.result import assumption, envelope, places_of, scenarios, sources_of, why_assumed
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError, nearest
@@ -31,8 +31,6 @@ from ingest.sizing.rules import Finding
 
 if TYPE_CHECKING:
     import pandas
-
-    from ingest.engine.monte_carlo import Effect
 
 
 @dataclass(frozen=True)
@@ -170,17 +168,13 @@ class Plan:
         found: dict[tuple[str, float], dict[str, Any]] = {}
         for step in self.used:
             item = step.source
-            if item is None or item.origin == "user":
-                continue
-            parts = [f"{part.what}: {part.where}" for part in item.parts if part.grade == "assumed"]
-            if item.origin == "default" or item.grade == "assumed" or parts:
-                why = item.note or item.where or "; ".join(parts) or self._recalled(item)
-                entry = {"name": step.name, "value": item.value, "unit": unit_of(step.name), "grade": "assumed", "why": why}
+            why = None if item is None else why_assumed(item, self._recalled(item))
+            if item is not None and why is not None:
+                entry = assumption(step.name, item.value, unit_of(step.name), why)
                 found.setdefault((step.name, item.value), entry)
         if any(THREADS_ASSUMED in one.assumptions for one in self.requirements):
             why = Message(f"{THREADS} reading threads on each client", supply=("threads",))
-            entry = {"name": THREADS_ASSUMED, "value": THREADS, "unit": "1", "grade": "assumed", "why": why}
-            found[THREADS_ASSUMED, THREADS] = entry
+            found[THREADS_ASSUMED, THREADS] = assumption(THREADS_ASSUMED, THREADS, "1", why)
         return list(found.values())
 
     def _recalled(self, item: Input) -> str:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.engine.registry import solve
-from ingest.engine.result import SCHEMA, envelope
-from ingest.errors import IngestError, UsageError, brief
-from ingest.site.plan_file import read_object
+from ingest.engine.result import envelope
+from ingest.errors import IngestError
+from ingest.site.plan_file import lines_of, read_object
 
 if TYPE_CHECKING:
     import pandas
 
 #: Numbers closer than this are the same: the last digit of a sum.
 SAME = 1e-12
+#: A value with its unit, and the one of a name that only the other plan has.
+Valued = tuple[Any, str]
+NOT_THERE: Valued = (None, "")
 
 
 class Change(NamedTuple):
@@ -98,15 +100,12 @@ def diff(before: str | Path | Mapping[str, Any], after: str | Path | Mapping[str
         after: likewise.
 
     Raises:
-        UsageError: no such file.
-        IngestError: a file that is not a plan.
+        IngestError: no such file, or not a plan.
     """
-    old, new = _plan(before, "BEFORE"), _plan(after, "AFTER")
+    old, new = plans = _plan(before, "BEFORE"), _plan(after, "AFTER")
     inputs = tuple(_changes(_values(old["inputs"]), _values(new["inputs"])))
-    written = tuple(_changes(old["written"], new["written"]))
-    changed = {one.name for one in inputs}
-    lines = {name: {one["id"]: one for one in found["requirements"]} for name, found in (("old", old), ("new", new))}
-    requirements = tuple(_lines(lines["old"], lines["new"], changed))
+    written = tuple(_changes(*({name: (value, "") for name, value in one["written"].items()} for one in plans)))
+    requirements = tuple(_lines(plans, {one.name for one in inputs}))
     notes = [
         f"{what}: found {old[key]} and {new[key]}"
         for key, what in (("version", "two versions of ingest"), ("catalog_hash", "two states of the catalogs"))
@@ -117,76 +116,28 @@ def diff(before: str | Path | Mapping[str, Any], after: str | Path | Mapping[str
 
 def _plan(source: str | Path | Mapping[str, Any], what: str) -> Mapping[str, Any]:
     shown = "data" if isinstance(source, Mapping) else f"'{source}'"
-    if not isinstance(source, Mapping) and not Path(source).is_file():
-        raise UsageError(f"{what}: file {shown} not found, expected the JSON of a plan")
     data = source if isinstance(source, Mapping) else read_object(Path(source))
     needed = ("requirements", "inputs", "written", "version", "catalog_hash")
     if data.get("command") != "plan" or any(key not in data for key in needed):
         raise IngestError(f"{what}: {shown} is not a plan, expected what `ingest plan SITE.yaml --format json` writes")
-    broken = next(_broken(data), None)
-    if broken:
-        raise IngestError(f"{what}: {shown} is a plan with broken parts: {broken}, expected one as `ingest plan` wrote it")
+    lines_of(f"{what}: {shown}", data)
     return data
 
 
-def _broken(data: Mapping[str, Any]) -> Iterator[str]:
-    """The first faults in the structure of a plan."""
-    if data.get("schema") != SCHEMA:
-        yield f"schema: found {brief(data.get('schema'))}, expected {SCHEMA}"
-    for name, kind in (("requirements", list), ("inputs", Mapping), ("written", Mapping)):
-        if not isinstance(data[name], kind):
-            yield f"{name}: found {brief(data[name])}"
-            return
-    seen: set[str] = set()
-    for number, one in enumerate(data["requirements"]):
-        yield from _broken_quantity(f"requirements.{number}", one)
-        if not isinstance(one.get("id"), str) or one["id"] in seen:
-            yield f"requirements.{number}: id: found {brief(one.get('id'))}, expected a name of its own"
-            return
-        if not isinstance(one.get("inputs"), list) or not all(isinstance(name, str) for name in one["inputs"]):
-            yield f"{one['id']}: inputs: found {brief(one.get('inputs'))}, expected names"
-        seen.add(one["id"])
-    for name, one in data["inputs"].items():
-        yield from _broken_quantity(f"inputs.{name}", one)
+def _values(quantities: Mapping[str, Mapping[str, Any]]) -> dict[str, Valued]:
+    """Values with their units; one that the buyer left open is not there."""
+    return {name: (item["value"], item["unit"]) for name, item in quantities.items() if item.get("value") is not None}
 
 
-def _broken_quantity(place: str, one: Any) -> Iterator[str]:
-    if not isinstance(one, Mapping):
-        yield f"{place}: found {brief(one)}"
-    elif isinstance(one.get("value"), bool) or not isinstance(one.get("value"), (int, float)) or not _finite(one["value"]):
-        yield f"{place}: value: found {brief(one.get('value'))}, expected a number"
-    elif not isinstance(one.get("unit"), str):
-        yield f"{place}: unit: found {brief(one.get('unit'))}, expected a unit"
-
-
-def _finite(value: float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # whole numbers of any length are JSON
-        return False
-
-
-def _values(inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Any, str]]:
-    return {name: (item["value"], item["unit"]) for name, item in inputs.items()}
-
-
-def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
-    """Differences by name; a value with its unit is a pair."""
+def _changes(old: Mapping[str, Valued], new: Mapping[str, Valued]) -> Iterator[Change]:
+    """Differences by name."""
     for name in sorted({*old, *new}):
-        before, after = _pair(old.get(name)), _pair(new.get(name))
-        if before[1] and after[1] and before[1] != after[1]:
-            yield Change(name, *_with_units(before, after))
-        elif not _same(before[0], after[0]):
-            yield Change(name, before[0], after[0], after[1] or before[1])
-
-
-def _pair(found: Any) -> tuple[Any, str]:
-    return found if isinstance(found, tuple) else (found, "")
-
-
-def _with_units(before: tuple[Any, str], after: tuple[Any, str]) -> tuple[str, str]:
-    """Two values in different units, written with them: they have no ratio."""
-    return f"{before[0]:g} {before[1]}", f"{after[0]:g} {after[1]}"
+        (before, unit), (after, unit_after) = old.get(name, NOT_THERE), new.get(name, NOT_THERE)
+        if unit and unit_after and unit != unit_after:
+            # Values in different units have no ratio.
+            yield Change(name, f"{before:g} {unit}", f"{after:g} {unit_after}")
+        elif not _same(before, after):
+            yield Change(name, before, after, unit_after or unit)
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -195,11 +146,11 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _lines(old: Mapping[str, Any], new: Mapping[str, Any], changed: set[str]) -> Iterator[Change]:
-    """Requirements that differ, each with the changed inputs below it."""
+def _lines(plans: Sequence[Mapping[str, Any]], changed: set[str]) -> Iterator[Change]:
+    """Requirements that differ, each with the changed inputs below it; those of the later plan first."""
+    old, new = ({one["id"]: one for one in found["requirements"]} for found in plans)
+    changes = {one.name: one for one in _changes(_values(old), _values(new))}
     for name in [*new, *(name for name in old if name not in new)]:
-        before, after = old.get(name), new.get(name)
-        below = {*(before or {}).get("inputs", ()), *(after or {}).get("inputs", ())}
-        pairs = [{name: (one["value"], one["unit"])} if one else {} for one in (before, after)]
-        for change in _changes(*pairs):
-            yield change._replace(why=tuple(sorted(below & changed)))
+        if name in changes:
+            below = {str(input) for lines in (old, new) for input in lines.get(name, {}).get("inputs", ())}
+            yield changes[name]._replace(why=tuple(sorted(below & changed)))

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from ingest.catalog.store import Catalog
-from ingest.engine.result import SCHEMA
-from ingest.errors import IngestError, brief, nearest
-from ingest.requirement import PRIORITIES, Conditions, Requirement
+from ingest.errors import IngestError, brief, cannot_be_read
+from ingest.requirement import Conditions, Requirement
 from ingest.site.plan import Plan
 from ingest.site.planner import plan
+from ingest.site.schema import plan_schema, problems
 from ingest.text import checked_id, one_line
 
 #: Folders with entries of the user's own, or a catalog that is open already.
@@ -20,9 +20,7 @@ Folders = Catalog | str | Path | Sequence[str | Path]
 #: A plan of a thousand jobs is a few megabytes; what is larger is something else.
 MOST_BYTES = 64 * 2**20
 SITE_SUFFIXES = (".yaml", ".yml")
-WORDS = ("id", "priority", "statement", "metric", "unit")
-WHOLE = ("clients", "threads", "io_size")
-NUMBERS = (*WHOLE, "duration", "fill")
+COUNTS = {"clients", "threads", "io_size"}
 
 
 def plan_data(path: str | Path, catalogs: Folders = ()) -> Mapping[str, Any]:
@@ -39,17 +37,17 @@ def plan_of_site(path: str | Path, catalogs: Folders = ()) -> Plan:
     return planned
 
 
-def lines_of(path: Path, data: Mapping[str, Any]) -> list[Requirement]:
-    """The requirement lines of a plan as data."""
+def lines_of(path: str | Path, data: Mapping[str, Any]) -> list[Requirement]:
+    """The requirement lines of a plan as data.
+
+    Raises:
+        IngestError: not the plan of one site, as `ingest plan` writes it; with the key.
+    """
     if "scenarios" in data:
         raise IngestError(f"{path}: found several scenarios, expected the plan of one")
-    found = data.get("requirements")
-    if not isinstance(found, list) or not found or data.get("schema") != SCHEMA:
-        keys = brief(", ".join(list(data)[:4]))
-        raise IngestError(
-            f"{path}: found {keys}, expected schema '{SCHEMA}' and a list 'requirements', as `ingest plan` writes"
-        )
-    lines = [_line(path, number, item) for number, item in enumerate(found, start=1)]
+    for keys, problem in problems(data, plan_schema()):
+        raise IngestError(f"{path}: {_place(keys, data)}{problem}")
+    lines = [_line(f"{path}: requirement {number}: id", item) for number, item in enumerate(data["requirements"], start=1)]
     seen: set[str] = set()
     for line in lines:
         # A test is named after its line without `R-`, and some file systems do not tell cases apart.
@@ -58,6 +56,27 @@ def lines_of(path: Path, data: Mapping[str, Any]) -> list[Requirement]:
             raise IngestError(f"{path}: found the id '{line.id}' twice, expected one line for each id")
         seen.add(name)
     return lines
+
+
+def _place(keys: Sequence[str], data: Mapping[str, Any]) -> str:
+    """The keys of a value in a plan; a requirement line by its id, where it has one."""
+    if keys[:1] == ("requirements",) and len(keys) > 1:
+        line = data["requirements"][int(keys[1])]
+        known = isinstance(line, dict) and isinstance(line.get("id"), str)
+        keys = (one_line(line["id"]) if known else f"requirement {int(keys[1]) + 1}", *keys[2:])
+    return "".join(f"{one_line(key)}: " for key in keys)
+
+
+def _line(place: str, line: Mapping[str, Any]) -> Requirement:
+    ident = checked_id(line["id"], place)
+    priority, statement, metric, unit = (one_line(line[name]) for name in ("priority", "statement", "metric", "unit"))
+    given = {name: item for name, item in line["conditions"].items() if item is not None}
+    words = {name: one_line(item) for name, item in given.items() if isinstance(item, str)}
+    counts = {name: int(given[name]) for name in COUNTS & given.keys()}
+    conditions = Conditions(**{**given, **words, **counts})
+    # A buyer may leave a value open: then nothing is required.
+    value = line.get("value") or 0
+    return Requirement(ident, priority, statement, metric, value, unit, conditions, low=line.get("low"), high=line.get("high"))
 
 
 def site_name(path: str | Path, data: Mapping[str, Any]) -> str:
@@ -78,11 +97,11 @@ def read_object(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
     except OSError as error:
-        raise IngestError(f"{path}: cannot be read: {error.strerror}") from None
+        raise IngestError(cannot_be_read(path, error, "a JSON object")) from None
     if len(raw) > MOST_BYTES:
         raise IngestError(f"{path}: larger than {MOST_BYTES:,} bytes, expected a JSON object")
     try:
-        found = json.loads(raw)
+        found = json.loads(raw, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 1)
         raise IngestError(f"{path}:{line}: no whole JSON ({brief(str(error))}), expected a JSON object") from None
@@ -91,58 +110,5 @@ def read_object(path: Path) -> dict[str, Any]:
     return found
 
 
-def _line(path: Path, number: int, line: Any) -> Requirement:
-    place = f"{path}: requirement {number}"
-    if not isinstance(line, dict):
-        raise IngestError(f"{place}: found {brief(line)}, expected id, metric, value, unit and conditions")
-    checked_id(line.get("id"), f"{place}: id")
-    for name in WORDS:
-        if not isinstance(line.get(name), str):
-            raise IngestError(f"{place}: {name}: found {brief(line.get(name))}, expected text")
-    place = f"{path}: {line['id']}"
-    if line["priority"] not in PRIORITIES:
-        raise IngestError(f"{place}: priority: found {brief(line['priority'])}, expected one of {', '.join(PRIORITIES)}")
-    low, high = (_number(line.get(name), f"{place}: {name}") for name in ("low", "high"))
-    # A buyer may leave a value open: then nothing is required.
-    value = _number(line.get("value"), f"{place}: value") or 0
-    ident, priority, statement, metric, unit = (one_line(line[name]) for name in WORDS)
-    conditions = _conditions(line.get("conditions"), place)
-    return Requirement(ident, priority, statement, metric, value, unit, conditions, low=low, high=high)
-
-
-def _number(found: Any, place: str) -> float | None:
-    if found is None:
-        return None
-    if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 <= found < float("inf"):
-        raise IngestError(f"{place}: found {brief(found)}, expected a number from 0 in base units")
-    return found
-
-
-def _conditions(found: Any, place: str) -> Conditions:
-    if not isinstance(found, dict):
-        raise IngestError(f"{place}: conditions: found {brief(found)}, expected an operation, such as read")
-    known = Conditions.__dataclass_fields__
-    values: dict[str, Any] = {}
-    for name, item in found.items():
-        where = f"{place}: conditions: {name}"
-        if name not in known:
-            hint = nearest(name, known)
-            raise IngestError(f"{place}: conditions: unknown '{one_line(name)}', expected one of {', '.join(known)}{hint}")
-        if name in NUMBERS:
-            values[name] = _positive(item, where)
-        elif item is not None:
-            values[name] = one_line(item)
-    if "operation" not in values:
-        raise IngestError(f"{place}: conditions: found {brief(found)}, expected an operation, such as read")
-    return Conditions(**values)
-
-
-def _positive(item: Any, where: str) -> float | None:
-    number = _number(item, where)
-    if number == 0:
-        raise IngestError(f"{where}: found 0, expected a number above 0")
-    if number is not None and where.endswith(WHOLE):
-        if number != int(number):
-            raise IngestError(f"{where}: found {item}, expected a whole number")
-        return int(number)
-    return number
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is not a number")

@@ -17,18 +17,17 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError, MissingQuantity
 from ingest.files import garbage_collection_paused
-from ingest.site.checks import of_choices, of_clusters, of_drains, of_each, of_policies, of_storage, warnings_of
-from ingest.site.consistency import check
+from ingest.site.checks import check, of_choices, of_clusters, of_drains, of_each, of_policies, of_storage, refuse, warnings_of
 from ingest.site.datasets import Growth, dataset_rows, growth_of, holdings_of, year_rows, years_of
 from ingest.site.derivation_text import DerivationWriter
-from ingest.site.jobs import JobPlanner
+from ingest.site.jobs import plan_jobs
 from ingest.site.plan import TABLES, Plan, PlanScenarios
 from ingest.site.requirement_lines import LINES
 from ingest.site.requirement_writer import FLOORS, RequirementValue, RequirementWriter
 from ingest.site.scenarios import expectations, scenarios_of
 from ingest.site.site_file import Site, read_site
 from ingest.sizing.evidence_ladder import from_catalog
-from ingest.units import parse
+from ingest.units import parse, parse_whole
 
 #: keys of `storage` and `test`, and the quantity that each is
 STORAGE = {
@@ -69,6 +68,7 @@ MISSING = {
     "redundancy_units": UNPROTECTED,
     "site_grown_read_bandwidth": Message("no growth of bandwidth is planned", supply=("growth",)),
 }
+MOST_YEARS, MOST_SAMPLES = 30, 1_000_000
 #: clients in tests of the whole site
 SITE_CLIENTS = ("site_clients", "staging_clients", "writing_clients", "single_node")
 #: quantities of a job that are the same in every year
@@ -78,20 +78,20 @@ SAME_EVERY_YEAR = ("ingest_bandwidth_per_job", "cold_share", "concurrent_runs", 
 def plan(
     site: str | Path | Mapping[str, Any],
     *,
-    years: int | None = None,
+    years: str | int | None = None,
     set: Mapping[str, Any] | Sequence[str] | None = None,
-    samples: int | None = None,
-    seed: int = 0,
+    samples: str | int | None = None,
+    seed: str | int = 0,
     catalogs: Catalog | str | Path | Sequence[str | Path] = (),
 ) -> Plan | PlanScenarios:
     """Plan a site: the storage requirements of all its jobs and data sets.
 
     Args:
         site: a YAML file as `ingest plan --new` writes it, or its content as keys and values.
-        years: to plan for after the start; as the file says, else 5.
+        years: years to plan for after the start, 0 to 30. [default: of the file, else 5]
         set: values by path, such as `{"clusters.main.count": 256}`; a list or range gives several scenarios.
-        samples: draws from which low and high ends come, 10,000 by default; 0 for none.
-        seed: of the draws.
+        samples: draws behind low and high, up to 1,000,000; 0 for none. [default: 10,000, fewer for hundreds of jobs]
+        seed: seed of the Monte Carlo draws.
         catalogs: folders with entries of your own, or a catalog that is open already.
 
     Returns:
@@ -103,12 +103,17 @@ def plan(
     '827.5 GB/s (770.7 GiB/s)'
 
     Raises:
-        UsageError: a path that cannot be set.
+        UsageError: a path or a value that cannot be set, or a number out of range.
         IngestError: a site that cannot be, with the line of its file.
     """
     catalog = opened(catalogs)
+    horizon = None if years is None else parse_whole(years, "--years", 0, MOST_YEARS)
+    draws = None if samples is None else parse_whole(samples, "--samples", 0, MOST_SAMPLES)
+    first = parse_whole(seed, "--seed", 0)
     with garbage_collection_paused():
-        plans = tuple(plan_once(read_site(site, chosen), years, samples, seed, catalog, chosen) for chosen in scenarios_of(set))
+        plans = tuple(
+            plan_once(read_site(site, chosen), horizon, draws, first, catalog, chosen) for chosen in scenarios_of(set)
+        )
     return plans[0] if len(plans) == 1 else PlanScenarios(plans)
 
 
@@ -123,11 +128,14 @@ def plan_once(
     check(site)
     growth = growth_of(site, catalog)
     data = dataset_rows(site, catalog)
-    planner = JobPlanner(site, catalog, data)
-    jobs = planner.rows()
+    planned = plan_jobs(site, catalog, data)
+    jobs = [one.row for one in planned]
+    policies = {one.row.name: one.policy for one in planned if one.policy is not None}
     clusters = _clusters(site, jobs)
     horizon = years_of(site, years)
     storage = _storage(site, catalog)
+    sizes, units = [*of_clusters(clusters, jobs)], [*of_storage(storage)]
+    refuse(site, [*sizes, *units])
     holdings = holdings_of(site, data, horizon, growth)
     by_year = year_rows(site, jobs, holdings)
     for row in by_year:
@@ -160,15 +168,16 @@ def plan_once(
     writer = RequirementWriter(site, known, {row.name: row for row in jobs}, DerivationWriter(catalog), ends)
     lines = tuple(writer.write(one) for one in found.values())
     held = [
-        *of_clusters(clusters, jobs),
-        *of_choices(jobs, planner.divisors),
-        *of_policies(planner.policies),
-        *of_each(jobs, planner.policies, site, catalog),
+        *sizes,
+        *of_choices(jobs, policies),
+        *of_policies(policies),
+        *of_each(jobs, policies, site, catalog),
         *of_drains(site, jobs),
-        *of_storage(*(known.steps.get(name) for name in ("storage_units", "failed_servers"))),
+        *units,
     ]
     findings = [one for one in held if one is not None]
-    warnings = (*planner.warnings, *growth.warnings, *warnings_of(site, findings, jobs, data, horizon))
+    told = dict.fromkeys(line for one in planned for line in one.warnings)
+    warnings = (*told, *growth.warnings, *warnings_of(site, findings, jobs, data, horizon))
     return Plan(
         site=site,
         catalog=catalog,
@@ -181,7 +190,7 @@ def plan_once(
         chosen=chosen,
         tree=tree,
         expectations=expectations(site, [one.requirement for one in lines]),
-        questions=planner.questions,
+        questions={one.row.name: one.question for one in planned if one.question is not None},
         findings=(*findings, *(one for line in lines for one in line.findings)),
     )
 
@@ -234,12 +243,12 @@ def _protection(site: Site, name: str, catalog: Catalog) -> dict[str, Input]:
 
 def _grown(site: Site, jobs: list[QuantityRow], years: int, growth: Growth, storage: Quantities) -> Step | None:
     """The read bandwidth of all concurrent jobs in the last year of the plan; None where nothing grows."""
-    if not years or not any("bandwidth_growth_factor" in growth.of_job(row.name) for row in jobs):
+    if not years or not any("bandwidth_growth_factor" in growth.jobs[row.name] for row in jobs):
         return None
     elapsed = Input(parse(f"{years} year", "s", "years"), note=f"year {years} of the plan")
     later = []
     for row in jobs:
-        grows = growth.of_job(row.name)
+        grows = growth.jobs[row.name]
         kept = {name: item for name, item in row.known.given.items() if name != "bandwidth_growth" or not grows}
         known = Quantities({**kept, **grows, "elapsed_seconds": elapsed}, row.name, shared_inputs=True)
         known.adopt({name: step for name in SAME_EVERY_YEAR if (step := row.step(name)) is not None})

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class RequirementLine(NamedTuple):
-    """One requirement line.
+class RequirementTemplate(NamedTuple):
+    """The id, the quantity and the wording of one requirement line.
 
     Attributes:
         id: stable.
@@ -49,63 +49,63 @@ _SUSTAIN = "sustain at least {value} "
 _RESTARTS = "of uncached sequential checkpoint reads from {clients}, so that "
 
 LINES = (
-    RequirementLine("R-READ-01", "site_sustained_read_bandwidth", "mandatory", "read",
+    RequirementTemplate("R-READ-01", "site_sustained_read_bandwidth", "mandatory", "read",
          _SUSTAIN + _READS + " (aggregate of all jobs, averaged over time{whose})", "job_sustained_read_bandwidth_of_jobs",
          "site"),
-    RequirementLine("R-READ-02", "site_largest_read_bandwidth", "mandatory", "read",
+    RequirementTemplate("R-READ-02", "site_largest_read_bandwidth", "mandatory", "read",
          _SUSTAIN + _READS + " (the single run with the highest read rate, first epoch, cold cache)",
          "run_read_bandwidth_of_jobs", "run"),
-    RequirementLine("R-READ-03", "site_read_bandwidth", "mandatory", "read",
+    RequirementTemplate("R-READ-03", "site_read_bandwidth", "mandatory", "read",
          _SUSTAIN + _READS + " (aggregate of all jobs that can run concurrently, first epoch, cold cache{whose})",
          "job_read_bandwidth_of_jobs", "site"),
-    RequirementLine("R-READ-04", "site_node_read_bandwidth", "mandatory", "read",
+    RequirementTemplate("R-READ-04", "site_node_read_bandwidth", "mandatory", "read",
          "deliver at least {value} of uncached {pattern} {io} reads to any one client that reads alone, "
          "with {threads} for {duration}",
          "node_read_bandwidth_of_jobs", "one"),
-    RequirementLine("R-WRITE-01", "site_write_bandwidth", "target", "write",
+    RequirementTemplate("R-WRITE-01", "site_write_bandwidth", "target", "write",
          _SUSTAIN + _WRITES + " (aggregate of all jobs that write concurrently)", "job_write_bandwidth_of_jobs", "writing",
          raised_by="checkpoints"),
-    RequirementLine("R-WRITE-02", "site_largest_write_bandwidth", "mandatory", "write",
+    RequirementTemplate("R-WRITE-02", "site_largest_write_bandwidth", "mandatory", "write",
          _SUSTAIN + _WRITES + " (the single run that writes fastest)", "checkpoint_write_bandwidth_of_jobs", "run"),
-    RequirementLine("R-WRITE-03", "site_sustained_write_bandwidth", "mandatory", "write",
+    RequirementTemplate("R-WRITE-03", "site_sustained_write_bandwidth", "mandatory", "write",
          _SUSTAIN + _WRITES + " (aggregate of all jobs, averaged over time)", "job_sustained_write_bandwidth_of_jobs",
          "writing"),
-    RequirementLine("R-MIX-01", "site_mixed_bandwidth", "information", "read and write",
+    RequirementTemplate("R-MIX-01", "site_mixed_bandwidth", "information", "read and write",
          "sustain concurrent reads and checkpoint writes, {value} in total, at the conditions of R-READ-03 and {writes}",
          "job_read_bandwidth_of_jobs", "site", raised_by="reads_and_checkpoints"),
-    RequirementLine("R-MIX-02", "site_alternating_bandwidth", "information", "read or write",
+    RequirementTemplate("R-MIX-02", "site_alternating_bandwidth", "information", "read or write",
          "sustain reads and checkpoint writes alternately, at the larger of the two rates, {value}, at the conditions of "
          "R-READ-03 and {writes}", "job_read_bandwidth_of_jobs", "site"),
-    RequirementLine("R-RESTART-01", "site_largest_restart_bandwidth", "mandatory", "read",
+    RequirementTemplate("R-RESTART-01", "site_largest_restart_bandwidth", "mandatory", "read",
          _SUSTAIN + _RESTARTS + "a single run has read its checkpoint {within}",
          "restart_read_bandwidth_of_jobs", "run", streams=True, within="restart_seconds"),
-    RequirementLine("R-RESTART-02", "site_restart_bandwidth", "target", "read",
+    RequirementTemplate("R-RESTART-02", "site_restart_bandwidth", "target", "read",
          _SUSTAIN + _RESTARTS + "all runs finish restoring concurrently, {within}",
          "job_restart_bandwidth_of_jobs", "writing", streams=True, within="restart_seconds"),
-    RequirementLine("R-STAGE-01", "site_staging_bandwidth", "mandatory", "read",
+    RequirementTemplate("R-STAGE-01", "site_staging_bandwidth", "mandatory", "read",
          _SUSTAIN + "of sequential reads from {clients}, so that all staged data sets are on their nodes {within}",
          "job_staging_bandwidth_of_jobs", "staging", streams=True, within="staging_seconds_allowed"),
-    RequirementLine("R-STAGE-02", "site_node_local_bytes", "mandatory", "hold",
+    RequirementTemplate("R-STAGE-02", "site_node_local_bytes", "mandatory", "hold",
          "leave at least {value} on the NVMe of each node to staged and cached data", "node_local_bytes_of_jobs",
          inspected="what the operating system of a node reports as free on its NVMe"),
-    RequirementLine("R-META-01", "site_file_opens", "mandatory", "open",
+    RequirementTemplate("R-META-01", "site_file_opens", "mandatory", "open",
          "open at least {value} for reading from {clients} with {threads} each for {duration}", "job_file_opens_of_jobs",
          "site"),
-    RequirementLine("R-META-02", "site_file_creates", "target", "create",
+    RequirementTemplate("R-META-02", "site_file_creates", "target", "create",
          "create at least {value} from {clients} while checkpoints are written", "job_file_creates_of_jobs", "writing"),
-    RequirementLine("R-META-03", "site_files", "mandatory", "hold", "hold at least {value} in the peak year",
+    RequirementTemplate("R-META-03", "site_files", "mandatory", "hold", "hold at least {value} in the peak year",
          inspected="what the file system itself reports as the number of files that it can hold"),
-    RequirementLine("R-CAP-01", "site_usable_bytes", "mandatory", "hold",
+    RequirementTemplate("R-CAP-01", "site_usable_bytes", "mandatory", "hold",
          "hold at least {value} of data while no more than {fill} of its usable capacity is in use, in the year that needs "
          "most",
          inspected="what the file system itself reports as its usable capacity, times the fill limit of the requirement"),
-    RequirementLine("R-CAP-02", "site_raw_bytes", "information", "hold",
+    RequirementTemplate("R-CAP-02", "site_raw_bytes", "information", "hold",
          "have about {value} of raw capacity, with the protection and fill limit of its derivation; R-CAP-01 decides"),
-    RequirementLine("R-END-01", "site_media_bytes_per_day", "mandatory", "write",
+    RequirementTemplate("R-END-01", "site_media_bytes_per_day", "mandatory", "write",
          "endure {value} written to its media on each day of the warranty, replicas and parity included: checkpoints, the "
          "first load of the data sets, their growth and new versions, in the year that writes most",
          inspected="the rated endurance of all media together (drive writes per day × capacity) over the warranty"),
-    RequirementLine("R-GROW-01", "site_grown_read_bandwidth", "target", "read",
+    RequirementTemplate("R-GROW-01", "site_grown_read_bandwidth", "target", "read",
          "be expandable to {value} " + _READS + " (aggregate of all jobs that can run concurrently, in the last year of "
          "the plan{whose})", "job_read_bandwidth_of_jobs", "site"),
 )  # fmt: skip

@@ -15,7 +15,7 @@ from ingest.engine.solver import Quantities
 from ingest.requirement import PRIORITIES, Conditions, Requirement
 from ingest.site.checks import of_line
 from ingest.site.derivation_text import DerivationWriter
-from ingest.site.requirement_lines import CLIENTS, RequirementLine
+from ingest.site.requirement_lines import CLIENTS, RequirementTemplate
 from ingest.site.site_file import Site
 from ingest.sizing.rules import Finding, finding
 from ingest.units import display, request_size
@@ -52,7 +52,7 @@ class RequirementValue:
         columns: the columns that it rests on.
     """
 
-    line: RequirementLine
+    line: RequirementTemplate
     step: Step
     given: list[Step]
     columns: list[Step]
@@ -161,7 +161,7 @@ class RequirementWriter:
             choices.append(finding("C10", self.known.step, owner=line.id))
         yield from (one for one in choices if one is not None)
 
-    def _conditions_of(self, line: RequirementLine, name: str) -> tuple[object, ...]:
+    def _conditions_of(self, line: RequirementTemplate, name: str) -> tuple[object, ...]:
         """The conditions that a line takes from the job with the largest entry: where all jobs agree, no choice is made."""
         own = line.clients == "run" or "{whose}" in line.says or ("{io}" in line.says and line.operation == "read")
         threads = self._job(name).get("threads", THREADS) if "{threads}" in line.says else None
@@ -198,7 +198,7 @@ class RequirementWriter:
             tested.append(self.jobs[value.job].step("read_request_bytes"))
         return tuple(part for part in (*tested, floor) if part is not None)
 
-    def _limit(self, line: RequirementLine) -> Step | None:
+    def _limit(self, line: RequirementTemplate) -> Step | None:
         """The rate below which a line of this unit is for information only."""
         name = FLOORS.get(unit_of(line.metric))
         return None if name is None else self.known.step(name)
@@ -256,7 +256,7 @@ class RequirementWriter:
         of_jobs = [str(self._job(name).get("priority", "mandatory")) for name in value.jobs] or [own]
         return max(own, min(of_jobs, key=PRIORITIES.index), key=PRIORITIES.index)
 
-    def _writes(self, line: RequirementLine) -> str:
+    def _writes(self, line: RequirementTemplate) -> str:
         """The id of the line that states the concurrent writes."""
         if "{writes}" not in line.says:
             return ""

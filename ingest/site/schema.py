@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.engine.registry import INPUTS, InputQuantity, check_value, unit_of
-from ingest.errors import UsageError, brief, nearest
+from ingest.errors import UsageError, brief, expected_one_of
 from ingest.units import parse, physical
 
 WORDS = ("typical", "low", "high")
@@ -64,6 +64,7 @@ def limits_of(name: str) -> dict[str, Any]:
 
 
 SCHEMA_FILE = Path(__file__).parent / "schema.json"
+PLAN_SCHEMA_FILE = Path(__file__).parent / "plan.schema.json"
 #: keywords that limit a quantity
 LIMITS = ("pattern", "minimum", "exclusiveMinimum", "maximum")
 #: what a person calls the types of JSON
@@ -116,18 +117,25 @@ def node_at(keys: Sequence[str], what: str) -> Mapping[str, Any]:
         if inner is None:
             known = [*node.get("properties", {})]
             place = f" under {'.'.join(keys[:depth])}" if depth else ""
-            expected = f"one of {', '.join(known)}" if known else "nothing below it"
-            raise UsageError(f"{what}: unknown key '{key}'{place}, expected {expected}{nearest(key, known)}")
+            expected = expected_one_of(key, known) if known else "expected nothing below it"
+            raise UsageError(f"{what}: unknown key '{key}'{place}, {expected}")
         node = inner
     return node
 
 
-def problems(data: object) -> list[tuple[tuple[str, ...], str]]:
-    """The violations of the schema: the path of the key, and one line."""
+@cache
+def plan_schema() -> dict[str, Any]:
+    """The schema of the JSON that `ingest plan` writes."""
+    found: dict[str, Any] = json.loads(PLAN_SCHEMA_FILE.read_text(encoding="utf-8"))
+    return found
+
+
+def problems(data: object, against: Mapping[str, Any] | None = None) -> list[tuple[tuple[str, ...], str]]:
+    """The violations of a schema, by default that of a site file: the path of the key, and one line."""
     import jsonschema
 
-    found = jsonschema.Draft202012Validator(schema()).iter_errors(data)
-    return [_problem(error) for error in found]
+    validator = jsonschema.Draft202012Validator(schema() if against is None else against)
+    return [_problem(error) for error in validator.iter_errors(data)]
 
 
 def _problem(error: Any) -> tuple[tuple[str, ...], str]:
@@ -138,14 +146,16 @@ def _problem(error: Any) -> tuple[tuple[str, ...], str]:
     if rule == "additionalProperties":
         known = list(error.schema["properties"])
         extra = next(key for key in instance if key not in known)
-        return (*keys, extra), f"unknown key '{extra}', expected one of {', '.join(known)}{nearest(extra, known)}"
+        return (*keys, extra), f"unknown key '{extra}', {expected_one_of(extra, known)}"
     if rule == "required":
         missing = next(key for key in wanted if key not in instance)
         meaning = error.schema.get("properties", {}).get(missing, {}).get("description", "a value")
         return keys, f"'{missing}' is missing: {meaning}"
     if "propertyNames" in error.absolute_schema_path:
         keys = (*keys, str(instance))
-    return keys, f"found {brief(instance)}, expected {_expected(rule, wanted, instance)}"
+    if rule == "enum":
+        return keys, f"found {brief(instance)}, {expected_one_of(instance, wanted)}"
+    return keys, f"found {brief(instance)}, expected {_expected(rule, wanted)}"
 
 
 def _out_of_range(keys: tuple[str, ...], instance: object, node: Mapping[str, Any]) -> tuple[tuple[str, ...], str]:
@@ -159,19 +169,24 @@ def _out_of_range(keys: tuple[str, ...], instance: object, node: Mapping[str, An
     return named, f"found {brief(instance)}, expected a number and its unit ({unit_of(node['x-quantity'])})"
 
 
-def _expected(rule: str, wanted: Any, instance: object) -> str:
+def _expected(rule: str, wanted: Any) -> str:
     if rule == "type":
-        named = [TYPES[kind] for kind in ([wanted] if isinstance(wanted, str) else wanted)]
-        return " or ".join(named)
-    if rule == "enum":
-        return f"one of {', '.join(wanted)}{nearest(str(instance), wanted)}"
+        named = [wanted] if isinstance(wanted, str) else wanted
+        return " or ".join(TYPES[kind] for kind in named if kind in TYPES)
     if rule == "pattern" and wanted == "^published$":
         return "'published', or keys and values: capacity, bandwidth, every"
     if rule == "pattern" and wanted.startswith("^[^"):
         return "text without control characters"
     if rule == "pattern":
         return "a name of at most 63 ASCII letters (a to z, A to Z), digits, - and _, with a letter or digit first"
-    limits = {"minProperties": "at least {} entry", "minimum": "a number from {}", "maximum": "a number up to {}"}
+    limits = {
+        "minProperties": "at least {} entry",
+        "minItems": "at least {} entry",
+        "minimum": "a number from {}",
+        "exclusiveMinimum": "a number above {}",
+        "maximum": "a number up to {}",
+        "const": "{!r}",
+    }
     return limits.get(rule, "a value of the schema: {}").format(wanted)
 
 

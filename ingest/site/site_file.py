@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from ingest.catalog.yaml_reader import Kind, line_of, read_yaml
 from ingest.engine.value import Input
-from ingest.errors import IngestError, UsageError, brief, nearest
+from ingest.errors import IngestError, UsageError, brief, expected_one_of
 from ingest.site import schema
 from ingest.site.schema import number
 from ingest.text import visible
@@ -38,16 +38,23 @@ class Site:
     changed: tuple[Keys, ...] = ()
 
     def place(self, keys: Keys) -> str:
-        """The place of a key, for messages."""
-        return place(self.path, keys, self.changed)
+        """The place of a key, for messages: file, line and key; or `--set` where that is to blame."""
+        dotted = ".".join(keys)
+        if keys in self.changed:
+            return f"--set {dotted}"
+        if self.path is None:
+            return dotted or "site"
+        return f"{self.path}:{line_of(self.path, keys)}" + (f": {dotted}" if dotted else "")
 
     def refuse(self, keys: Keys, message: str) -> NoReturn:
         """Refuse the site because of one key.
 
         Raises:
-            IngestError: always.
+            UsageError: a value that `--set` gave.
+            IngestError: a value of the file.
         """
-        raise IngestError(" ".join(f"{self.place(keys)}: {message}".split()))
+        kind = UsageError if keys in self.changed else IngestError
+        raise kind(" ".join(f"{self.place(keys)}: {message}".split()))
 
     def section(self, name: str) -> Mapping[str, Any]:
         """A table of the file; empty where it is left out."""
@@ -65,14 +72,6 @@ class Site:
         return self.path.parent if self.path else Path()
 
 
-def place(path: Path | None, keys: Keys, changed: tuple[Keys, ...] = ()) -> str:
-    """File, line and key; or `--set` where that is to blame."""
-    dotted = ".".join(keys)
-    if path is None or keys in changed:
-        return f"--set {dotted}" if keys in changed else dotted or "site"
-    return f"{path}:{line_of(path, keys)}" + (f": {dotted}" if dotted else "")
-
-
 def read_site(source: str | Path | Mapping[str, Any], settings: Mapping[str, str | float] | None = None) -> Site:
     """Read a site.
 
@@ -82,37 +81,35 @@ def read_site(source: str | Path | Mapping[str, Any], settings: Mapping[str, str
 
     Raises:
         IngestError: unreadable, or against the schema; with the line.
-        UsageError: a path that cannot be set.
+        UsageError: a path or a value that cannot be set.
     """
     path = None if isinstance(source, Mapping) else Path(source)
-    if path is not None and not path.is_file():
-        raise UsageError(f"SITE: file '{path}' not found, expected a site file (`ingest plan --new` writes one)")
-    raw = source if path is None else read_yaml(path, kind=SITE_FILE)
+    raw: Any = source if path is None else read_yaml(path, kind=SITE_FILE)
     changed = tuple(tuple(name.split(".")) for name in settings or {})
     for keys, value in zip(changed, (settings or {}).values(), strict=True):
         _named(raw, keys)
         raw = _with(raw, keys, _typed(keys, value), ".".join(keys))
+    site = Site(path, {}, raw, changed)
     found = schema.problems(raw)
     if found:
-        _refuse_first(path, found, changed)
-    assert isinstance(raw, Mapping)
-    data = _checked(raw, schema.schema(), (), path, changed)
-    return Site(path, data, raw, changed)
-
-
-def _refuse_first(path: Path | None, found: list[tuple[Keys, str]], changed: tuple[Keys, ...]) -> NoReturn:
-    """Refuse for the first problem in the file."""
-    ordered = found if path is None else sorted(found, key=lambda one: line_of(path, one[0]))
-    keys, message = ordered[0]
-    raise IngestError(" ".join(f"{place(path, keys, changed)}: {message}".split()))
+        site.refuse(*(found[0] if path is None else min(found, key=lambda one: line_of(path, one[0]))))
+    return replace(site, data=_in_base_units(site, raw, schema.schema(), ()))
 
 
 def _named(raw: Any, keys: Keys) -> None:
     """Refuse to set anything of a cluster, job or data set that the site does not have."""
     table = raw.get(keys[0]) if isinstance(raw, Mapping) and keys[0] in TABLES else None
     if isinstance(table, Mapping) and len(keys) > 2 and keys[1] not in table:
-        expected = f"expected one of {', '.join(map(str, table))}{nearest(keys[1], map(str, table))}"
-        raise UsageError(f"--set {'.'.join(keys)}: unknown name '{keys[1]}' under {keys[0]}, {expected}")
+        raise UsageError(f"--set {'.'.join(keys)}: {unknown_name(keys[1], keys[0], table)}")
+
+
+def unknown_name(name: str, table: str, known: Iterable[object]) -> str:
+    """Say that a table of the file has no such name.
+
+    >>> unknown_name("mian", "clusters", ["main"])
+    "unknown name 'mian' under clusters, expected one of main; did you mean 'main'?"
+    """
+    return f"unknown name '{name}' under {table}, {expected_one_of(name, map(str, known))}"
 
 
 def _with(raw: Any, keys: Keys, value: object, what: str) -> dict[str, Any]:
@@ -133,23 +130,18 @@ def _typed(keys: Keys, value: str | float) -> object:
     return int(value) if isinstance(value, str) and wants_number and value.isdigit() else value
 
 
-def _checked(raw: Any, node: Mapping[str, Any], keys: Keys, path: Path | None, changed: tuple[Keys, ...]) -> Any:
+def _in_base_units(site: Site, raw: Any, node: Mapping[str, Any], keys: Keys) -> Any:
     """Data in base units: the schema's node says what each value is."""
-    if "x-quantity" in node:
-        return _at(lambda: _quantity(raw, node["x-quantity"], keys), keys, path, changed)
-    if node.get("x-date"):
-        return _at(lambda: _date(raw), keys, path, changed)
+    try:
+        if "x-quantity" in node:
+            return _quantity(raw, node["x-quantity"], keys)
+        if node.get("x-date"):
+            return _date(raw)
+    except UsageError as error:
+        site.refuse(keys, str(error))
     if not isinstance(raw, Mapping):
         return raw
-    inner = {key: schema.below(node, key) for key in raw}
-    return {key: _checked(value, inner[key] or {}, (*keys, key), path, changed) for key, value in raw.items()}
-
-
-def _at(read: Any, keys: Keys, path: Path | None, changed: tuple[Keys, ...]) -> Any:
-    try:
-        return read()
-    except UsageError as error:
-        raise IngestError(" ".join(f"{place(path, keys, changed)}: {error}".split())) from None
+    return {key: _in_base_units(site, value, schema.below(node, key) or {}, (*keys, key)) for key, value in raw.items()}
 
 
 def _quantity(raw: Any, name: str, keys: Keys) -> Input:

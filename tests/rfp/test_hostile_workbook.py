@@ -112,7 +112,7 @@ def test_foreign_and_broken_files(tmp_path):
         "text": "not readable as .xlsx (BadZipFile)",
         "empty": "not readable as .xlsx (BadZipFile)",
         "zip": "not readable as .xlsx (KeyError)",
-        "absent": "there is no such file",
+        "absent": "cannot be read: No such file or directory, expected a workbook",
     }.items():
         assert message in refusal(tmp_path / f"{name}.xlsx"), name
 

@@ -174,7 +174,8 @@ def test_a_difference_names_what_changed_and_why(tmp_path, run):
 
 
 def _broken_plan(schema="ingest/1", value="1", unit='"B"', id='"R-1"', inputs="[]", more="", given="{}"):
-    one = f'{{"id": {id}, "value": {value}, "unit": {unit}, "inputs": {inputs}}}'
+    words = '"priority": "target", "statement": "", "metric": "", "conditions": {"operation": "read"}'
+    one = f'{{"id": {id}, "value": {value}, "unit": {unit}, "inputs": {inputs}, {words}}}'
     lines = f"[{one}{more.replace('{ONE}', one)}]"
     head = f'"schema": "{schema}", "command": "plan", "version": "1", "catalog_hash": "1", "written": {{}}'
     return f'{{{head}, "requirements": {lines}, "inputs": {given}}}'
@@ -198,27 +199,27 @@ def test_another_job_that_decides_is_no_changed_input():
 @pytest.mark.parametrize(
     ("content", "code", "words"),
     [
-        (None, 2, "not found, expected the JSON"),
+        (None, 1, "cannot be read: No such file or directory, expected a JSON object"),
         ("not json", 1, "no whole JSON"),
         ("[1, 2]", 1, "expected a JSON object"),
         ('{"command": "bw"}', 1, "is not a plan"),
         (
             '{"command": "plan", "requirements": 3, "inputs": [], "written": 1, "version": 1, "catalog_hash": 1}',
             1,
-            "broken parts",
+            "'schema' is missing: 'ingest/1'",
         ),
-        (_broken_plan(schema="ingest/9"), 1, "schema: found 'ingest/9', expected ingest/1"),
-        (_broken_plan(value='"abc"'), 1, "requirements.0: value: found 'abc', expected a number"),
-        (_broken_plan(value="NaN"), 1, "requirements.0: value: found nan, expected a number"),
-        (_broken_plan(value="1e999"), 1, "requirements.0: value: found inf, expected a number"),
-        (_broken_plan(value="9" * 400), 1, "requirements.0: value: found 999"),
-        (_broken_plan(value="true"), 1, "requirements.0: value: found True, expected a number"),
-        (_broken_plan(unit="3"), 1, "requirements.0: unit: found 3, expected a unit"),
-        (_broken_plan(id="[1]"), 1, "requirements.0: id: found [1], expected a name of its own"),
-        (_broken_plan(more=", {ONE}"), 1, "requirements.1: id: found 'R-1', expected a name of its own"),
-        (_broken_plan(inputs="[1]"), 1, "R-1: inputs: found [1], expected names"),
-        (_broken_plan(given='{"a": 3}'), 1, "inputs.a: found 3"),
-        (_broken_plan(given='{"a": {"value": [], "unit": "B"}}'), 1, "inputs.a: value: found [], expected a number"),
+        (_broken_plan(schema="ingest/9"), 1, "schema: found 'ingest/9', expected 'ingest/1'"),
+        (_broken_plan(value='"abc"'), 1, "R-1: value: found 'abc', expected a number"),
+        (_broken_plan(value="NaN"), 1, "no whole JSON ('NaN is not a number')"),
+        (_broken_plan(value="1e999"), 1, "R-1: value: found inf, expected a number"),
+        (_broken_plan(value="9" * 400), 1, "R-1: value: found 999"),
+        (_broken_plan(value="true"), 1, "R-1: value: found True, expected a number"),
+        (_broken_plan(unit="3"), 1, "R-1: unit: found 3, expected text"),
+        (_broken_plan(id="[1]"), 1, "requirement 1: id: found [1], expected text"),
+        (_broken_plan(more=", {ONE}"), 1, "found the id 'R-1' twice"),
+        (_broken_plan(inputs="1"), 1, "R-1: inputs: found 1, expected a list"),
+        (_broken_plan(given='{"a": 3}'), 1, "inputs: a: found 3"),
+        (_broken_plan(given='{"a": {"value": [], "unit": "B"}}'), 1, "inputs: a: value: found [], expected a number"),
     ],
 )
 def test_a_difference_refuses_what_is_no_plan(content, code, words, tmp_path, run):

@@ -81,7 +81,7 @@ def test_every_broken_file_is_named():
 
 
 def test_a_file_that_is_not_there():
-    with pytest.raises(UsageError, match=r"file 'nowhere\.yaml' not found"):
+    with pytest.raises(IngestError, match=r"nowhere\.yaml: cannot be read: No such file .*expected a site file"):
         ingest.plan("nowhere.yaml")
 
 

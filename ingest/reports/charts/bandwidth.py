@@ -18,6 +18,7 @@ from ingest.reports.charts.chart import (
     doublings,
     layer,
     made,
+    plot,
     scaled,
     sideways,
     upwards,
@@ -152,14 +153,10 @@ def demand(jobs: Sequence[Bar], together: Bar, unit: str = "B/s") -> Chart:
         kept.append(Bar(f"{len(rest)} smaller jobs", sum(bar.value for bar in rest)))
     bars = [*kept, together]
     values, shown = scaled([bar.value for bar in bars], unit)
+    texts = [display(bar.value, unit, binary=False) for bar in bars]
     rows = [
-        {
-            "job": bar.label,
-            "value": value,
-            "text": display(bar.value, unit, binary=False),
-            "kind": "sum" if bar is together else "job",
-        }
-        for bar, value in zip(bars, values, strict=True)
+        {"job": bar.label, "value": value, "text": text, "kind": "sum" if bar is together else "job"}
+        for bar, value, text in zip(bars, values, texts, strict=True)
     ]
     first = ordered[0] if ordered else together
     most, whole = (display(bar.value, unit, binary=False) for bar in (first, together))
@@ -167,19 +164,13 @@ def demand(jobs: Sequence[Bar], together: Bar, unit: str = "B/s") -> Chart:
     listing = "; ".join(f"{row['job']} {row['text']}" for row in rows)
     scale = {"domainMax": 1.18 * max(values)}
     colours = {"domain": ["job", "sum"], "range": [LIGHT, DARK]}
-    body: dict[str, Any] = {
-        "data": {"values": rows},
-        "width": WIDTH,
-        "height": {"step": 26},
-        "encoding": {
-            "y": channel("job", "nominal", sort=None, title=None),
-            "x": channel("value", title=f"read bandwidth ({shown})", scale=scale),
-        },
-        "layer": [
-            layer("bar", color=channel("kind", "nominal", scale=colours, legend=None)),
-            layer("text", look={"align": "left", "dx": 4, "fontSize": 11}, text={"field": "text"}),
-        ],
-    }
+    y = channel("job", "nominal", sort=None, title=None)
+    x = channel("value", title=f"read bandwidth ({shown})", scale=scale)
+    layers = [
+        layer("bar", color=channel("kind", "nominal", scale=colours, legend=None)),
+        layer("text", look={"align": "left", "dx": 4, "fontSize": 11}, text={"field": "text"}),
+    ]
+    body = plot(rows, step=26, encoding={"y": y, "x": x}, layer=layers)
     return made("demand", title, "", f"Bar chart of read bandwidth by job: {listing}.", body)
 
 
@@ -278,16 +269,11 @@ def ladder(rungs: Sequence[Bar], unit: str, quantity: str) -> Chart:
     x, from_low = (channel(end, title=f"{quantity} ({shown})", **axis) for end in ("value", "low"))
     y = channel("rung", "nominal", sort=None, title=None)
     label = {"align": "left", "dx": 8, "dy": -9, "fontSize": 11}
-    body: dict[str, Any] = {
-        "data": {"values": rows},
-        "width": WIDTH,
-        "height": {"step": 34},
-        "layer": [
-            layer("rule", look={"strokeWidth": 6, "color": LIGHT}, x=from_low, x2={"field": "high"}, y=y),
-            layer("point", look={"filled": True, "size": 90, "color": DARK}, x=x, y=y),
-            layer("text", look=label, x=x, y=y, text={"field": "text"}),
-        ],
-    }
+    layers = [
+        layer("rule", look={"strokeWidth": 6, "color": LIGHT}, x=from_low, x2={"field": "high"}, y=y),
+        layer("point", look={"filled": True, "size": 90, "color": DARK}, x=x, y=y),
+        layer("text", look=label, x=x, y=y, text={"field": "text"}),
+    ]
     first, last = rungs[0], rungs[-1]
     times = last.value / first.value if first.value else 0
     title = (
@@ -296,4 +282,5 @@ def ladder(rungs: Sequence[Bar], unit: str, quantity: str) -> Chart:
         else f"{capitalised(quantity)}, by evidence level"
     )
     listing = "; ".join(f"{row['rung']} {row['text']}" for row in rows)
-    return made("ladder", title, "dot: typical value, bar: range", f"{quantity} by evidence level: {listing}.", body)
+    alt = f"{quantity} by evidence level: {listing}."
+    return made("ladder", title, "dot: typical value, bar: range", alt, plot(rows, step=34, layer=layers))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -16,6 +17,8 @@ SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 COLOURS = ("#0072B2", "#E69F00", "#56B4E9", "#D55E00", "#009E73", "#CC79A7", "#F0E442", "#000000")
 DARK, LIGHT, SIGNAL = COLOURS[0], COLOURS[2], COLOURS[3]
 WIDTH, HEIGHT = 560, 260
+#: Characters in a line of a title.
+LONGEST_LINE = 64
 CONFIG = {
     "font": "DejaVu Sans, Noto Sans, sans-serif",
     "background": "white",
@@ -80,8 +83,13 @@ def _converter() -> Any:
 
 def made(name: str, title: str, subtitle: str, alt: str, body: Mapping[str, Any]) -> Chart:
     """A chart with the common frame around its own part."""
-    heading = {"text": wrapped_title(title), **({"subtitle": subtitle} if subtitle else {})}
+    heading = {"text": textwrap.wrap(title, LONGEST_LINE) or [""], **({"subtitle": subtitle} if subtitle else {})}
     return Chart(name, title, alt, {"$schema": SCHEMA, "title": heading, "config": CONFIG, "description": alt, **body})
+
+
+def plot(rows: Sequence[Mapping[str, Any]], height: float | None = None, step: float = 0, **parts: Any) -> dict[str, Any]:
+    """A plot of rows, as high as it is said or with so many pixels for each name; `parts` are its marks or layers."""
+    return {"data": {"values": rows}, "width": WIDTH, "height": height or {"step": step}, **parts}
 
 
 def channel(field: str, kind: str = "quantitative", **more: Any) -> dict[str, Any]:
@@ -104,24 +112,13 @@ def layer(
     return {**data, "mark": {"type": mark, **(look or {})}, "encoding": on}
 
 
-def wrapped_title(title: str, width: int = 64) -> list[str]:
-    """A title in lines that fit the chart.
-
-    >>> wrapped_title("one two", 4)
-    ['one', 'two']
-    """
-    import textwrap
-
-    return textwrap.wrap(title, width) or [""]
-
-
-def scaled(values: Sequence[float], unit: str, binary: bool = False) -> tuple[list[float], str]:
+def scaled(values: Sequence[float], unit: str) -> tuple[list[float], str]:
     """Values in the unit in which people read the largest of them, and that unit.
 
     >>> scaled([1.5e9, 2e8], "B/s")
     ([1.5, 0.2], 'GB/s')
     """
-    factor, shown = scale_of(max(map(abs, values), default=0), unit, binary)
+    factor, shown = scale_of(max(map(abs, values), default=0), unit, False)
     return ([value / factor for value in values], shown) if factor else (list(values), unit)
 
 

@@ -16,6 +16,7 @@ from ingest.reports.charts.chart import (
     channel,
     layer,
     made,
+    plot,
     scaled,
     sideways,
     upwards,
@@ -57,17 +58,13 @@ def capacity(rows: Sequence[YearBytes], unit: str = "B") -> Chart:
     values, shown = scaled([row.value for row in rows], unit)
     years = list(dict.fromkeys(row.year for row in rows))
     sums = {year: sum(row.value for row in rows if row.year == year) for year in years}
-    body: dict[str, Any] = {
-        "data": {"values": [{**row._asdict(), "value": value} for row, value in zip(rows, values, strict=True)]},
-        "width": WIDTH,
-        "height": HEIGHT,
-        "mark": {"type": "bar", "stroke": "white", "strokeWidth": 1},
-        "encoding": {
-            "x": channel("year", "ordinal", title="year", axis={"labelAngle": 0}),
-            "y": channel("value", title=f"data held ({shown})"),
-            "color": channel("stage", "nominal", title=None, scale={"range": list(COLOURS)}),
-        },
+    drawn = [{**row._asdict(), "value": value} for row, value in zip(rows, values, strict=True)]
+    encoding = {
+        "x": channel("year", "ordinal", title="year", axis={"labelAngle": 0}),
+        "y": channel("value", title=f"data held ({shown})"),
+        "color": channel("stage", "nominal", title=None, scale={"range": list(COLOURS)}),
     }
+    body = plot(drawn, HEIGHT, mark={"type": "bar", "stroke": "white", "strokeWidth": 1}, encoding=encoding)
     title = course(sums, unit)
     return made("capacity", title, "", f"Stacked bars of data held by year. {title}.", body)
 
@@ -168,12 +165,10 @@ def tornado(rows: Sequence[Swing], typical: float, unit: str, requirement: str) 
         color=channel("side", "nominal", title=None, scale=sides),
     )
     typical_line = layer("rule", look={"color": "black"}, x={"datum": middle, "type": "quantitative"})
-    body: dict[str, Any] = {"data": {"values": data}, "width": WIDTH, "height": {"step": 26}}
     if not ordered:
         title = f"No input of {requirement} has a range"
-        return made("tornado", title, "", "Nothing to show.", {**body, "layer": [typical_line]})
-    body["layer"] = [swings, typical_line]
+        return made("tornado", title, "", "Nothing to show.", plot(data, step=26, layer=[typical_line]))
     top = ordered[0]
     low, high = (display(end, unit, binary=False) for end in sorted((top.low, top.high)))
     title = f"{capitalised(top.quantity)} has the largest effect: {requirement} lies between {low} and {high}"
-    return made("tornado", title, "", f"Tornado chart. {title}.", body)
+    return made("tornado", title, "", f"Tornado chart. {title}.", plot(data, step=26, layer=[swings, typical_line]))

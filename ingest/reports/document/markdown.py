@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from ingest.reports.document.model import Block, Bullets, DerivationListing, Document, Figure, Paragraph, Table
 from ingest.text import all_visible
@@ -50,7 +50,12 @@ def _block(block: Block) -> Iterator[str]:
     elif isinstance(block, Bullets):
         yield from (f"- {plain(line)}" for line in block.lines)
     elif isinstance(block, Table):
-        yield from (f"*{plain(block.caption)}*", "", _row(block.heads), _row(_rules(block), escape=False))
+        yield from (
+            f"*{plain(block.caption)}*",
+            "",
+            _row(block.heads),
+            _row(("---:" if number else "---" for number in block.numeric), escape=False),
+        )
         yield from (_row(row) for row in block.rows)
     elif isinstance(block, Figure):
         picture = base64.b64encode(block.chart.svg().encode()).decode()
@@ -60,11 +65,6 @@ def _block(block: Block) -> Iterator[str]:
         yield from _listing(block)
 
 
-def _rules(block: Table) -> list[str]:
-    """The line below the headings; it says which columns are aligned on the right."""
-    return ["---:" if number else "---" for number in block.numeric]
-
-
 def _listing(block: DerivationListing) -> Iterator[str]:
     """A fence longer than any run of backticks inside."""
     longest = max((len(run) for line in block.lines for run in re.findall("`+", line)), default=0)
@@ -72,5 +72,5 @@ def _listing(block: DerivationListing) -> Iterator[str]:
     yield from (f"**{plain(block.title)}**", "", f"{fence}text", *block.lines, fence)
 
 
-def _row(cells: Sequence[str], escape: bool = True) -> str:
+def _row(cells: Iterable[str], escape: bool = True) -> str:
     return "| " + " | ".join(plain(cell) if escape else cell for cell in cells) + " |"

@@ -121,7 +121,7 @@ class RfpDocument:
 
     def document(self) -> Document:
         """The whole document."""
-        plan = self.plan
+        plan, by_id = self.plan, {one.id: one for one in self.plan.requirements}
         sections = (
             self._section("scope", self._scope()),
             self._section("workloads", [clause("workloads"), *self._tables("clusters", "jobs", "datasets", "placement")]),
@@ -131,7 +131,7 @@ class RfpDocument:
             self._section("metadata", [clause("metadata"), *self._tables("metadata")]),
             self._section("resilience", self._resilience()),
             self._section("protocols", [Bullets(tuple(texts()["clauses"]["protocols"]))]),
-            self._section("growth", self._growth()),
+            self._section("growth", [clause("growth"), growth_table(plan.tables.get("capacity", []), by_id)]),
             self._section("acceptance", self._acceptance()),
             self._section("response", [clause("response"), *response_tables(plan.requirements)]),
             self._section("assumptions", self._assumptions()),
@@ -187,7 +187,9 @@ class RfpDocument:
             f"{counted(counts['target'], 'target')}. It depends on {counted(len(plan.assumptions), 'assumed value')} "
             f"(section 12); {counted(buyer, 'value')} are to be set by the buyer (section 7)."
         )
-        rows = tuple((one.id, one.priority, _what(one), display(one.value, one.unit), spread(one)) for one in plan.requirements)
+        rows = tuple(
+            (one.id, one.priority, label(one.metric), display(one.value, one.unit), spread(one)) for one in plan.requirements
+        )
         return [
             clause("scope"),
             Paragraph(summary),
@@ -211,26 +213,15 @@ class RfpDocument:
 
     def _acceptance(self) -> list[Block]:
         rule = clause("acceptance", deviation=f"{Setting().allowed_deviation * 100:.3g} %")
-        inspected = inspection_table(self._without_test())
+        untested = [one for one in self.plan.requirements if one.priority != INFORMATION and one.id not in self._tests]
+        inspected = inspection_table(untested)
         further: list[Block] = [clause("inspection"), inspected] if inspected.rows else []
         return [rule, acceptance_table(self.plan.requirements), *further]
-
-    def _without_test(self) -> list[Requirement]:
-        """Binding requirements without a performance test."""
-        return [one for one in self.plan.requirements if one.priority != INFORMATION and one.id not in self._tests]
-
-    def _growth(self) -> list[Block]:
-        by_id = {one.id: one for one in self.plan.requirements}
-        return [clause("growth"), growth_table(self.plan.tables.get("capacity", []), by_id)]
 
     def _assumptions(self) -> list[Block]:
         plan = self.plan
         assumed = tuple(
-            (
-                capitalised(plain(one["name"])),
-                quantity_text(one["name"], one["value"], one["unit"]),
-                capitalised(fact_of(one["why"])),
-            )
+            (label(one["name"]), quantity_text(one["name"], one["value"], one["unit"]), capitalised(fact_of(one["why"])))
             for one in plan.assumed
         )
         cited = tuple((one["id"], one["title"], place_of(one["where"])) for one in plan.sources)
@@ -249,22 +240,22 @@ class RfpDocument:
 
     def _sensitivity(self) -> Iterator[Block]:
         """The inputs with the largest effect on each requirement, one at a time."""
-        rows = tuple(
-            (one.id, capitalised(plain(effect.name)), ", ".join(effect.rows), *ends_of(one, effect.at_low, effect.at_high))
-            for one in self.plan.requirements
-            for effect in self.plan.sensitivity(one.id)[:MOST_EFFECTS]
-        )
+        rows = []
+        for one in self.plan.requirements:
+            for effect in self.plan.sensitivity(one.id)[:MOST_EFFECTS]:
+                ends = (display(end, one.unit, binary=False) for end in (effect.at_low, effect.at_high))
+                rows.append((one.id, label(effect.name), ", ".join(effect.rows), *ends))
         if rows:
             heads = ("Requirement", "Input", "Of", "At its low end", "At its high end")
             yield clause("sensitivity")
-            yield Table("Sensitivity: one input at a time at its ends", heads, rows, (1.2, 2, 2, 1, 1))
+            yield Table("Sensitivity: one input at a time at its ends", heads, tuple(rows), (1.2, 2, 2, 1, 1))
 
     def _derivations(self) -> Iterator[Block]:
         yield clause("derivations")
         printed: dict[str, str] = {}
         for one in self.plan.requirements:
             yield DerivationListing(
-                f"{one.id}: {_what(one)}", tuple(map(derivation_line, shortened(one.id, one.derivation, printed)))
+                f"{one.id}: {label(one.metric)}", tuple(map(derivation_line, shortened(one.id, one.derivation, printed)))
             )
 
     def _tables(self, *names: str) -> Iterator[Table]:
@@ -298,18 +289,9 @@ def counted(number: int, what: str) -> str:
     return f"{number or 'no'} {what}{'s' if number > 1 else ''}"
 
 
-def ends_of(one: Requirement, *ends: float) -> tuple[str, ...]:
-    """Values of a requirement as text."""
-    return tuple(display(end, one.unit, binary=False) for end in ends)
-
-
 def spread(one: Requirement) -> str:
     """Low to high, or nothing where they print the same."""
     return span(one.low, one.high, one.unit, " to ")
-
-
-def _what(one: Requirement) -> str:
-    return label(one.metric)
 
 
 def _short(content_hash: str) -> str:
@@ -346,8 +328,7 @@ def derivation_line(line: str) -> str:
     >>> derivation_line("gpus = 1,024 GPUs  [1024 GPU]  (see R-1)"), derivation_line("rate = 1.235 GB/s  [1234567890 B/s]")
     ('gpus = 1,024 GPUs  (see R-1)', 'rate = 1.235 GB/s  [1234567890 B/s]')
     """
-    indent = line[: len(line) - len(line.lstrip(" "))]
-    text = line[len(indent) :]
+    indent, text = line[: _indent(line)], line.lstrip(" ")
     if text.startswith(_GIVEN):
         return indent + "given by the buyer" + text.removeprefix(_GIVEN).replace(".", ", ").replace("_", " ")
     if _ORIGIN.match(text):

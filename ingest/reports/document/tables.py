@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,9 +9,9 @@ from typing import Any
 from ingest.acceptance.accept import KINDS_OF_TOOL
 from ingest.acceptance.loads import Setting
 from ingest.acceptance.test_table import LoadRow, rows_of
-from ingest.engine.registry import FORMULAS, INPUTS, unit_of
+from ingest.engine.registry import is_quantity, unit_of
 from ingest.reports.document.model import Block, DocumentSection, Figure, Table
-from ingest.reports.labels import label
+from ingest.reports.labels import is_share, label
 from ingest.requirement import Requirement
 from ingest.rfp.response_form import FIELDS
 from ingest.site.requirement_lines import LINES
@@ -22,8 +21,6 @@ from ingest.units import display, request_size
 MOST_COLUMNS, BESIDE = 8, 5
 #: Rows that are turned; more are a list with the main columns only.
 MOST_TURNED = 20
-#: Quantities without a unit that are shares of a whole.
-_SHARE = re.compile(r"share|fraction|efficiency|utilization|headroom|fill_limit|allocation|cache_hit|waste")
 #: Rates below this are shown as the time between two events.
 RARE = 1e-3
 
@@ -81,11 +78,6 @@ def _is_shown(column: str, rows: Sequence[Mapping[str, Any]], words: Sequence[st
     return column in words or (is_quantity(column) and any(row.get(column) is not None for row in rows))
 
 
-def is_quantity(name: str) -> bool:
-    """Whether a column holds numbers that have a unit, or could."""
-    return name in FORMULAS or name in INPUTS
-
-
 def _turned(caption: str, rows: Sequence[Mapping[str, Any]], named: Mapping[str, str]) -> Table:
     first, *rest = named
     heads = (named[first], *(_cell(first, row.get(first)) for row in rows))
@@ -108,7 +100,7 @@ def quantity_text(name: str, value: float, unit: str) -> str:
     >>> quantity_text("failures_per_node_second", 7.523148148e-08, "1/s/node")
     'one in 153.8 days'
     """
-    if unit == "1" and _SHARE.search(name):
+    if is_share(name, unit):
         return f"{value * 100:.3g} %"
     if unit.startswith("1/s") and 0 < value < RARE:
         return f"one in {display(1 / value, 's')}"
@@ -150,26 +142,22 @@ def inspection_table(requirements: Sequence[Requirement]) -> Table:
     Args:
         requirements: those that bind an offer and have no test.
     """
+    inspected = {line.id: line.inspected for line in LINES}
     rows = tuple(
-        (one.id, label(one.metric), display(one.value, one.unit, binary=False), _inspected(one)) for one in requirements
+        (one.id, label(one.metric), display(one.value, one.unit, binary=False), inspected[one.id]) for one in requirements
     )
     heads = ("Requirement", "Quantity", "Value", "Verified by")
     return Table("Requirements verified by inspection", heads, rows, (1.2, 1.3, 1.1, 3.4))
-
-
-def _inspected(required: Requirement) -> str:
-    return next(line.inspected for line in LINES if line.id == required.id)
 
 
 def response_tables(requirements: Sequence[Requirement]) -> Iterator[Table]:
     """The form that vendors fill in: the answer, and its evidence."""
     heads = tuple(field.head for field in FIELDS)
     answers, evidence = heads[:ANSWERS], heads[ANSWERS:]
-    answer_rows = tuple(
-        (one.id, one.priority, display(one.value, one.unit, binary=False), *_blank(answers)) for one in requirements
-    )
-    yield Table("Response form", ("Id", "Priority", "Required", *answers), answer_rows, (1.3, 1.0, 1.4, 0.85, 1.0, 1.0, 1.2))
-    proofs = tuple((one.id, one.priority, *_blank(evidence)) for one in requirements)
+    required = tuple((one.id, one.priority, display(one.value, one.unit, binary=False)) for one in requirements)
+    asked = tuple((*row, *[""] * len(answers)) for row in required)
+    yield Table("Response form", ("Id", "Priority", "Required", *answers), asked, (1.3, 1.0, 1.4, 0.85, 1.0, 1.0, 1.2))
+    proofs = tuple((*row[:2], *[""] * len(evidence)) for row in required)
     yield Table("Response form, evidence", ("Id", "Priority", *evidence), proofs)
 
 
@@ -180,20 +168,14 @@ def growth_table(years: Sequence[Mapping[str, Any]], requirements: Mapping[str, 
         years: the data held by year, in base units.
         requirements: by id; the bandwidth of the first year, and of the last one where it grows.
     """
-    first, grown = requirements.get("R-READ-03"), requirements.get("R-GROW-01")
-    reads = [_rate(first), *(_rate(first) if grown is None else NO_LESS for _ in years[1:])]
+    rates = {one.id: display(one.value, one.unit, binary=False) for one in requirements.values()}
+    first, grown = rates.get("R-READ-03", ""), rates.get("R-GROW-01")
+    reads = [first, *(first if grown is None else NO_LESS for _ in years[1:])]
     if grown is not None:
-        reads[-1] = _rate(grown)
+        reads[-1] = grown
+    held = [display(year["year_usable_bytes"], "B", binary=False) for year in years]
     rows = tuple(
-        (
-            str(step),
-            str(year["name"]),
-            display(year["year_usable_bytes"], "B", binary=False),
-            reads[step],
-            _trigger(step, years),
-            "",
-        )
-        for step, year in enumerate(years)
+        (str(step), str(year["name"]), held[step], reads[step], _trigger(step, years), "") for step, year in enumerate(years)
     )
     heads = ("Step", "Year", "Data held by then", "Read bandwidth by then", "Trigger", "Price of the step")
     return Table("Steps of growth", heads, rows, (0.6, 0.7, 1.3, 1.3, 2.4, 1.2))
@@ -206,11 +188,3 @@ def _trigger(step: int, years: Sequence[Mapping[str, Any]]) -> str:
     if years[step]["year_usable_bytes"] <= max(year["year_usable_bytes"] for year in years[:step]):
         return "none: no more capacity than before"
     return f"start of {years[step]['name']}, or the fill limit reached before"
-
-
-def _rate(required: Requirement | None) -> str:
-    return "" if required is None else display(required.value, required.unit, binary=False)
-
-
-def _blank(heads: Sequence[str]) -> tuple[str, ...]:
-    return ("",) * len(heads)

@@ -15,6 +15,7 @@ from ingest.errors import IngestError
 from ingest.reports.document.model import Document, DocumentSection, Paragraph
 from ingest.reports.document.template_fields import WHOLE, listed
 from ingest.reports.document.word_blocks import PAGE, WordWriter
+from ingest.reports.document.word_styles import xml
 from ingest.reports.document.word_template import fields_of, fill
 from ingest.text import all_visible
 
@@ -119,16 +120,9 @@ def _set_page(word: Any) -> None:
 
 def _page_number(paragraph: Any) -> None:
     """A field that the reader's program fills in."""
-    from docx.oxml import OxmlElement
-    from docx.oxml.ns import qn
-
-    run = paragraph.add_run()
-    for kind, text in (("begin", None), (None, "PAGE"), ("end", None)):
-        part = OxmlElement("w:fldChar" if kind else "w:instrText")
-        if kind:
-            part.set(qn("w:fldCharType"), kind)
-        else:
-            part.text = text
+    run, instruction = paragraph.add_run(), xml("instrText")
+    instruction.text = "PAGE"
+    for part in (xml("fldChar", fldCharType="begin"), instruction, xml("fldChar", fldCharType="end")):
         run.element.append(part)
 
 

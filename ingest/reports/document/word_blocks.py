@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ingest.reports.document.model import Block, Bullets, DerivationListing, Document, DocumentSection, Figure, Paragraph, Table
 from ingest.reports.document.template_fields import WHOLE
-from ingest.reports.document.word_styles import last_width, numbers_its_lines, paragraph_style, table_style
+from ingest.reports.document.word_styles import last_width, numbers_its_lines, paragraph_style, table_style, xml
 
 #: Sizes of the letters in a table, in points: the largest at which every word has room.
 SIZES = (8.0, 7.0, 6.0)
@@ -182,7 +182,6 @@ class WordWriter:
             self._line(mark + line, "List Bullet")
 
     def _table(self, block: Table) -> None:
-        from docx.oxml import OxmlElement
         from docx.shared import Cm, Pt
 
         self._line(block.caption, "Caption").paragraph_format.keep_with_next = True
@@ -197,7 +196,7 @@ class WordWriter:
         numeric = block.numeric
         look = TableLook(widths, numeric, columns.size)
         _row(table.rows[0], element.tr_lst[0], block.heads, look, bold=True)
-        element.tr_lst[0].get_or_add_trPr().append(OxmlElement("w:tblHeader"))
+        element.tr_lst[0].get_or_add_trPr().append(xml("tblHeader"))
         if block.rows:
             _row(table.add_row(), element.tr_lst[-1], block.rows[0], look)
             _copies(element, block.rows[1:])
@@ -244,10 +243,9 @@ class TableLook(NamedTuple):
 
 def _row(row: Any, element: Any, texts: Sequence[str], look: TableLook, bold: bool = False) -> None:
     from docx.enum.text import WD_ALIGN_PARAGRAPH
-    from docx.oxml import OxmlElement
     from docx.shared import Pt
 
-    element.get_or_add_trPr().append(OxmlElement("w:cantSplit"))
+    element.get_or_add_trPr().append(xml("cantSplit"))
     cells = zip(row.cells, element.tc_lst, texts, look.widths, look.numeric, strict=True)
     for cell, cell_element, text, width, number in cells:
         cell.width = width
@@ -258,7 +256,7 @@ def _row(row: Any, element: Any, texts: Sequence[str], look: TableLook, bold: bo
         run = paragraph.add_run(text)
         run.font.size, run.bold = Pt(look.size), bold
         if bold:
-            _shade(cell_element)
+            cell_element.get_or_add_tcPr().append(xml("shd", val="clear", fill="D9E2EC"))
 
 
 def _copies(table: Any, rows: Sequence[Sequence[str]]) -> None:
@@ -278,13 +276,3 @@ def _keep_together(rows: Sequence[Any]) -> None:
     for row in rows[:-1]:
         for cell in row.cells:
             cell.paragraphs[0].paragraph_format.keep_with_next = True
-
-
-def _shade(cell: Any) -> None:
-    from docx.oxml import OxmlElement
-    from docx.oxml.ns import qn
-
-    shade = OxmlElement("w:shd")
-    shade.set(qn("w:val"), "clear")
-    shade.set(qn("w:fill"), "D9E2EC")
-    cell.get_or_add_tcPr().append(shade)

@@ -10,6 +10,14 @@ from typing import Any
 _OWN = " (RFP)"
 
 
+def xml(tag: str, **attributes: str) -> Any:
+    """An element of Word's own namespace with attributes of it."""
+    from docx.oxml import OxmlElement
+    from docx.oxml.ns import qn
+
+    return OxmlElement(f"w:{tag}", {qn(f"w:{key}"): value for key, value in attributes.items()})
+
+
 def paragraph_style(word: Any, name: str) -> Any:
     """A paragraph style by its English name, made where the document has none."""
     from docx.enum.style import WD_STYLE_TYPE
@@ -51,15 +59,11 @@ def _bold(style: Any, size: float, after: float) -> None:
 
 
 def _heading(style: Any) -> None:
-    from docx.oxml import OxmlElement
-    from docx.oxml.ns import qn
     from docx.shared import Pt
 
     _bold(style, 14, 4)
     style.paragraph_format.space_before, style.paragraph_format.keep_with_next = Pt(18), True
-    level = OxmlElement("w:outlineLvl")
-    level.set(qn("w:val"), "0")
-    style.element.get_or_add_pPr().append(level)
+    style.element.get_or_add_pPr().append(xml("outlineLvl", val="0"))
 
 
 def _bullet(style: Any) -> None:
@@ -70,15 +74,9 @@ def _bullet(style: Any) -> None:
 
 
 def _grid(style: Any) -> None:
-    from docx.oxml import OxmlElement
-    from docx.oxml.ns import qn
-
-    properties, borders = OxmlElement("w:tblPr"), OxmlElement("w:tblBorders")
+    properties, borders = xml("tblPr"), xml("tblBorders")
     for side in ("top", "left", "bottom", "right", "insideH", "insideV"):
-        line = OxmlElement(f"w:{side}")
-        for key, value in (("val", "single"), ("sz", "4"), ("space", "0"), ("color", "auto")):
-            line.set(qn(f"w:{key}"), value)
-        borders.append(line)
+        borders.append(xml(side, val="single", sz="4", space="0", color="auto"))
     properties.append(borders)
     style.element.append(properties)
 

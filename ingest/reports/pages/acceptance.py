@@ -120,15 +120,16 @@ MOST_MARGIN = 10
 def response_page(answer: Response) -> Page:
     """Requirement, offered value, margin, verdict and notes of each line; then the requirements that differ."""
     heads = ("id", "priority", "required", "offered", "margin", "result", "note")
-    sections = [Section("", heads, tuple(_row(line) for line in answer.lines))]
-    if answer.changes:
-        sections.append(Section("Differences from the requirements sent", lines=answer.changes))
+    sections = [
+        Section("", heads, tuple(_row(line) for line in answer.lines)),
+        Section("Differences from the requirements sent", lines=answer.changes),
+    ]
     verdict = "does not comply" if answer.unmet else "complies"
     counted = "tuned values count" if answer.optimized else "values as delivered count"
     columns = ("id", "priority", "required", "unit", "offered", "margin", "result")
     flat = [(*(line.to_dict()[column] for column in columns), line.notes) for line in answer.lines]
     title = "; ".join(filter(None, (f"{answer.path} {verdict}", counted, answer.reservations)))
-    return Page(title, tuple(sections), ((*columns, "note"), *flat))
+    return page_of(title, sections, ((*columns, "note"), *flat))
 
 
 def _row(line: LineVerdict) -> tuple[str, ...]:

@@ -125,7 +125,8 @@ def sweep_page(sweep: Sweep, most: int = 40) -> Page:
     )
     more = (f"{len(frame) - most:,} more rows: write them with -o FILE.csv or .parquet",) if len(frame) > most else ()
     of = "".join(f" {LINKING[name]} {frame[name].iloc[0]}" for name in same)
-    titles = tuple(_swept_head(name, sweep.unit(name)) for name in columns)
+    # In words, which a narrow terminal can part.
+    titles = tuple(plain(name) if sweep.unit(name) else name for name in columns)
     return Page(f"{len(frame):,} scenarios{of}", (Section("", titles, rows, more),), ())
 
 
@@ -136,11 +137,6 @@ def _swept(name: str, value: Any, unit: str) -> str:
     if is_share(name, unit):
         return f"{value * 100:,.3g} %"
     return display(value, unit, binary=False) if physical(unit).split("/")[0] in PREFIXED else display(value, "1")
-
-
-def _swept_head(name: str, unit: str) -> str:
-    """The heading of a column of a sweep, in words that a narrow terminal can part."""
-    return plain(name) if unit else name
 
 
 def validation_page(validation: Validation) -> Page:

@@ -125,22 +125,21 @@ def _in_full(one: Fit) -> list[Section]:
     return [
         Section(f"{one.entry.name}, layer by layer", ("layer", "needed", "ceiling", "headroom", "holds", ""), tuple(layers)),
         Section("", ("", ""), numbers),
-        *_ways(one),
+        _ways(one),
         Section("Not known", lines=unknown),
         assumptions_section(one.answer.assumptions),
         sources_section(one.answer.sources),
     ]
 
 
-def _ways(one: Fit) -> list[Section]:
+def _ways(one: Fit) -> Section:
     """Streaming, staging and caching, and what each takes."""
-    rows = one.answer.tables.get("ways", ())
     shown = []
-    for row in rows:
+    for row in one.answer.tables.get("ways", ()):
         numbers = {name: value for name, value in row.items() if name not in ("way", "holds")}
         taken = (f"{name.replace('_', ' ')} {display(value, unit_of(name), binary=False)}" for name, value in numbers.items())
         shown.append((str(row["way"]), HOLDS[row["holds"]], ", ".join(taken)))
-    return [Section("Ways to feed the GPUs", ("way", "holds", "takes"), tuple(shown))] if shown else []
+    return Section("Ways to feed the GPUs", ("way", "holds", "takes"), tuple(shown))
 
 
 def _table(found: Fits) -> tuple[tuple[object, ...], ...]:

@@ -2,174 +2,223 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
+from ingest.engine.derivation_graph import is_column
 from ingest.engine.expression import cell, prose
 from ingest.engine.ranges import Corner, Tree, uncertain
 from ingest.engine.registry import FORMULAS, INPUTS, Formula, InputQuantity, Step, unit_of
-from ingest.engine.value import Input
+from ingest.reports.labels import unit_word
+from ingest.reports.workbook.sheet import style_of
+
+#: The first row below the heading, as sheets count.
+FIRST = 2
 
 
-class InputCell(NamedTuple):
-    """A given quantity, or a column of them, that a reader may change."""
+class Cells:
+    """The cells of one workbook: steps that share a cell, and the cell of each.
 
-    name: str
-    quantity: str
-    value: Any
-    given: Input | None
+    Args:
+        shared: the steps of each cell, in the order of the cells on their sheets; the first one stands for all.
+        letters: the column of the values on each sheet.
 
-    @property
-    def is_column(self) -> bool:
-        """Whether it holds many values."""
-        return hasattr(self.value, "__len__")
-
-    @property
-    def unit(self) -> str:
-        """Base unit."""
-        return unit_of(self.quantity)
-
-    @property
-    def limits(self) -> InputQuantity:
-        """The allowed range."""
-        return limits_of(self.quantity, self.value)
-
-
-class FormulaCell(NamedTuple):
-    """A computed quantity."""
-
-    name: str
-    quantity: str
-    value: Any
-    step: Step
-    inputs: Mapping[str, str]
-
-    @property
-    def unit(self) -> str:
-        """Base unit."""
-        return unit_of(self.quantity)
-
-    @property
-    def words(self) -> str:
-        """The formula in words."""
-        assert self.step.formula is not None
-        return prose(self.step.formula.tree())
-
-    @property
-    def cited(self) -> str:
-        """Source and place of the formula; nothing where it is a definition."""
-        assert self.step.formula is not None
-        return cited(self.step.formula)
-
-    def written(self, place: Callable[[str], str] = str) -> str:
-        """The formula of the cell; `place` maps the name of a cell to its address."""
-        assert self.step.formula is not None
-        return cell(self.step.formula.tree(), lambda need: place(self.inputs[need]))
-
-
-class Calculation:
-    """The cells of one workbook, each quantity once; a second value of a quantity gets a number behind its name.
-
-    Place all derivations first: ranges are those of all of them.
+    Attributes:
+        inputs, formulas, columns: the steps on each sheet, in order; a step comes after its inputs.
+        addresses: the cell or the range of each step, from any sheet.
+        names: the defined names of cells, by the step on the sheet.
     """
 
-    def __init__(self) -> None:
-        self.inputs: list[InputCell] = []
-        self.formulas: list[FormulaCell] = []
-        self._cells: dict[str, InputCell | FormulaCell] = {}
-        self._names: dict[tuple[str, Hashable], str] = {}
-        self._taken: dict[str, int] = {}
+    def __init__(self, shared: Iterable[Sequence[Step]], letters: Mapping[str, str]) -> None:
+        self.inputs: list[Step] = []
+        self.formulas: list[Step] = []
+        self.columns: list[Step] = []
+        self.addresses: dict[Step, str] = {}
+        self.names: dict[Step, str] = {}
+        self._letters, self._next = letters, dict.fromkeys(letters, FIRST)
+        for steps in shared:
+            place = self._reserve(steps[0])
+            for step in steps:
+                self.addresses[step] = place
 
-    def add(self, step: Step) -> str:
-        """Place a derivation and everything below it, and return the name of its cell."""
+    def place(self, step: Step) -> str:
+        """How formulas call the cell of a step."""
+        return self.addresses[step]
+
+    def formula(self, step: Step, place: Callable[[Step], str] | None = None) -> str:
+        """The live formula of a computed step; `place` tells how it calls the cells of its inputs."""
+        assert step.formula is not None
+        places = map(place or self.place, step.inputs)
+        return template(step.formula).format_map(dict(zip(step.formula.needs, places, strict=True)))
+
+    def _reserve(self, step: Step) -> str:
         if step.formula is None:
-            return self._placed(step.name, _key(step.value), lambda name: self._add_input(name, step))
-        inputs = {part.name: self.add(part) for part in step.inputs}
-        key = (step.formula.name, step.formula.needs, tuple(inputs.values()))
-        return self._placed(step.name, key, lambda name: self._add_formula(name, step, inputs))
+            return self._rows("Inputs", self.inputs, step, size_of(step))
+        if not is_column(step):
+            return self._rows("Calculation", self.formulas, step, 1)
+        # A column without entries is nothing: SUM(0) and MAX(0).
+        return self._rows("Columns", self.columns, step, len(step.inputs)) if step.inputs else "0"
 
-    def names(self) -> list[str]:
-        """The names of all cells, in the order in which they were placed."""
-        return list(self._cells)
+    def _rows(self, sheet: str, steps: list[Step], step: Step, rows: int) -> str:
+        steps.append(step)
+        letter, first = self._letters[sheet], self._next[sheet]
+        self._next[sheet] += rows
+        start = f"{sheet}!${letter}${first}"
+        return f"{start}:${letter}${first + rows - 1}" if rows > 1 or hasattr(step.value, "__len__") else start
+
+
+class NamedCells(Cells):
+    """The cells of derivations without owners: equal steps share a cell, each cell has a name, results have ranges.
+
+    A second value of a quantity gets a number behind its name.
+
+    Args:
+        roots: all derivations: ranges are those of all of them.
+    """
+
+    def __init__(self, roots: Iterable[Step]) -> None:
+        self._firsts: dict[Step, Step] = {}
+        alike: dict[Hashable, list[Step]] = {}
+        for step in placed_below(roots):
+            steps = alike.setdefault(self._same(step), [])
+            steps.append(step)
+            self._firsts[step] = steps[0]
+        super().__init__(alike.values(), {"Inputs": "C", "Calculation": "C"})
+        counts: dict[str, int] = {}
+        for first, *_ in alike.values():
+            number = counts[first.name] = counts.get(first.name, 0) + 1
+            self.names[first] = first.name if number == 1 else f"{first.name}_{number}"
+
+    def first(self, step: Step) -> Step:
+        """The step that stands for all that share its cell."""
+        return self._firsts[step]
+
+    def place(self, step: Step) -> str:
+        """The name of the cell of a step."""
+        return self.names[self._firsts[step]]
 
     @cached_property
-    def ends(self) -> dict[str, tuple[Any, Any, Any]]:
-        """Value, low and high end of each cell."""
-        return {name: (one.value, *self._ends(one)) for name, one in self._cells.items()}
+    def ends(self) -> dict[Step, tuple[Any, Any]]:
+        """Low and high end of each cell."""
+        return {step: self._ends(step) for step in self.names}
 
-    def end_written(self, one: FormulaCell, side: int, place: Callable[[str, int], str]) -> str:
-        """The formula of the low (1) or high (2) end of a cell: its own, with each input at the end that leads there.
+    def end_formula(self, step: Step, side: int) -> str:
+        """The formula of the low (0) or high (1) end of a cell: its own, with each input at the end that leads there.
 
         An input that no cell holds at that end is written out down to cells that do.
-
-        Args:
-            one: the cell.
-            side: 1 or 2.
-            place: address of the value (0), the low end (1) or the high end (2) of a cell.
         """
-        return one.written(lambda part: self._written(part, self._corners[one.name][side - 1], place))
+        corner = self._corners[self.names[step]][side]
+        return self.formula(step, lambda part: self._at(self._firsts[part], corner))
 
-    def _written(self, name: str, corner: Corner, place: Callable[[str, int], str]) -> str:
-        one = self._cells[name]
-        if isinstance(one, InputCell):
-            known = uncertain(one.quantity, one.given)
+    def end_place(self, step: Step, side: int) -> str:
+        """The cell of the low (0) or the high (1) end of a step; of a column of inputs, the column."""
+        address = self.addresses[step]
+        if ":" in address:
+            return address
+        letters = "EF" if step.formula is None else "DE"
+        return address.replace("!$C$", f"!${letters[side]}$")
+
+    def _same(self, step: Step) -> Hashable:
+        """A key that is equal for equal steps."""
+        if step.formula is None:
+            return step.name, tuple(step.value) if hasattr(step.value, "__len__") else step.value
+        return step.name, step.formula.name, step.formula.needs, tuple(self._firsts[part] for part in step.inputs)
+
+    def _at(self, step: Step, corner: Corner) -> str:
+        """The cell of a step where some inputs are at their ends, or its formula where no cell holds that."""
+        if step.formula is None:
+            known = uncertain(step.name, step.source)
             end = None if known is None else corner.get(known)
-            return place(name, 0 if known is None or end is None else 1 if end == known.low else 2)
-        reaching = {key: end for key, end in corner.items() if one.step in self._tree.ends[key][0]}
+            return self.place(step) if known is None or end is None else self.end_place(step, int(end != known.low))
+        reaching = {key: end for key, end in corner.items() if step in self._tree.ends[key][0]}
         if not reaching:
-            return place(name, 0)
-        if reaching in self._corners[name]:
-            return place(name, 1 + self._corners[name].index(reaching))
-        return f"({one.written(lambda part: self._written(part, corner, place)).removeprefix('=')})"
+            return self.place(step)
+        corners = self._corners[self.names[step]]
+        if reaching in corners:
+            return self.end_place(step, corners.index(reaching))
+        return f"({self.formula(step, lambda part: self._at(self._firsts[part], corner)).removeprefix('=')})"
 
     @cached_property
     def _tree(self) -> Tree:
-        return Tree({one.name: one.step for one in self.formulas})
+        return Tree({self.names[step]: step for step in self.formulas})
 
     @cached_property
     def _corners(self) -> dict[str, tuple[Corner, Corner]]:
         nowhere: tuple[Corner, Corner] = ({}, {})
-        return {one.name: self._tree.corners(one.name) if self._tree.range_of(one.name) else nowhere for one in self.formulas}
+        tree = self._tree
+        return {name: tree.corners(name) if tree.range_of(name) else nowhere for name in tree.steps}
 
-    def _ends(self, one: InputCell | FormulaCell) -> tuple[Any, Any]:
-        if isinstance(one, FormulaCell):
-            return self._tree.range_of(one.name) or (one.value, one.value)
-        known = uncertain(one.quantity, one.given)
-        return (one.value, one.value) if known is None else (known.low, known.high)
-
-    def _add_input(self, name: str, step: Step) -> None:
-        one = self._cells[name] = InputCell(name, step.name, step.value, step.source)
-        self.inputs.append(one)
-
-    def _add_formula(self, name: str, step: Step, inputs: Mapping[str, str]) -> None:
-        one = self._cells[name] = FormulaCell(name, step.name, step.value, step, inputs)
-        self.formulas.append(one)
-
-    def _placed(self, quantity: str, key: Hashable, make: Callable[[str], None]) -> str:
-        found = self._names.get((quantity, key))
-        if found is None:
-            count = self._taken[quantity] = self._taken.get(quantity, 0) + 1
-            found = self._names[quantity, key] = quantity if count == 1 else f"{quantity}_{count}"
-            make(found)
-        return found
+    def _ends(self, step: Step) -> tuple[Any, Any]:
+        if step.formula is not None:
+            return self._tree.range_of(self.names[step]) or (step.value, step.value)
+        known = uncertain(step.name, step.source)
+        return (step.value, step.value) if known is None else (known.low, known.high)
 
 
-def _key(value: Any) -> Hashable:
-    return tuple(value) if isinstance(value, Sequence) or hasattr(value, "__len__") else value
+def placed_below(roots: Iterable[Step]) -> list[Step]:
+    """Each step once, after all that it needs; a site is deeper than Python's stack when it has many jobs."""
+    found: dict[Step, None] = {}
+    for root in roots:
+        pending = [(root, False)]
+        while pending:
+            step, ready = pending.pop()
+            if step in found:
+                continue
+            if ready or step.formula is None:
+                found[step] = None
+            else:
+                pending.append((step, True))
+                pending.extend((part, False) for part in reversed(step.inputs))
+    return list(found)
 
 
-def limits_of(quantity: str, value: Any) -> InputQuantity:
+def size_of(step: Step) -> int:
+    """How many cells a given quantity takes."""
+    return len(step.value) if hasattr(step.value, "__len__") else 1
+
+
+def values_of(step: Step) -> list[float]:
+    """The values of a given quantity."""
+    return [float(value) for value in step.value] if hasattr(step.value, "__len__") else [float(step.value)]
+
+
+@lru_cache(maxsize=4096)
+def template(made: Formula) -> str:
+    """The live formula with the names of quantities where its cells go: a site has few formulas and many cells."""
+    return cell(made.tree(), "{{{}}}".format)
+
+
+class FormulaLine(NamedTuple):
+    """How the line of a computed quantity shows its value, and what it says about it."""
+
+    style: str
+    unit: str
+    words: str
+    cited: str
+
+
+def line_of(step: Step) -> FormulaLine:
+    """The line of a computed quantity."""
+    assert step.formula is not None
+    return _line(step.name, step.formula)
+
+
+@lru_cache(maxsize=4096)
+def _line(quantity: str, made: Formula) -> FormulaLine:
+    """Of all steps of a quantity: a site has few formulas and many cells."""
+    unit, words = unit_of(quantity), prose(made.tree())
+    cited = "" if made.source == "definition" else f"{made.source}, {made.where}".removesuffix(", ")
+    return FormulaLine(style_of(quantity, unit), unit_word(quantity, unit), words, cited)
+
+
+def limits_of(step: Step) -> InputQuantity:
     """The allowed range of an input; a row of a table may be nothing, and so may a computed quantity that was given."""
-    found = INPUTS.get(quantity, InputQuantity(quantity, unit_of(quantity), "", above=False))
-    return found._replace(above=False) if hasattr(value, "__len__") else found
+    found = INPUTS.get(step.name, InputQuantity(step.name, unit_of(step.name), "", above=False))
+    return found._replace(above=False) if hasattr(step.value, "__len__") else found
 
 
-def cited(made: Formula) -> str:
-    """Source and place of a formula; nothing where it is a definition."""
-    return "" if made.source == "definition" else f"{made.source}, {made.where}".removesuffix(", ")
-
-
+@lru_cache(maxsize=4096)
 def meaning_of(quantity: str) -> str:
     """What a quantity is, in one line."""
     return FORMULAS[quantity].meaning if quantity in FORMULAS else INPUTS[quantity].meaning

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from itertools import chain, count
 from typing import TYPE_CHECKING, NamedTuple
 
 from ingest.engine.derivation_graph import is_column
-from ingest.engine.expression import cell, prose
-from ingest.engine.registry import INPUTS, Formula, Step, unit_of
+from ingest.engine.registry import INPUTS, Step, unit_of
 from ingest.reports.labels import label
+from ingest.reports.workbook.derivation_cells import FIRST, Cells, placed_below
 from ingest.reports.workbook.sheet import CellFormula, SheetWriter, style_of, width_of, width_of_words
 from ingest.site.plan import NEEDED, TABLES, Plan
 
@@ -25,55 +25,6 @@ ALSO = " and "
 MOST_ALONE = 50
 
 
-class InputGroups:
-    """Groups the given quantities of a site: each group is one cell.
-
-    Args:
-        labels: the owner of each step.
-    """
-
-    def __init__(self, labels: Mapping[Step, str]) -> None:
-        self._labels = labels
-
-    def groups(self, steps: Iterable[Step]) -> list[list[Step]]:
-        """Steps that share a cell, in the order of the first of each.
-
-        These do: a key of the site file, however often it is used; a fact of the catalogs, whoever needs it; the
-        default values of one row; and the equal default values of more rows than a reader would look at.
-        """
-        given = list(steps)
-        takers: dict[Hashable, set[str]] = {}
-        for step in given:
-            takers.setdefault(self._same(step), set()).add(self._labels.get(step, ""))
-        found: dict[Hashable, list[Step]] = {}
-        for step in given:
-            same = self._same(step)
-            common = self._is_fact(step) or len(takers[same]) > MOST_ALONE
-            found.setdefault(self.key(step) or (same if common else self._own(step)), []).append(step)
-        return list(found.values())
-
-    def key(self, step: Step) -> str:
-        """The key of the site file of an input; empty where it has none."""
-        item = step.source
-        return item.where if item is not None and item.origin == "user" else ""
-
-    def _same(self, step: Step) -> Hashable:
-        """A key that is equal for equal inputs; the step itself where a user gave it, or many values."""
-        item = step.source
-        alone = hasattr(step.value, "__len__") or (item is not None and item.origin == "user")
-        return step if alone else (step.name, step.value, item)
-
-    def _is_fact(self, step: Step) -> bool:
-        """Whether it is a sourced value of the catalogs, or a constant."""
-        item = step.source
-        return is_constant(step.name) if item is None else item.origin == "catalog" and bool(item.source or item.parts)
-
-    def _own(self, step: Step) -> Hashable:
-        """A key that is equal for equal definitions of one row; the step itself where it was given."""
-        label = self._labels.get(step, "")
-        return (label, self._same(step)) if label and step.source is None else step
-
-
 def shared_label(owners: Sequence[str]) -> str:
     """Whose a cell is that several rows use.
 
@@ -84,14 +35,8 @@ def shared_label(owners: Sequence[str]) -> str:
     return f"{first}{ALSO}{len(others)} more" if others else first
 
 
-def is_constant(name: str) -> bool:
-    """Whether a quantity can have one value only, such as the length of a day."""
-    found = INPUTS.get(name)
-    return found is not None and found.low == found.high
-
-
 #: The columns of a value, by sheet.
-INPUT, CALCULATED, LISTED = "D", "D", "C"
+LETTERS = {"Inputs": "D", "Calculation": "D", "Columns": "C"}
 #: The column that names the quantity of an input.
 QUANTITY = "B"
 #: The column of the inputs as delivered.
@@ -100,47 +45,32 @@ DELIVERED = "N"
 SITE = "site"
 #: Groups of the site file whose values belong to no row.
 SHARED = ("storage", "test", "overlap")
-#: The first row below the heading, as sheets count.
-FIRST = 2
 
 
-class PlanCells:
-    """The cells of a site's workbook.
+class PlanCells(Cells):
+    """The cells of a site's workbook; low and high ends are draws, not cells.
 
-    A step is one cell; `InputGroups` lists the inputs that share one. Low and high ends are draws, not cells.
+    These inputs share a cell: a key of the site file, however often it is used; a fact of the catalogs, whoever needs it; the
+    default values of one row; and the equal default values of more rows than a reader would look at. Each cell of inputs has
+    a name: its key in the site file, or its owner and its quantity.
 
-    Attributes:
-        inputs, formulas, columns: the steps on each sheet, in order; a step comes after its inputs.
+    Args:
+        roots: what the requirements rest on, and further steps that sheets show.
     """
 
     def __init__(self, roots: Iterable[Step]) -> None:
-        self.inputs: list[Step] = []
-        self.formulas: list[Step] = []
-        self.columns: list[Step] = []
-        self._places: dict[Step, str] = {}
-        self._placed: list[Step] = []
-        self._next = {"Inputs": FIRST, "Calculation": FIRST, "Columns": FIRST}
-        self._named: set[str] = set()
-        for root in roots:
-            self._add(root)
-        self._labels = labels_of(self._placed)
-        self._groups = InputGroups(self._labels)
-        self._place_inputs()
-
-    @staticmethod
-    def of(plan: Plan, further: Iterable[Step]) -> PlanCells:
-        """The cells of a plan: what its requirements rest on, and further steps that sheets show."""
-        return PlanCells([*plan.steps.values(), *further])
-
-    def place(self, step: Step) -> str:
-        """The cell or the range of a step, from any sheet."""
-        return self._places[step]
-
-    def formula(self, step: Step) -> str:
-        """The live formula of a computed step."""
-        assert step.formula is not None
-        cells = {need: self.place(part) for need, part in zip(step.formula.needs, step.inputs, strict=True)}
-        return template(step.formula).format(**cells)
+        placed = placed_below(roots)
+        self._labels = labels_of(placed)
+        inputs = self._shared([step for step in placed if step.formula is None])
+        super().__init__([*inputs, *([step] for step in placed if step.formula is not None)], LETTERS)
+        taken: set[str] = set()
+        for step, *others in inputs:
+            self._labels[step] = shared_label([self.owner(one) for one in (step, *others)])
+            words = self.key(step) or f"{self.owner(step).partition(ALSO)[0]}_{step.name}"
+            plain = "in_" + re.sub(r"\W", "_", words, flags=re.ASCII)[:200]
+            numbered = (f"{plain}_{number}" for number in count(2))
+            self.names[step] = next(name for name in chain([plain], numbered) if name.lower() not in taken)
+            taken.add(self.names[step].lower())
 
     def owner(self, step: Step) -> str:
         """Whose row a step belongs to; `site` for what concerns all of it or is shared."""
@@ -149,60 +79,40 @@ class PlanCells:
 
     def key(self, step: Step) -> str:
         """The key of the site file of an input; empty where it has none."""
-        return self._groups.key(step)
+        item = step.source
+        return item.where if item is not None and item.origin == "user" else ""
 
-    def name(self, step: Step) -> str:
-        """A defined name for an input, each once: by its key in the site file, or by owner and quantity."""
-        words = self.key(step) or f"{self.owner(step).partition(ALSO)[0]}_{step.name}"
-        plain = re.sub(r"\W", "_", words, flags=re.ASCII)[:200]
-        name = f"in_{plain}"
-        number = 2
-        while name.lower() in self._named:
-            name, number = f"in_{plain}_{number}", number + 1
-        self._named.add(name.lower())
-        return name
+    def _shared(self, inputs: Sequence[Step]) -> list[list[Step]]:
+        """Inputs by cell: those of the site file first, grouped by their keys; then those of catalogs and definitions."""
+        takers: dict[Hashable, set[str]] = {}
+        for step in inputs:
+            takers.setdefault(self._same(step), set()).add(self._labels.get(step, ""))
+        found: dict[Hashable, list[Step]] = {}
+        for step in inputs:
+            same = self._same(step)
+            common = self._is_fact(step) or len(takers[same]) > MOST_ALONE
+            found.setdefault(self.key(step) or (same if common else self._own(step)), []).append(step)
+        groups = {cell: self.key(steps[0]).partition(".")[0] for cell, steps in found.items()}
+        rank = {group: place if group else len(groups) for place, group in enumerate(dict.fromkeys(groups.values()))}
+        return [found[cell] for cell in sorted(found, key=lambda cell: rank[groups[cell]])]
 
-    def _add(self, root: Step) -> None:
-        """Place a step after all that it needs; a site is deeper than Python's stack when it has many jobs."""
-        pending = [(root, False)]
-        while pending:
-            step, ready = pending.pop()
-            if step in self._places:
-                continue
-            if ready or step.formula is None:
-                self._put(step)
-            else:
-                pending.append((step, True))
-                pending.extend((part, False) for part in reversed(step.inputs))
+    def _same(self, step: Step) -> Hashable:
+        """A key that is equal for equal inputs; the step itself where a user gave it, or many values."""
+        item = step.source
+        alone = hasattr(step.value, "__len__") or (item is not None and item.origin == "user")
+        return step if alone else (step.name, step.value, item)
 
-    def _put(self, step: Step) -> None:
-        self._placed.append(step)
-        if step.formula is None:
-            self._places[step] = ""
-        elif is_column(step):
-            rows = len(step.inputs)
-            place = self._reserve("Columns", LISTED, rows, self.columns, step)
-            # A column without entries is nothing: SUM(0) and MAX(0).
-            self._places[step] = place if rows else "0"
-        else:
-            self._places[step] = self._reserve("Calculation", CALCULATED, 1, self.formulas, step)
+    def _is_fact(self, step: Step) -> bool:
+        """Whether it is a sourced value of the catalogs, or a constant, such as the length of a day."""
+        item = step.source
+        if item is not None:
+            return item.origin == "catalog" and bool(item.source or item.parts)
+        return step.name in INPUTS and INPUTS[step.name].low == INPUTS[step.name].high
 
-    def _place_inputs(self) -> None:
-        """Inputs of the site file first, grouped by their keys; then those of catalogs and definitions."""
-        members = self._groups.groups(step for step in self._placed if step.formula is None)
-        groups = list(dict.fromkeys(self.key(steps[0]).partition(".")[0] for steps in members))
-        rank = {group: place if group else len(groups) for place, group in enumerate(groups)}
-        for steps in sorted(members, key=lambda steps: rank[self.key(steps[0]).partition(".")[0]]):
-            place = self._reserve("Inputs", INPUT, size_of(steps[0]), self.inputs, steps[0])
-            self._places.update(dict.fromkeys(steps, place))
-            self._labels[steps[0]] = shared_label([self.owner(step) for step in steps])
-
-    def _reserve(self, sheet: str, letter: str, rows: int, steps: list[Step], step: Step) -> str:
-        first = self._next[sheet]
-        self._next[sheet] += rows
-        steps.append(step)
-        start = f"{sheet}!${letter}${first}"
-        return f"{start}:${letter}${first + rows - 1}" if rows > 1 or hasattr(step.value, "__len__") else start
+    def _own(self, step: Step) -> Hashable:
+        """A key that is equal for equal definitions of one row; the step itself where it was given."""
+        label = self._labels.get(step, "")
+        return (label, self._same(step)) if label and step.source is None else step
 
 
 def labels_of(placed: Sequence[Step]) -> dict[Step, str]:
@@ -226,36 +136,14 @@ def labels_of(placed: Sequence[Step]) -> dict[Step, str]:
     return labels
 
 
-def size_of(step: Step) -> int:
-    """How many cells a given quantity takes."""
-    return len(step.value) if hasattr(step.value, "__len__") else 1
-
-
-def values_of(step: Step) -> list[float]:
-    """The values of a given quantity."""
-    return [float(value) for value in step.value] if hasattr(step.value, "__len__") else [float(step.value)]
-
-
-@lru_cache(maxsize=4096)
-def template(made: Formula) -> str:
-    """The live formula with the names of quantities where its cells go: a site has few formulas and many cells."""
-    return cell(made.tree(), "{{{}}}".format)
-
-
-@lru_cache(maxsize=4096)
-def in_words(made: Formula) -> str:
-    """The formula in words."""
-    return prose(made.tree(), str)
-
-
 #: The defined name of the cell that counts the inputs that differ from those of the plan.
 CHANGED = "inputs_changed"
 BANNER = "texts and rounded values are those of the plan; run `ingest plan` again"
 
 
-def count(last: int) -> CellFormula:
+def changed_inputs(last: int) -> CellFormula:
     """How many inputs differ from those of the plan; `last` is the last row of the sheet Inputs."""
-    here, before = (f"Inputs!${letter}${FIRST}:${letter}${last}" for letter in (INPUT, DELIVERED))
+    here, before = (f"Inputs!${letter}${FIRST}:${letter}${last}" for letter in (LETTERS["Inputs"], DELIVERED))
     return CellFormula(f"=SUMPRODUCT(--({here} <> {before}))", 0)
 
 

@@ -13,7 +13,7 @@ from ingest.engine.registry import FORMULAS, unit_of
 from ingest.reports.charts.planning import course
 from ingest.reports.labels import label, plain
 from ingest.reports.workbook.plan_cells import PlanCells, TableSheet, add_banner, strike_columns
-from ingest.reports.workbook.sheet import CellContent, CellFormula, EntryCell, NumberCell, SheetWriter, display_unit, seen
+from ingest.reports.workbook.sheet import CellContent, CellFormula, EntryCell, NumberCell, SheetWriter, result_cells, seen
 from ingest.rfp.response_form import AS_IS, CHOICE, COUNT, FIELDS, NUMBER, OPTIMIZED, TEXT, FormField
 from ingest.units import display, scale_of
 
@@ -54,40 +54,15 @@ class ChartColumn:
     Attributes:
         sheet, quantity, index: its place, counted from zero.
         names, values: of its rows, as delivered; zero where a row lacks the quantity.
-        factor, unit: in which its numbers are read.
+        largest: of its values.
+        unit: its base unit.
     """
 
     def __init__(self, table: TableSheet, quantity: str) -> None:
         self.sheet, self.quantity, self.index = table.name, quantity, table.column(quantity)
         self.names = [seen(row.name) for row in table.rows]
         self.values = [0.0 if step is None else float(step.value) for step in table.entries(quantity)]
-        factor, unit = scale_of(self.largest, unit_of(quantity), False)
-        self.factor = factor or 1
-        self.unit = unit if factor else unit_of(quantity)
-
-    @property
-    def rows(self) -> int:
-        """How many there are."""
-        return len(self.values)
-
-    @property
-    def largest(self) -> float:
-        """Of its values."""
-        return max(self.values, default=0.0)
-
-    @property
-    def _groups(self) -> str:
-        return "," * (round(math.log10(self.factor)) // 3)
-
-    @property
-    def axis_format(self) -> str:
-        """How the axis shows base units in the unit of the column."""
-        return ("#,##0.0" if self.largest / self.factor < 10 else "#,##0") + self._groups
-
-    @property
-    def number_format(self) -> str:
-        """Format of a value next to its bar, each with its own prefix."""
-        return number_format(self.largest, unit_of(self.quantity))
+        self.largest, self.unit = max(self.values, default=0.0), unit_of(quantity)
 
 
 class SheetChart(NamedTuple):
@@ -137,11 +112,12 @@ def _demand(table: TableSheet, workbook: Workbook) -> SheetChart:
     chart.set_x_axis({**_axis("Read bandwidth", [column]), "label_position": "high"})
     chart.set_legend({"none": True})
     first = column.names[column.values.index(column.largest)]
-    drawn = f"; {MOST_BARS} of {column.rows:,} jobs shown" if column.rows > MOST_BARS else ""
+    jobs = len(column.values)
+    drawn = f"; {MOST_BARS} of {jobs:,} jobs shown" if jobs > MOST_BARS else ""
     # A title that begins with a name might begin with "=", and be taken for a formula.
-    title = f"Read bandwidth by job: {first} needs the most, {display(column.largest, unit_of(READS), binary=False)}{drawn}"
+    title = f"Read bandwidth by job: {first} needs the most, {display(column.largest, column.unit, binary=False)}{drawn}"
     alt = f"Bar chart of the read bandwidth of each job, all of its concurrent runs. As planned: {title}."
-    return SheetChart(chart, title, alt, FRAME + BAR * max(min(column.rows, MOST_BARS), 2))
+    return SheetChart(chart, title, alt, FRAME + BAR * max(min(jobs, MOST_BARS), 2))
 
 
 def _capacity(table: TableSheet, workbook: Workbook) -> SheetChart:
@@ -152,7 +128,7 @@ def _capacity(table: TableSheet, workbook: Workbook) -> SheetChart:
     chart.set_x_axis({"name": "Year", "name_font": PLAIN})
     chart.set_y_axis(_axis("Capacity", columns))
     chart.set_legend({"position": "bottom"})
-    title = course(dict(zip(columns[0].names, columns[0].values, strict=True)), unit_of(USABLE))
+    title = course(dict(zip(columns[0].names, columns[0].values, strict=True)), columns[0].unit)
     alt = f"Column chart of usable and raw capacity by year. As planned: {title}."
     return SheetChart(chart, title, alt, COLUMNS)
 
@@ -162,27 +138,29 @@ PLAIN = {"bold": False}
 
 def _series(column: ChartColumn, look: Mapping[str, Any], labelled: int) -> dict[str, Any]:
     """The values of a column, with labels up to `labelled` rows."""
-    rows = min(column.rows, MOST_BARS)
-    labels = {"data_labels": {"value": True, "num_format": column.number_format, "font": {"size": 8}}}
+    rows = min(len(column.values), MOST_BARS)
+    labels = {"data_labels": {"value": True, "num_format": number_format(column.largest, column.unit), "font": {"size": 8}}}
     return {
         "name": label(column.quantity),
         "categories": [column.sheet, 1, 0, rows, 0],
         "values": [column.sheet, 1, column.index, rows, column.index],
         "gap": 60,
         **look,
-        **(labels if column.rows <= labelled else {}),
+        **(labels if len(column.values) <= labelled else {}),
     }
 
 
 def _axis(name: str, columns: Sequence[ChartColumn]) -> Mapping[str, Any]:
     """Cells hold base units; the format of the axis leaves out groups of three digits and its name says which."""
     largest = max(columns, key=lambda column: column.largest)
-    grid = {"visible": True, "line": {"color": "#E5E5E5"}}
+    scale, scaled = scale_of(largest.largest, largest.unit, False)
+    factor, unit = (scale, scaled) if scale else (1, largest.unit)
+    decimals = "#,##0.0" if largest.largest / factor < 10 else "#,##0"
     return {
-        "name": f"{name} ({largest.unit})",
+        "name": f"{name} ({unit})",
         "name_font": PLAIN,
-        "num_format": largest.axis_format,
-        "major_gridlines": grid,
+        "num_format": decimals + "," * (round(math.log10(factor)) // 3),
+        "major_gridlines": {"visible": True, "line": {"color": "#E5E5E5"}},
     }
 
 
@@ -269,14 +247,10 @@ def results(
     sheet = grid("Results", heads, (15, 44, 15, 10, 15, 15, 11, 10, 23, 10))
     for one in plan.requirements:
         base, line = f"{BASE_VALUE}{sheet.next + 1}", lines[one.id]
-        shown, binary = (display_unit(one.metric, one.value, one.unit, binary) for binary in (False, True))
-        assert shown is not None
         ends = ((LOW, one.low), (HIGH, one.high))
-        spread = (None if end is None else shown.cell(f"Requirements!${letter}${line}", end) for letter, end in ends)
-        doubled = ("", "") if binary is None else (binary.cell(base, one.value), binary.unit)
-        live = CellFormula(f"=Requirements!${VALUE}${line}", one.value, "base")
-        strong = shown.cell(base, one.value, strong=True)
-        sheet.row(one.id, label(one.metric), strong, shown.unit, *spread, *doubled, live, one.unit)
+        spread = (None if end is None else (f"Requirements!${letter}${line}", end) for letter, end in ends)
+        live = f"Requirements!${VALUE}${line}"
+        sheet.row(one.id, label(one.metric), *result_cells(one.metric, one.value, one.unit, base, live, spread))
     strike_columns(sheet, "Low (P10)", "High (P90)")
     workbook.define_name("results", f"=Results!${BASE_VALUE}$2:${BASE_VALUE}${sheet.next}")
     add_banner(sheet)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ingest.engine.messages import in_site_words
-from ingest.engine.registry import Formula, Step, unit_of
+from ingest.engine.registry import Step, unit_of
 from ingest.files import garbage_collection_paused
 from ingest.reports.labels import unit_word
-from ingest.reports.workbook.derivation_cells import cited, limits_of, meaning_of
+from ingest.reports.workbook.derivation_cells import FIRST, limits_of, meaning_of, size_of
 from ingest.reports.workbook.plan_cells import (
-    CALCULATED,
     CHANGED,
-    FIRST,
-    INPUT,
+    LETTERS,
     MOST_ALONE,
     QUANTITY,
     SITE,
@@ -23,38 +20,34 @@ from ingest.reports.workbook.plan_cells import (
     PlanCells,
     TableSheet,
     banner,
-    count,
-    in_words,
-    size_of,
+    changed_inputs,
     strike_columns,
     strike_rows,
     table_sheets,
-    values_of,
     write_table,
 )
 from ingest.reports.workbook.plan_forms import BASE_VALUE, acceptance, requirements, response, results
 from ingest.reports.workbook.sheet import (
-    WIDTH,
     CellContent,
     CellFormula,
-    EntryCell,
     NumberCell,
-    Sections,
     SheetWriter,
-    read_me,
     style_of,
-    write_checks,
-    write_evidence,
+)
+from ingest.reports.workbook.styles import number_check, range_check
+from ingest.reports.workbook.workbook_writer import (
+    WIDTH,
+    Sections,
+    WorkbookWriter,
+    write_calculation,
+    write_inputs,
     write_sections,
 )
-from ingest.reports.workbook.styles import number_check, open_book, range_check, range_short, validation
 from ingest.rfp.response_form import BUYER_SHEET
 from ingest.units import exact
 from ingest.version import __version__
 
 if TYPE_CHECKING:
-    from xlsxwriter import Workbook
-
     from ingest.engine.value import Input
     from ingest.site.plan import Plan
     from ingest.sizing.rules import Finding
@@ -69,16 +62,9 @@ def plan_workbook(plan: Plan) -> bytes:
 TO_SETTLE = "To be settled before publication"
 
 
-def front(plan: Plan, title: str, grid: Callable[..., SheetWriter], checks: int) -> None:
-    """Write the first sheet.
-
-    Args:
-        plan: what the workbook shows.
-        title: of the workbook.
-        grid: makes a sheet.
-        checks: how many there are.
-    """
-    sections: Sections = {
+def front(plan: Plan) -> Sections:
+    """The first sheet."""
+    return {
         "For the vendor": (
             "Fill in the yellow cells of the sheet Vendor response, each value as a plain number in the unit of its line, and"
             " return the whole workbook, saved by a spreadsheet program.",
@@ -103,7 +89,6 @@ def front(plan: Plan, title: str, grid: Callable[..., SheetWriter], checks: int)
             f"{len(plan.assumptions)} values are assumed: see the sheet Assumptions.",
         ),
     }
-    read_me(grid("Read-me", (title,), (WIDTH,)), sections, checks, banner())
 
 
 def for_buyer(plan: Plan, grid: Callable[..., SheetWriter]) -> None:
@@ -141,6 +126,17 @@ ORDER = (
 )  # fmt: skip
 
 
+INPUT_COLUMNS = (
+    ("Belongs to", "Quantity", "Meaning", "Value", "Unit", "Low", "High", "Allowed", "From", "Source", "Place and note",
+     "Key in the site file", "Cell name", "As delivered"),
+    (14, 40, 44, 21, 14, 18, 19, 20, 13, 23, 58, 36, 50, 21),
+)  # fmt: skip
+FORMULA_COLUMNS = (
+    ("Belongs to", "Quantity", "Meaning", "Value", "Unit", "Formula in words", "Source"),
+    (15, 34, 76, 21, 15, 78, 42),
+)
+
+
 class PlanWorkbook:
     """Writes the sheets of a plan."""
 
@@ -148,100 +144,61 @@ class PlanWorkbook:
         self.plan = plan
         self.tables = table_sheets(plan)
         shown = [step for table in self.tables.values() for steps in table.steps for step in steps if step is not None]
-        self.cells = PlanCells.of(plan, [*shown, *behind_findings(plan), *plan.floors.values()])
+        self.cells = PlanCells([*plan.steps.values(), *shown, *behind_findings(plan), *plan.floors.values()])
 
     def content(self) -> bytes:
         """The workbook as bytes."""
-        buffer = io.BytesIO()
-        book, styles = open_book(buffer, self.title)
-        names = [name for name in ORDER if name in self.tables or name not in TABLE_SHEETS]
-        sheets = {name: book.add_worksheet(name) for name in names}
-
-        def grid(name: str, heads: Sequence[str], widths: Sequence[float], unprinted: int = 0, frozen: int = 1) -> SheetWriter:
-            return SheetWriter(sheets[name], styles, heads, widths, unprinted, frozen)
-
-        self._inputs(book, grid)
-        self._calculation(book, grid)
-        self._columns(grid)
+        title, plan, cells = f"Storage requirements of {self.plan.site.name}", self.plan, self.cells
+        book = WorkbookWriter(title, (name for name in ORDER if name in self.tables or name not in TABLE_SHEETS))
+        book.name_cells(cells)
+        write_inputs(
+            book.sheet("Inputs", *INPUT_COLUMNS, unprinted=3, frozen=2), cells, self._identity, _ends, self._origin, True
+        )
+        self._calculation(book)
+        self._columns(book.sheet("Columns", ("Column", "Entry of", "Value", "Unit"), (44, 24, 21, 14)))
         for table in self.tables.values():
-            write_table(table, self.cells, grid)
-        lines = requirements(self.plan, self.cells, grid)
-        results(self.plan, self.tables, book, grid, lines)
-        self._sensitivity(grid)
-        response(self.plan, grid, lines)
-        acceptance(self.plan, grid, lines)
-        write_evidence(grid, self.plan.assumptions, self.plan.sources)
-        sheet = grid("Checks", ("Check", "What is expected", "Result"), (60, 60, 12))
-        checks = write_checks(sheet, checks_of(self.plan, self.cells, self.tables, lines))
-        front(self.plan, self.title, grid, checks)
-        for_buyer(self.plan, grid)
-        for shown in sheets.values():
+            write_table(table, cells, book.sheet)
+        lines = requirements(plan, cells, book.sheet)
+        results(plan, self.tables, book.book, book.sheet, lines)
+        self._sensitivity(book.sheet)
+        response(plan, book.sheet, lines)
+        acceptance(plan, book.sheet, lines)
+        book.evidence(plan.assumptions, plan.sources)
+        book.read_me(title, front(plan), book.checks(checks_of(plan, cells, self.tables, lines), 60), banner())
+        for_buyer(plan, book.sheet)
+        for shown in book.sheets.values():
             shown.protect("", FREE)
-        sheets["Read-me"].activate()
-        book.close()
-        return buffer.getvalue()
+        book.sheets["Read-me"].activate()
+        return book.content()
 
-    @property
-    def title(self) -> str:
-        """Of the workbook."""
-        return f"Storage requirements of {self.plan.site.name}"
+    def _identity(self, step: Step) -> tuple[str, ...]:
+        return self.cells.owner(step), step.name, meaning_of(step.name)
 
-    def _inputs(self, book: Workbook, grid: Callable[..., SheetWriter]) -> None:
-        heads = ("Belongs to", "Quantity", "Meaning", "Value", "Unit", "Low", "High", "Allowed", "From", "Source",
-                 "Place and note", "Key in the site file", "Cell name", "As delivered")  # fmt: skip
-        sheet = grid("Inputs", heads, (14, 40, 44, 21, 14, 18, 19, 20, 13, 23, 58, 36, 50, 21), unprinted=3, frozen=2)
-        for step in self.cells.inputs:
-            name = self.cells.name(step)
-            book.define_name(name, f"={self.cells.place(step)}")
-            rule = validation(limits_of(step.name, step.value))
-            style = style_of(step.name, unit_of(step.name), "input")
-            first, *rest = (EntryCell(value, rule, style) for value in values_of(step))
-            cells = self._input(step, first, name)
-            shown = style_of(step.name, unit_of(step.name))
-            before, *others = (NumberCell(value, shown) for value in values_of(step))
-            sheet.row(*cells, before)
-            for value, other in zip(rest, others, strict=True):
-                sheet.row("", "", "", value, *[""] * (len(cells) - len("ABCD")), other)
-        sheet.close()
-
-    def _input(self, step: Step, value: CellContent, name: str) -> list[CellContent]:
-        item, key = step.source, self.cells.key(step)
-        allowed = range_short(limits_of(step.name, step.value))
-        unit, style = unit_of(step.name), style_of(step.name, unit_of(step.name))
-        head: list[CellContent] = [self.cells.owner(step), step.name, meaning_of(step.name), value, unit_word(step.name, unit)]
+    def _origin(self, step: Step) -> tuple[str, ...]:
+        """Evidence level, source, place, key in the site file and name of an input."""
+        item, key, name = step.source, self.cells.key(step), self.cells.names[step]
         if item is None:
-            return [*head, None, None, allowed, "definition", "", "", "", name]
+            return "definition", "", "", "", name
         note = "; ".join(filter(None, ("" if key else item.where, in_site_words(item.note), *evidence(item))))
         source = item.source or ", ".join(dict.fromkeys(part.source for part in item.parts))
-        ends = (NumberCell(item.low, style), NumberCell(item.high, style))
-        return [*head, *ends, allowed, item.grade or item.origin, source, note, key, name]
+        return item.grade or item.origin, source, note, key, name
 
-    def _calculation(self, book: Workbook, grid: Callable[..., SheetWriter]) -> None:
-        heads = ("Belongs to", "Quantity", "Meaning", "Value", "Unit", "Formula in words", "Source")
-        sheet = grid("Calculation", heads, (15, 34, 76, 21, 15, 78, 42), frozen=2)
-        described: dict[Formula, tuple[str, str, str, str, str]] = {}
-        for step in self.cells.formulas:
-            made = step.formula
-            assert made is not None
-            if made not in described:
-                described[made] = _described(step.name, made)
-            meaning, style, unit, words, cited = described[made]
-            live = CellFormula(self.cells.formula(step), float(step.value), style)
-            sheet.row(self.cells.owner(step), step.name, meaning, live, unit, words, cited)
-        live = count(sum(map(size_of, self.cells.inputs)) + 1)
+    def _calculation(self, book: WorkbookWriter) -> None:
+        sheet = book.sheet("Calculation", *FORMULA_COLUMNS, frozen=2)
+        write_calculation(sheet, self.cells, self._identity)
+        live = changed_inputs(sum(map(size_of, self.cells.inputs)) + 1)
         words = "number of inputs whose value differs from the delivered one"
         row = sheet.row(SITE, CHANGED, "Inputs that differ from those of the plan.", live, "number", words)
-        book.define_name(CHANGED, f"=Calculation!${CALCULATED}${row}")
+        book.book.define_name(CHANGED, f"=Calculation!${LETTERS['Calculation']}${row}")
         sheet.close()
 
-    def _columns(self, grid: Callable[..., SheetWriter]) -> None:
+    def _columns(self, sheet: SheetWriter) -> None:
         """Entries that are added up or compared, each column in one piece."""
-        sheet = grid("Columns", ("Column", "Entry of", "Value", "Unit"), (44, 24, 21, 14))
         for step in self.cells.columns:
             # The entries of a column are one quantity of many rows.
             looks = {
-                part.name: (style_of(part.name, unit_of(part.name)), unit_word(part.name, unit_of(part.name)))
-                for part in {part.name: part for part in step.inputs}.values()
+                name: (style_of(name, unit_of(name)), unit_word(name, unit_of(name)))
+                for name in {part.name for part in step.inputs}
             }
             for part in step.inputs:
                 style, unit = looks[part.name]
@@ -264,10 +221,12 @@ class PlanWorkbook:
         sheet.close()
 
 
-def _described(quantity: str, made: Formula) -> tuple[str, str, str, str, str]:
-    """Meaning, style, unit, words and source of a computed quantity; a site has few formulas and many cells."""
-    unit = unit_of(quantity)
-    return meaning_of(quantity), style_of(quantity, unit), unit_word(quantity, unit), in_words(made), cited(made)
+def _ends(step: Step, _: int) -> tuple[CellContent, CellContent]:
+    """Low and high end of an input, as the plan drew them."""
+    if step.source is None:
+        return None, None
+    low, high = (NumberCell(end, style_of(step.name, unit_of(step.name))) for end in (step.source.low, step.source.high))
+    return low, high
 
 
 def behind_findings(plan: Plan) -> Iterator[Step]:
@@ -316,15 +275,15 @@ def _ranges(cells: PlanCells) -> Iterator[Check]:
     for step in cells.inputs:
         by_quantity.setdefault(step.name, []).append(step)
     last = FIRST + sum(map(size_of, cells.inputs)) - 1
-    names, values = (f"Inputs!${letter}${FIRST}:${letter}${last}" for letter in (QUANTITY, INPUT))
+    names, values = (f"Inputs!${letter}${FIRST}:${letter}${last}" for letter in (QUANTITY, LETTERS["Inputs"]))
     for quantity, steps in by_quantity.items():
-        limits = {limits_of(step.name, step.value) for step in steps}
+        limits = {limits_of(step) for step in steps}
         if len(steps) > MOST_ALONE and len(limits) == 1 and all(size_of(step) == 1 for step in steps):
             yield (f"all {quantity}", *range_check(values, limits.pop(), len(steps), among=names))
             continue
         for step in steps:
             name = f"{cells.owner(step)}: {quantity}"
-            yield (name, *range_check(cells.place(step), limits_of(step.name, step.value), size_of(step)))
+            yield (name, *range_check(cells.place(step), limits_of(step), size_of(step)))
 
 
 def _findings(findings: Iterable[Finding], cells: PlanCells) -> Iterator[Check]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.reports.labels import is_share, unit_word
@@ -42,9 +42,9 @@ class CellFormula(NamedTuple):
 class EntryCell(NamedTuple):
     """A cell that a reader may change; `rule` is what it accepts, as the library wants it, `style` how it looks."""
 
-    value: Any
+    value: float | None
     rule: Mapping[str, Any] | None = None
-    style: str = ""
+    style: str = "entry"
 
 
 class NumberCell(NamedTuple):
@@ -97,7 +97,7 @@ class SheetWriter:
         self.next = 1
         #: columns that hold numbers: their headings are aligned at the right
         self._numbers: set[int] = set()
-        self._set_height(0, max(map(self._lines, range(len(heads)), heads), default=1))
+        self._set_height(0, max(map(lines_of, heads, widths), default=1))
 
     def row(self, *items: CellContent, text: str = "text") -> int:
         """Write one row and return its number as the sheet shows it, counted from one."""
@@ -109,7 +109,7 @@ class SheetWriter:
             if isinstance(item, str):
                 self.sheet.write_string(row, column, seen(item), self.styles[text])
             if shown is not None and len(shown) > self._rooms[column]:
-                height = max(height, self._lines(column, shown))
+                height = max(height, lines_of(shown, self.widths[column]))
         self._set_height(row, height)
         self.next += 1
         return self.next
@@ -119,7 +119,7 @@ class SheetWriter:
         for column, head in enumerate(self.heads):
             style = "heading of numbers" if column in self._numbers else "heading"
             self.sheet.write_string(0, column, seen(head), self.styles[style])
-        lay_out(self.sheet, self.widths, 0, self.next + further, self.unprinted, self.frozen)
+        lay_out(self.sheet, self.widths, self.next + further, self.unprinted, self.frozen)
 
     def _write(self, row: int, column: int, item: float | CellFormula | EntryCell | NumberCell) -> str | None:
         """Write a cell that is not plain text; returns its text, if it shows any."""
@@ -128,7 +128,8 @@ class SheetWriter:
             self.sheet.write_formula(row, column, FinishedFormula(item.written.removeprefix("=")), style, item.value)
             return item.value if isinstance(item.value, str) else None
         if isinstance(item, EntryCell):
-            return self._entry(row, column, item)
+            self._entry(row, column, item)
+            return None
         value, look = item if isinstance(item, NumberCell) else (item, "number")
         if value is not None:
             self.sheet.write_number(row, column, float(value), self._style(column, value, look))
@@ -139,22 +140,15 @@ class SheetWriter:
             self._numbers.add(column)
         return self.styles[style_for(value, style)]
 
-    def _entry(self, row: int, column: int, item: EntryCell) -> str | None:
-        value = item.value
-        if isinstance(value, str):
-            self.sheet.write_string(row, column, seen(value), self.styles["entry"])
-        elif value is None:
-            self.sheet.write_blank(row, column, None, self.styles[item.style or "entry"])
+    def _entry(self, row: int, column: int, item: EntryCell) -> None:
+        if item.value is None:
+            self.sheet.write_blank(row, column, None, self.styles[item.style])
         else:
-            self.sheet.write_number(row, column, float(value), self._style(column, value, item.style or "input"))
+            self.sheet.write_number(row, column, item.value, self._style(column, item.value, item.style))
         if item.rule is not None:
             if item.rule["validate"] != "list":
                 self._numbers.add(column)
             self.sheet.data_validation(row, column, row, column, dict(item.rule))
-        return value if isinstance(value, str) else None
-
-    def _lines(self, column: int, text: str) -> int:
-        return lines_of(text, self.widths[column])
 
     def _set_height(self, row: int, lines: int) -> None:
         if lines > 1:
@@ -212,49 +206,6 @@ def _digits(value: float) -> int:
     return len(f"{value:,.0f}") if value == round(value) or abs(value) >= WITH_DECIMALS else len(f"{value:,.6f}")
 
 
-def listed(grid: SheetWriter, rows: Sequence[Sequence[Any]]) -> None:
-    """A plain table."""
-    for row in rows:
-        grid.row(*(item if isinstance(item, (int, float, NumberCell)) else str(item) for item in row))
-    grid.close()
-
-
-WIDTH = 120
-#: Height of a heading and of the room above it, in points.
-SECTION = 26.0
-#: Lines of a sheet of text, by the heading above them.
-Sections = Mapping[str, Iterable[CellContent]]
-
-
-def read_me(sheet: SheetWriter, sections: Sections, checks: int, *notes: CellContent) -> None:
-    """Write the outcome of so many checks, notes that concern every reader, and the sections."""
-    area = f"Checks!$C$2:$C${checks + 1}"
-    passing = f"All {checks} checks pass."
-    written = f'=IF(COUNTIF({area}, "ok") = {checks}, "{passing}", "A check fails: see the sheet Checks.")'
-    row = sheet.next
-    sheet.row(CellFormula(written, passing, "good"))
-    failing = {"type": "text", "criteria": "begins with", "value": "A check fails", "format": sheet.styles["bad"]}
-    sheet.sheet.conditional_format(row, 0, row, 0, failing)
-    for note in notes:
-        sheet.row(note)
-    write_sections(sheet, sections)
-    sheet.close()
-
-
-def write_sections(sheet: SheetWriter, sections: Sections) -> dict[str, tuple[int, int]]:
-    """Write those that have lines; returns the first and the last row of each, as sheets count."""
-    found = {}
-    for heading, lines in sections.items():
-        texts = list(lines)
-        if texts:
-            above = sheet.row(heading, text="section")
-            sheet.sheet.set_row(above - 1, SECTION)
-            for line in texts:
-                sheet.row(line)
-            found[heading] = (above + 1, sheet.next)
-    return found
-
-
 class DisplayUnit(NamedTuple):
     """The unit in which people read a quantity.
 
@@ -285,34 +236,26 @@ def display_unit(name: str, value: float, unit: str, binary: bool = False) -> Di
     return None if binary else DisplayUnit(1, unit_word(name, unit), "number")
 
 
+def result_cells(
+    name: str, value: float, unit: str, base: str, live: str, ends: Iterable[tuple[str, float] | None]
+) -> tuple[CellContent, ...]:
+    """The columns of a result behind its name: in the unit in which people read it, its ends, in a binary unit, in base units.
+
+    Args:
+        name, value, unit: of the quantity.
+        base: the cell of the last but one column, which the others follow.
+        live: the cell that it follows itself.
+        ends: the formula and the value of the low and the high end; None where there is none.
+    """
+    shown, binary = (display_unit(name, value, unit, binary) for binary in (False, True))
+    assert shown is not None
+    spread = (None if end is None else shown.cell(*end) for end in ends)
+    doubled = ("", "") if binary is None else (binary.cell(base, value), binary.unit)
+    return shown.cell(base, value, strong=True), shown.unit, *spread, *doubled, CellFormula(f"={live}", value, "base"), unit
+
+
 def style_of(name: str, unit: str, style: str = "number") -> str:
     """How a quantity in base units is shown: a share in percent, everything else as it is."""
     if not is_share(name, unit):
         return style
     return "share" if style == "number" else f"{style} share"
-
-
-def write_evidence(
-    grid: Callable[..., SheetWriter], assumptions: Iterable[Mapping[str, Any]], sources: Iterable[Mapping[str, str]]
-) -> None:
-    """Write the sheets Assumptions and Sources; what is assumed may be a word."""
-    assumed = [(one["name"], _assumed(one), unit_word(one["name"], one["unit"]), one["why"]) for one in assumptions]
-    listed(grid("Assumptions", ("Name", "Value", "Unit", "Why"), (34, 21, 16, 90)), assumed)
-    cited = [(one["id"], one["title"], one["where"], one.get("url", "")) for one in sources]
-    listed(grid("Sources", ("Id", "Title", "Place", "Address"), (22, 47, 50, 48)), cited)
-
-
-def write_checks(sheet: SheetWriter, checks: Iterable[tuple[str, str, str]]) -> int:
-    """Write the name, the expectation and the formula of each check, all of which pass; returns how many there are."""
-    for name, expected, written in checks:
-        sheet.row(name, expected, CellFormula(written, "ok", "good"))
-    count = sheet.next - 1
-    failing = {"type": "cell", "criteria": "!=", "value": '"ok"', "format": sheet.styles["bad"]}
-    sheet.sheet.conditional_format(1, 2, count, 2, failing)
-    sheet.close()
-    return count
-
-
-def _assumed(one: Mapping[str, Any]) -> NumberCell | str:
-    value = one["value"]
-    return NumberCell(value, style_of(one["name"], one["unit"])) if isinstance(value, (int, float)) else str(value)

@@ -2,62 +2,52 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
+from ingest.engine.registry import Step, unit_of
 from ingest.errors import UsageError
-from ingest.reports.labels import label, plain, unit_word
-from ingest.reports.workbook.derivation_cells import Calculation, FormulaCell, InputCell, meaning_of
+from ingest.reports.labels import label, plain
+from ingest.reports.workbook.derivation_cells import NamedCells, limits_of, meaning_of, placed_below, size_of
 from ingest.reports.workbook.sheet import (
     LINE,
-    WIDTH,
     WITH_DECIMALS,
     CellContent,
     CellFormula,
-    DisplayUnit,
-    EntryCell,
-    Sections,
     SheetWriter,
-    display_unit,
     lines_of,
-    read_me,
+    result_cells,
     style_of,
     width_of,
-    write_checks,
-    write_evidence,
 )
-from ingest.reports.workbook.styles import (
-    Styles,
-    lay_out,
-    number_check,
-    open_book,
-    range_check,
-    range_short,
-    style_for,
-    validation,
-)
+from ingest.reports.workbook.styles import lay_out, number_check, range_check, style_for
+from ingest.reports.workbook.workbook_writer import WIDTH, Columns, Sections, WorkbookWriter, write_calculation, write_inputs
 from ingest.units import display
 from ingest.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pandas
-    from xlsxwriter import Workbook
+    from xlsxwriter.worksheet import Worksheet
 
     from ingest.engine.result import Answer
+    from ingest.reports.workbook.styles import Styles
     from ingest.sizing.sweep import Sweep
 
 
 SHEETS = ("Read-me", "Inputs", "Calculation", "Results", "Assumptions", "Sources", "Checks")
-INPUT_HEADS = ("Name", "Meaning", "Value", "Unit", "Low", "High", "Allowed", "From", "Source", "Place and note")
-INPUT_WIDTHS = (40, 44, 21, 15, 20, 20, 18, 13, 22, 60)
-CALC_HEADS = ("Name", "Meaning", "Value", "Low", "High", "Unit", "Formula in words", "Source")
-CALC_WIDTHS = (40, 50, 21, 21, 21, 15, 72, 45)
-RESULT_HEADS = ("Result", "Value", "Unit", "Low", "High", "Binary", "Unit", "Base value", "Base unit")
-RESULT_WIDTHS = (33, 18, 15, 18, 18, 12, 10, 24, 15)
+INPUT_COLUMNS = (
+    ("Name", "Meaning", "Value", "Unit", "Low", "High", "Allowed", "From", "Source", "Place and note"),
+    (40, 44, 21, 15, 20, 20, 18, 13, 22, 60),
+)
+FORMULA_COLUMNS = (
+    ("Name", "Meaning", "Value", "Low", "High", "Unit", "Formula in words", "Source"),
+    (40, 50, 21, 21, 21, 15, 72, 45),
+)
+RESULT_COLUMNS = (
+    ("Result", "Value", "Unit", "Low", "High", "Binary", "Unit", "Base value", "Base unit"),
+    (33, 18, 15, 18, 18, 12, 10, 24, 15),
+)
 #: Column of the base value of a result.
 BASE_VALUE = "H"
 
@@ -72,122 +62,84 @@ class SizingWorkbook:
 
     Attributes:
         title: of the workbook.
-        results: the cell of each result, by name.
-        places: addresses of value, low and high end of each cell.
-        owners: whose cells those are that belong to one of several things compared.
-        signed: cells of results that may be below zero.
+        catalog, assumptions, sources, warnings: what the answer rests on.
+        cells: of its derivations.
+        shown: the steps on the sheet Results, each within its own check.
+        owners: whose quantity a step is, where that is not clear.
+        signed: the steps that may be below zero.
     """
 
-    result_heads: Sequence[str] = RESULT_HEADS
-    result_widths: Sequence[float] = RESULT_WIDTHS
+    result_columns: Columns = RESULT_COLUMNS
+    signed: Container[Step] = ()
 
     def __init__(self, answer: Answer, title: str) -> None:
         self.answer, self.title, self.catalog, self.warnings = answer, title, answer.catalog, answer.warnings
-        self.cells = Calculation()
-        self.results = {name: self.cells.add(answer.derivation(name)) for name in answer.results}
-        self.places: dict[str, tuple[str, str, str]] = {}
-        self.owners: dict[str, str] = {}
-        self.signed: frozenset[str] = frozenset()
+        self.assumptions, self.sources = answer.assumptions, answer.sources
+        self.steps = {name: answer.derivation(name) for name in answer.results}
+        self.place({"": [*self.steps.values()]})
 
-    @property
-    def assumptions(self) -> list[dict[str, Any]]:
-        """The assumed values."""
-        return self.answer.assumptions
-
-    @property
-    def sources(self) -> list[dict[str, str]]:
-        """The cited sources."""
-        return self.answer.sources
+    def place(self, shown: Mapping[str, Sequence[Step]]) -> None:
+        """Give each step on the sheet Results, by owner, and all that it rests on a cell."""
+        self.cells = NamedCells(step for steps in shown.values() for step in steps)
+        self.shown = list(dict.fromkeys(self.cells.first(step) for steps in shown.values() for step in steps))
+        self.owners: dict[Step, str] = {}
+        for owner, steps in shown.items():
+            for step in placed_below(steps) if owner else ():
+                self.owners.setdefault(self.cells.first(step), f"{owner}: ")
 
     def content(self) -> bytes:
         """The workbook as bytes."""
-        buffer = io.BytesIO()
-        book, styles = open_book(buffer, self.title)
-        sheets = {name: book.add_worksheet(name) for name in SHEETS}
+        book = WorkbookWriter(self.title, SHEETS)
+        book.name_cells(self.cells)
+        write_inputs(book.sheet("Inputs", *INPUT_COLUMNS), self.cells, self._identity, self._input_ends, _origin)
+        calculation = book.sheet("Calculation", *FORMULA_COLUMNS)
+        write_calculation(calculation, self.cells, self._identity, self._ends)
+        calculation.close()
+        self.results(book.sheet("Results", *self.result_columns))
+        book.evidence(self.assumptions, self.sources)
+        book.read_me(self.title, self._about(), book.checks(self._checks(), 40))
+        return book.content()
 
-        def grid(name: str, heads: Sequence[str], widths: Sequence[float]) -> SheetWriter:
-            return SheetWriter(sheets[name], styles, heads, widths)
+    def _identity(self, step: Step) -> tuple[str, str]:
+        return self.cells.names[step], self.owners.get(step, "") + meaning_of(step.name)
 
-        self._inputs(book, grid("Inputs", INPUT_HEADS, INPUT_WIDTHS))
-        self._calculation(book, grid("Calculation", CALC_HEADS, CALC_WIDTHS))
-        self._results(grid("Results", self.result_heads, self.result_widths))
-        write_evidence(grid, self.assumptions, self.sources)
-        checks = write_checks(grid("Checks", ("Check", "What is expected", "Result"), (40, 60, 12)), self._checks())
-        read_me(grid("Read-me", (self.title,), (WIDTH,)), self._about(), checks)
-        book.close()
-        return buffer.getvalue()
+    def _input_ends(self, step: Step, row: int) -> Iterator[CellContent]:
+        """Low and high move along with the value that a reader puts in."""
+        for end in self.cells.ends[step]:
+            if hasattr(step.value, "__len__"):
+                yield None
+            else:
+                ratio = end / step.value if step.value else 1.0
+                yield CellFormula(f"=C{row} * {ratio!r}", float(end), style_of(step.name, unit_of(step.name)))
 
-    def _inputs(self, book: Workbook, grid: SheetWriter) -> None:
-        for item in self.cells.inputs:
-            values = list(item.value) if item.is_column else [item.value]
-            first, last = grid.next + 1, grid.next + len(values)
-            area = f"Inputs!$C${first}" + (f":$C${last}" if item.is_column else "")
-            ends = (area, area) if item.is_column else (f"Inputs!$E${first}", f"Inputs!$F${first}")
-            self.places[item.name] = (area, *ends)
-            book.define_name(item.name, f"={area}")
-            for place, value in enumerate(values):
-                grid.row(*(self._input(item, value, grid.next + 1) if place == 0 else ("", "", self._entry(item, value))))
-        grid.close()
+    def _ends(self, step: Step) -> Iterator[CellContent]:
+        for side, end in enumerate(self.cells.ends[step]):
+            yield CellFormula(self.cells.end_formula(step, side), float(end), style_of(step.name, unit_of(step.name)))
 
-    def _input(self, item: InputCell, value: float, row: int) -> Iterator[CellContent]:
-        """One line: low and high move along with the value that a reader puts in."""
-        yield from (item.name, self._meaning(item), self._entry(item, value), unit_word(item.quantity, item.unit))
-        style = style_of(item.quantity, item.unit)
-        for end in self.cells.ends[item.name][1:]:
-            ratio = end / value if value and not item.is_column else 1.0
-            yield None if item.is_column else CellFormula(f"=C{row} * {ratio!r}", float(end), style)
-        yield range_short(item.limits)
-        given = item.given
-        if given is not None:
-            yield from (given.grade or given.origin, given.source, "; ".join(filter(None, (given.where, given.note))))
-
-    def _meaning(self, item: InputCell | FormulaCell) -> str:
-        owner = self.owners.get(item.name)
-        return meaning_of(item.quantity) if owner is None else f"{owner}: {meaning_of(item.quantity)}"
-
-    @staticmethod
-    def _entry(item: InputCell, value: float) -> EntryCell:
-        return EntryCell(value, validation(item.limits), style_of(item.quantity, item.unit, "input"))
-
-    def _calculation(self, book: Workbook, grid: SheetWriter) -> None:
-        for item in self.cells.formulas:
-            value, low, high = (f"Calculation!${letter}${grid.next + 1}" for letter in "CDE")
-            self.places[item.name] = (value, low, high)
-            book.define_name(item.name, f"={value}")
-            ends = self.cells.ends[item.name]
-            style, unit = style_of(item.quantity, item.unit), unit_word(item.quantity, item.unit)
-            live = [CellFormula(item.written(), float(ends[0]), style)]
-            live += [CellFormula(self.cells.end_written(item, side, self._at), float(ends[side]), style) for side in (1, 2)]
-            grid.row(item.name, self._meaning(item), *live, unit, item.words, item.cited)
-        grid.close()
-
-    def _at(self, name: str, side: int) -> str:
-        """Where the value (0), the low end (1) or the high end (2) of a quantity is."""
-        return self.places[name][side] if side else name
-
-    def _results(self, grid: SheetWriter) -> None:
+    def results(self, sheet: SheetWriter) -> None:
+        """Write the sheet Results."""
         for name, quantity in self.answer.results.items():
-            place, base = self.results[name], f"{BASE_VALUE}{grid.next + 1}"
-            shown, binary = (display_unit(name, quantity.value, quantity.unit, binary) for binary in (False, True))
-            assert shown is not None
-            doubled = ("", "") if binary is None else (binary.cell(base, quantity.value), binary.unit)
-            live = (shown.cell(base, quantity.value, strong=True), shown.unit, *self._spread(place, shown))
-            grid.row(plain(name), *live, *doubled, CellFormula(f"={place}", float(quantity.value), "base"), quantity.unit)
-        grid.close()
+            step, base = self.cells.first(self.steps[name]), f"{BASE_VALUE}{sheet.next + 1}"
+            value, ends = float(quantity.value), self._spread(step)
+            sheet.row(plain(name), *result_cells(name, value, quantity.unit, base, self.cells.place(step), ends))
+        sheet.close()
 
-    def _spread(self, place: str, shown: DisplayUnit) -> tuple[CellContent, CellContent]:
-        """Low and high end of a result; nothing where they are the same."""
-        ends, cells = self.cells.ends[place], ", ".join(self.places[place])
-        if ends[1] == ends[2]:
+    def _spread(self, step: Step) -> tuple[tuple[str, float] | None, ...]:
+        """Low and high end of a result, as formulas and as values; nothing where they are the same."""
+        ends = self.cells.ends[step]
+        if ends[0] == ends[1]:
             return None, None
-        return shown.cell(f"MIN({cells})", min(ends)), shown.cell(f"MAX({cells})", max(ends))
+        cells = ", ".join((self.cells.addresses[step], *(self.cells.end_place(step, side) for side in (0, 1))))
+        return (f"MIN({cells})", min(ends)), (f"MAX({cells})", max(ends))
 
     def _checks(self) -> Iterator[tuple[str, str, str]]:
         """One per input and result: within its range, a number."""
-        for item in self.cells.inputs:
-            yield (item.name, *range_check(item.name, item.limits, len(item.value) if item.is_column else 1))
-        for place in dict.fromkeys(self.results.values()):
-            yield (place, *number_check(place, place in self.signed))
+        for step in self.cells.inputs:
+            name = self.cells.names[step]
+            yield (name, *range_check(name, limits_of(step), size_of(step)))
+        for step in self.shown:
+            name = self.cells.names[step]
+            yield (name, *number_check(name, step in self.signed))
 
     def _about(self) -> Sections:
         return {
@@ -200,6 +152,12 @@ class SizingWorkbook:
             "Warnings": self.warnings,
             "How it was made": (f"Made by ingest {__version__}; catalogs {self.catalog.content_hash()}.",),
         }
+
+
+def _origin(step: Step) -> tuple[str, ...]:
+    """Evidence level, source and place of an input."""
+    item = step.source
+    return () if item is None else (item.grade or item.origin, item.source, "; ".join(filter(None, (item.where, item.note))))
 
 
 #: Rows of a sheet, without its heading.
@@ -218,28 +176,25 @@ def sweep_workbook(sweep: Sweep) -> bytes:
     frame, same = parted(sweep)
     if len(frame) > MOST_ROWS:
         raise UsageError(f"--output: {len(frame):,} scenarios, a sheet holds {MOST_ROWS:,}; expected .parquet or .csv")
-    buffer = io.BytesIO()
-    book, styles = open_book(buffer, "Sweep", by_row=True)
-    _table(book, styles, sweep, frame)
-    grid = SheetWriter(book.add_worksheet("Read-me"), styles, (TITLE,), (120,))
-    # Row by row: a heading that is written last is lost.
-    grid.sheet.write_string(0, 0, TITLE, styles["heading"])
+    # The heading of Read-me is written before its lines: row by row, one that is written last is lost.
+    book = WorkbookWriter(TITLE, (TITLE, "Read-me"), by_row=True)
+    _table(book.sheets[TITLE], book.styles, sweep, frame)
+    grid = book.sheet("Read-me", (TITLE,), (WIDTH,))
+    grid.sheet.write_string(0, 0, TITLE, book.styles["heading"])
     for line in _about(sweep, same):
         grid.row(line)
     grid.close()
-    book.close()
-    return buffer.getvalue()
+    return book.content()
 
 
-def _table(book: Workbook, styles: Styles, sweep: Sweep, frame: pandas.DataFrame) -> None:
-    sheet = book.add_worksheet("Sweep")
+def _table(sheet: Worksheet, styles: Styles, sweep: Sweep, frame: pandas.DataFrame) -> None:
     units = {name: sweep.unit(name) for name in frame.columns}
     heads = {name: f"{label(name)} ({unit})" if unit not in ("", "1") else label(name) for name, unit in units.items()}
     ends = {name: _ends(frame[name]) if unit else [] for name, unit in units.items()}
     widths = [width_of(heads[name], ends[name]) if unit else WORDS for name, unit in units.items()]
     named = {"model", "gpu", *sweep.grids[0].axes}
     axes = sum(1 for _ in takewhile(named.__contains__, units))
-    lay_out(sheet, widths, 0, len(frame) + 1, frozen=max(axes, 1))
+    lay_out(sheet, widths, len(frame) + 1, frozen=max(axes, 1))
     sheet.set_row(0, LINE * max(map(lines_of, heads.values(), widths)))
     for column, (name, unit) in enumerate(units.items()):
         # The whole column carries the format: a format per cell doubles the time.

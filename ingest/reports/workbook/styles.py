@@ -127,24 +127,20 @@ def open_book(buffer: Any, title: str, by_row: bool = False) -> tuple[Workbook, 
     return book, Styles(book)
 
 
-def lay_out(
-    sheet: Worksheet, widths: Sequence[float], heading_row: int | None, rows: int, unprinted: int = 0, frozen: int = 1
-) -> None:
+def lay_out(sheet: Worksheet, widths: Sequence[float], rows: int, unprinted: int = 0, frozen: int = 1) -> None:
     """Columns, frozen heading, and a print area in landscape, one or several pages wide.
 
     Args:
         sheet: which one.
         widths: of the columns, in characters.
-        heading_row: stays in sight and is repeated on each page.
-        rows: of the print area.
+        rows: of the print area; the first one, the heading, stays in sight and is repeated on each page.
         unprinted: columns at the right that are for the screen only.
         frozen: columns at the left that stay in sight and are repeated on each page.
     """
     for column, width in enumerate(widths):
         sheet.set_column(column, column, width)
-    if heading_row is not None:
-        sheet.freeze_panes(heading_row + 1, frozen)
-        sheet.repeat_rows(heading_row)
+    sheet.freeze_panes(1, frozen)
+    sheet.repeat_rows(0)
     sheet.set_landscape()
     sheet.set_paper(A4)
     printed = len(widths) - unprinted

@@ -1,0 +1,155 @@
+"""The sheets that every workbook has: inputs that can be changed, live formulas, evidence, checks and a first page."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ingest.engine.registry import unit_of
+from ingest.reports.labels import unit_word
+from ingest.reports.workbook.derivation_cells import limits_of, line_of, values_of
+from ingest.reports.workbook.sheet import CellContent, CellFormula, EntryCell, NumberCell, SheetWriter, style_of
+from ingest.reports.workbook.styles import open_book, range_short, validation
+
+if TYPE_CHECKING:
+    from ingest.engine.registry import Step
+    from ingest.reports.workbook.derivation_cells import Cells
+
+#: Width of a sheet of text.
+WIDTH = 120
+#: Height of a heading and of the room above it, in points.
+SECTION = 26.0
+#: Lines of a sheet of text, by the heading above them.
+Sections = Mapping[str, Iterable[CellContent]]
+#: The columns of a sheet: headings and widths.
+Columns = tuple[Sequence[str], Sequence[float]]
+#: What a line says about a step, such as its name.
+Described = Callable[["Step"], Iterable[CellContent]]
+
+
+class WorkbookWriter:
+    """Writes one workbook.
+
+    Args:
+        title: of the workbook.
+        names: of its sheets, in order.
+        by_row: whether sheets are written row by row, each one before the next.
+    """
+
+    def __init__(self, title: str, names: Iterable[str], by_row: bool = False) -> None:
+        self._buffer = io.BytesIO()
+        self.book, self.styles = open_book(self._buffer, title, by_row)
+        self.sheets = {name: self.book.add_worksheet(name) for name in names}
+
+    def sheet(
+        self, name: str, heads: Sequence[str], widths: Sequence[float], unprinted: int = 0, frozen: int = 1
+    ) -> SheetWriter:
+        """The writer of a sheet."""
+        return SheetWriter(self.sheets[name], self.styles, heads, widths, unprinted, frozen)
+
+    def content(self) -> bytes:
+        """The finished workbook."""
+        self.book.close()
+        return self._buffer.getvalue()
+
+    def name_cells(self, cells: Cells) -> None:
+        """Define the names of cells."""
+        for step, name in cells.names.items():
+            self.book.define_name(name, f"={cells.addresses[step]}")
+
+    def evidence(self, assumptions: Iterable[Mapping[str, Any]], sources: Iterable[Mapping[str, str]]) -> None:
+        """Write the sheets Assumptions and Sources; what is assumed may be a word."""
+        sheet = self.sheet("Assumptions", ("Name", "Value", "Unit", "Why"), (34, 21, 16, 90))
+        for one in assumptions:
+            name, value, unit = one["name"], one["value"], one["unit"]
+            shown = NumberCell(value, style_of(name, unit)) if isinstance(value, (int, float)) else str(value)
+            sheet.row(name, shown, unit_word(name, unit), one["why"])
+        sheet.close()
+        sheet = self.sheet("Sources", ("Id", "Title", "Place", "Address"), (22, 47, 50, 48))
+        for source in sources:
+            sheet.row(source["id"], source["title"], source["where"], source.get("url", ""))
+        sheet.close()
+
+    def checks(self, checks: Iterable[tuple[str, str, str]], width: float) -> int:
+        """Write the name, the expectation and the formula of each check, all of which pass; returns how many there are."""
+        sheet = self.sheet("Checks", ("Check", "What is expected", "Result"), (width, 60, 12))
+        for name, expected, written in checks:
+            sheet.row(name, expected, CellFormula(written, "ok", "good"))
+        failing = {"type": "cell", "criteria": "!=", "value": '"ok"', "format": self.styles["bad"]}
+        sheet.sheet.conditional_format(1, 2, sheet.next - 1, 2, failing)
+        sheet.close()
+        return sheet.next - 1
+
+    def read_me(self, title: str, sections: Sections, checks: int, *notes: CellContent) -> None:
+        """Write the outcome of so many checks, notes that concern every reader, and the sections."""
+        sheet = self.sheet("Read-me", (title,), (WIDTH,))
+        area = f"Checks!$C$2:$C${checks + 1}"
+        passing = f"All {checks} checks pass."
+        written = f'=IF(COUNTIF({area}, "ok") = {checks}, "{passing}", "A check fails: see the sheet Checks.")'
+        sheet.row(CellFormula(written, passing, "good"))
+        failing = {"type": "text", "criteria": "begins with", "value": "A check fails", "format": self.styles["bad"]}
+        sheet.sheet.conditional_format(1, 0, 1, 0, failing)
+        for note in notes:
+            sheet.row(note)
+        write_sections(sheet, sections)
+        sheet.close()
+
+
+def write_inputs(
+    sheet: SheetWriter,
+    cells: Cells,
+    identity: Described,
+    ends: Callable[[Step, int], Iterable[CellContent]],
+    origin: Described,
+    delivered: bool = False,
+) -> None:
+    """Write the sheet Inputs: a line for each value.
+
+    Args:
+        sheet: the sheet.
+        cells: of the workbook.
+        identity: the columns before the value.
+        ends: low and high end of a step whose first value is in that row.
+        origin: the columns behind the allowed range.
+        delivered: whether the last column repeats the value.
+    """
+    for step in cells.inputs:
+        unit, limits = unit_of(step.name), limits_of(step)
+        rule, entry, shown = validation(limits), style_of(step.name, unit, "input"), style_of(step.name, unit)
+        before: list[CellContent] = list(identity(step))
+        behind: list[CellContent] = [
+            unit_word(step.name, unit),
+            *ends(step, sheet.next + 1),
+            range_short(limits),
+            *origin(step),
+        ]
+        for value in values_of(step):
+            repeated = [NumberCell(value, shown)] if delivered else []
+            sheet.row(*before, EntryCell(value, rule, entry), *behind, *repeated)
+            before, behind = [None] * len(before), [None] * len(behind)
+    sheet.close()
+
+
+def write_calculation(
+    sheet: SheetWriter, cells: Cells, identity: Described, ends: Callable[[Step], Iterable[CellContent]] = lambda _: ()
+) -> None:
+    """Write a line for each computed quantity: its identity, its live formula, its ends, and how it is computed."""
+    for step in cells.formulas:
+        line = line_of(step)
+        live = CellFormula(cells.formula(step), float(step.value), line.style)
+        sheet.row(*identity(step), live, *ends(step), line.unit, line.words, line.cited)
+
+
+def write_sections(sheet: SheetWriter, sections: Sections) -> dict[str, tuple[int, int]]:
+    """Write those that have lines; returns the first and the last row of each, as sheets count."""
+    found = {}
+    for heading, lines in sections.items():
+        texts = list(lines)
+        if texts:
+            above = sheet.row(heading, text="section")
+            sheet.sheet.set_row(above - 1, SECTION)
+            for line in texts:
+                sheet.row(line)
+            found[heading] = (above + 1, sheet.next)
+    return found
