@@ -8,6 +8,7 @@ from ingest.catalog.store import Catalog
 from ingest.sizing import evidence_ladder
 from ingest.sizing.catalog_commands import CatalogEntry
 from ingest.sizing.model import model
+from ingest.sizing.transfer import TABLE
 from ingest.units import physical
 
 SIXTEEN_BIT = ("bf16", "fp16")
@@ -68,7 +69,7 @@ def test_no_file_lies_where_nobody_looks(shipped):
     known = {*KINDS, "architectures", "published"}
     assert {path.relative_to(folder).parts[0] for path in folder.rglob("*.yaml")} <= {*known, "sources.yaml", "aliases.yaml"}
     csvs = set(folder.rglob("*.csv"))
-    assert all(path.with_suffix(".yaml").is_file() for path in csvs)
+    assert all(path.with_suffix(".yaml").is_file() for path in csvs if path.name != TABLE)
 
 
 @pytest.mark.parametrize(

@@ -68,8 +68,9 @@ def test_every_basis_answers_as_asked_or_says_why_not(shipped, model, gpu, basis
 )
 def test_more_nodes_never_lower_the_bandwidth_of_the_job(shipped, model, gpu, one, other):
     few, many = (answered(shipped, model=model, gpu=gpu, nodes=nodes) for nodes in sorted((one, other)))
-    assert value(few, "ingest_bandwidth_per_job") <= value(many, "ingest_bandwidth_per_job")
-    assert value(few, "ingest_bandwidth_per_gpu") == pytest.approx(value(many, "ingest_bandwidth_per_gpu"))
+    assert value(few, "ingest_bandwidth_per_job") <= value(many, "ingest_bandwidth_per_job") * (1 + 1e-9)
+    linear = (answered(shipped, model=model, gpu=gpu, nodes=nodes, scaling="linear") for nodes in (one, other))
+    assert len({round(value(answer, "ingest_bandwidth_per_gpu"), 6) for answer in linear}) == 1
 
 
 @given(st.floats(0.01, 1), st.floats(0, 0.99))
@@ -82,7 +83,7 @@ def test_utilization_and_cache_scale_the_need(shipped, utilization, cache_hit):
 
 def test_cosmoflow_on_h100(shipped):
     answer = answered(shipped, nodes=128)
-    assert answer.basis == "measured"
+    assert answer.basis == "emulated"
     assert value(answer, "samples_per_second_per_gpu") == pytest.approx(285.7, rel=1e-3)
     assert value(answer, "gpus") == 1024
     assert value(answer, "ingest_bandwidth_per_job") == pytest.approx(827.5e9, rel=1e-3)
@@ -126,9 +127,11 @@ def test_ibrahims_v100(shipped, achieved, expected):
 def test_resnet_says_its_range_and_why(shipped):
     answer = answered(shipped, model="resnet50")
     rate = answer.results["samples_per_second_per_gpu"]
-    assert 2600 <= rate.value <= 2800
-    assert 1780 <= rate.low <= 1800
+    assert 3500 <= rate.value <= 5000
+    assert 2500 <= rate.low <= 2700
     assert rate.high >= 7000
+    # The sleep of a benchmark is no measurement of a GPU.
+    assert set(answer.levels[0][0].protocols) == {"lambda-v1", "lambda-v2", "mlperf-training"}
     assert any("protocols disagree" in line for line in answer.warnings)
 
 
@@ -148,7 +151,7 @@ def test_a_rate_of_the_users_own_needs_no_catalog_rate(shipped, option, number, 
     answer = answered(shipped, **{option: number})
     assert value(answer, "samples_per_second_per_gpu") == pytest.approx(rate)
     # The user's own utilization stands in for the catalog's: one rung per basis.
-    others = {"measured", "transferred", "efficiency", "peak"} - {answer.basis}
+    others = {"emulated", "transferred", "efficiency", "peak"} - {answer.basis}
     assert {found.basis for found, _ in answer.levels[1:]} == others
 
 

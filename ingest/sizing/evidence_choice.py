@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -78,7 +79,7 @@ def _model(source: str, sequence_length: float | None, catalog: Catalog) -> Mode
 
 
 def usual_precision(catalog: Catalog, model: Model | None, gpu: Gpu | None) -> str:
-    """Return the precision of the best evidence on a GPU: that of most training runs, on it or else on its relatives.
+    """Return the precision of the best evidence: that of most training runs on a GPU, or else on the one most like it.
 
     Emulations, recalled rates, and rates on GPUs of another vendor count only where there is nothing better; bf16 where
     there is nothing at all.
@@ -87,20 +88,21 @@ def usual_precision(catalog: Catalog, model: Model | None, gpu: Gpu | None) -> s
     if model is None or gpu is None or not rates:
         return FAMILIES[0][0]
 
-    def standing(rate: Rate) -> int:
-        if is_emulation(catalog, model, rate.protocol) or rate.grade == "assumed":
-            return 2 if rate.gpu == gpu.id else 5
+    def standing(rate: Rate) -> tuple[int, float]:
+        weak = is_emulation(catalog, model, rate.protocol) or rate.grade == "assumed"
         if rate.gpu == gpu.id:
-            return 1
+            return (2 if weak else 1), 0.0
         source = catalog.referred(Gpu, rate.gpu, by=model.path.with_suffix(".csv"))
-        return 3 if source.vendor == gpu.vendor else 4
+        speeds = (gpu.memory_bandwidth, source.memory_bandwidth)
+        apart = abs(math.log(speeds[0].value / speeds[1].value)) if speeds[0] and speeds[1] else math.inf
+        return (5 if weak else 3 if source.vendor == gpu.vendor else 4), apart
 
     usable = [
-        (standing(rate), family_of(rate.precision)[0])
+        (*standing(rate), family_of(rate.precision)[0])
         for rate in rates
         if rate.gpu == gpu.id or evidence_ladder.peak_of(gpu, rate.precision)
     ]
-    best = [precision for rank, precision in usable if rank == min(usable)[0]]
+    best = [precision for *place, precision in usable if place == list(min(usable)[:2])]
     return max((FAMILIES[0][0], *best), key=best.count)
 
 

@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 #: The results of `bw` on its page, in order.
 SHOWN = (
     "ingest_bandwidth_per_gpu", "ingest_bandwidth_per_node", "ingest_bandwidth_per_job", "samples_per_second_per_gpu",
-    "unstalled_bandwidth_per_gpu", "file_opens_per_second_per_job", "bytes_per_file_open", "epoch_seconds",
-    "storage_nic_share", "nfs_tcp_client_share", "nfs_nconnect_client_share", "client_share", "implied_flops_utilization",
+    "tokens_per_second_per_gpu", "unstalled_bandwidth_per_gpu", "file_opens_per_second_per_job", "bytes_per_file_open",
+    "epoch_seconds",
+    "storage_nic_share", "nfs_tcp_client_share", "nfs_nconnect_client_share", "client_share", "guidance_share",
+    "implied_flops_utilization",
 )  # fmt: skip
 #: Prepositions of the constant columns in the title of a sweep.
 LINKING = {"model": "of", "gpu": "on"}
@@ -51,10 +53,16 @@ PREFIXED = ("B", "FLOP", "s", "W", "J")
 def estimate_page(answer: Estimate) -> Page:
     """The page of `ingest bw`."""
     results = answer.results
-    rows = tuple(_value_row(name, results[name]) for name in SHOWN if name in results)
+    left_out = "samples_per_second_per_gpu" if _rate_of(answer) != "samples_per_second_per_gpu" else ""
+    rows = tuple(_value_row(name, results[name]) for name in SHOWN if name in results and name != left_out)
     sections = [Section("", ("", "typical", "low – high"), rows), _ladder(answer), unknown_section(answer.unknown)]
     sections += [assumptions_section(answer.assumptions), Section("Sources", lines=tuple(_cited(answer)))]
     return page_of(answer.title, sections, _table([answer]))
+
+
+def _rate_of(answer: Estimate) -> str:
+    """The rate as people know it: of tokens for a language model, else of samples."""
+    return next(name for name in ("tokens_per_second_per_gpu", "samples_per_second_per_gpu") if name in answer.results)
 
 
 def _value_row(name: str, quantity: Quantity) -> tuple[str, str, str]:
@@ -71,16 +79,18 @@ def _cited(answer: Estimate) -> Iterator[str]:
 
 def _ladder(answer: Estimate) -> Section:
     rows = []
+    name = _rate_of(answer)
+    counted = unit_of(name).removesuffix("/s/GPU") + "s"
     for position, (rung, results) in enumerate(answer.levels):
-        rate, read = results.get("samples_per_second_per_gpu"), results.get("ingest_bandwidth_per_gpu")
+        rate, read = results.get(name), results.get("ingest_bandwidth_per_gpu")
         if rate is None:
             continue
-        spread = range_text("", rate).replace(" samples/s", "") or ("upper bound" if rung.basis == "peak" else "")
-        typical = display(rate.value, rate.unit).removesuffix(" samples/s")
+        spread = range_text("", rate).replace(f" {counted}/s", "") or ("upper bound" if rung.basis == "peak" else "")
+        typical = display(rate.value, rate.unit).removesuffix(f" {counted}/s")
         shown = display(read.value, read.unit, binary=False) if read else ""
         rows.append((("> " if position == 0 else "  ") + rung.basis, typical, spread, shown))
     notes = tuple(f"{rung.basis}: {rung.note}" for rung, results in answer.levels if results)
-    columns = ("  level", "samples/s/GPU", "low – high", "read per GPU")
+    columns = ("  level", f"{counted}/s/GPU", "low – high", "read per GPU")
     return Section("Evidence levels, the one in use first", columns, tuple(rows), notes)
 
 
