@@ -67,20 +67,26 @@ def nearest(found: str, known: Iterable[str]) -> str:
 
     >>> nearest("cosmflow", ["cosmoflow", "deepcam"])
     "; did you mean 'cosmoflow'?"
-    >>> nearest("zebra", ["cosmoflow"]), nearest("nope", ["none"])
-    ('', '')
+    >>> nearest("zebra", ["cosmoflow"]), nearest("nope", ["none"]), nearest("vr200", ["v100"])
+    ('', '', '')
     """
     import difflib
 
     by_lower: dict[str, str] = {}
     for word in known:
         by_lower.setdefault(word.lower(), word)
-    matches = difflib.get_close_matches(found.lower(), by_lower, n=1, cutoff=0.7)
+    matches = difflib.get_close_matches(found.lower(), by_lower, n=1, cutoff=0.66)
     return f"; did you mean '{by_lower[matches[0]]}'?" if matches and _is_slip(found.lower(), matches[0]) else ""
 
 
 def _is_slip(found: str, word: str) -> bool:
-    """Whether one word may be a misspelling of the other: a short word with another letter inside is another word."""
+    """Whether one word may be a misspelling of the other.
+
+    A short word with another letter inside is another word, and a name with another number is another generation.
+    """
+    numbers = ["".join(filter(str.isdigit, one)) for one in (found, word)]
+    if not (numbers[0].startswith(numbers[1]) or numbers[1].startswith(numbers[0]) or sorted(found) == sorted(word)):
+        return False
     return len(word) > 4 or len(found) != len(word) or found[:3] == word[:3] or sorted(found) == sorted(word)
 
 

@@ -60,8 +60,6 @@ def _job(site: Site, keys: Keys, job: Mapping[str, Any]) -> None:
         _named(site, (*keys, "data"), "datasets", job["data"])
     if not any(key in job for key in (*RATES, "checkpoint")):
         site.refuse(keys, "its read rate is missing, expected `model` or `samples_per_second` with `sample_bytes`")
-    if "tokens" in job and "tokens_per_sample" not in job:
-        site.refuse((*keys, "tokens"), "expected `tokens_per_sample` with it: the sequence length")
     if "tokens" in job and "epochs" in job:
         site.refuse((*keys, "epochs"), "the length is given by `tokens` already, expected one of them")
     placed = job.get("placement", {})

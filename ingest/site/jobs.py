@@ -28,7 +28,7 @@ from ingest.units import parse
 WORDS = ("model", "gpu", "basis", "protocol", "encoding", "precision", "scaling")
 #: keys of a job that are quantities of a question
 NUMBERS = ("nodes", "efficiency", "achieved", "utilization", "samples_per_second", "sample_bytes", "flops_per_sample",
-           "cache_hit")  # fmt: skip
+           "sequence_length", "cache_hit")  # fmt: skip
 #: keys that give the read rate of a job; at least one of them
 RATES = ("model", "samples_per_second", "set")
 #: keys of a checkpoint policy that `checkpoint` takes as they are
@@ -181,6 +181,7 @@ class SiteJob:
         sizes = {"nodes": job["nodes"], "gpus_per_node": from_catalog(self.node.gpus_per_node)}
         own = {quantity: job[key] for key, quantity in OWN.items() if key in job}
         reads = self._blaming(self.keys, self._reads) if any(key in job for key in RATES) else None
+        self._compare_tokens(reads)
         inputs = {"request_bytes": REQUEST, "bandwidth_growth": START, **(reads.inputs if reads else {}), **own, **sizes}
         known = Quantities(inputs, self.name)
         policy = self._policy(known.step("gpus")) if "checkpoint" in job else None
@@ -311,9 +312,19 @@ class SiteJob:
             known.choose("warm_share", "share_not_cached")
             known.choose("node_local_bytes", "node_cache_bytes")
 
+    def _compare_tokens(self, reads: Reads | None) -> None:
+        """Refuse tokens per sample that contradict the model: they would give the length of another run."""
+        model = reads.basis.model if reads is not None else None
+        stored, given = model.tokens_per_sample if model is not None else None, self.described.get("tokens_per_sample")
+        if model is not None and stored is not None and given is not None and given.value != stored.value:
+            expected = f"expected {stored.value:,.0f}: one sample of {model.id} is {model.sample}; leave the key out"
+            self.site.refuse((*self.keys, "tokens_per_sample"), f"found {given.value:,.0f}, {expected}")
+
     def _length(self, known: Quantities) -> None:
         """The length of a run, where epochs or tokens give it."""
         if "tokens" in self.described:
+            if "tokens_per_sample" not in known.given:
+                self.site.refuse((*self.keys, "tokens"), "expected `tokens_per_sample` with it: no model says it")
             known.choose("training_samples", "samples_of_tokens")
         elif "epochs" in self.described:
             try:

@@ -178,6 +178,16 @@ class ValidatedSet:
             [*limits, *([f"ranges of a median width of at most ×{self.bar['width']:g}"] if "width" in self.bar else [])]
         )
 
+    @property
+    def prediction_text(self) -> str:
+        """How good the predictions of a set with ranges are; empty for any other."""
+        if "width" not in self.bar:
+            return ""
+        return (
+            f"median error {self.median_absolute_error:.1%}, 80th percentile {self.p80_absolute_error:.1%}, "
+            f"{self.within_tolerance / self.cases:.1%} inside ranges of a median width of ×{self.median_width:.2f}"
+        ).replace("%", " %")
+
     def shown_cases(self, all_of_them: bool, most: int = 60) -> list[Case]:
         """The cases to print: all of a small set, the largest errors of a large one, or only the misses."""
         if not all_of_them:

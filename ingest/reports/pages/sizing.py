@@ -155,7 +155,8 @@ def validation_page(validation: Validation) -> Page:
     for one in validation.sets:
         error, passed = f"{one.median_absolute_error * 100:.2f} %", "yes" if one.passed else "NO"
         rows.append((one.name, str(one.cases), str(one.within_tolerance), error, passed, one.bar_text))
-    sections = [Section("", ("set", "cases", "within", "median error", "passed", "bar"), tuple(rows))]
+    predicted = tuple(f"{one.name}: {one.prediction_text}" for one in validation.sets if one.prediction_text)
+    sections = [Section("", ("set", "cases", "within", "median error", "passed", "bar"), tuple(rows), predicted)]
     for one in validation.sets:
         chosen = one.shown_cases(all_of_them=len(validation.sets) == 1)
         if chosen:
