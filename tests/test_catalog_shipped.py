@@ -7,15 +7,10 @@ import pytest
 from ingest import catalog as commands
 from ingest.catalog.records import GRADES, KINDS, Family, Gpu, Model, Node, Protocol
 from ingest.catalog.store import Catalog
-<<<<<<< HEAD
-from ingest.sizing import evidence_ladder
-from ingest.sizing.catalog_commands import CatalogEntry
-=======
 from ingest.sizing import bandwidth, evidence_ladder
-from ingest.sizing.catalog import CatalogEntry
+from ingest.sizing.catalog_commands import CatalogEntry
 from ingest.sizing.efficiency import utilizations
 from ingest.sizing.evidence_ladder import FAMILIES
->>>>>>> models
 from ingest.sizing.model import model
 from ingest.sizing.transfer import TABLE
 from ingest.units import physical
