@@ -107,7 +107,7 @@ def test_statements_read_like_a_tender():
         assert one.statement.endswith(".")
         assert not any(mark in one.statement for mark in "{}_")
     found = plan.requirement("R-READ-03").statement
-    for words in ("984.5 GB/s (916.9 GiB/s)", "uncached random", "128 KiB", "128 clients", "8 threads", "30 min", "80 % fill"):
+    for words in ("919.8 GB/s (856.7 GiB/s)", "uncached random", "128 KiB", "128 clients", "8 threads", "30 min", "80 % fill"):
         assert words in found
 
 
@@ -129,7 +129,7 @@ def test_check_exits_with_three_where_an_assertion_fails(tmp_path, run):
     path.write_text(text, encoding="utf-8")
     done = run("plan", str(path), "--check")
     assert done.code == 3
-    assert done.refusal == "expected read_bandwidth <= 500 GB/s, found 984.5 GB/s (916.9 GiB/s)"
+    assert done.refusal == "expected read_bandwidth <= 500 GB/s, found 919.8 GB/s (856.7 GiB/s)"
     assert "NOT MET" in done.out
     assert run("plan", str(path)).code == 0
 
