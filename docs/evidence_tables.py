@@ -14,8 +14,9 @@ from ingest.engine.expression import prose
 from ingest.engine.registry import FORMULAS
 from ingest.engine.value import Input
 from ingest.sizing import evidence_ladder
-from ingest.sizing.published_rates import protocol_rates, transferred
+from ingest.sizing.published_rates import protocol_rates
 from ingest.sizing.published_results import validate
+from ingest.sizing.transfer import transferred
 
 
 def percent(share: float) -> str:
@@ -60,7 +61,7 @@ def _relation(warnings: Sequence[str]) -> str:
         return "same vendor, at most 4× apart"
     if any("NVLink" in line for line in warnings):
         return "same vendor, flagged (recommendation models on PCIe GPUs)"
-    return "across vendors, or more than 4× apart"
+    return "across vendors, no protocol in common, or more than 4× apart"
 
 
 def _errors(groups: Mapping[str, list[TransferCase]]) -> Iterator[tuple[str, ...]]:
@@ -81,15 +82,6 @@ def transfer_by_relation() -> str:
     for case in transfer_cases():
         groups.setdefault(case.group, []).append(case)
     return table(("source GPUs", *ERROR_COLUMNS), _errors(groups))
-
-
-def transfer_by_class() -> str:
-    """Transfer errors by class of model, same vendor only."""
-    groups: dict[str, list[TransferCase]] = {}
-    for case in transfer_cases():
-        if case.group.endswith("apart") and case.group.startswith("same"):
-            groups.setdefault(case.family, []).append(case)
-    return table(("class", *ERROR_COLUMNS), _errors(dict(sorted(groups.items()))))
 
 
 def validation_table() -> str:
@@ -144,8 +136,8 @@ def counts() -> str:
 
 def ladder_formulas() -> str:
     """The formulas of the evidence levels."""
-    names = ("unstalled_samples_per_second_per_gpu", "achieved_flops_per_gpu", "transfer_ratio")
-    more = ("transferred_samples_per_second_per_gpu", "samples_per_second_per_gpu", "ingest_bandwidth_per_gpu")
+    names = ("unstalled_samples_per_second_per_gpu", "achieved_flops_per_gpu", "catalog_transfer_ratio", "transfer_ratio")
+    more = ("samples_per_second_per_gpu_at_size", "transferred_samples_per_second_per_gpu", "samples_per_second_per_gpu", "ingest_bandwidth_per_gpu")
     lines = [f"{name}\n  = {prose(FORMULAS[name].tree())}" for name in (*names, *more)]
     return "```text\n" + "\n".join(lines) + "\n```"
 
@@ -153,7 +145,6 @@ def ladder_formulas() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "validation": validation_table,
     "transfer-by-relation": transfer_by_relation,
-    "transfer-by-class": transfer_by_class,
     "protocol-spread": protocol_spread,
     "scaling": scaling_table,
     "counts": counts,
