@@ -300,7 +300,7 @@ def _of_precision(basis: RateBasis, results: Results, catalog: Catalog) -> Itera
     for precision in dict.fromkeys(family_of(rate.precision)[0] for rate in catalog.rates(model)):
         if precision in family_of(basis.precision):
             continue
-        other = measured(catalog, model, gpu, precision, None, gpus) or transferred(catalog, model, gpu, precision, None, gpus)
+        other = {"measured": measured, "transferred": transferred}[level](catalog, model, gpu, precision, None, gpus)
         if other is not None:
             known: dict[str, Valued | float | None] = {**results, "rate_at_precision": other.given[RATE].value}
             yield finding("W06", known, precision=precision, basis=other.basis)

@@ -88,8 +88,11 @@ def usual_precision(catalog: Catalog, model: Model | None, gpu: Gpu | None) -> s
     if model is None or gpu is None or not rates:
         return FAMILIES[0][0]
 
+    def is_weak(rate: Rate) -> bool:
+        return rate.grade == "assumed" or is_emulation(catalog, model, rate.protocol)
+
     def standing(rate: Rate) -> tuple[int, float]:
-        weak = is_emulation(catalog, model, rate.protocol) or rate.grade == "assumed"
+        weak = is_weak(rate)
         if rate.gpu == gpu.id:
             return (2 if weak else 1), 0.0
         source = catalog.referred(Gpu, rate.gpu, by=model.path.with_suffix(".csv"))
@@ -97,6 +100,8 @@ def usual_precision(catalog: Catalog, model: Model | None, gpu: Gpu | None) -> s
         apart = abs(math.log(speeds[0].value / speeds[1].value)) if speeds[0] and speeds[1] else math.inf
         return (5 if weak else 3 if source.vendor == gpu.vendor else 4), apart
 
+    # The other GPUs are read only where they decide.
+    rates = tuple(rate for rate in rates if rate.gpu == gpu.id and not is_weak(rate)) or rates
     usable = [
         (*standing(rate), family_of(rate.precision)[0])
         for rate in rates

@@ -147,7 +147,11 @@ def typical(catalog: Catalog, by_protocol: Mapping[str, float]) -> float:
 
 def is_emulation(catalog: Catalog, model: Model, protocol: str) -> bool:
     """Whether a benchmark's sleep stands for the GPU."""
-    return catalog.referred(Protocol, protocol, by=model.path.with_suffix(".csv")).form == "emulation"
+    key = ("emulation", protocol)
+    if key not in catalog.memory:
+        catalog.memory[key] = catalog.referred(Protocol, protocol, by=model.path.with_suffix(".csv")).form == "emulation"
+    found: bool = catalog.memory[key]
+    return found
 
 
 def measured(
