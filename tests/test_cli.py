@@ -326,7 +326,7 @@ BAD_INPUT = [
     (("-o", "answer.docz"), 2, ["'answer.docz'", "expected .json, .csv, .md, .txt"]),
     (("--protocol", "paper"), 1, ["no rate of cosmoflow on h100-sxm under 'paper'", "mlperf-storage"]),
     (("--gpu", "b200", "--basis", "measured"), 1, ["no measured estimate", "set --samples-per-second"]),
-    (("--model", "openfold"), 1, ["bytes", "--sample-bytes"]),
+    (("--model", "rgat-igbh"), 1, ["bytes", "--sample-bytes"]),
     (("--model", "openfold", "--basis", "peak"), 1, ["FLOPs per sample of openfold", "--flops-per-sample"]),
     (("--encoding", "touched"), 1, ["no touched bytes", "--sample-bytes"]),
 ]
@@ -364,7 +364,7 @@ def test_bad_usage_exits_with_2(run, words, said):
 
 
 def test_what_is_known_is_still_shown_where_the_answer_is_incomplete(run):
-    ran = run("bw", "--model", "openfold", "--gpu", "h100", "--format", "json")
+    ran = run("bw", "--model", "rgat-igbh", "--gpu", "h100", "--format", "json")
     assert ran.code == 1
     assert "samples_per_second_per_gpu" in ran.data["results"]
     assert "ingest_bandwidth_per_job" not in ran.data["results"]

@@ -161,11 +161,11 @@ def test_a_question_without_any_catalog_entry(shipped):
 
 
 def test_unknown_bytes_are_asked_for_and_never_guessed(shipped):
-    answer = answered(shipped, model="openfold")
+    answer = answered(shipped, model="rgat-igbh")
     assert "samples_per_second_per_gpu" in answer.results
     assert "ingest_bandwidth_per_gpu" not in answer.results
     assert "--sample-bytes" in answer.incomplete
-    assert answered(shipped, model="openfold", sample_bytes=1e6).incomplete is None
+    assert answered(shipped, model="rgat-igbh", sample_bytes=1e6).incomplete is None
 
 
 def test_unknown_flops_are_asked_for_and_never_guessed(shipped):

@@ -60,7 +60,7 @@ def test_arrays_are_taken_as_they_are():
 
 
 def test_unknown_bytes_leave_the_bandwidth_out():
-    frame = ingest.sweep(axes=["nodes=1,2"], model="openfold", gpu="h100").to_frame()
+    frame = ingest.sweep(axes=["nodes=1,2"], model="rgat-igbh", gpu="h100").to_frame()
     assert "samples_per_second_per_gpu" in frame
     assert "ingest_bandwidth_per_job" not in frame
 
