@@ -136,14 +136,17 @@ def counts() -> str:
 
 def ladder_formulas() -> str:
     """The formulas of the evidence levels."""
-    names = ("unstalled_samples_per_second_per_gpu", "achieved_flops_per_gpu", "catalog_transfer_ratio", "transfer_ratio")
-    more = (
-        "samples_per_second_per_gpu_at_size",
+    names = (
+        "unstalled_samples_per_second_per_gpu",
+        "achieved_flops_per_gpu",
+        "catalog_transfer_ratio",
+        "transfer_ratio",
         "transferred_samples_per_second_per_gpu",
+        "samples_per_second_per_gpu_at_size",
         "samples_per_second_per_gpu",
         "ingest_bandwidth_per_gpu",
     )
-    lines = [f"{name}\n  = {prose(FORMULAS[name].tree())}" for name in (*names, *more)]
+    lines = [f"{name}\n  = {prose(FORMULAS[name].tree())}" for name in names]
     return "```text\n" + "\n".join(lines) + "\n```"
 
 

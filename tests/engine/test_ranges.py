@@ -110,7 +110,7 @@ def test_the_value_is_within_the_range_of_a_formula_that_is_not_monotone(name, i
 
 def test_resnet50_by_efficiency_takes_low_utilization_and_many_operations():
     rate = ingest.bw(**RESNET50).results["samples_per_second_per_gpu"]
-    assert (round(rate.low, 1), round(rate.value, 1), round(rate.high, 1)) == (1345.3, 8231.2, 16836.8)
+    assert (round(rate.low, 1), round(rate.value, 1), round(rate.high, 1)) == (1345.2, 7139.2, 17734.1)
 
 
 def test_the_utilization_that_follows_from_a_utilization_has_its_range():
