@@ -7,6 +7,7 @@ import pytest
 from ingest import catalog as commands
 from ingest.catalog.records import GRADES, KINDS, Family, Gpu, Model, Node, Protocol
 from ingest.catalog.store import Catalog
+from ingest.errors import IngestError
 from ingest.sizing import bandwidth, evidence_ladder
 from ingest.sizing.catalog_commands import CatalogEntry
 from ingest.sizing.efficiency import utilizations
@@ -215,6 +216,22 @@ def test_larger_llamas_take_longer(basis):
     for size, taken in zip((8e9, 70e9, 405e9), days, strict=True):
         assert 6 * size * 1e12 / (0.6 * 989e12 * 128 * 86400) < taken < 6 * size * 1e12 / (0.2 * 989e12 * 128 * 86400)
     assert days == sorted(days)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_answers_on_an_h100_or_says_what_to_supply(name):
+    refusal = ""
+    try:
+        estimate = bandwidth.bw(model=name, gpu="h100")
+    except IngestError as refused:
+        refusal = str(refused)
+    if not refusal:
+        assert estimate.basis != "peak"
+        read = estimate.results.get("ingest_bandwidth_per_gpu")
+        refusal = "" if read else estimate.incomplete
+        assert read is None or (read.low or read.value) <= read.value <= (read.high or read.value)
+    assert not refusal or "; set --" in refusal
+    assert "\n" not in refusal
 
 
 def test_whisper_reads_a_few_megabytes_per_second():
