@@ -40,15 +40,17 @@ class SupportedGpus:
 
 
 def supported_gpus(bandwidth: float, gpus: Sequence[str], catalogs: Sequence[str | Path] = ()) -> tuple[SupportedGpus, ...]:
-    """Every model that was measured on one of the GPUs, the most demanding first."""
+    """Every model that was measured or emulated on one of the GPUs, the most demanding first."""
     supported = []
     for model, gpu in ((model, gpu) for gpu in gpus for model in Catalog(catalogs).ids("models")):
         try:
-            answer = bw(model=model, gpu=gpu, basis="measured", catalogs=catalogs)
+            answer = bw(model=model, gpu=gpu, catalogs=catalogs)
         except IngestError:
-            # No published measurement of this model on this GPU.
+            # Nothing is known of this model on this GPU.
             continue
         assert isinstance(answer, Estimate)
+        if answer.basis not in ("measured", "emulated"):
+            continue
         if (need := answer.results.get("ingest_bandwidth_per_gpu")) is not None:
             count = solve("gpus_fed", {"measured_read_bandwidth": bandwidth, "ingest_bandwidth_per_gpu": need.value})
             supported.append(SupportedGpus(model, gpu, float(need.value), int(count)))

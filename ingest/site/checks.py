@@ -6,7 +6,7 @@ The keys are checked before the plan is computed. The rules compare quantities o
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ingest.catalog.store import Catalog
@@ -124,10 +124,16 @@ def of_storage(storage: Quantities) -> Iterator[Finding | None]:
         yield finding("E07", {"failed_servers": storage.step("failed_servers"), "storage_units": units}, owner="storage")
 
 
-def of_choices(jobs: Sequence[QuantityRow], policies: Mapping[str, Policy]) -> Iterator[Finding | None]:
-    """How each job reads, and how its checkpoint is laid out over its GPUs."""
+def of_choices(jobs: Sequence[QuantityRow], policies: Mapping[str, Policy], sized: Collection[str]) -> Iterator[Finding | None]:
+    """How each job reads, and how its rate and the layout of its checkpoint follow from its GPUs.
+
+    Args:
+        sized: the jobs whose rate was looked up for their number of GPUs.
+    """
     for row in jobs:
         gpus, files = row.step("gpus"), row.step("checkpoint_files")
+        if gpus is not None and row.name in sized:
+            yield finding("C11", {"gpus": gpus, "gpus_of_rate": float(gpus.value)}, owner=row.name)
         if row.step("read_request_bytes") is not None:
             yield finding("C01", row.step, owner=row.name)
         if gpus is None or files is None:

@@ -109,12 +109,14 @@ class JobPlan(NamedTuple):
         question: its `bw` question; None where it does not read.
         policy: its checkpoints; None where it saves none.
         warnings: of `bw` and `checkpoint`.
+        is_sized: whether its rate was looked up for its number of GPUs.
     """
 
     row: QuantityRow
     question: Job | None
     policy: Policy | None
     warnings: tuple[str, ...]
+    is_sized: bool
 
 
 def plan_jobs(site: Site, catalog: Catalog, data: Mapping[str, QuantityRow]) -> list[JobPlan]:
@@ -196,7 +198,8 @@ class SiteJob:
         words |= {"mode": policy.mode} if policy else {}
         row = QuantityRow(self.name, words, known, policy and policy.known)
         warnings = (*(reads.warnings if reads else ()), *(policy.warnings if policy else ()))
-        return JobPlan(row, reads and reads.basis.job, policy, warnings)
+        sized = reads is not None and reads.basis.levels[0].is_sized and reads.basis.job.scaling == "published"
+        return JobPlan(row, reads and reads.basis.job, policy, warnings, sized)
 
     def _blaming(self, keys: Keys, question: Callable[[], Answered]) -> Answered:
         """The answer to a question; a refusal is that of a key."""

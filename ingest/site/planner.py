@@ -131,6 +131,7 @@ def plan_once(
     planned = plan_jobs(site, catalog, data)
     jobs = [one.row for one in planned]
     policies = {one.row.name: one.policy for one in planned if one.policy is not None}
+    sized = {one.row.name for one in planned if one.is_sized}
     clusters = _clusters(site, jobs)
     horizon = years_of(site, years)
     storage = _storage(site, catalog)
@@ -169,7 +170,7 @@ def plan_once(
     lines = tuple(writer.write(one) for one in found.values())
     held = [
         *sizes,
-        *of_choices(jobs, policies),
+        *of_choices(jobs, policies, sized),
         *of_policies(policies),
         *of_each(jobs, policies, site, catalog),
         *of_drains(site, jobs),

@@ -30,13 +30,19 @@ BASE_GPUS = 16
 
 
 class EvidenceLevel(NamedTuple):
-    """One level of evidence: the quantities that it gives, its basis, and its warnings."""
+    """One level of evidence: the quantities that it gives, its basis, and its warnings.
+
+    Attributes:
+        protocols: the rate under each protocol.
+        is_sized: whether the rate depends on the size of the job.
+    """
 
     basis: str
     given: dict[str, Input]
     note: str
     warnings: tuple[str, ...] = ()
     protocols: Mapping[str, float] = MappingProxyType({})
+    is_sized: bool = False
 
 
 def from_catalog(value: Value) -> Input:

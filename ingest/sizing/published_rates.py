@@ -30,7 +30,8 @@ class ProtocolRate(NamedTuple):
         gpus: the size of the job; None where the runs on a few nodes were asked for.
         published: the rate per GPU at `size`, which the value is scaled from.
         size: the published size at or below that of the job, or else the smallest.
-        exponent: of the total rate over the GPUs, from `size` on; None where no other size is published.
+        exponent: of the total rate over the GPUs, from `size` on; None where it does not count.
+        is_sized: whether the rate depends on the size of the job.
     """
 
     protocol: str
@@ -41,6 +42,7 @@ class ProtocolRate(NamedTuple):
     published: float
     size: int
     exponent: float | None = None
+    is_sized: bool = False
 
     @property
     def is_extrapolated(self) -> bool:
@@ -92,10 +94,10 @@ def _at_size(model: Model, rows: Sequence[Rate], all_rows: Sequence[Rate], gpus:
     else:
         exponent = math.log(totals[above] / totals[below]) / math.log(above / below) if above > below else None
     if exponent is None or gpus <= below:
-        return ProtocolRate(protocol, gpu, published, near, gpus, published, below, exponent)
+        return ProtocolRate(protocol, gpu, published, near, gpus, published, below, exponent, len(totals) > 1)
     known = {"published_samples_per_second_per_gpu": published, "published_gpus": below, "gpus": gpus}
     value = float(solve("samples_per_second_per_gpu_at_size", {**known, "scaling_exponent": exponent}))
-    return ProtocolRate(protocol, gpu, value, near, gpus, published, below, exponent)
+    return ProtocolRate(protocol, gpu, value, near, gpus, published, below, exponent, is_sized=True)
 
 
 def _middle(model: Model, rows: Sequence[Rate]) -> float:
@@ -206,7 +208,8 @@ def _published(
         note=note,
         parts=parts,
     )
-    return EvidenceLevel(basis, {RATE: given}, note, _warnings(catalog, basis, found), by_protocol)
+    sized = any(rate.is_sized for rate in found)
+    return EvidenceLevel(basis, {RATE: given}, note, _warnings(catalog, basis, found), by_protocol, sized)
 
 
 def _spread(model: Model, rate: ProtocolRate) -> list[float]:

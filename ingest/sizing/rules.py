@@ -242,6 +242,7 @@ ROWS = (
     Rule("C01", 80, "samples_per_file", "<=", 1.0, what="how samples are read, by their number in a file"),
     Rule("C02", 81, "gpus", "multiple", "equal_parts", what="checkpoint layout, by the GPUs of a run"),
     Rule("C03", 82, "gpus", "=", "gpus_counted", what="files of a checkpoint, counted for so many GPUs"),
+    Rule("C11", 82, "gpus", "=", "gpus_of_rate", what="rate per GPU, published for so many GPUs"),
     Rule("C04", 83, "tensor_parallel", "=", "as_counted", what="checkpoint layout, by tensor parallel"),
     Rule("C05", 83, "pipeline_parallel", "=", "as_counted", what="checkpoint layout, by pipeline parallel"),
     Rule("C06", 83, "parameters", "=", "as_counted", what="checkpoint layout, by parameters"),

@@ -159,7 +159,8 @@ def transferred(
         note=note,
         parts=tuple(parts),
     )
-    return EvidenceLevel("transferred", {RATE: given}, note, tuple(warnings))
+    sized = any(transfer.rate.is_sized for transfer in used)
+    return EvidenceLevel("transferred", {RATE: given}, note, tuple(warnings), is_sized=sized)
 
 
 def _are_recalled(transfers: Sequence[Transfer]) -> bool:

@@ -440,7 +440,7 @@ def test_the_command_prints_what_it_wrote(run, tmp_path, form):
     ("words", "code", "message"),
     [
         (["--tool", "iozone"], 2, "found 'iozone', expected one of fio"),
-        (["--scale", "2node"], 2, "did you mean '1node'"),
+        (["--scale", "nodes"], 2, "found 'nodes', expected one of full, 1node"),
         (["--client-memory", "2 s"], 2, "--client-memory"),
         (["--repeats", "0"], 2, "--repeats: found 0"),
         (["--allowed-deviation", "2"], 2, "--allowed-deviation"),

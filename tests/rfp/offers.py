@@ -23,7 +23,7 @@ from ingest.cli.main import main
 ONE_JOB = {
     "name": "One job",
     "clusters": {"main": {"node": "dgx-a100", "count": 8}},
-    "jobs": {"universe": {"cluster": "main", "model": "cosmoflow", "nodes": 8, "data": "volumes"}},
+    "jobs": {"universe": {"cluster": "main", "model": "cosmoflow", "scaling": "linear", "nodes": 8, "data": "volumes"}},
     "datasets": {"volumes": {"model": "cosmoflow"}},
 }
 
