@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,15 +43,15 @@ class SupportedGpus:
 def supported_gpus(bandwidth: float, gpus: Sequence[str], catalogs: Sequence[str | Path] = ()) -> tuple[SupportedGpus, ...]:
     """Every model that was measured or emulated on one of the GPUs, the most demanding first."""
     supported = []
-    for model, gpu in ((model, gpu) for gpu in gpus for model in Catalog(catalogs).ids("models")):
+    for model, gpu, basis in product(Catalog(catalogs).ids("models"), gpus, ("measured", "emulated")):
+        if any((one.model, one.gpu) == (model, gpu) for one in supported):
+            continue
         try:
-            answer = bw(model=model, gpu=gpu, catalogs=catalogs)
+            answer = bw(model=model, gpu=gpu, basis=basis, catalogs=catalogs)
         except IngestError:
-            # Nothing is known of this model on this GPU.
+            # No such rate of this model on this GPU is published.
             continue
         assert isinstance(answer, Estimate)
-        if answer.basis not in ("measured", "emulated"):
-            continue
         if (need := answer.results.get("ingest_bandwidth_per_gpu")) is not None:
             count = solve("gpus_fed", {"measured_read_bandwidth": bandwidth, "ingest_bandwidth_per_gpu": need.value})
             supported.append(SupportedGpus(model, gpu, float(need.value), int(count)))
