@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ingest.catalog.store import Catalog
-from ingest.errors import IngestError, brief, cannot_be_read
+from ingest.errors import IngestError
+from ingest.files import read_json_object
 from ingest.requirement import Conditions, Requirement
 from ingest.site.plan import Plan
 from ingest.site.planner import plan
@@ -86,29 +86,9 @@ def site_name(path: str | Path, data: Mapping[str, Any]) -> str:
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """A JSON object in a file.
+    """The JSON object in a file that `ingest` wrote.
 
     Raises:
-        IngestError: no such file, a device, too large, not JSON, or no object.
+        IngestError: no such file, too large, or no JSON object.
     """
-    if path.exists() and not path.is_file():
-        raise IngestError(f"{path}: not a regular file, expected the JSON of `ingest plan`")
-    try:
-        with path.open("rb") as file:
-            raw = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise IngestError(cannot_be_read(path, error, "a JSON object")) from None
-    if len(raw) > MOST_BYTES:
-        raise IngestError(f"{path}: larger than {MOST_BYTES:,} bytes, expected a JSON object")
-    try:
-        found = json.loads(raw, parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
-        line = getattr(error, "lineno", 1)
-        raise IngestError(f"{path}:{line}: no whole JSON ({brief(str(error))}), expected a JSON object") from None
-    if not isinstance(found, dict):
-        raise IngestError(f"{path}: found {brief(found)}, expected a JSON object")
-    return found
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is not a number")
+    return read_json_object(path, "a JSON object", most=MOST_BYTES)
