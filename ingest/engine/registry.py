@@ -320,9 +320,9 @@ def _derive(
 
 
 def in_order(roots: Iterable[Step]) -> list[Step]:
-    """The roots and all that they rest on, each once, inputs first."""
+    """The roots and all that they rest on, each once, inputs first; a site is deeper than Python's stack."""
     done: dict[Step, None] = {}
-    stack = [(root, False) for root in roots]
+    stack = [(root, False) for root in [*roots][::-1]]
     while stack:
         step, ready = stack.pop()
         if step in done:
@@ -331,7 +331,7 @@ def in_order(roots: Iterable[Step]) -> list[Step]:
             done[step] = None
         else:
             stack.append((step, True))
-            stack.extend((part, False) for part in step.inputs)
+            stack.extend((part, False) for part in reversed(step.inputs))
     return list(done)
 
 

@@ -12,7 +12,7 @@ from ingest.files import read_json_object
 from ingest.requirement import Conditions, Requirement
 from ingest.site.plan import Plan
 from ingest.site.planner import plan
-from ingest.site.schema import plan_schema, problems
+from ingest.site.schema import PLAN_SCHEMA_FILE, check_object
 from ingest.text import checked_id, one_line
 
 #: Folders with entries of the user's own, or a catalog that is open already.
@@ -45,8 +45,7 @@ def lines_of(path: str | Path, data: Mapping[str, Any]) -> list[Requirement]:
     """
     if "scenarios" in data:
         raise IngestError(f"{path}: found several scenarios, expected the plan of one")
-    for keys, problem in problems(data, plan_schema()):
-        raise IngestError(f"{path}: {_place(keys, data)}{problem}")
+    check_object(data, PLAN_SCHEMA_FILE, path)
     lines = [_line(f"{path}: requirement {number}: id", item) for number, item in enumerate(data["requirements"], start=1)]
     seen: set[str] = set()
     for line in lines:
@@ -56,15 +55,6 @@ def lines_of(path: str | Path, data: Mapping[str, Any]) -> list[Requirement]:
             raise IngestError(f"{path}: found the id '{line.id}' twice, expected one line for each id")
         seen.add(name)
     return lines
-
-
-def _place(keys: Sequence[str], data: Mapping[str, Any]) -> str:
-    """The keys of a value in a plan; a requirement line by its id, where it has one."""
-    if keys[:1] == ("requirements",) and len(keys) > 1:
-        line = data["requirements"][int(keys[1])]
-        known = isinstance(line, dict) and isinstance(line.get("id"), str)
-        keys = (one_line(line["id"]) if known else f"requirement {int(keys[1]) + 1}", *keys[2:])
-    return "".join(f"{one_line(key)}: " for key in keys)
 
 
 def _line(place: str, line: Mapping[str, Any]) -> Requirement:

@@ -83,10 +83,10 @@ def _not_counted(entry: Storage, known: Quantities, separate: bool) -> dict[str,
 
 
 def _choose_units(known: Quantities, entry: Storage, units: float | None) -> None:
-    if units is not None:
-        known.give({"units": Input(units, origin="user")})
-    elif entry.fixed:
+    if entry.fixed:
         known.give({"units": Input(1, note="one installed site")})
+    elif units is not None:
+        known.give({"units": Input(units, origin="user")})
     elif known.value("units_required") >= 1:
         known.choose("units", "units_required")
     else:
