@@ -346,9 +346,10 @@ class SiteJob:
         if file_bytes is not None and "samples_per_file" not in known.given and "sample_bytes" in known.given:
             known.give({"file_bytes": file_bytes})
             known.choose("samples_per_file", "samples_of_file_bytes")
-        if not _computable(known, "sample_bytes"):
+        if known.find("sample_bytes") is None:
             return
-        if not (_computable(known, "samples_per_file") and known.value("samples_per_file") > 1):
+        packed = known.find("samples_per_file")
+        if packed is None or packed.value <= 1:
             known.choose("read_request_bytes", "request_of_sample")
         elif self.described.get("pattern") == "sequential":
             known.choose("read_request_bytes", "request_bytes")
@@ -370,7 +371,7 @@ def _product(*parts: Input | None) -> int:
 
 def _saved(known: Quantities) -> dict[str, Step]:
     """The known checkpoint quantities that the row of a job takes or that rules compare."""
-    return {name: known.steps.get(name) or known.step(name) for name in (*SAVED, *DECIDING) if _computable(known, name)}
+    return {name: step for name in (*SAVED, *DECIDING) if (step := known.find(name)) is not None}
 
 
 def model_of(job: Mapping[str, Any], catalog: Catalog) -> Model | None:
@@ -383,16 +384,6 @@ def family_of(job: Mapping[str, Any], catalog: Catalog) -> str:
     """The class of a job's model, for factors that were published for one class only; empty where it is not known."""
     model = model_of(job, catalog)
     return model.family if model is not None else ""
-
-
-def _computable(known: Quantities, name: str) -> bool:
-    if name in known.steps:
-        return True
-    try:
-        known.step(name)
-    except MissingQuantity:
-        return False
-    return True
 
 
 def stated_in(policy: Mapping[str, Any], keys: Keys, job: str) -> dict[str, Step]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ingest.engine.derivation_graph import QuantityRow, steps_below
-from ingest.engine.registry import Step, unit_of
+from ingest.engine.derivation_graph import QuantityRow
+from ingest.engine.registry import Step, steps_below, unit_of
 from ingest.engine.result import why_assumed
 from ingest.engine.solver import Quantities
 from ingest.requirement import PRIORITIES, Conditions, Requirement
@@ -130,7 +130,7 @@ class RequirementWriter:
         conditions = self._conditions(value)
         tested = self._tested(value, floor)
         allowed = self._allowed_priority(value)
-        given = [*value.given, *(part for one in tested for part in one.leaves())]
+        given = [*value.given, *(part for part in steps_below(tested) if part.formula is None)]
         assumed = {part.name for part in given if part.source is not None and why_assumed(part.source) is not None}
         if conditions.threads is not None and "threads" not in self._job(value.job):
             assumed.add(THREADS_ASSUMED)
@@ -209,8 +209,7 @@ class RequirementWriter:
         if not line.within:
             return ""
         counted = [value.largest] if line.clients == "run" and value.largest is not None else value.entries
-        seen: set[Step] = set()
-        times = [float(part.value) for entry in counted for part in steps_below(entry, seen) if part.name == line.within]
+        times = [float(part.value) for part in steps_below(counted) if part.name == line.within]
         if not times:
             return "in time"
         least, most = (display(end(times), "s") for end in (min, max))

@@ -9,7 +9,7 @@ from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
-from ingest.errors import MissingQuantity, UsageError, expected_one_of
+from ingest.errors import UsageError, expected_one_of
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.storage.need import Need
 
@@ -111,7 +111,7 @@ def known_of(entry: Storage, client: Storage | None, protection: Storage | None,
     for name, formulas in (*(FOLLOWS_LOCALLY.items() if local else ()), *FOLLOWS.items()):
         choose_first(known, name, formulas)
     for name, note in NEUTRAL.items():
-        if not is_known(known, name):
+        if known.find(name) is None:
             known.give({name: Input(1, origin="default", note=note)})
     return known
 
@@ -143,18 +143,9 @@ def _fields(entry: Storage, names: dict[str, str]) -> dict[str, Input]:
 def choose_first(known: Quantities, name: str, formulas: tuple[str, ...]) -> None:
     """Compute a quantity by the first formula whose inputs are known; a given value overrides it."""
     for formula in formulas:
-        if is_known(known, formula):
+        if known.find(formula) is not None:
             known.choose(name, formula)
             return
-
-
-def is_known(known: Quantities, name: str) -> bool:
-    """Whether a quantity is given or can be computed."""
-    try:
-        known.step(name)
-    except MissingQuantity:
-        return False
-    return True
 
 
 def _measured_with(entry: Storage, client: Storage | None, model: str) -> dict[str, Input]:
