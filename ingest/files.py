@@ -14,7 +14,6 @@ import stat
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -292,7 +291,7 @@ def _remove_empty(path: Path, target: Path) -> None:
             folder.rmdir()
 
 
-@contextmanager
+@contextlib.contextmanager
 def garbage_collection_paused() -> Iterator[None]:
     """Pause Python's garbage collection.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ingest.acceptance.test_spec import AcceptanceTest, Load
 from ingest.errors import IngestError
-from ingest.site.schema import check_object
+from ingest.site.plan_file import check_object
 from ingest.text import checked_id, one_line
 
 NAMES = tuple(part.name for part in fields(AcceptanceTest))
@@ -58,14 +58,16 @@ def manifest_of(found: Mapping[str, Any], where: str) -> Manifest:
     return Manifest(
         one_line(found.get("site", "")),
         one_line(found.get("scale", "")),
-        tuple(_test(row, f"{where}: {row['id']}") for row in found["tests"]),
-        tuple(
-            ManifestLine(checked_id(row["id"], f"{where}: id"), row["priority"], row.get("value"), row["unit"])
-            for row in found["requirements"]
-        ),
+        tuple(_test(row, f"{where}: {one_line(row['id'])}") for row in found["tests"]),
+        tuple(_line(row, where) for row in found["requirements"]),
         found.get("untested", {}),
         tuple(map(one_line, found.get("warnings", ()))),
     )
+
+
+def _line(row: Mapping[str, Any], where: str) -> ManifestLine:
+    value = None if row.get("value") is None else float(row["value"])
+    return ManifestLine(checked_id(row["id"], f"{where}: id"), row["priority"], value, row["unit"])
 
 
 def _test(row: Mapping[str, Any], where: str) -> AcceptanceTest:

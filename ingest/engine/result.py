@@ -269,7 +269,6 @@ class Answer:
         )
 
     def _body(self) -> dict[str, Any]:
-        """The keys of this command alone."""
         tables = {name: [dict(row) for row in rows] for name, rows in self.tables.items()}
         return {"unknown": dict(self.unknown), "tables": tables}
 

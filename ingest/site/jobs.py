@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, TypeVar
 from ingest.catalog.records import Model, Node
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow, replaced
-from ingest.engine.messages import Message, in_site_words, message_of
+from ingest.engine.messages import in_site_words, message_of
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities, linked
-from ingest.engine.value import Input
+from ingest.engine.value import Input, assumed
 from ingest.errors import IngestError, MissingQuantity
 from ingest.site.site_file import Keys, Site
 from ingest.sizing.bandwidth import estimate
@@ -54,9 +54,8 @@ SAVED = (
 SIZED = {"parameters": "parameters", "bytes": "checkpoint_bytes"}
 #: further quantities that rules compare
 DECIDING = ("waste_left_for_dumps", "synchronous_waste", "asynchronous_waste", "drain_bandwidth")
-REQUEST = Input(131_072, origin="default", note=Message("read requests are 128 KiB", supply=("io_size",)), grade="assumed")
-PACKED = Input(131_072, origin="default", grade="assumed",
-               note=Message("files of many samples are read ahead, 128 KiB at a time", supply=("io_size",)))  # fmt: skip
+REQUEST = assumed(131_072, "read requests are 128 KiB", "io_size")
+PACKED = assumed(131_072, "files of many samples are read ahead, 128 KiB at a time", "io_size")
 START = Input(1, note="at the start of the plan")
 STREAMED: Mapping[str, Any] = {"mode": "stream"}
 Answered = TypeVar("Answered")
@@ -212,7 +211,6 @@ class SiteJob:
         return found
 
     def _reads(self) -> Reads:
-        """What `bw` estimates the reads from."""
         job = self.described
         settings = _settings(job)
         numbers = {key: job[key] for key in NUMBERS if key in job}
@@ -244,7 +242,6 @@ class SiteJob:
         return tuple(f"{question.model or 'job'}: {in_site_words(line)}" for line in answer.warnings)
 
     def _policy(self, gpus: Step) -> Policy:
-        """The checkpoints."""
         policy, keys = self.described["checkpoint"], (*self.keys, "checkpoint")
         known, warnings = self._blaming(keys, lambda: self._saves(policy, int(gpus.value)))
         stated = stated_in(policy, keys, self.name)

@@ -257,7 +257,6 @@ def _flattened(written: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _said(chosen: Mapping[str, Any]) -> str:
-    """A scenario in words."""
     return ", ".join(f"{path} = {value}" for path, value in chosen.items())
 
 
@@ -340,7 +339,6 @@ def tables_of(plan: Plan) -> dict[str, list[dict[str, Any]]]:
 
 
 def _bar(name: str, one: Effect) -> dict[str, Any]:
-    """One bar of a tornado."""
     shown = (*one.rows[:MOST_ROWS], "…") if len(one.rows) > MOST_ROWS else one.rows
     found = {"name": name, "quantity": one.name, "of": ", ".join(shown), "unit": unit_of(one.name)}
     return {**found, "typical": one.value, "low": one.low, "high": one.high, "at_low": one.at_low, "at_high": one.at_high}

@@ -12,13 +12,14 @@ from ingest.files import read_json_object
 from ingest.requirement import Conditions, Requirement
 from ingest.site.plan import Plan
 from ingest.site.planner import plan
-from ingest.site.schema import PLAN_SCHEMA_FILE, check_object
+from ingest.site.schema import problems, schema_in
 from ingest.text import checked_id, one_line
 
 #: Folders with entries of the user's own, or a catalog that is open already.
 Folders = Catalog | str | Path | Sequence[str | Path]
 #: A plan of a thousand jobs is a few megabytes; what is larger is something else.
 MOST_BYTES = 64 * 2**20
+PLAN_SCHEMA_FILE = Path(__file__).parent / "plan.schema.json"
 SITE_SUFFIXES = (".yaml", ".yml")
 COUNTS = {"clients", "threads", "io_size"}
 
@@ -82,3 +83,23 @@ def read_object(path: Path) -> dict[str, Any]:
         IngestError: no such file, too large, or no JSON object.
     """
     return read_json_object(path, "a JSON object", most=MOST_BYTES)
+
+
+def check_object(data: Mapping[str, Any], against: Path, what: object) -> None:
+    """Refuse the JSON of a command that breaks its schema.
+
+    Args:
+        data: the JSON object.
+        against: the file of the schema.
+        what: the file that holds the object.
+
+    Raises:
+        IngestError: the first violation, with its keys; an entry of a list by its id, where it has one.
+    """
+    for keys, problem in problems(data, schema_in(against)):
+        place = keys
+        if len(keys) > 1 and isinstance(rows := data[keys[0]], list):
+            row = rows[int(keys[1])]
+            known = isinstance(row, dict) and isinstance(row.get("id"), str)
+            place = (row["id"] if known else f"{keys[0].removesuffix('s')} {int(keys[1]) + 1}", *keys[2:])
+        raise IngestError(f"{what}: {''.join(f'{one_line(key)}: ' for key in place)}{problem}")

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.engine.registry import INPUTS, InputQuantity, check_value, unit_of
-from ingest.errors import IngestError, UsageError, brief, expected_one_of
-from ingest.text import one_line
+from ingest.errors import UsageError, brief, expected_one_of
 from ingest.units import parse, physical
 
 WORDS = ("typical", "low", "high")
@@ -65,7 +64,6 @@ def limits_of(name: str) -> dict[str, Any]:
 
 
 SCHEMA_FILE = Path(__file__).parent / "schema.json"
-PLAN_SCHEMA_FILE = Path(__file__).parent / "plan.schema.json"
 #: keywords that limit a quantity
 LIMITS = ("pattern", "minimum", "exclusiveMinimum", "maximum")
 #: what a person calls the types of JSON
@@ -82,7 +80,7 @@ TYPES = {
 @cache
 def schema() -> dict[str, Any]:
     """The schema, as editors use it: the limits of each quantity are those that the formulas know."""
-    found: dict[str, Any] = _completed(_schema_in(SCHEMA_FILE))
+    found: dict[str, Any] = _completed(schema_in(SCHEMA_FILE))
     return found
 
 
@@ -125,29 +123,10 @@ def node_at(keys: Sequence[str], what: str) -> Mapping[str, Any]:
 
 
 @cache
-def _schema_in(path: Path) -> dict[str, Any]:
+def schema_in(path: Path) -> dict[str, Any]:
+    """The schema in a file, as it is written."""
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return found
-
-
-def check_object(data: Mapping[str, Any], against: Path, what: object) -> None:
-    """Refuse the JSON of a command that breaks its schema.
-
-    Args:
-        data: the JSON object.
-        against: the file of the schema.
-        what: the file that holds the object.
-
-    Raises:
-        IngestError: the first violation, with its keys; an entry of a list by its id, where it has one.
-    """
-    for keys, problem in problems(data, _schema_in(against)):
-        place = keys
-        if len(keys) > 1 and isinstance(rows := data[keys[0]], list):
-            row = rows[int(keys[1])]
-            known = isinstance(row, dict) and isinstance(row.get("id"), str)
-            place = (row["id"] if known else f"{keys[0].removesuffix('s')} {int(keys[1]) + 1}", *keys[2:])
-        raise IngestError(f"{what}: {''.join(f'{one_line(key)}: ' for key in place)}{problem}")
 
 
 def problems(data: object, against: Mapping[str, Any] | None = None) -> list[tuple[tuple[str, ...], str]]:

@@ -6,17 +6,12 @@ from collections.abc import Mapping
 
 from ingest.catalog.records import Storage, Value
 from ingest.catalog.store import Catalog
-from ingest.engine.messages import Message, Option
+from ingest.engine.messages import Option
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input
+from ingest.engine.value import Input, assumed
 from ingest.errors import UsageError, expected_one_of
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.storage.need import Need
-
-
-def _assumed(name: str, value: float, why: str) -> Input:
-    return Input(value, origin="default", grade="assumed", note=Message(why, supply=(f"set.{name}",)))
-
 
 _DEFAULTS = {
     "fill_limit": (0.85, "no limit of this system is known: 15 % stay free for rebuilds and because full systems slow down"),
@@ -28,14 +23,17 @@ _DEFAULTS = {
     "stall_bridged_seconds": (1, "prefetching bridges a stall of 1 s"),
 }
 DEFAULTS: Mapping[str, Input] = {
-    **{name: _assumed(name, value, why) for name, (value, why) in _DEFAULTS.items()},
-    "readers_per_gpu": Input(
-        4, origin="default", source="mlperf-storage-v2", where="configs/dlio/workload/unet3d_h100.yaml, read_threads",
-        note=Message("four readers for each GPU", supply=(Option("set.readers_per_gpu", "N"),)),
+    **{name: assumed(value, why, f"set.{name}") for name, (value, why) in _DEFAULTS.items()},
+    "readers_per_gpu": assumed(
+        4,
+        "four readers for each GPU",
+        Option("set.readers_per_gpu", "N"),
+        source="mlperf-storage-v2",
+        where="configs/dlio/workload/unet3d_h100.yaml, read_threads",
     ),
-}  # fmt: skip
+}
 #: Reads of local drives do not cross a network.
-LOCAL = {"request_seconds": _assumed("request_seconds", 0.0001, "latency of a small read of flash in the node")}
+LOCAL = {"request_seconds": assumed(0.0001, "latency of a small read of flash in the node", "set.request_seconds")}
 #: field of an entry -> quantity
 OF_UNIT = {
     "read_bandwidth": "unit_read_bandwidth",

@@ -202,6 +202,5 @@ def _with_copies(known: Quantities, copies: str) -> Quantities | None:
 
 
 def _at_most(known: Quantities, pair: tuple[str, str]) -> bool | None:
-    """Whether the first quantity is at most the second; None where one of them is unknown."""
     least, most = map(known.find, pair)
     return None if least is None or most is None else bool(least.value <= most.value)
