@@ -113,10 +113,10 @@ def one_of(option: str, found: object, choices: Iterable[str]) -> None:
         raise UsageError(f"{option}: found '{found}', {expected_one_of(found, words)}")
 
 
-def cannot_be_read(place: object, error: OSError, expected: str) -> str:
+def cannot_be_read(place: object, reason: str | None, expected: str) -> str:
     """Say that a file is not there or cannot be read (exit code 1: a bad file).
 
-    >>> cannot_be_read("plan.json", FileNotFoundError(2, "No such file or directory"), "the JSON of `ingest plan`")
+    >>> cannot_be_read("plan.json", "No such file or directory", "the JSON of `ingest plan`")
     'plan.json: cannot be read: No such file or directory, expected the JSON of `ingest plan`'
     """
-    return f"{place}: cannot be read: {error.strerror}, expected {expected}"
+    return f"{place}: cannot be read: {reason}, expected {expected}"

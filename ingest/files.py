@@ -1,4 +1,4 @@
-"""Writing files so that they are whole or not there."""
+"""Reading files that a user names, and writing files so that they are whole or not there."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import errno
 import gc
 import hashlib
+import json
 import os
 import shutil
 import signal
@@ -13,16 +14,85 @@ import stat
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ingest.errors import IngestError, UsageError
+from ingest.errors import IngestError, UsageError, brief, cannot_be_read
 
 #: Permissions of a new file, before the user's mask.
 NEW = 0o666
 #: Signals that would end the program without cleaning up.
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+def read_bytes(path: str | Path, expected: str, *, place: str = "", most: int | None = None) -> bytes:
+    """The content of a file.
+
+    Args:
+        path: the file.
+        expected: what it should be, for the refusal.
+        place: the option that names it, and its path; the path by default.
+        most: its largest size in bytes.
+
+    Raises:
+        IngestError: no such file, no permission or a larger file.
+    """
+    try:
+        with open(path, "rb") as file:
+            raw = file.read(-1 if most is None else most + 1)
+    except OSError as error:
+        raise IngestError(cannot_be_read(place or path, error.strerror, expected)) from None
+    if most is not None and len(raw) > most:
+        raise IngestError(cannot_be_read(place or path, f"larger than {most:,} bytes", expected))
+    return raw
+
+
+def read_text(path: str | Path, expected: str, *, place: str = "", most: int | None = None) -> str:
+    """The text of a file, with its lines ended by line feeds; the arguments are those of `read_bytes`.
+
+    Raises:
+        IngestError: as `read_bytes`, or the file is not UTF-8; with the line.
+    """
+    raw = read_bytes(path, expected, place=place, most=most)
+    try:
+        return raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise IngestError(cannot_be_read(f"{place or path}:{line}", f"byte {error.start} is not UTF-8", expected)) from None
+
+
+def read_json_object(
+    path: str | Path, expected: str, *, place: str = "", most: int | None = None, infinite: bool = False
+) -> dict[str, Any]:
+    """The JSON object in a file; the arguments are those of `read_bytes`.
+
+    Args:
+        infinite: `NaN` and `Infinity` are numbers.
+
+    Raises:
+        IngestError: as `read_text`, or the file is no JSON object, or has a key twice; with the line.
+    """
+    text = read_text(path, expected, place=place, most=most)
+    try:
+        found = json.loads(text, object_pairs_hook=_once, parse_constant=float if infinite else _no_number)
+    except (ValueError, RecursionError) as error:
+        reason = f"no whole JSON ({brief(str(error))})"
+        raise IngestError(cannot_be_read(f"{place or path}:{getattr(error, 'lineno', 1)}", reason, expected)) from None
+    if not isinstance(found, dict):
+        raise IngestError(f"{place or path}: found {brief(found)}, expected {expected}")
+    return found
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is not a number")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"duplicate key {brief(next(key for key in keys if keys.count(key) > 1))}")
+    return found
 
 
 def write_whole(path: str | Path, content: str | bytes) -> None:
@@ -221,7 +291,7 @@ def _remove_empty(path: Path, target: Path) -> None:
             folder.rmdir()
 
 
-@contextmanager
+@contextlib.contextmanager
 def garbage_collection_paused() -> Iterator[None]:
     """Pause Python's garbage collection.
 

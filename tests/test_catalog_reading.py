@@ -244,7 +244,7 @@ def test_check_survives_every_broken_file(folder, tmp_path):
 def test_a_file_too_large_for_a_catalog_is_not_parsed(tmp_path):
     path = tmp_path / "large.yaml"
     path.write_bytes(b"name: x\nnotes: [" + b"a, " * (MAX_BYTES // 3) + b"b]\n")
-    with pytest.raises(CatalogError, match="expected a catalog entry of at most 2,000,000 bytes"):
+    with pytest.raises(CatalogError, match="larger than 2,000,000 bytes, expected a catalog entry"):
         read_yaml(path)
 
 

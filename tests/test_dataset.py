@@ -406,7 +406,7 @@ def test_a_refusal_is_one_line_and_an_exit_code(run):
         (["--tokens", "1T", "--format", "parquet", "--format", "arrow"], 2),
         (["--tokens", "1T", "--format", "json", "--format", "csv"], 2),
         (["--corpus", "cc-2017-02"], 1),
-        (["--tokens", "1T", "--bytes-per-token", "nowhere.json"], 2),
+        (["--tokens", "1T", "--bytes-per-token", "nowhere.json"], 1),
     ]:
         ran = run("dataset", *words)
         assert ran.code == code, words
@@ -455,8 +455,8 @@ def test_a_broken_entry_of_the_users_own(write_entry, kind, content, message):
 
 
 BROKEN = [
-    ("", "is not JSON"),
-    ("[1]", "holds another form, expected the JSON of `ingest measure`"),
+    ("", "no whole JSON"),
+    ("[1]", "found [1], expected the JSON of `ingest measure`"),
     ("{}", "holds another form"),
     ('{"schema": "ingest/1", "command": "bw", "results": {}}', "holds command 'bw'"),
     ('{"schema": "ingest/1", "command": "measure", "results": []}', "expected a table of quantities"),
@@ -475,14 +475,14 @@ BROKEN = [
     ),
     (
         '{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {"value": NaN}}}',
-        "results.bytes_per_token.value: found nan",
+        "no whole JSON ('NaN is not a number')",
     ),
     (
         '{"schema": "ingest/1", "command": "measure", "results": {"bytes_per_token": {"value": 4, "low": 5, "high": 6}}}',
         "expected low ≤ value ≤ high",
     ),
-    ("{" * 5000, "is not JSON"),
-    ("[" * 200_000, "is not JSON"),
+    ("{" * 5000, "no whole JSON"),
+    ("[" * 200_000, "no whole JSON"),
 ]
 
 
@@ -499,7 +499,7 @@ def test_a_broken_measurement(tmp_path, content, message):
 
 def test_a_measurement_that_is_no_text_or_a_folder(tmp_path):
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
-    for path, message in ((tmp_path / "binary.json", "is not JSON"), (tmp_path, "cannot be read")):
+    for path, message in ((tmp_path / "binary.json", "byte 0 is not UTF-8"), (tmp_path, "cannot be read")):
         with pytest.raises(IngestError, match=message):
             ingest.dataset(tokens=1e12, bytes_per_token=path)
 

@@ -17,7 +17,7 @@ from ingest.acceptance.tools import GENERATORS, mlpstorage
 from ingest.engine.registry import check_value
 from ingest.engine.value import Input
 from ingest.errors import IngestError, one_of
-from ingest.files import sha256, write_folder
+from ingest.files import read_text, sha256, write_folder
 from ingest.requirement import Requirement
 from ingest.site.plan_file import lines_of, plan_data, site_name
 from ingest.text import checked_host
@@ -191,13 +191,9 @@ def _test(line: Requirement, lines: Sequence[Requirement], tool: str, name: str,
 def _hosts(path: str | Path | None) -> str | None:
     if path is None:
         return None
-    try:
-        lines = Path(path).read_text(encoding="utf-8").split()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise IngestError(f"--hosts: '{path}' cannot be read: {reason}, expected a file with one client per line") from None
+    lines = read_text(path, "one client per line", place=f"--hosts: {path}").split()
     if not lines:
-        raise IngestError(f"--hosts: '{path}' is empty, expected one client per line")
+        raise IngestError(f"--hosts: {path}: found no client, expected one client per line")
     return "".join(checked_host(line, f"--hosts: {path}") + "\n" for line in lines)
 
 

@@ -22,9 +22,7 @@ USUAL_FILL = 0.8
 
 def memory_of(plan: Mapping[str, Any], catalogs: Folders) -> Input:
     """The memory of the largest node type of a planned site; assumed where the plan names no node type."""
-    tables = plan.get("tables")
-    clusters = tables.get("clusters") if isinstance(tables, dict) else None
-    names = {str(row["node"]) for row in clusters or () if isinstance(row, dict) and row.get("node")}
+    names = {row["node"] for row in plan.get("tables", {}).get("clusters", ())}
     found = [(node.host_memory_bytes, node.id) for node in (opened(catalogs).get(Node, name) for name in sorted(names))]
     known = [(value, ident) for value, ident in found if value is not None]
     if not known:

@@ -6,15 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from ingest.acceptance.loads import (
-    NotTestable,
-    Setting,
-    given_for,
-    is_binding,
-    kind_of,
-    lines_under_test,
-    loads_of,
-)
+from ingest.acceptance.loads import NotTestable, Setting, given_for, is_binding, kind_of, lines_under_test, loads_of
 from ingest.acceptance.test_spec import DATA, METADATA, Load
 from ingest.acceptance.tools.fio import VERSION
 from ingest.engine.registry import solve

@@ -15,7 +15,7 @@ from ingest.acceptance.tools import is_companion, runs_in
 from ingest.engine.registry import solve
 from ingest.engine.result import envelope
 from ingest.errors import IngestError
-from ingest.files import sha256
+from ingest.files import read_bytes, sha256
 from ingest.requirement import least_accepted
 from ingest.site.plan_file import read_object
 from ingest.units import display
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas
 
 PASS, FAIL, NOT_TESTED = "pass", "fail", "not tested"
+WRITTEN = "a file of `ingest accept`"
 
 
 @dataclass(frozen=True)
@@ -161,19 +162,12 @@ def verdict(folder: str | Path, results: str | Path | Sequence[str | Path]) -> V
 
 def _unchanged(folder: Path, tests: Sequence[AcceptanceTest]) -> str:
     """The hash of the list of tests, after it and the job files are compared with their recorded hashes."""
-    lines = (line.partition("  ") for line in _content(folder / "SHA256SUMS").decode(errors="replace").splitlines())
+    lines = (line.partition("  ") for line in read_bytes(folder / "SHA256SUMS", WRITTEN).decode(errors="replace").splitlines())
     manifest_hash = {name: found for found, _, name in lines}.get("tests.json", "none")
     for name, expected in (("tests.json", manifest_hash), *(item for test in tests for item in test.files.items())):
-        if sha256(_content(folder / name)) != expected:
+        if sha256(read_bytes(folder / name, WRITTEN)) != expected:
             raise IngestError(f"{folder / name}: was changed after `ingest accept` wrote it, expected sha256 {expected[:12]}…")
     return manifest_hash
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise IngestError(f"{path}: cannot be read: {error.strerror}, expected a file of `ingest accept`") from None
 
 
 def _gather(paths: Iterable[str | Path]) -> tuple[list[Run], dict[str, str]]:

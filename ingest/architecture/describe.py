@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ingest.architecture.hf_config import ModelConfig, read_config
+from ingest.architecture.hf_config import ModelConfig
 from ingest.architecture.registry import ended, families
 from ingest.architecture.weight_table import HOW, Attention, TableRow, Weight, by_hand, joined
 from ingest.catalog.store import Catalog
@@ -16,7 +16,10 @@ from ingest.catalog.yaml_reader import read_yaml
 from ingest.engine.expression import Num
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, UsageError, nearest
+from ingest.files import read_json_object
 
+#: No real config comes near this size.
+MOST_BYTES = 2_000_000
 #: Beyond this a number in the config is wrong.
 MAX_PARAMETERS = 10**17
 
@@ -126,10 +129,15 @@ def describe(source: str | Path, catalog: Catalog | None = None) -> Architecture
     path = Path(source)
     if path.suffix == ".json" or path.is_dir():
         path = path / "config.json" if path.is_dir() else path
-        return _described(_name(path), path, read_config(path))
+        return _described(_name(path), path, _config(path))
     if path.suffix in (".yaml", ".yml"):
         return _described(path.stem, path, _keys(path, read_yaml(path)))
     return _from_catalog(str(source), catalog or Catalog())
+
+
+def _config(path: Path) -> Mapping[str, Any]:
+    """The keys of a `config.json`; transformers writes limits of time steps as `Infinity`."""
+    return read_json_object(path, "a model's config.json", most=MOST_BYTES, infinite=True)
 
 
 def _name(path: Path) -> str:

@@ -6,16 +6,13 @@ from its family, and the model is refused.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from ingest.errors import IngestError
 
 #: No real config comes near these.
-MAX_BYTES = 2_000_000
 MAX_NUMBER = 10**9
 MAX_LAYERS = 100_000
 MAX_DIGITS = 100
@@ -277,54 +274,3 @@ moe_token_drop_policy num_expert_group moe_renormalize num_train_timesteps num_c
 transformers.js_config generation_config quant_config init_config rope_hf_config pipeline_parallel tensor_parallel num_crops
 """
 HARMLESS = frozenset(_HARMLESS.split())
-
-
-def read_config(path: Path) -> Mapping[str, Any]:
-    """Return the keys of a JSON config.
-
-    Raises:
-        IngestError: unreadable, too large, not JSON, nested too deeply, or not an object.
-    """
-    try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise IngestError(f"{path}: cannot be read: {error.strerror}") from None
-    if len(raw) > MAX_BYTES:
-        raise IngestError(f"{path}: more than {MAX_BYTES:,} bytes, expected a model's config.json")
-    try:
-        data = json.loads(raw.decode("utf-8-sig"), object_pairs_hook=_once, parse_int=_int)
-    except UnicodeDecodeError as error:
-        raise IngestError(f"{path}: byte {error.start} is not UTF-8, expected a model's config.json") from None
-    except json.JSONDecodeError as error:
-        raise IngestError(f"{path}:{error.lineno}: not readable as JSON: {error.msg}") from None
-    except RecursionError:
-        raise IngestError(f"{path}: nested too deeply, expected a model's config.json") from None
-    except ValueError as error:
-        raise IngestError(f"{path}: {error}, expected a model's config.json") from None
-    if not isinstance(data, dict):
-        raise IngestError(f"{path}: found {_called(data)}, expected a table of keys and values")
-    return data
-
-
-def _called(data: object) -> str:
-    if data is None or isinstance(data, bool):
-        return json.dumps(data)
-    if isinstance(data, list):
-        return "a list"
-    return "text" if isinstance(data, str) else "a number"
-
-
-def _int(digits: str) -> int:
-    if len(digits) > MAX_DIGITS:
-        raise ValueError(f"found a number of {len(digits):,} digits")
-    return int(digits)
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        double = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"duplicate key '{double[:60]}'")
-    return found

@@ -11,7 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ingest.errors import CatalogError, cannot_be_read
+from ingest import files
+from ingest.errors import CatalogError, IngestError
 
 #: Far above the size of any catalog file; a larger one is a mistake or an attack.
 MAX_BYTES = 2_000_000
@@ -55,16 +56,9 @@ def read_text(path: Path, kind: Kind = ENTRY) -> str:
         CatalogError: unreadable, too large, or not UTF-8.
     """
     try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise CatalogError(cannot_be_read(path, error, f"{kind.name} (`{kind.template}` writes one)")) from None
-    if len(raw) > MAX_BYTES:
-        raise CatalogError(f"{path}: {len(raw):,} bytes, expected {kind.name} of at most {MAX_BYTES:,} bytes")
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise CatalogError(f"{path}:{line}: byte {error.start} is not UTF-8, expected text") from None
+        return files.read_text(path, f"{kind.name} (`{kind.template}` writes one)", most=MAX_BYTES)
+    except IngestError as error:
+        raise CatalogError(str(error)) from None
 
 
 def line_of(path: Path, keys: tuple[str, ...]) -> int:

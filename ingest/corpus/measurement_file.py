@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -10,6 +9,7 @@ from typing import Any, TypeGuard
 from ingest.engine.result import SCHEMA
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, brief
+from ingest.files import read_json_object
 from ingest.units import display, parse
 
 OPTION, SIZES_OPTION = "--bytes-per-token", "--sample-bytes"
@@ -39,7 +39,7 @@ class MeasurementFile:
 
     @property
     def _place(self) -> str:
-        return f"{self.option}: '{self.path}'"
+        return f"{self.option}: {self.path}"
 
     def quantity(self, name: str) -> Input | None:
         """Return a result with its interval; None where it was not measured.
@@ -108,22 +108,12 @@ def read_measurement(path: Path, option: str) -> MeasurementFile:
     """Read the JSON file that `ingest measure -o` wrote; `option` named it.
 
     Raises:
-        UsageError: the file does not exist.
         IngestError: the file is unreadable, too large, not JSON, or another result.
     """
-    place = f"{option}: '{path}'"
-    try:
-        if path.is_file() and path.stat().st_size > MOST_BYTES:
-            raise IngestError(f"{place} is larger than {MOST_BYTES // 2**20} MiB, expected a result of `ingest measure`")
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UsageError(f"{place}: no such file, expected a number or the JSON of `ingest measure`") from None
-    except OSError as error:
-        raise IngestError(f"{place} cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError):
-        raise IngestError(f"{place} is not JSON, expected a file that `ingest measure -o {path.name}` writes") from None
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA or data.get("command") != "measure":
-        found = f"command {brief(data['command'])}" if isinstance(data, dict) and "command" in data else "another form"
+    place = f"{option}: {path}"
+    data = read_json_object(path, "the JSON of `ingest measure`", place=place, most=MOST_BYTES)
+    if data.get("schema") != SCHEMA or data.get("command") != "measure":
+        found = f"command {brief(data['command'])}" if "command" in data else "another form"
         raise IngestError(f"{place} holds {found}, expected the JSON of `ingest measure`, schema {SCHEMA}")
     if not isinstance(data.get("results"), dict):
         raise IngestError(f"{place} has results {brief(data.get('results'))}, expected a table of quantities")
@@ -177,7 +167,6 @@ def sample_sizes_in(path: Path) -> dict[str, Input]:
     """Return the mean sample size in B and, where known, the samples per file, of a file of `ingest measure --samples`.
 
     Raises:
-        UsageError: the file does not exist.
         IngestError: the file is not the result of `ingest measure --samples`.
     """
     file = read_measurement(path, SIZES_OPTION)

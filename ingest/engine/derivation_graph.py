@@ -9,7 +9,6 @@ from typing import Any
 from ingest.engine.expression import Num
 from ingest.engine.registry import INPUTS, Formula, Step, in_order, marks_of, unit_of
 from ingest.engine.solver import Quantities
-from ingest.errors import MissingQuantity
 
 #: the place in a formula that marks a column
 COLUMN = "column"
@@ -37,13 +36,10 @@ class QuantityRow:
         """A quantity of the row and how it came about; None where it cannot be computed."""
         if name in self.known.steps:
             return self.known.steps[name]
-        if name in self.absent:
-            return None
-        try:
-            return self.known.step(name)
-        except MissingQuantity:
+        found = None if name in self.absent else self.known.find(name)
+        if found is None:
             self.absent.add(name)
-            return None
+        return found
 
     def values(self, names: Iterable[str]) -> dict[str, Any]:
         """The row as plain values in base units; unknown ones are left out."""
@@ -103,23 +99,3 @@ def all_below(roots: Mapping[str, Step], wanted: Callable[[Step], bool]) -> dict
     marks = marks_of([*roots.values()], order)
     marked = [(step, marks[step]) for step in reversed(order) if wanted(step)]
     return {name: [step for step, mark in marked if mark >> place & 1] for place, name in enumerate(roots)}
-
-
-def steps_below(step: Step, seen: set[Step] | None = None) -> list[Step]:
-    """A step and all that it rests on, each once.
-
-    Args:
-        step: the topmost one.
-        seen: steps to leave out; those found are added.
-    """
-    seen = set() if seen is None else seen
-    found: list[Step] = []
-    waiting = [step]
-    while waiting:
-        one = waiting.pop()
-        if one not in seen:
-            seen.add(one)
-            found.append(one)
-            if one.inputs:
-                waiting.extend(one.inputs[::-1])
-    return found

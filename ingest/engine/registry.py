@@ -251,13 +251,6 @@ class Step(NamedTuple):
     source: Input | None = None
     owner: str = ""
 
-    def leaves(self) -> Iterator[Step]:
-        """The given quantities below this one."""
-        if self.formula is None:
-            yield self
-        for step in self.inputs:
-            yield from step.leaves()
-
 
 # A named tuple is created several times faster than a frozen dataclass; only its comparison by value has to go.
 Step.__hash__ = object.__hash__  # type: ignore[method-assign]
@@ -320,9 +313,9 @@ def _derive(
 
 
 def in_order(roots: Iterable[Step]) -> list[Step]:
-    """The roots and all that they rest on, each once, inputs first."""
+    """The roots and all that they rest on, each once, inputs first; a site is deeper than Python's stack."""
     done: dict[Step, None] = {}
-    stack = [(root, False) for root in roots]
+    stack = [(root, False) for root in [*roots][::-1]]
     while stack:
         step, ready = stack.pop()
         if step in done:
@@ -331,8 +324,20 @@ def in_order(roots: Iterable[Step]) -> list[Step]:
             done[step] = None
         else:
             stack.append((step, True))
-            stack.extend((part, False) for part in step.inputs)
+            stack.extend((part, False) for part in reversed(step.inputs))
     return list(done)
+
+
+def steps_below(roots: Iterable[Step]) -> list[Step]:
+    """The roots and all that they rest on, each once, results first."""
+    found: dict[Step, None] = {}
+    waiting = [*roots][::-1]
+    while waiting:
+        step = waiting.pop()
+        if step not in found:
+            found[step] = None
+            waiting.extend(reversed(step.inputs))
+    return list(found)
 
 
 def marks_of(roots: Sequence[Step], order: Sequence[Step]) -> dict[Step, int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ingest.engine.registry import Step, unit_of
+from ingest.engine.registry import Step, steps_below, unit_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.version import __version__
@@ -111,8 +111,7 @@ def inputs_of(given: Mapping[str, Input]) -> dict[str, dict[str, Any]]:
 
 def inputs_below(derivations: Iterable[Step], given: Mapping[str, Input]) -> dict[str, Input]:
     """The inputs on which derivations depend, each once, in the order in which they are met."""
-    names = dict.fromkeys(step.name for derivation in derivations for step in derivation.leaves())
-    return {name: given[name] for name in names if name in given}
+    return {step.name: given[step.name] for step in steps_below(derivations) if step.formula is None and step.name in given}
 
 
 def assumption(name: str, value: float | str, unit: str, why: str) -> dict[str, Any]:
@@ -245,8 +244,9 @@ class Answer:
     def _citations(self) -> Iterator[tuple[str, str]]:
         for item in self.used.values():
             yield item.source, item.where
-        for name in self.results:
-            yield from _formulas(self.derivation(name))
+        for step in steps_below(map(self.derivation, self.results)):
+            if step.formula is not None:
+                yield step.formula.source, step.formula.where
         for source, where, _ in self.cited:
             yield source, where
 
@@ -269,7 +269,6 @@ class Answer:
         )
 
     def _body(self) -> dict[str, Any]:
-        """The keys of this command alone."""
         tables = {name: [dict(row) for row in rows] for name, rows in self.tables.items()}
         return {"unknown": dict(self.unknown), "tables": tables}
 
@@ -279,10 +278,3 @@ class Answer:
 
         rows = [(name, item.value, item.low, item.high, item.unit) for name, item in self.results.items()]
         return pandas.DataFrame(rows, columns=["name", "value", "low", "high", "unit"]).set_index("name")
-
-
-def _formulas(step: Step) -> Iterator[tuple[str, str]]:
-    if step.formula is not None:
-        yield step.formula.source, step.formula.where
-    for part in step.inputs:
-        yield from _formulas(part)

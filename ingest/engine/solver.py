@@ -135,6 +135,13 @@ class Quantities:
             raise UsageError(f"{name} exceeds the range of floating-point numbers, expected smaller inputs")
         return found
 
+    def find(self, name: str) -> Step | None:
+        """A quantity and how it came about; None where it cannot be computed from what is known."""
+        try:
+            return self.step(name)
+        except MissingQuantity:
+            return None
+
     def value(self, name: str) -> float:
         """The value of a quantity."""
         return float(self.step(name).value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ingest.engine.messages import Message, Option
 from ingest.units import display
 
 
@@ -36,6 +37,11 @@ class Input(NamedTuple):
     grade: str = ""
     note: str = ""
     parts: tuple[Evidence, ...] = ()
+
+
+def assumed(value: float, why: str, *supply: str | Option, source: str = "", where: str = "") -> Input:
+    """A value that holds until the user sets it; `supply` names the ways."""
+    return Input(value, None, None, "default", source, where, "assumed", Message(why, supply=supply))
 
 
 class Quantity(NamedTuple):

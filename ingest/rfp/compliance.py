@@ -119,7 +119,6 @@ def requirement_lines(sheet: Sheet) -> list[RequirementLine]:
 
 
 def _is_value(stored: Any) -> TypeGuard[float]:
-    """Whether a cell holds a number from 0."""
     return isinstance(stored, (int, float)) and not isinstance(stored, bool) and 0 <= stored < float("inf")
 
 
@@ -267,6 +266,5 @@ def _reservations(requirement: RequirementLine, offer: OfferLine) -> Iterator[st
 
 
 def _remark(offer: OfferLine) -> str:
-    """The remark on an answer, shortened."""
     remark = visible(offer.stated.get(form.REMARKS, ""))
     return f"{remark[:MOST_REMARK]}…" if len(remark) > MOST_REMARK else remark

@@ -70,7 +70,8 @@ class Response:
     @property
     def unmet(self) -> str:
         """Why the offer does not comply; empty where it does."""
-        missed = [name for line in self.lines if (name := line.requirement.id) and _is_missed(line)]
+        mandatory = [line for line in self.lines if line.requirement.priority == "mandatory"]
+        missed = [line.requirement.id for line in mandatory if line.verdict != MET]
         reasons = [self._differing] if self.differences else []
         reasons += [f"mandatory requirements are not met: {', '.join(missed)}"] if missed else []
         return f"{self.path}: {'; '.join(reasons)}" if reasons else ""
@@ -122,10 +123,6 @@ class Response:
         import pandas
 
         return pandas.DataFrame([{key: item for key, item in line.to_dict().items() if key != "said"} for line in self.lines])
-
-
-def _is_missed(line: LineVerdict) -> bool:
-    return line.requirement.priority == "mandatory" and line.verdict != MET
 
 
 def response(filled: str | Path, *, sent: str | Path | None = None, optimized: bool = False) -> Response:

@@ -78,7 +78,7 @@ def read_sheets(path: Path) -> dict[str, Sheet]:
     except IngestError:
         raise
     except OSError as error:
-        raise IngestError(cannot_be_read(path, error, "a workbook that `ingest report` made")) from None
+        raise IngestError(cannot_be_read(path, error.strerror, "a workbook that `ingest report` made")) from None
     except Exception as error:  # a broken package shows in many ways
         raise IngestError(f"{path}: not readable as .xlsx ({type(error).__name__})") from None
     return {name: _sheet(path, name, stored[name], live[name], merged[name]) for name in HEADS}

@@ -170,10 +170,6 @@ def _size(
     return str(described.get("model") or described.get("corpus") or described.get("measured") or "")
 
 
-#: what a data set with a format takes from the answer of `ingest dataset`
-TAKEN = {"dataset_bytes": "dataset_bytes", "data_files": "dataset_files"}
-
-
 def _footprint(keys: Keys, described: Mapping[str, Any], known: Quantities, site: Site, catalog: Catalog) -> None:
     """The bytes of a corpus or a format, as `ingest dataset` computes them; with `stages`, of all those kept."""
     numbers: dict[str, Any] = {key: item.value for key, item in described.items() if isinstance(item, Input) and key in ASKED}
@@ -183,7 +179,8 @@ def _footprint(keys: Keys, described: Mapping[str, Any], known: Quantities, site
     try:
         made = dataset(**words, **numbers, copies=copies, catalogs=[*reversed(catalog.folders)]).known
         taken = {"data_bytes": made.step("usable_bytes" if stages else "dataset_bytes")}
-        taken |= {name: made.step(source) for name, source in TAKEN.items() if name not in known.given}
+        named = {"dataset_bytes": "dataset_bytes", "data_files": "dataset_files"}
+        taken |= {name: made.step(source) for name, source in named.items() if name not in known.given}
     except IngestError as error:
         site.refuse(keys, in_site_words(message_of(error)))
     known.give({name: item for name, item in made.given.items() if name not in known.given})
@@ -224,14 +221,13 @@ def _measured(keys: Keys, described: Mapping[str, Any], site: Site) -> dict[str,
         counted = {quantity: result.quantity(theirs) for quantity, theirs in MEASURED.items()}
     except IngestError as error:
         site.refuse(keys, str(error))
-    found = {"data_bytes": size} | {quantity: item for quantity, item in counted.items() if item is not None}
+    void = {quantity for key, quantity in OWN.items() if key in described}
     if not described.keys().isdisjoint(REPACKED):
-        found = {quantity: item for quantity, item in found.items() if quantity not in FILES}
-    said = {quantity for key, quantity in OWN.items() if key in described}
+        void.update(FILES)
     return {
         quantity: item._replace(origin="user", where=f"measured: {name}: {quantity}")
-        for quantity, item in found.items()
-        if quantity not in said
+        for quantity, item in {"data_bytes": size, **counted}.items()
+        if item is not None and quantity not in void
     }
 
 
@@ -244,19 +240,16 @@ def _files(known: Quantities) -> None:
         known.choose("data_files", "files_of_bytes")
 
 
-def years_of(site: Site, years: int | None) -> int:
-    """Years to plan for after the start."""
-    return int(site.data.get("years", USUAL_YEARS)) if years is None else years
-
-
-def year_rows(site: Site, jobs: Sequence[QuantityRow], holdings: Sequence[Sequence[QuantityRow]]) -> list[QuantityRow]:
+def year_rows(
+    site: Site, jobs: Sequence[QuantityRow], holdings: Sequence[Sequence[QuantityRow]], storage: Quantities
+) -> list[QuantityRow]:
     """One row per year, each with the columns of the data sets in that year and of the checkpoints kept."""
-    checkpoints = columns_of("jobs", jobs)
+    shared = {**storage.steps, **columns_of("jobs", jobs)}
     rows: list[QuantityRow] = []
     for year, present in enumerate(holdings):
         name = label_of(site, year)
-        known = Quantities({}, name, shared_inputs=True)
-        known.adopt({**checkpoints, **columns_of("datasets", present, name)})
+        known = Quantities(storage.given, name, shared_inputs=True)
+        known.adopt({**shared, **columns_of("datasets", present, name)})
         rows.append(QuantityRow(name, {"year": year}, known))
     return rows
 
@@ -272,31 +265,25 @@ def holdings_of(site: Site, data: Mapping[str, QuantityRow], years: int, growth:
     found: list[list[QuantityRow]] = []
     for year in range(years + 1):
         rows = dataset_rows_in(site, data, year, growth)
-        for position, row in enumerate(rows):
-            _added(row, found[-1][position] if found else None)
+        for row, before in zip(rows, found[-1] if found else [None] * len(rows), strict=True):
+            if before is None:
+                row.known.give({"dataset_bytes_held_before": EMPTY})
+            elif "refresh_seconds" not in row.known.given or not before.known.value("present"):
+                # New versions of a refreshed data set include its growth.
+                row.known.link("dataset_bytes_held_before", before.known.step("dataset_bytes_held"))
         found.append(rows)
     return found
 
 
-def _added(row: QuantityRow, before: QuantityRow | None) -> None:
-    """The size of a data set in the year before; new versions of a refreshed one include its growth."""
-    if before is None:
-        row.known.give({"dataset_bytes_held_before": EMPTY})
-    elif "refresh_seconds" not in row.known.given or not before.known.value("present"):
-        held = before.known.step("dataset_bytes_held")
-        row.known.link("dataset_bytes_held_before", held)
-
-
 def dataset_rows_in(site: Site, data: Mapping[str, QuantityRow], year: int, growth: Growth) -> list[QuantityRow]:
     """The data sets in one year: grown since the start, absent before and after their time."""
-    elapsed = Input(parse(f"{year} year", "s", "year"), note=f"year {year} of the plan")
     start: datetime.date | None = site.data.get("start")
     rows = []
     for name, row in data.items():
         described = site.section("datasets")[name]
         here = Input(float(start is None or there(described, start.year + year)), note="in the years between from and until")
         own = growth.datasets[name]
-        grows = {**own, "elapsed_seconds": elapsed} if own else {"capacity_growth": STILL}
+        grows = {**own, "elapsed_seconds": elapsed_until(year)} if own else {"capacity_growth": STILL}
         known = Quantities({**row.known.given, **grows, "present": here}, name)
         known.adopt(_same(row.known))
         rows.append(QuantityRow(name, {"year": label_of(site, year)}, known))
@@ -310,6 +297,11 @@ def _same(known: Quantities) -> dict[str, Step]:
         if name in known.given:
             known.step(name)
     return {name: known.steps[name] for name in names if name in known.steps}
+
+
+def elapsed_until(year: int) -> Input:
+    """The time from the start of the plan to a year of it."""
+    return Input(parse(f"{year} year", "s", "year"), note=f"year {year} of the plan")
 
 
 def there(described: Mapping[str, Any], year: int) -> bool:

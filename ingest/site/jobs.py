@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, TypeVar
 from ingest.catalog.records import Model, Node
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow, replaced
-from ingest.engine.messages import Message, in_site_words, message_of
+from ingest.engine.messages import in_site_words, message_of
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities, linked
-from ingest.engine.value import Input
+from ingest.engine.value import Input, assumed
 from ingest.errors import IngestError, MissingQuantity
 from ingest.site.site_file import Keys, Site
 from ingest.sizing.bandwidth import estimate
@@ -54,9 +54,8 @@ SAVED = (
 SIZED = {"parameters": "parameters", "bytes": "checkpoint_bytes"}
 #: further quantities that rules compare
 DECIDING = ("waste_left_for_dumps", "synchronous_waste", "asynchronous_waste", "drain_bandwidth")
-REQUEST = Input(131_072, origin="default", note=Message("read requests are 128 KiB", supply=("io_size",)), grade="assumed")
-PACKED = Input(131_072, origin="default", grade="assumed",
-               note=Message("files of many samples are read ahead, 128 KiB at a time", supply=("io_size",)))  # fmt: skip
+REQUEST = assumed(131_072, "read requests are 128 KiB", "io_size")
+PACKED = assumed(131_072, "files of many samples are read ahead, 128 KiB at a time", "io_size")
 START = Input(1, note="at the start of the plan")
 STREAMED: Mapping[str, Any] = {"mode": "stream"}
 Answered = TypeVar("Answered")
@@ -216,7 +215,6 @@ class SiteJob:
         return found
 
     def _reads(self) -> Reads:
-        """What `bw` estimates the reads from."""
         job = self.described
         settings = _settings(job)
         numbers = {key: job[key] for key in NUMBERS if key in job}
@@ -248,7 +246,6 @@ class SiteJob:
         return tuple(f"{question.model or 'job'}: {in_site_words(line)}" for line in answer.warnings)
 
     def _policy(self, gpus: Step) -> Policy:
-        """The checkpoints."""
         policy, keys = self.described["checkpoint"], (*self.keys, "checkpoint")
         known, warnings = self._blaming(keys, lambda: self._saves(policy, int(gpus.value)))
         stated = stated_in(policy, keys, self.name)
@@ -360,9 +357,10 @@ class SiteJob:
         if file_bytes is not None and "samples_per_file" not in known.given and "sample_bytes" in known.given:
             known.give({"file_bytes": file_bytes})
             known.choose("samples_per_file", "samples_of_file_bytes")
-        if not _computable(known, "sample_bytes"):
+        if known.find("sample_bytes") is None:
             return
-        if not (_computable(known, "samples_per_file") and known.value("samples_per_file") > 1):
+        packed = known.find("samples_per_file")
+        if packed is None or packed.value <= 1:
             known.choose("read_request_bytes", "request_of_sample")
         elif self.described.get("pattern") == "sequential":
             known.choose("read_request_bytes", "request_bytes")
@@ -384,7 +382,7 @@ def _product(*parts: Input | None) -> int:
 
 def _saved(known: Quantities) -> dict[str, Step]:
     """The known checkpoint quantities that the row of a job takes or that rules compare."""
-    return {name: known.steps.get(name) or known.step(name) for name in (*SAVED, *DECIDING) if _computable(known, name)}
+    return {name: step for name in (*SAVED, *DECIDING) if (step := known.find(name)) is not None}
 
 
 def model_of(job: Mapping[str, Any], catalog: Catalog) -> Model | None:
@@ -397,16 +395,6 @@ def family_of(job: Mapping[str, Any], catalog: Catalog) -> str:
     """The class of a job's model, for factors that were published for one class only; empty where it is not known."""
     model = model_of(job, catalog)
     return model.family if model is not None else ""
-
-
-def _computable(known: Quantities, name: str) -> bool:
-    if name in known.steps:
-        return True
-    try:
-        known.step(name)
-    except MissingQuantity:
-        return False
-    return True
 
 
 def stated_in(policy: Mapping[str, Any], keys: Keys, job: str) -> dict[str, Step]:

@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.store import Catalog
-from ingest.engine.derivation_graph import QuantityRow, is_column, steps_below
+from ingest.engine.derivation_graph import QuantityRow, is_column
 from ingest.engine.messages import Message, in_site_words
 from ingest.engine.monte_carlo import Effect, effects
 from ingest.engine.ranges import Tree
-from ingest.engine.registry import INPUTS, Step, solve, unit_of
+from ingest.engine.registry import INPUTS, Step, solve, steps_below, unit_of
 from ingest.engine.result import assumption, envelope, places_of, scenarios, sources_of, why_assumed
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
@@ -120,12 +120,10 @@ class Plan:
     @cached_property
     def used(self) -> list[Step]:
         """The given quantities that the requirements rest on."""
-        seen: set[Step] = set()
         # The I/O of every job: an input may change which job sets the conditions, without changing any I/O.
         sizes = [step for row in self.rows["jobs"] if (step := row.step("read_request_bytes")) is not None]
         tested = [*sizes, *(step for one in self.lines for step in one.tested)]
-        below = [part for step in [*self.steps.values(), *tested] for part in steps_below(step, seen)]
-        return [part for part in below if part.formula is None]
+        return [part for part in steps_below([*self.steps.values(), *tested]) if part.formula is None]
 
     @cached_property
     def inputs(self) -> dict[str, Any]:
@@ -148,7 +146,7 @@ class Plan:
 
     def below(self, name: str) -> list[str]:
         """The inputs that a requirement rests on, as `inputs` calls them."""
-        below = steps_below(self.steps[name])
+        below = steps_below([self.steps[name]])
         return sorted({self._called(step, step.source) for step in below if step.source is not None})
 
     @property
@@ -187,8 +185,7 @@ class Plan:
         return sources_of(places_of(self._citations()), self.catalog.source)
 
     def _citations(self) -> Iterator[tuple[str, str]]:
-        seen: set[Step] = set()
-        for step in (part for one in self.steps.values() for part in steps_below(one, seen)):
+        for step in steps_below(self.steps.values()):
             item = step.source
             if step.formula is not None and not is_column(step):
                 yield step.formula.source, step.formula.where
@@ -260,7 +257,6 @@ def _flattened(written: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _said(chosen: Mapping[str, Any]) -> str:
-    """A scenario in words."""
     return ", ".join(f"{path} = {value}" for path, value in chosen.items())
 
 
@@ -343,7 +339,6 @@ def tables_of(plan: Plan) -> dict[str, list[dict[str, Any]]]:
 
 
 def _bar(name: str, one: Effect) -> dict[str, Any]:
-    """One bar of a tornado."""
     shown = (*one.rows[:MOST_ROWS], "…") if len(one.rows) > MOST_ROWS else one.rows
     found = {"name": name, "quantity": one.name, "of": ", ".join(shown), "unit": unit_of(one.name)}
     return {**found, "typical": one.value, "low": one.low, "high": one.high, "at_low": one.at_low, "at_high": one.at_high}
@@ -372,7 +367,7 @@ def evidence_levels(plan: Plan, job: str) -> list[tuple[str, Quantity]]:
 
 def capacity_by_use(year: QuantityRow) -> Iterator[tuple[str, float]]:
     """What the data held in a year consists of, in bytes."""
-    for part in steps_below(year.known.step("year_usable_bytes")):
+    for part in steps_below([year.known.step("year_usable_bytes")]):
         if is_column(part):
             yield "checkpoints" if "checkpoint" in part.name else "data sets", float(sum(one.value for one in part.inputs))
 

@@ -130,7 +130,6 @@ def _values(quantities: Mapping[str, Mapping[str, Any]]) -> dict[str, Valued]:
 
 
 def _changes(old: Mapping[str, Valued], new: Mapping[str, Valued]) -> Iterator[Change]:
-    """Differences by name."""
     for name in sorted({*old, *new}):
         (before, unit), (after, unit_after) = old.get(name, NOT_THERE), new.get(name, NOT_THERE)
         if unit and unit_after and unit != unit_after:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ingest.catalog.store import Catalog
-from ingest.errors import IngestError, brief, cannot_be_read
+from ingest.errors import IngestError
+from ingest.files import read_json_object
 from ingest.requirement import Conditions, Requirement
 from ingest.site.plan import Plan
 from ingest.site.planner import plan
-from ingest.site.schema import plan_schema, problems
+from ingest.site.schema import problems, schema_in
 from ingest.text import checked_id, one_line
 
 #: Folders with entries of the user's own, or a catalog that is open already.
 Folders = Catalog | str | Path | Sequence[str | Path]
 #: A plan of a thousand jobs is a few megabytes; what is larger is something else.
 MOST_BYTES = 64 * 2**20
+PLAN_SCHEMA_FILE = Path(__file__).parent / "plan.schema.json"
 SITE_SUFFIXES = (".yaml", ".yml")
 COUNTS = {"clients", "threads", "io_size"}
 
@@ -45,8 +46,7 @@ def lines_of(path: str | Path, data: Mapping[str, Any]) -> list[Requirement]:
     """
     if "scenarios" in data:
         raise IngestError(f"{path}: found several scenarios, expected the plan of one")
-    for keys, problem in problems(data, plan_schema()):
-        raise IngestError(f"{path}: {_place(keys, data)}{problem}")
+    check_object(data, PLAN_SCHEMA_FILE, path)
     lines = [_line(f"{path}: requirement {number}: id", item) for number, item in enumerate(data["requirements"], start=1)]
     seen: set[str] = set()
     for line in lines:
@@ -56,15 +56,6 @@ def lines_of(path: str | Path, data: Mapping[str, Any]) -> list[Requirement]:
             raise IngestError(f"{path}: found the id '{line.id}' twice, expected one line for each id")
         seen.add(name)
     return lines
-
-
-def _place(keys: Sequence[str], data: Mapping[str, Any]) -> str:
-    """The keys of a value in a plan; a requirement line by its id, where it has one."""
-    if keys[:1] == ("requirements",) and len(keys) > 1:
-        line = data["requirements"][int(keys[1])]
-        known = isinstance(line, dict) and isinstance(line.get("id"), str)
-        keys = (one_line(line["id"]) if known else f"requirement {int(keys[1]) + 1}", *keys[2:])
-    return "".join(f"{one_line(key)}: " for key in keys)
 
 
 def _line(place: str, line: Mapping[str, Any]) -> Requirement:
@@ -86,29 +77,29 @@ def site_name(path: str | Path, data: Mapping[str, Any]) -> str:
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """A JSON object in a file.
+    """The JSON object in a file that `ingest` wrote.
 
     Raises:
-        IngestError: no such file, a device, too large, not JSON, or no object.
+        IngestError: no such file, too large, or no JSON object.
     """
-    if path.exists() and not path.is_file():
-        raise IngestError(f"{path}: not a regular file, expected the JSON of `ingest plan`")
-    try:
-        with path.open("rb") as file:
-            raw = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise IngestError(cannot_be_read(path, error, "a JSON object")) from None
-    if len(raw) > MOST_BYTES:
-        raise IngestError(f"{path}: larger than {MOST_BYTES:,} bytes, expected a JSON object")
-    try:
-        found = json.loads(raw, parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
-        line = getattr(error, "lineno", 1)
-        raise IngestError(f"{path}:{line}: no whole JSON ({brief(str(error))}), expected a JSON object") from None
-    if not isinstance(found, dict):
-        raise IngestError(f"{path}: found {brief(found)}, expected a JSON object")
-    return found
+    return read_json_object(path, "a JSON object", most=MOST_BYTES)
 
 
-def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is not a number")
+def check_object(data: Mapping[str, Any], against: Path, what: object) -> None:
+    """Refuse the JSON of a command that breaks its schema.
+
+    Args:
+        data: the JSON object.
+        against: the file of the schema.
+        what: the file that holds the object.
+
+    Raises:
+        IngestError: the first violation, with its keys; an entry of a list by its id, where it has one.
+    """
+    for keys, problem in problems(data, schema_in(against)):
+        place = keys
+        if len(keys) > 1 and isinstance(rows := data[keys[0]], list):
+            row = rows[int(keys[1])]
+            known = isinstance(row, dict) and isinstance(row.get("id"), str)
+            place = (row["id"] if known else f"{keys[0].removesuffix('s')} {int(keys[1]) + 1}", *keys[2:])
+        raise IngestError(f"{what}: {''.join(f'{one_line(key)}: ' for key in place)}{problem}")

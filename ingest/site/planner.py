@@ -14,20 +14,20 @@ from ingest.engine.monte_carlo import samples_for, spread
 from ingest.engine.ranges import Tree
 from ingest.engine.registry import Step, label_of
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input
+from ingest.engine.value import Input, assumed
 from ingest.errors import IngestError, MissingQuantity
 from ingest.files import garbage_collection_paused
 from ingest.site.checks import check, of_choices, of_clusters, of_drains, of_each, of_policies, of_storage, refuse, warnings_of
-from ingest.site.datasets import Growth, dataset_rows, growth_of, holdings_of, year_rows, years_of
+from ingest.site.datasets import USUAL_YEARS, Growth, dataset_rows, elapsed_until, growth_of, holdings_of, year_rows
 from ingest.site.derivation_text import DerivationWriter
 from ingest.site.jobs import plan_jobs
 from ingest.site.plan import TABLES, Plan, PlanScenarios
 from ingest.site.requirement_lines import LINES
-from ingest.site.requirement_writer import FLOORS, RequirementValue, RequirementWriter
+from ingest.site.requirement_writer import RequirementValue, RequirementWriter
 from ingest.site.scenarios import expectations, scenarios_of
 from ingest.site.site_file import Site, read_site
 from ingest.sizing.evidence_ladder import from_catalog
-from ingest.units import parse, parse_whole
+from ingest.units import parse_whole
 
 #: keys of `storage` and `test`, and the quantity that each is
 STORAGE = {
@@ -43,24 +43,18 @@ TEST = {
     "smallest_bandwidth": "smallest_bandwidth_asked",
     "smallest_file_rate": "smallest_file_rate_asked",
 }
-FILL = Input(0.85, origin="default", source="ceph-docs", where="nearfull ratio", grade="assumed",
-             note=Message("85 % may be in use", supply=("storage.fill_limit",)))  # fmt: skip
-DURATION = Input(1800, origin="default", grade="assumed", note=Message("rates hold for 30 min", supply=("test.duration",)))
-WRITES = Input(
-    1_048_576,
-    origin="default",
-    grade="assumed",
-    note=Message("checkpoints are written 1 MiB at a time", supply=("test.write_size",)),
-)
+USUAL = {
+    "fill_limit": assumed(0.85, "85 % may be in use", "storage.fill_limit", source="ceph-docs", where="nearfull ratio"),
+    "test_seconds": assumed(1800, "rates hold for 30 min", "test.duration"),
+    "write_request_bytes": assumed(1_048_576, "checkpoints are written 1 MiB at a time", "test.write_size"),
+    "smallest_bandwidth_asked": assumed(
+        1e8, "rates below 100 MB/s are for information: a single solid-state drive gives them", "test.smallest_bandwidth"
+    ),
+    "smallest_file_rate_asked": assumed(
+        100, "rates below 100 files/s are for information: a single drive delivers that", "test.smallest_file_rate"
+    ),
+}
 UNPROTECTED = Message("how storage protects data is not known", supply=("storage.protection",))
-SMALLEST = {
-    "smallest_bandwidth_asked": Input(1e8, origin="default", grade="assumed",
-        note=Message("rates below 100 MB/s are for information: a single solid-state drive gives them",
-                     supply=("test.smallest_bandwidth",))),
-    "smallest_file_rate_asked": Input(100, origin="default", grade="assumed",
-        note=Message("rates below 100 files/s are for information: a single drive delivers that",
-                     supply=("test.smallest_file_rate",))),
-}  # fmt: skip
 #: the keys of a site file that supply a missing quantity
 MISSING = {
     "protection_efficiency": UNPROTECTED,
@@ -133,17 +127,13 @@ def plan_once(
     policies = {one.row.name: one.policy for one in planned if one.policy is not None}
     sized = {one.row.name for one in planned if one.is_sized}
     clusters = _clusters(site, jobs)
-    horizon = years_of(site, years)
+    horizon = int(site.data.get("years", USUAL_YEARS)) if years is None else years
     storage = _storage(site, catalog)
     sizes, units = [*of_clusters(clusters, jobs)], [*of_storage(storage)]
     refuse(site, [*sizes, *units])
     holdings = holdings_of(site, data, horizon, growth)
-    by_year = year_rows(site, jobs, holdings)
-    for row in by_year:
-        row.known.give(storage.given)
-        row.known.adopt(storage.steps)
-    known = Quantities(storage.given)
-    known.adopt(storage.steps)
+    by_year = year_rows(site, jobs, holdings, storage)
+    known = storage.with_inputs({})
     for table, rows in (("jobs", jobs), ("clusters", clusters), ("datasets", holdings[0]), ("years", by_year)):
         known.adopt(columns_of(table, rows))
     known.choose("writes_at_once", "site_write_bandwidth" if site.section("overlap").get("checkpoints") else
@@ -157,7 +147,7 @@ def plan_once(
     for row in jobs:
         row.step("read_request_bytes")
         row.step("samples_per_file")
-    for name in ("test_seconds", "write_request_bytes", "fill_limit", *SITE_CLIENTS, *dict.fromkeys(FLOORS.values())):
+    for name in SITE_CLIENTS:
         known.step(name)
     for whose, quantities in TABLES.values():
         for row in tables[whose]:
@@ -209,8 +199,7 @@ def _clusters(site: Site, jobs: list[QuantityRow], *, later: bool = False) -> li
 def _storage(site: Site, catalog: Catalog) -> Quantities:
     """The quantities of the storage to be bought and of its tests."""
     described, test = site.section("storage"), site.section("test")
-    given = {"fill_limit": FILL, "test_seconds": DURATION, "write_request_bytes": WRITES, **SMALLEST}
-    given |= {quantity: described[key] for key, quantity in STORAGE.items() if key in described}
+    given = USUAL | {quantity: described[key] for key, quantity in STORAGE.items() if key in described}
     given |= {quantity: test[key] for key, quantity in TEST.items() if key in test}
     known, scheme = Quantities(given), described.get("protection")
     if isinstance(scheme, str):
@@ -246,12 +235,11 @@ def _grown(site: Site, jobs: list[QuantityRow], years: int, growth: Growth, stor
     """The read bandwidth of all concurrent jobs in the last year of the plan; None where nothing grows."""
     if not years or not any("bandwidth_growth_factor" in growth.jobs[row.name] for row in jobs):
         return None
-    elapsed = Input(parse(f"{years} year", "s", "years"), note=f"year {years} of the plan")
     later = []
     for row in jobs:
         grows = growth.jobs[row.name]
         kept = {name: item for name, item in row.known.given.items() if name != "bandwidth_growth" or not grows}
-        known = Quantities({**kept, **grows, "elapsed_seconds": elapsed}, row.name, shared_inputs=True)
+        known = Quantities({**kept, **grows, "elapsed_seconds": elapsed_until(years)}, row.name, shared_inputs=True)
         known.adopt({name: step for name in SAME_EVERY_YEAR if (step := row.step(name)) is not None})
         later.append(QuantityRow(row.name, row.words, known))
     total = Quantities(storage.given)
@@ -269,16 +257,7 @@ def _found(known: Quantities) -> tuple[dict[str, RequirementValue], dict[str, st
         except MissingQuantity as error:
             absent[line.id] = MISSING.get(error.name, message_of(error))
     below = all_below(steps, lambda step: step.formula is None or is_column(step))
-    found = {
-        line.id: RequirementValue(
-            line,
-            steps[line.id],
-            [one for one in below[line.id] if one.formula is None],
-            [one for one in below[line.id] if is_column(one)],
-        )
-        for line in LINES
-        if line.id in steps
-    }
+    found = {line.id: RequirementValue(line, steps[line.id], below[line.id]) for line in LINES if line.id in steps}
     required = {name: one for name, one in found.items() if _is_required(one)}
     absent |= {name: f"this site needs no {plain_name(one.line.metric)}" for name, one in found.items() if name not in required}
     return required, {line.id: absent[line.id] for line in LINES if line.id in absent}

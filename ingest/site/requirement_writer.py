@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ingest.engine.derivation_graph import QuantityRow, steps_below
-from ingest.engine.registry import Step, unit_of
+from ingest.engine.derivation_graph import QuantityRow
+from ingest.engine.registry import Step, steps_below, unit_of
 from ingest.engine.result import why_assumed
 from ingest.engine.solver import Quantities
 from ingest.requirement import PRIORITIES, Conditions, Requirement
@@ -48,19 +48,17 @@ class RequirementValue:
     Attributes:
         line: the line.
         step: the value.
-        given: the given quantities that it rests on.
-        columns: the columns that it rests on.
+        below: the given quantities and the columns that it rests on.
     """
 
     line: RequirementTemplate
     step: Step
-    given: list[Step]
-    columns: list[Step]
+    below: list[Step]
 
     @cached_property
     def column(self) -> Step | None:
         """The column that holds the entry of each job."""
-        columns = (part for part in self.columns if part.name == self.line.column)
+        columns = (part for part in self.below if part.name == self.line.column)
         return max(columns, key=lambda part: len(part.inputs), default=None)
 
     @property
@@ -81,7 +79,7 @@ class RequirementValue:
     @cached_property
     def jobs(self) -> set[str]:
         """All jobs with an entry in a column below the value."""
-        columns = (part for part in self.columns if part.name.endswith("_of_jobs"))
+        columns = (part for part in self.below if part.name.endswith("_of_jobs"))
         return {entry.owner for part in columns for entry in part.inputs if entry.owner}
 
 
@@ -130,7 +128,7 @@ class RequirementWriter:
         conditions = self._conditions(value)
         tested = self._tested(value, floor)
         allowed = self._allowed_priority(value)
-        given = [*value.given, *(part for one in tested for part in one.leaves())]
+        given = [part for part in (*value.below, *steps_below(tested)) if part.formula is None]
         assumed = {part.name for part in given if part.source is not None and why_assumed(part.source) is not None}
         if conditions.threads is not None and "threads" not in self._job(value.job):
             assumed.add(THREADS_ASSUMED)
@@ -188,7 +186,6 @@ class RequirementWriter:
         return re.sub(r"\s+", " ", written.format(**fields)).strip()
 
     def _tested(self, value: RequirementValue, floor: Step | None) -> tuple[Step, ...]:
-        """The quantities that the conditions of a line name."""
         line = value.line
         names = ["fill_limit"] if "{fill}" in line.says else []
         if value.job and line.clients:
@@ -209,8 +206,7 @@ class RequirementWriter:
         if not line.within:
             return ""
         counted = [value.largest] if line.clients == "run" and value.largest is not None else value.entries
-        seen: set[Step] = set()
-        times = [float(part.value) for entry in counted for part in steps_below(entry, seen) if part.name == line.within]
+        times = [float(part.value) for part in steps_below(counted) if part.name == line.within]
         if not times:
             return "in time"
         least, most = (display(end(times), "s") for end in (min, max))

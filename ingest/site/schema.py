@@ -64,7 +64,6 @@ def limits_of(name: str) -> dict[str, Any]:
 
 
 SCHEMA_FILE = Path(__file__).parent / "schema.json"
-PLAN_SCHEMA_FILE = Path(__file__).parent / "plan.schema.json"
 #: keywords that limit a quantity
 LIMITS = ("pattern", "minimum", "exclusiveMinimum", "maximum")
 #: what a person calls the types of JSON
@@ -81,7 +80,7 @@ TYPES = {
 @cache
 def schema() -> dict[str, Any]:
     """The schema, as editors use it: the limits of each quantity are those that the formulas know."""
-    found: dict[str, Any] = _completed(json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))
+    found: dict[str, Any] = _completed(schema_in(SCHEMA_FILE))
     return found
 
 
@@ -124,9 +123,9 @@ def node_at(keys: Sequence[str], what: str) -> Mapping[str, Any]:
 
 
 @cache
-def plan_schema() -> dict[str, Any]:
-    """The schema of the JSON that `ingest plan` writes."""
-    found: dict[str, Any] = json.loads(PLAN_SCHEMA_FILE.read_text(encoding="utf-8"))
+def schema_in(path: Path) -> dict[str, Any]:
+    """The schema in a file, as it is written."""
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return found
 
 

@@ -134,12 +134,10 @@ def judge(known: Quantities, layers: Iterable[Layer], shown_only: frozenset[Laye
         shown_only: layers whose ceiling is a demonstrated rate.
     """
     for layer in layers:
-        try:
-            need = known.value(layer.need)
-        except MissingQuantity:
+        needed = known.find(layer.need)
+        if needed is None or not needed.value:
             continue
-        if not need:
-            continue
+        need = float(needed.value)
         try:
             ceiling = known.value(layer.ceiling)
         except MissingQuantity as error:

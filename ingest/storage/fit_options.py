@@ -11,7 +11,7 @@ from ingest.catalog.records import Node
 from ingest.catalog.store import Catalog
 from ingest.engine.registry import check_value
 from ingest.engine.value import Input
-from ingest.errors import IngestError, UsageError, brief
+from ingest.errors import UsageError
 from ingest.requirement import Requirement
 from ingest.site.plan import Plan
 from ingest.site.plan_file import SITE_SUFFIXES, lines_of, plan_data, plan_of_site
@@ -52,7 +52,7 @@ def lines_and_clusters(path: str | Path | Plan, catalog: Catalog) -> tuple[Seque
     if isinstance(path, Plan):
         return path.requirements, _clusters_of(path)
     data = plan_data(path)
-    return lines_of(Path(path), data), _clusters_in(Path(path), data)
+    return lines_of(path, data), [_cluster(row) for row in data.get("tables", {}).get("clusters", ())]
 
 
 def _most_demanding(clusters: Sequence[PlannedCluster], clients: float) -> PlannedCluster | None:
@@ -73,25 +73,6 @@ def _clusters_of(plan: Plan) -> list[PlannedCluster]:
     described = plan.site.section("clusters")
     rows = [row.values((NODES, READS)) for row in plan.rows["clusters"]]
     return [_cluster(row, described[row["name"]].get("nvme")) for row in rows]
-
-
-def _clusters_in(path: Path, data: Mapping[str, Any]) -> list[PlannedCluster]:
-    """The clusters of a plan as data; none where its tables have none."""
-    tables = data.get("tables", {})
-    rows = tables.get("clusters", []) if isinstance(tables, dict) else tables
-    if not isinstance(rows, list):
-        raise IngestError(f"{path}: tables: found {brief(rows)}, expected clusters with name and node")
-    return [_checked_cluster(f"{path}: tables: clusters: {number}", row) for number, row in enumerate(rows, start=1)]
-
-
-def _checked_cluster(place: str, row: Any) -> PlannedCluster:
-    if not isinstance(row, dict) or not isinstance(row.get("name"), str) or not isinstance(row.get("node"), str):
-        raise IngestError(f"{place}: found {brief(row)}, expected a name and the id of a node type")
-    for name in (NODES, READS):
-        number = row.get(name, 1)
-        if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 <= number < float("inf"):
-            raise IngestError(f"{place}: {name}: found {brief(number)}, expected a number from 0")
-    return _cluster(row)
 
 
 def _cluster(row: Mapping[str, Any], nvme: Input | None = None) -> PlannedCluster:

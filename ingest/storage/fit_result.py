@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option
+from ingest.engine.registry import steps_below
 from ingest.engine.result import Answer, envelope, inputs_of, values
 from ingest.engine.value import Quantity
 from ingest.storage.data_path import OF_HARDWARE, LayerVerdict
@@ -83,7 +84,7 @@ class Fit:
         if self.narrow is None:
             return False
         factor = self.answer.derivation("small_read_factor")
-        below = {step.name for step in self.answer.derivation(self.narrow.layer.ceiling).leaves()}
+        below = {step.name for step in steps_below([self.answer.derivation(self.narrow.layer.ceiling)])}
         wait = self.answer.given.get("request_seconds")
         assumed = wait is not None and (wait.origin == "default" or (wait.grade == "assumed" and wait.origin != "user"))
         return assumed and "request_seconds" in below and float(factor.value) < 1

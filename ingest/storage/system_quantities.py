@@ -6,17 +6,12 @@ from collections.abc import Mapping
 
 from ingest.catalog.records import Storage, Value
 from ingest.catalog.store import Catalog
-from ingest.engine.messages import Message, Option
+from ingest.engine.messages import Option
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input
-from ingest.errors import MissingQuantity, UsageError, expected_one_of
+from ingest.engine.value import Input, assumed
+from ingest.errors import UsageError, expected_one_of
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.storage.need import Need
-
-
-def _assumed(name: str, value: float, why: str) -> Input:
-    return Input(value, origin="default", grade="assumed", note=Message(why, supply=(f"set.{name}",)))
-
 
 _DEFAULTS = {
     "fill_limit": (0.85, "no limit of this system is known: 15 % stay free for rebuilds and because full systems slow down"),
@@ -28,14 +23,17 @@ _DEFAULTS = {
     "stall_bridged_seconds": (1, "prefetching bridges a stall of 1 s"),
 }
 DEFAULTS: Mapping[str, Input] = {
-    **{name: _assumed(name, value, why) for name, (value, why) in _DEFAULTS.items()},
-    "readers_per_gpu": Input(
-        4, origin="default", source="mlperf-storage-v2", where="configs/dlio/workload/unet3d_h100.yaml, read_threads",
-        note=Message("four readers for each GPU", supply=(Option("set.readers_per_gpu", "N"),)),
+    **{name: assumed(value, why, f"set.{name}") for name, (value, why) in _DEFAULTS.items()},
+    "readers_per_gpu": assumed(
+        4,
+        "four readers for each GPU",
+        Option("set.readers_per_gpu", "N"),
+        source="mlperf-storage-v2",
+        where="configs/dlio/workload/unet3d_h100.yaml, read_threads",
     ),
-}  # fmt: skip
+}
 #: Reads of local drives do not cross a network.
-LOCAL = {"request_seconds": _assumed("request_seconds", 0.0001, "latency of a small read of flash in the node")}
+LOCAL = {"request_seconds": assumed(0.0001, "latency of a small read of flash in the node", "set.request_seconds")}
 #: field of an entry -> quantity
 OF_UNIT = {
     "read_bandwidth": "unit_read_bandwidth",
@@ -111,7 +109,7 @@ def known_of(entry: Storage, client: Storage | None, protection: Storage | None,
     for name, formulas in (*(FOLLOWS_LOCALLY.items() if local else ()), *FOLLOWS.items()):
         choose_first(known, name, formulas)
     for name, note in NEUTRAL.items():
-        if not is_known(known, name):
+        if known.find(name) is None:
             known.give({name: Input(1, origin="default", note=note)})
     return known
 
@@ -143,18 +141,9 @@ def _fields(entry: Storage, names: dict[str, str]) -> dict[str, Input]:
 def choose_first(known: Quantities, name: str, formulas: tuple[str, ...]) -> None:
     """Compute a quantity by the first formula whose inputs are known; a given value overrides it."""
     for formula in formulas:
-        if is_known(known, formula):
+        if known.find(formula) is not None:
             known.choose(name, formula)
             return
-
-
-def is_known(known: Quantities, name: str) -> bool:
-    """Whether a quantity is given or can be computed."""
-    try:
-        known.step(name)
-    except MissingQuantity:
-        return False
-    return True
 
 
 def _measured_with(entry: Storage, client: Storage | None, model: str) -> dict[str, Input]:

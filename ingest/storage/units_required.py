@@ -11,7 +11,6 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import MissingQuantity
 from ingest.storage.need import Need
-from ingest.storage.system_quantities import is_known
 
 #: count of units -> the need that decides it
 PARTS = {
@@ -83,10 +82,10 @@ def _not_counted(entry: Storage, known: Quantities, separate: bool) -> dict[str,
 
 
 def _choose_units(known: Quantities, entry: Storage, units: float | None) -> None:
-    if units is not None:
-        known.give({"units": Input(units, origin="user")})
-    elif entry.fixed:
+    if entry.fixed:
         known.give({"units": Input(1, note="one installed site")})
+    elif units is not None:
+        known.give({"units": Input(units, origin="user")})
     elif known.value("units_required") >= 1:
         known.choose("units", "units_required")
     else:
@@ -101,7 +100,7 @@ def has_metadata_servers(entry: Storage) -> bool:
 def _settle(known: Quantities, need: Need, parts: Mapping[str, str]) -> list[str]:
     """Set parts that are not required, or whose rate is unknown, to 0; return the latter."""
     _give_zeros(known, need, parts)
-    unknown = [part for part in parts if not is_known(known, part)]
+    unknown = [part for part in parts if known.find(part) is None]
     not_counted = Input(0, grade="zero", note="not counted: the rate of one unit is not known")
     known.give(dict.fromkeys(unknown, not_counted))
     return [part.removeprefix("units_for_") for part in unknown]
@@ -117,7 +116,7 @@ def _give_zeros(known: Quantities, need: Need, parts: Mapping[str, str]) -> None
 def _requires(known: Quantities, need: Need, name: str) -> bool:
     if name == "io_per_second_needed":
         # Few systems publish IOPS; where one does, they count.
-        return is_known(known, name) and "unit_io_per_second" in known.given
+        return known.find(name) is not None and "unit_io_per_second" in known.given
     return need.requires(name)
 
 
@@ -203,8 +202,5 @@ def _with_copies(known: Quantities, copies: str) -> Quantities | None:
 
 
 def _at_most(known: Quantities, pair: tuple[str, str]) -> bool | None:
-    """Whether the first quantity is at most the second; None where one of them is unknown."""
-    try:
-        return known.value(pair[0]) <= known.value(pair[1])
-    except MissingQuantity:
-        return None
+    least, most = map(known.find, pair)
+    return None if least is None or most is None else bool(least.value <= most.value)

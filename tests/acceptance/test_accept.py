@@ -444,7 +444,7 @@ def test_the_command_prints_what_it_wrote(run, tmp_path, form):
         (["--client-memory", "2 s"], 2, "--client-memory"),
         (["--repeats", "0"], 2, "--repeats: found 0"),
         (["--allowed-deviation", "2"], 2, "--allowed-deviation"),
-        (["--hosts", "nothing.txt"], 1, "--hosts: 'nothing.txt' cannot be read"),
+        (["--hosts", "nothing.txt"], 1, "--hosts: nothing.txt: cannot be read"),
     ],
 )
 def test_bad_options_are_one_line(run, tmp_path, words, code, message):

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,10 @@ from outputs import elbencho_json, mdtest
 from plans import line, plan
 
 import ingest
+from ingest.acceptance.manifest import SCHEMA_FILE
+from ingest.acceptance.test_spec import DATA, METADATA, SCALES, TOOLS, AcceptanceTest, Load
 from ingest.errors import IngestError, UsageError
+from ingest.requirement import PRIORITIES
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 FIO_RUN = {
@@ -119,7 +123,7 @@ WRONG = [
     (lambda found: found.update(requirements="none"), "requirements: found 'none', expected a list"),
     (lambda found: found.update(untested=5), "untested: found 5"),
     (lambda found: found["tests"][0].update(parameters=[]), r"parameters: found \[\]"),
-    (lambda found: found["tests"][0].update(priority=5), "priority: found 5, expected text"),
+    (lambda found: found["tests"][0].update(priority=5), "priority: found 5, expected one of mandatory"),
     (lambda found: found["tests"][0].update(repeats="1"), "repeats: found '1'"),
     (lambda found: found["tests"][0]["loads"][0].update(unit=7), "unit: found 7"),
     (lambda found: found["tests"][0]["loads"][0].update(clients=None), "clients: found None"),
@@ -136,6 +140,19 @@ def test_a_list_of_tests_with_wrong_types_is_one_line(tests, tmp_path, change, m
     rewritten(tests, change)
     with pytest.raises(IngestError, match=message):
         ingest.verdict(tests, fio_run(tmp_path))
+
+
+def test_the_schema_names_what_the_records_hold():
+    schema = json.loads(SCHEMA_FILE.read_text())
+    test = schema["properties"]["tests"]["items"]
+    load = test["properties"]["loads"]["items"]
+    for node, record in ((test, AcceptanceTest), (load, Load)):
+        assert set(node["required"]) == {*node["properties"]} == {part.name for part in fields(record)}
+    words = {name: part.get("enum") for node in (test, load) for name, part in node["properties"].items()}
+    assert words["tool"] == list(TOOLS)
+    assert words["scale"] == list(SCALES)
+    assert words["operation"] == [*DATA, *METADATA]
+    assert schema["$defs"]["priority"]["enum"] == list(PRIORITIES)
 
 
 def test_a_changed_threshold_is_noticed(tests, tmp_path):

@@ -76,8 +76,8 @@ def test_a_missing_result_is_one_line(tests, tmp_path):
     [
         (None, "found no tests.json, expected a folder that `ingest accept` wrote"),
         ("{", "no whole JSON"),
-        ("{}", "tests: found None, expected a list"),
-        ('{"tests": [{}]}', "found no id, requirement"),
+        ("{}", "'tests' is missing: a list of tests"),
+        ('{"tests": [{}], "requirements": []}', "test 1: 'id' is missing: the id of a test"),
     ],
 )
 def test_a_folder_without_tests_is_one_line(run, tmp_path, content, message):

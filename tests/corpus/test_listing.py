@@ -154,7 +154,7 @@ def test_what_is_not_there_is_refused_with_the_nearest_name(tree, tmp_path):
         list_inputs([str(tmp_path / "corpse")])
     with pytest.raises(UsageError, match=r"\*\.nothing' matches no file"):
         list_inputs([f"{tree}/*.nothing"])
-    with pytest.raises(UsageError, match="the list cannot be read: no such file"):
+    with pytest.raises(IngestError, match="@nowhere: cannot be read: No such file"):
         list_inputs(["@nowhere"])
     with pytest.raises(UsageError, match=r"--input-format: found 'jsnl', expected one of text, .*; did you mean 'jsonl'\?"):
         list_inputs([str(tree)], input_format="jsnl")

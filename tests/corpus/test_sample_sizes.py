@@ -20,7 +20,7 @@ import ingest
 from ingest.cli.main import command
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.sample_sizes import SizeCounts, key_of, masked_checksum, sizes_of
-from ingest.errors import IngestError, UsageError
+from ingest.errors import IngestError
 
 
 def seen(folder):
@@ -245,8 +245,8 @@ def test_the_page_says_what_to_do_with_it(tmp_path):
 @pytest.mark.parametrize(
     ("content", "error", "message"),
     [
-        (None, UsageError, "no such file"),
-        ("{", IngestError, "is not JSON"),
+        (None, IngestError, "cannot be read: No such file"),
+        ("{", IngestError, "no whole JSON"),
         ("{}", IngestError, "holds another form"),
         ('{"schema": "ingest/1", "command": "measure", "results": {}}', IngestError, "no results.sample_bytes"),
         (

@@ -224,7 +224,7 @@ def test_a_panic_is_one_line_and_nothing_else_is_written(tmp_path, capfd):
 def test_a_file_that_is_too_large_or_unreadable_is_refused(tmp_path, monkeypatch):
     asked = file_of(tmp_path, "t.json", {"model": {}})
     monkeypatch.setattr(vocabulary, "LARGEST_FILE", 5)
-    assert "expected at most 0 MiB, found more" in refusal(asked)[1]
+    assert "larger than 5 bytes" in refusal(asked)[1]
     (tmp_path / "empty").mkdir()
     assert "cannot be read: No such file or directory" in refusal(str(tmp_path / "empty"))[1]
 

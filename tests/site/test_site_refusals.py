@@ -56,7 +56,7 @@ FILES = {
     "tag": (3, "expected plain values"),
     "bad-name": (4, "found '../etc', expected a name of at most 63 ASCII letters (a to z, A to Z), digits, - and _"),
     "overlap-without-checkpoints": (8, "overlap.checkpoints", "no job has checkpoints"),
-    "measure-missing": (8, "no such file"),
+    "measure-missing": (8, "cannot be read: No such file"),
     "tokens-and-epochs": (9, "the length is given by `tokens` already"),
     "nothing-to-read": (4, "its read rate is missing"),
 }

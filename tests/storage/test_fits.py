@@ -674,3 +674,10 @@ def test_the_list_shows_the_class(monkeypatch, capsys):
     out = capsys.readouterr().out
     assert re.search(r"nfs-tcp .* client$", out, re.MULTILINE)
     assert re.search(r"prot-rep3 .* protection$", out, re.MULTILINE)
+
+
+def test_a_whole_site_is_one_unit_however_many_are_named():
+    asked = {"read_bandwidth": "500 GB/s", "capacity": "1 PB", "storage": "aurora-daos"}
+    found = one(**asked, units=100)
+    assert found.results["read_bandwidth_available"].value == one(**asked).results["read_bandwidth_available"].value == 31e12
+    assert found.results["units"].value == 1

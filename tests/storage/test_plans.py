@@ -28,7 +28,7 @@ REFUSED = {
     "unknown-condition": "R-READ-01: conditions: client: unknown key 'client', expected one of .*did you mean 'clients'",
     "text-clients": "R-READ-01: conditions: clients: found 'many', expected a whole number",
     "unknown-priority": "R-READ-01: priority: found 'must', expected one of mandatory",
-    "not-utf-8": "no whole JSON",
+    "not-utf-8": "is not UTF-8, expected a JSON object",
 }
 
 
@@ -82,9 +82,9 @@ def test_what_never_ends_or_is_too_large_is_refused(tmp_path, monkeypatch):
     large.write_bytes(b" " * 1001)
     with pytest.raises(IngestError, match=r"larger than 1,000 bytes"):
         ingest.fit(large, storage="lustre")
-    for endless in ("/dev/zero", tmp_path):
-        with pytest.raises(IngestError, match="not a regular file, expected the JSON"):
-            ingest.fit(endless, storage="lustre")
+    for found, message in (("/dev/zero", "larger than 1,000 bytes"), (tmp_path, "cannot be read: Is a directory")):
+        with pytest.raises(IngestError, match=message):
+            ingest.fit(found, storage="lustre")
 
 
 def test_lines_become_one_need_and_the_largest_counts():

@@ -149,9 +149,9 @@ def test_another_priority_is_refused():
 @pytest.mark.parametrize(
     ("clusters", "message"),
     [
-        ("many", "tables: found 'many', expected clusters"),
-        (["main"], "clusters: 1: found 'main', expected a name and the id of a node type"),
-        ([{"name": "main", "node": 3}], "expected a name and the id of a node type"),
+        ("many", "tables: clusters: found 'many', expected a list"),
+        (["main"], "clusters: 0: found 'main', expected keys and values"),
+        ([{"name": "main", "node": 3}], "clusters: 0: node: found 3, expected text"),
         ([{"name": "main", "node": "dgx-h100", "cluster_nodes": -1}], "cluster_nodes: found -1, expected a number from 0"),
         ([{"name": "main", "node": "dgx-h1000"}], "unknown node 'dgx-h1000'.*did you mean"),
     ],

@@ -12,6 +12,7 @@ from ingest.acceptance.loads import Task
 from ingest.acceptance.test_spec import TOOLS, Load, Run
 from ingest.acceptance.tools import dlio, elbencho, fio, ior, mdtest, mlpstorage
 from ingest.errors import IngestError
+from ingest.files import read_text
 
 #: Results of a run on thousands of clients have some kilobytes for each thread.
 MOST_BYTES = 2**30
@@ -60,14 +61,7 @@ def runs_in(path: Path) -> list[Run]:
     Raises:
         IngestError: it cannot be read, is cut off, or is not a result of a known tool.
     """
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise IngestError(f"{path}: found {path.stat().st_size:,} bytes, expected at most {MOST_BYTES:,}")
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise IngestError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise IngestError(f"{path}: found binary data, expected a result of {', '.join(TOOLS)}") from None
+    text = read_text(path, f"a result of {', '.join(TOOLS)}", most=MOST_BYTES)
     for read in READERS:
         runs = read(text, str(path))
         if runs is not None:

@@ -80,7 +80,6 @@ def read(text: str, path: str) -> list[Run] | None:
 
 
 def _handled(command: str, tasks: int) -> float | None:
-    """Files of all tasks and iterations on the command line."""
     each, passes = group(r" -n (\d+)\b", command), group(r" -i (\d+)\b", command)
     if not each:
         return None

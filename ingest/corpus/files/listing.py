@@ -13,7 +13,6 @@ import stat
 import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple, overload
 
 from ingest.corpus.files import globs, saved_datasets
@@ -24,6 +23,7 @@ from ingest.corpus.files.saved_datasets import without_bookkeeping
 from ingest.corpus.files.source import STANDARD_INPUT, is_remote, system_reason
 from ingest.corpus.types import CorpusFile, SkippedFile
 from ingest.errors import UsageError, nearest, one_of
+from ingest.files import read_bytes
 
 LOOP = "a link back to a folder that it lies in"
 BROKEN_LINK = "a link to nothing"
@@ -172,7 +172,7 @@ def named_paths(arguments: Sequence[str]) -> Iterator[NamedInput]:
     """Yield the arguments, with the lines of `@list` files in their place.
 
     Raises:
-        UsageError: a list cannot be read.
+        IngestError: a list cannot be read.
     """
     for argument in arguments:
         is_list = argument.startswith("@") and not os.path.lexists(argument)
@@ -182,12 +182,9 @@ def named_paths(arguments: Sequence[str]) -> Iterator[NamedInput]:
 
 def _lines(name: str) -> list[str]:
     """Return the lines of a list; NULs separate names that may contain line feeds."""
-    try:
-        if name == STANDARD_INPUT and sys.stdin is None:
-            raise UsageError("'@-': standard input is closed, expected a list there")
-        content = sys.stdin.buffer.read() if name == STANDARD_INPUT else Path(name).read_bytes()
-    except OSError as error:
-        raise UsageError(f"'@{name}': the list cannot be read: {(error.strerror or '').lower()}") from None
+    if name == STANDARD_INPUT and sys.stdin is None:
+        raise UsageError("'@-': standard input is closed, expected a list there")
+    content = sys.stdin.buffer.read() if name == STANDARD_INPUT else read_bytes(name, "a list of paths", place=f"@{name}")
     lines = content.split(b"\0") if b"\0" in content else content.splitlines()
     return [os.fsdecode(line) for line in lines if line]
 

@@ -25,7 +25,7 @@ from ingest.corpus.tokenizers.tokenizer_json import (
 )
 from ingest.corpus.types import Vocabulary
 from ingest.errors import IngestError, UsageError, brief, nearest
-from ingest.files import write_whole
+from ingest.files import read_bytes, write_whole
 
 #: the vocabulary without `--tokenizer`: recent, and its package is a dependency of this one
 DEFAULT = "deepseek-v3"
@@ -127,14 +127,7 @@ def read_limited(path: Path) -> bytes:
     """
     if path.is_dir():
         path = path / "tokenizer.json"
-    try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
-    except OSError as error:
-        raise IngestError(f"--tokenizer: '{path}' cannot be read: {error.strerror}") from None
-    if len(content) > LARGEST_FILE:
-        raise IngestError(f"--tokenizer: '{path}': expected at most {LARGEST_FILE >> 20} MiB, found more")
-    return content
+    return read_bytes(path, "a tokenizer", place=f"--tokenizer: {path}", most=LARGEST_FILE)
 
 
 @dataclass(frozen=True)

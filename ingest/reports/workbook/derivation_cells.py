@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ingest.engine.derivation_graph import is_column
 from ingest.engine.expression import cell, prose
 from ingest.engine.ranges import Corner, Tree, uncertain
-from ingest.engine.registry import FORMULAS, INPUTS, Formula, InputQuantity, Step, unit_of
+from ingest.engine.registry import FORMULAS, INPUTS, Formula, InputQuantity, Step, in_order, unit_of
 from ingest.reports.labels import unit_word
 from ingest.reports.workbook.sheet import style_of
 
@@ -80,7 +80,7 @@ class NamedCells(Cells):
     def __init__(self, roots: Iterable[Step]) -> None:
         self._firsts: dict[Step, Step] = {}
         alike: dict[Hashable, list[Step]] = {}
-        for step in placed_below(roots):
+        for step in in_order(roots):
             steps = alike.setdefault(self._same(step), [])
             steps.append(step)
             self._firsts[step] = steps[0]
@@ -154,23 +154,6 @@ class NamedCells(Cells):
             return self._tree.range_of(self.names[step]) or (step.value, step.value)
         known = uncertain(step.name, step.source)
         return (step.value, step.value) if known is None else (known.low, known.high)
-
-
-def placed_below(roots: Iterable[Step]) -> list[Step]:
-    """Each step once, after all that it needs; a site is deeper than Python's stack when it has many jobs."""
-    found: dict[Step, None] = {}
-    for root in roots:
-        pending = [(root, False)]
-        while pending:
-            step, ready = pending.pop()
-            if step in found:
-                continue
-            if ready or step.formula is None:
-                found[step] = None
-            else:
-                pending.append((step, True))
-                pending.extend((part, False) for part in reversed(step.inputs))
-    return list(found)
 
 
 def size_of(step: Step) -> int:

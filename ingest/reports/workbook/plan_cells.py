@@ -8,9 +8,9 @@ from itertools import chain, count
 from typing import TYPE_CHECKING, NamedTuple
 
 from ingest.engine.derivation_graph import is_column
-from ingest.engine.registry import INPUTS, Step, unit_of
+from ingest.engine.registry import INPUTS, Step, in_order, unit_of
 from ingest.reports.labels import label
-from ingest.reports.workbook.derivation_cells import FIRST, Cells, placed_below
+from ingest.reports.workbook.derivation_cells import FIRST, Cells
 from ingest.reports.workbook.sheet import CellFormula, SheetWriter, style_of, width_of, width_of_words
 from ingest.site.plan import NEEDED, TABLES, Plan
 
@@ -59,7 +59,7 @@ class PlanCells(Cells):
     """
 
     def __init__(self, roots: Iterable[Step]) -> None:
-        placed = placed_below(roots)
+        placed = in_order(roots)
         self._labels = labels_of(placed)
         inputs = self._shared([step for step in placed if step.formula is None])
         super().__init__([*inputs, *([step] for step in placed if step.formula is not None)], LETTERS)

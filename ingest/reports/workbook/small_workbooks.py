@@ -6,10 +6,10 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from ingest.engine.registry import Step, unit_of
+from ingest.engine.registry import Step, in_order, unit_of
 from ingest.errors import UsageError
 from ingest.reports.labels import label, plain
-from ingest.reports.workbook.derivation_cells import NamedCells, limits_of, meaning_of, placed_below, size_of
+from ingest.reports.workbook.derivation_cells import NamedCells, limits_of, meaning_of, size_of
 from ingest.reports.workbook.sheet import (
     LINE,
     WITH_DECIMALS,
@@ -84,7 +84,7 @@ class SizingWorkbook:
         self.shown = list(dict.fromkeys(self.cells.first(step) for steps in shown.values() for step in steps))
         self.owners: dict[Step, str] = {}
         for owner, steps in shown.items():
-            for step in placed_below(steps) if owner else ():
+            for step in in_order(steps) if owner else ():
                 self.owners.setdefault(self.cells.first(step), f"{owner}: ")
 
     def content(self) -> bytes:
