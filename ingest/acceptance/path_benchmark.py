@@ -42,7 +42,7 @@ class SupportedGpus:
 
 def supported_gpus(bandwidth: float, gpus: Sequence[str], catalogs: Sequence[str | Path] = ()) -> tuple[SupportedGpus, ...]:
     """Every model that was measured or emulated on one of the GPUs, the most demanding first."""
-    supported = []
+    supported: list[SupportedGpus] = []
     for model, gpu, basis in product(Catalog(catalogs).ids("models"), gpus, ("measured", "emulated")):
         if any((one.model, one.gpu) == (model, gpu) for one in supported):
             continue
