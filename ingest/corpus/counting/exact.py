@@ -10,7 +10,7 @@ from functools import reduce
 from typing import NamedTuple, Protocol, TypeVar
 
 from ingest.corpus.counting.ledger import SHARD_GROUPS, GroupTallies, Shard, ShardCount
-from ingest.corpus.formats.documents import Meter, Reading, Unreadable, read_chunks, whole_text
+from ingest.corpus.formats.documents import Meter, Unreadable, read_chunks, whole_text
 from ingest.corpus.tokenizers.split_points import SplitRule
 from ingest.corpus.tokenizers.splitter import TEXT_BYTES, SplitText, split_texts
 from ingest.corpus.types import CorpusFile, SkippedFile, Tally, extension_of, folder_of
@@ -85,6 +85,14 @@ class TokenCounter(Protocol):
 
     def count(self, texts: Sequence[bytes]) -> list[int]:
         """Tokens of each text."""
+
+
+class DocumentCounter(NamedTuple):
+    """Counts documents: the field of their text, the engine, and where long ones may be split."""
+
+    text_field: str
+    engine: TokenCounter
+    rule: SplitRule | None
 
 
 class FileRead(NamedTuple):
@@ -212,7 +220,7 @@ class BatchBuilder:
         return batch
 
 
-def batches(shards: Iterable[Shard], reading: Reading, rule: SplitRule | None) -> Iterator[Batch]:
+def batches(shards: Iterable[Shard], counter: DocumentCounter) -> Iterator[Batch]:
     """Read shards into batches of about `BATCH_BYTES`; a batch holds texts of one shard."""
     builder = BatchBuilder()
     for shard in shards:
@@ -226,7 +234,7 @@ def batches(shards: Iterable[Shard], reading: Reading, rule: SplitRule | None) -
             left_out = LeftOut()
             builder.begin_file()
             try:
-                for part in split_texts(read_chunks(found, reading, left_out.note, meter), rule):
+                for part in split_texts(read_chunks(found, counter.text_field, left_out.note, meter), counter.rule):
                     builder.add(part, found.path)
                     if part.refused:
                         left_out.note(SkippedFile(found.path, f"a document after {builder.documents:,} others: {part.refused}"))
@@ -312,19 +320,20 @@ def counts_in_threads(engine: TokenCounter) -> BatchCounter:
 
 def count(
     shards: Iterable[Shard],
-    reading: Reading,
-    rule: SplitRule | None,
-    counts: BatchCounter,
+    counter: DocumentCounter,
     open_shard: ShardTally,
     moved: Callable[[int], object],
+    counts: BatchCounter | None = None,
 ) -> Iterator[ShardCount]:
     """Count shards one after the other.
 
     Args:
         open_shard: receives the counts of the shard that is not done.
         moved: called with the stored bytes done since the last call.
+        counts: calls the engine; in threads by default.
     """
-    with closing(counts(batches(shards, reading, rule))) as counted:  # type: ignore[type-var]
+    counts = counts or counts_in_threads(counter.engine)
+    with closing(counts(batches(shards, counter))) as counted:  # type: ignore[type-var]
         reported = 0
         for batch, tokens in counted:
             open_shard.add(batch, tokens)

@@ -189,7 +189,6 @@ class Ledger:
         self.file.truncate(intact)
         if intact == 0:
             self._append({"ledger": FORM, **identity})
-        self._append({"run": os.getpid(), "taken_up": len(self.done)})
 
     def _read_line(self, number: int, line: bytes, identity: dict[str, Any]) -> None:
         try:
@@ -213,26 +212,19 @@ class Ledger:
                 found = f"(found {entry.get(name)}, expected {identity[name]})"
                 raise IngestError(f"--resume: '{self.path}' belongs to {reason} {found}; set a new file")
 
-    def started(self, number: int) -> None:
-        """Record that a shard is about to be read; a crash may lose this line."""
-        self._write({"started": number})
-
     def finished(self, counted: ShardCount) -> None:
         """Record the counts of a shard; they are on disk on return."""
         self.done[counted.number] = counted
         entry = counted._asdict()
         self._append({"shard": entry.pop("number"), **entry})
 
-    def _write(self, entry: Mapping[str, Any]) -> None:
+    def _append(self, entry: Mapping[str, Any]) -> None:
         try:
             self.file.write(json.dumps(entry, separators=(",", ":")).encode("ascii") + b"\n")
             self.file.flush()
+            os.fsync(self.file.fileno())
         except OSError as error:
             raise IngestError(f"--resume: '{self.path}' cannot be written: {error.strerror}") from None
-
-    def _append(self, entry: Mapping[str, Any]) -> None:
-        self._write(entry)
-        os.fsync(self.file.fileno())
 
     def close(self) -> None:
         """Close the file, which unlocks it."""

@@ -8,9 +8,8 @@ from typing import Any
 
 from ingest.corpus.files.file_kind import first_line
 from ingest.corpus.files.source import BorrowedSource, Source, Unreadable
-from ingest.corpus.formats.plain_text import CHUNK_BYTES, documents
+from ingest.corpus.formats.plain_text import CHUNK_BYTES
 from ingest.corpus.formats.rows import DEFAULT_FIELD, SkippedRows, no_column
-from ingest.corpus.types import Chunk, Note
 from ingest.corpus.worker_process import return_freed_memory
 
 
@@ -190,13 +189,12 @@ def row_groups(source: Source) -> list[tuple[int, int]]:
         ]
 
 
-def read_parquet(source: Source, text_field: str, note: Note, parts: Sequence[int] | None = None) -> Iterator[Chunk]:
+def parquet_texts(source: Source, text_field: str, parts: Sequence[int] | None, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the text of every row, or of the rows of the row groups in `parts`.
 
     Raises:
         Unreadable: the file is broken or has no such column.
     """
-    left_out = SkippedRows(source.path, "row")
     with _refusals_of(source.path, "Parquet"):
         file = _parquet(source)
         steps = column_path(file.schema_arrow, text_field, source.path)
@@ -205,11 +203,10 @@ def read_parquet(source: Source, text_field: str, note: Note, parts: Sequence[in
             group = file.metadata.row_group(number)
             if parts is None or number in parts:
                 try:
-                    yield from documents(_group_texts(source, file, number, steps, row, left_out))
+                    yield from _group_texts(source, file, number, steps, row, left_out)
                 finally:
                     _give_back()
             row += group.num_rows
-    left_out.tell(note)
 
 
 def _group_texts(source: Source, file: Any, number: int, steps: list[str], row: int, left_out: SkippedRows) -> Iterator[bytes]:
@@ -240,19 +237,17 @@ def _give_back() -> None:
     return_freed_memory()
 
 
-def read_arrow(source: Source, text_field: str, note: Note, parts: Sequence[int] | None = None) -> Iterator[Chunk]:
+def arrow_texts(source: Source, text_field: str, parts: Sequence[int] | None, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the text of every row of an Arrow file or stream, or of the record batches in `parts`.
 
     Raises:
         Unreadable: the file is broken or has no such column.
     """
-    left_out = SkippedRows(source.path, "row")
     with _refusals_of(source.path, "Arrow"):
         row = 1
         for batch, steps in _batches(source, text_field, parts):
-            yield from documents(row_texts(nested_column(batch, steps), row, left_out))
+            yield from row_texts(nested_column(batch, steps), row, left_out)
             row += batch.num_rows
-    left_out.tell(note)
 
 
 def _batches(source: Source, text_field: str, parts: Sequence[int] | None) -> Iterator[tuple[Any, list[str]]]:

@@ -10,12 +10,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ingest.corpus.counting.exact import TokenCounter
+from ingest.corpus.counting.exact import DocumentCounter
 from ingest.corpus.counting.ledger import Totals
-from ingest.corpus.formats.documents import Reading
 from ingest.corpus.sampling.estimators import FEWEST_DRAWS, Estimand, RatioEstimate, StratumPart, half_width, remainder
 from ingest.corpus.sampling.strata import Strata, Stratum, UnitReader, shards_of
-from ingest.corpus.tokenizers.split_points import SplitRule
 from ingest.corpus.types import CorpusFile, SkippedFile, Tally
 from ingest.errors import IngestError
 from ingest.formulas import sampling as formulas
@@ -30,7 +28,7 @@ ROUNDS = 6
 #: share of a stratum from which reading all of it replaces the sample
 WORTH_SAMPLING = 0.5
 #: figures whose intervals must meet the tolerance: totals, and ratios of totals
-PROMISED = (("tokens", ""), ("text_bytes", "tokens"))
+PROMISED = (("tokens",), ("text_bytes", "tokens"))
 
 
 @dataclass
@@ -135,21 +133,20 @@ class Survey:
 
     def width(self, estimand: Estimand) -> float:
         """The widest relative half width of the promised intervals."""
-        return max(half_width(estimand.ratio(top, bottom) if bottom else estimand.total(top)) for top, bottom in PROMISED)
+        return max(half_width(estimand.estimate(*figure)) for figure in PROMISED)
 
     def planned(self, estimand: Estimand) -> Iterator[tuple[Stratum, float]]:
         """Total draws of each stratum that would meet the tolerance."""
         if not self.drawn:
             return
-        plans = [self.plan(estimand, top, bottom) for top, bottom in PROMISED]
+        plans = [self.plan(estimand, *figure) for figure in PROMISED]
         yield from zip(list(self.drawn), map(max, zip(*plans, strict=True)), strict=True)
 
-    def plan(self, estimand: Estimand, top: str, bottom: str) -> list[float]:
+    def plan(self, estimand: Estimand, *figure: str) -> list[float]:
         """Draws of each stratum for one promised figure: most where the variance per cost of a draw is largest."""
-        base = estimand.value(bottom) if bottom else 0
-        value = estimand.value(top) / base if base else estimand.value(top)
-        pairs = estimand.variances_of_ratio(top, bottom) if bottom and value else estimand.variances_of_total(top)
-        if not value or not any(column.any() for column in pairs):
+        value = estimand.value(*figure)
+        pairs = estimand.variances(*figure) if value else []
+        if not any(column.any() for column in pairs):
             return [0.0] * len(self.drawn)
         allowed = formulas.variance_allowed(self.tolerance, value, estimand.quantile(pairs))
         spreads = [
@@ -188,12 +185,12 @@ class Survey:
         estimand, strata = self.estimand(), self.all_strata
         lost = unreadable(estimand)
         return {
-            "tokens": estimand.total("tokens"),
-            "corpus_bytes": estimand.total("text_bytes"),
-            "bytes_per_token": estimand.ratio("text_bytes", "tokens"),
+            "tokens": estimand.estimate("tokens"),
+            "corpus_bytes": estimand.estimate("text_bytes"),
+            "bytes_per_token": estimand.estimate("text_bytes", "tokens"),
             "stored_bytes": remainder(sum(stratum.stored_bytes for stratum in strata), lost),
-            "files": remainder(sum(len(stratum.files) for stratum in strata), estimand.total("lost_files")),
-            "documents": estimand.total("documents"),
+            "files": remainder(sum(len(stratum.files) for stratum in strata), estimand.estimate("lost_files")),
+            "documents": estimand.estimate("documents"),
             "unreadable_bytes": lost,
         }
 
@@ -279,7 +276,7 @@ def rows_of(survey: Survey, kind: str) -> list[GroupEstimate]:
         estimand = Estimand(parts.get(name, []), exact, survey.confidence)
         row = GroupEstimate(name, files[name], sizes[name], sum(part.draws for part in estimand.parts))
         if estimand.enough():
-            figures = estimand.total("tokens"), estimand.total("text_bytes"), estimand.ratio("text_bytes", "tokens")
+            figures = estimand.estimate("tokens"), estimand.estimate("text_bytes"), estimand.estimate("text_bytes", "tokens")
             row = GroupEstimate(*row[:4], *figures)
         rows.append(row)
     return rows
@@ -308,9 +305,7 @@ SEEDS = 2**32
 
 def sample_corpus(
     listing: Sequence[CorpusFile],
-    reading: Reading,
-    engine: TokenCounter,
-    rule: SplitRule | None,
+    counter: DocumentCounter,
     tolerance: float = 0.005,
     confidence: float = 0.95,
     seed: int | None = None,
@@ -332,7 +327,7 @@ def sample_corpus(
     if not len(listing):
         raise IngestError("nothing to sample: found no file, expected at least one that holds text")
     chosen = random.SystemRandom().randrange(SEEDS) if seed is None else seed
-    reader = UnitReader(listing, reading, engine, rule, progress or (lambda _: None))
+    reader = UnitReader(listing, counter, progress or (lambda _: None))
     survey = Survey(reader, chosen, tolerance, confidence)
     try:
         survey.run(survey.strata.by_name.values())
@@ -345,7 +340,7 @@ def sample_corpus(
 
 def unreadable(estimand: Estimand) -> RatioEstimate:
     """Stored bytes of unreadable files; where no draw met one, the upper end covers those that may have been missed."""
-    lost = estimand.total("lost_bytes")
+    lost = estimand.estimate("lost_bytes")
     if lost.high > lost.low:
         return lost
     risk = 1 - estimand.confidence

@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ingest.corpus.counting.exact import LeftOut, ShardTally, TokenCounter, count, counts_in_threads
+from ingest.corpus.counting.exact import DocumentCounter, LeftOut, ShardTally, count
 from ingest.corpus.counting.ledger import OTHER, SHARD_FILES, GroupTallies, Shard, ShardCount
-from ingest.corpus.formats.documents import Meter, Reading, Unreadable, can_seek, parts_of, read, read_block
+from ingest.corpus.formats.documents import Meter, Unreadable, can_seek, parts_of, read, read_block
 from ingest.corpus.formats.plain_text import not_text_reason
 from ingest.corpus.sampling.estimators import DrawnSample
-from ingest.corpus.tokenizers.split_points import SplitRule
 from ingest.corpus.tokenizers.splitter import split_texts
 from ingest.corpus.types import CorpusFile, SkippedFile, Tally, extension_of, folder_of, root_of
 
@@ -154,9 +153,7 @@ class UnitReader:
     """
 
     listing: Sequence[CorpusFile]
-    reading: Reading
-    engine: TokenCounter
-    rule: SplitRule | None
+    counter: DocumentCounter
     moved: Callable[[int], object]
     bytes_read: int = 0
     skipped: dict[int, SkippedFile] = field(default_factory=dict)
@@ -167,8 +164,7 @@ class UnitReader:
         self.moved(size)
 
     def count(self, shards: Iterable[Shard], root: str = "") -> Iterator[ShardCount]:
-        counts = counts_in_threads(self.engine)
-        for counted in count(shards, self.reading, self.rule, counts, ShardTally(root), self.moved):
+        for counted in count(shards, self.counter, ShardTally(root), self.moved):
             self.bytes_read += counted.total.bytes_read
             yield counted
 
@@ -267,7 +263,7 @@ class Stratum:
         for start in range(0, len(keys), BATCH_BLOCKS):
             batch = keys[start : start + BATCH_BLOCKS]
             texts = [self._block_text(key, reader) for key in batch]
-            counts = iter(reader.engine.count([text for text in texts if text is not None]))
+            counts = iter(reader.counter.engine.count([text for text in texts if text is not None]))
             for key, text in zip(batch, texts, strict=True):
                 size = block_at(key[1], self.frame.sizes[key[0]])[1]
                 if text is None:
@@ -307,8 +303,10 @@ class Stratum:
         found, meter, left_out = reader.listing[member], Meter(), LeftOut()
         total, document = Tally(), Tally()
         try:
-            for part in split_texts(read(found, reader.reading, left_out.note, meter, [self.parts[key[0]]]), reader.rule):
-                tokens = sum(reader.engine.count(part.texts)) if part.texts else 0
+            for part in split_texts(
+                read(found, reader.counter.text_field, left_out.note, meter, [self.parts[key[0]]]), reader.counter.rule
+            ):
+                tokens = sum(reader.counter.engine.count(part.texts)) if part.texts else 0
                 document = document.plus(Tally(documents=part.ends, text_bytes=part.size, tokens=tokens))
                 if part.refused:
                     left_out.note(SkippedFile(found.path, part.refused))
