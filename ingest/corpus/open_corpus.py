@@ -94,7 +94,7 @@ class OpenCorpus:
         sampled = sample_corpus(self.listing, self.counter, tolerance, confidence, seed, progress.moved)
         progress.clear()
         if (everything := sampled.everything) is not None:
-            everything.skip(self.listing.skipped)
+            everything.skipped.note(*self.listing.skipped)
             return self._exactly(everything, "", ", because a sample would have read most of it")
         unmet = (
             f"the tolerance of {tolerance:.3g} at {confidence:.3g} was not reached: see the intervals, or count with --exact"
@@ -107,7 +107,7 @@ class OpenCorpus:
 
     def _exactly(self, totals: Totals, partial: str, why: str = "") -> CorpusMeasurement:
         if not totals.total.files and not partial:
-            raise IngestError(nothing_counted(self.named, totals.skipped))
+            raise IngestError(nothing_counted(self.named, totals.skipped.named))
         title = f"{self.named}: counted exactly with {self.vocabulary.name}{why}"
         about = {**self._about(), "design": {"design": "exact"}, "partial": partial}
         return measured_exactly(totals, self.vocabulary, title=title, warnings=tuple(self.notes), **about)

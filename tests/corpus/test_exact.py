@@ -179,10 +179,10 @@ def test_totals_do_not_depend_on_the_order_in_which_shards_come(order):
         straight.add(counted(number))
     for number in order:
         mixed.add(counted(number))
-    assert (mixed.total, mixed.folders.tallies(), mixed.skipped) == (
+    assert (mixed.total, mixed.folders.tallies(), mixed.skipped.named) == (
         straight.total,
         straight.folders.tallies(),
-        straight.skipped,
+        straight.skipped.named,
     )
 
 

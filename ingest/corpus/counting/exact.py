@@ -13,7 +13,7 @@ from ingest.corpus.counting.ledger import SHARD_GROUPS, GroupTallies, Shard, Sha
 from ingest.corpus.formats.documents import Meter, Unreadable, read_chunks, whole_text
 from ingest.corpus.tokenizers.split_points import SplitRule
 from ingest.corpus.tokenizers.splitter import TEXT_BYTES, SplitText, split_texts
-from ingest.corpus.types import CorpusFile, SkippedFile, Tally, extension_of, folder_of
+from ingest.corpus.types import CorpusFile, LeftOut, SkippedFile, Tally, extension_of, folder_of
 
 Item = TypeVar("Item")
 
@@ -128,29 +128,6 @@ class Batch(NamedTuple):
 BatchCounter = Callable[[Iterator[Batch]], Iterator[tuple[Batch, list[int]]]]
 
 
-class LeftOut:
-    """Lines, rows and members of one file that do not count; a bounded number is named."""
-
-    def __init__(self) -> None:
-        self.named: list[SkippedFile] = []
-        self.more = 0
-
-    def note(self, skipped: SkippedFile) -> None:
-        if len(self.named) < NAMED_PARTS:
-            self.named.append(skipped)
-        else:
-            self.more += skipped.number
-
-    def reasons(self) -> str:
-        """Why no part of the file counts: the first reasons."""
-        return f"no usable record: {'; '.join(part.reason for part in self.named[:NAMED_REASONS])}"
-
-    def rows(self, path: str) -> tuple[SkippedFile, ...]:
-        """All of them; the unnamed ones in one entry."""
-        rest = [SkippedFile(path, f"{self.more:,} more like these", self.more)] if self.more else []
-        return (*self.named, *rest)
-
-
 class BatchBuilder:
     """Fills batches.
 
@@ -231,23 +208,28 @@ def batches(shards: Iterable[Shard], counter: DocumentCounter) -> Iterator[Batch
                 if builder.size >= BATCH_BYTES:
                     yield builder.take(None)
                 continue
-            left_out = LeftOut()
+            left_out = LeftOut(NAMED_PARTS)
             builder.begin_file()
             try:
-                for part in split_texts(read_chunks(found, counter.text_field, left_out.note, meter), counter.rule):
+                for part in split_texts(
+                    read_chunks(found, counter.text_field, left_out.note, meter, shard.parts), counter.rule
+                ):
                     builder.add(part, found.path)
                     if part.refused:
                         left_out.note(SkippedFile(found.path, f"a document after {builder.documents:,} others: {part.refused}"))
                     if builder.size >= BATCH_BYTES:
                         builder.close_portion(None)
                         yield builder.take(None)
-                if left_out.named and not builder.documents:
-                    skipped = SkippedFile(found.path, builder.refused or left_out.reasons())
+                if left_out.named and not builder.documents and shard.parts is None:
+                    reasons = "; ".join(part.reason for part in left_out.named[:NAMED_REASONS])
+                    skipped = SkippedFile(found.path, builder.refused or f"no usable record: {reasons}")
             except Unreadable as error:
                 skipped = SkippedFile(error.path, error.reason)
             tally = Tally(1, builder.documents, meter.stored_bytes, bytes_read=meter.bytes_read)
             counted = Tally(bytes_read=meter.bytes_read) if skipped else tally
-            builder.close_portion(FileRead(found, counted, skipped, left_out.rows(found.path)))
+            more = left_out.documents - sum(part.number for part in left_out.named)
+            rest = [SkippedFile(found.path, f"{more:,} more like these", more)] if more else []
+            builder.close_portion(FileRead(found, counted, skipped, (*left_out.named, *rest)))
         yield builder.take(shard)
 
 

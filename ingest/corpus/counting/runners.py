@@ -320,7 +320,7 @@ class ExactCount:
     def __init__(self, listing: FileListing, shards: Shards, progress: Progress, limit: float | None) -> None:
         self.listing, self.shards, self.progress, self.limit = listing, shards, progress, limit
         self.totals = Totals()
-        self.totals.skip(listing.skipped)
+        self.totals.skipped.note(*listing.skipped)
         self.probed = False
 
     def run(self, runner: Runner, ledger: Ledger | None) -> str:

@@ -210,12 +210,12 @@ class Survey:
     @property
     def skipped(self) -> list[SkippedFile]:
         """Files that were read and do not count."""
-        return [*self.totals.skipped, *self.reader.skipped.values()]
+        return [*self.totals.skipped.named, *self.reader.skipped.values()]
 
     @property
     def parts(self) -> list[SkippedFile]:
         """Lines, rows and members that do not count, of files that do."""
-        return [*self.totals.parts, *self.reader.parts]
+        return [*self.totals.parts.named, *self.reader.parts.named]
 
     @property
     def everything(self) -> Totals | None:

@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ingest.corpus.counting.exact import DocumentCounter, LeftOut, ShardTally, count
+from ingest.corpus.counting.exact import DocumentCounter, ShardTally, count
 from ingest.corpus.counting.ledger import OTHER, SHARD_FILES, GroupTallies, Shard, ShardCount
-from ingest.corpus.formats.documents import Meter, Unreadable, can_seek, parts_of, read, read_block
+from ingest.corpus.formats.documents import Unreadable, can_seek, parts_of, read_block
 from ingest.corpus.formats.plain_text import not_text_reason
 from ingest.corpus.sampling.estimators import DrawnSample
-from ingest.corpus.tokenizers.splitter import split_texts
-from ingest.corpus.types import CorpusFile, SkippedFile, Tally, extension_of, folder_of, root_of
+from ingest.corpus.types import CorpusFile, LeftOut, SkippedFile, extension_of, folder_of, root_of
 
 if TYPE_CHECKING:
     import numpy
@@ -157,7 +156,7 @@ class UnitReader:
     moved: Callable[[int], object]
     bytes_read: int = 0
     skipped: dict[int, SkippedFile] = field(default_factory=dict)
-    parts: list[SkippedFile] = field(default_factory=list)
+    parts: LeftOut = field(default_factory=lambda: LeftOut(NAMED))
 
     def add_read(self, size: int) -> None:
         self.bytes_read += size
@@ -254,7 +253,7 @@ class Stratum:
 
     def fetch(self, keys: Sequence[UnitKey], reader: UnitReader) -> Iterator[tuple[UnitKey, DrawnUnit]]:
         if self.parts:
-            yield from ((key, self._count_part(key, reader)) for key in keys)
+            yield from self._count_parts(keys, reader)
             return
         if not self.blocks:
             yield from self._count_files(keys, reader)
@@ -293,35 +292,27 @@ class Stratum:
             documents = total.documents - self.blocks * total.files
             if counted.skipped:
                 reader.skipped[self.frame.members[unit]] = counted.skipped[0]
-            reader.parts += counted.parts[: NAMED - len(reader.parts)]
+            reader.parts.note(*counted.parts)
             self.file_units[unit] = DrawnUnit(self.frame.sizes[unit], total.tokens, total.text_bytes, documents)
         yield from ((key, self.file_units[key[0]]) for key in keys)
 
-    def _count_part(self, key: UnitKey, reader: UnitReader) -> DrawnUnit:
-        """Count a row group or a record batch."""
-        member, size = self.frame.members[key[0]], self.frame.sizes[key[0]]
-        found, meter, left_out = reader.listing[member], Meter(), LeftOut()
-        total, document = Tally(), Tally()
-        try:
-            for part in split_texts(
-                read(found, reader.counter.text_field, left_out.note, meter, [self.parts[key[0]]]), reader.counter.rule
-            ):
-                tokens = sum(reader.counter.engine.count(part.texts)) if part.texts else 0
-                document = document.plus(Tally(documents=part.ends, text_bytes=part.size, tokens=tokens))
-                if part.refused:
-                    left_out.note(SkippedFile(found.path, part.refused))
-                elif part.ends:
-                    total = total.plus(document)
-                document = Tally() if part.ends else document
-        except Unreadable as error:
-            reader.skipped[member] = SkippedFile(error.path, error.reason)
-        reader.add_read(meter.bytes_read)
-        if total.documents:
-            reader.parts += left_out.rows(found.path)[: NAMED - len(reader.parts)]
-        elif left_out.named and member not in self.checked:
-            self.checked.add(member)
-            list(self._count_files([key], reader))  # sees whether anything in the whole file counts
-        return DrawnUnit(size, total.tokens, total.text_bytes, total.documents)
+    def _count_parts(self, keys: Sequence[UnitKey], reader: UnitReader) -> Iterator[tuple[UnitKey, DrawnUnit]]:
+        """Count row groups or record batches."""
+        members, sizes = self.frame.members, self.frame.sizes
+        shards = (
+            Shard(place, [reader.listing[members[unit]]._replace(stored_bytes=sizes[unit])], [self.parts[unit]])
+            for place, (unit, _) in enumerate(keys)
+        )
+        for key, counted in zip(keys, list(reader.count(shards)), strict=True):
+            member, total = members[key[0]], counted.total
+            if counted.skipped:
+                reader.skipped[member] = counted.skipped[0]
+            elif total.documents:
+                reader.parts.note(*counted.parts)
+            elif counted.parts and member not in self.checked:
+                self.checked.add(member)
+                list(self._count_files([key], reader))  # sees whether anything in the whole file counts
+            yield key, DrawnUnit(sizes[key[0]], total.tokens, total.text_bytes, total.documents)
 
     def sample(self, reader: UnitReader) -> DrawnSample:
         """The amounts of each draw per stored byte; a file that is unreadable in one place is lost everywhere."""
