@@ -174,26 +174,13 @@ def _computable(name: str, total: Tally) -> bool:
 
 
 def _breakdown(kind: str, sums: GroupTallies) -> list[dict[str, Any]]:
-    tallies = sorted(sums.tallies().items(), key=lambda item: (-item[1].text_bytes, item[0]))
-    return [
-        {
-            kind: name,
-            "files": tally.files,
-            "documents": tally.documents,
-            "stored_bytes": tally.stored_bytes,
-            "corpus_bytes": tally.text_bytes,
-            "tokens": tally.tokens,
-            "bytes_per_token": ratio_of(tally),
-        }
-        for name, tally in tallies
-    ]
-
-
-def ratio_of(tally: Tally) -> float | None:
-    """Bytes per token; None where there is no token."""
-    if not tally.tokens:
-        return None
-    return float(solve("bytes_per_token", {"corpus_bytes": tally.text_bytes, "tokens": tally.tokens}))
+    rows: list[dict[str, Any]] = []
+    for name, tally in sorted(sums.tallies().items(), key=lambda item: (-item[1].text_bytes, item[0])):
+        counts = {"corpus_bytes": tally.text_bytes, "tokens": tally.tokens}
+        ratio = float(solve("bytes_per_token", counts)) if tally.tokens else None
+        row = {kind: name, "files": tally.files, "documents": tally.documents, "stored_bytes": tally.stored_bytes}
+        rows.append({**row, **counts, "bytes_per_token": ratio})
+    return rows
 
 
 def skipped_rows(skipped: LeftOut) -> list[dict[str, Any]]:

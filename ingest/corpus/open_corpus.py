@@ -9,19 +9,20 @@ from typing import Any
 
 from ingest.catalog.store import Catalog
 from ingest.corpus.counting.exact import DocumentCounter
-from ingest.corpus.counting.ledger import Shards, Totals
-from ingest.corpus.counting.runners import ClusterRunner, CountingTask, ExactCount, TooLong, cores, local_runner, open_ledger
+from ingest.corpus.counting.ledger import Ledger, Shards, Totals
+from ingest.corpus.counting.runners import ClusterRunner, CountingTask, ExactCount, TooLong, cores, local_runner
 from ingest.corpus.files.file_kind import short_title
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.measurement import CorpusMeasurement, measured_by_sample, measured_exactly
 from ingest.corpus.progress import Progress
 from ingest.corpus.sample_sizes import measured_samples
 from ingest.corpus.sampling.sample import sample_corpus
-from ingest.corpus.tokenizers.engine_choice import proof_of, select_engine, training_text
+from ingest.corpus.tokenizers.engine_choice import CHECKED_FILES, TRAINING_FILES, beginnings, select_engine
 from ingest.corpus.tokenizers.splitter import split_rule_for
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
 from ingest.corpus.types import SkippedFile, root_of
 from ingest.errors import IngestError
+from ingest.version import __version__
 
 __all__ = ["OpenCorpus", "TooLong", "measured_files"]
 
@@ -57,10 +58,10 @@ class OpenCorpus:
         self.named, self.threads, self.catalog = short_title(paths), threads or cores(), catalog
         self.text_field = text_field
         self.listing = list_inputs([str(path) for path in paths], include, exclude, input_format)
-        self.vocabulary = vocabulary_of(tokenizer, lambda: training_text(self.listing, self.text_field))
+        self.vocabulary = vocabulary_of(tokenizer, lambda: beginnings(self.listing, self.text_field, TRAINING_FILES))
         if not len(self.listing):
             raise IngestError(nothing_counted(self.named, self.listing.skipped))
-        self.proof = proof_of(self.listing, self.text_field)
+        self.proof = tuple(beginnings(self.listing, self.text_field, CHECKED_FILES))
         self.engine, self.notes = select_engine(self.vocabulary, self.proof, self.threads)
         if number := self.listing.repeated:
             files = "a file was" if number == 1 else f"{number:,} files were"
@@ -79,7 +80,13 @@ class OpenCorpus:
         listing = self.listing
         root, shards = root_of(listing[0].path, listing[-1].path), Shards(listing, listing.sizes)
         task = CountingTask(self.vocabulary, self.text_field, root, self.proof)
-        ledger = open_ledger(resume, listing, task)
+        identity = {
+            "manifest": listing.manifest_hash(),
+            "vocabulary": self.vocabulary.sha256,
+            "options": f"text_field={self.text_field!r}",
+            "version": __version__,
+        }
+        ledger = None if resume is None else Ledger(resume, identity)
         counting = ExactCount(listing, shards, progress, limit)
         runner = (
             ClusterRunner(task, shards, scheduler)

@@ -6,7 +6,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from functools import reduce
+from functools import partial, reduce
 from typing import NamedTuple, Protocol, TypeVar
 
 from ingest.corpus.counting.ledger import SHARD_GROUPS, GroupTallies, Shard, ShardCount
@@ -118,10 +118,6 @@ class Batch(NamedTuple):
     texts: list[bytes]
     portions: list[FileTexts]
     ends: Shard | None
-
-    def open_bytes(self) -> int:
-        """Text bytes of a file that continues in the next batch."""
-        return self.portions[-1].size if self.portions and self.portions[-1].read is None else 0
 
 
 #: yields each batch without its texts, and the tokens of each text, in order
@@ -280,24 +276,16 @@ class ShardTally:
         return done._replace(total=done.total.plus(rest))
 
 
-def counts_by(engine: TokenCounter) -> BatchCounter:
+def count_batches(engine: TokenCounter, read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
     """Count batch by batch in the calling thread."""
-
-    def counts(read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
-        with closing(read):  # type: ignore[type-var]
-            for batch in read:
-                yield batch._replace(texts=[]), engine.count(batch.texts) if batch.texts else []
-
-    return counts
+    with closing(read):  # type: ignore[type-var]
+        for batch in read:
+            yield batch._replace(texts=[]), engine.count(batch.texts) if batch.texts else []
 
 
-def counts_in_threads(engine: TokenCounter) -> BatchCounter:
+def count_in_threads(engine: TokenCounter, read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
     """Count batch by batch; one thread reads ahead, another calls the engine."""
-
-    def counts(read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
-        return read_ahead(counts_by(engine)(read_ahead(read, BATCHES_AHEAD)), BATCHES_AHEAD)
-
-    return counts
+    return read_ahead(count_batches(engine, read_ahead(read, BATCHES_AHEAD)), BATCHES_AHEAD)
 
 
 def count(
@@ -314,13 +302,14 @@ def count(
         moved: called with the stored bytes done since the last call.
         counts: calls the engine; in threads by default.
     """
-    counts = counts or counts_in_threads(counter.engine)
+    counts = counts or partial(count_in_threads, counter.engine)
     with closing(counts(batches(shards, counter))) as counted:  # type: ignore[type-var]
         reported = 0
         for batch, tokens in counted:
             open_shard.add(batch, tokens)
             ended = [portion.read.found.stored_bytes for portion in batch.portions if portion.read]
-            still_open = batch.open_bytes() + (0 if ended else reported)
+            # a file may continue in the next batch
+            still_open = sum(last.size for last in batch.portions[-1:] if not last.read) + (0 if ended else reported)
             moved(sum(ended) + still_open - reported)
             reported = still_open
             if batch.ends is not None:

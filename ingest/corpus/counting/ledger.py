@@ -122,11 +122,6 @@ class Totals:
             self.merge(self.waiting.pop(self.next))
             self.next += 1
 
-    def settle(self) -> None:
-        """Add the shards that still wait, after an interruption."""
-        for number in sorted(self.waiting):
-            self.merge(self.waiting.pop(number))
-
     def merge(self, counted: ShardCount) -> None:
         """Add a shard now."""
         self.total = self.total.plus(counted.total)

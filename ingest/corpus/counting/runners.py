@@ -8,12 +8,12 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import closing
-from functools import lru_cache
+from functools import lru_cache, partial
+from importlib import import_module
 from itertools import islice
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from ingest.corpus.counting.exact import Batch, BatchCounter, DocumentCounter, ShardTally, TokenCounter, count, counts_by
+from ingest.corpus.counting.exact import Batch, BatchCounter, DocumentCounter, ShardTally, TokenCounter, count, count_batches
 from ingest.corpus.counting.ledger import Ledger, Shard, ShardCount, Shards, Totals
 from ingest.corpus.files.listing import FileListing
 from ingest.corpus.progress import Progress
@@ -103,7 +103,10 @@ class ClusterRunner(Runner):
 
     def __init__(self, task: CountingTask, shards: Shards, address: str) -> None:
         try:
-            self.client: Any = _distributed().Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+            distributed: Any = import_module("distributed")
+            self.client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except ImportError:
+            raise IngestError("--scheduler: needs the package distributed; pip install 'ingest-sizing[cluster]'") from None
         except (OSError, ValueError, TimeoutError) as error:
             raise IngestError(f"--scheduler: no scheduler answers at '{address}': {_short(error)}") from None
         self.task, self.shards = task, shards
@@ -130,14 +133,6 @@ class ClusterRunner(Runner):
         for counted in in_any_order(start, numbers, most, lambda: None):
             moved(sum(found.stored_bytes for found in self.shards[counted.number].found))
             yield counted
-
-
-def _distributed() -> Any:
-    try:
-        import distributed
-    except ImportError:
-        raise IngestError("--scheduler: needs the package distributed; pip install 'ingest-sizing[cluster]'") from None
-    return distributed
 
 
 def _short(error: BaseException) -> str:
@@ -249,7 +244,7 @@ def _prepare(state: SharedState, growth: int) -> None:
 
 def _count_shard(number: int) -> ShardCount:
     state = SharedState.current
-    local, counts = state.local, counts_by(state.local.counter.engine)
+    local, counts = state.local, partial(count_batches, state.local.counter.engine)
     return next(count([local.shards[number]], local.counter, ShardTally(local.root), state.add_moved, counts))
 
 
@@ -369,26 +364,10 @@ class ExactCount:
 
     def _interrupted(self, runner: Runner) -> str:
         """Add the counts of the open shards; return how many files are counted."""
-        self.totals.settle()
+        for number in sorted(self.totals.waiting):
+            self.totals.merge(self.totals.waiting[number])
         unfinished = runner.unfinished()
         if unfinished is not None:
             self.totals.merge(unfinished)
         files, of_all = self.totals.total.files, len(self.listing)
         return f"interrupted after {files:,} of {of_all:,} files: all results are of these files only"
-
-
-def open_ledger(path: str | Path | None, listing: FileListing, task: CountingTask) -> Ledger | None:
-    """Open the ledger of `--resume`; None without one.
-
-    Raises:
-        IngestError: see `Ledger`.
-    """
-    if path is None:
-        return None
-    identity = {
-        "manifest": listing.manifest_hash(),
-        "vocabulary": task.vocabulary.sha256,
-        "options": f"text_field={task.text_field!r}",
-        "version": __version__,
-    }
-    return Ledger(path, identity)

@@ -195,6 +195,8 @@ def parquet_texts(source: Source, text_field: str, parts: Sequence[int] | None, 
     Raises:
         Unreadable: the file is broken or has no such column.
     """
+    import pyarrow
+
     with _refusals_of(source.path, "Parquet"):
         file = _parquet(source)
         steps = column_path(file.schema_arrow, text_field, source.path)
@@ -204,8 +206,9 @@ def parquet_texts(source: Source, text_field: str, parts: Sequence[int] | None, 
             if parts is None or number in parts:
                 try:
                     yield from _group_texts(source, file, number, steps, row, left_out)
-                finally:
-                    _give_back()
+                finally:  # return the memory of a row group to the system; Arrow's allocator keeps it otherwise
+                    pyarrow.default_memory_pool().release_unused()
+                    return_freed_memory()
             row += group.num_rows
 
 
@@ -216,25 +219,14 @@ def _group_texts(source: Source, file: Any, number: int, steps: list[str], row: 
     as_dictionary = chunk.has_dictionary_page and chunk.total_uncompressed_size <= DICTIONARY_BYTES
     if as_dictionary:
         file = _parquet(source, metadata=file.metadata, read_dictionary=[column])
-    most = BATCH_ROWS if as_dictionary or not chunk.has_dictionary_page else _wary_rows(chunk.total_uncompressed_size)
+    most = BATCH_ROWS
+    if chunk.has_dictionary_page and not as_dictionary:  # each row may be as long as the dictionary
+        fewest, most = WARY_BATCH_ROWS
+        most = max(fewest, min(most, UNFOLDED_BYTES // chunk.total_uncompressed_size))
     rows = CHUNK_BYTES * group.num_rows // max(chunk.total_uncompressed_size, 1)
     for batch in file.iter_batches(max(1, min(rows, most)), row_groups=[number], columns=[column], use_threads=False):
         yield from row_texts(nested_column(batch, steps), row, left_out)
         row += batch.num_rows
-
-
-def _wary_rows(chunk_bytes: int) -> int:
-    """Rows of a batch of bounded size, where each row may be as long as the chunk's dictionary."""
-    fewest, most = WARY_BATCH_ROWS
-    return max(fewest, min(most, UNFOLDED_BYTES // chunk_bytes))
-
-
-def _give_back() -> None:
-    """Return the memory of a row group to the system; Arrow's allocator keeps it otherwise."""
-    import pyarrow
-
-    pyarrow.default_memory_pool().release_unused()
-    return_freed_memory()
 
 
 def arrow_texts(source: Source, text_field: str, parts: Sequence[int] | None, left_out: SkippedRows) -> Iterator[bytes]:

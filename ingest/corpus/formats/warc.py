@@ -43,20 +43,14 @@ def warc_texts(stream: Stream, _: str, left_out: SkippedRows) -> Iterator[bytes]
         else:
             body = records.body(size)
             try:
-                yield checked_text(http_payload(body) if is_http else body)
+                text = http_payload(body) if is_http else body
             except ValueError as error:
                 left_out.add(number, str(error))
-
-
-def checked_text(body: bytes) -> bytes:
-    """Return a body that is text.
-
-    Raises:
-        ValueError: the body is not text; the reason has no position, so that records are grouped by it.
-    """
-    if reason := not_text_reason(body):
-        raise ValueError("binary" if reason.startswith("binary") else "not UTF-8")
-    return body
+                continue
+            if reason := not_text_reason(text):
+                left_out.add(number, "binary" if reason.startswith("binary") else "not UTF-8")  # grouped without position
+            else:
+                yield text
 
 
 def http_payload(message: bytes) -> bytes:

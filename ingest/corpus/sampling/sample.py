@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ingest.corpus.counting.exact import DocumentCounter
-from ingest.corpus.counting.ledger import Totals
+from ingest.corpus.counting.ledger import SHARD_FILES, Shard, Totals
 from ingest.corpus.sampling.estimators import FEWEST_DRAWS, Estimand, RatioEstimate, StratumPart, half_width, remainder
-from ingest.corpus.sampling.strata import Strata, Stratum, UnitReader, shards_of
+from ingest.corpus.sampling.strata import Strata, Stratum, UnitReader
 from ingest.corpus.types import CorpusFile, SkippedFile, Tally
 from ingest.errors import IngestError
 from ingest.formulas import sampling as formulas
@@ -73,7 +73,7 @@ class Survey:
                 self.count_stratum(stratum)  # files without a byte: there is nothing to draw
         for stratum, draws in self.planned(self.estimand()):
             if stratum.bytes_for(len(stratum.drawn)) <= FIRST_BYTES:
-                stratum.drop_pilot()
+                stratum.pilot, stratum.drawn = stratum.drawn, []
             self.grow(stratum, max(draws, pilot_draws(stratum)))
         for _ in range(ROUNDS):
             estimand = self.estimand()
@@ -100,7 +100,10 @@ class Survey:
         reader = self.reader
         for member in stratum.files:
             reader.skipped.pop(member, None)
-        shards = shards_of(reader.listing, stratum.files)
+        shards = (
+            Shard(start, [reader.listing[member] for member in stratum.files[start : start + SHARD_FILES]])
+            for start in range(0, len(stratum.files), SHARD_FILES)
+        )
         for counted in list(reader.count(shards, self.strata.root)):  # an interruption leaves nothing of a stratum
             self.totals.merge(counted)
         self.drawn = [other for other in self.drawn if other is not stratum]
@@ -108,7 +111,9 @@ class Survey:
 
     def interrupted(self) -> str:
         """Keep the strata with draws; return which share of the corpus they are, or an empty text without any."""
-        self.drawn = [stratum for stratum in self.drawn if stratum.restore_pilot()]
+        for stratum in self.drawn:
+            stratum.drawn = stratum.drawn or stratum.pilot
+        self.drawn = [stratum for stratum in self.drawn if stratum.drawn]
         if not self.all_strata:
             return ""
         files, kinds = sum(len(stratum.files) for stratum in self.all_strata), len(self.all_strata)
@@ -167,17 +172,13 @@ class Survey:
     @property
     def design(self) -> list[dict[str, Any]]:
         """How each stratum was read."""
-        return [
-            {
-                "files_of": stratum.name,
-                "unit": "whole" if stratum in self.complete else stratum.unit,
-                "files": len(stratum.files),
-                "stored_bytes": stratum.stored_bytes,
-                "draws": 0 if stratum in self.complete else len(stratum.drawn),
-                "distinct": 0 if stratum in self.complete else len(set(stratum.drawn)),
-            }
-            for stratum in self.all_strata
-        ]
+        rows = []
+        for stratum in self.all_strata:
+            whole = stratum in self.complete
+            drawn = [] if whole else stratum.drawn
+            row = {"files_of": stratum.name, "unit": "whole" if whole else stratum.unit, "files": len(stratum.files)}
+            rows.append({**row, "stored_bytes": stratum.stored_bytes, "draws": len(drawn), "distinct": len(set(drawn))})
+        return rows
 
     @cached_property
     def figures(self) -> dict[str, RatioEstimate]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import random
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.corpus.counting.exact import DocumentCounter, ShardTally, count
-from ingest.corpus.counting.ledger import OTHER, SHARD_FILES, GroupTallies, Shard, ShardCount
+from ingest.corpus.counting.ledger import OTHER, GroupTallies, Shard, ShardCount
 from ingest.corpus.formats.documents import Unreadable, can_seek, parts_of, read_block
 from ingest.corpus.formats.plain_text import not_text_reason
 from ingest.corpus.sampling.estimators import DrawnSample
@@ -158,10 +159,6 @@ class UnitReader:
     skipped: dict[int, SkippedFile] = field(default_factory=dict)
     parts: LeftOut = field(default_factory=lambda: LeftOut(NAMED))
 
-    def add_read(self, size: int) -> None:
-        self.bytes_read += size
-        self.moved(size)
-
     def count(self, shards: Iterable[Shard], root: str = "") -> Iterator[ShardCount]:
         for counted in count(shards, self.counter, ShardTally(root), self.moved):
             self.bytes_read += counted.total.bytes_read
@@ -207,14 +204,6 @@ class Stratum:
         self.stored_bytes += size
         self.frame.add(member, size)
 
-    def divide(self, sizes_of: Callable[[int], Sequence[int]]) -> None:
-        """Draw parts of files from now on; `sizes_of` returns the stored bytes of a file's parts."""
-        self.frame = SamplingFrame()
-        for member in self.files:
-            for part, size in enumerate(sizes_of(member)):
-                self.frame.add(member, size)
-                self.parts.append(part)
-
     @property
     def unit(self) -> str:
         """The kind of unit: block, part or file."""
@@ -241,15 +230,6 @@ class Stratum:
         new = sorted(set(keys) - self.units.keys())
         self.units.update(self.fetch(new, reader))
         self.drawn += keys
-
-    def drop_pilot(self) -> None:
-        """Set the draws so far aside as the pilot."""
-        self.pilot, self.drawn = self.drawn, []
-
-    def restore_pilot(self) -> bool:
-        """Use the pilot if there are no other draws; return whether there are any."""
-        self.drawn = self.drawn or self.pilot
-        return bool(self.drawn)
 
     def fetch(self, keys: Sequence[UnitKey], reader: UnitReader) -> Iterator[tuple[UnitKey, DrawnUnit]]:
         if self.parts:
@@ -279,7 +259,8 @@ class Stratum:
             raw = read_block(reader.listing[self.frame.members[unit]], start, size + 3)
         except Unreadable:
             return None
-        reader.add_read(len(raw))
+        reader.bytes_read += len(raw)
+        reader.moved(len(raw))
         text = whole_characters(raw, size, first=start == 0)
         return None if not_text_reason(text, start) else text
 
@@ -318,18 +299,17 @@ class Stratum:
         """The amounts of each draw per stored byte; a file that is unreadable in one place is lost everywhere."""
         import numpy
 
-        rows = [self._densities(key, reader) for key in self.drawn]
+        rows: list[tuple[float, ...]] = []
+        for key in self.drawn:
+            drawn, unit = self.units[key], key[0]
+            member = self.frame.members[unit]
+            if member in reader.skipped:
+                one_file = 1 / (reader.listing[member].stored_bytes if self.parts else self.frame.sizes[unit])
+                rows.append((0, 0, -one_file if self.blocks else 0, 1, one_file))
+            else:
+                rows.append((drawn.tokens / drawn.size, drawn.text_bytes / drawn.size, drawn.documents / drawn.size, 0, 0))
         table = numpy.array(rows, dtype=float).reshape(len(rows), len(FIGURES))
         return DrawnSample({name: table[:, place] for place, name in enumerate(FIGURES)}, self.frame.bytes)
-
-    def _densities(self, key: UnitKey, reader: UnitReader) -> tuple[float, ...]:
-        """The amounts of one draw per stored byte, in the order of `FIGURES`."""
-        drawn, unit = self.units[key], key[0]
-        member = self.frame.members[unit]
-        if member in reader.skipped:
-            one_file = 1 / (reader.listing[member].stored_bytes if self.parts else self.frame.sizes[unit])
-            return 0, 0, -one_file if self.blocks else 0, 1, one_file
-        return drawn.tokens / drawn.size, drawn.text_bytes / drawn.size, drawn.documents / drawn.size, 0, 0
 
 
 class Strata:
@@ -361,7 +341,15 @@ class Strata:
         self._add_to_breakdown(stratum, found, 1, found.stored_bytes, found.stored_bytes)
 
     def _divide(self, stratum: Stratum, listing: Sequence[CorpusFile]) -> None:
-        stratum.divide(lambda member: sizes_of_parts(listing[member]))
+        """Draw parts of files."""
+        stratum.frame = SamplingFrame()
+        for member in stratum.files:
+            sizes = [listing[member].stored_bytes]
+            with suppress(Unreadable):  # a broken file is one part, which is refused when it is read
+                sizes = parts_of(listing[member]) or sizes
+            for part, size in enumerate(sizes):
+                stratum.frame.add(member, size)
+                stratum.parts.append(part)
         for rows in stratum.breakdown.values():
             for row in rows.rows.values():
                 row[2] = 0
@@ -381,17 +369,3 @@ class Strata:
         """The folder or extension of a file in the breakdown."""
         name = self._own_name(found, kind)
         return name if name in self.names[kind] else OTHER
-
-
-def shards_of(listing: Sequence[CorpusFile], members: Sequence[int]) -> Iterator[Shard]:
-    """Some files of a listing, by position, in shards that fit into memory."""
-    for start in range(0, len(members), SHARD_FILES):
-        yield Shard(start, [listing[member] for member in members[start : start + SHARD_FILES]])
-
-
-def sizes_of_parts(found: CorpusFile) -> list[int]:
-    """Stored bytes of each part of a file; a broken file is one part, which is refused when it is read."""
-    try:
-        return parts_of(found) or [found.stored_bytes]
-    except Unreadable:
-        return [found.stored_bytes]

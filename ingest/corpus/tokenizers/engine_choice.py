@@ -283,16 +283,6 @@ BEGINNING_BYTES = 64 * 1024
 CHECKED_FILES, TRAINING_FILES = 16, 1024
 
 
-def proof_of(listing: Sequence[CorpusFile], text_field: str) -> tuple[bytes, ...]:
-    """The text of the corpus on which an engine is checked."""
-    return tuple(beginnings(listing, text_field, CHECKED_FILES))
-
-
-def training_text(listing: Sequence[CorpusFile], text_field: str) -> Iterator[bytes]:
-    """The text of the corpus on which a vocabulary is trained: a fixed selection."""
-    return beginnings(listing, text_field, TRAINING_FILES)
-
-
 def beginnings(listing: Sequence[CorpusFile], text_field: str, most: int) -> Iterator[bytes]:
     """The beginnings of files at equal distances in the listing; not of standard input, which cannot be read twice."""
     number = min(most, len(listing))
