@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from ingest.corpus import worker_process
 from ingest.corpus.native_calls import NativeFailure, guarded
-from ingest.corpus.tokenizers import engines
 from ingest.corpus.tokenizers.engine_choice import CheckedEngine, Reference, doubt_about, has_disputed, select_engine
 from ingest.corpus.tokenizers.engines import Gigatoken, Tokenizers
 from ingest.corpus.tokenizers.tiktoken_ranks import read_ranks

@@ -73,7 +73,7 @@ def read_chunks(
         Unreadable: the file cannot be counted; the chunks yielded so far must be dropped.
     """
     if file.format == DATASETS:
-        yield from _rows(split_rows_texts, file.path, "row", note, file, text_field or DEFAULT_FIELD, meter)
+        yield from _rows(dataset_texts, file.path, "row", note, file, text_field or DEFAULT_FIELD, meter)
         return
     source = open_file(file, meter)
     try:
@@ -221,7 +221,7 @@ def _column(header: list[str], text_field: str, path: str) -> int:
     return header.index(field)
 
 
-def split_rows_texts(file: CorpusFile, field: str, meter: Meter, left_out: SkippedRows) -> Iterator[bytes]:
+def dataset_texts(file: CorpusFile, field: str, meter: Meter, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the texts of a split's rows; nothing is written to the cache of `datasets`.
 
     Raises:
