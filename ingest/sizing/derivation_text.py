@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import is_column
 from ingest.engine.expression import prose
 from ingest.engine.messages import fact_of
 from ingest.engine.registry import INPUTS, Step, unit_of
+from ingest.engine.result import Sources
 from ingest.units import display, exact
 
 #: Rows of a column that a requirement lists; `--explain` lists all.
@@ -26,7 +26,7 @@ class DerivationWriter:
         deep: rows of a column whose derivation is written in full.
     """
 
-    catalog: Catalog
+    catalog: Sources
     most: int = SHORT
     deep: int = 1
 

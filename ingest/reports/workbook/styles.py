@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.engine.registry import InputQuantity
-from ingest.text import visible
+from ingest.reports.texts import texts
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
@@ -105,45 +106,67 @@ def style_for(value: Any, style: str) -> str:
     return size if style == "number" else f"{style} {size}"
 
 
-def open_book(buffer: Any, title: str, by_row: bool = False) -> tuple[Workbook, Styles]:
-    """A new workbook that takes text as text, whatever it begins with; `by_row` keeps one row in memory at a time."""
-    from xlsxwriter import Workbook
+class SheetLayout(NamedTuple):
+    """The columns of a sheet.
 
-    book = Workbook(
-        buffer,
-        {
-            "in_memory": not by_row,
-            "constant_memory": by_row,
-            "strings_to_formulas": False,
-            "strings_to_urls": False,
-            "strings_to_numbers": False,
-            "nan_inf_to_errors": False,
-        },
-    )
-    book.set_properties(
-        {"title": visible(title), "comments": "Made by ingest. Yellow cells may be changed; everything else follows."}
-    )
-    book.set_calc_mode("auto")
-    return book, Styles(book)
+    Attributes:
+        heads, widths: headings of the columns, and their widths in characters.
+        unprinted: columns at the right that are for the screen only.
+        frozen: columns at the left that stay in sight.
+    """
+
+    heads: Sequence[str]
+    widths: Sequence[float]
+    unprinted: int = 0
+    frozen: int = 1
+
+    def letter(self, head: str) -> str:
+        """The letter of a column.
+
+        >>> SheetLayout(("Id", "Value"), (15, 21)).letter("Value")
+        'B'
+        """
+        from xlsxwriter.utility import xl_col_to_name
+
+        return str(xl_col_to_name(self.heads.index(head)))
 
 
-def lay_out(sheet: Worksheet, widths: Sequence[float], rows: int, unprinted: int = 0, frozen: int = 1) -> None:
+@cache
+def layouts(kind: str) -> Mapping[str, SheetLayout]:
+    """The sheets of a kind of workbook, in order, as `workbook.yaml` has them."""
+    found = {}
+    for name, look in texts("workbook")["sheets"][kind].items():
+        heads, widths = zip(*look["columns"], strict=True) if look else ((), ())
+        found[name] = SheetLayout(heads, widths, look.get("unprinted", 0), look.get("frozen", 1))
+    return found
+
+
+def column_of(kind: str, sheet: str, head: str) -> str:
+    """How formulas call a column of a sheet, up to the row.
+
+    >>> column_of("plan", "Vendor response", "Required")
+    "'Vendor response'!$D$"
+    """
+    place = f"'{sheet}'" if " " in sheet else sheet
+    return f"{place}!${layouts(kind)[sheet].letter(head)}$"
+
+
+def lay_out(sheet: Worksheet, layout: SheetLayout, rows: int) -> None:
     """Columns, frozen heading, and a print area in landscape, one or several pages wide.
 
     Args:
         sheet: which one.
-        widths: of the columns, in characters.
+        layout: its columns; the frozen ones are repeated on each page.
         rows: of the print area; the first one, the heading, stays in sight and is repeated on each page.
-        unprinted: columns at the right that are for the screen only.
-        frozen: columns at the left that stay in sight and are repeated on each page.
     """
+    widths, frozen = layout.widths, layout.frozen
     for column, width in enumerate(widths):
         sheet.set_column(column, column, width)
     sheet.freeze_panes(1, frozen)
     sheet.repeat_rows(0)
     sheet.set_landscape()
     sheet.set_paper(A4)
-    printed = len(widths) - unprinted
+    printed = len(widths) - layout.unprinted
     pages = pages_wide(widths[:printed], frozen)
     if pages > 1:
         sheet.repeat_columns(0, frozen - 1)
