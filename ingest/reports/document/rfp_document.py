@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest.acceptance.loads import Setting
@@ -15,6 +14,7 @@ from ingest.reports.charts.chart import Chart
 from ingest.reports.document.model import Block, Bullets, DerivationListing, Document, DocumentSection, Figure, Paragraph, Table
 from ingest.reports.document.tables import (
     acceptance_table,
+    form,
     growth_table,
     inspection_table,
     quantity_text,
@@ -24,6 +24,7 @@ from ingest.reports.document.tables import (
 )
 from ingest.reports.document.template_fields import SECTIONS
 from ingest.reports.labels import capitalised, label, plain, span
+from ingest.reports.texts import texts
 from ingest.units import display
 from ingest.version import __version__
 
@@ -92,19 +93,19 @@ CHARTS_LAST = ("workloads", "performance", "capacity", "checkpoints")
 MOST_EFFECTS = 2
 
 
-@cache
-def texts() -> Mapping[str, Any]:
-    """Clauses, tables and charts of the document that do not depend on the site."""
-    import yaml
+#: The letters of appendices.
+APPENDICES = {"derivations": "A", "information": "B"}
 
-    read: dict[str, Any] = yaml.safe_load((files("ingest.reports.document") / "document.yaml").read_text(encoding="utf-8"))
-    return read
+
+def clauses() -> Mapping[str, Any]:
+    """The clauses of `document.yaml`."""
+    found: Mapping[str, Any] = texts("document")["clauses"]
+    return found
 
 
 def clause(name: str, **values: object) -> Paragraph:
     """A clause of `document.yaml`, with its values."""
-    text: str = texts()["clauses"][name]
-    return Paragraph(text.format(**values))
+    return Paragraph(clauses()[name].format(**values))
 
 
 class RfpDocument:
@@ -121,23 +122,24 @@ class RfpDocument:
 
     def document(self) -> Document:
         """The whole document."""
-        plan, by_id = self.plan, {one.id: one for one in self.plan.requirements}
-        sections = (
-            self._section("scope", self._scope()),
-            self._section("workloads", [clause("workloads"), *self._tables("clusters", "jobs", "datasets", "placement")]),
-            self._section("performance", [clause("overlap")]),
-            self._section("capacity", [clause("capacity"), *self._tables("capacity")]),
-            self._section("checkpoints", [clause("checkpoints"), *self._tables("checkpoints")]),
-            self._section("metadata", [clause("metadata"), *self._tables("metadata")]),
-            self._section("resilience", self._resilience()),
-            self._section("protocols", [Bullets(tuple(texts()["clauses"]["protocols"]))]),
-            self._section("growth", [clause("growth"), growth_table(plan.tables.get("capacity", []), by_id)]),
-            self._section("acceptance", self._acceptance()),
-            self._section("response", [clause("response"), *response_tables(plan.requirements)]),
-            self._section("assumptions", self._assumptions()),
-            DocumentSection("derivations", SECTIONS["derivations"], tuple(self._derivations()), "A"),
-            DocumentSection("information", SECTIONS["information"], tuple(self._information()), "B"),
-        )
+        plan = self.plan
+        parts: Mapping[str, Iterable[Block]] = {
+            "scope": self._scope(),
+            "workloads": self._tables("clusters", "jobs", "datasets", "placement"),
+            "performance": (),
+            "capacity": self._tables("capacity"),
+            "checkpoints": self._tables("checkpoints"),
+            "metadata": self._tables("metadata"),
+            "resilience": [form("set_by_buyer", ((one, "to be set by buyer") for one in clauses()["set_by_buyer_quantities"]))],
+            "protocols": (),
+            "growth": [growth_table(plan.tables.get("capacity", []), {one.id: one for one in plan.requirements})],
+            "acceptance": self._acceptance(),
+            "response": response_tables(plan.requirements),
+            "assumptions": self._assumptions(),
+            "derivations": self._derivations(),
+            "information": self._information(),
+        }
+        sections = [self._section(name, blocks) for name, blocks in parts.items()]
         facts = (
             ("title", f"Storage requirements of {plan.site.name}"),
             ("site", plan.site.name),
@@ -150,19 +152,21 @@ class RfpDocument:
         subtitle = f"Requirements and response form. Made by ingest {__version__}, reference {reference} (section 12)"
         return Document(f"Storage requirements of {plan.site.name}", subtitle, with_numbers(sections), facts)
 
-    def _section(self, name: str, blocks: Sequence[Block]) -> DocumentSection:
-        """The section's own words, then the requirements and the charts that belong to it."""
+    def _section(self, name: str, blocks: Iterable[Block]) -> DocumentSection:
+        """The clause of the section, its own blocks, then the requirements and the charts that belong to it."""
+        opening = clauses().get(name, ())
+        first = [Paragraph(opening)] if isinstance(opening, str) else [Bullets(tuple(opening))] if opening else []
         belongs = [one for one in self.plan.requirements if one.id.startswith(STATED.get(name, ("-",)))]
         stated = [one for one in belongs if one.priority != INFORMATION]
         charts = self._figures(name) if name in CHARTS_LAST else []
         words = (block for one in stated for block in requirement(one, self._tests.get(one.id)))
         further = ", ".join(one.id for one in belongs if one.priority == INFORMATION)
         pointer = [Paragraph(f"{further} (appendix B).", "For information:")] if further else []
-        return DocumentSection(name, SECTIONS[name], (*blocks, *words, *pointer, *charts))
+        return DocumentSection(name, SECTIONS[name], (*first, *blocks, *words, *pointer, *charts), APPENDICES.get(name, ""))
 
     def _figures(self, name: str) -> list[Block]:
         """The charts of a section."""
-        known = texts()["charts"]
+        known = texts("document")["charts"]
         return [
             Figure(chart, "; ".join(filter(None, (known[key]["caption"], chart.note))))
             for key, chart in self.charts.items()
@@ -171,48 +175,30 @@ class RfpDocument:
 
     def _information(self) -> Iterator[Block]:
         """Lines that describe the workload and are not required."""
-        yield clause("information")
         for one in self.plan.requirements:
             if one.priority == INFORMATION:
                 yield from requirement(one, self._tests.get(one.id))
 
-    def _scope(self) -> list[Block]:
+    def _scope(self) -> Iterator[Block]:
         plan = self.plan
-        priorities = [one.priority for one in plan.requirements]
-        counts = {priority: priorities.count(priority) for priority in ("mandatory", "target")}
-        clauses = texts()["clauses"]
-        buyer = len(clauses["set_by_buyer_quantities"])
-        summary = (
-            f"The document contains {counted(counts['mandatory'], 'mandatory requirement')} and "
-            f"{counted(counts['target'], 'target')}. It depends on {counted(len(plan.assumptions), 'assumed value')} "
-            f"(section 12); {counted(buyer, 'value')} are to be set by the buyer (section 7)."
+        counts = Counter(one.priority for one in plan.requirements)
+        yield clause(
+            "summary",
+            mandatory=counted(counts["mandatory"], "mandatory requirement"),
+            targets=counted(counts["target"], "target"),
+            assumed=counted(len(plan.assumptions), "assumed value"),
+            buyer=counted(len(clauses()["set_by_buyer_quantities"]), "value"),
         )
-        rows = tuple(
+        yield form("keywords", clauses()["keywords"].items())
+        yield form("terms", clauses()["terms"].items())
+        yield clause("units")._replace(lead="Units.")
+        shown = [
             (one.id, one.priority, label(one.metric), display(one.value, one.unit), spread(one)) for one in plan.requirements
-        )
-        return [
-            clause("scope"),
-            Paragraph(summary),
-            Table("Key words", ("Word", "Meaning"), tuple(clauses["keywords"].items()), (1, 3)),
-            Table("Terms", ("Term", "Meaning"), tuple(clauses["terms"].items()), (1, 3)),
-            clause("units")._replace(lead="Units."),
-            Table(
-                "Requirements at a glance",
-                ("Id", "Priority", "Quantity", "Value", "Range (P10 to P90)"),
-                rows,
-                (1.15, 1.0, 2.0, 1.9, 1.95),
-            ),
         ]
-
-    def _resilience(self) -> list[Block]:
-        rows = tuple((quantity, "to be set by buyer") for quantity in texts()["clauses"]["set_by_buyer_quantities"])
-        return [
-            clause("set_by_buyer"),
-            Table("Values that the workload does not determine", ("Quantity", "Value"), rows, (3, 1)),
-        ]
+        yield form("glance", shown)
 
     def _acceptance(self) -> list[Block]:
-        rule = clause("acceptance", deviation=f"{Setting().allowed_deviation * 100:.3g} %")
+        rule = clause("tests", deviation=f"{Setting().allowed_deviation * 100:.3g} %")
         untested = [one for one in self.plan.requirements if one.priority != INFORMATION and one.id not in self._tests]
         inspected = inspection_table(untested)
         further: list[Block] = [clause("inspection"), inspected] if inspected.rows else []
@@ -220,17 +206,16 @@ class RfpDocument:
 
     def _assumptions(self) -> list[Block]:
         plan = self.plan
-        assumed = tuple(
+        assumed = [
             (label(one["name"]), quantity_text(one["name"], one["value"], one["unit"]), capitalised(fact_of(one["why"])))
             for one in plan.assumed
-        )
-        cited = tuple((one["id"], one["title"], place_of(one["where"])) for one in plan.sources)
+        ]
         found: list[Block] = [
             clause("assumed", count=len(assumed)),
-            Table("Assumptions", ("Quantity", "Value", "Why"), assumed, (1.5, 1, 3)),
+            form("assumptions", assumed),
             *self._sensitivity(),
             *self._figures("assumptions"),
-            Table("Sources", ("Id", "Title", "Place"), cited, (1, 2, 2)),
+            form("sources", ((one["id"], one["title"], place_of(one["where"])) for one in plan.sources)),
         ]
         if plan.missing:
             absent = tuple(f"{name}: {fact_of(why)}" for name, why in plan.absent.items())
@@ -246,12 +231,10 @@ class RfpDocument:
                 ends = (display(end, one.unit, binary=False) for end in (effect.at_low, effect.at_high))
                 rows.append((one.id, label(effect.name), ", ".join(effect.rows), *ends))
         if rows:
-            heads = ("Requirement", "Input", "Of", "At its low end", "At its high end")
             yield clause("sensitivity")
-            yield Table("Sensitivity: one input at a time at its ends", heads, tuple(rows), (1.2, 2, 2, 1, 1))
+            yield form("sensitivity", rows)
 
     def _derivations(self) -> Iterator[Block]:
-        yield clause("derivations")
         printed: dict[str, str] = {}
         for one in self.plan.requirements:
             yield DerivationListing(
@@ -260,7 +243,7 @@ class RfpDocument:
 
     def _tables(self, *names: str) -> Iterator[Table]:
         for name in names:
-            rows, looks = self.plan.tables.get(name, []), texts()["tables"][name]
+            rows, looks = self.plan.tables.get(name, []), texts("document")["tables"][name]
             columns, main = looks["text_columns"], looks.get("main_columns", ())
             yield from tables_for(looks["caption"], rows, columns, looks.get("headings", {}), main)
 
