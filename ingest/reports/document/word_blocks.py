@@ -11,7 +11,17 @@ from typing import Any, NamedTuple
 
 from ingest.reports.document.model import Block, Bullets, DerivationListing, Document, DocumentSection, Figure, Paragraph, Table
 from ingest.reports.document.template_fields import WHOLE
-from ingest.reports.document.word_styles import last_width, numbers_its_lines, paragraph_style, table_style, xml
+from ingest.reports.document.word_styles import (
+    HEAD_FILL,
+    LISTING,
+    SMALL,
+    last_width,
+    numbers_its_lines,
+    paragraph_style,
+    set_font,
+    table_style,
+    xml,
+)
 
 #: Sizes of the letters in a table, in points: the largest at which every word has room.
 SIZES = (8.0, 7.0, 6.0)
@@ -172,7 +182,7 @@ class WordWriter:
         paragraph.paragraph_format.keep_with_next = explained or introduces
         run = paragraph.add_run(block.text)
         if block.small:
-            run.font.size = Pt(8.5)
+            run.font.size = Pt(SMALL)
             paragraph.paragraph_format.left_indent = Cm(0.6)
 
     def _bullets(self, block: Bullets) -> None:
@@ -226,7 +236,7 @@ class WordWriter:
             text = line.lstrip(" ")
             paragraph = self._place.add_paragraph()
             run = paragraph.add_run(text)
-            run.font.name, run.font.size = "DejaVu Sans Mono", Pt(7)
+            set_font(run.font, *LISTING)
             look = paragraph.paragraph_format
             look.left_indent, look.first_line_indent = Pt(STEP * (len(line) - len(text)) + HANGING), Pt(-HANGING)
             look.space_after, look.line_spacing = Pt(0), 1.0
@@ -256,7 +266,7 @@ def _row(row: Any, element: Any, texts: Sequence[str], look: TableLook, bold: bo
         run = paragraph.add_run(text)
         run.font.size, run.bold = Pt(look.size), bold
         if bold:
-            cell_element.get_or_add_tcPr().append(xml("shd", val="clear", fill="D9E2EC"))
+            cell_element.get_or_add_tcPr().append(xml("shd", val="clear", fill=HEAD_FILL))
 
 
 def _copies(table: Any, rows: Sequence[Sequence[str]]) -> None:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest.engine.registry import is_quantity, unit_of
 from ingest.reports.labels import is_share, plain, span
-from ingest.reports.page import Page, Section, assumptions_section, attributes, page_of, sources_section
+from ingest.reports.page import (
+    FLAT_HEADER,
+    Page,
+    Section,
+    assumptions_section,
+    attributes,
+    flat_cells,
+    page_of,
+    sources_section,
+)
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -144,15 +153,11 @@ def requirement_lines(plan: Plan) -> tuple[tuple[object, ...], ...]:
     return ((*line, *heads, "assumptions"), *((*own, *test, "; ".join(one.assumptions)) for own, test, one in rows))
 
 
-def _flat(plan: Plan) -> tuple[tuple[object, ...], ...]:
+def _flat(plan: Plan) -> Iterator[tuple[object, ...]]:
     """Requirements, then the tables, one value per row in base units."""
-    rows: list[tuple[object, ...]] = [("table", "row", "name", "value", "unit", "low", "high")]
-    rows += [("requirements", one.id, one.metric, one.value, one.unit, one.low, one.high) for one in plan.requirements]
-    for table, found in plan.tables.items():
-        for row in found:
-            rows += [
-                (table, row["name"], column, value, unit_of(column) if is_quantity(column) else "", "", "")
-                for column, value in row.items()
-                if column != "name"
-            ]
-    return tuple(rows)
+    yield FLAT_HEADER
+    yield from (("requirements", one.id, one.metric, one.value, one.unit, one.low, one.high) for one in plan.requirements)
+    for table, rows in plan.tables.items():
+        for row in rows:
+            values = {column: value for column, value in row.items() if column != "name"}
+            yield from flat_cells(table, row["name"], values)

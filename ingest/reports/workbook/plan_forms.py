@@ -10,6 +10,7 @@ from ingest.acceptance.loads import Setting
 from ingest.acceptance.test_table import TOOL, TOOL_VERSION, job_file_of, rows_of, shown_by
 from ingest.engine.expression import cell
 from ingest.engine.registry import FORMULAS, unit_of
+from ingest.reports.charts.chart import COLOURS
 from ingest.reports.charts.planning import course
 from ingest.reports.labels import label, plain
 from ingest.reports.workbook.change_banner import add_banner, strike_columns
@@ -58,9 +59,9 @@ WIDTH, NEXT = 600, 620
 #: Rows of a page; charts that would be cut start a new page.
 ROWS_OF_PAGE = 44
 #: Fills that differ in grey print and for colour-blind readers: dark, and light stripes.
-SOLID = {"fill": {"color": "#0072B2"}}
+SOLID = {"fill": {"color": COLOURS[0]}}
 STRIPED = {
-    "pattern": {"pattern": "wide_upward_diagonal", "fg_color": "#E69F00", "bg_color": "#FFFFFF"},
+    "pattern": {"pattern": "wide_upward_diagonal", "fg_color": COLOURS[1], "bg_color": "#FFFFFF"},
     "border": {"color": "#B37B00"},
 }
 TITLE = {"name_font": {"size": 12}, "overlay": False}

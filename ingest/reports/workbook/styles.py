@@ -26,65 +26,19 @@ CHARACTER, FRAME = 7, 5
 MARGINS = {"left": 0.3, "right": 0.3, "top": 0.5, "bottom": 0.6}
 #: Printed below each page.
 FOOTER = "&L&A&RPage &P of &N"
-#: The one colour of the cells that a reader may change.
-EDITABLE = "#FFF2CC"
-HEADING = "#D9E2EC"
-_EDITABLE = {"bg_color": EDITABLE, "border": 1, "border_color": "#BF9000", "valign": "top", "locked": False}
-_HEADING = {"bold": True, "bg_color": HEADING, "border": 1, "border_color": "#9FB3C8", "text_wrap": True, "valign": "top"}
-#: A number of any size: grouped from a thousand on, as a power of ten where it would not fit.
-GENERAL = "[>=1E+15]0.0000E+00;[>=1000]#,##0;General"
-FRACTION = "[>=1E+15]0.0000E+00;[>=1000]#,##0;0.0#####"
-TINY = "0.0000E+00"
-#: A number in base units in full; wide cells only.
-BASE = "[>=1E+19]0.0000E+00;[>=1000]#,##0;General"
-BASE_FRACTION = "[>=1E+19]0.0000E+00;[>=1000]#,##0;0.0#####"
-#: In a unit that people read.
-SCALED = "#,##0.0##"
-SHARE = "0.0## %"
-FORMATS: dict[str, dict[str, Any]] = {
-    "title": {"bold": True, "font_size": 14},
-    "heading": {**_HEADING, "align": "left", "indent": 1},
-    "heading of numbers": {**_HEADING, "align": "right"},
-    "finding": {"bold": True},
-    "section": {"bold": True, "valign": "bottom", "align": "left", "indent": 1, "font_color": "#1F3864"},
-    "text": {"text_wrap": True, "valign": "top", "align": "left", "indent": 1},
-    "number": {"num_format": GENERAL, "valign": "top"},
-    "fraction": {"num_format": FRACTION, "valign": "top"},
-    "tiny": {"num_format": TINY, "valign": "top"},
-    "base": {"num_format": BASE, "valign": "top"},
-    "base fraction": {"num_format": BASE_FRACTION, "valign": "top"},
-    "base tiny": {"num_format": TINY, "valign": "top"},
-    "scaled": {"num_format": SCALED, "valign": "top"},
-    "share": {"num_format": SHARE, "valign": "top"},
-    "share tiny": {"num_format": "0.00E+00", "valign": "top"},
-    "strong": {"num_format": BASE, "bold": True, "valign": "top"},
-    "strong fraction": {"num_format": BASE_FRACTION, "bold": True, "valign": "top"},
-    "strong tiny": {"num_format": TINY, "bold": True, "valign": "top"},
-    "strong scaled": {"num_format": SCALED, "bold": True, "valign": "top"},
-    "strong share": {"num_format": SHARE, "bold": True, "valign": "top"},
-    "input": {**_EDITABLE, "num_format": GENERAL},
-    "input fraction": {**_EDITABLE, "num_format": FRACTION},
-    "input tiny": {**_EDITABLE, "num_format": TINY},
-    "input share": {**_EDITABLE, "num_format": SHARE},
-    "entry": {**_EDITABLE, "text_wrap": True},
-    "good": {"bg_color": "#E2F0D9", "bold": True, "valign": "top"},
-    "warning": {"font_color": "#C00000", "bold": True},
-    "stale": {"font_color": "#7F7F7F", "font_strikeout": True},
-    "bad": {"bg_color": "#C00000", "font_color": "#FFFFFF", "bold": True},
-}
 #: Formats whose numbers are shown in another way where they have a fraction or are very small.
 BY_SIZE = ("number", "base", "strong", "input")
 
 
 class Styles(dict[str, "Format"]):
-    """The formats of one workbook, made when they are first used."""
+    """The formats of one workbook, as `workbook.yaml` has them, made when they are first used."""
 
     def __init__(self, book: Workbook) -> None:
         super().__init__()
         self._book = book
 
     def __missing__(self, name: str) -> Format:
-        made = self[name] = self._book.add_format(FORMATS[name])
+        made = self[name] = self._book.add_format(texts("workbook")["formats"][name])
         return made
 
 
