@@ -22,7 +22,6 @@ from ingest.reports.document.tables import (
     tables_for,
     with_numbers,
 )
-from ingest.reports.document.template_fields import SECTIONS
 from ingest.reports.labels import capitalised, label, plain, span
 from ingest.reports.texts import texts
 from ingest.units import display
@@ -76,25 +75,10 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
-#: beginnings of the ids that each section states
-STATED = {
-    "performance": ("R-READ", "R-MIX", "R-STAGE"),
-    "capacity": ("R-CAP",),
-    "checkpoints": ("R-WRITE", "R-RESTART"),
-    "metadata": ("R-META",),
-    "resilience": ("R-END",),
-    "growth": ("R-GROW",),
-}
 #: The priority of lines in the appendix, which are not required.
 INFORMATION = "information"
-#: Sections that end with their charts.
-CHARTS_LAST = ("workloads", "performance", "capacity", "checkpoints")
 #: Inputs of each requirement in the table of sensitivity.
 MOST_EFFECTS = 2
-
-
-#: The letters of appendices.
-APPENDICES = {"derivations": "A", "information": "B"}
 
 
 def clauses() -> Mapping[str, Any]:
@@ -154,15 +138,15 @@ class RfpDocument:
 
     def _section(self, name: str, blocks: Iterable[Block]) -> DocumentSection:
         """The clause of the section, its own blocks, then the requirements and the charts that belong to it."""
-        opening = clauses().get(name, ())
+        look, opening = texts("document")["sections"][name], clauses().get(name, ())
         first = [Paragraph(opening)] if isinstance(opening, str) else [Bullets(tuple(opening))] if opening else []
-        belongs = [one for one in self.plan.requirements if one.id.startswith(STATED.get(name, ("-",)))]
+        belongs = [one for one in self.plan.requirements if one.id.startswith(tuple(look.get("states", ())))]
         stated = [one for one in belongs if one.priority != INFORMATION]
-        charts = self._figures(name) if name in CHARTS_LAST else []
+        charts = () if name == "assumptions" else self._figures(name)
         words = (block for one in stated for block in requirement(one, self._tests.get(one.id)))
         further = ", ".join(one.id for one in belongs if one.priority == INFORMATION)
         pointer = [Paragraph(f"{further} (appendix B).", "For information:")] if further else []
-        return DocumentSection(name, SECTIONS[name], (*first, *blocks, *words, *pointer, *charts), APPENDICES.get(name, ""))
+        return DocumentSection(name, look["title"], (*first, *blocks, *words, *pointer, *charts), look.get("letter", ""))
 
     def _figures(self, name: str) -> list[Block]:
         """The charts of a section."""
