@@ -107,15 +107,9 @@ class RfpDocument:
     def document(self) -> Document:
         """The whole document."""
         plan = self.plan
-        parts: Mapping[str, Iterable[Block]] = {
+        own: Mapping[str, Iterable[Block]] = {
             "scope": self._scope(),
-            "workloads": self._tables("clusters", "jobs", "datasets", "placement"),
-            "performance": (),
-            "capacity": self._tables("capacity"),
-            "checkpoints": self._tables("checkpoints"),
-            "metadata": self._tables("metadata"),
             "resilience": [form("set_by_buyer", ((one, "to be set by buyer") for one in clauses()["set_by_buyer_quantities"]))],
-            "protocols": (),
             "growth": [growth_table(plan.tables.get("capacity", []), {one.id: one for one in plan.requirements})],
             "acceptance": self._acceptance(),
             "response": response_tables(plan.requirements),
@@ -123,7 +117,7 @@ class RfpDocument:
             "derivations": self._derivations(),
             "information": self._information(),
         }
-        sections = [self._section(name, blocks) for name, blocks in parts.items()]
+        sections = [self._section(name, own.get(name, ())) for name in texts("document")["sections"]]
         facts = (
             ("title", f"Storage requirements of {plan.site.name}"),
             ("site", plan.site.name),
@@ -137,16 +131,19 @@ class RfpDocument:
         return Document(f"Storage requirements of {plan.site.name}", subtitle, with_numbers(sections), facts)
 
     def _section(self, name: str, blocks: Iterable[Block]) -> DocumentSection:
-        """The clause of the section, its own blocks, then the requirements and the charts that belong to it."""
+        """The clause of the section, its tables and its own blocks, then the requirements and the charts that belong to it."""
         look, opening = texts("document")["sections"][name], clauses().get(name, ())
         first = [Paragraph(opening)] if isinstance(opening, str) else [Bullets(tuple(opening))] if opening else []
+        tables = self._tables(look.get("tables", ()))
         belongs = [one for one in self.plan.requirements if one.id.startswith(tuple(look.get("states", ())))]
         stated = [one for one in belongs if one.priority != INFORMATION]
         charts = () if name == "assumptions" else self._figures(name)
         words = (block for one in stated for block in requirement(one, self._tests.get(one.id)))
         further = ", ".join(one.id for one in belongs if one.priority == INFORMATION)
         pointer = [Paragraph(f"{further} (appendix B).", "For information:")] if further else []
-        return DocumentSection(name, look["title"], (*first, *blocks, *words, *pointer, *charts), look.get("letter", ""))
+        return DocumentSection(
+            name, look["title"], (*first, *tables, *blocks, *words, *pointer, *charts), look.get("letter", "")
+        )
 
     def _figures(self, name: str) -> list[Block]:
         """The charts of a section."""
@@ -225,7 +222,7 @@ class RfpDocument:
                 f"{one.id}: {label(one.metric)}", tuple(map(derivation_line, shortened(one.id, one.derivation, printed)))
             )
 
-    def _tables(self, *names: str) -> Iterator[Table]:
+    def _tables(self, names: Iterable[str]) -> Iterator[Table]:
         for name in names:
             rows, looks = self.plan.tables.get(name, []), texts("document")["tables"][name]
             columns, main = looks["text_columns"], looks.get("main_columns", ())
