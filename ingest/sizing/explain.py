@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -56,15 +57,12 @@ class Explanation:
 
     def rows(self) -> list[dict[str, Any]]:
         """The quantities of the derivation, each before its inputs."""
-        found: list[dict[str, Any]] = []
+        return list(self._below(self._tree(self.step)))
 
-        def walk(node: dict[str, Any]) -> None:
-            found.append(node)
-            for part in node.get("inputs", []):
-                walk(part)
-
-        walk(self._tree(self.step))
-        return found
+    def _below(self, node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        yield node
+        for part in node.get("inputs", []):
+            yield from self._below(part)
 
     def _tree(self, step: Step) -> dict[str, Any]:
         node: dict[str, Any] = {"name": step.name, "value": step.value, "unit": unit_of(step.name)}

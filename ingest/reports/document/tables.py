@@ -27,18 +27,16 @@ RARE = 1e-3
 
 def with_numbers(sections: Sequence[DocumentSection]) -> tuple[DocumentSection, ...]:
     """The sections with numbered captions of tables and figures."""
-    counts = {Table: 0, Figure: 0}
+    counts = Counter[str]()
 
-    def numbered(blocks: Sequence[Block]) -> Iterator[Block]:
-        for block in blocks:
-            if isinstance(block, (Table, Figure)):
-                kind = type(block)
-                counts[kind] += 1
-                yield block._replace(caption=f"{kind.__name__} {counts[kind]}: {block.caption}")
-            else:
-                yield block
+    def numbered(block: Block) -> Block:
+        if not isinstance(block, (Table, Figure)):
+            return block
+        kind = type(block).__name__
+        counts[kind] += 1
+        return block._replace(caption=f"{kind} {counts[kind]}: {block.caption}")
 
-    return tuple(section._replace(blocks=tuple(numbered(section.blocks))) for section in sections)
+    return tuple(section._replace(blocks=tuple(map(numbered, section.blocks))) for section in sections)
 
 
 def tables_for(

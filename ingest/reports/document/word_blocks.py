@@ -196,19 +196,17 @@ class WordWriter:
 
         self._line(block.caption, "Caption").paragraph_format.keep_with_next = True
         columns = columns_for(block, self.width)
-        widths = [Cm(width) for width in columns.widths]
         table = self._place.add_table(1, len(block.heads), Cm(self.width))
         element = self._body[-1]
         table.style = table_style(self.word)
         table.autofit = False
-        for column, width in zip(table.columns, widths, strict=True):
-            column.width = width
-        numeric = block.numeric
-        look = TableLook(widths, numeric, columns.size)
-        _row(table.rows[0], element.tr_lst[0], block.heads, look, bold=True)
+        for column, width in zip(table.columns, columns.widths, strict=True):
+            column.width = Cm(width)
+        look = (columns, block.numeric)
+        _row(table.rows[0], element.tr_lst[0], block.heads, *look, bold=True)
         element.tr_lst[0].get_or_add_trPr().append(xml("tblHeader"))
         if block.rows:
-            _row(table.add_row(), element.tr_lst[-1], block.rows[0], look)
+            _row(table.add_row(), element.tr_lst[-1], block.rows[0], *look)
             _copies(element, block.rows[1:])
         whole = len(table.rows) <= (MOST_TURNED if block.turned else MOST_TOGETHER)
         _keep_together(table.rows if whole else table.rows[:BEGINNING])
@@ -243,28 +241,22 @@ class WordWriter:
         self._place.add_paragraph().paragraph_format.space_after = Pt(2)
 
 
-class TableLook(NamedTuple):
-    """Of the columns of a table: widths, which hold numbers; and the size of its letters in points."""
-
-    widths: Sequence[Any]
-    numeric: Sequence[bool]
-    size: float
-
-
-def _row(row: Any, element: Any, texts: Sequence[str], look: TableLook, bold: bool = False) -> None:
+def _row(
+    row: Any, element: Any, texts: Sequence[str], columns: ColumnWidths, numeric: Sequence[bool], bold: bool = False
+) -> None:
     from docx.enum.text import WD_ALIGN_PARAGRAPH
-    from docx.shared import Pt
+    from docx.shared import Cm, Pt
 
     element.get_or_add_trPr().append(xml("cantSplit"))
-    cells = zip(row.cells, element.tc_lst, texts, look.widths, look.numeric, strict=True)
+    cells = zip(row.cells, element.tc_lst, texts, columns.widths, numeric, strict=True)
     for cell, cell_element, text, width, number in cells:
-        cell.width = width
+        cell.width = Cm(width)
         paragraph = cell.paragraphs[0]
         if number:
             paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
         paragraph.paragraph_format.space_before = paragraph.paragraph_format.space_after = Pt(1)
         run = paragraph.add_run(text)
-        run.font.size, run.bold = Pt(look.size), bold
+        run.font.size, run.bold = Pt(columns.size), bold
         if bold:
             cell_element.get_or_add_tcPr().append(xml("shd", val="clear", fill=HEAD_FILL))
 

@@ -86,14 +86,11 @@ def plans_page(plans: PlanScenarios) -> Page:
 
 def diff_page(difference: PlanDiff) -> Page:
     """What changed between two plans."""
-    lines = tuple(
-        (one.name, _value(one, "before"), _value(one, "after"), _times(one.ratio), ", ".join(one.why) or "-")
-        for one in difference.requirements
-    )
-    sections = [Section("Requirements", ("id", "before", "after", "after ÷ before", "changed inputs"), lines)]
+    columns = ("before", "after", "after ÷ before")
+    lines = tuple((one.name, *_moved(one), ", ".join(one.why) or "-") for one in difference.requirements)
+    sections = [Section("Requirements", ("id", *columns, "changed inputs"), lines)]
     for title, changes in (("In the site file", difference.written), ("Inputs", difference.inputs)):
-        rows = tuple((one.name, _value(one, "before"), _value(one, "after"), _times(one.ratio)) for one in changes)
-        sections.append(Section(title, ("name", "before", "after", "after ÷ before"), rows))
+        sections.append(Section(title, ("name", *columns), tuple((one.name, *_moved(one)) for one in changes)))
     shown = tuple(part for part in sections if part.rows) or (Section("", lines=("Nothing changed.",)),)
     flat: list[tuple[object, ...]] = [("kind", "name", "before", "after", "ratio", "unit")]
     for kind in ("requirements", "written", "inputs"):
@@ -101,15 +98,13 @@ def diff_page(difference: PlanDiff) -> Page:
     return Page(f"{len(lines)} requirements changed", shown, tuple(flat))
 
 
-def _value(change: Change, side: str) -> str:
-    value = getattr(change, side)
-    if value is None:
-        return "-"
-    return display(value, change.unit, binary=False) if change.unit else str(value)
-
-
-def _times(ratio: float | None) -> str:
-    return "" if ratio is None else f"{ratio:.4g}"
+def _moved(change: Change) -> tuple[str, str, str]:
+    """A value before and after, and their ratio."""
+    before, after = (
+        "-" if value is None else display(value, change.unit, binary=False) if change.unit else str(value)
+        for value in (change.before, change.after)
+    )
+    return before, after, "" if change.ratio is None else f"{change.ratio:.4g}"
 
 
 def lines_page(title: str, lines: Sequence[str]) -> Page:

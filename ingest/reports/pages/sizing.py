@@ -210,17 +210,14 @@ def flat_rows(answer: Answer) -> Iterator[tuple[object, ...]]:
 
 def list_page(found: CatalogListing) -> Page:
     """The page of `ingest catalog list`."""
-    columns: tuple[str, ...] = ("kind", "id", "name", "missing")
-    table: tuple[tuple[str, ...], ...]
-    table = tuple((entry.kind, entry.id, entry.name, ", ".join(entry.missing)) for entry in found.entries)
-    if found.kind == Storage.kind:
-        columns = (*columns, "class")
-        classes = [entry.family for entry in found.entries if isinstance(entry, Storage)]
-        table = tuple((*row, word) for row, word in zip(table, classes, strict=True))
+    classes = ("class",) if found.kind == Storage.kind else ()
+    table = [("kind", "id", "name", "missing", *classes)]
+    for one in found.entries:
+        own = (one.family,) if classes and isinstance(one, Storage) else ()
+        table.append((one.kind, one.id, one.name, ", ".join(one.missing), *own))
     # Of one kind, the title says which.
-    first = 0 if found.kind == "entries" else 1
-    rows = tuple(row[first:] for row in table)
-    return Page(f"{len(rows)} {found.kind}", (Section("", columns[first:], rows),), (columns, *table))
+    columns, *rows = table if found.kind == "entries" else [row[1:] for row in table]
+    return Page(f"{len(rows)} {found.kind}", (Section("", columns, tuple(rows)),), tuple(table))
 
 
 def entry_page(found: CatalogEntry) -> Page:

@@ -199,15 +199,9 @@ class FormulaLine(NamedTuple):
     cited: str
 
 
-def line_of(step: Step) -> FormulaLine:
-    """The line of a computed quantity."""
-    assert step.formula is not None
-    return _line(step.name, step.formula)
-
-
 @lru_cache(maxsize=4096)
-def _line(quantity: str, made: Formula) -> FormulaLine:
-    """Of all steps of a quantity: a site has few formulas and many cells."""
+def line_of(quantity: str, made: Formula) -> FormulaLine:
+    """The line of every step of a quantity: a site has few formulas and many cells."""
     unit, words = unit_of(quantity), prose(made.tree())
     cited = "" if made.source == "definition" else f"{made.source}, {made.where}".removesuffix(", ")
     return FormulaLine(style_of(quantity, unit), unit_word(quantity, unit), words, cited)

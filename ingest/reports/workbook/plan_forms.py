@@ -19,22 +19,7 @@ from ingest.reports.workbook.sheet import CellFormula, EntryCell, NumberCell, Sh
 from ingest.reports.workbook.styles import column_of
 from ingest.reports.workbook.table_sheets import TableSheet
 from ingest.reports.workbook.workbook_writer import WorkbookWriter
-from ingest.rfp.response_form import (
-    AS_IS,
-    CHOICE,
-    CLIENTS,
-    COUNT,
-    FIELDS,
-    NUMBER,
-    OPTIMIZED,
-    REQUIRED,
-    REQUIREMENT,
-    REQUIREMENTS_SHEET,
-    RESPONSE_SHEET,
-    TEXT,
-    VALUE,
-    FormField,
-)
+from ingest.rfp import response_form as form
 from ingest.units import display, scale_of
 
 if TYPE_CHECKING:
@@ -204,9 +189,9 @@ LOW, HIGH = "Low (P10)", "High (P90)"
 IN_UNIT, WHOLE = "a number in the unit of this line", "a whole number"
 #: What a vendor's cell accepts, by the kind of its field.
 RULES: Mapping[str, Mapping[str, Any] | None] = {
-    NUMBER: {"validate": "decimal", "criteria": ">=", "value": 0, "error_message": IN_UNIT},
-    COUNT: {"validate": "integer", "criteria": ">=", "value": 1, "error_message": WHOLE},
-    TEXT: None,
+    form.NUMBER: {"validate": "decimal", "criteria": ">=", "value": 0, "error_message": IN_UNIT},
+    form.COUNT: {"validate": "integer", "criteria": ">=", "value": 1, "error_message": WHOLE},
+    form.TEXT: None,
 }
 #: The share by which a value of the response sheet is above what is required, and what it needs.
 MARGIN = "acceptance_margin"
@@ -216,7 +201,7 @@ OF_ALL = "rate_of_all_clients"
 
 def requirements(plan: Plan, cells: PlanCells, book: WorkbookWriter) -> dict[str, int]:
     """The sheet Requirements; returns the row of each id."""
-    sheet = book.sheet(REQUIREMENTS_SHEET)
+    sheet = book.sheet(form.REQUIREMENTS_SHEET)
     rows: dict[str, int] = {}
     tests = shown_by(plan.requirements)
     for one in plan.requirements:
@@ -240,7 +225,7 @@ def results(plan: Plan, tables: Mapping[str, TableSheet], book: WorkbookWriter, 
     """The sheet Results, in units that people read, with its charts below."""
     sheet = book.sheet("Results")
     letter = sheet.layout.letter("Base value")
-    value, *ends = (column_of("plan", REQUIREMENTS_SHEET, head) for head in (VALUE, LOW, HIGH))
+    value, *ends = (column_of("plan", form.REQUIREMENTS_SHEET, head) for head in (form.VALUE, LOW, HIGH))
     for one in plan.requirements:
         line, known = lines[one.id], zip(ends, (one.low, one.high), strict=True)
         spread = (None if end is None else (f"{column}{line}", end) for column, end in known)
@@ -254,21 +239,26 @@ def results(plan: Plan, tables: Mapping[str, TableSheet], book: WorkbookWriter, 
 
 def response(plan: Plan, book: WorkbookWriter, lines: Mapping[str, int]) -> None:
     """The sheet Vendor response: only its yellow cells can be edited."""
-    sheet = book.sheet(RESPONSE_SHEET)
-    value = column_of("plan", REQUIREMENTS_SHEET, VALUE)
-    fields = [EntryCell(None, rule_of(field), "input" if field.kind in (NUMBER, COUNT) else "entry") for field in FIELDS]
+    sheet = book.sheet(form.RESPONSE_SHEET)
+    value = column_of("plan", form.REQUIREMENTS_SHEET, form.VALUE)
+    fields = [
+        EntryCell(None, rule_of(field), "input" if field.kind in (form.NUMBER, form.COUNT) else "entry")
+        for field in form.FIELDS
+    ]
     for one in plan.requirements:
-        required, *offered = (f"{sheet.layout.letter(head)}{sheet.next + 1}" for head in (REQUIRED, AS_IS, OPTIMIZED))
+        required, *offered = (
+            f"{sheet.layout.letter(head)}{sheet.next + 1}" for head in (form.REQUIRED, form.AS_IS, form.OPTIMIZED)
+        )
         asked = CellFormula(f"={value}{lines[one.id]}", one.value)
         margins = (margin(place, required) for place in offered)
         sheet.row(one.id, one.priority, one.statement, asked, one.unit, *fields, *margins)
-    strike_columns(sheet, REQUIREMENT)
+    strike_columns(sheet, form.REQUIREMENT)
     sheet.close()
 
 
-def rule_of(field: FormField) -> Mapping[str, Any] | None:
+def rule_of(field: form.FormField) -> Mapping[str, Any] | None:
     """What a vendor's cell accepts."""
-    return {"validate": "list", "source": list(field.choices)} if field.kind == CHOICE else RULES[field.kind]
+    return {"validate": "list", "source": list(field.choices)} if field.kind == form.CHOICE else RULES[field.kind]
 
 
 def margin(offered: str, required: str) -> CellFormula:
@@ -281,10 +271,10 @@ def margin(offered: str, required: str) -> CellFormula:
 def acceptance(plan: Plan, book: WorkbookWriter, lines: Mapping[str, int]) -> None:
     """The sheet Acceptance: load and threshold of each test, result to be filled in."""
     sheet, usual = book.sheet("Acceptance"), Setting()
-    value = column_of("plan", REQUIREMENTS_SHEET, VALUE)
+    value = column_of("plan", form.REQUIREMENTS_SHEET, form.VALUE)
     runs = (usual.repeats, NumberCell(usual.allowed_deviation, "share"))
     for one in rows_of(plan.requirements):
-        load, clients = one.load, f"{sheet.layout.letter(CLIENTS)}{sheet.next + 1}"
+        load, clients = one.load, f"{sheet.layout.letter(form.CLIENTS)}{sheet.next + 1}"
         threshold = CellFormula(_threshold(one.line, f"{value}{lines[one.line.id]}", clients), load.threshold)
         request = (load.clients, load.threads, load.io_bytes)
         how = (load.operation, load.pattern, *request, threshold, load.unit, load.seconds)

@@ -149,16 +149,14 @@ def pages_wide(widths: Sequence[float], frozen: int = 1) -> int:
 
 def validation(limits: InputQuantity) -> dict[str, Any]:
     """What a cell accepts; a message names the range."""
+    title = limits.name[:32]
     if limits.whole and not limits.above and (limits.low, limits.high) == (0, 1):
-        return {"validate": "list", "source": [0, 1], "error_title": limits.name[:32], "error_message": "0 (no) or 1 (yes)"}
-    kind = "integer" if limits.whole else "decimal"
-    top = min(limits.high, 2**31 - 1 if limits.whole else 1e300)
-    message = {"error_title": limits.name[:32], "error_message": range_words(limits)[:255]}
-    if limits.above and not limits.whole:
-        # A validation has no open end: the smallest double stands in for "above".
-        return {"validate": kind, "criteria": "between", "minimum": limits.low or 1e-300, "maximum": top, **message}
-    low = limits.low + (1 if limits.above else 0)
-    return {"validate": kind, "criteria": "between", "minimum": low, "maximum": top, **message}
+        return {"validate": "list", "source": [0, 1], "error_title": title, "error_message": "0 (no) or 1 (yes)"}
+    kind, most = ("integer", 2**31 - 1) if limits.whole else ("decimal", 1e300)
+    # A validation has no open end: the next whole number, or the smallest double, stands in for "above".
+    least = limits.low + limits.above if limits.whole or not limits.above else limits.low or 1e-300
+    ends = {"criteria": "between", "minimum": least, "maximum": min(limits.high, most)}
+    return {"validate": kind, **ends, "error_title": title, "error_message": range_words(limits)[:255]}
 
 
 def range_words(limits: InputQuantity) -> str:

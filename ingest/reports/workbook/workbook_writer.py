@@ -141,7 +141,8 @@ def write_calculation(
 ) -> None:
     """Write a line for each computed quantity: its identity, its live formula, its ends, and how it is computed."""
     for step in cells.formulas:
-        line = line_of(step)
+        assert step.formula is not None
+        line = line_of(step.name, step.formula)
         live = CellFormula(cells.formula(step), float(step.value), line.style)
         sheet.row(*identity(step), live, *ends(step), line.unit, line.words, line.cited)
 
