@@ -129,9 +129,9 @@ def describe(source: str | Path, catalog: Catalog | None = None) -> Architecture
     path = Path(source)
     if path.suffix == ".json" or path.is_dir():
         path = path / "config.json" if path.is_dir() else path
-        return _described(_name(path), path, _config(path))
+        return _described(path.parent.name or path.stem if path.stem == "config" else path.stem, path, _config(path))
     if path.suffix in (".yaml", ".yml"):
-        return _described(path.stem, path, _keys(path, read_yaml(path)))
+        return _from_yaml(path)
     return _from_catalog(str(source), catalog or Catalog())
 
 
@@ -140,17 +140,13 @@ def _config(path: Path) -> Mapping[str, Any]:
     return read_json_object(path, "a model's config.json", most=MOST_BYTES, infinite=True)
 
 
-def _name(path: Path) -> str:
-    return path.parent.name if path.stem == "config" and path.parent.name else path.stem
-
-
 def _from_catalog(name: str, catalog: Catalog) -> Architecture:
     wanted = name.lower()
     for candidate in (wanted, catalog.aliases.get("models", {}).get(wanted, "")):
         for folder in catalog.folders:
             path = folder / "architectures" / f"{candidate}.yaml"
             if candidate and path.is_file():
-                return _described(candidate, path, _keys(path, read_yaml(path)))
+                return _from_yaml(path)
     ids = {item.stem for folder in catalog.folders for item in (folder / "architectures").glob("*.yaml")}
     if wanted in catalog.ids("models") or wanted in catalog.aliases.get("models", {}):
         raise IngestError(f"the structure of {name} is unknown; supply its config.json{nearest(wanted, ids)}")
@@ -158,10 +154,11 @@ def _from_catalog(name: str, catalog: Catalog) -> Architecture:
     raise UsageError(f"unknown architecture '{name}', expected an id, a config.json or a YAML file{hint}")
 
 
-def _keys(path: Path, data: Any) -> Mapping[str, Any]:
+def _from_yaml(path: Path) -> Architecture:
+    data = read_yaml(path)
     if not isinstance(data, dict):
         raise IngestError(f"{path}: found no keys and values, expected a model's hyper-parameters")
-    return data
+    return _described(path.stem, path, data)
 
 
 def _described(name: str, path: Path, data: Mapping[str, Any]) -> Architecture:

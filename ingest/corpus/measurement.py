@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ingest.catalog.store import Catalog
-from ingest.corpus.types import SkippedFile, Tally, Vocabulary
+from ingest.corpus.types import LeftOut, SkippedFile, Tally, Vocabulary
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
@@ -84,14 +84,14 @@ def measured_exactly(totals: Totals, vocabulary: Vocabulary, **about: Any) -> Co
     """The answer where every file was counted, or every file up to an interruption."""
     found = {name: getattr(totals.total, column) for name, column in COUNTED.items()}
     given = {name: Input(value, origin="measured") for name, value in found.items()}
-    given["files_skipped"] = Input(totals.files_skipped, origin="measured")
-    given["documents_skipped"] = Input(totals.documents_skipped, origin="measured")
+    given["files_skipped"] = Input(totals.skipped.count, origin="measured")
+    given["documents_skipped"] = Input(totals.parts.documents, origin="measured")
     names = [name for name in RESULTS if _computable(name, totals.total)]
     tables = {
         "folders": _breakdown("folder", totals.folders),
         "extensions": _breakdown("extension", totals.extensions),
-        "files_skipped": skipped_rows(totals.skipped, totals.files_skipped),
-        "parts_skipped": skipped_rows(totals.parts, totals.parts_skipped),
+        "files_skipped": skipped_rows(totals.skipped),
+        "parts_skipped": skipped_rows(totals.parts),
     }
     return _answer(given, names, tables, vocabulary, **about)
 
@@ -101,15 +101,17 @@ def measured_by_sample(
 ) -> CorpusMeasurement:
     """The answer where a part was drawn; `skipped` could not even be listed."""
     given = {name: _given(name, figure) for name, figure in sampled.figures.items()}
-    out = [*skipped, *sampled.skipped]
+    out, parts = LeftOut(), LeftOut()
+    out.note(*skipped, *sampled.skipped)
+    parts.note(*sampled.parts)
     given["bytes_read"] = Input(sampled.bytes_read, origin="measured")
-    given["files_skipped"] = Input(len(out), origin="measured")
+    given["files_skipped"] = Input(out.count, origin="measured")
     names = [name for name in RESULTS if name in given or name == "tokenized_bytes"]
     tables = {
         "folders": [_row("folder", row) for row in sampled.folders],
         "extensions": [_row("extension", row) for row in sampled.extensions],
-        "files_skipped": skipped_rows(out, len(out)),
-        "parts_skipped": skipped_rows(sampled.parts, len(sampled.parts)),
+        "files_skipped": skipped_rows(out),
+        "parts_skipped": skipped_rows(parts),
         "design": sampled.design,
     }
     design = {"design": "sampled"} | {name: getattr(sampled, name) for name in ("seed", "tolerance", "confidence", "met")}
@@ -172,29 +174,17 @@ def _computable(name: str, total: Tally) -> bool:
 
 
 def _breakdown(kind: str, sums: GroupTallies) -> list[dict[str, Any]]:
-    tallies = sorted(sums.tallies().items(), key=lambda item: (-item[1].text_bytes, item[0]))
-    return [
-        {
-            kind: name,
-            "files": tally.files,
-            "documents": tally.documents,
-            "stored_bytes": tally.stored_bytes,
-            "corpus_bytes": tally.text_bytes,
-            "tokens": tally.tokens,
-            "bytes_per_token": ratio_of(tally),
-        }
-        for name, tally in tallies
-    ]
+    rows: list[dict[str, Any]] = []
+    for name, tally in sorted(sums.tallies().items(), key=lambda item: (-item[1].text_bytes, item[0])):
+        counts = {"corpus_bytes": tally.text_bytes, "tokens": tally.tokens}
+        ratio = float(solve("bytes_per_token", counts)) if tally.tokens else None
+        row = {kind: name, "files": tally.files, "documents": tally.documents, "stored_bytes": tally.stored_bytes}
+        rows.append({**row, **counts, "bytes_per_token": ratio})
+    return rows
 
 
-def ratio_of(tally: Tally) -> float | None:
-    """Bytes per token; None where there is no token."""
-    if not tally.tokens:
-        return None
-    return float(solve("bytes_per_token", {"corpus_bytes": tally.text_bytes, "tokens": tally.tokens}))
-
-
-def skipped_rows(skipped: Sequence[SkippedFile], count: int) -> list[dict[str, Any]]:
+def skipped_rows(skipped: LeftOut) -> list[dict[str, Any]]:
     """What was left out, as rows; a last one says how many more there were than are named."""
-    rows = [{"path": item.path, "reason": item.reason} for item in skipped]
-    return rows + ([{"path": "", "reason": f"{count - len(rows):,} more that are not named"}] if count > len(rows) else [])
+    rows = [{"path": item.path, "reason": item.reason} for item in skipped.named]
+    more = skipped.count - len(rows)
+    return rows + ([{"path": "", "reason": f"{more:,} more that are not named"}] if more else [])

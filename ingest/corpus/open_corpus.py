@@ -8,20 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from ingest.catalog.store import Catalog
-from ingest.corpus.counting.ledger import Shards, Totals
-from ingest.corpus.counting.runners import ClusterRunner, CountingTask, ExactCount, TooLong, cores, local_runner, open_ledger
+from ingest.corpus.counting.exact import DocumentCounter
+from ingest.corpus.counting.ledger import Ledger, Shards, Totals
+from ingest.corpus.counting.runners import ClusterRunner, CountingTask, ExactCount, TooLong, cores, local_runner
 from ingest.corpus.files.file_kind import short_title
 from ingest.corpus.files.listing import list_inputs
-from ingest.corpus.formats.documents import Reading
 from ingest.corpus.measurement import CorpusMeasurement, measured_by_sample, measured_exactly
 from ingest.corpus.progress import Progress
 from ingest.corpus.sample_sizes import measured_samples
 from ingest.corpus.sampling.sample import sample_corpus
-from ingest.corpus.tokenizers.engine_choice import proof_of, select_engine, training_text
+from ingest.corpus.tokenizers.engine_choice import CHECKED_FILES, TRAINING_FILES, beginnings, select_engine
 from ingest.corpus.tokenizers.splitter import split_rule_for
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
 from ingest.corpus.types import SkippedFile, root_of
 from ingest.errors import IngestError
+from ingest.version import __version__
 
 __all__ = ["OpenCorpus", "TooLong", "measured_files"]
 
@@ -32,11 +33,11 @@ class OpenCorpus:
     Attributes:
         named: the inputs as a title.
         listing: the files.
-        reading: how documents are found in the files.
+        text_field: field that holds the text of a document; empty for `text`.
         vocabulary: of the tokenizer.
         proof: the texts on which the engine was checked.
         engine: the engine that counts tokens.
-        split_rule: where the texts of long documents may be split.
+        counter: counts documents with that engine.
         notes: warnings for the user.
 
     Raises:
@@ -55,17 +56,18 @@ class OpenCorpus:
         catalog: Catalog,
     ) -> None:
         self.named, self.threads, self.catalog = short_title(paths), threads or cores(), catalog
-        self.reading = Reading(text_field)
+        self.text_field = text_field
         self.listing = list_inputs([str(path) for path in paths], include, exclude, input_format)
-        self.vocabulary = vocabulary_of(tokenizer, lambda: training_text(self.listing, self.reading))
+        self.vocabulary = vocabulary_of(tokenizer, lambda: beginnings(self.listing, self.text_field, TRAINING_FILES))
         if not len(self.listing):
             raise IngestError(nothing_counted(self.named, self.listing.skipped))
-        self.proof = proof_of(self.listing, self.reading)
+        self.proof = tuple(beginnings(self.listing, self.text_field, CHECKED_FILES))
         self.engine, self.notes = select_engine(self.vocabulary, self.proof, self.threads)
         if number := self.listing.repeated:
             files = "a file was" if number == 1 else f"{number:,} files were"
             self.notes.append(f"{files} listed more than once, through links or overlapping arguments; each counts once")
-        self.split_rule = split_rule_for(self.vocabulary, self.engine, self.proof)
+        rule = split_rule_for(self.vocabulary, self.engine, self.proof)
+        self.counter = DocumentCounter(self.text_field, self.engine, rule)
 
     def counted(
         self, limit: float | None, resume: str | Path | None, scheduler: str | None, progress: Progress
@@ -76,26 +78,30 @@ class OpenCorpus:
             TooLong: that would take longer than the limit.
         """
         listing = self.listing
-        task = CountingTask(self.vocabulary, self.reading, root_of(listing[0].path, listing[-1].path), self.proof)
-        shards = Shards(listing, listing.sizes)
-        ledger = open_ledger(resume, listing, task)
+        root, shards = root_of(listing[0].path, listing[-1].path), Shards(listing, listing.sizes)
+        task = CountingTask(self.vocabulary, self.text_field, root, self.proof)
+        identity = {
+            "manifest": listing.manifest_hash(),
+            "vocabulary": self.vocabulary.sha256,
+            "options": f"text_field={self.text_field!r}",
+            "version": __version__,
+        }
+        ledger = None if resume is None else Ledger(resume, identity)
         counting = ExactCount(listing, shards, progress, limit)
         runner = (
             ClusterRunner(task, shards, scheduler)
             if scheduler
-            else local_runner(task, shards, self.engine, self.split_rule, self.threads, listing.has_standard_input)
+            else local_runner(self.counter, shards, root, self.threads, listing.has_standard_input)
         )
         partial = counting.run(runner, ledger)
         return self._exactly(counting.totals, partial)
 
     def sampled(self, tolerance: float, confidence: float, seed: int | None, progress: Progress) -> CorpusMeasurement:
         """Estimate from a sample; from exact counts where a sample would read most of the corpus."""
-        sampled = sample_corpus(
-            self.listing, self.reading, self.engine, self.split_rule, tolerance, confidence, seed, progress.moved
-        )
+        sampled = sample_corpus(self.listing, self.counter, tolerance, confidence, seed, progress.moved)
         progress.clear()
         if (everything := sampled.everything) is not None:
-            everything.skip(self.listing.skipped)
+            everything.skipped.note(*self.listing.skipped)
             return self._exactly(everything, "", ", because a sample would have read most of it")
         unmet = (
             f"the tolerance of {tolerance:.3g} at {confidence:.3g} was not reached: see the intervals, or count with --exact"
@@ -108,7 +114,7 @@ class OpenCorpus:
 
     def _exactly(self, totals: Totals, partial: str, why: str = "") -> CorpusMeasurement:
         if not totals.total.files and not partial:
-            raise IngestError(nothing_counted(self.named, totals.skipped))
+            raise IngestError(nothing_counted(self.named, totals.skipped.named))
         title = f"{self.named}: counted exactly with {self.vocabulary.name}{why}"
         about = {**self._about(), "design": {"design": "exact"}, "partial": partial}
         return measured_exactly(totals, self.vocabulary, title=title, warnings=tuple(self.notes), **about)

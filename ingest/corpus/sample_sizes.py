@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import accumulate, groupby
+from tarfile import TarInfo
 from typing import Any
 
 from ingest.catalog.store import Catalog
@@ -22,7 +23,7 @@ from ingest.corpus.formats.buffered import BufferedReader
 from ingest.corpus.formats.columnar import arrow_rows, row_groups
 from ingest.corpus.formats.tar import BLOCK, Archive
 from ingest.corpus.measurement import CorpusMeasurement, measurement_of, skipped_rows
-from ingest.corpus.types import CorpusFile, SkippedFile, extension_of
+from ingest.corpus.types import CorpusFile, LeftOut, SkippedFile, extension_of
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError
@@ -81,7 +82,7 @@ def even_shares(size: int, times: int) -> SizesAndCounts:
     >>> list(even_shares(10, 4))
     [(2, 2), (3, 2)]
     """
-    share, more = divmod(size, times)
+    share, more = divmod(size, max(times, 1))
     yield from ((share + extra, number) for extra, number in ((0, times - more), (1, more)) if number)
 
 
@@ -156,19 +157,15 @@ def _table() -> tuple[int, ...]:
 
 def walk_tar(source: Source, file: CorpusFile) -> SizesAndCounts:
     """Samples as WebDataset groups them: consecutive members whose names agree up to the first dot."""
-    members = tar_members(source, file)
-    grouped = (sum(size for _, size in group) for _, group in groupby(members, lambda member: member[0]))
-    sizes = ((size, 1) for size in grouped)
-    yield from stored_shares(sizes, file.stored_bytes) if file.compression else sizes
-
-
-def tar_members(source: Source, file: CorpusFile) -> Iterator[tuple[str, int]]:
-    """Yield key and stored bytes of each file in an archive, including its header and padding."""
     archive = Archive(file.path, decompressed(source, file.compression) if file.compression else BorrowedSource(source))
-    for member in archive.members():
-        if member.isfile():
-            padded = -(-member.size // BLOCK) * BLOCK
-            yield key_of(member.name), member.offset_data - member.offset + padded
+    files = (member for member in archive.members() if member.isfile())
+    sizes = ((sum(map(stored_in_tar, group)), 1) for _, group in groupby(files, lambda member: key_of(member.name)))
+    return stored_shares(sizes, file.stored_bytes) if file.compression else sizes
+
+
+def stored_in_tar(member: TarInfo) -> int:
+    """Stored bytes of a member, including its header and padding."""
+    return member.offset_data - member.offset + -(-member.size // BLOCK) * BLOCK
 
 
 def key_of(name: str) -> str:
@@ -184,13 +181,12 @@ def key_of(name: str) -> str:
 def walk_parquet(source: Source, file: CorpusFile) -> SizesAndCounts:  # noqa: ARG001  one signature for all formats
     """Rows, each with its share of the stored bytes of its row group."""
     for size, rows in row_groups(source):
-        yield from even_shares(size, rows) if rows else ()
+        yield from even_shares(size, rows)
 
 
 def walk_arrow(source: Source, file: CorpusFile) -> SizesAndCounts:
     """Rows, each with its share of the file."""
-    if rows := arrow_rows(source):
-        yield from even_shares(file.stored_bytes, rows)
+    return even_shares(file.stored_bytes, arrow_rows(source))
 
 
 def walk_hdf5(source: Source, file: CorpusFile) -> SizesAndCounts:  # noqa: ARG001  the library opens the file itself
@@ -298,8 +294,8 @@ def rounded(size: int) -> int:
     return size >> dropped << dropped
 
 
-#: most extensions with a row of their own, and most skipped files with their names
-MOST_ROWS, MOST_NAMED = 1000, 100_000
+#: most extensions with a row of their own
+MOST_ROWS = 1000
 #: results, and the formula or count that yields each
 CHOSEN = {
     "sample_bytes": "mean_sample_bytes",
@@ -331,7 +327,7 @@ class SampleSizes:
         samples, files: distributions of their sizes.
         forms: number of files by framing.
         extensions: files, samples and stored bytes by extension.
-        skipped: broken files, the first of `files_skipped`.
+        skipped: broken files.
         bytes_read: bytes read from storage to find the samples.
     """
 
@@ -339,8 +335,7 @@ class SampleSizes:
     files: SizeCounts = field(default_factory=SizeCounts)
     forms: Counter[str] = field(default_factory=Counter)
     extensions: GroupTallies = field(default_factory=lambda: GroupTallies(MOST_ROWS))
-    skipped: list[SkippedFile] = field(default_factory=list)
-    files_skipped: int = 0
+    skipped: LeftOut = field(default_factory=LeftOut)
     bytes_read: int = 0
 
     def take(self, found: CorpusFile) -> None:
@@ -351,7 +346,7 @@ class SampleSizes:
             for size, times in samples_of(found, meter):
                 sizes[size] += times
         except Unreadable as error:
-            self.skip(SkippedFile(error.path, error.reason))
+            self.skipped.note(SkippedFile(error.path, error.reason))
             return
         finally:
             self.bytes_read += meter.bytes_read
@@ -361,17 +356,11 @@ class SampleSizes:
         self.forms[form] += 1
         self.extensions.add(extension_of(found.path), (1, sizes.total(), found.stored_bytes))
 
-    def skip(self, skipped: SkippedFile) -> None:
-        self.files_skipped += 1
-        if len(self.skipped) < MOST_NAMED:
-            self.skipped.append(skipped)
-
 
 def sizes_of(listing: Sequence[CorpusFile], skipped: Sequence[SkippedFile], moved: Callable[[int], object]) -> SampleSizes:
     """Measure every file; only files that may hold several samples are opened."""
     sizes = SampleSizes()
-    for item in skipped:
-        sizes.skip(item)
+    sizes.skipped.note(*skipped)
     for found in listing:
         sizes.take(found)
         moved(found.stored_bytes)
@@ -393,14 +382,14 @@ def measured_samples(
     """
     sizes = sizes_of(listing, skipped, moved)
     if not sizes.samples.count:
-        first = f": the first file left out is {sizes.skipped[0].path}: {sizes.skipped[0].reason}" if sizes.skipped else ""
+        first = "".join(f": the first file left out is {one.path}: {one.reason}" for one in sizes.skipped.named[:1])
         raise IngestError(f"{named}: found no sample, expected at least one{first}")
     counts = {
         "samples": sizes.samples.count,
         "sample_files": sizes.files.count,
         "sample_files_bytes": sizes.files.bytes,
         "bytes_read": sizes.bytes_read,
-        "files_skipped": sizes.files_skipped,
+        "files_skipped": sizes.skipped.count,
     }
     known = Quantities({name: Input(value, origin="measured") for name, value in counts.items()})
     for name, formula in CHOSEN.items():
@@ -421,7 +410,7 @@ def tables_of(sizes: SampleSizes) -> dict[str, list[dict[str, Any]]]:
             {"extension": name, "files": files, "samples": samples, "stored_bytes": size}
             for name, (files, samples, size) in sorted(sizes.extensions.rows.items(), key=lambda item: (-item[1][2], item[0]))
         ],
-        "files_skipped": skipped_rows(sizes.skipped, sizes.files_skipped),
+        "files_skipped": skipped_rows(sizes.skipped),
     }
 
 

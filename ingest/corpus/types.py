@@ -49,6 +49,26 @@ class Chunk(NamedTuple):
     ends: bool
 
 
+class LeftOut:
+    """Files, or lines, rows and members of files, that do not count: the first are named, all are counted.
+
+    Attributes:
+        named: the first.
+        count: how many are listed.
+        documents: how many documents they are.
+    """
+
+    def __init__(self, most: int = 100_000) -> None:
+        self.named: list[SkippedFile] = []
+        self.count = self.documents = 0
+        self._most = most
+
+    def note(self, *skipped: SkippedFile) -> None:
+        self.named += skipped[: self._most - len(self.named)]
+        self.count += len(skipped)
+        self.documents += sum(one.number for one in skipped)
+
+
 #: called with whatever a reader leaves out although the rest of the file counts
 Note = Callable[[SkippedFile], None]
 

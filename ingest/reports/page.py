@@ -9,6 +9,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
+from ingest.engine.registry import is_quantity, unit_of
 from ingest.errors import UsageError, nearest
 from ingest.reports.labels import is_share, plain
 from ingest.units import display
@@ -53,6 +54,19 @@ def page_of(title: str, sections: Iterable[Section], table: Iterable[tuple[objec
 def attributes(names: Sequence[str], things: Iterable[object]) -> list[tuple[Any, ...]]:
     """A row per thing: the values of its attributes of these names."""
     return [tuple(getattr(one, name) for name in names) for one in things]
+
+
+#: Columns of a flat table of results and tables: one value per row.
+FLAT_HEADER = ("table", "row", "name", "value", "unit", "low", "high")
+
+
+def flat_cells(
+    table: str, row: object, values: Mapping[str, Any], units: Mapping[str, str] = {}
+) -> Iterator[tuple[object, ...]]:
+    """The values of one row of a table, each as a row of a flat table; `units` are of columns that are no quantities."""
+    for column, value in values.items():
+        unit = units.get(column) or (unit_of(column) if is_quantity(column) else "")
+        yield (table, row, column, value, unit, None, None)
 
 
 def value_text(name: str, value: float, unit: str, binary: bool = True) -> str:

@@ -20,12 +20,12 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError, nearest
 from ingest.requirement import Requirement
-from ingest.site.derivation_text import DerivationWriter
 from ingest.site.requirement_writer import THREADS, THREADS_ASSUMED, WrittenRequirement
 from ingest.site.scenarios import Expectation
 from ingest.site.site_file import Site
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.checkpoint_schedule import Point, interval_course
+from ingest.sizing.derivation_text import DerivationWriter
 from ingest.sizing.job import Job
 from ingest.sizing.rules import Finding
 

@@ -19,13 +19,13 @@ from ingest.errors import IngestError, MissingQuantity
 from ingest.files import garbage_collection_paused
 from ingest.site.checks import check, of_choices, of_clusters, of_drains, of_each, of_policies, of_storage, refuse, warnings_of
 from ingest.site.datasets import USUAL_YEARS, Growth, dataset_rows, elapsed_until, growth_of, holdings_of, year_rows
-from ingest.site.derivation_text import DerivationWriter
 from ingest.site.jobs import plan_jobs
 from ingest.site.plan import TABLES, Plan, PlanScenarios
 from ingest.site.requirement_lines import LINES
 from ingest.site.requirement_writer import RequirementValue, RequirementWriter
 from ingest.site.scenarios import expectations, scenarios_of
 from ingest.site.site_file import Site, read_site
+from ingest.sizing.derivation_text import DerivationWriter
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.units import parse_whole
 

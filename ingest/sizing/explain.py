@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ingest.engine.expression import prose
-from ingest.engine.registry import INPUTS, Step, unit_of
-from ingest.engine.value import Input
+from ingest.engine.registry import Step, unit_of
 from ingest.sizing.bandwidth import Scenarios, bw
-from ingest.units import display, exact
+from ingest.sizing.derivation_text import ExplanationWriter
 
 if TYPE_CHECKING:
     import pandas
@@ -43,53 +42,7 @@ class Explanation:
 
     def lines(self) -> list[str]:
         """The tree as indented text; each line follows from the lines below it."""
-        return list(self._lines(self.step, "", set()))
-
-    def _lines(self, step: Step, indent: str, seen: set[str]) -> Iterator[str]:
-        unit = unit_of(step.name)
-        shown, exactly = display(step.value, unit), f"{exact(step.value)} {unit}".removesuffix(" 1")
-        again = "  (see above)" if step.name in seen and step.formula else ""
-        yield f"{indent}{step.name} = {shown}" + (f"  [{exactly}]" if exactly != shown else "") + again
-        if again:
-            return
-        seen.add(step.name)
-        inner = indent + "  "
-        if step.formula is None:
-            yield from self._origin(step, inner)
-            return
-        tree = step.formula.tree()
-        values = {part.name: exact(part.value) for part in step.inputs}
-        yield f"{inner}= {prose(tree)}"
-        yield f"{inner}= {prose(tree, lambda name: values[name])}"
-        if step.formula.source != "definition":
-            yield f"{inner}formula: {self._cited(step.formula.source, step.formula.where)}"
-        for part in step.inputs:
-            yield from self._lines(part, inner, seen)
-
-    def _origin(self, step: Step, indent: str) -> Iterator[str]:
-        item = step.source
-        if item is None:
-            declared = INPUTS[step.name]
-            yield f"{indent}by definition: {declared.meaning}"
-            if declared.source:
-                yield f"{indent}{self._cited(declared.source, '')}"
-            return
-        words = {"user": "given by the user", "default": "assumed", "catalog": item.grade or "catalog"}
-        yield f"{indent}{words.get(item.origin, item.origin)}" + (f": {item.note}" if item.note else "")
-        if item.source:
-            yield f"{indent}{self._cited(item.source, item.where)}"
-        yield from self._parts(item, unit_of(step.name), indent)
-
-    def _parts(self, item: Input, unit: str, indent: str) -> Iterator[str]:
-        for part in item.parts:
-            yield f"{indent}- {part.what}: {exact(part.value)} {unit}, {part.grade}"
-            if part.runs:
-                yield f"{indent}  median of {len(part.runs)} runs: {'; '.join(exact(run) for run in part.runs)}"
-            yield f"{indent}  {self._cited(part.source, part.where)}"
-
-    def _cited(self, source: str, where: str) -> str:
-        title = self.estimate.catalog.source(source).title
-        return f"[{source}] {title}" + (f", {where}" if where else "")
+        return ExplanationWriter(self.estimate.catalog).lines(self.step)
 
     def to_dict(self) -> dict[str, Any]:
         """The tree as JSON: values in base units."""
@@ -104,15 +57,12 @@ class Explanation:
 
     def rows(self) -> list[dict[str, Any]]:
         """The quantities of the derivation, each before its inputs."""
-        found: list[dict[str, Any]] = []
+        return list(self._below(self._tree(self.step)))
 
-        def walk(node: dict[str, Any]) -> None:
-            found.append(node)
-            for part in node.get("inputs", []):
-                walk(part)
-
-        walk(self._tree(self.step))
-        return found
+    def _below(self, node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        yield node
+        for part in node.get("inputs", []):
+            yield from self._below(part)
 
     def _tree(self, step: Step) -> dict[str, Any]:
         node: dict[str, Any] = {"name": step.name, "value": step.value, "unit": unit_of(step.name)}

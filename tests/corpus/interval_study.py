@@ -68,7 +68,7 @@ def redrawn(make, tokens, tolerance, draws, confidence=0.95):
         if not survey.drawn:
             continue
         state = survey.estimand()
-        found = judged(state.total("tokens"), tokens) + judged(state.ratio("text_bytes", "tokens"), ratio)
+        found = judged(state.estimate("tokens"), tokens) + judged(state.estimate("text_bytes", "tokens"), ratio)
         yield Draw(*found, len(survey.drawn[0].drawn), survey.met)
 
 

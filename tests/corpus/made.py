@@ -5,7 +5,7 @@ import sysconfig
 from itertools import islice
 from pathlib import Path
 
-from ingest.corpus.tokenizers.vocabulary import save, vocabulary_of
+from ingest.corpus.tokenizers.vocabulary import vocabulary_of
 
 STANDARD_LIBRARY = Path(sysconfig.get_paths()["stdlib"])
 
@@ -63,5 +63,5 @@ def small_vocabulary(folder):
     """A vocabulary that loads in milliseconds, for tests in which it does not matter which one counts."""
     texts = [path.read_bytes() for path in sorted(python_sources(folder / "sources", most=30).rglob("*.py"))]
     path = folder / "small.json"
-    save(vocabulary_of("train:1000", lambda: iter(texts)), path)
+    path.write_bytes(vocabulary_of("train:1000", lambda: iter(texts)).tokenizer_json)
     return str(path)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from ingest.corpus import worker_process
 from ingest.corpus.native_calls import NativeFailure, guarded
-from ingest.corpus.tokenizers import engines
 from ingest.corpus.tokenizers.engine_choice import CheckedEngine, Reference, doubt_about, has_disputed, select_engine
 from ingest.corpus.tokenizers.engines import Gigatoken, Tokenizers
 from ingest.corpus.tokenizers.tiktoken_ranks import read_ranks
@@ -210,9 +209,9 @@ def test_an_engine_restarts_when_the_process_grows(monkeypatch):
     pytest.importorskip("gigatoken")
     engine = Gigatoken(vocabulary("r50k"), threads=2)
     restarts = []
-    restart = engine._restart
-    monkeypatch.setattr(engine, "_restart", lambda: (restarts.append(1), restart()))
-    monkeypatch.setattr(engines, "PART_BYTES", 100_000)
+    restart = engine._load
+    monkeypatch.setattr(engine, "_load", lambda: (restarts.append(1), restart()))
+    monkeypatch.setattr(engine, "part_bytes", 100_000)
     monkeypatch.setattr(worker_process, "MOST_RESIDENT", 0)
     monkeypatch.setattr(worker_process, "LEAST_GROWTH", -1 << 40)
     assert engine.count(real_texts()) == reference("r50k").count(real_texts())

@@ -15,7 +15,6 @@ from ingest.corpus.counting import exact, ledger
 from ingest.corpus.counting.exact import read_ahead
 from ingest.corpus.counting.ledger import GroupTallies, ShardCount, Totals, shard_spans
 from ingest.corpus.files.listing import list_inputs
-from ingest.corpus.formats.documents import Reading
 from ingest.corpus.measure import Interrupted, measure
 from ingest.corpus.progress import Progress
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
@@ -180,10 +179,10 @@ def test_totals_do_not_depend_on_the_order_in_which_shards_come(order):
         straight.add(counted(number))
     for number in order:
         mixed.add(counted(number))
-    assert (mixed.total, mixed.folders.tallies(), mixed.skipped) == (
+    assert (mixed.total, mixed.folders.tallies(), mixed.skipped.named) == (
         straight.total,
         straight.folders.tallies(),
-        straight.skipped,
+        straight.skipped.named,
     )
 
 
@@ -222,7 +221,7 @@ def test_reading_ahead_stops_when_nobody_wants_more():
 def test_a_batch_holds_the_texts_of_one_shard(corpus, monkeypatch):
     monkeypatch.setattr(exact, "BATCH_BYTES", 50_000)
     listing = list_inputs([str(corpus)])
-    found = list(exact.batches(ledger.Shards(listing, listing.sizes), Reading(), None))
+    found = list(exact.batches(ledger.Shards(listing, listing.sizes), exact.DocumentCounter("", None, None)))
     assert all(sum(map(len, batch.texts)) == sum(portion.size for portion in batch.portions) for batch in found)
     assert sum(batch.ends is not None for batch in found) == 1
     assert len(found) > 3

@@ -14,7 +14,7 @@ import pytest
 from memory import MOST_HELD
 
 from ingest.corpus.files.listing import list_inputs
-from ingest.corpus.formats.documents import Reading, Unreadable, read
+from ingest.corpus.formats.documents import Unreadable, read
 from ingest.corpus.types import CorpusFile, SkippedFile
 from ingest.errors import IngestError, UsageError
 
@@ -180,7 +180,7 @@ def test_names_that_are_awkward_are_listed_read_and_shown_on_one_line(tmp_path):
     ]
     sizes = [sum(found.stored_bytes for found in listing), sum(os.path.getsize(found.location) for found in listing)]
     assert sizes == [listing.total_bytes] * 2
-    assert b"".join(piece.text for piece in read(listing[4], Reading(), print)) == b"new\nline.txt"
+    assert b"".join(piece.text for piece in read(listing[4], "", print)) == b"new\nline.txt"
 
 
 def test_links_are_followed_and_loops_are_noticed(tree, tmp_path):
@@ -231,13 +231,13 @@ def test_what_is_no_file_is_skipped(tree):
 LIST_AS_NOBODY = """
 import os, sys
 from ingest.corpus.files.listing import list_inputs
-from ingest.corpus.formats.documents import Reading, Unreadable, read
+from ingest.corpus.formats.documents import Unreadable, read
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 listing = list_inputs([sys.argv[1]])
 print([(skipped.path, skipped.reason) for skipped in listing.skipped])
 for found in listing:
     try:
-        print(found.path, [piece.text for piece in read(found, Reading(), print)])
+        print(found.path, [piece.text for piece in read(found, "", print)])
     except Unreadable as error:
         print(error)
 """
@@ -281,14 +281,14 @@ def test_a_dataset_saved_to_disk_is_its_rows(tmp_path):
     (tmp_path / "saved/train/cache-1234.arrow").write_bytes(b"stale")
     listing = list_inputs([str(tmp_path / "saved")])
     assert [found.path for found in listing] == ["test/data-00000-of-00001.arrow", "train/data-00000-of-00001.arrow"]
-    texts = [piece.text.decode() for found in listing for piece in read(found, Reading(), print)]
+    texts = [piece.text.decode() for found in listing for piece in read(found, "", print)]
     assert texts == ["zwei", "one", "zwei", "三"]
 
 
-def rows_of(*paths, **reading):
+def rows_of(*paths, text_field=""):
     """The shown names of the files, their documents, and what was left out."""
     listing, notes = list_inputs([str(path) for path in paths]), []
-    texts = {found.path: [piece.text.decode() for piece in read(found, Reading(**reading), notes.append)] for found in listing}
+    texts = {found.path: [piece.text.decode() for piece in read(found, text_field, notes.append)] for found in listing}
     return texts, [(one.path, one.reason) for one in (*listing.skipped, *notes)]
 
 
@@ -376,7 +376,7 @@ def test_what_datasets_cannot_load_is_one_line(tmp_path):
     (found,) = list_inputs([url])
     (tmp_path / "set/a.jsonl").write_text('{"text": "other"}\n')
     with pytest.raises(Unreadable, match="changed while it was read"):
-        list(read(found, Reading(), print))
+        list(read(found, "", print))
     (tmp_path / "set/a.jsonl").write_text("{")
     with pytest.raises(Unreadable, match="cannot read it") as broken:
         rows_of(url)
@@ -390,10 +390,10 @@ def test_standard_input_is_a_file_of_unknown_size(monkeypatch):
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
         (found,) = list_inputs(["-"])
         assert (found.path, found.location, found.stored_bytes) == ("-", "-", 0)
-        assert [piece.text for piece in read(found, Reading(), print)] == [b"piped text"]
+        assert [piece.text for piece in read(found, "", print)] == [b"piped text"]
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"text": "a"}\n{"text": "b"}')))
     (found,) = list_inputs(["-"], input_format="jsonl")
-    assert [piece.text for piece in read(found, Reading(), print)] == [b"a", b"b"]
+    assert [piece.text for piece in read(found, "", print)] == [b"a", b"b"]
 
 
 MEMORY_OF_A_LISTING = f"""{MOST_HELD}

@@ -18,7 +18,6 @@ from ingest.corpus.files import decompress
 from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.formats.documents import (
     Meter,
-    Reading,
     Unreadable,
     can_seek,
     parts_of,
@@ -104,16 +103,16 @@ FORMATS = {
 def documents(tmp_path):
     """Write files, then return all their documents, what was noted, and the meter."""
 
-    def call(name, content, meter=None, parts=None, **reading):
+    def call(name, content, meter=None, parts=None, text_field=""):
         (tmp_path / name).write_bytes(content)
-        return read_all(list_inputs([str(tmp_path / name)])[0], meter, parts, **reading)
+        return read_all(list_inputs([str(tmp_path / name)])[0], meter, parts, text_field)
 
     return call
 
 
-def read_all(found, meter=None, parts=None, **reading):
+def read_all(found, meter=None, parts=None, text_field=""):
     texts, notes, current = [], [], []
-    for text, ends in read(found, Reading(**reading), notes.append, meter, parts):
+    for text, ends in read(found, text_field, notes.append, meter, parts):
         assert len(text) <= CHUNK_BYTES
         text.decode("utf-8")
         current.append(text)

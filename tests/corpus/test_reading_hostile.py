@@ -14,7 +14,7 @@ import zstandard
 from memory import MOST_HELD
 
 from ingest.corpus.files.listing import list_inputs
-from ingest.corpus.formats.documents import Meter, Reading, Unreadable, read
+from ingest.corpus.formats.documents import Meter, Unreadable, read
 from ingest.corpus.formats.plain_text import CHUNK_BYTES
 from ingest.corpus.formats.rows import LIMIT_BYTES
 
@@ -25,12 +25,12 @@ READ = f"""{MOST_HELD}
 import sys
 import pyarrow.json, pyarrow.parquet
 from ingest.corpus.files.listing import list_inputs
-from ingest.corpus.formats.documents import Reading, Unreadable, read
+from ingest.corpus.formats.documents import Unreadable, read
 notes, texts, size = [], 0, 0
 before = most_held()
 (found,) = list_inputs(sys.argv[1:])
 try:
-    for piece in read(found, Reading(), notes.append):
+    for piece in read(found, "", notes.append):
         texts += piece.ends
         size += len(piece.text)
 except Unreadable as error:
@@ -133,7 +133,7 @@ def found_in(path):
 
 
 def consume(found, meter=None):
-    return sum(len(piece.text) for piece in read(found, Reading(), print, meter))
+    return sum(len(piece.text) for piece in read(found, "", print, meter))
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.txt.gz", "a.parquet"])
@@ -173,7 +173,7 @@ def test_a_file_that_changed_before_it_was_read_counts_as_it_is(size, tmp_path):
 def test_a_file_that_changes_while_it_is_read_does_not_count(name, change, tmp_path):
     line = b"x" * 1000 + b"\n" if name == "a.csv" else b'{"text": "' + b"x" * 1000 + b'"}\n'
     (tmp_path / name).write_bytes(b"text\n" * (name == "a.csv") + line * 20_000)
-    pieces = read(found_in(tmp_path / name), Reading(), print)
+    pieces = read(found_in(tmp_path / name), "", print)
     next(pieces)
     with open(tmp_path / name, "r+b") as file:
         if change == "grow":
@@ -191,7 +191,7 @@ def test_a_file_that_changes_while_it_is_read_does_not_count(name, change, tmp_p
 def test_a_stopped_reader_leaves_no_file_open(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"x" * CHUNK_BYTES * 3)
     before = len(os.listdir("/proc/self/fd"))
-    pieces = read(found_in(tmp_path / "a.txt"), Reading(), print)
+    pieces = read(found_in(tmp_path / "a.txt"), "", print)
     next(pieces)
     assert len(os.listdir("/proc/self/fd")) == before + 1
     pieces.close()

@@ -14,7 +14,7 @@ import s3fs
 from moto.server import ThreadedMotoServer
 
 from ingest.corpus.files.listing import list_inputs
-from ingest.corpus.formats.documents import Meter, Reading, Unreadable, parts_of, read, read_block
+from ingest.corpus.formats.documents import Meter, Unreadable, parts_of, read, read_block
 from ingest.corpus.formats.plain_text import CHUNK_BYTES
 from ingest.errors import IngestError, UsageError
 
@@ -47,7 +47,7 @@ def bucket(server, monkeypatch):
 
 
 def texts(found, meter=None, **how):
-    return b"".join(piece.text for piece in read(found, Reading(), print, meter, **how))
+    return b"".join(piece.text for piece in read(found, "", print, meter, **how))
 
 
 def test_a_tree_a_glob_and_an_object_on_s3(bucket):
@@ -128,7 +128,7 @@ def test_a_large_object_comes_in_pieces(bucket):
     content = "é".encode() * CHUNK_BYTES
     bucket("a.txt", content)
     (found,) = list_inputs(["s3://corpus/a.txt"])
-    pieces = [piece.text for piece in read(found, Reading(), print)]
+    pieces = [piece.text for piece in read(found, "", print)]
     assert b"".join(pieces) == content
     assert max(map(len, pieces)) <= CHUNK_BYTES
 
@@ -140,7 +140,7 @@ def test_objects_that_vanish_or_change(bucket, server):
     boto3.client("s3", endpoint_url=server).delete_object(Bucket="corpus", Key="b.txt")
     with pytest.raises(Unreadable, match=r"s3://corpus/b.txt': vanished since it was listed"):
         texts(gone)
-    pieces = read(changing, Reading(), print)
+    pieces = read(changing, "", print)
     next(pieces)
     bucket("a.txt", b"y" * CHUNK_BYTES + b"\nsome more")
     with pytest.raises(Unreadable, match="changed while it was read"):

@@ -132,7 +132,7 @@ def test_broken_files_are_named_and_leave_no_trace(tmp_path, name):
     (tmp_path / name).write_bytes(content)
     (tmp_path / "good.png").write_bytes(bytes(10))
     found = seen(tmp_path)
-    assert [(item.path, reason in item.reason) for item in found.skipped] == [(name, True)]
+    assert [(item.path, reason in item.reason) for item in found.skipped.named] == [(name, True)]
     assert (found.samples.count, found.files.count, found.files.bytes) == (1, 1, 10)
 
 

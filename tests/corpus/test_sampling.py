@@ -14,8 +14,8 @@ from counted import NoReader, Redrawn, maker
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingest.corpus.counting.exact import DocumentCounter
 from ingest.corpus.files.listing import list_inputs
-from ingest.corpus.formats.documents import Reading
 from ingest.corpus.sampling import sample
 from ingest.corpus.sampling.estimators import DrawnSample, Estimand, StratumPart, student_quantile
 from ingest.corpus.sampling.sample import sample_corpus
@@ -41,7 +41,7 @@ class Letters:
 
 def sampled(*paths, engine=None, **options):
     options = {"seed": 1, **options}
-    return sample_corpus(list_inputs([str(path) for path in paths]), Reading(), engine or Letters(), None, **options)
+    return sample_corpus(list_inputs([str(path) for path in paths]), DocumentCounter("", engine or Letters(), None), **options)
 
 
 class Interrupting(Letters):
@@ -138,7 +138,7 @@ def test_a_constant_density_is_known_exactly(density, pairs, size):
         DrawnSample({"tokens": numpy.full(2 * pairs, density), "text_bytes": numpy.full(2 * pairs, 1.0)}, size), size
     )
     whole = Estimand([part], {}, 0.95)
-    total, ratio = whole.total("tokens"), whole.ratio("text_bytes", "tokens")
+    total, ratio = whole.estimate("tokens"), whole.estimate("text_bytes", "tokens")
     assert total.value == pytest.approx(density * size)
     assert total.high - total.low == pytest.approx(0, abs=1e-6 * total.value)
     assert ratio.value == pytest.approx(1 / density)
@@ -151,8 +151,8 @@ DENSITIES = st.one_of(st.just(0.0), st.floats(1e-6, 1))
 @given(st.lists(DENSITIES, min_size=4, max_size=40).filter(lambda found: len(found) % 2 == 0), st.floats(0.01, 100))
 def test_estimates_grow_with_the_frame(densities, factor):
     column = {"tokens": numpy.array(densities)}
-    one = Estimand([StratumPart(DrawnSample(column, 1000), 1000)], {}, 0.9).total("tokens")
-    other = Estimand([StratumPart(DrawnSample(column, 1000), 1000 * factor)], {}, 0.9).total("tokens")
+    one = Estimand([StratumPart(DrawnSample(column, 1000), 1000)], {}, 0.9).estimate("tokens")
+    other = Estimand([StratumPart(DrawnSample(column, 1000), 1000 * factor)], {}, 0.9).estimate("tokens")
     assert numpy.allclose(numpy.array(other), numpy.array(one) * factor)
 
 
@@ -333,14 +333,14 @@ def test_files_that_vanish_are_named(tmp_path, library):
     listing = list_inputs([str(tmp_path)])
     for path in sorted(tmp_path.rglob("*.py"))[::2]:
         path.unlink()
-    found = sample_corpus(listing, Reading(), Letters(), None, seed=1, tolerance=0.2)
+    found = sample_corpus(listing, DocumentCounter("", Letters(), None), seed=1, tolerance=0.2)
     assert found.skipped
     assert all("vanished" in item.reason for item in found.skipped)
 
 
 def test_nothing_to_sample_is_refused():
     with pytest.raises(IngestError, match="nothing to sample"):
-        sample_corpus([], Reading(), Words(), None)
+        sample_corpus([], DocumentCounter("", Words(), None))
 
 
 # Size does not matter

@@ -14,7 +14,7 @@ from office import Values, heading, recalculated
 
 import ingest
 from ingest.errors import IngestError
-from ingest.reports.workbook.plan_cells import BANNER
+from ingest.reports.workbook.change_banner import BANNER
 from ingest.reports.workbook.plan_workbook import TO_SETTLE, plan_workbook
 from ingest.rfp.response_form import BUYER_SHEET
 

@@ -173,36 +173,26 @@ def qwen_window(config: ModelConfig, layers: int) -> tuple[int, int]:
     return (short if "layer_types" in config.data else max(layers - first, 0)), window
 
 
-@family("internlm3")
-def internlm3(config: ModelConfig) -> Iterator[TableRow]:
-    """InternLM3: as LLaMA, one switch for all biases; `qkv_bias` and `bias` in its first files."""
-    s = sizes(config, 4096, 10240, 48, 32, 128512, kv_heads=2)
-    bias, mlp_bias = config.flag("attention_bias|qkv_bias", False), config.flag("mlp_bias|bias", False)
-    if bias != mlp_bias:
-        raise config.refuse("mlp_bias", mlp_bias, "the same as attention_bias")
-    yield from s.frame(times(s.layers, [*s.attention(bias), *s.gated(bias=mlp_bias), *s.norms(2)]))
+def _one_switch(s: DecoderSizes) -> Iterator[TableRow]:
+    """No rows: the two switches of InternLM3 must agree."""
+    mlp_bias = s.config.flag("mlp_bias|bias", False)
+    if s.config.flag("attention_bias|qkv_bias", False) != mlp_bias:
+        raise s.config.refuse("mlp_bias", mlp_bias, "the same as attention_bias")
+    return iter(())
 
 
-@family("stablelm")
-def stablelm(config: ModelConfig) -> Iterator[TableRow]:
-    """StableLM 2: LayerNorm with bias; norms of each head of Q and K, every head with a scale of its own."""
-    s = sizes(config, 2560, 6912, 32, 32, 50304, kv_heads=32)
-    parallel = config.flag("use_parallel_residual", False)
-    layer = [*s.attention(config.flag("use_qkv_bias", False), o_bias=False), *s.gated()]
-    layer += s.norms(1 if parallel else 2, bias=True)
-    if config.flag("qk_layernorm", False):
-        layer += s.flat_norms()
-    yield from s.frame(times(s.layers, layer), norm_bias=True)
+def _stablelm_norms(s: DecoderSizes) -> Iterator[TableRow]:
+    """A second norm where attention and network are not parallel; norms of heads, each head with a scale of its own."""
+    yield from s.norms(0 if s.config.flag("use_parallel_residual", False) else 1, bias=True)
+    if s.config.flag("qk_layernorm", False):
+        yield from s.flat_norms()
 
 
-@family("helium")
-def helium(config: ModelConfig) -> Iterator[TableRow]:
-    """Helium 1: as LLaMA; O without bias."""
-    s = sizes(config, 2560, 7040, 24, 20, 48000, kv_heads=20, width=128)
-    bias, mlp_bias = config.flag("attention_bias", False), config.flag("mlp_bias", False)
+def _undivided(s: DecoderSizes) -> Iterator[TableRow]:
+    """No rows: the heads of Helium share the hidden size."""
     if s.heads * s.width != s.hidden:
-        raise config.refuse("head_dim", s.width, f"hidden_size {s.hidden:,} shared among {s.heads:,} heads")
-    yield from s.frame(times(s.layers, [*s.attention(bias, o_bias=False), *s.gated(bias=mlp_bias), *s.norms(2)]))
+        raise s.config.refuse("head_dim", s.width, f"hidden_size {s.hidden:,} shared among {s.heads:,} heads")
+    return iter(())
 
 
 # fmt: off
@@ -290,6 +280,15 @@ register(
             norm_bias=True),
     Decoder("nanochat", "nanochat: norms without weights, squared ReLU without gate.",
             768, 8192, 12, 6, 50304, bias=ATTENTION_BIAS, gated=False, norms=0, final_norm=False),
+    Decoder("internlm3", "InternLM3: as LLaMA, one switch for all biases; `qkv_bias` and `bias` in its first files.",
+            4096, 10240, 48, 32, 128512, kv_heads=2, bias=("attention_bias|qkv_bias", False), mlp_bias=("mlp_bias|bias", False),
+            extra=_one_switch),
+    Decoder("stablelm", "StableLM 2: LayerNorm with bias; norms of each head of Q and K, every head with a scale of its own.",
+            2560, 6912, 32, 32, 50304, kv_heads=32, bias=("use_qkv_bias", False), o_bias=False, norms=1, norm_bias=True,
+            extra=_stablelm_norms),
+    Decoder("helium", "Helium 1: as LLaMA; O without bias.",
+            2560, 7040, 24, 20, 48000, kv_heads=20, head_width=128, bias=ATTENTION_BIAS, o_bias=False, mlp_bias=MLP_BIAS,
+            extra=_undivided),
     Decoder("persimmon", "Persimmon: LayerNorm, squared ReLU, norms on the heads of Q and K, biases.",
             4096, 16384, 36, 64, 262144, bias=True, gated=False, mlp_bias=True, norm_bias=True,
             extra=rows_if("qk_layernorm", True, lambda s: s.head_norms(bias=True))),

@@ -37,8 +37,7 @@ def linear_layers(config: ModelConfig, layers: int) -> int:
 def _mixers(config: ModelConfig, s: DecoderSizes) -> Iterator[TableRow]:
     recurrent = linear_layers(config, s.layers)
     bias = config.flag("attention_bias", False)
-    delta = [*delta_net(config, s.hidden)]
-    yield from times(recurrent, delta)
+    yield from times(recurrent, delta_net(config, s.hidden))
     yield from times(s.layers - recurrent, [*s.attention(bias, gate=True), *s.head_norms()])
     yield from times(s.layers, s.norms(2))
 
@@ -53,11 +52,15 @@ def qwen3_next(config: ModelConfig) -> Iterator[TableRow]:
     yield from s.frame(rows)
 
 
+#: Keys of the release of Qwen3.5 that change no weight.
+_QWEN3_5 = ("mtp_num_hidden_layers", "mtp_use_dedicated_embeddings", "attn_output_gate", "mlp_only_layers")
+
+
 @family("qwen3_5_text")
 def qwen3_5(config: ModelConfig) -> Iterator[TableRow]:
     """Qwen3.5: Qwen3-Next's mixers over dense layers; the prediction layer of the release is not part of it."""
     s = sizes(config, 4096, 12288, 32, 16, 248320, kv_heads=4, width=256)
-    config.ignore("mtp_num_hidden_layers", "mtp_use_dedicated_embeddings", "attn_output_gate", "mlp_only_layers")
+    config.ignore(*_QWEN3_5)
     yield from s.frame([*_mixers(config, s), *times(s.layers, s.gated())])
 
 
@@ -65,8 +68,7 @@ def qwen3_5(config: ModelConfig) -> Iterator[TableRow]:
 def qwen3_5_moe(config: ModelConfig) -> Iterator[TableRow]:
     """Qwen3.5 MoE: the same mixers, experts in every layer."""
     s = sizes(config, 2048, None, 40, 16, 248320, kv_heads=2, width=256)
-    config.ignore("intermediate_size")
-    config.ignore("mtp_num_hidden_layers", "mtp_use_dedicated_embeddings", "attn_output_gate", "mlp_only_layers")
+    config.ignore("intermediate_size", *_QWEN3_5)
     experts = Experts((PLAIN, 256), (CHOSEN, 8), (WIDTH, 512), shared_width=SHARED_WIDTH, extra=shared_gate)
     yield from s.frame([*_mixers(config, s), *times(s.layers, experts.rows(s))])
 

@@ -76,11 +76,11 @@ class DeepSeek(NamedTuple):
     words: int
     layers: int
     inner: int
-    expert: int
-    number: int
-    shared: int
-    dense: int
-    chosen: int | Required
+    expert: int = 0
+    number: int = 0
+    shared: int = 0
+    dense: int = 0
+    chosen: int | Required = 0
 
     def rows(
         self,
@@ -90,7 +90,7 @@ class DeepSeek(NamedTuple):
         indexed: int | None = None,
         mlp_bias: bool = False,
     ) -> Iterator[TableRow]:
-        """Return latent attention in each layer; the first layers dense, the others with fine and shared experts.
+        """Return latent attention in each layer; the first layers dense, the others with fine and shared experts, if any.
 
         Args:
             config: the keys.
@@ -101,11 +101,15 @@ class DeepSeek(NamedTuple):
         """
         deep = config.size("num_hidden_layers", self.layers, high=MAX_LAYERS)
         vocabulary = config.size("vocab_size", self.words)
+        s = DecoderSizes(config, a.hidden, 0, deep, a.heads, a.heads, a.nope, vocabulary)
+        if not self.number:
+            feed = s.gated(config.size("intermediate_size", self.inner), bias=mlp_bias)
+            yield from s.frame(times(deep, [*a.attention(), *feed, *s.norms(2)]), tied=True)
+            return
         config.ignore("num_nextn_predict_layers")
         config.only("moe_layer_freq", 1)
         dense = dense_first(config, deep, self.dense)
         inner = config.size("intermediate_size", self.inner)
-        s = DecoderSizes(config, a.hidden, inner, deep, a.heads, a.heads, a.nope, vocabulary)
         width = config.integer("moe_intermediate_size", self.expert)
         chosen = config.integer("num_experts_per_tok", self.chosen)
         number = config.integer("n_routed_experts|num_experts|num_local_experts", self.number)
@@ -113,7 +117,7 @@ class DeepSeek(NamedTuple):
         rows = [*times(deep, [*a.attention(), *s.norms(2)])]
         if index:
             rows += times(deep if indexed is None else indexed, a.indexer(*index))
-        rows += times(dense, s.gated(bias=mlp_bias))
+        rows += times(dense, s.gated(inner, mlp_bias))
         rows += times(deep - dense, s.experts(number, chosen, width, shared=shared, shared_bias=mlp_bias))
         yield from s.frame(rows)
 
@@ -171,7 +175,7 @@ def glm4_moe_lite(config: ModelConfig) -> Iterator[TableRow]:
 def minicpm3(config: ModelConfig) -> Iterator[TableRow]:
     """MiniCPM3: latent attention with dense layers, tied."""
     a = latent(config, 2560, 40, 768, 256, 64, 32, 64)
-    yield from _dense(config, a, words=73448, layers=62, inner=6400, mlp_bias=config.flag("mlp_bias", False))
+    yield from DeepSeek(73448, 62, 6400).rows(config, a, mlp_bias=config.flag("mlp_bias", False))
 
 
 @family("youtu")
@@ -179,14 +183,4 @@ def youtu(config: ModelConfig) -> Iterator[TableRow]:
     """Youtu-LLM: latent attention with dense layers, tied."""
     a = latent(config, 2048, 16, 1536, 512, 128, 64, 128)
     config.only("mlp_bias", False)
-    yield from _dense(config, a, words=128256, layers=32, inner=6144)
-
-
-def _dense(
-    config: ModelConfig, a: Latent, *, words: int, layers: int, inner: int, mlp_bias: bool = False
-) -> Iterator[TableRow]:
-    deep = config.size("num_hidden_layers", layers, high=MAX_LAYERS)
-    vocabulary = config.size("vocab_size", words)
-    wide = config.size("intermediate_size", inner)
-    s = DecoderSizes(config, a.hidden, wide, deep, a.heads, a.heads, a.nope, vocabulary)
-    yield from s.frame(times(deep, [*a.attention(), *s.gated(bias=mlp_bias), *s.norms(2)]), tied=True)
+    yield from DeepSeek(128256, 32, 6144).rows(config, a)

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ingest.architecture.hf_config import MAX_LAYERS, REQUIRED, ModelConfig
-from ingest.architecture.layers import (
-    DecoderSizes,
-    biased,
-    kv_group_count,
-    linear,
-    multi_head_sizes,
-    norm,
-    plain_mlp,
-    sizes,
-)
+from ingest.architecture.layers import DecoderSizes, biased, kv_group_count, linear, multi_head_sizes, norm, plain_mlp, sizes
 from ingest.architecture.registry import family
 from ingest.architecture.weight_table import TableRow, Weight, routed, times
 

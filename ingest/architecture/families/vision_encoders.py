@@ -42,10 +42,7 @@ def _classic(config: ModelConfig, hidden: int, inner: int, layers: int, heads: i
 def siglip(config: ModelConfig) -> tuple[int, list[TableRow]]:
     """SigLIP: learned places, LayerNorm; at the end a pooling query, unless switched off."""
     hidden, inner, layers, heads = _sizes(config, 768, 3072, 12, 12)
-    patch, image = (
-        config.repeated("patch_size", 16),
-        config.repeated("image_size", 224),
-    )
+    patch, image = config.repeated("patch_size", 16), config.repeated("image_size", 224)
     config.ignore("projection_dim", "vocab_size", "num_image_tokens", "num_positions", "max_image_size")
     rows: list[TableRow] = [
         *biased("patches", (hidden, config.integer("num_channels", 3), patch, patch), "vision"),
@@ -62,10 +59,7 @@ def siglip(config: ModelConfig) -> tuple[int, list[TableRow]]:
 def clip(config: ModelConfig) -> tuple[int, list[TableRow]]:
     """CLIP: a class token, learned places, norms before and after the layers."""
     hidden, inner, layers, heads = _sizes(config, 768, 3072, 12, 12)
-    patch, image = (
-        config.repeated("patch_size", 32),
-        config.repeated("image_size", 224),
-    )
+    patch, image = config.repeated("patch_size", 32), config.repeated("image_size", 224)
     config.ignore("projection_dim", "vocab_size")
     return hidden, [
         Weight("class", (hidden,), "vision"),

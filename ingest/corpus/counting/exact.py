@@ -6,14 +6,14 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from functools import reduce
+from functools import partial, reduce
 from typing import NamedTuple, Protocol, TypeVar
 
 from ingest.corpus.counting.ledger import SHARD_GROUPS, GroupTallies, Shard, ShardCount
-from ingest.corpus.formats.documents import Meter, Reading, Unreadable, read_chunks, whole_text
+from ingest.corpus.formats.documents import Meter, Unreadable, read_chunks, whole_text
 from ingest.corpus.tokenizers.split_points import SplitRule
 from ingest.corpus.tokenizers.splitter import TEXT_BYTES, SplitText, split_texts
-from ingest.corpus.types import CorpusFile, SkippedFile, Tally, extension_of, folder_of
+from ingest.corpus.types import CorpusFile, LeftOut, SkippedFile, Tally, extension_of, folder_of
 
 Item = TypeVar("Item")
 
@@ -87,6 +87,14 @@ class TokenCounter(Protocol):
         """Tokens of each text."""
 
 
+class DocumentCounter(NamedTuple):
+    """Counts documents: the field of their text, the engine, and where long ones may be split."""
+
+    text_field: str
+    engine: TokenCounter
+    rule: SplitRule | None
+
+
 class FileRead(NamedTuple):
     """A file after its last text; `tally` still lacks text bytes and tokens. `skipped` says why it does not count."""
 
@@ -111,36 +119,9 @@ class Batch(NamedTuple):
     portions: list[FileTexts]
     ends: Shard | None
 
-    def open_bytes(self) -> int:
-        """Text bytes of a file that continues in the next batch."""
-        return self.portions[-1].size if self.portions and self.portions[-1].read is None else 0
-
 
 #: yields each batch without its texts, and the tokens of each text, in order
 BatchCounter = Callable[[Iterator[Batch]], Iterator[tuple[Batch, list[int]]]]
-
-
-class LeftOut:
-    """Lines, rows and members of one file that do not count; a bounded number is named."""
-
-    def __init__(self) -> None:
-        self.named: list[SkippedFile] = []
-        self.more = 0
-
-    def note(self, skipped: SkippedFile) -> None:
-        if len(self.named) < NAMED_PARTS:
-            self.named.append(skipped)
-        else:
-            self.more += skipped.number
-
-    def reasons(self) -> str:
-        """Why no part of the file counts: the first reasons."""
-        return f"no usable record: {'; '.join(part.reason for part in self.named[:NAMED_REASONS])}"
-
-    def rows(self, path: str) -> tuple[SkippedFile, ...]:
-        """All of them; the unnamed ones in one entry."""
-        rest = [SkippedFile(path, f"{self.more:,} more like these", self.more)] if self.more else []
-        return (*self.named, *rest)
 
 
 class BatchBuilder:
@@ -212,7 +193,7 @@ class BatchBuilder:
         return batch
 
 
-def batches(shards: Iterable[Shard], reading: Reading, rule: SplitRule | None) -> Iterator[Batch]:
+def batches(shards: Iterable[Shard], counter: DocumentCounter) -> Iterator[Batch]:
     """Read shards into batches of about `BATCH_BYTES`; a batch holds texts of one shard."""
     builder = BatchBuilder()
     for shard in shards:
@@ -223,23 +204,28 @@ def batches(shards: Iterable[Shard], reading: Reading, rule: SplitRule | None) -
                 if builder.size >= BATCH_BYTES:
                     yield builder.take(None)
                 continue
-            left_out = LeftOut()
+            left_out = LeftOut(NAMED_PARTS)
             builder.begin_file()
             try:
-                for part in split_texts(read_chunks(found, reading, left_out.note, meter), rule):
+                for part in split_texts(
+                    read_chunks(found, counter.text_field, left_out.note, meter, shard.parts), counter.rule
+                ):
                     builder.add(part, found.path)
                     if part.refused:
                         left_out.note(SkippedFile(found.path, f"a document after {builder.documents:,} others: {part.refused}"))
                     if builder.size >= BATCH_BYTES:
                         builder.close_portion(None)
                         yield builder.take(None)
-                if left_out.named and not builder.documents:
-                    skipped = SkippedFile(found.path, builder.refused or left_out.reasons())
+                if left_out.named and not builder.documents and shard.parts is None:
+                    reasons = "; ".join(part.reason for part in left_out.named[:NAMED_REASONS])
+                    skipped = SkippedFile(found.path, builder.refused or f"no usable record: {reasons}")
             except Unreadable as error:
                 skipped = SkippedFile(error.path, error.reason)
             tally = Tally(1, builder.documents, meter.stored_bytes, bytes_read=meter.bytes_read)
             counted = Tally(bytes_read=meter.bytes_read) if skipped else tally
-            builder.close_portion(FileRead(found, counted, skipped, left_out.rows(found.path)))
+            more = left_out.documents - sum(part.number for part in left_out.named)
+            rest = [SkippedFile(found.path, f"{more:,} more like these", more)] if more else []
+            builder.close_portion(FileRead(found, counted, skipped, (*left_out.named, *rest)))
         yield builder.take(shard)
 
 
@@ -290,46 +276,40 @@ class ShardTally:
         return done._replace(total=done.total.plus(rest))
 
 
-def counts_by(engine: TokenCounter) -> BatchCounter:
+def count_batches(engine: TokenCounter, read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
     """Count batch by batch in the calling thread."""
-
-    def counts(read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
-        with closing(read):  # type: ignore[type-var]
-            for batch in read:
-                yield batch._replace(texts=[]), engine.count(batch.texts) if batch.texts else []
-
-    return counts
+    with closing(read):  # type: ignore[type-var]
+        for batch in read:
+            yield batch._replace(texts=[]), engine.count(batch.texts) if batch.texts else []
 
 
-def counts_in_threads(engine: TokenCounter) -> BatchCounter:
+def count_in_threads(engine: TokenCounter, read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
     """Count batch by batch; one thread reads ahead, another calls the engine."""
-
-    def counts(read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
-        return read_ahead(counts_by(engine)(read_ahead(read, BATCHES_AHEAD)), BATCHES_AHEAD)
-
-    return counts
+    return read_ahead(count_batches(engine, read_ahead(read, BATCHES_AHEAD)), BATCHES_AHEAD)
 
 
 def count(
     shards: Iterable[Shard],
-    reading: Reading,
-    rule: SplitRule | None,
-    counts: BatchCounter,
+    counter: DocumentCounter,
     open_shard: ShardTally,
     moved: Callable[[int], object],
+    counts: BatchCounter | None = None,
 ) -> Iterator[ShardCount]:
     """Count shards one after the other.
 
     Args:
         open_shard: receives the counts of the shard that is not done.
         moved: called with the stored bytes done since the last call.
+        counts: calls the engine; in threads by default.
     """
-    with closing(counts(batches(shards, reading, rule))) as counted:  # type: ignore[type-var]
+    counts = counts or partial(count_in_threads, counter.engine)
+    with closing(counts(batches(shards, counter))) as counted:  # type: ignore[type-var]
         reported = 0
         for batch, tokens in counted:
             open_shard.add(batch, tokens)
             ended = [portion.read.found.stored_bytes for portion in batch.portions if portion.read]
-            still_open = batch.open_bytes() + (0 if ended else reported)
+            # a file may continue in the next batch
+            still_open = sum(last.size for last in batch.portions[-1:] if not last.read) + (0 if ended else reported)
             moved(sum(ended) + still_open - reported)
             reported = still_open
             if batch.ends is not None:

@@ -9,7 +9,7 @@ from operator import add
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from ingest.corpus.types import CorpusFile, SkippedFile, Tally
+from ingest.corpus.types import CorpusFile, LeftOut, SkippedFile, Tally
 from ingest.errors import IngestError, UsageError
 
 #: of a shard: small enough to keep all cores busy to the end, large enough to keep a ledger short
@@ -22,10 +22,15 @@ OTHER = "(other)"
 
 
 class Shard(NamedTuple):
-    """A part of the listing: files by position, in path order."""
+    """A part of the listing: files by position, in path order.
+
+    Attributes:
+        parts: the parts of each file that are read, and may hold no document that counts; None for whole files.
+    """
 
     number: int
     found: Sequence[CorpusFile]
+    parts: Sequence[int] | None = None
 
 
 class ShardCount(NamedTuple):
@@ -100,16 +105,14 @@ class GroupTallies:
 class Totals:
     """The sum of all shards, added in the order of their numbers."""
 
-    #: folders, and extensions, with counts of their own in the corpus; named files or parts that do not count
+    #: folders, and extensions, with counts of their own in the corpus
     GROUPS = 1000
-    NAMED = 100_000
 
     def __init__(self) -> None:
         self.total = Tally()
         self.folders, self.extensions = GroupTallies(self.GROUPS), GroupTallies(self.GROUPS)
-        self.skipped: list[SkippedFile] = []
-        self.parts: list[SkippedFile] = []
-        self.files_skipped = self.parts_skipped = self.documents_skipped = self.next = 0
+        self.skipped, self.parts = LeftOut(), LeftOut()
+        self.next = 0
         self.waiting: dict[int, ShardCount] = {}
 
     def add(self, counted: ShardCount) -> None:
@@ -119,25 +122,14 @@ class Totals:
             self.merge(self.waiting.pop(self.next))
             self.next += 1
 
-    def settle(self) -> None:
-        """Add the shards that still wait, after an interruption."""
-        for number in sorted(self.waiting):
-            self.merge(self.waiting.pop(number))
-
     def merge(self, counted: ShardCount) -> None:
         """Add a shard now."""
         self.total = self.total.plus(counted.total)
         for sums, groups in ((self.folders, counted.folders), (self.extensions, counted.extensions)):
             for name, tally in groups.items():
                 sums.add(name, tally)
-        self.skip(counted.skipped)
-        self.parts_skipped += len(counted.parts)
-        self.documents_skipped += sum(part.number for part in counted.parts)
-        self.parts += counted.parts[: self.NAMED - len(self.parts)]
-
-    def skip(self, skipped: Sequence[SkippedFile]) -> None:
-        self.files_skipped += len(skipped)
-        self.skipped += skipped[: self.NAMED - len(self.skipped)]
+        self.skipped.note(*counted.skipped)
+        self.parts.note(*counted.parts)
 
 
 FORM = "ingest-ledger/2"
@@ -189,7 +181,6 @@ class Ledger:
         self.file.truncate(intact)
         if intact == 0:
             self._append({"ledger": FORM, **identity})
-        self._append({"run": os.getpid(), "taken_up": len(self.done)})
 
     def _read_line(self, number: int, line: bytes, identity: dict[str, Any]) -> None:
         try:
@@ -213,26 +204,19 @@ class Ledger:
                 found = f"(found {entry.get(name)}, expected {identity[name]})"
                 raise IngestError(f"--resume: '{self.path}' belongs to {reason} {found}; set a new file")
 
-    def started(self, number: int) -> None:
-        """Record that a shard is about to be read; a crash may lose this line."""
-        self._write({"started": number})
-
     def finished(self, counted: ShardCount) -> None:
         """Record the counts of a shard; they are on disk on return."""
         self.done[counted.number] = counted
         entry = counted._asdict()
         self._append({"shard": entry.pop("number"), **entry})
 
-    def _write(self, entry: Mapping[str, Any]) -> None:
+    def _append(self, entry: Mapping[str, Any]) -> None:
         try:
             self.file.write(json.dumps(entry, separators=(",", ":")).encode("ascii") + b"\n")
             self.file.flush()
+            os.fsync(self.file.fileno())
         except OSError as error:
             raise IngestError(f"--resume: '{self.path}' cannot be written: {error.strerror}") from None
-
-    def _append(self, entry: Mapping[str, Any]) -> None:
-        self._write(entry)
-        os.fsync(self.file.fileno())
 
     def close(self) -> None:
         """Close the file, which unlocks it."""

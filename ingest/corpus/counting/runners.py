@@ -5,21 +5,19 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import closing
-from functools import lru_cache
+from functools import lru_cache, partial
+from importlib import import_module
 from itertools import islice
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from ingest.corpus.counting.exact import Batch, BatchCounter, ShardTally, TokenCounter, count, counts_by, counts_in_threads
+from ingest.corpus.counting.exact import Batch, BatchCounter, DocumentCounter, ShardTally, TokenCounter, count, count_batches
 from ingest.corpus.counting.ledger import Ledger, Shard, ShardCount, Shards, Totals
 from ingest.corpus.files.listing import FileListing
-from ingest.corpus.formats.documents import Reading
 from ingest.corpus.progress import Progress
 from ingest.corpus.tokenizers.engine_choice import select_engine
-from ingest.corpus.tokenizers.split_points import SplitRule
 from ingest.corpus.tokenizers.splitter import split_rule_for
 from ingest.corpus.types import Vocabulary
 from ingest.corpus.worker_process import limit_growth, one_line_failure, worker_pool
@@ -46,7 +44,7 @@ class CountingTask(NamedTuple):
     """The input of a worker, next to the shard."""
 
     vocabulary: Vocabulary
-    reading: Reading
+    text_field: str
     root: str
     proof: tuple[bytes, ...]
     version: str = __version__
@@ -82,14 +80,15 @@ def in_any_order(
 class LocalRunner(Runner):
     """Reads in this process and counts there; the engine has threads of its own."""
 
-    def __init__(self, task: CountingTask, shards: Shards, engine: TokenCounter, rule: SplitRule | None) -> None:
-        self.task, self.shards, self.engine, self.rule = task, shards, engine, rule
-        self.counts: BatchCounter = counts_in_threads(engine)
-        self.open_shard = ShardTally(task.root)
+    #: calls the engine; in threads by default
+    counts: BatchCounter | None = None
+
+    def __init__(self, counter: DocumentCounter, shards: Shards, root: str) -> None:
+        self.counter, self.shards, self.root = counter, shards, root
+        self.open_shard = ShardTally(root)
 
     def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
-        shards = map(self.shards.__getitem__, numbers)
-        return count(shards, self.task.reading, self.rule, self.counts, self.open_shard, moved)
+        return count(map(self.shards.__getitem__, numbers), self.counter, self.open_shard, moved, self.counts)
 
     def unfinished(self) -> ShardCount | None:
         return self.open_shard.unfinished()
@@ -104,7 +103,10 @@ class ClusterRunner(Runner):
 
     def __init__(self, task: CountingTask, shards: Shards, address: str) -> None:
         try:
-            self.client: Any = _distributed().Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+            distributed: Any = import_module("distributed")
+            self.client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except ImportError:
+            raise IngestError("--scheduler: needs the package distributed; pip install 'ingest-sizing[cluster]'") from None
         except (OSError, ValueError, TimeoutError) as error:
             raise IngestError(f"--scheduler: no scheduler answers at '{address}': {_short(error)}") from None
         self.task, self.shards = task, shards
@@ -133,14 +135,6 @@ class ClusterRunner(Runner):
             yield counted
 
 
-def _distributed() -> Any:
-    try:
-        import distributed
-    except ImportError:
-        raise IngestError("--scheduler: needs the package distributed; pip install 'ingest-sizing[cluster]'") from None
-    return distributed
-
-
 def _short(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
@@ -153,17 +147,16 @@ def count_one(task: CountingTask, shard: Shard) -> ShardCount:
     """
     if task.version != __version__:
         raise IngestError(f"--scheduler: a worker has ingest {__version__}, expected {task.version} as here")
-    engine = _cluster_engine(task)
-    return next(count([shard], task.reading, engine.rule, counts_in_threads(engine), ShardTally(task.root), lambda _: None))
+    with _LOADING:
+        counter = _loaded(task)
+    return next(count([shard], counter, ShardTally(task.root), lambda _: None))
 
 
-class ClusterEngine:
+class SharedEngine:
     """An engine that the threads of a cluster's worker take turns to use; it has threads of its own."""
 
-    def __init__(self, task: CountingTask) -> None:
-        self.engine, _ = select_engine(task.vocabulary, task.proof, cores())
-        self.rule = split_rule_for(task.vocabulary, self.engine, task.proof)
-        self.lock = threading.Lock()
+    def __init__(self, engine: TokenCounter) -> None:
+        self.engine, self.lock = engine, threading.Lock()
 
     def count(self, texts: Sequence[bytes]) -> list[int]:
         with self.lock:
@@ -176,13 +169,13 @@ def cores() -> int:
 
 
 _LOADING = threading.Lock()
-_loaded = lru_cache(maxsize=1)(ClusterEngine)
 
 
-def _cluster_engine(task: CountingTask) -> ClusterEngine:
-    """The engine of this worker, loaded with its first shard."""
-    with _LOADING:
-        return _loaded(task)
+@lru_cache(maxsize=1)
+def _loaded(task: CountingTask) -> DocumentCounter:
+    """What a worker of a cluster counts with, loaded with its first shard."""
+    engine, _ = select_engine(task.vocabulary, task.proof, cores())
+    return DocumentCounter(task.text_field, SharedEngine(engine), split_rule_for(task.vocabulary, engine, task.proof))
 
 
 class Stopped(Exception):
@@ -190,12 +183,7 @@ class Stopped(Exception):
 
 
 def local_runner(
-    task: CountingTask,
-    shards: Shards,
-    engine: TokenCounter,
-    rule: SplitRule | None,
-    threads: int,
-    with_standard_input: bool = False,
+    counter: DocumentCounter, shards: Shards, root: str, threads: int, with_standard_input: bool = False
 ) -> Runner:
     """The runner of this machine: worker processes, or the threads of this process where it cannot be forked.
 
@@ -205,15 +193,16 @@ def local_runner(
     processes = min(threads, cores())
     if not with_standard_input:
         processes = min(processes, shards.total_bytes // BYTES_PER_PROCESS)
-    local = LocalRunner(task, shards, engine, rule)
+    local = LocalRunner(counter, shards, root)
     if processes < 2:
         return local
     state = SharedState(local)
     pool = worker_pool(processes, _prepare, state, max(GROWTH // processes, LEAST_GROWTH))
     if pool is None:
         return local
-    kind = TextPool if with_standard_input or len(shards) < SHARDS_PER_PROCESS * processes else ShardPool
-    return kind(state, pool, processes)
+    if with_standard_input or len(shards) < SHARDS_PER_PROCESS * processes:
+        return TextPool(state, pool, processes)
+    return ShardPool(state, pool, processes)
 
 
 class SharedState:
@@ -255,23 +244,19 @@ def _prepare(state: SharedState, growth: int) -> None:
 
 def _count_shard(number: int) -> ShardCount:
     state = SharedState.current
-    task, engine, shards = state.local.task, state.local.engine, [state.local.shards[number]]
-    return next(count(shards, task.reading, state.local.rule, counts_by(engine), ShardTally(task.root), state.add_moved))
+    local, counts = state.local, partial(count_batches, state.local.counter.engine)
+    return next(count([local.shards[number]], local.counter, ShardTally(local.root), state.add_moved, counts))
 
 
 def _count_texts(texts: list[bytes]) -> list[int]:
-    return SharedState.current.local.engine.count(texts)
+    return SharedState.current.local.counter.engine.count(texts)
 
 
-class _PoolRunner(Runner):
-    """Forked workers."""
+class ShardPool(Runner):
+    """Each worker reads and counts one shard at a time."""
 
     def __init__(self, state: SharedState, pool: ProcessPoolExecutor, processes: int) -> None:
         self.state, self.pool, self.most_tasks = state, pool, processes * TASKS_AHEAD
-
-
-class ShardPool(_PoolRunner):
-    """Each worker reads and counts one shard at a time."""
 
     def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
         reported = 0
@@ -290,33 +275,30 @@ class ShardPool(_PoolRunner):
             self.pool.shutdown(cancel_futures=True)
 
 
-class TextPool(_PoolRunner):
+class TextPool(LocalRunner):
     """This process reads, in order, and the workers count: for few large files and for standard input."""
 
-    def run(self, numbers: Iterator[int], moved: Callable[[int], object]) -> Iterator[ShardCount]:
-        self.state.local.counts = self._counts
-        return self.state.local.run(numbers, moved)
+    def __init__(self, state: SharedState, pool: ProcessPoolExecutor, processes: int) -> None:
+        super().__init__(state.local.counter, state.local.shards, state.local.root)
+        self.pool, self.most_tasks, self.counts = pool, processes * TASKS_AHEAD, self._counts
 
     def _counts(self, read: Iterator[Batch]) -> Iterator[tuple[Batch, list[int]]]:
         waiting: deque[tuple[Batch, Future[list[int]]]] = deque()
+
+        def first() -> tuple[Batch, list[int]]:
+            batch, future = waiting.popleft()
+            return batch, future.result()
+
         try:
             with closing(read), one_line_failure():  # type: ignore[type-var]
                 for batch in read:
                     waiting.append((batch._replace(texts=[]), self.pool.submit(_count_texts, batch.texts)))
                     if len(waiting) >= self.most_tasks:
-                        yield _first_of(waiting)
+                        yield first()
                 while waiting:
-                    yield _first_of(waiting)
+                    yield first()
         finally:
             self.pool.shutdown(cancel_futures=True)
-
-    def unfinished(self) -> ShardCount | None:
-        return self.state.local.unfinished()
-
-
-def _first_of(waiting: deque[tuple[Batch, Future[list[int]]]]) -> tuple[Batch, list[int]]:
-    batch, future = waiting.popleft()
-    return batch, future.result()
 
 
 #: time after which the rate is known well enough
@@ -333,7 +315,7 @@ class ExactCount:
     def __init__(self, listing: FileListing, shards: Shards, progress: Progress, limit: float | None) -> None:
         self.listing, self.shards, self.progress, self.limit = listing, shards, progress, limit
         self.totals = Totals()
-        self.totals.skip(listing.skipped)
+        self.totals.skipped.note(*listing.skipped)
         self.probed = False
 
     def run(self, runner: Runner, ledger: Ledger | None) -> str:
@@ -353,7 +335,8 @@ class ExactCount:
             self.progress.say(f"resuming '{ledger.path}': {len(done):,} shards with {display(known, 'B')} are done")
         self.progress.begin(self.listing.total_bytes, known)
         try:
-            with closing(runner.run(self._starting(done, ledger), self.moved)) as results:  # type: ignore[type-var]
+            numbers = (number for number in range(len(self.shards)) if number not in done)
+            with closing(runner.run(numbers, self.moved)) as results:  # type: ignore[type-var]
                 for counted in results:
                     self.totals.add(counted)  # first, so that Ctrl-C while the ledger is written does not forget it
                     if ledger is not None:
@@ -365,13 +348,6 @@ class ExactCount:
             if ledger is not None:
                 ledger.close()
         return ""
-
-    def _starting(self, done: Mapping[int, ShardCount], ledger: Ledger | None) -> Iterator[int]:
-        for number in range(len(self.shards)):
-            if number not in done:
-                if ledger is not None:
-                    ledger.started(number)
-                yield number
 
     def moved(self, size: int) -> None:
         """Add stored bytes that are done; once the rate is known, report the duration of the run."""
@@ -388,26 +364,10 @@ class ExactCount:
 
     def _interrupted(self, runner: Runner) -> str:
         """Add the counts of the open shards; return how many files are counted."""
-        self.totals.settle()
+        for number in sorted(self.totals.waiting):
+            self.totals.merge(self.totals.waiting[number])
         unfinished = runner.unfinished()
         if unfinished is not None:
             self.totals.merge(unfinished)
         files, of_all = self.totals.total.files, len(self.listing)
         return f"interrupted after {files:,} of {of_all:,} files: all results are of these files only"
-
-
-def open_ledger(path: str | Path | None, listing: FileListing, task: CountingTask) -> Ledger | None:
-    """Open the ledger of `--resume`; None without one.
-
-    Raises:
-        IngestError: see `Ledger`.
-    """
-    if path is None:
-        return None
-    identity = {
-        "manifest": listing.manifest_hash(),
-        "vocabulary": task.vocabulary.sha256,
-        "options": repr(task.reading),
-        "version": __version__,
-    }
-    return Ledger(path, identity)

@@ -15,11 +15,11 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, overload
 
-from ingest.corpus.files import globs, saved_datasets
+from ingest.corpus.files import saved_datasets
 from ingest.corpus.files.file_kind import FORMAT_NAMES, kind_of, printable
-from ingest.corpus.files.globs import fixed_part, folder_filter, glob_filter, has_magic
+from ingest.corpus.files.globs import fixed_part, folder_filter, gitignore_filter, glob_filter, has_magic
 from ingest.corpus.files.object_store import list_remote
-from ingest.corpus.files.saved_datasets import without_bookkeeping
+from ingest.corpus.files.saved_datasets import Complain, without_bookkeeping
 from ingest.corpus.files.source import STANDARD_INPUT, is_remote, system_reason
 from ingest.corpus.types import CorpusFile, SkippedFile
 from ingest.errors import UsageError, nearest, one_of
@@ -33,8 +33,6 @@ _SPECIAL = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
-#: called with the path, as bytes, of what cannot be listed, and the reason
-Complain = Callable[[bytes, str], None]
 #: answers whether a folder's path, as bytes, is to be entered
 Enter = Callable[[bytes], bool]
 _Identity = tuple[int, int]
@@ -138,13 +136,6 @@ def as_shown(path: bytes) -> str:
 NOT_THERE = "not there"
 
 
-class NamedInput(NamedTuple):
-    """An argument, or a line of the list that an argument names."""
-
-    path: str
-    from_list: bool
-
-
 class CorpusRoot(NamedTuple):
     """A local folder or file where listing starts; `glob`, if any, selects files below it."""
 
@@ -152,24 +143,13 @@ class CorpusRoot(NamedTuple):
     is_folder: bool
     glob: str
 
-    def wants(self, path: bytes) -> bool:
-        """Whether a file below the root is selected."""
-        return not self.glob or _matcher(self.glob)(self._within(path))
 
-    def may_hold(self, path: bytes) -> bool:
-        """Whether a folder below the root may hold selected files."""
-        return not self.glob or _holder(self.glob)(self._within(path))
-
-    def _within(self, path: bytes) -> str:
-        return os.fsdecode(path[len(self.path) :]).lstrip("/")
+def _below(path: bytes, folder: bytes) -> str:
+    return os.fsdecode(path[len(folder) :]).lstrip("/")
 
 
-_matcher = functools.lru_cache(glob_filter)
-_holder = functools.lru_cache(folder_filter)
-
-
-def named_paths(arguments: Sequence[str]) -> Iterator[NamedInput]:
-    """Yield the arguments, with the lines of `@list` files in their place.
+def named_paths(arguments: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """Yield the arguments, with the lines of `@list` files in their place, and whether a list names them.
 
     Raises:
         IngestError: a list cannot be read.
@@ -177,7 +157,7 @@ def named_paths(arguments: Sequence[str]) -> Iterator[NamedInput]:
     for argument in arguments:
         is_list = argument.startswith("@") and not os.path.lexists(argument)
         for path in _lines(argument[1:]) if is_list else [argument]:
-            yield NamedInput(path.removeprefix("file://"), is_list)
+            yield path.removeprefix("file://"), is_list
 
 
 def _lines(name: str) -> list[str]:
@@ -189,7 +169,7 @@ def _lines(name: str) -> list[str]:
     return [os.fsdecode(line) for line in lines if line]
 
 
-def local_roots(named: Iterable[NamedInput]) -> tuple[list[CorpusRoot], list[SkippedFile]]:
+def local_roots(named: Iterable[tuple[str, bool]]) -> tuple[list[CorpusRoot], list[SkippedFile]]:
     """Return the local roots in path order, and the missing files of lists.
 
     Raises:
@@ -254,7 +234,7 @@ class FileListing(Sequence[CorpusFile]):
         has_standard_input: whether standard input is among the files; only this process can read it, and only once.
     """
 
-    def __init__(self, base: bytes, form: str, wanted: _Filter) -> None:
+    def __init__(self, base: bytes, form: str, include: Sequence[str], exclude: Sequence[str]) -> None:
         self.skipped: list[SkippedFile] = []
         self.repeated = 0
         self.has_standard_input = False
@@ -262,7 +242,7 @@ class FileListing(Sequence[CorpusFile]):
         self._base = base
         self._root = os.path.join(os.fsdecode(base), "")
         self._form = form
-        self._filter = wanted
+        self._included, self._excluded = gitignore_filter(include), gitignore_filter(exclude)
         # concatenated: each path below the base; or a URL and the object's version, separated by NUL
         self._names = bytearray()
         self._ends = array("Q")
@@ -323,23 +303,32 @@ class FileListing(Sequence[CorpusFile]):
         Raises:
             UsageError: nothing matches the root's glob.
         """
+        wanted, may_hold = (glob_filter(root.glob), folder_filter(root.glob)) if root.glob else (None, None)
+
+        def enters(folder: bytes) -> bool:
+            return (may_hold is None or may_hold(_below(folder, root.path))) and self._enters(_below(folder, self._base))
+
         matched = False
-        for seen in self._walk(root):
-            if root.wants(seen.path):
+        for seen in walk(root.path, self._skip, enters) if root.is_folder else self._see(root.path):
+            if wanted is None or wanted(_below(seen.path, root.path)):
                 matched = True
-                if self._filter.passes_all or self._filter.passes(self._within(seen.path)):
-                    self._add_seen(seen)
+                name = _below(seen.path, self._base)
+                if self._passes(name):
+                    if seen.linked:
+                        self._linked[len(self)] = seen.identity
+                    self._add(os.fsencode(name), seen.size, seen.modified_ns, seen.identity)
         if root.glob and not matched:
             raise UsageError(f"'{as_shown(os.path.join(root.path, os.fsencode(root.glob)))}' matches no file")
 
-    def _walk(self, root: CorpusRoot) -> Iterator[FileEntry]:
-        if root.is_folder:
-            return walk(root.path, self._skip, lambda path: root.may_hold(path) and self._filter.enters(self._within(path)))
-        seen = see(root.path, os.path.islink(root.path), self._skip)
-        return iter([seen] if seen else [])
+    def _see(self, path: bytes) -> Iterator[FileEntry]:
+        if seen := see(path, os.path.islink(path), self._skip):
+            yield seen
 
-    def _within(self, path: bytes) -> str:
-        return os.fsdecode(path[len(self._base) :]).lstrip("/")
+    def _passes(self, path: str) -> bool:
+        return (self._included is None or self._included(path)) and self._enters(path)
+
+    def _enters(self, folder: str) -> bool:
+        return self._excluded is None or not self._excluded(folder)
 
     def add_remote(self, url: str) -> None:
         """Add an object, the objects below a prefix, or the splits of a data set.
@@ -349,13 +338,8 @@ class FileListing(Sequence[CorpusFile]):
         """
         is_dataset = url.startswith(saved_datasets.SCHEME)
         for name, size, version in saved_datasets.list_splits(url) if is_dataset else list_remote(url, self.skipped):
-            if is_dataset or self._filter.passes(name.partition("://")[2]):
+            if is_dataset or self._passes(name.partition("://")[2]):
                 self._add(f"{name}\0{version}".encode("utf-8", "surrogateescape"), size, 0)
-
-    def _add_seen(self, seen: FileEntry) -> None:
-        if seen.linked:
-            self._linked[len(self)] = seen.identity
-        self._add(seen.path[len(self._base) :].lstrip(b"/"), seen.size, seen.modified_ns, seen.identity)
 
     def _add(self, name: bytes, size: int, stamp: int, identity: tuple[int, int] = (0, 0)) -> None:
         self._identities.extend(identity)
@@ -368,16 +352,22 @@ class FileListing(Sequence[CorpusFile]):
         self._stamps.append(stamp)
 
     def _skip(self, path: bytes, reason: str) -> None:
-        self.skipped.append(SkippedFile(printable(self._within(path) or os.fsdecode(path)), reason))
+        self.skipped.append(SkippedFile(printable(_below(path, self._base) or os.fsdecode(path)), reason))
 
     def finish(self) -> None:
         """Sort the files and drop repeated ones."""
         dropped = self._met_through_links()
         if dropped or not self._in_order:
-            self._rebuild(self._order_without(dropped))
+            names, ends, sizes, stamps = bytearray(), array("Q"), array("Q"), array("q")
+            for place in self._order_without(dropped):
+                names += self._raw(place)
+                ends.append(len(names))
+                sizes.append(self.sizes[place])
+                stamps.append(self._stamps[place])
+            self._names, self._ends, self.sizes, self._stamps = names, ends, sizes, stamps
         self._linked.clear()
         self._identities = array("Q")
-        self._filter = _Filter((), ())  # the functions within cannot be pickled for other processes
+        self._included = self._excluded = None  # these functions cannot be pickled for other processes
 
     def _met_through_links(self) -> set[int]:
         """Return the places of linked files that are listed under another name too."""
@@ -407,28 +397,6 @@ class FileListing(Sequence[CorpusFile]):
                 yield place
             last = name
 
-    def _rebuild(self, places: Iterable[int]) -> None:
-        names, ends, sizes, stamps = bytearray(), array("Q"), array("Q"), array("q")
-        for place in places:
-            names += self._raw(place)
-            ends.append(len(names))
-            sizes.append(self.sizes[place])
-            stamps.append(self._stamps[place])
-        self._names, self._ends, self.sizes, self._stamps = names, ends, sizes, stamps
-
-
-class _Filter:
-    def __init__(self, include: Sequence[str], exclude: Sequence[str]) -> None:
-        self._included = globs.gitignore_filter(include)
-        self._excluded = globs.gitignore_filter(exclude)
-        self.passes_all = self._included is None and self._excluded is None
-
-    def passes(self, path: str) -> bool:
-        return (self._included is None or self._included(path)) and self.enters(path)
-
-    def enters(self, folder: str) -> bool:
-        return self._excluded is None or not self._excluded(folder)
-
 
 def list_inputs(
     paths: Sequence[str], include: Sequence[str] = (), exclude: Sequence[str] = (), input_format: str = ""
@@ -450,7 +418,7 @@ def list_inputs(
         one_of("--input-format", input_format, FORMAT_NAMES)
     named = list(named_paths(paths))
     roots, missing = local_roots(named)
-    listing = FileListing(common_folder(roots), input_format, _Filter(include, exclude))
+    listing = FileListing(common_folder(roots), input_format, include, exclude)
     listing.skipped += missing
     if any(path == STANDARD_INPUT for path, _ in named):
         listing.add_standard_input()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from ingest.corpus.files.file_kind import first_line, printable
 from ingest.corpus.files.globs import fixed_part, glob_filter, has_magic
@@ -28,14 +28,6 @@ PACKAGES = {
 }
 #: names of an object's version among file systems, most reliable first
 _VERSIONS = ("ETag", "etag", "md5Hash", "generation", "LastModified", "mtime", "last_modified", "created")
-
-
-class ObjectEntry(NamedTuple):
-    """An object: its URL, its size in B, and its version."""
-
-    url: str
-    size: int
-    version: str
 
 
 def file_system(url: str) -> tuple[Any, str]:
@@ -65,8 +57,8 @@ def version_of(info: dict[str, Any]) -> str:
     return next((str(info[name]).strip('"') for name in _VERSIONS if info.get(name)), "")
 
 
-def list_remote(url: str, skipped: list[SkippedFile]) -> Iterator[ObjectEntry]:
-    """Yield an object, the objects below a prefix, or those that match a glob, in path order.
+def list_remote(url: str, skipped: list[SkippedFile]) -> Iterator[tuple[str, int, str]]:
+    """Yield URL, size and version of an object, of the objects below a prefix, or of those that match a glob, in path order.
 
     Raises:
         UsageError: no object matches.
@@ -81,7 +73,7 @@ def list_remote(url: str, skipped: list[SkippedFile]) -> Iterator[ObjectEntry]:
     for info in _infos(system, path, root, complaints):
         if wanted is None or wanted(info["name"][len(path) :].lstrip("/")):
             any_found = True
-            yield ObjectEntry(before + info["name"].lstrip("/"), int(info.get("size") or 0), version_of(info))
+            yield before + info["name"].lstrip("/"), int(info.get("size") or 0), version_of(info)
     if not any_found:
         refusals = [error for error in complaints if not isinstance(error, FileNotFoundError)]
         if refusals:

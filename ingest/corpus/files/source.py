@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import IO, Protocol
 
 from ingest.corpus.files.file_kind import printable
@@ -31,6 +32,7 @@ class Unreadable(IngestError):
         return Unreadable, (self.path, self.reason)
 
 
+@dataclass(slots=True)
 class Meter:
     """The bytes moved to read a file.
 
@@ -39,11 +41,8 @@ class Meter:
         bytes_read: bytes read from storage, also of a file that then failed.
     """
 
-    __slots__ = ("bytes_read", "stored_bytes")
-
-    def __init__(self) -> None:
-        self.stored_bytes = 0
-        self.bytes_read = 0
+    stored_bytes: int = 0
+    bytes_read: int = 0
 
 
 class Source(Protocol):

@@ -8,9 +8,8 @@ from typing import Any
 
 from ingest.corpus.files.file_kind import first_line
 from ingest.corpus.files.source import BorrowedSource, Source, Unreadable
-from ingest.corpus.formats.plain_text import CHUNK_BYTES, documents
+from ingest.corpus.formats.plain_text import CHUNK_BYTES
 from ingest.corpus.formats.rows import DEFAULT_FIELD, SkippedRows, no_column
-from ingest.corpus.types import Chunk, Note
 from ingest.corpus.worker_process import return_freed_memory
 
 
@@ -190,13 +189,14 @@ def row_groups(source: Source) -> list[tuple[int, int]]:
         ]
 
 
-def read_parquet(source: Source, text_field: str, note: Note, parts: Sequence[int] | None = None) -> Iterator[Chunk]:
+def parquet_texts(source: Source, text_field: str, parts: Sequence[int] | None, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the text of every row, or of the rows of the row groups in `parts`.
 
     Raises:
         Unreadable: the file is broken or has no such column.
     """
-    left_out = SkippedRows(source.path, "row")
+    import pyarrow
+
     with _refusals_of(source.path, "Parquet"):
         file = _parquet(source)
         steps = column_path(file.schema_arrow, text_field, source.path)
@@ -205,11 +205,11 @@ def read_parquet(source: Source, text_field: str, note: Note, parts: Sequence[in
             group = file.metadata.row_group(number)
             if parts is None or number in parts:
                 try:
-                    yield from documents(_group_texts(source, file, number, steps, row, left_out))
-                finally:
-                    _give_back()
+                    yield from _group_texts(source, file, number, steps, row, left_out)
+                finally:  # return the memory of a row group to the system; Arrow's allocator keeps it otherwise
+                    pyarrow.default_memory_pool().release_unused()
+                    return_freed_memory()
             row += group.num_rows
-    left_out.tell(note)
 
 
 def _group_texts(source: Source, file: Any, number: int, steps: list[str], row: int, left_out: SkippedRows) -> Iterator[bytes]:
@@ -219,40 +219,27 @@ def _group_texts(source: Source, file: Any, number: int, steps: list[str], row: 
     as_dictionary = chunk.has_dictionary_page and chunk.total_uncompressed_size <= DICTIONARY_BYTES
     if as_dictionary:
         file = _parquet(source, metadata=file.metadata, read_dictionary=[column])
-    most = BATCH_ROWS if as_dictionary or not chunk.has_dictionary_page else _wary_rows(chunk.total_uncompressed_size)
+    most = BATCH_ROWS
+    if chunk.has_dictionary_page and not as_dictionary:  # each row may be as long as the dictionary
+        fewest, most = WARY_BATCH_ROWS
+        most = max(fewest, min(most, UNFOLDED_BYTES // chunk.total_uncompressed_size))
     rows = CHUNK_BYTES * group.num_rows // max(chunk.total_uncompressed_size, 1)
     for batch in file.iter_batches(max(1, min(rows, most)), row_groups=[number], columns=[column], use_threads=False):
         yield from row_texts(nested_column(batch, steps), row, left_out)
         row += batch.num_rows
 
 
-def _wary_rows(chunk_bytes: int) -> int:
-    """Rows of a batch of bounded size, where each row may be as long as the chunk's dictionary."""
-    fewest, most = WARY_BATCH_ROWS
-    return max(fewest, min(most, UNFOLDED_BYTES // chunk_bytes))
-
-
-def _give_back() -> None:
-    """Return the memory of a row group to the system; Arrow's allocator keeps it otherwise."""
-    import pyarrow
-
-    pyarrow.default_memory_pool().release_unused()
-    return_freed_memory()
-
-
-def read_arrow(source: Source, text_field: str, note: Note, parts: Sequence[int] | None = None) -> Iterator[Chunk]:
+def arrow_texts(source: Source, text_field: str, parts: Sequence[int] | None, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the text of every row of an Arrow file or stream, or of the record batches in `parts`.
 
     Raises:
         Unreadable: the file is broken or has no such column.
     """
-    left_out = SkippedRows(source.path, "row")
     with _refusals_of(source.path, "Arrow"):
         row = 1
         for batch, steps in _batches(source, text_field, parts):
-            yield from documents(row_texts(nested_column(batch, steps), row, left_out))
+            yield from row_texts(nested_column(batch, steps), row, left_out)
             row += batch.num_rows
-    left_out.tell(note)
 
 
 def _batches(source: Source, text_field: str, parts: Sequence[int] | None) -> Iterator[tuple[Any, list[str]]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from functools import partial
 
 from ingest.corpus.files.decompress import Stream, decompressed, decompressed_to_disk
 from ingest.corpus.files.file_kind import first_line, kind_by_magic
@@ -13,48 +14,30 @@ from ingest.corpus.files.saved_datasets import FORMAT as DATASETS
 from ingest.corpus.files.saved_datasets import SCHEME, list_splits
 from ingest.corpus.files.source import CHANGED, Meter, Source, Unreadable
 from ingest.corpus.formats.buffered import whole_lines
-from ingest.corpus.formats.columnar import read_arrow, read_parquet, record_batches, row_groups
-from ingest.corpus.formats.json_text import first_row_has, read_json, read_jsonl
-from ingest.corpus.formats.plain_text import CHUNK_BYTES, chunks, documents, not_text_reason, read_text, whole_characters
-from ingest.corpus.formats.rows import DEFAULT_FIELD, LIMIT_BYTES, TOO_LONG, SkippedRows, encoded, no_column, value_in
+from ingest.corpus.formats.columnar import arrow_texts, parquet_texts, record_batches, row_groups
+from ingest.corpus.formats.json_text import first_row_has, json_texts, jsonl_texts
+from ingest.corpus.formats.plain_text import CHUNK_BYTES, documents, not_text_reason, read_text, whole_characters
+from ingest.corpus.formats.rows import DEFAULT_FIELD, LIMIT_BYTES, TOO_LONG, SkippedRows, field_texts, no_column
 from ingest.corpus.formats.tar import read_members
-from ingest.corpus.formats.warc import read_warc
+from ingest.corpus.formats.warc import warc_texts
 from ingest.corpus.types import Chunk, CorpusFile, Note
 
-__all__ = ["Meter", "Reading", "Unreadable", "can_seek", "parts_of", "read", "read_block", "read_chunks", "whole_text"]
+__all__ = ["Meter", "Unreadable", "can_seek", "parts_of", "read", "read_block", "read_chunks", "whole_text"]
 
 #: first bytes that are enough to detect the format
 HEAD_BYTES = 2**16
 #: delimiter of columns by format
 DELIMITERS = {"csv": ",", "tsv": "\t"}
-#: formats whose readers seek
-SOUGHT = ("parquet", "arrow")
-
-
-@dataclass(frozen=True)
-class Reading:
-    """Where the text of a document is found.
-
-    Attributes:
-        text_field: field or column that holds the text, as a dotted path; empty for `text`.
-    """
-
-    text_field: str = ""
-
-    @property
-    def field(self) -> str:
-        """The field to read."""
-        return self.text_field or DEFAULT_FIELD
 
 
 def read(
-    file: CorpusFile, reading: Reading, note: Note, meter: Meter | None = None, parts: Sequence[int] | None = None
+    file: CorpusFile, text_field: str, note: Note, meter: Meter | None = None, parts: Sequence[int] | None = None
 ) -> Iterator[Chunk]:
     """Yield the documents of a file in chunks of at most 8 MiB.
 
     Args:
         file: as listed.
-        reading: where the text is found.
+        text_field: field or column that holds the text, as a dotted path; empty for `text`.
         note: called with each skipped part of a file that counts otherwise.
         meter: receives stored bytes and bytes read.
         parts: indices of the parts to read, as `parts_of` counts them; all by default.
@@ -65,7 +48,7 @@ def read(
     meter = meter or Meter()
     text = whole_text(file, meter)
     if text is None:
-        yield from read_chunks(file, reading, note, meter, parts)
+        yield from read_chunks(file, text_field, note, meter, parts)
     else:
         yield Chunk(text, True)
 
@@ -82,7 +65,7 @@ def whole_text(file: CorpusFile, meter: Meter, most: int = CHUNK_BYTES) -> bytes
 
 
 def read_chunks(
-    file: CorpusFile, reading: Reading, note: Note, meter: Meter, parts: Sequence[int] | None = None
+    file: CorpusFile, text_field: str, note: Note, meter: Meter, parts: Sequence[int] | None = None
 ) -> Iterator[Chunk]:
     """Yield the documents of a file as `read` does, whatever its size.
 
@@ -90,30 +73,32 @@ def read_chunks(
         Unreadable: the file cannot be counted; the chunks yielded so far must be dropped.
     """
     if file.format == DATASETS:
-        yield from read_split(file, reading.field, note, meter)
+        yield from _rows(dataset_texts, file.path, "row", note, file, text_field or DEFAULT_FIELD, meter)
         return
     source = open_file(file, meter)
     try:
-        yield from _documents(source, file.format, file.compression, reading, note, parts)
+        yield from _documents(source, file.format, file.compression, text_field, note, parts)
         source.finish()
     finally:
         source.close()
 
 
 def _documents(
-    source: Source, form: str, compression: str, reading: Reading, note: Note, parts: Sequence[int] | None = None
+    source: Source, form: str, compression: str, text_field: str, note: Note, parts: Sequence[int] | None = None
 ) -> Iterator[Chunk]:
     if source.size == 0 and form != "text":
         return
     if form == "text" and not compression:
-        yield from _plain(source, reading, note)
+        yield from _plain(source, text_field, note)
     elif form in SOUGHT:
-        yield from _sought(source, form, compression, reading, note, parts)
+        on_disk = compression or isinstance(source, StandardInput)
+        with decompressed_to_disk(source, compression) if on_disk else nullcontext(source) as whole:
+            yield from _rows(SOUGHT[form], source.path, "row", note, whole, text_field, parts)
     else:
-        yield from _streamed(source, form, compression, reading, note)
+        yield from _streamed(source, form, compression, text_field, note)
 
 
-def _plain(source: Source, reading: Reading, note: Note) -> Iterator[Chunk]:
+def _plain(source: Source, text_field: str, note: Note) -> Iterator[Chunk]:
     """Yield the document of a file named as text, or its documents in the format that its first bytes prove."""
     head = source.read(CHUNK_BYTES)
     kind = kind_by_magic(head) if not_text_reason(head[: whole_characters(head[:HEAD_BYTES])]) else None
@@ -121,40 +106,31 @@ def _plain(source: Source, reading: Reading, note: Note) -> Iterator[Chunk]:
         yield from read_text(source, source.path, head)
     else:
         source.seek(0)
-        yield from _documents(source, *kind, reading, note)
+        yield from _documents(source, *kind, text_field, note)
 
 
-def _sought(
-    source: Source, form: str, compression: str, reading: Reading, note: Note, parts: Sequence[int] | None
-) -> Iterator[Chunk]:
-    read_table = read_parquet if form == "parquet" else read_arrow
-    if compression or isinstance(source, StandardInput):
-        with decompressed_to_disk(source, compression) as whole:
-            yield from read_table(whole, reading.text_field, note, parts)
-    else:
-        yield from read_table(source, reading.text_field, note, parts)
-
-
-def _streamed(source: Source, form: str, compression: str, reading: Reading, note: Note) -> Iterator[Chunk]:
+def _streamed(source: Source, form: str, compression: str, text_field: str, note: Note) -> Iterator[Chunk]:
     stream, path = decompressed(source, compression), source.path
-    if form == "json" and not reading.text_field:
-        form = "json" if first_row_has(stream, path, reading.field) else "text"
+    if form == "json" and not text_field:
+        form = "json" if first_row_has(stream, path, DEFAULT_FIELD) else "text"
         source.seek(0)
         stream = decompressed(source, compression)
-    if form == "jsonl":
-        yield from read_jsonl(stream, path, reading.field, note)
-    elif form == "json":
-        yield from read_json(stream, path, reading.field, note)
-    elif form in DELIMITERS:
-        yield from read_separated(stream, path, form, reading.text_field, note)
-    elif form == "warc":
-        yield from read_warc(stream, path, note)
+    if form in STREAMED:
+        unit, texts = STREAMED[form]
+        yield from _rows(texts, path, unit, note, stream, text_field)
     elif form == "tar":
         yield from read_members(
-            stream, path, note, lambda member, form, compression, note: _documents(member, form, compression, reading, note)
+            stream, path, note, lambda member, form, compression, note: _documents(member, form, compression, text_field, note)
         )
     else:
         yield from read_text(stream, path)
+
+
+def _rows(texts: Callable[..., Iterator[bytes]], path: str, unit: str, note: Note, *arguments: object) -> Iterator[Chunk]:
+    """Yield one document per row; `texts` receives the rows that do not count."""
+    left_out = SkippedRows(path, unit)
+    yield from documents(texts(*arguments, left_out))
+    left_out.tell(note)
 
 
 def can_seek(file: CorpusFile) -> bool:
@@ -200,24 +176,26 @@ def parts_of(file: CorpusFile, meter: Meter | None = None) -> list[int]:
         source.close()
 
 
-def read_separated(stream: Stream, path: str, form: str, text_field: str, note: Note) -> Iterator[Chunk]:
+def separated_texts(form: str, stream: Stream, text_field: str, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the text column of every row; rows with another number of columns are skipped.
 
     Raises:
         Unreadable: the column is missing, quoting is invalid, or the file is not UTF-8.
     """
-    left_out = SkippedRows(path, "row")
     csv.field_size_limit(LIMIT_BYTES)
-    yield from documents(_column_texts(_rows(stream, path, form), path, text_field, left_out))
-    left_out.tell(note)
-
-
-def _rows(stream: Stream, path: str, form: str) -> Iterator[list[str]]:
-    rows = csv.reader(_lines(stream, path), delimiter=DELIMITERS[form], strict=True)
+    rows = csv.reader(_lines(stream, left_out.path), delimiter=DELIMITERS[form], strict=True)
     try:
-        yield from rows
+        header = next(rows, None)
+        if header is None:
+            return
+        column = _column(header, text_field, left_out.path)
+        for number, row in enumerate(rows, 2):
+            if len(row) == len(header):
+                yield row[column].encode("utf-8")
+            elif row:
+                left_out.add(number, f"other than the {len(header)} columns of the header")
     except csv.Error as error:
-        raise Unreadable(path, f"line {rows.line_num} is no {form.upper()}: {error}") from None
+        raise Unreadable(left_out.path, f"line {rows.line_num} is no {form.upper()}: {error}") from None
 
 
 def _lines(stream: Stream, path: str) -> Iterator[str]:
@@ -234,18 +212,6 @@ def _lines(stream: Stream, path: str) -> Iterator[str]:
         yield from (line + "\n" for line in text.removesuffix("\n").split("\n"))
 
 
-def _column_texts(rows: Iterator[list[str]], path: str, text_field: str, left_out: SkippedRows) -> Iterator[bytes]:
-    header = next(rows, None)
-    if header is None:
-        return
-    column = _column(header, text_field, path)
-    for number, row in enumerate(rows, 2):
-        if len(row) == len(header):
-            yield row[column].encode("utf-8")
-        elif row:
-            left_out.add(number, f"other than the {len(header)} columns of the header")
-
-
 def _column(header: list[str], text_field: str, path: str) -> int:
     if len(header) == 1 and not text_field:
         return 0
@@ -255,7 +221,7 @@ def _column(header: list[str], text_field: str, path: str) -> int:
     return header.index(field)
 
 
-def read_split(file: CorpusFile, field: str, note: Note, meter: Meter) -> Iterator[Chunk]:
+def dataset_texts(file: CorpusFile, field: str, meter: Meter, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the texts of a split's rows; nothing is written to the cache of `datasets`.
 
     Raises:
@@ -264,7 +230,6 @@ def read_split(file: CorpusFile, field: str, note: Note, meter: Meter) -> Iterat
     import datasets
 
     folder, _, split = file.location.removeprefix(SCHEME).partition("#")
-    left_out = SkippedRows(file.path, "row")
     meter.stored_bytes = meter.bytes_read = file.stored_bytes
     try:
         rows = datasets.load_dataset(folder, split=split, streaming=True)
@@ -273,16 +238,7 @@ def read_split(file: CorpusFile, field: str, note: Note, meter: Meter) -> Iterat
         if column not in columns:
             raise Unreadable(file.path, no_column(field, columns))
         # without the other columns, no image is decoded
-        for number, row in enumerate(rows.select_columns([column]), 1):
-            try:
-                text = encoded(value_in(row, field))
-            except ValueError as error:
-                left_out.add(number, str(error))
-                continue
-            if len(text) > LIMIT_BYTES:
-                left_out.add(number, TOO_LONG)
-            else:
-                yield from chunks(text)
+        yield from field_texts(rows.select_columns([column]), field, left_out, LIMIT_BYTES)
     except Unreadable:
         raise
     except Exception as error:
@@ -290,4 +246,15 @@ def read_split(file: CorpusFile, field: str, note: Note, meter: Meter) -> Iterat
         raise Unreadable(file.path, f"`datasets` cannot read it: {first_line(error.__cause__ or error)}") from None
     if {url: version for url, _, version in list_splits(file.location)} != {file.location: file.stamp}:
         raise Unreadable(file.path, CHANGED)
-    left_out.tell(note)
+
+
+#: texts of the formats whose readers seek
+SOUGHT: dict[str, Callable[..., Iterator[bytes]]] = {"parquet": parquet_texts, "arrow": arrow_texts}
+#: unit of a document and texts of the formats that are read from the beginning
+STREAMED: dict[str, tuple[str, Callable[..., Iterator[bytes]]]] = {
+    "jsonl": ("line", jsonl_texts),
+    "json": ("row", json_texts),
+    "csv": ("row", partial(separated_texts, "csv")),
+    "tsv": ("row", partial(separated_texts, "tsv")),
+    "warc": ("record", warc_texts),
+}

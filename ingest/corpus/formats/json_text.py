@@ -11,26 +11,31 @@ from ingest.corpus.files.decompress import Stream
 from ingest.corpus.files.source import Unreadable
 from ingest.corpus.formats.buffered import whole_lines
 from ingest.corpus.formats.columnar import check_utf8, texts_of
-from ingest.corpus.formats.plain_text import documents
-from ingest.corpus.formats.rows import DECODER, LIMIT_BYTES, TOO_LONG, SkippedRows, encoded, value_in
-from ingest.corpus.types import Chunk, Note
+from ingest.corpus.formats.rows import (
+    DECODER,
+    DEFAULT_FIELD,
+    LIMIT_BYTES,
+    TOO_LONG,
+    SkippedRows,
+    encoded,
+    field_texts,
+    value_in,
+)
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def read_jsonl(stream: Stream, path: str, field: str, note: Note) -> Iterator[Chunk]:
+def jsonl_texts(stream: Stream, text_field: str, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the field's text of every line; broken lines and lines without the field are skipped."""
-    left_out = SkippedRows(path, "line")
-    number = 1
+    number, field = 1, text_field or DEFAULT_FIELD
     for block in whole_lines(stream):
         if block is None:
             left_out.add(number, TOO_LONG)
             number += 1
             continue
         lines = block.count(b"\n") + (not block.endswith(b"\n"))
-        yield from documents(_by_arrow(block, lines, field) or _line_by_line(block, number, field, left_out))
+        yield from _by_arrow(block, lines, field) or _line_by_line(block, number, field, left_out)
         number += lines
-    left_out.tell(note)
 
 
 def _by_arrow(block: bytes, lines: int, field: str) -> Iterable[bytes] | None:
@@ -78,25 +83,13 @@ STEP_BYTES = 2**16
 _BETWEEN = " \t\r\n"
 
 
-def read_json(stream: Stream, path: str, field: str, note: Note) -> Iterator[Chunk]:
+def json_texts(stream: Stream, text_field: str, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the field's text of every row.
 
     Raises:
         Unreadable: the file is not JSON.
     """
-    left_out = SkippedRows(path, "row")
-    yield from documents(_texts(stream, path, field, left_out))
-    left_out.tell(note)
-
-
-def _texts(stream: Stream, path: str, field: str, left_out: SkippedRows) -> Iterator[bytes]:
-    for number, value in enumerate(values(stream, path), 1):
-        try:
-            text = encoded(value_in(value, field))
-        except ValueError as error:
-            left_out.add(number, str(error))
-        else:
-            yield text
+    return field_texts(values(stream, left_out.path), text_field or DEFAULT_FIELD, left_out)
 
 
 def first_row_has(stream: Stream, path: str, field: str) -> bool:

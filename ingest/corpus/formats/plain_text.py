@@ -50,23 +50,15 @@ def whole_characters(data: bytes) -> int:
     return len(data)
 
 
-def chunks(text: bytes) -> Iterator[Chunk]:
-    """Yield a UTF-8 document in chunks."""
-    start = 0
-    while len(text) - start > CHUNK_BYTES:
-        stop = start + whole_characters(text[start : start + CHUNK_BYTES])
-        yield Chunk(text[start:stop], False)
-        start = stop
-    yield Chunk(text[start:] if start else text, True)
-
-
 def documents(texts: Iterable[bytes]) -> Iterator[Chunk]:
     """Yield UTF-8 documents in chunks."""
     for text in texts:
-        if len(text) <= CHUNK_BYTES:
-            yield Chunk(text, True)
-        else:
-            yield from chunks(text)
+        start = 0
+        while len(text) - start > CHUNK_BYTES:
+            stop = start + whole_characters(text[start : start + CHUNK_BYTES])
+            yield Chunk(text[start:stop], False)
+            start = stop
+        yield Chunk(text[start:] if start else text, True)
 
 
 def read_text(stream: Stream, path: str, head: bytes = b"") -> Iterator[Chunk]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ingest.corpus.types import Note, SkippedFile
@@ -27,7 +28,7 @@ class SkippedRows:
     """Skipped rows of one file, by reason: the first by number, the others counted."""
 
     def __init__(self, path: str, unit: str) -> None:
-        self._path = path
+        self.path = path
         self._unit = unit
         self._names: dict[str, list[str]] = {}
         self._times = Counter[str]()
@@ -49,7 +50,7 @@ class SkippedRows:
         for reason, times in self._times.items():
             names = self._names[reason]
             who = f"{', '.join(names)} and {times - _NAMED} more" if times > _NAMED else " and ".join(names)
-            note(SkippedFile(self._path, f"{self._unit}{'s' if times > 1 else ''} {who}: {reason}", times))
+            note(SkippedFile(self.path, f"{self._unit}{'s' if times > 1 else ''} {who}: {reason}", times))
         self._names, self._times = {}, Counter()
 
 
@@ -94,6 +95,20 @@ def encoded(value: object) -> bytes:
         return value.encode("utf-8")
     except UnicodeEncodeError:
         raise ValueError("half of a surrogate pair, which UTF-8 cannot hold") from None
+
+
+def field_texts(rows: Iterable[Any], field: str, left_out: SkippedRows, limit: float = math.inf) -> Iterator[bytes]:
+    """Yield the texts of a field of JSON rows; rows without it or with more than `limit` bytes are skipped."""
+    for number, row in enumerate(rows, 1):
+        try:
+            text = encoded(value_in(row, field))
+        except ValueError as error:
+            left_out.add(number, str(error))
+        else:
+            if len(text) > limit:
+                left_out.add(number, TOO_LONG)
+            else:
+                yield text
 
 
 _KINDS = {type(None): "null", bool: "a truth value", list: "a list", dict: "an object", bytes: "bytes"}

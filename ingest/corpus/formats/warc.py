@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from ingest.corpus.files.decompress import Stream
 from ingest.corpus.files.source import Unreadable
 from ingest.corpus.formats.buffered import BufferedReader
-from ingest.corpus.formats.plain_text import documents, not_text_reason
+from ingest.corpus.formats.plain_text import not_text_reason
 from ingest.corpus.formats.rows import LIMIT_BYTES, TOO_LONG, SkippedRows
-from ingest.corpus.types import Chunk, Note
 from ingest.errors import brief
 
 MOST_HEADER_BYTES = 2**20
@@ -24,18 +23,13 @@ _TEXTUAL = (b"text/", b"application/xhtml", b"application/xml", b"application/js
 _Headers = dict[bytes, bytes]
 
 
-def read_warc(stream: Stream, path: str, note: Note) -> Iterator[Chunk]:
+def warc_texts(stream: Stream, _: str, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the text of every record; other records with documents are skipped by number and reason.
 
     Raises:
         Unreadable: the file is not WARC, broken or truncated.
     """
-    left_out = SkippedRows(path, "record")
-    yield from documents(_texts(_Records(stream, path), left_out))
-    left_out.tell(note)
-
-
-def _texts(records: _Records, left_out: SkippedRows) -> Iterator[bytes]:
+    records = _Records(stream, left_out.path)
     number = 0
     while headers := records.headers():
         number += 1
@@ -49,20 +43,14 @@ def _texts(records: _Records, left_out: SkippedRows) -> Iterator[bytes]:
         else:
             body = records.body(size)
             try:
-                yield checked_text(http_payload(body) if is_http else body)
+                text = http_payload(body) if is_http else body
             except ValueError as error:
                 left_out.add(number, str(error))
-
-
-def checked_text(body: bytes) -> bytes:
-    """Return a body that is text.
-
-    Raises:
-        ValueError: the body is not text; the reason has no position, so that records are grouped by it.
-    """
-    if reason := not_text_reason(body):
-        raise ValueError("binary" if reason.startswith("binary") else "not UTF-8")
-    return body
+                continue
+            if reason := not_text_reason(text):
+                left_out.add(number, "binary" if reason.startswith("binary") else "not UTF-8")  # grouped without position
+            else:
+                yield text
 
 
 def http_payload(message: bytes) -> bytes:

@@ -143,33 +143,28 @@ class Estimand:
         draws = [part.draws for part in self.parts]
         return not draws or (sum(draws) >= FEWEST_DRAWS and min(draws) >= FEWEST_PER_PART)
 
-    def value(self, figure: str) -> float:
+    def value(self, figure: str, over: str = "") -> float:
+        """The total of a figure, or its ratio over the total of another; 0 where the other is 0."""
         sampled = (
             formulas.sampled_total(part.bytes, formulas.sampled_density(part.column(figure), part.draws)) for part in self.parts
         )
-        return float(self.exact.get(figure, 0) + sum(sampled))
+        total = float(self.exact.get(figure, 0) + sum(sampled))
+        base = self.value(over) if over else 1.0
+        return total / base if base else 0.0
 
-    def total(self, figure: str) -> RatioEstimate:
-        """The total of a figure with its interval."""
-        return self.interval(self.value(figure), self.variances_of_total(figure))
-
-    def variances_of_total(self, figure: str) -> list[Column]:
-        """The contributions of each part's runs to the variance of a total."""
-        return [part.variances(part.column(figure)) for part in self.parts]
-
-    def ratio(self, top: str, bottom: str) -> RatioEstimate:
-        """One total over another with its interval; 0 where the other is 0."""
-        base = self.value(bottom)
-        if not base:
+    def estimate(self, figure: str, over: str = "") -> RatioEstimate:
+        """The total of a figure, or its ratio over the total of another, with its interval."""
+        if over and not self.value(over):
             return RatioEstimate(0, 0, 0)
-        return self.interval(self.value(top) / base, self.variances_of_ratio(top, bottom))
+        return self.interval(self.value(figure, over), self.variances(figure, over))
 
-    def variances_of_ratio(self, top: str, bottom: str) -> list[Column]:
-        """The contributions of each part's runs to the variance of a ratio."""
-        base = self.value(bottom)
-        guess = self.value(top) / base
+    def variances(self, figure: str, over: str = "") -> list[Column]:
+        """The contributions of each part's runs to the variance of a total or ratio."""
+        if not over:
+            return [part.variances(part.column(figure)) for part in self.parts]
+        guess, base = self.value(figure, over), self.value(over)
         return [
-            part.variances(formulas.ratio_residuals(part.column(top), guess, part.column(bottom), base)) for part in self.parts
+            part.variances(formulas.ratio_residuals(part.column(figure), guess, part.column(over), base)) for part in self.parts
         ]
 
     def interval(self, value: float, variances: Sequence[Column]) -> RatioEstimate:

@@ -10,12 +10,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ingest.corpus.counting.exact import TokenCounter
-from ingest.corpus.counting.ledger import Totals
-from ingest.corpus.formats.documents import Reading
+from ingest.corpus.counting.exact import DocumentCounter
+from ingest.corpus.counting.ledger import SHARD_FILES, Shard, Totals
 from ingest.corpus.sampling.estimators import FEWEST_DRAWS, Estimand, RatioEstimate, StratumPart, half_width, remainder
-from ingest.corpus.sampling.strata import Strata, Stratum, UnitReader, shards_of
-from ingest.corpus.tokenizers.split_points import SplitRule
+from ingest.corpus.sampling.strata import Strata, Stratum, UnitReader
 from ingest.corpus.types import CorpusFile, SkippedFile, Tally
 from ingest.errors import IngestError
 from ingest.formulas import sampling as formulas
@@ -30,7 +28,7 @@ ROUNDS = 6
 #: share of a stratum from which reading all of it replaces the sample
 WORTH_SAMPLING = 0.5
 #: figures whose intervals must meet the tolerance: totals, and ratios of totals
-PROMISED = (("tokens", ""), ("text_bytes", "tokens"))
+PROMISED = (("tokens",), ("text_bytes", "tokens"))
 
 
 @dataclass
@@ -75,7 +73,7 @@ class Survey:
                 self.count_stratum(stratum)  # files without a byte: there is nothing to draw
         for stratum, draws in self.planned(self.estimand()):
             if stratum.bytes_for(len(stratum.drawn)) <= FIRST_BYTES:
-                stratum.drop_pilot()
+                stratum.pilot, stratum.drawn = stratum.drawn, []
             self.grow(stratum, max(draws, pilot_draws(stratum)))
         for _ in range(ROUNDS):
             estimand = self.estimand()
@@ -102,7 +100,10 @@ class Survey:
         reader = self.reader
         for member in stratum.files:
             reader.skipped.pop(member, None)
-        shards = shards_of(reader.listing, stratum.files)
+        shards = (
+            Shard(start, [reader.listing[member] for member in stratum.files[start : start + SHARD_FILES]])
+            for start in range(0, len(stratum.files), SHARD_FILES)
+        )
         for counted in list(reader.count(shards, self.strata.root)):  # an interruption leaves nothing of a stratum
             self.totals.merge(counted)
         self.drawn = [other for other in self.drawn if other is not stratum]
@@ -110,7 +111,9 @@ class Survey:
 
     def interrupted(self) -> str:
         """Keep the strata with draws; return which share of the corpus they are, or an empty text without any."""
-        self.drawn = [stratum for stratum in self.drawn if stratum.restore_pilot()]
+        for stratum in self.drawn:
+            stratum.drawn = stratum.drawn or stratum.pilot
+        self.drawn = [stratum for stratum in self.drawn if stratum.drawn]
         if not self.all_strata:
             return ""
         files, kinds = sum(len(stratum.files) for stratum in self.all_strata), len(self.all_strata)
@@ -135,21 +138,20 @@ class Survey:
 
     def width(self, estimand: Estimand) -> float:
         """The widest relative half width of the promised intervals."""
-        return max(half_width(estimand.ratio(top, bottom) if bottom else estimand.total(top)) for top, bottom in PROMISED)
+        return max(half_width(estimand.estimate(*figure)) for figure in PROMISED)
 
     def planned(self, estimand: Estimand) -> Iterator[tuple[Stratum, float]]:
         """Total draws of each stratum that would meet the tolerance."""
         if not self.drawn:
             return
-        plans = [self.plan(estimand, top, bottom) for top, bottom in PROMISED]
+        plans = [self.plan(estimand, *figure) for figure in PROMISED]
         yield from zip(list(self.drawn), map(max, zip(*plans, strict=True)), strict=True)
 
-    def plan(self, estimand: Estimand, top: str, bottom: str) -> list[float]:
+    def plan(self, estimand: Estimand, *figure: str) -> list[float]:
         """Draws of each stratum for one promised figure: most where the variance per cost of a draw is largest."""
-        base = estimand.value(bottom) if bottom else 0
-        value = estimand.value(top) / base if base else estimand.value(top)
-        pairs = estimand.variances_of_ratio(top, bottom) if bottom and value else estimand.variances_of_total(top)
-        if not value or not any(column.any() for column in pairs):
+        value = estimand.value(*figure)
+        pairs = estimand.variances(*figure) if value else []
+        if not any(column.any() for column in pairs):
             return [0.0] * len(self.drawn)
         allowed = formulas.variance_allowed(self.tolerance, value, estimand.quantile(pairs))
         spreads = [
@@ -170,17 +172,13 @@ class Survey:
     @property
     def design(self) -> list[dict[str, Any]]:
         """How each stratum was read."""
-        return [
-            {
-                "files_of": stratum.name,
-                "unit": "whole" if stratum in self.complete else stratum.unit,
-                "files": len(stratum.files),
-                "stored_bytes": stratum.stored_bytes,
-                "draws": 0 if stratum in self.complete else len(stratum.drawn),
-                "distinct": 0 if stratum in self.complete else len(set(stratum.drawn)),
-            }
-            for stratum in self.all_strata
-        ]
+        rows = []
+        for stratum in self.all_strata:
+            whole = stratum in self.complete
+            drawn = [] if whole else stratum.drawn
+            row = {"files_of": stratum.name, "unit": "whole" if whole else stratum.unit, "files": len(stratum.files)}
+            rows.append({**row, "stored_bytes": stratum.stored_bytes, "draws": len(drawn), "distinct": len(set(drawn))})
+        return rows
 
     @cached_property
     def figures(self) -> dict[str, RatioEstimate]:
@@ -188,12 +186,12 @@ class Survey:
         estimand, strata = self.estimand(), self.all_strata
         lost = unreadable(estimand)
         return {
-            "tokens": estimand.total("tokens"),
-            "corpus_bytes": estimand.total("text_bytes"),
-            "bytes_per_token": estimand.ratio("text_bytes", "tokens"),
+            "tokens": estimand.estimate("tokens"),
+            "corpus_bytes": estimand.estimate("text_bytes"),
+            "bytes_per_token": estimand.estimate("text_bytes", "tokens"),
             "stored_bytes": remainder(sum(stratum.stored_bytes for stratum in strata), lost),
-            "files": remainder(sum(len(stratum.files) for stratum in strata), estimand.total("lost_files")),
-            "documents": estimand.total("documents"),
+            "files": remainder(sum(len(stratum.files) for stratum in strata), estimand.estimate("lost_files")),
+            "documents": estimand.estimate("documents"),
             "unreadable_bytes": lost,
         }
 
@@ -213,12 +211,12 @@ class Survey:
     @property
     def skipped(self) -> list[SkippedFile]:
         """Files that were read and do not count."""
-        return [*self.totals.skipped, *self.reader.skipped.values()]
+        return [*self.totals.skipped.named, *self.reader.skipped.values()]
 
     @property
     def parts(self) -> list[SkippedFile]:
         """Lines, rows and members that do not count, of files that do."""
-        return [*self.totals.parts, *self.reader.parts]
+        return [*self.totals.parts.named, *self.reader.parts.named]
 
     @property
     def everything(self) -> Totals | None:
@@ -279,7 +277,7 @@ def rows_of(survey: Survey, kind: str) -> list[GroupEstimate]:
         estimand = Estimand(parts.get(name, []), exact, survey.confidence)
         row = GroupEstimate(name, files[name], sizes[name], sum(part.draws for part in estimand.parts))
         if estimand.enough():
-            figures = estimand.total("tokens"), estimand.total("text_bytes"), estimand.ratio("text_bytes", "tokens")
+            figures = estimand.estimate("tokens"), estimand.estimate("text_bytes"), estimand.estimate("text_bytes", "tokens")
             row = GroupEstimate(*row[:4], *figures)
         rows.append(row)
     return rows
@@ -308,9 +306,7 @@ SEEDS = 2**32
 
 def sample_corpus(
     listing: Sequence[CorpusFile],
-    reading: Reading,
-    engine: TokenCounter,
-    rule: SplitRule | None,
+    counter: DocumentCounter,
     tolerance: float = 0.005,
     confidence: float = 0.95,
     seed: int | None = None,
@@ -332,7 +328,7 @@ def sample_corpus(
     if not len(listing):
         raise IngestError("nothing to sample: found no file, expected at least one that holds text")
     chosen = random.SystemRandom().randrange(SEEDS) if seed is None else seed
-    reader = UnitReader(listing, reading, engine, rule, progress or (lambda _: None))
+    reader = UnitReader(listing, counter, progress or (lambda _: None))
     survey = Survey(reader, chosen, tolerance, confidence)
     try:
         survey.run(survey.strata.by_name.values())
@@ -345,7 +341,7 @@ def sample_corpus(
 
 def unreadable(estimand: Estimand) -> RatioEstimate:
     """Stored bytes of unreadable files; where no draw met one, the upper end covers those that may have been missed."""
-    lost = estimand.total("lost_bytes")
+    lost = estimand.estimate("lost_bytes")
     if lost.high > lost.low:
         return lost
     risk = 1 - estimand.confidence

@@ -9,17 +9,16 @@ from __future__ import annotations
 import random
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ingest.corpus.counting.exact import LeftOut, ShardTally, TokenCounter, count, counts_in_threads
-from ingest.corpus.counting.ledger import OTHER, SHARD_FILES, GroupTallies, Shard, ShardCount
-from ingest.corpus.formats.documents import Meter, Reading, Unreadable, can_seek, parts_of, read, read_block
+from ingest.corpus.counting.exact import DocumentCounter, ShardTally, count
+from ingest.corpus.counting.ledger import OTHER, GroupTallies, Shard, ShardCount
+from ingest.corpus.formats.documents import Unreadable, can_seek, parts_of, read_block
 from ingest.corpus.formats.plain_text import not_text_reason
 from ingest.corpus.sampling.estimators import DrawnSample
-from ingest.corpus.tokenizers.split_points import SplitRule
-from ingest.corpus.tokenizers.splitter import split_texts
-from ingest.corpus.types import CorpusFile, SkippedFile, Tally, extension_of, folder_of, root_of
+from ingest.corpus.types import CorpusFile, LeftOut, SkippedFile, extension_of, folder_of, root_of
 
 if TYPE_CHECKING:
     import numpy
@@ -154,21 +153,14 @@ class UnitReader:
     """
 
     listing: Sequence[CorpusFile]
-    reading: Reading
-    engine: TokenCounter
-    rule: SplitRule | None
+    counter: DocumentCounter
     moved: Callable[[int], object]
     bytes_read: int = 0
     skipped: dict[int, SkippedFile] = field(default_factory=dict)
-    parts: list[SkippedFile] = field(default_factory=list)
-
-    def add_read(self, size: int) -> None:
-        self.bytes_read += size
-        self.moved(size)
+    parts: LeftOut = field(default_factory=lambda: LeftOut(NAMED))
 
     def count(self, shards: Iterable[Shard], root: str = "") -> Iterator[ShardCount]:
-        counts = counts_in_threads(self.engine)
-        for counted in count(shards, self.reading, self.rule, counts, ShardTally(root), self.moved):
+        for counted in count(shards, self.counter, ShardTally(root), self.moved):
             self.bytes_read += counted.total.bytes_read
             yield counted
 
@@ -212,14 +204,6 @@ class Stratum:
         self.stored_bytes += size
         self.frame.add(member, size)
 
-    def divide(self, sizes_of: Callable[[int], Sequence[int]]) -> None:
-        """Draw parts of files from now on; `sizes_of` returns the stored bytes of a file's parts."""
-        self.frame = SamplingFrame()
-        for member in self.files:
-            for part, size in enumerate(sizes_of(member)):
-                self.frame.add(member, size)
-                self.parts.append(part)
-
     @property
     def unit(self) -> str:
         """The kind of unit: block, part or file."""
@@ -247,18 +231,9 @@ class Stratum:
         self.units.update(self.fetch(new, reader))
         self.drawn += keys
 
-    def drop_pilot(self) -> None:
-        """Set the draws so far aside as the pilot."""
-        self.pilot, self.drawn = self.drawn, []
-
-    def restore_pilot(self) -> bool:
-        """Use the pilot if there are no other draws; return whether there are any."""
-        self.drawn = self.drawn or self.pilot
-        return bool(self.drawn)
-
     def fetch(self, keys: Sequence[UnitKey], reader: UnitReader) -> Iterator[tuple[UnitKey, DrawnUnit]]:
         if self.parts:
-            yield from ((key, self._count_part(key, reader)) for key in keys)
+            yield from self._count_parts(keys, reader)
             return
         if not self.blocks:
             yield from self._count_files(keys, reader)
@@ -267,7 +242,7 @@ class Stratum:
         for start in range(0, len(keys), BATCH_BLOCKS):
             batch = keys[start : start + BATCH_BLOCKS]
             texts = [self._block_text(key, reader) for key in batch]
-            counts = iter(reader.engine.count([text for text in texts if text is not None]))
+            counts = iter(reader.counter.engine.count([text for text in texts if text is not None]))
             for key, text in zip(batch, texts, strict=True):
                 size = block_at(key[1], self.frame.sizes[key[0]])[1]
                 if text is None:
@@ -284,7 +259,8 @@ class Stratum:
             raw = read_block(reader.listing[self.frame.members[unit]], start, size + 3)
         except Unreadable:
             return None
-        reader.add_read(len(raw))
+        reader.bytes_read += len(raw)
+        reader.moved(len(raw))
         text = whole_characters(raw, size, first=start == 0)
         return None if not_text_reason(text, start) else text
 
@@ -297,50 +273,43 @@ class Stratum:
             documents = total.documents - self.blocks * total.files
             if counted.skipped:
                 reader.skipped[self.frame.members[unit]] = counted.skipped[0]
-            reader.parts += counted.parts[: NAMED - len(reader.parts)]
+            reader.parts.note(*counted.parts)
             self.file_units[unit] = DrawnUnit(self.frame.sizes[unit], total.tokens, total.text_bytes, documents)
         yield from ((key, self.file_units[key[0]]) for key in keys)
 
-    def _count_part(self, key: UnitKey, reader: UnitReader) -> DrawnUnit:
-        """Count a row group or a record batch."""
-        member, size = self.frame.members[key[0]], self.frame.sizes[key[0]]
-        found, meter, left_out = reader.listing[member], Meter(), LeftOut()
-        total, document = Tally(), Tally()
-        try:
-            for part in split_texts(read(found, reader.reading, left_out.note, meter, [self.parts[key[0]]]), reader.rule):
-                tokens = sum(reader.engine.count(part.texts)) if part.texts else 0
-                document = document.plus(Tally(documents=part.ends, text_bytes=part.size, tokens=tokens))
-                if part.refused:
-                    left_out.note(SkippedFile(found.path, part.refused))
-                elif part.ends:
-                    total = total.plus(document)
-                document = Tally() if part.ends else document
-        except Unreadable as error:
-            reader.skipped[member] = SkippedFile(error.path, error.reason)
-        reader.add_read(meter.bytes_read)
-        if total.documents:
-            reader.parts += left_out.rows(found.path)[: NAMED - len(reader.parts)]
-        elif left_out.named and member not in self.checked:
-            self.checked.add(member)
-            list(self._count_files([key], reader))  # sees whether anything in the whole file counts
-        return DrawnUnit(size, total.tokens, total.text_bytes, total.documents)
+    def _count_parts(self, keys: Sequence[UnitKey], reader: UnitReader) -> Iterator[tuple[UnitKey, DrawnUnit]]:
+        """Count row groups or record batches."""
+        members, sizes = self.frame.members, self.frame.sizes
+        shards = (
+            Shard(place, [reader.listing[members[unit]]._replace(stored_bytes=sizes[unit])], [self.parts[unit]])
+            for place, (unit, _) in enumerate(keys)
+        )
+        for key, counted in zip(keys, list(reader.count(shards)), strict=True):
+            member, total = members[key[0]], counted.total
+            if counted.skipped:
+                reader.skipped[member] = counted.skipped[0]
+            elif total.documents:
+                reader.parts.note(*counted.parts)
+            elif counted.parts and member not in self.checked:
+                self.checked.add(member)
+                list(self._count_files([key], reader))  # sees whether anything in the whole file counts
+            yield key, DrawnUnit(sizes[key[0]], total.tokens, total.text_bytes, total.documents)
 
     def sample(self, reader: UnitReader) -> DrawnSample:
         """The amounts of each draw per stored byte; a file that is unreadable in one place is lost everywhere."""
         import numpy
 
-        rows = [self._densities(key, reader) for key in self.drawn]
+        rows: list[tuple[float, ...]] = []
+        for key in self.drawn:
+            drawn, unit = self.units[key], key[0]
+            member = self.frame.members[unit]
+            if member in reader.skipped:
+                one_file = 1 / (reader.listing[member].stored_bytes if self.parts else self.frame.sizes[unit])
+                rows.append((0, 0, -one_file if self.blocks else 0, 1, one_file))
+            else:
+                rows.append((drawn.tokens / drawn.size, drawn.text_bytes / drawn.size, drawn.documents / drawn.size, 0, 0))
         table = numpy.array(rows, dtype=float).reshape(len(rows), len(FIGURES))
         return DrawnSample({name: table[:, place] for place, name in enumerate(FIGURES)}, self.frame.bytes)
-
-    def _densities(self, key: UnitKey, reader: UnitReader) -> tuple[float, ...]:
-        """The amounts of one draw per stored byte, in the order of `FIGURES`."""
-        drawn, unit = self.units[key], key[0]
-        member = self.frame.members[unit]
-        if member in reader.skipped:
-            one_file = 1 / (reader.listing[member].stored_bytes if self.parts else self.frame.sizes[unit])
-            return 0, 0, -one_file if self.blocks else 0, 1, one_file
-        return drawn.tokens / drawn.size, drawn.text_bytes / drawn.size, drawn.documents / drawn.size, 0, 0
 
 
 class Strata:
@@ -372,7 +341,15 @@ class Strata:
         self._add_to_breakdown(stratum, found, 1, found.stored_bytes, found.stored_bytes)
 
     def _divide(self, stratum: Stratum, listing: Sequence[CorpusFile]) -> None:
-        stratum.divide(lambda member: sizes_of_parts(listing[member]))
+        """Draw parts of files."""
+        stratum.frame = SamplingFrame()
+        for member in stratum.files:
+            sizes = [listing[member].stored_bytes]
+            with suppress(Unreadable):  # a broken file is one part, which is refused when it is read
+                sizes = parts_of(listing[member]) or sizes
+            for part, size in enumerate(sizes):
+                stratum.frame.add(member, size)
+                stratum.parts.append(part)
         for rows in stratum.breakdown.values():
             for row in rows.rows.values():
                 row[2] = 0
@@ -392,17 +369,3 @@ class Strata:
         """The folder or extension of a file in the breakdown."""
         name = self._own_name(found, kind)
         return name if name in self.names[kind] else OTHER
-
-
-def shards_of(listing: Sequence[CorpusFile], members: Sequence[int]) -> Iterator[Shard]:
-    """Some files of a listing, by position, in shards that fit into memory."""
-    for start in range(0, len(members), SHARD_FILES):
-        yield Shard(start, [listing[member] for member in members[start : start + SHARD_FILES]])
-
-
-def sizes_of_parts(found: CorpusFile) -> list[int]:
-    """Stored bytes of each part of a file; a broken file is one part, which is refused when it is read."""
-    try:
-        return parts_of(found) or [found.stored_bytes]
-    except Unreadable:
-        return [found.stored_bytes]

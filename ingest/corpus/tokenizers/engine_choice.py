@@ -22,7 +22,7 @@ from importlib import metadata, util
 from typing import Literal, Protocol, cast
 
 from ingest.corpus.files.source import STANDARD_INPUT
-from ingest.corpus.formats.documents import Meter, Reading, Unreadable, read
+from ingest.corpus.formats.documents import Meter, Unreadable, read
 from ingest.corpus.native_calls import NativeFailure, guarded, no_panic_message, refusals
 from ingest.corpus.tokenizers.engines import Gigatoken, SentencePiece, Tokenizers
 from ingest.corpus.tokenizers.tokenizer_json import kind, members
@@ -283,31 +283,21 @@ BEGINNING_BYTES = 64 * 1024
 CHECKED_FILES, TRAINING_FILES = 16, 1024
 
 
-def proof_of(listing: Sequence[CorpusFile], reading: Reading) -> tuple[bytes, ...]:
-    """The text of the corpus on which an engine is checked."""
-    return tuple(beginnings(listing, reading, CHECKED_FILES))
-
-
-def training_text(listing: Sequence[CorpusFile], reading: Reading) -> Iterator[bytes]:
-    """The text of the corpus on which a vocabulary is trained: a fixed selection."""
-    return beginnings(listing, reading, TRAINING_FILES)
-
-
-def beginnings(listing: Sequence[CorpusFile], reading: Reading, most: int) -> Iterator[bytes]:
+def beginnings(listing: Sequence[CorpusFile], text_field: str, most: int) -> Iterator[bytes]:
     """The beginnings of files at equal distances in the listing; not of standard input, which cannot be read twice."""
     number = min(most, len(listing))
     for place in range(number):
         found = listing[place * len(listing) // number]
-        text = b"" if found.location == STANDARD_INPUT else _beginning(found, reading)
+        text = b"" if found.location == STANDARD_INPUT else _beginning(found, text_field)
         if text:
             yield text
 
 
-def _beginning(found: CorpusFile, reading: Reading) -> bytes:
+def _beginning(found: CorpusFile, text_field: str) -> bytes:
     """The first text of a file; empty for an unreadable one, which counting will report."""
     texts: list[bytes] = []
     try:
-        with closing(read(found, reading, lambda _: None, Meter())) as pieces:  # type: ignore[type-var]
+        with closing(read(found, text_field, lambda _: None, Meter())) as pieces:  # type: ignore[type-var]
             for piece in pieces:
                 texts.append(piece.text)
                 if sum(map(len, texts)) >= BEGINNING_BYTES:

@@ -51,26 +51,40 @@ def calls_of(texts: Sequence[bytes], most: int) -> Iterator[Sequence[bytes]]:
         yield part
 
 
-class _InSmallCalls:
-    """An engine whose encodings take a hundred bytes per token."""
+class _Engine:
+    """An engine of a package, by its name.
+
+    Attributes:
+        part_bytes: text per call; encodings of the reference take a hundred bytes per token.
+    """
+
+    name: str
+    part_bytes = REFERENCE_PART_BYTES
+
+    def __init__(self, vocabulary: Vocabulary, threads: int) -> None:
+        use_threads(threads)
+        self.version = metadata.version(self.name)
+        self._vocabulary, self._threads = vocabulary, threads
+        self._load()
 
     def count(self, texts: Sequence[bytes]) -> list[int]:
         """Tokens of each text."""
-        return [tokens for part in calls_of(texts, REFERENCE_PART_BYTES) for tokens in self._count_part(part)]
+        return [tokens for part in calls_of(texts, self.part_bytes) for tokens in self._count_part(part)]
+
+    def _load(self) -> None:
+        raise NotImplementedError
 
     def _count_part(self, texts: Sequence[bytes]) -> list[int]:
         raise NotImplementedError
 
 
-class Tokenizers(_InSmallCalls):
+class Tokenizers(_Engine):
     """`tokenizers`, the reference of every vocabulary but SentencePiece models."""
 
     name = "tokenizers"
 
-    def __init__(self, vocabulary: Vocabulary, threads: int) -> None:
-        use_threads(threads)
-        self.version = metadata.version("tokenizers")
-        self._tokenizer = load_reference(vocabulary.tokenizer_json, vocabulary.source)
+    def _load(self) -> None:
+        self._tokenizer = load_reference(self._vocabulary.tokenizer_json, self._vocabulary.source)
 
     def _count_part(self, texts: Sequence[bytes]) -> list[int]:
         decoded = [text.decode() for text in texts]
@@ -78,54 +92,41 @@ class Tokenizers(_InSmallCalls):
         return [len(encoding) for encoding in encodings]
 
 
-class Gigatoken:
+class Gigatoken(_Engine):
     """`gigatoken`; its cache of words grows without limit, so it restarts at the memory limit of the process."""
 
     name = "gigatoken"
+    part_bytes = PART_BYTES
 
-    def __init__(self, vocabulary: Vocabulary, threads: int) -> None:
-        use_threads(threads)
-        self.version = metadata.version("gigatoken")
-        self._json = vocabulary.tokenizer_json
-        self._restart()
-
-    def count(self, texts: Sequence[bytes]) -> list[int]:
-        counts: list[int] = []
-        for part in calls_of(texts, PART_BYTES):
-            if self._growth.over_limit():
-                self._restart()
-            counts.extend(self._count_part(list(part)))
-            self._growth.add_text(sum(map(len, part)))
-        return counts
-
-    def _count_part(self, texts: list[bytes]) -> list[int]:
-        if uses_one_thread() or sum(map(len, texts)) < LEAST_PARALLEL_BYTES:
+    def _count_part(self, texts: Sequence[bytes]) -> list[int]:
+        if self._growth.over_limit():
+            self._load()
+        size = sum(map(len, texts))
+        self._growth.add_text(size)
+        if uses_one_thread() or size < LEAST_PARALLEL_BYTES:
             encode = self._tokenizer.backend.encode
             return guarded(lambda: [len(encode(text)) for text in texts])
-        encoded = guarded(lambda: self._tokenizer.encode_batch(texts, parallel=True))
+        encoded = guarded(lambda: self._tokenizer.encode_batch(list(texts), parallel=True))
         offsets = encoded.layout.offsets.data
         lengths: list[int] = (offsets[1:] - offsets[:-1]).tolist()
         return lengths
 
-    def _restart(self) -> None:
+    def _load(self) -> None:
         from gigatoken import Tokenizer
 
         self._tokenizer: Any = None  # first, so that the two are never in memory together
         return_freed_memory()
-        self._tokenizer = guarded(lambda: Tokenizer.from_json(self._json))
+        self._tokenizer = guarded(lambda: Tokenizer.from_json(self._vocabulary.tokenizer_json))
         self._growth = MemoryGrowth()
 
 
-class SentencePiece(_InSmallCalls):
+class SentencePiece(_Engine):
     """`sentencepiece`, the reference of its models."""
 
     name = "sentencepiece"
 
-    def __init__(self, vocabulary: Vocabulary, threads: int) -> None:
-        self.version = metadata.version("sentencepiece")
-        use_threads(threads)
-        self._threads = threads
-        self._model = load_sentencepiece(vocabulary.sentencepiece, vocabulary.source)
+    def _load(self) -> None:
+        self._model = load_sentencepiece(self._vocabulary.sentencepiece, self._vocabulary.source)
 
     def _count_part(self, texts: Sequence[bytes]) -> list[int]:
         decoded = [text.decode() for text in texts]

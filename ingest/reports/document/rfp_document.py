@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest.acceptance.loads import Setting
@@ -15,6 +14,7 @@ from ingest.reports.charts.chart import Chart
 from ingest.reports.document.model import Block, Bullets, DerivationListing, Document, DocumentSection, Figure, Paragraph, Table
 from ingest.reports.document.tables import (
     acceptance_table,
+    form,
     growth_table,
     inspection_table,
     quantity_text,
@@ -22,12 +22,14 @@ from ingest.reports.document.tables import (
     tables_for,
     with_numbers,
 )
-from ingest.reports.document.template_fields import SECTIONS
 from ingest.reports.labels import capitalised, label, plain, span
+from ingest.reports.texts import texts
+from ingest.sizing.derivation_text import DerivationWriter
 from ingest.units import display
 from ingest.version import __version__
 
 if TYPE_CHECKING:
+    from ingest.engine.registry import Step
     from ingest.requirement import Requirement
     from ingest.site.plan import Plan
 
@@ -75,36 +77,21 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
-#: beginnings of the ids that each section states
-STATED = {
-    "performance": ("R-READ", "R-MIX", "R-STAGE"),
-    "capacity": ("R-CAP",),
-    "checkpoints": ("R-WRITE", "R-RESTART"),
-    "metadata": ("R-META",),
-    "resilience": ("R-END",),
-    "growth": ("R-GROW",),
-}
 #: The priority of lines in the appendix, which are not required.
 INFORMATION = "information"
-#: Sections that end with their charts.
-CHARTS_LAST = ("workloads", "performance", "capacity", "checkpoints")
 #: Inputs of each requirement in the table of sensitivity.
 MOST_EFFECTS = 2
 
 
-@cache
-def texts() -> Mapping[str, Any]:
-    """Clauses, tables and charts of the document that do not depend on the site."""
-    import yaml
-
-    read: dict[str, Any] = yaml.safe_load((files("ingest.reports.document") / "document.yaml").read_text(encoding="utf-8"))
-    return read
+def clauses() -> Mapping[str, Any]:
+    """The clauses of `document.yaml`."""
+    found: Mapping[str, Any] = texts("document")["clauses"]
+    return found
 
 
 def clause(name: str, **values: object) -> Paragraph:
     """A clause of `document.yaml`, with its values."""
-    text: str = texts()["clauses"][name]
-    return Paragraph(text.format(**values))
+    return Paragraph(clauses()[name].format(**values))
 
 
 class RfpDocument:
@@ -121,23 +108,18 @@ class RfpDocument:
 
     def document(self) -> Document:
         """The whole document."""
-        plan, by_id = self.plan, {one.id: one for one in self.plan.requirements}
-        sections = (
-            self._section("scope", self._scope()),
-            self._section("workloads", [clause("workloads"), *self._tables("clusters", "jobs", "datasets", "placement")]),
-            self._section("performance", [clause("overlap")]),
-            self._section("capacity", [clause("capacity"), *self._tables("capacity")]),
-            self._section("checkpoints", [clause("checkpoints"), *self._tables("checkpoints")]),
-            self._section("metadata", [clause("metadata"), *self._tables("metadata")]),
-            self._section("resilience", self._resilience()),
-            self._section("protocols", [Bullets(tuple(texts()["clauses"]["protocols"]))]),
-            self._section("growth", [clause("growth"), growth_table(plan.tables.get("capacity", []), by_id)]),
-            self._section("acceptance", self._acceptance()),
-            self._section("response", [clause("response"), *response_tables(plan.requirements)]),
-            self._section("assumptions", self._assumptions()),
-            DocumentSection("derivations", SECTIONS["derivations"], tuple(self._derivations()), "A"),
-            DocumentSection("information", SECTIONS["information"], tuple(self._information()), "B"),
-        )
+        plan = self.plan
+        own: Mapping[str, Iterable[Block]] = {
+            "scope": self._scope(),
+            "resilience": [form("set_by_buyer", ((one, "to be set by buyer") for one in clauses()["set_by_buyer_quantities"]))],
+            "growth": [growth_table(plan.tables.get("capacity", []), {one.id: one for one in plan.requirements})],
+            "acceptance": self._acceptance(),
+            "response": response_tables(plan.requirements),
+            "assumptions": self._assumptions(),
+            "derivations": self._derivations(),
+            "information": self._information(),
+        }
+        sections = [self._section(name, own.get(name, ())) for name in texts("document")["sections"]]
         facts = (
             ("title", f"Storage requirements of {plan.site.name}"),
             ("site", plan.site.name),
@@ -150,19 +132,24 @@ class RfpDocument:
         subtitle = f"Requirements and response form. Made by ingest {__version__}, reference {reference} (section 12)"
         return Document(f"Storage requirements of {plan.site.name}", subtitle, with_numbers(sections), facts)
 
-    def _section(self, name: str, blocks: Sequence[Block]) -> DocumentSection:
-        """The section's own words, then the requirements and the charts that belong to it."""
-        belongs = [one for one in self.plan.requirements if one.id.startswith(STATED.get(name, ("-",)))]
+    def _section(self, name: str, blocks: Iterable[Block]) -> DocumentSection:
+        """The clause of the section, its tables and its own blocks, then the requirements and the charts that belong to it."""
+        look, opening = texts("document")["sections"][name], clauses().get(name, ())
+        first = [Paragraph(opening)] if isinstance(opening, str) else [Bullets(tuple(opening))] if opening else []
+        tables = self._tables(look.get("tables", ()))
+        belongs = [one for one in self.plan.requirements if one.id.startswith(tuple(look.get("states", ())))]
         stated = [one for one in belongs if one.priority != INFORMATION]
-        charts = self._figures(name) if name in CHARTS_LAST else []
+        charts = () if name == "assumptions" else self._figures(name)
         words = (block for one in stated for block in requirement(one, self._tests.get(one.id)))
         further = ", ".join(one.id for one in belongs if one.priority == INFORMATION)
         pointer = [Paragraph(f"{further} (appendix B).", "For information:")] if further else []
-        return DocumentSection(name, SECTIONS[name], (*blocks, *words, *pointer, *charts))
+        return DocumentSection(
+            name, look["title"], (*first, *tables, *blocks, *words, *pointer, *charts), look.get("letter", "")
+        )
 
     def _figures(self, name: str) -> list[Block]:
         """The charts of a section."""
-        known = texts()["charts"]
+        known = texts("document")["charts"]
         return [
             Figure(chart, "; ".join(filter(None, (known[key]["caption"], chart.note))))
             for key, chart in self.charts.items()
@@ -171,48 +158,30 @@ class RfpDocument:
 
     def _information(self) -> Iterator[Block]:
         """Lines that describe the workload and are not required."""
-        yield clause("information")
         for one in self.plan.requirements:
             if one.priority == INFORMATION:
                 yield from requirement(one, self._tests.get(one.id))
 
-    def _scope(self) -> list[Block]:
+    def _scope(self) -> Iterator[Block]:
         plan = self.plan
-        priorities = [one.priority for one in plan.requirements]
-        counts = {priority: priorities.count(priority) for priority in ("mandatory", "target")}
-        clauses = texts()["clauses"]
-        buyer = len(clauses["set_by_buyer_quantities"])
-        summary = (
-            f"The document contains {counted(counts['mandatory'], 'mandatory requirement')} and "
-            f"{counted(counts['target'], 'target')}. It depends on {counted(len(plan.assumptions), 'assumed value')} "
-            f"(section 12); {counted(buyer, 'value')} are to be set by the buyer (section 7)."
+        counts = Counter(one.priority for one in plan.requirements)
+        yield clause(
+            "summary",
+            mandatory=counted(counts["mandatory"], "mandatory requirement"),
+            targets=counted(counts["target"], "target"),
+            assumed=counted(len(plan.assumptions), "assumed value"),
+            buyer=counted(len(clauses()["set_by_buyer_quantities"]), "value"),
         )
-        rows = tuple(
+        yield form("keywords", clauses()["keywords"].items())
+        yield form("terms", clauses()["terms"].items())
+        yield clause("units")._replace(lead="Units.")
+        shown = [
             (one.id, one.priority, label(one.metric), display(one.value, one.unit), spread(one)) for one in plan.requirements
-        )
-        return [
-            clause("scope"),
-            Paragraph(summary),
-            Table("Key words", ("Word", "Meaning"), tuple(clauses["keywords"].items()), (1, 3)),
-            Table("Terms", ("Term", "Meaning"), tuple(clauses["terms"].items()), (1, 3)),
-            clause("units")._replace(lead="Units."),
-            Table(
-                "Requirements at a glance",
-                ("Id", "Priority", "Quantity", "Value", "Range (P10 to P90)"),
-                rows,
-                (1.15, 1.0, 2.0, 1.9, 1.95),
-            ),
         ]
-
-    def _resilience(self) -> list[Block]:
-        rows = tuple((quantity, "to be set by buyer") for quantity in texts()["clauses"]["set_by_buyer_quantities"])
-        return [
-            clause("set_by_buyer"),
-            Table("Values that the workload does not determine", ("Quantity", "Value"), rows, (3, 1)),
-        ]
+        yield form("glance", shown)
 
     def _acceptance(self) -> list[Block]:
-        rule = clause("acceptance", deviation=f"{Setting().allowed_deviation * 100:.3g} %")
+        rule = clause("tests", deviation=f"{Setting().allowed_deviation * 100:.3g} %")
         untested = [one for one in self.plan.requirements if one.priority != INFORMATION and one.id not in self._tests]
         inspected = inspection_table(untested)
         further: list[Block] = [clause("inspection"), inspected] if inspected.rows else []
@@ -220,17 +189,16 @@ class RfpDocument:
 
     def _assumptions(self) -> list[Block]:
         plan = self.plan
-        assumed = tuple(
+        assumed = [
             (label(one["name"]), quantity_text(one["name"], one["value"], one["unit"]), capitalised(fact_of(one["why"])))
             for one in plan.assumed
-        )
-        cited = tuple((one["id"], one["title"], place_of(one["where"])) for one in plan.sources)
+        ]
         found: list[Block] = [
             clause("assumed", count=len(assumed)),
-            Table("Assumptions", ("Quantity", "Value", "Why"), assumed, (1.5, 1, 3)),
+            form("assumptions", assumed),
             *self._sensitivity(),
             *self._figures("assumptions"),
-            Table("Sources", ("Id", "Title", "Place"), cited, (1, 2, 2)),
+            form("sources", ((one["id"], one["title"], place_of(one["where"])) for one in plan.sources)),
         ]
         if plan.missing:
             absent = tuple(f"{name}: {fact_of(why)}" for name, why in plan.absent.items())
@@ -246,21 +214,19 @@ class RfpDocument:
                 ends = (display(end, one.unit, binary=False) for end in (effect.at_low, effect.at_high))
                 rows.append((one.id, label(effect.name), ", ".join(effect.rows), *ends))
         if rows:
-            heads = ("Requirement", "Input", "Of", "At its low end", "At its high end")
             yield clause("sensitivity")
-            yield Table("Sensitivity: one input at a time at its ends", heads, tuple(rows), (1.2, 2, 2, 1, 1))
+            yield form("sensitivity", rows)
 
     def _derivations(self) -> Iterator[Block]:
-        yield clause("derivations")
         printed: dict[str, str] = {}
+        writer = TenderDerivation(self.plan.catalog)
         for one in self.plan.requirements:
-            yield DerivationListing(
-                f"{one.id}: {label(one.metric)}", tuple(map(derivation_line, shortened(one.id, one.derivation, printed)))
-            )
+            lines = writer.lines(self.plan.steps[one.id])
+            yield DerivationListing(f"{one.id}: {label(one.metric)}", shortened(one.id, lines, printed))
 
-    def _tables(self, *names: str) -> Iterator[Table]:
+    def _tables(self, names: Iterable[str]) -> Iterator[Table]:
         for name in names:
-            rows, looks = self.plan.tables.get(name, []), texts()["tables"][name]
+            rows, looks = self.plan.tables.get(name, []), texts("document")["tables"][name]
             columns, main = looks["text_columns"], looks.get("main_columns", ())
             yield from tables_for(looks["caption"], rows, columns, looks.get("headings", {}), main)
 
@@ -299,15 +265,10 @@ def _short(content_hash: str) -> str:
     return content_hash.rpartition(":")[2][:8]
 
 
-_GIVEN = "given by the site file"
-_VARIABLE = re.compile(r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b")
 _EACH = re.compile(r" of (jobs|years|clusters|datasets|holdings)$")
 _POWER = re.compile(r"(?<=\d)e([+-]?)0*(\d+)\b")
-#: A value as it is shown, and the same value again with all of its digits.
-_TWICE = re.compile(r"(= (?P<shown>[\d,.]+) [^\[]*?)  \[(?P<exact>[\d.]+) [^\]]*\]")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-#: The beginning of a line that names the origin of a value, not a quantity of that name.
-_ORIGIN = re.compile(r"(assumed|measured|published|vendor|derived|by [a-z]+|formula)\b(?! =)")
+_GIVEN = "given by the site file"
 #: What a place in a publication does not hold, and a formula does; not a count of things, as in 8 × H100.
 _FORMULA = re.compile(r"[=÷·√^τληδ]|× [\d(a-z]|\b\d*[A-Z]/\(")
 #: What a publication has set, by a word: no formula.
@@ -316,37 +277,37 @@ _SETTING = re.compile(r"\b[A-Za-z_]\w+ ?= ?\d[\w.]*[,:]?$")
 _PART = re.compile(r"(?<=[,:]) (?![^()]*\))")
 
 
-def derivation_line(line: str) -> str:
-    """A line of a derivation in words and symbols.
+class TenderDerivation(DerivationWriter):
+    """Derivations in words and symbols, for readers who do not know the site file."""
 
-    >>> derivation_line("  site_usable_bytes = sum of(dataset_bytes_held_of_datasets) × 7.5e-08")
-    '  data held = sum of(data set bytes held of all datasets) × 7.5×10⁻⁸'
-    >>> derivation_line("  formula: [zero2020] ZeRO, sec. 3")
-    '  formula: [zero2020] ZeRO, sec. 3'
-    >>> derivation_line("  given by the site file: jobs.tuning.runs")
-    '  given by the buyer: jobs, tuning, runs'
-    >>> derivation_line("gpus = 1,024 GPUs  [1024 GPU]  (see R-1)"), derivation_line("rate = 1.235 GB/s  [1234567890 B/s]")
-    ('gpus = 1,024 GPUs  (see R-1)', 'rate = 1.235 GB/s  [1234567890 B/s]')
-    """
-    indent, text = line[: _indent(line)], line.lstrip(" ")
-    if text.startswith(_GIVEN):
-        return indent + "given by the buyer" + text.removeprefix(_GIVEN).replace(".", ", ").replace("_", " ")
-    if _ORIGIN.match(text):
-        return line
-    return indent + _POWER.sub(_raised, _VARIABLE.sub(_spelled, _TWICE.sub(_once, text)))
+    def name(self, quantity: str) -> str:
+        """The label of a quantity; of a column, that it holds all rows.
 
+        >>> writer = TenderDerivation(None)
+        >>> writer.name("dataset_bytes_held_of_datasets"), writer.name("gpus")
+        ('data set bytes held of all datasets', 'gpus')
+        """
+        return _EACH.sub(r" of all \1", plain(quantity)) if "_" in quantity else quantity
 
-def _once(found: re.Match[str]) -> str:
-    """The exact value only where it has more digits than the one shown."""
-    return found[1] if found["shown"].replace(",", "") == found["exact"] else found[0]
+    def text(self, numbers: str) -> str:
+        """Numbers with powers of ten as people write them.
 
+        >>> TenderDerivation(None).text("2 × 7.5e-08")
+        '2 × 7.5×10⁻⁸'
+        """
+        return _POWER.sub(lambda found: "×10" + (found[1].strip("+") + found[2]).translate(_RAISED), numbers)
 
-def _spelled(found: re.Match[str]) -> str:
-    return _EACH.sub(r" of all \1", plain(found[0]))
+    def value(self, step: Step) -> str:
+        """A value, with all of its digits only where those are more than the ones shown."""
+        short, _, exactly = super().value(step).partition("  [")
+        alike = not exactly or short.split()[0].replace(",", "") == exactly.split()[0]
+        return short if alike else f"{short}  [{exactly}"
 
-
-def _raised(found: re.Match[str]) -> str:
-    return "×10" + (found[1].strip("+") + found[2]).translate(_RAISED)
+    def origin(self, step: Step) -> Iterator[str]:
+        """Where a value is from; the buyer in place of the site file."""
+        for line in super().origin(step):
+            key = line.removeprefix(_GIVEN)
+            yield line if key == line else "given by the buyer" + key.replace(".", ", ").replace("_", " ")
 
 
 def place_of(where: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ingest.acceptance.accept import KINDS_OF_TOOL
@@ -12,8 +12,8 @@ from ingest.acceptance.test_table import LoadRow, rows_of
 from ingest.engine.registry import is_quantity, unit_of
 from ingest.reports.document.model import Block, DocumentSection, Figure, Table
 from ingest.reports.labels import is_share, label
+from ingest.reports.texts import texts
 from ingest.requirement import Requirement
-from ingest.rfp.response_form import FIELDS
 from ingest.site.requirement_lines import LINES
 from ingest.units import display, request_size
 
@@ -27,18 +27,16 @@ RARE = 1e-3
 
 def with_numbers(sections: Sequence[DocumentSection]) -> tuple[DocumentSection, ...]:
     """The sections with numbered captions of tables and figures."""
-    counts = {Table: 0, Figure: 0}
+    counts = Counter[str]()
 
-    def numbered(blocks: Sequence[Block]) -> Iterator[Block]:
-        for block in blocks:
-            if isinstance(block, (Table, Figure)):
-                kind = type(block)
-                counts[kind] += 1
-                yield block._replace(caption=f"{kind.__name__} {counts[kind]}: {block.caption}")
-            else:
-                yield block
+    def numbered(block: Block) -> Block:
+        if not isinstance(block, (Table, Figure)):
+            return block
+        kind = type(block).__name__
+        counts[kind] += 1
+        return block._replace(caption=f"{kind} {counts[kind]}: {block.caption}")
 
-    return tuple(section._replace(blocks=tuple(numbered(section.blocks))) for section in sections)
+    return tuple(section._replace(blocks=tuple(map(numbered, section.blocks))) for section in sections)
 
 
 def tables_for(
@@ -107,21 +105,28 @@ def quantity_text(name: str, value: float, unit: str) -> str:
     return display(value, unit, binary=False)
 
 
-#: Fields of the answer next to the required value; the others are evidence, in a second table.
-ANSWERS = 4
 #: The bandwidth of a year between the first and the last, where it grows.
 NO_LESS = "no less than the year before"
+
+
+def form(name: str, rows: Iterable[Sequence[str]]) -> Table:
+    """A table whose caption and columns `document.yaml` lists under `forms`."""
+    look = texts("document")["forms"][name]
+    heads = tuple(head for head, *_ in look["columns"])
+    widths = tuple(width for _, *own in look["columns"] for width in own)
+    return Table(look["caption"], heads, tuple(map(tuple, rows)), widths)
+
+
+def required(one: Requirement) -> str:
+    """The required value in the unit in which people read it."""
+    return display(one.value, one.unit, binary=False)
 
 
 def acceptance_table(requirements: Sequence[Requirement]) -> Table:
     """Load, repetitions and tools of each test."""
     rows = rows_of(requirements)
     parts = Counter((one.test, one.requirement) for one in rows)
-    heads = (
-        "Test", "Requirement", "Operation", "Clients × threads", "Request", "Runs × duration", "Tools", "Passes from",
-    )  # fmt: skip
-    lines = tuple(_test_row(one, mixed=parts[one.test, one.requirement] > 1) for one in rows)
-    return Table("Acceptance tests", heads, lines, (1.35, 1.35, 1.15, 1.0, 0.95, 1.1, 1.0, 2.0))
+    return form("acceptance", (_test_row(one, mixed=parts[one.test, one.requirement] > 1) for one in rows))
 
 
 def _test_row(row: LoadRow, mixed: bool) -> tuple[str, ...]:
@@ -143,22 +148,13 @@ def inspection_table(requirements: Sequence[Requirement]) -> Table:
         requirements: those that bind an offer and have no test.
     """
     inspected = {line.id: line.inspected for line in LINES}
-    rows = tuple(
-        (one.id, label(one.metric), display(one.value, one.unit, binary=False), inspected[one.id]) for one in requirements
-    )
-    heads = ("Requirement", "Quantity", "Value", "Verified by")
-    return Table("Requirements verified by inspection", heads, rows, (1.2, 1.3, 1.1, 3.4))
+    return form("inspection", ((one.id, label(one.metric), required(one), inspected[one.id]) for one in requirements))
 
 
 def response_tables(requirements: Sequence[Requirement]) -> Iterator[Table]:
     """The form that vendors fill in: the answer, and its evidence."""
-    heads = tuple(field.head for field in FIELDS)
-    answers, evidence = heads[:ANSWERS], heads[ANSWERS:]
-    required = tuple((one.id, one.priority, display(one.value, one.unit, binary=False)) for one in requirements)
-    asked = tuple((*row, *[""] * len(answers)) for row in required)
-    yield Table("Response form", ("Id", "Priority", "Required", *answers), asked, (1.3, 1.0, 1.4, 0.85, 1.0, 1.0, 1.2))
-    proofs = tuple((*row[:2], *[""] * len(evidence)) for row in required)
-    yield Table("Response form, evidence", ("Id", "Priority", *evidence), proofs)
+    yield form("response", ((one.id, one.priority, required(one), "", "", "", "") for one in requirements))
+    yield form("evidence", ((one.id, one.priority, "", "", "", "", "") for one in requirements))
 
 
 def growth_table(years: Sequence[Mapping[str, Any]], requirements: Mapping[str, Requirement]) -> Table:
@@ -168,17 +164,16 @@ def growth_table(years: Sequence[Mapping[str, Any]], requirements: Mapping[str, 
         years: the data held by year, in base units.
         requirements: by id; the bandwidth of the first year, and of the last one where it grows.
     """
-    rates = {one.id: display(one.value, one.unit, binary=False) for one in requirements.values()}
+    rates = {one.id: required(one) for one in requirements.values()}
     first, grown = rates.get("R-READ-03", ""), rates.get("R-GROW-01")
     reads = [first, *(first if grown is None else NO_LESS for _ in years[1:])]
     if grown is not None:
         reads[-1] = grown
     held = [display(year["year_usable_bytes"], "B", binary=False) for year in years]
-    rows = tuple(
+    rows = (
         (str(step), str(year["name"]), held[step], reads[step], _trigger(step, years), "") for step, year in enumerate(years)
     )
-    heads = ("Step", "Year", "Data held by then", "Read bandwidth by then", "Trigger", "Price of the step")
-    return Table("Steps of growth", heads, rows, (0.6, 0.7, 1.3, 1.3, 2.4, 1.2))
+    return form("growth", rows)
 
 
 def _trigger(step: int, years: Sequence[Mapping[str, Any]]) -> str:

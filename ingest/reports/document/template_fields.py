@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ingest.errors import UsageError, nearest
+from ingest.reports.texts import texts
 
 #: Sections by the name of their field, in the order of the document, with their titles.
-SECTIONS = {
-    "scope": "Scope, definitions, units",
-    "workloads": "Workload basis",
-    "performance": "Performance",
-    "capacity": "Capacity and lifecycle",
-    "checkpoints": "Checkpoint and restore",
-    "metadata": "Metadata, concurrency, quality of service",
-    "resilience": "Resilience, availability, durability, endurance",
-    "protocols": "Protocols, security, operations",
-    "growth": "Growth and options",
-    "acceptance": "Acceptance",
-    "response": "Vendor response forms",
-    "assumptions": "Assumptions, sensitivity, sources",
-    "derivations": "Derivation of each value",
-    "information": "Values for information",
-}
+SECTIONS: Mapping[str, str] = {name: look["title"] for name, look in texts("document")["sections"].items()}
 #: The field for the whole document.
 WHOLE = "all"
 #: Single values; the value of each requirement is a field too, under its id.

@@ -15,7 +15,7 @@ from ingest.errors import IngestError
 from ingest.reports.document.model import Document, DocumentSection, Paragraph
 from ingest.reports.document.template_fields import WHOLE, listed
 from ingest.reports.document.word_blocks import PAGE, WordWriter
-from ingest.reports.document.word_styles import xml
+from ingest.reports.document.word_styles import BODY, set_font, xml
 from ingest.reports.document.word_template import fields_of, fill
 from ingest.text import all_visible
 
@@ -106,15 +106,14 @@ def _number_pictures(word: Any) -> None:
 
 def _set_page(word: Any) -> None:
     from docx.enum.section import WD_ORIENT
-    from docx.shared import Cm, Pt
+    from docx.shared import Cm
 
     page = word.sections[0]
     page.orientation = WD_ORIENT.PORTRAIT
     page.page_width, page.page_height = Cm(21), Cm(29.7)
     page.left_margin = page.right_margin = Cm((21 - PAGE) / 2)
     page.top_margin = page.bottom_margin = Cm(2)
-    word.styles["Normal"].font.size = Pt(10)
-    word.styles["Normal"].font.name = "Calibri"
+    set_font(word.styles["Normal"].font, *BODY)
     _page_number(page.footer.paragraphs[0])
 
 

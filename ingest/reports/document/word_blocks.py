@@ -11,7 +11,17 @@ from typing import Any, NamedTuple
 
 from ingest.reports.document.model import Block, Bullets, DerivationListing, Document, DocumentSection, Figure, Paragraph, Table
 from ingest.reports.document.template_fields import WHOLE
-from ingest.reports.document.word_styles import last_width, numbers_its_lines, paragraph_style, table_style, xml
+from ingest.reports.document.word_styles import (
+    HEAD_FILL,
+    LISTING,
+    SMALL,
+    last_width,
+    numbers_its_lines,
+    paragraph_style,
+    set_font,
+    table_style,
+    xml,
+)
 
 #: Sizes of the letters in a table, in points: the largest at which every word has room.
 SIZES = (8.0, 7.0, 6.0)
@@ -172,7 +182,7 @@ class WordWriter:
         paragraph.paragraph_format.keep_with_next = explained or introduces
         run = paragraph.add_run(block.text)
         if block.small:
-            run.font.size = Pt(8.5)
+            run.font.size = Pt(SMALL)
             paragraph.paragraph_format.left_indent = Cm(0.6)
 
     def _bullets(self, block: Bullets) -> None:
@@ -186,19 +196,17 @@ class WordWriter:
 
         self._line(block.caption, "Caption").paragraph_format.keep_with_next = True
         columns = columns_for(block, self.width)
-        widths = [Cm(width) for width in columns.widths]
         table = self._place.add_table(1, len(block.heads), Cm(self.width))
         element = self._body[-1]
         table.style = table_style(self.word)
         table.autofit = False
-        for column, width in zip(table.columns, widths, strict=True):
-            column.width = width
-        numeric = block.numeric
-        look = TableLook(widths, numeric, columns.size)
-        _row(table.rows[0], element.tr_lst[0], block.heads, look, bold=True)
+        for column, width in zip(table.columns, columns.widths, strict=True):
+            column.width = Cm(width)
+        look = (columns, block.numeric)
+        _row(table.rows[0], element.tr_lst[0], block.heads, *look, bold=True)
         element.tr_lst[0].get_or_add_trPr().append(xml("tblHeader"))
         if block.rows:
-            _row(table.add_row(), element.tr_lst[-1], block.rows[0], look)
+            _row(table.add_row(), element.tr_lst[-1], block.rows[0], *look)
             _copies(element, block.rows[1:])
         whole = len(table.rows) <= (MOST_TURNED if block.turned else MOST_TOGETHER)
         _keep_together(table.rows if whole else table.rows[:BEGINNING])
@@ -226,37 +234,31 @@ class WordWriter:
             text = line.lstrip(" ")
             paragraph = self._place.add_paragraph()
             run = paragraph.add_run(text)
-            run.font.name, run.font.size = "DejaVu Sans Mono", Pt(7)
+            set_font(run.font, *LISTING)
             look = paragraph.paragraph_format
             look.left_indent, look.first_line_indent = Pt(STEP * (len(line) - len(text)) + HANGING), Pt(-HANGING)
             look.space_after, look.line_spacing = Pt(0), 1.0
         self._place.add_paragraph().paragraph_format.space_after = Pt(2)
 
 
-class TableLook(NamedTuple):
-    """Of the columns of a table: widths, which hold numbers; and the size of its letters in points."""
-
-    widths: Sequence[Any]
-    numeric: Sequence[bool]
-    size: float
-
-
-def _row(row: Any, element: Any, texts: Sequence[str], look: TableLook, bold: bool = False) -> None:
+def _row(
+    row: Any, element: Any, texts: Sequence[str], columns: ColumnWidths, numeric: Sequence[bool], bold: bool = False
+) -> None:
     from docx.enum.text import WD_ALIGN_PARAGRAPH
-    from docx.shared import Pt
+    from docx.shared import Cm, Pt
 
     element.get_or_add_trPr().append(xml("cantSplit"))
-    cells = zip(row.cells, element.tc_lst, texts, look.widths, look.numeric, strict=True)
+    cells = zip(row.cells, element.tc_lst, texts, columns.widths, numeric, strict=True)
     for cell, cell_element, text, width, number in cells:
-        cell.width = width
+        cell.width = Cm(width)
         paragraph = cell.paragraphs[0]
         if number:
             paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
         paragraph.paragraph_format.space_before = paragraph.paragraph_format.space_after = Pt(1)
         run = paragraph.add_run(text)
-        run.font.size, run.bold = Pt(look.size), bold
+        run.font.size, run.bold = Pt(columns.size), bold
         if bold:
-            cell_element.get_or_add_tcPr().append(xml("shd", val="clear", fill="D9E2EC"))
+            cell_element.get_or_add_tcPr().append(xml("shd", val="clear", fill=HEAD_FILL))
 
 
 def _copies(table: Any, rows: Sequence[Sequence[str]]) -> None:

@@ -6,6 +6,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+#: Typefaces and sizes in points: of the text, of a derivation; of a paragraph that explains the one above.
+BODY, LISTING, SMALL = ("Calibri", 10), ("DejaVu Sans Mono", 7), 8.5
+#: Fill of the headings of tables.
+HEAD_FILL = "D9E2EC"
 #: Appended to the name of a style where the template has another kind of style under that name.
 _OWN = " (RFP)"
 
@@ -16,6 +20,13 @@ def xml(tag: str, **attributes: str) -> Any:
     from docx.oxml.ns import qn
 
     return OxmlElement(f"w:{tag}", {qn(f"w:{key}"): value for key, value in attributes.items()})
+
+
+def set_font(font: Any, name: str, size: float) -> None:
+    """Typeface and size in points."""
+    from docx.shared import Pt
+
+    font.name, font.size = name, Pt(size)
 
 
 def paragraph_style(word: Any, name: str) -> Any:

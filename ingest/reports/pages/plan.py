@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest.engine.registry import is_quantity, unit_of
 from ingest.reports.labels import is_share, plain, span
-from ingest.reports.page import Page, Section, assumptions_section, attributes, page_of, sources_section
+from ingest.reports.page import (
+    FLAT_HEADER,
+    Page,
+    Section,
+    assumptions_section,
+    attributes,
+    flat_cells,
+    page_of,
+    sources_section,
+)
 from ingest.units import display
 
 if TYPE_CHECKING:
@@ -77,14 +86,11 @@ def plans_page(plans: PlanScenarios) -> Page:
 
 def diff_page(difference: PlanDiff) -> Page:
     """What changed between two plans."""
-    lines = tuple(
-        (one.name, _value(one, "before"), _value(one, "after"), _times(one.ratio), ", ".join(one.why) or "-")
-        for one in difference.requirements
-    )
-    sections = [Section("Requirements", ("id", "before", "after", "after ÷ before", "changed inputs"), lines)]
+    columns = ("before", "after", "after ÷ before")
+    lines = tuple((one.name, *_moved(one), ", ".join(one.why) or "-") for one in difference.requirements)
+    sections = [Section("Requirements", ("id", *columns, "changed inputs"), lines)]
     for title, changes in (("In the site file", difference.written), ("Inputs", difference.inputs)):
-        rows = tuple((one.name, _value(one, "before"), _value(one, "after"), _times(one.ratio)) for one in changes)
-        sections.append(Section(title, ("name", "before", "after", "after ÷ before"), rows))
+        sections.append(Section(title, ("name", *columns), tuple((one.name, *_moved(one)) for one in changes)))
     shown = tuple(part for part in sections if part.rows) or (Section("", lines=("Nothing changed.",)),)
     flat: list[tuple[object, ...]] = [("kind", "name", "before", "after", "ratio", "unit")]
     for kind in ("requirements", "written", "inputs"):
@@ -92,15 +98,13 @@ def diff_page(difference: PlanDiff) -> Page:
     return Page(f"{len(lines)} requirements changed", shown, tuple(flat))
 
 
-def _value(change: Change, side: str) -> str:
-    value = getattr(change, side)
-    if value is None:
-        return "-"
-    return display(value, change.unit, binary=False) if change.unit else str(value)
-
-
-def _times(ratio: float | None) -> str:
-    return "" if ratio is None else f"{ratio:.4g}"
+def _moved(change: Change) -> tuple[str, str, str]:
+    """A value before and after, and their ratio."""
+    before, after = (
+        "-" if value is None else display(value, change.unit, binary=False) if change.unit else str(value)
+        for value in (change.before, change.after)
+    )
+    return before, after, "" if change.ratio is None else f"{change.ratio:.4g}"
 
 
 def lines_page(title: str, lines: Sequence[str]) -> Page:
@@ -144,15 +148,11 @@ def requirement_lines(plan: Plan) -> tuple[tuple[object, ...], ...]:
     return ((*line, *heads, "assumptions"), *((*own, *test, "; ".join(one.assumptions)) for own, test, one in rows))
 
 
-def _flat(plan: Plan) -> tuple[tuple[object, ...], ...]:
+def _flat(plan: Plan) -> Iterator[tuple[object, ...]]:
     """Requirements, then the tables, one value per row in base units."""
-    rows: list[tuple[object, ...]] = [("table", "row", "name", "value", "unit", "low", "high")]
-    rows += [("requirements", one.id, one.metric, one.value, one.unit, one.low, one.high) for one in plan.requirements]
-    for table, found in plan.tables.items():
-        for row in found:
-            rows += [
-                (table, row["name"], column, value, unit_of(column) if is_quantity(column) else "", "", "")
-                for column, value in row.items()
-                if column != "name"
-            ]
-    return tuple(rows)
+    yield FLAT_HEADER
+    yield from (("requirements", one.id, one.metric, one.value, one.unit, one.low, one.high) for one in plan.requirements)
+    for table, rows in plan.tables.items():
+        for row in rows:
+            values = {column: value for column, value in row.items() if column != "name"}
+            yield from flat_cells(table, row["name"], values)

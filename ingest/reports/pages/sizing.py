@@ -9,10 +9,12 @@ from ingest.catalog.records import Model, Storage
 from ingest.engine.registry import is_quantity, unit_of
 from ingest.reports.labels import is_share, plain
 from ingest.reports.page import (
+    FLAT_HEADER,
     Page,
     Section,
     assumptions_section,
     attributes,
+    flat_cells,
     page_of,
     range_text,
     sources_section,
@@ -163,25 +165,10 @@ def validation_page(validation: Validation) -> Page:
             heads = ("case", "published", "expected", "ours", "error", "remark")
             notes = (CONTRADICTED,) if any(case.contradicted for case in chosen) else ()
             sections.append(Section(f"{one.name}: {one.title}", heads, tuple(case.texts for case in chosen), notes))
-    header = (
-        "set",
-        "case",
-        "published",
-        "ours",
-        "unit",
-        "error",
-        "tolerance",
-        "within",
-        "source",
-        "where",
-        "remark",
-        "expected",
-    )
-    names = ("id", *header[2:])
-    cases = ((one.name, *row) for one in validation.sets for row in attributes(names, one.results))
-    table = [header, *cases]
+    columns = ("published", "ours", "unit", "error", "tolerance", "within", "source", "where", "remark", "expected")
+    cases = ((one.name, *row) for one in validation.sets for row in attributes(("id", *columns), one.results))
     title = f"Published results, {len(validation.sets)} set{'s' if len(validation.sets) != 1 else ''}"
-    return Page(title, tuple(sections), tuple(table))
+    return Page(title, tuple(sections), (("set", "case", *columns), *cases))
 
 
 TITLES = {
@@ -223,32 +210,25 @@ def _cell(column: str, value: Any) -> str:
     return "small" if column == "bytes_each" and not value else value_text(column, value, unit)
 
 
-def flat_rows(answer: Answer) -> tuple[tuple[object, ...], ...]:
+def flat_rows(answer: Answer) -> Iterator[tuple[object, ...]]:
     """Results, then the tables, one value per row in base units."""
-    rows: list[tuple[object, ...]] = [("table", "row", "name", "value", "unit", "low", "high")]
-    rows += [("results", "", name, item.value, item.unit, item.low, item.high) for name, item in answer.results.items()]
-    for table, found in answer.tables.items():
-        for number, row in enumerate(found, start=1):
-            for column, value in row.items():
-                known = is_quantity(column)
-                unit = UNITS.get(column, unit_of(column) if known else "")
-                rows.append((table, number, column, value, unit, None, None))
-    return tuple(rows)
+    yield FLAT_HEADER
+    yield from (("results", "", name, item.value, item.unit, item.low, item.high) for name, item in answer.results.items())
+    for table, rows in answer.tables.items():
+        for number, row in enumerate(rows, start=1):
+            yield from flat_cells(table, number, row, UNITS)
 
 
 def list_page(found: CatalogListing) -> Page:
     """The page of `ingest catalog list`."""
-    columns: tuple[str, ...] = ("kind", "id", "name", "missing")
-    table: tuple[tuple[str, ...], ...]
-    table = tuple((entry.kind, entry.id, entry.name, ", ".join(entry.missing)) for entry in found.entries)
-    if found.kind == Storage.kind:
-        columns = (*columns, "class")
-        classes = [entry.family for entry in found.entries if isinstance(entry, Storage)]
-        table = tuple((*row, word) for row, word in zip(table, classes, strict=True))
+    classes = ("class",) if found.kind == Storage.kind else ()
+    table = [("kind", "id", "name", "missing", *classes)]
+    for one in found.entries:
+        own = (one.family,) if classes and isinstance(one, Storage) else ()
+        table.append((one.kind, one.id, one.name, ", ".join(one.missing), *own))
     # Of one kind, the title says which.
-    first = 0 if found.kind == "entries" else 1
-    rows = tuple(row[first:] for row in table)
-    return Page(f"{len(rows)} {found.kind}", (Section("", columns[first:], rows),), (columns, *table))
+    columns, *rows = table if found.kind == "entries" else [row[1:] for row in table]
+    return Page(f"{len(rows)} {found.kind}", (Section("", columns, tuple(rows)),), tuple(table))
 
 
 def entry_page(found: CatalogEntry) -> Page:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from ingest.engine.ranges import Corner, Tree, uncertain
 from ingest.engine.registry import FORMULAS, INPUTS, Formula, InputQuantity, Step, in_order, unit_of
 from ingest.reports.labels import unit_word
 from ingest.reports.workbook.sheet import style_of
+from ingest.reports.workbook.styles import layouts
 
 #: The first row below the heading, as sheets count.
 FIRST = 2
@@ -22,7 +23,7 @@ class Cells:
 
     Args:
         shared: the steps of each cell, in the order of the cells on their sheets; the first one stands for all.
-        letters: the column of the values on each sheet.
+        kind: of the workbook, which tells the columns of its sheets.
 
     Attributes:
         inputs, formulas, columns: the steps on each sheet, in order; a step comes after its inputs.
@@ -30,13 +31,13 @@ class Cells:
         names: the defined names of cells, by the step on the sheet.
     """
 
-    def __init__(self, shared: Iterable[Sequence[Step]], letters: Mapping[str, str]) -> None:
+    def __init__(self, shared: Iterable[Sequence[Step]], kind: str) -> None:
         self.inputs: list[Step] = []
         self.formulas: list[Step] = []
         self.columns: list[Step] = []
         self.addresses: dict[Step, str] = {}
         self.names: dict[Step, str] = {}
-        self._letters, self._next = letters, dict.fromkeys(letters, FIRST)
+        self.layouts, self._next = layouts(kind), dict.fromkeys(layouts(kind), FIRST)
         for steps in shared:
             place = self._reserve(steps[0])
             for step in steps:
@@ -62,7 +63,7 @@ class Cells:
 
     def _rows(self, sheet: str, steps: list[Step], step: Step, rows: int) -> str:
         steps.append(step)
-        letter, first = self._letters[sheet], self._next[sheet]
+        letter, first = self.layouts[sheet].letter("Value"), self._next[sheet]
         self._next[sheet] += rows
         start = f"{sheet}!${letter}${first}"
         return f"{start}:${letter}${first + rows - 1}" if rows > 1 or hasattr(step.value, "__len__") else start
@@ -84,7 +85,7 @@ class NamedCells(Cells):
             steps = alike.setdefault(self._same(step), [])
             steps.append(step)
             self._firsts[step] = steps[0]
-        super().__init__(alike.values(), {"Inputs": "C", "Calculation": "C"})
+        super().__init__(alike.values(), "sizing")
         counts: dict[str, int] = {}
         for first, *_ in alike.values():
             number = counts[first.name] = counts.get(first.name, 0) + 1
@@ -116,8 +117,8 @@ class NamedCells(Cells):
         address = self.addresses[step]
         if ":" in address:
             return address
-        letters = "EF" if step.formula is None else "DE"
-        return address.replace("!$C$", f"!${letters[side]}$")
+        layout = self.layouts["Inputs" if step.formula is None else "Calculation"]
+        return address.replace(f"!${layout.letter('Value')}$", f"!${layout.letter(('Low', 'High')[side])}$")
 
     def _same(self, step: Step) -> Hashable:
         """A key that is equal for equal steps."""
@@ -181,15 +182,9 @@ class FormulaLine(NamedTuple):
     cited: str
 
 
-def line_of(step: Step) -> FormulaLine:
-    """The line of a computed quantity."""
-    assert step.formula is not None
-    return _line(step.name, step.formula)
-
-
 @lru_cache(maxsize=4096)
-def _line(quantity: str, made: Formula) -> FormulaLine:
-    """Of all steps of a quantity: a site has few formulas and many cells."""
+def line_of(quantity: str, made: Formula) -> FormulaLine:
+    """The line of every step of a quantity: a site has few formulas and many cells."""
     unit, words = unit_of(quantity), prose(made.tree())
     cited = "" if made.source == "definition" else f"{made.source}, {made.where}".removesuffix(", ")
     return FormulaLine(style_of(quantity, unit), unit_word(quantity, unit), words, cited)

@@ -14,11 +14,6 @@ if TYPE_CHECKING:
     from ingest.storage.data_path import LayerVerdict
     from ingest.storage.fit_result import Fit, Fits
 
-HEADS = ("System", "Layer", "Needed", "Unit", "Ceiling", "Unit", "Head-room", "Holds", "As delivered", "Why not known")
-WIDTHS = (20, 24, 16, 10, 16, 10, 11, 12, 23, 26)
-
-HOLDS = HEADS.index("Holds")
-
 
 def fit_workbook(compared: Fits) -> bytes:
     """The workbook of a comparison."""
@@ -38,7 +33,7 @@ class LayerRow(NamedTuple):
 class FitWorkbook(SizingWorkbook):
     """Writes the sheets of a comparison; a quantity that all systems share is one cell."""
 
-    result_columns = HEADS, WIDTHS
+    kind = "fit"
 
     def __init__(self, found: Fits) -> None:
         self.title, self.catalog, self.warnings = f"Storage for {found.need.title}", found.catalog, found.warnings
@@ -59,7 +54,8 @@ class FitWorkbook(SizingWorkbook):
         for row in self.rows:
             sheet.row(row.system.entry.id, row.judged.layer.name, *self._layer(row), row.system.verdict, row.judged.why)
         failing = {"type": "cell", "criteria": "==", "value": '"NO"', "format": sheet.styles["bad"]}
-        sheet.sheet.conditional_format(1, HOLDS, sheet.next - 1, HOLDS, failing)
+        holds = sheet.layout.heads.index("Holds")
+        sheet.sheet.conditional_format(1, holds, sheet.next - 1, holds, failing)
         sheet.close()
 
     def _layer(self, row: LayerRow) -> Iterator[CellContent]:

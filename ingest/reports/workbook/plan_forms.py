@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.acceptance.loads import Setting
 from ingest.acceptance.test_table import TOOL, TOOL_VERSION, job_file_of, rows_of, shown_by
 from ingest.engine.expression import cell
 from ingest.engine.registry import FORMULAS, unit_of
+from ingest.reports.charts.chart import COLOURS
 from ingest.reports.charts.planning import course
 from ingest.reports.labels import label, plain
-from ingest.reports.workbook.plan_cells import PlanCells, TableSheet, add_banner, strike_columns
-from ingest.reports.workbook.sheet import CellContent, CellFormula, EntryCell, NumberCell, SheetWriter, result_cells, seen
-from ingest.rfp.response_form import AS_IS, CHOICE, COUNT, FIELDS, NUMBER, OPTIMIZED, TEXT, FormField
+from ingest.reports.workbook.change_banner import add_banner, strike_columns
+from ingest.reports.workbook.plan_cells import PlanCells
+from ingest.reports.workbook.sheet import CellFormula, EntryCell, NumberCell, SheetWriter, result_cells, seen
+from ingest.reports.workbook.styles import column_of
+from ingest.reports.workbook.table_sheets import TableSheet
+from ingest.reports.workbook.workbook_writer import WorkbookWriter
+from ingest.rfp import response_form as form
 from ingest.units import display, scale_of
 
 if TYPE_CHECKING:
@@ -39,9 +44,9 @@ WIDTH, NEXT = 600, 620
 #: Rows of a page; charts that would be cut start a new page.
 ROWS_OF_PAGE = 44
 #: Fills that differ in grey print and for colour-blind readers: dark, and light stripes.
-SOLID = {"fill": {"color": "#0072B2"}}
+SOLID = {"fill": {"color": COLOURS[0]}}
 STRIPED = {
-    "pattern": {"pattern": "wide_upward_diagonal", "fg_color": "#E69F00", "bg_color": "#FFFFFF"},
+    "pattern": {"pattern": "wide_upward_diagonal", "fg_color": COLOURS[1], "bg_color": "#FFFFFF"},
     "border": {"color": "#B37B00"},
 }
 TITLE = {"name_font": {"size": 12}, "overlay": False}
@@ -177,108 +182,83 @@ def number_format(largest: float, unit: str) -> str:
     return ";".join(f"[>={1000**n}]{how}" if n > shown[-1][0] else how for n, how in shown)
 
 
-#: Columns of the value of a requirement and its ends on the sheet Requirements.
-VALUE, LOW, HIGH = "D", "F", "G"
-#: Column of the base value of a requirement on the sheet Results.
-BASE_VALUE = "I"
-#: Column of the clients of a test on the sheet Acceptance.
-CLIENTS = "E"
-#: Heading of each condition, and its name.
-CONDITIONS = {
-    "Operation": "operation",
-    "Clients": "clients",
-    "Threads": "threads",
-    "I/O size (B)": "io_size",
-    "Pattern": "pattern",
-    "Files": "files",
-    "Duration (s)": "duration",
-    "Fill": "fill",
-    "Cache rule": "cache",
-}
-#: Headings of the sheet Requirements.
-HEADS = ("Id", "Priority", "Statement", "Value", "Unit", "Low (P10)", "High (P90)", "Test", "Assumptions", *CONDITIONS)
-#: The place of the fill among the conditions: a share.
-FILL = list(CONDITIONS.values()).index("fill")
+#: The conditions on the sheet Requirements, in the order of their columns.
+CONDITIONS = ("operation", "clients", "threads", "io_size", "pattern", "files", "duration", "fill", "cache")
+#: The ends of a value, on several sheets.
+LOW, HIGH = "Low (P10)", "High (P90)"
 IN_UNIT, WHOLE = "a number in the unit of this line", "a whole number"
 #: What a vendor's cell accepts, by the kind of its field.
 RULES: Mapping[str, Mapping[str, Any] | None] = {
-    NUMBER: {"validate": "decimal", "criteria": ">=", "value": 0, "error_message": IN_UNIT},
-    COUNT: {"validate": "integer", "criteria": ">=", "value": 1, "error_message": WHOLE},
-    TEXT: None,
+    form.NUMBER: {"validate": "decimal", "criteria": ">=", "value": 0, "error_message": IN_UNIT},
+    form.COUNT: {"validate": "integer", "criteria": ">=", "value": 1, "error_message": WHOLE},
+    form.TEXT: None,
 }
 #: The share by which a value of the response sheet is above what is required, and what it needs.
 MARGIN = "acceptance_margin"
 #: Aggregate rate of all clients where a rate per client is required.
 OF_ALL = "rate_of_all_clients"
-MARGINS = {
-    AS_IS: "Margin of the as-is value (counts)",
-    OPTIMIZED: "Margin of the optimized value (if the buyer accepts it)",
-}
 
 
-def requirements(plan: Plan, cells: PlanCells, grid: Callable[..., SheetWriter]) -> dict[str, int]:
+def requirements(plan: Plan, cells: PlanCells, book: WorkbookWriter) -> dict[str, int]:
     """The sheet Requirements; returns the row of each id."""
-    sheet = grid("Requirements", HEADS, (15, 12, 53, 21, 10, 19, 19, 14, 26, 12, 8, 9, 12, 12, 12, 11, 8, 40))
+    sheet = book.sheet(form.REQUIREMENTS_SHEET)
     rows: dict[str, int] = {}
     tests = shown_by(plan.requirements)
     for one in plan.requirements:
         place = cells.place(plan.steps[one.id])
         value = CellFormula(f"={place}", one.value, "strong")
-        conditions = [getattr(one.conditions, name) for name in CONDITIONS.values()]
-        conditions[FILL] = NumberCell(one.conditions.fill, "share")
+        conditions = (
+            NumberCell(one.conditions.fill, "share") if name == "fill" else getattr(one.conditions, name) for name in CONDITIONS
+        )
         assumed = ", ".join(plain(name) for name in one.assumptions)
-        ends = (one.low, one.high)
-        shown = (tests.get(one.id, ""), assumed, *conditions)
-        items: tuple[CellContent, ...] = (one.id, one.priority, one.statement, value, one.unit, *ends, *shown)
-        rows[one.id] = sheet.row(*items)
+        shown = (one.low, one.high, tests.get(one.id, ""), assumed)
+        rows[one.id] = sheet.row(one.id, one.priority, one.statement, value, one.unit, *shown, *conditions)
     strike_columns(sheet, "Priority", "Statement")
-    strike_columns(sheet, "Low (P10)", "High (P90)")
-    strike_columns(sheet, *(next(iter(ends)) for ends in (CONDITIONS, reversed(CONDITIONS))))
+    strike_columns(sheet, LOW, HIGH)
+    strike_columns(sheet, "Operation", "Cache rule")
     add_banner(sheet)
     sheet.close()
     return rows
 
 
-def results(
-    plan: Plan, tables: Mapping[str, TableSheet], workbook: Workbook, grid: Callable[..., SheetWriter], lines: Mapping[str, int]
-) -> None:
+def results(plan: Plan, tables: Mapping[str, TableSheet], book: WorkbookWriter, lines: Mapping[str, int]) -> None:
     """The sheet Results, in units that people read, with its charts below."""
-    heads = ("Id", "What", "Value", "Unit", "Low (P10)", "High (P90)", "Binary", "Unit", "Base value", "Base unit")
-    sheet = grid("Results", heads, (15, 44, 15, 10, 15, 15, 11, 10, 23, 10))
+    sheet = book.sheet("Results")
+    letter = sheet.layout.letter("Base value")
+    value, *ends = (column_of("plan", form.REQUIREMENTS_SHEET, head) for head in (form.VALUE, LOW, HIGH))
     for one in plan.requirements:
-        base, line = f"{BASE_VALUE}{sheet.next + 1}", lines[one.id]
-        ends = ((LOW, one.low), (HIGH, one.high))
-        spread = (None if end is None else (f"Requirements!${letter}${line}", end) for letter, end in ends)
-        live = f"Requirements!${VALUE}${line}"
-        sheet.row(one.id, label(one.metric), *result_cells(one.metric, one.value, one.unit, base, live, spread))
-    strike_columns(sheet, "Low (P10)", "High (P90)")
-    workbook.define_name("results", f"=Results!${BASE_VALUE}$2:${BASE_VALUE}${sheet.next}")
+        line, known = lines[one.id], zip(ends, (one.low, one.high), strict=True)
+        spread = (None if end is None else (f"{column}{line}", end) for column, end in known)
+        shown = result_cells(one.metric, one.value, one.unit, f"{letter}{sheet.next + 1}", f"{value}{line}", spread)
+        sheet.row(one.id, label(one.metric), *shown)
+    strike_columns(sheet, LOW, HIGH)
+    book.book.define_name("results", f"=Results!${letter}$2:${letter}${sheet.next}")
     add_banner(sheet)
-    sheet.close(further=add_charts(tables, workbook, sheet))
+    sheet.close(further=add_charts(tables, book.book, sheet))
 
 
-def response(plan: Plan, grid: Callable[..., SheetWriter], lines: Mapping[str, int]) -> None:
+def response(plan: Plan, book: WorkbookWriter, lines: Mapping[str, int]) -> None:
     """The sheet Vendor response: only its yellow cells can be edited."""
-    from xlsxwriter.utility import xl_col_to_name
-
-    fixed = ("Id", "Priority", "Requirement", "Required", "Unit")
-    heads = (*fixed, *(field.head for field in FIELDS), *MARGINS.values())
-    sheet = grid("Vendor response", heads, (15, 12, 46, 21, 11, 9, 19, 19, 12, 9, 13, 27, 27, 34, 21, 21))
+    sheet = book.sheet(form.RESPONSE_SHEET)
+    value = column_of("plan", form.REQUIREMENTS_SHEET, form.VALUE)
+    fields = [
+        EntryCell(None, rule_of(field), "input" if field.kind in (form.NUMBER, form.COUNT) else "entry")
+        for field in form.FIELDS
+    ]
     for one in plan.requirements:
-        row, line = sheet.next + 1, lines[one.id]
-        required_value = CellFormula(f"=Requirements!${VALUE}${line}", one.value)
-        fields = [EntryCell(None, rule_of(field), "input" if field.kind in (NUMBER, COUNT) else "entry") for field in FIELDS]
-        required = f"{xl_col_to_name(fixed.index('Required'))}{row}"
-        margins = [margin(f"{xl_col_to_name(heads.index(head))}{row}", required) for head in MARGINS]
-        items: tuple[CellContent, ...] = (one.id, one.priority, one.statement, required_value, one.unit, *fields, *margins)
-        sheet.row(*items)
-    strike_columns(sheet, "Requirement")
+        required, *offered = (
+            f"{sheet.layout.letter(head)}{sheet.next + 1}" for head in (form.REQUIRED, form.AS_IS, form.OPTIMIZED)
+        )
+        asked = CellFormula(f"={value}{lines[one.id]}", one.value)
+        margins = (margin(place, required) for place in offered)
+        sheet.row(one.id, one.priority, one.statement, asked, one.unit, *fields, *margins)
+    strike_columns(sheet, form.REQUIREMENT)
     sheet.close()
 
 
-def rule_of(field: FormField) -> Mapping[str, Any] | None:
+def rule_of(field: form.FormField) -> Mapping[str, Any] | None:
     """What a vendor's cell accepts."""
-    return {"validate": "list", "source": list(field.choices)} if field.kind == CHOICE else RULES[field.kind]
+    return {"validate": "list", "source": list(field.choices)} if field.kind == form.CHOICE else RULES[field.kind]
 
 
 def margin(offered: str, required: str) -> CellFormula:
@@ -288,18 +268,14 @@ def margin(offered: str, required: str) -> CellFormula:
     return CellFormula(f'=IF(AND(COUNT({offered}) = 1, {required} > 0), {share}, "")', "", "share")
 
 
-def acceptance(plan: Plan, grid: Callable[..., SheetWriter], lines: Mapping[str, int]) -> None:
+def acceptance(plan: Plan, book: WorkbookWriter, lines: Mapping[str, int]) -> None:
     """The sheet Acceptance: load and threshold of each test, result to be filled in."""
-    heads = ("Test", "Requirement", "Operation", "Pattern", "Clients", "Threads", "I/O size (B)", "Pass threshold", "Unit",
-             "Duration (s)", "Tool", "Job file", "Runs", "Allowed deviation", "Result", "Remarks")  # fmt: skip
-    sheet = grid("Acceptance", heads, (15, 15, 12, 13, 10, 10, 13, 21, 10, 13, 11, 28, 8, 12, 26, 50))
-    usual = Setting()
+    sheet, usual = book.sheet("Acceptance"), Setting()
+    value = column_of("plan", form.REQUIREMENTS_SHEET, form.VALUE)
     runs = (usual.repeats, NumberCell(usual.allowed_deviation, "share"))
     for one in rows_of(plan.requirements):
-        load, row = one.load, sheet.next + 1
-        threshold = CellFormula(
-            _threshold(one.line, f"Requirements!${VALUE}${lines[one.line.id]}", f"{CLIENTS}{row}"), load.threshold
-        )
+        load, clients = one.load, f"{sheet.layout.letter(form.CLIENTS)}{sheet.next + 1}"
+        threshold = CellFormula(_threshold(one.line, f"{value}{lines[one.line.id]}", clients), load.threshold)
         request = (load.clients, load.threads, load.io_bytes)
         how = (load.operation, load.pattern, *request, threshold, load.unit, load.seconds)
         job = (f"{TOOL} {TOOL_VERSION}", job_file_of(one.test))

@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ingest.engine.messages import in_site_words
 from ingest.engine.registry import Step, unit_of
 from ingest.files import garbage_collection_paused
 from ingest.reports.labels import unit_word
+from ingest.reports.workbook.change_banner import CHANGED, banner, changed_inputs, strike_columns, strike_rows
 from ingest.reports.workbook.derivation_cells import FIRST, limits_of, meaning_of, size_of
-from ingest.reports.workbook.plan_cells import (
-    CHANGED,
-    LETTERS,
-    MOST_ALONE,
-    QUANTITY,
-    SITE,
-    TABLE_SHEETS,
-    PlanCells,
-    TableSheet,
-    banner,
-    changed_inputs,
-    strike_columns,
-    strike_rows,
-    table_sheets,
-    write_table,
-)
-from ingest.reports.workbook.plan_forms import BASE_VALUE, acceptance, requirements, response, results
-from ingest.reports.workbook.sheet import (
-    CellContent,
-    CellFormula,
-    NumberCell,
-    SheetWriter,
-    style_of,
-)
-from ingest.reports.workbook.styles import number_check, range_check
+from ingest.reports.workbook.plan_cells import MOST_ALONE, SITE, PlanCells
+from ingest.reports.workbook.plan_forms import acceptance, requirements, response, results
+from ingest.reports.workbook.sheet import CellContent, CellFormula, NumberCell, SheetWriter, style_of
+from ingest.reports.workbook.styles import column_of, layouts, number_check, range_check
+from ingest.reports.workbook.table_sheets import TABLE_SHEETS, TableSheet, table_sheets, write_table
 from ingest.reports.workbook.workbook_writer import (
-    WIDTH,
-    Sections,
     WorkbookWriter,
+    text_sections,
     write_calculation,
     write_inputs,
     write_sections,
@@ -59,55 +39,14 @@ def plan_workbook(plan: Plan) -> bytes:
         return PlanWorkbook(plan).content()
 
 
-TO_SETTLE = "To be settled before publication"
+TO_SETTLE, NOT_APPLYING = "To be settled before publication", "Requirements that do not apply"
 
 
-def front(plan: Plan) -> Sections:
-    """The first sheet."""
-    return {
-        "For the vendor": (
-            "Fill in the yellow cells of the sheet Vendor response, each value as a plain number in the unit of its line, and"
-            " return the whole workbook, saved by a spreadsheet program.",
-            "All other cells are locked; the requirements are compared with what was sent. Write every answer, and every"
-            " condition, into the yellow cells: nothing else is read.",
-            "The as-is value counts; the optimized value counts only where the buyer accepts it.",
-        ),
-        "How the workbook is built": (
-            "The yellow cells on the sheet Inputs may be changed; every other number follows by formulas that can be read."
-            " Values of the site file come first, each with its key.",
-            "The sheets from Workloads to Placement show cells of Calculation; Columns lists the terms of each sum.",
-            "Requirements, Vendor response and Acceptance carry the same ids as the document; acceptance job files carry the"
-            " id of their test, with the name of the tool behind it.",
-            "Values are in base units (B, s, and things counted), shares in percent; Results shows the units that people"
-            " read, next to the base value.",
-            "Numbers follow the inputs. Statements, priorities, conditions, titles of charts, low and high ends and the sheet"
-            " Sensitivity are those of the plan: a change of Inputs strikes them out, and a banner counts it.",
-            "All sheets are protected without a password, so that nothing is changed by mistake: only yellow cells are open.",
-        ),
-        "How it was made": (
-            f"Made by ingest {__version__}; catalogs {plan.catalog.content_hash()}; site file {plan.input_hash}.",
-            f"{len(plan.assumptions)} values are assumed: see the sheet Assumptions.",
-        ),
-    }
-
-
-def for_buyer(plan: Plan, grid: Callable[..., SheetWriter]) -> None:
+def for_buyer(plan: Plan, book: WorkbookWriter) -> None:
     """Write the sheet that is the buyer's alone."""
-    sheet = grid(BUYER_SHEET, ("For the buyer: delete this sheet before the workbook goes out",), (WIDTH,))
-    rows = write_sections(
-        sheet,
-        {
-            "Change, send, judge": (
-                "After a change of Inputs, change the site file alike and run ingest report again: statements and conditions"
-                " follow the site file only. Keep a copy of the workbook that you send, and judge each answer against it:"
-                " ingest response FILLED.xlsx --sent SENT.xlsx.",
-                "Without --sent, the requirements are read from the returned workbook, with a warning; with --optimized, tuned"
-                " values count too.",
-            ),
-            TO_SETTLE: plan.warnings,
-            "Requirements that do not apply": [f"{name}: {why}" for name, why in plan.missing.items()],
-        },
-    )
+    sheet = book.sheet(BUYER_SHEET)
+    missing = [f"{name}: {why}" for name, why in plan.missing.items()]
+    rows = write_sections(sheet, {**text_sections("buyer"), TO_SETTLE: plan.warnings, NOT_APPLYING: missing})
     if TO_SETTLE in rows:
         strike_rows(sheet, *rows[TO_SETTLE])
     sheet.close()
@@ -119,22 +58,6 @@ FREE = {"format_columns": True, "format_rows": True, "autofilter": True, "sort":
 MOST_PARTS = 6
 #: Inputs of each requirement on the sheet Sensitivity, the most effective first.
 MOST_EFFECTS = 6
-ORDER = (
-    "Read-me", BUYER_SHEET, "Inputs", "Workloads", "Clusters", "Data sets", "Capacity by year", "Checkpoints", "Metadata",
-    "Placement", "Calculation", "Columns", "Results", "Requirements", "Sensitivity", "Vendor response", "Acceptance",
-    "Assumptions", "Sources", "Checks",
-)  # fmt: skip
-
-
-INPUT_COLUMNS = (
-    ("Belongs to", "Quantity", "Meaning", "Value", "Unit", "Low", "High", "Allowed", "From", "Source", "Place and note",
-     "Key in the site file", "Cell name", "As delivered"),
-    (14, 40, 44, 21, 14, 18, 19, 20, 13, 23, 58, 36, 50, 21),
-)  # fmt: skip
-FORMULA_COLUMNS = (
-    ("Belongs to", "Quantity", "Meaning", "Value", "Unit", "Formula in words", "Source"),
-    (15, 34, 76, 21, 15, 78, 42),
-)
 
 
 class PlanWorkbook:
@@ -149,23 +72,24 @@ class PlanWorkbook:
     def content(self) -> bytes:
         """The workbook as bytes."""
         title, plan, cells = f"Storage requirements of {self.plan.site.name}", self.plan, self.cells
-        book = WorkbookWriter(title, (name for name in ORDER if name in self.tables or name not in TABLE_SHEETS))
+        sheets = {name: one for name, one in layouts("plan").items() if name in self.tables or name not in TABLE_SHEETS}
+        book = WorkbookWriter(title, sheets)
         book.name_cells(cells)
-        write_inputs(
-            book.sheet("Inputs", *INPUT_COLUMNS, unprinted=3, frozen=2), cells, self._identity, _ends, self._origin, True
-        )
+        write_inputs(book.sheet("Inputs"), cells, self._identity, _ends, self._origin, True)
         self._calculation(book)
-        self._columns(book.sheet("Columns", ("Column", "Entry of", "Value", "Unit"), (44, 24, 21, 14)))
+        self._columns(book.sheet("Columns"))
         for table in self.tables.values():
-            write_table(table, cells, book.sheet)
-        lines = requirements(plan, cells, book.sheet)
-        results(plan, self.tables, book.book, book.sheet, lines)
-        self._sensitivity(book.sheet)
-        response(plan, book.sheet, lines)
-        acceptance(plan, book.sheet, lines)
+            write_table(table, cells, book)
+        lines = requirements(plan, cells, book)
+        results(plan, self.tables, book, lines)
+        self._sensitivity(book.sheet("Sensitivity"))
+        response(plan, book, lines)
+        acceptance(plan, book, lines)
         book.evidence(plan.assumptions, plan.sources)
-        book.read_me(title, front(plan), book.checks(checks_of(plan, cells, self.tables, lines), 60), banner())
-        for_buyer(plan, book.sheet)
+        made = {"version": __version__, "catalogs": plan.catalog.content_hash(), "site_file": plan.input_hash}
+        about = text_sections("plan", **made, assumed=len(plan.assumptions))
+        book.read_me(title, about, book.checks(checks_of(plan, cells, self.tables, lines)), banner())
+        for_buyer(plan, book)
         for shown in book.sheets.values():
             shown.protect("", FREE)
         book.sheets["Read-me"].activate()
@@ -184,12 +108,12 @@ class PlanWorkbook:
         return item.grade or item.origin, source, note, key, name
 
     def _calculation(self, book: WorkbookWriter) -> None:
-        sheet = book.sheet("Calculation", *FORMULA_COLUMNS, frozen=2)
+        sheet = book.sheet("Calculation")
         write_calculation(sheet, self.cells, self._identity)
         live = changed_inputs(sum(map(size_of, self.cells.inputs)) + 1)
         words = "number of inputs whose value differs from the delivered one"
         row = sheet.row(SITE, CHANGED, "Inputs that differ from those of the plan.", live, "number", words)
-        book.book.define_name(CHANGED, f"=Calculation!${LETTERS['Calculation']}${row}")
+        book.book.define_name(CHANGED, f"=Calculation!${sheet.layout.letter('Value')}${row}")
         sheet.close()
 
     def _columns(self, sheet: SheetWriter) -> None:
@@ -206,10 +130,8 @@ class PlanWorkbook:
                 sheet.row(step.name, self.cells.owner(part), live, unit)
         sheet.close()
 
-    def _sensitivity(self, grid: Callable[..., SheetWriter]) -> None:
+    def _sensitivity(self, sheet: SheetWriter) -> None:
         """The effect of one input at a time on each requirement, at the inputs of the plan."""
-        heads = ("Requirement", "Input", "Of", "Value", "At its low end", "At its high end", "Unit", "Swing")
-        sheet = grid("Sensitivity", heads, (15, 40, 22, 17, 20, 20, 11, 19))
         for one in self.plan.requirements:
             for effect in self.plan.sensitivity(one.id)[:MOST_EFFECTS]:
                 row = sheet.next + 1
@@ -257,11 +179,13 @@ def checks_of(plan: Plan, cells: PlanCells, tables: Mapping[str, TableSheet], li
     yield from _ranges(cells)
     yield from _sums(cells, tables)
     yield from _findings(plan.findings, cells)
+    value, unit = (column_of("plan", "Requirements", head) for head in ("Value", "Unit"))
+    required, base = column_of("plan", "Vendor response", "Required"), column_of("plan", "Results", "Base value")
     for one in plan.requirements:
         row = lines[one.id]
-        yield (one.id, *number_check(f"Requirements!$D${row}"))
-        yield f"{one.id}: unit", one.unit, f'=IF(EXACT(Requirements!$E${row}, "{one.unit}"), "ok", "fails")'
-        places = f"Requirements!$D${row}, 'Vendor response'!$D${row}, Results!${BASE_VALUE}${row}"
+        yield (one.id, *number_check(f"{value}{row}"))
+        yield f"{one.id}: unit", one.unit, f'=IF(EXACT({unit}{row}, "{one.unit}"), "ok", "fails")'
+        places = ", ".join(f"{column}{row}" for column in (value, required, base))
         yield (
             f"{one.id}: forms",
             "Results and Vendor response repeat the requirement",
@@ -275,7 +199,8 @@ def _ranges(cells: PlanCells) -> Iterator[Check]:
     for step in cells.inputs:
         by_quantity.setdefault(step.name, []).append(step)
     last = FIRST + sum(map(size_of, cells.inputs)) - 1
-    names, values = (f"Inputs!${letter}${FIRST}:${letter}${last}" for letter in (QUANTITY, LETTERS["Inputs"]))
+    letters = map(cells.layouts["Inputs"].letter, ("Quantity", "Value"))
+    names, values = (f"Inputs!${letter}${FIRST}:${letter}${last}" for letter in letters)
     for quantity, steps in by_quantity.items():
         limits = {limits_of(step) for step in steps}
         if len(steps) > MOST_ALONE and len(limits) == 1 and all(size_of(step) == 1 for step in steps):

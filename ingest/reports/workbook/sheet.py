@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.reports.labels import is_share, unit_word
-from ingest.reports.workbook.styles import Styles, lay_out, style_for
+from ingest.reports.workbook.styles import SheetLayout, Styles, lay_out, style_for
 from ingest.text import visible
 from ingest.units import scale_of
 
@@ -76,28 +76,16 @@ class SheetWriter:
     Args:
         sheet: to write to.
         styles: formats of the workbook.
-        heads: headings of the columns.
-        widths: of the columns, in characters.
-        unprinted: columns at the right that are for the screen only.
-        frozen: columns at the left that stay in sight.
+        layout: its columns.
     """
 
-    def __init__(
-        self,
-        sheet: Worksheet,
-        styles: Styles,
-        heads: Sequence[str],
-        widths: Sequence[float],
-        unprinted: int = 0,
-        frozen: int = 1,
-    ) -> None:
-        self.sheet, self.styles, self.heads, self.widths = sheet, styles, heads, widths
-        self.unprinted, self.frozen = unprinted, frozen
-        self._rooms = [room_of(width) for width in widths]
+    def __init__(self, sheet: Worksheet, styles: Styles, layout: SheetLayout) -> None:
+        self.sheet, self.styles, self.layout = sheet, styles, layout
+        self._rooms = [room_of(width) for width in layout.widths]
         self.next = 1
         #: columns that hold numbers: their headings are aligned at the right
         self._numbers: set[int] = set()
-        self._set_height(0, max(map(lines_of, heads, widths), default=1))
+        self._set_height(0, max(map(lines_of, layout.heads, layout.widths), default=1))
 
     def row(self, *items: CellContent, text: str = "text") -> int:
         """Write one row and return its number as the sheet shows it, counted from one."""
@@ -109,17 +97,17 @@ class SheetWriter:
             if isinstance(item, str):
                 self.sheet.write_string(row, column, seen(item), self.styles[text])
             if shown is not None and len(shown) > self._rooms[column]:
-                height = max(height, lines_of(shown, self.widths[column]))
+                height = max(height, lines_of(shown, self.layout.widths[column]))
         self._set_height(row, height)
         self.next += 1
         return self.next
 
     def close(self, further: int = 0) -> None:
         """Heading, widths, print area; `further` rows below are printed too."""
-        for column, head in enumerate(self.heads):
+        for column, head in enumerate(self.layout.heads):
             style = "heading of numbers" if column in self._numbers else "heading"
             self.sheet.write_string(0, column, seen(head), self.styles[style])
-        lay_out(self.sheet, self.widths, self.next + further, self.unprinted, self.frozen)
+        lay_out(self.sheet, self.layout, self.next + further)
 
     def _write(self, row: int, column: int, item: float | CellFormula | EntryCell | NumberCell) -> str | None:
         """Write a cell that is not plain text; returns its text, if it shows any."""

@@ -21,8 +21,8 @@ from ingest.reports.workbook.sheet import (
     style_of,
     width_of,
 )
-from ingest.reports.workbook.styles import lay_out, number_check, range_check, style_for
-from ingest.reports.workbook.workbook_writer import WIDTH, Columns, Sections, WorkbookWriter, write_calculation, write_inputs
+from ingest.reports.workbook.styles import SheetLayout, lay_out, layouts, number_check, range_check, style_for
+from ingest.reports.workbook.workbook_writer import WorkbookWriter, text_sections, write_calculation, write_inputs
 from ingest.units import display
 from ingest.version import __version__
 
@@ -33,23 +33,6 @@ if TYPE_CHECKING:
     from ingest.engine.result import Answer
     from ingest.reports.workbook.styles import Styles
     from ingest.sizing.sweep import Sweep
-
-
-SHEETS = ("Read-me", "Inputs", "Calculation", "Results", "Assumptions", "Sources", "Checks")
-INPUT_COLUMNS = (
-    ("Name", "Meaning", "Value", "Unit", "Low", "High", "Allowed", "From", "Source", "Place and note"),
-    (40, 44, 21, 15, 20, 20, 18, 13, 22, 60),
-)
-FORMULA_COLUMNS = (
-    ("Name", "Meaning", "Value", "Low", "High", "Unit", "Formula in words", "Source"),
-    (40, 50, 21, 21, 21, 15, 72, 45),
-)
-RESULT_COLUMNS = (
-    ("Result", "Value", "Unit", "Low", "High", "Binary", "Unit", "Base value", "Base unit"),
-    (33, 18, 15, 18, 18, 12, 10, 24, 15),
-)
-#: Column of the base value of a result.
-BASE_VALUE = "H"
 
 
 def sizing_workbook(answer: Answer, title: str) -> bytes:
@@ -67,9 +50,10 @@ class SizingWorkbook:
         shown: the steps on the sheet Results, each within its own check.
         owners: whose quantity a step is, where that is not clear.
         signed: the steps that may be below zero.
+        kind: of the sheets.
     """
 
-    result_columns: Columns = RESULT_COLUMNS
+    kind = "sizing"
     signed: Container[Step] = ()
 
     def __init__(self, answer: Answer, title: str) -> None:
@@ -89,15 +73,16 @@ class SizingWorkbook:
 
     def content(self) -> bytes:
         """The workbook as bytes."""
-        book = WorkbookWriter(self.title, SHEETS)
+        book = WorkbookWriter(self.title, layouts(self.kind))
         book.name_cells(self.cells)
-        write_inputs(book.sheet("Inputs", *INPUT_COLUMNS), self.cells, self._identity, self._input_ends, _origin)
-        calculation = book.sheet("Calculation", *FORMULA_COLUMNS)
+        write_inputs(book.sheet("Inputs"), self.cells, self._identity, self._input_ends, _origin)
+        calculation = book.sheet("Calculation")
         write_calculation(calculation, self.cells, self._identity, self._ends)
         calculation.close()
-        self.results(book.sheet("Results", *self.result_columns))
+        self.results(book.sheet("Results"))
         book.evidence(self.assumptions, self.sources)
-        book.read_me(self.title, self._about(), book.checks(self._checks(), 40))
+        about = text_sections("sizing", version=__version__, catalogs=self.catalog.content_hash())
+        book.read_me(self.title, {**about, "Warnings": self.warnings}, book.checks(self._checks()))
         return book.content()
 
     def _identity(self, step: Step) -> tuple[str, str]:
@@ -119,7 +104,7 @@ class SizingWorkbook:
     def results(self, sheet: SheetWriter) -> None:
         """Write the sheet Results."""
         for name, quantity in self.answer.results.items():
-            step, base = self.cells.first(self.steps[name]), f"{BASE_VALUE}{sheet.next + 1}"
+            step, base = self.cells.first(self.steps[name]), f"{sheet.layout.letter('Base value')}{sheet.next + 1}"
             value, ends = float(quantity.value), self._spread(step)
             sheet.row(plain(name), *result_cells(name, value, quantity.unit, base, self.cells.place(step), ends))
         sheet.close()
@@ -140,18 +125,6 @@ class SizingWorkbook:
         for step in self.shown:
             name = self.cells.names[step]
             yield (name, *number_check(name, step in self.signed))
-
-    def _about(self) -> Sections:
-        return {
-            "How the workbook is built": (
-                "Yellow cells on the sheet Inputs may be changed; every other number follows by the formulas on Calculation.",
-                "Inputs and Calculation are in base units (B, s, FLOP, and things counted), shares in percent; Results shows"
-                " the units that people read, next to the base value.",
-                "Low and High combine the ends of all inputs, each in its direction; they scale with a changed value.",
-            ),
-            "Warnings": self.warnings,
-            "How it was made": (f"Made by ingest {__version__}; catalogs {self.catalog.content_hash()}.",),
-        }
 
 
 def _origin(step: Step) -> tuple[str, ...]:
@@ -177,9 +150,9 @@ def sweep_workbook(sweep: Sweep) -> bytes:
     if len(frame) > MOST_ROWS:
         raise UsageError(f"--output: {len(frame):,} scenarios, a sheet holds {MOST_ROWS:,}; expected .parquet or .csv")
     # The heading of Read-me is written before its lines: row by row, one that is written last is lost.
-    book = WorkbookWriter(TITLE, (TITLE, "Read-me"), by_row=True)
+    book = WorkbookWriter(TITLE, layouts("sweep"), by_row=True)
     _table(book.sheets[TITLE], book.styles, sweep, frame)
-    grid = book.sheet("Read-me", (TITLE,), (WIDTH,))
+    grid = book.sheet("Read-me")
     grid.sheet.write_string(0, 0, TITLE, book.styles["heading"])
     for line in _about(sweep, same):
         grid.row(line)
@@ -194,7 +167,7 @@ def _table(sheet: Worksheet, styles: Styles, sweep: Sweep, frame: pandas.DataFra
     widths = [width_of(heads[name], ends[name]) if unit else WORDS for name, unit in units.items()]
     named = {"model", "gpu", *sweep.grids[0].axes}
     axes = sum(1 for _ in takewhile(named.__contains__, units))
-    lay_out(sheet, widths, len(frame) + 1, frozen=max(axes, 1))
+    lay_out(sheet, SheetLayout([*heads.values()], widths, frozen=max(axes, 1)), len(frame) + 1)
     sheet.set_row(0, LINE * max(map(lines_of, heads.values(), widths)))
     for column, (name, unit) in enumerate(units.items()):
         # The whole column carries the format: a format per cell doubles the time.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.engine.registry import InputQuantity
-from ingest.text import visible
+from ingest.reports.texts import texts
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
@@ -25,65 +26,19 @@ CHARACTER, FRAME = 7, 5
 MARGINS = {"left": 0.3, "right": 0.3, "top": 0.5, "bottom": 0.6}
 #: Printed below each page.
 FOOTER = "&L&A&RPage &P of &N"
-#: The one colour of the cells that a reader may change.
-EDITABLE = "#FFF2CC"
-HEADING = "#D9E2EC"
-_EDITABLE = {"bg_color": EDITABLE, "border": 1, "border_color": "#BF9000", "valign": "top", "locked": False}
-_HEADING = {"bold": True, "bg_color": HEADING, "border": 1, "border_color": "#9FB3C8", "text_wrap": True, "valign": "top"}
-#: A number of any size: grouped from a thousand on, as a power of ten where it would not fit.
-GENERAL = "[>=1E+15]0.0000E+00;[>=1000]#,##0;General"
-FRACTION = "[>=1E+15]0.0000E+00;[>=1000]#,##0;0.0#####"
-TINY = "0.0000E+00"
-#: A number in base units in full; wide cells only.
-BASE = "[>=1E+19]0.0000E+00;[>=1000]#,##0;General"
-BASE_FRACTION = "[>=1E+19]0.0000E+00;[>=1000]#,##0;0.0#####"
-#: In a unit that people read.
-SCALED = "#,##0.0##"
-SHARE = "0.0## %"
-FORMATS: dict[str, dict[str, Any]] = {
-    "title": {"bold": True, "font_size": 14},
-    "heading": {**_HEADING, "align": "left", "indent": 1},
-    "heading of numbers": {**_HEADING, "align": "right"},
-    "finding": {"bold": True},
-    "section": {"bold": True, "valign": "bottom", "align": "left", "indent": 1, "font_color": "#1F3864"},
-    "text": {"text_wrap": True, "valign": "top", "align": "left", "indent": 1},
-    "number": {"num_format": GENERAL, "valign": "top"},
-    "fraction": {"num_format": FRACTION, "valign": "top"},
-    "tiny": {"num_format": TINY, "valign": "top"},
-    "base": {"num_format": BASE, "valign": "top"},
-    "base fraction": {"num_format": BASE_FRACTION, "valign": "top"},
-    "base tiny": {"num_format": TINY, "valign": "top"},
-    "scaled": {"num_format": SCALED, "valign": "top"},
-    "share": {"num_format": SHARE, "valign": "top"},
-    "share tiny": {"num_format": "0.00E+00", "valign": "top"},
-    "strong": {"num_format": BASE, "bold": True, "valign": "top"},
-    "strong fraction": {"num_format": BASE_FRACTION, "bold": True, "valign": "top"},
-    "strong tiny": {"num_format": TINY, "bold": True, "valign": "top"},
-    "strong scaled": {"num_format": SCALED, "bold": True, "valign": "top"},
-    "strong share": {"num_format": SHARE, "bold": True, "valign": "top"},
-    "input": {**_EDITABLE, "num_format": GENERAL},
-    "input fraction": {**_EDITABLE, "num_format": FRACTION},
-    "input tiny": {**_EDITABLE, "num_format": TINY},
-    "input share": {**_EDITABLE, "num_format": SHARE},
-    "entry": {**_EDITABLE, "text_wrap": True},
-    "good": {"bg_color": "#E2F0D9", "bold": True, "valign": "top"},
-    "warning": {"font_color": "#C00000", "bold": True},
-    "stale": {"font_color": "#7F7F7F", "font_strikeout": True},
-    "bad": {"bg_color": "#C00000", "font_color": "#FFFFFF", "bold": True},
-}
 #: Formats whose numbers are shown in another way where they have a fraction or are very small.
 BY_SIZE = ("number", "base", "strong", "input")
 
 
 class Styles(dict[str, "Format"]):
-    """The formats of one workbook, made when they are first used."""
+    """The formats of one workbook, as `workbook.yaml` has them, made when they are first used."""
 
     def __init__(self, book: Workbook) -> None:
         super().__init__()
         self._book = book
 
     def __missing__(self, name: str) -> Format:
-        made = self[name] = self._book.add_format(FORMATS[name])
+        made = self[name] = self._book.add_format(texts("workbook")["formats"][name])
         return made
 
 
@@ -105,45 +60,67 @@ def style_for(value: Any, style: str) -> str:
     return size if style == "number" else f"{style} {size}"
 
 
-def open_book(buffer: Any, title: str, by_row: bool = False) -> tuple[Workbook, Styles]:
-    """A new workbook that takes text as text, whatever it begins with; `by_row` keeps one row in memory at a time."""
-    from xlsxwriter import Workbook
+class SheetLayout(NamedTuple):
+    """The columns of a sheet.
 
-    book = Workbook(
-        buffer,
-        {
-            "in_memory": not by_row,
-            "constant_memory": by_row,
-            "strings_to_formulas": False,
-            "strings_to_urls": False,
-            "strings_to_numbers": False,
-            "nan_inf_to_errors": False,
-        },
-    )
-    book.set_properties(
-        {"title": visible(title), "comments": "Made by ingest. Yellow cells may be changed; everything else follows."}
-    )
-    book.set_calc_mode("auto")
-    return book, Styles(book)
+    Attributes:
+        heads, widths: headings of the columns, and their widths in characters.
+        unprinted: columns at the right that are for the screen only.
+        frozen: columns at the left that stay in sight.
+    """
+
+    heads: Sequence[str]
+    widths: Sequence[float]
+    unprinted: int = 0
+    frozen: int = 1
+
+    def letter(self, head: str) -> str:
+        """The letter of a column.
+
+        >>> SheetLayout(("Id", "Value"), (15, 21)).letter("Value")
+        'B'
+        """
+        from xlsxwriter.utility import xl_col_to_name
+
+        return str(xl_col_to_name(self.heads.index(head)))
 
 
-def lay_out(sheet: Worksheet, widths: Sequence[float], rows: int, unprinted: int = 0, frozen: int = 1) -> None:
+@cache
+def layouts(kind: str) -> Mapping[str, SheetLayout]:
+    """The sheets of a kind of workbook, in order, as `workbook.yaml` has them."""
+    found = {}
+    for name, look in texts("workbook")["sheets"][kind].items():
+        heads, widths = zip(*look["columns"], strict=True) if look else ((), ())
+        found[name] = SheetLayout(heads, widths, look.get("unprinted", 0), look.get("frozen", 1))
+    return found
+
+
+def column_of(kind: str, sheet: str, head: str) -> str:
+    """How formulas call a column of a sheet, up to the row.
+
+    >>> column_of("plan", "Vendor response", "Required")
+    "'Vendor response'!$D$"
+    """
+    place = f"'{sheet}'" if " " in sheet else sheet
+    return f"{place}!${layouts(kind)[sheet].letter(head)}$"
+
+
+def lay_out(sheet: Worksheet, layout: SheetLayout, rows: int) -> None:
     """Columns, frozen heading, and a print area in landscape, one or several pages wide.
 
     Args:
         sheet: which one.
-        widths: of the columns, in characters.
+        layout: its columns; the frozen ones are repeated on each page.
         rows: of the print area; the first one, the heading, stays in sight and is repeated on each page.
-        unprinted: columns at the right that are for the screen only.
-        frozen: columns at the left that stay in sight and are repeated on each page.
     """
+    widths, frozen = layout.widths, layout.frozen
     for column, width in enumerate(widths):
         sheet.set_column(column, column, width)
     sheet.freeze_panes(1, frozen)
     sheet.repeat_rows(0)
     sheet.set_landscape()
     sheet.set_paper(A4)
-    printed = len(widths) - unprinted
+    printed = len(widths) - layout.unprinted
     pages = pages_wide(widths[:printed], frozen)
     if pages > 1:
         sheet.repeat_columns(0, frozen - 1)
@@ -172,16 +149,14 @@ def pages_wide(widths: Sequence[float], frozen: int = 1) -> int:
 
 def validation(limits: InputQuantity) -> dict[str, Any]:
     """What a cell accepts; a message names the range."""
+    title = limits.name[:32]
     if limits.whole and not limits.above and (limits.low, limits.high) == (0, 1):
-        return {"validate": "list", "source": [0, 1], "error_title": limits.name[:32], "error_message": "0 (no) or 1 (yes)"}
-    kind = "integer" if limits.whole else "decimal"
-    top = min(limits.high, 2**31 - 1 if limits.whole else 1e300)
-    message = {"error_title": limits.name[:32], "error_message": range_words(limits)[:255]}
-    if limits.above and not limits.whole:
-        # A validation has no open end: the smallest double stands in for "above".
-        return {"validate": kind, "criteria": "between", "minimum": limits.low or 1e-300, "maximum": top, **message}
-    low = limits.low + (1 if limits.above else 0)
-    return {"validate": kind, "criteria": "between", "minimum": low, "maximum": top, **message}
+        return {"validate": "list", "source": [0, 1], "error_title": title, "error_message": "0 (no) or 1 (yes)"}
+    kind, most = ("integer", 2**31 - 1) if limits.whole else ("decimal", 1e300)
+    # A validation has no open end: the next whole number, or the smallest double, stands in for "above".
+    least = limits.low + limits.above if limits.whole or not limits.above else limits.low or 1e-300
+    ends = {"criteria": "between", "minimum": least, "maximum": min(limits.high, most)}
+    return {"validate": kind, **ends, "error_title": title, "error_message": range_words(limits)[:255]}
 
 
 def range_words(limits: InputQuantity) -> str:

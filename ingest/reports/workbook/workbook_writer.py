@@ -8,45 +8,50 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.engine.registry import unit_of
 from ingest.reports.labels import unit_word
+from ingest.reports.texts import texts
 from ingest.reports.workbook.derivation_cells import limits_of, line_of, values_of
 from ingest.reports.workbook.sheet import CellContent, CellFormula, EntryCell, NumberCell, SheetWriter, style_of
-from ingest.reports.workbook.styles import open_book, range_short, validation
+from ingest.reports.workbook.styles import SheetLayout, Styles, range_short, validation
+from ingest.text import visible
 
 if TYPE_CHECKING:
     from ingest.engine.registry import Step
     from ingest.reports.workbook.derivation_cells import Cells
 
-#: Width of a sheet of text.
-WIDTH = 120
 #: Height of a heading and of the room above it, in points.
 SECTION = 26.0
 #: Lines of a sheet of text, by the heading above them.
 Sections = Mapping[str, Iterable[CellContent]]
-#: The columns of a sheet: headings and widths.
-Columns = tuple[Sequence[str], Sequence[float]]
 #: What a line says about a step, such as its name.
 Described = Callable[["Step"], Iterable[CellContent]]
 
 
 class WorkbookWriter:
-    """Writes one workbook.
+    """Writes one workbook, which takes text as text, whatever it begins with.
 
     Args:
         title: of the workbook.
-        names: of its sheets, in order.
+        sheets: the layouts of its sheets by name, in order.
         by_row: whether sheets are written row by row, each one before the next.
     """
 
-    def __init__(self, title: str, names: Iterable[str], by_row: bool = False) -> None:
-        self._buffer = io.BytesIO()
-        self.book, self.styles = open_book(self._buffer, title, by_row)
-        self.sheets = {name: self.book.add_worksheet(name) for name in names}
+    def __init__(self, title: str, sheets: Mapping[str, SheetLayout], by_row: bool = False) -> None:
+        from xlsxwriter import Workbook
 
-    def sheet(
-        self, name: str, heads: Sequence[str], widths: Sequence[float], unprinted: int = 0, frozen: int = 1
-    ) -> SheetWriter:
-        """The writer of a sheet."""
-        return SheetWriter(self.sheets[name], self.styles, heads, widths, unprinted, frozen)
+        self._buffer = io.BytesIO()
+        as_text = dict.fromkeys(("strings_to_formulas", "strings_to_urls", "strings_to_numbers", "nan_inf_to_errors"), False)
+        self.book = Workbook(self._buffer, {"in_memory": not by_row, "constant_memory": by_row, **as_text})
+        about = "Made by ingest. Yellow cells may be changed; everything else follows."
+        self.book.set_properties({"title": visible(title), "comments": about})
+        self.book.set_calc_mode("auto")
+        self.styles, self.layouts = Styles(self.book), sheets
+        self.sheets = {name: self.book.add_worksheet(name) for name in sheets}
+
+    def sheet(self, name: str, heads: Sequence[str] = (), widths: Sequence[float] = ()) -> SheetWriter:
+        """The writer of a sheet; `heads` and `widths` replace those of its layout."""
+        known = self.layouts[name]
+        layout = known._replace(heads=heads or known.heads, widths=widths or known.widths)
+        return SheetWriter(self.sheets[name], self.styles, layout)
 
     def content(self) -> bytes:
         """The finished workbook."""
@@ -60,20 +65,20 @@ class WorkbookWriter:
 
     def evidence(self, assumptions: Iterable[Mapping[str, Any]], sources: Iterable[Mapping[str, str]]) -> None:
         """Write the sheets Assumptions and Sources; what is assumed may be a word."""
-        sheet = self.sheet("Assumptions", ("Name", "Value", "Unit", "Why"), (34, 21, 16, 90))
+        sheet = self.sheet("Assumptions")
         for one in assumptions:
             name, value, unit = one["name"], one["value"], one["unit"]
             shown = NumberCell(value, style_of(name, unit)) if isinstance(value, (int, float)) else str(value)
             sheet.row(name, shown, unit_word(name, unit), one["why"])
         sheet.close()
-        sheet = self.sheet("Sources", ("Id", "Title", "Place", "Address"), (22, 47, 50, 48))
+        sheet = self.sheet("Sources")
         for source in sources:
             sheet.row(source["id"], source["title"], source["where"], source.get("url", ""))
         sheet.close()
 
-    def checks(self, checks: Iterable[tuple[str, str, str]], width: float) -> int:
+    def checks(self, checks: Iterable[tuple[str, str, str]]) -> int:
         """Write the name, the expectation and the formula of each check, all of which pass; returns how many there are."""
-        sheet = self.sheet("Checks", ("Check", "What is expected", "Result"), (width, 60, 12))
+        sheet = self.sheet("Checks")
         for name, expected, written in checks:
             sheet.row(name, expected, CellFormula(written, "ok", "good"))
         failing = {"type": "cell", "criteria": "!=", "value": '"ok"', "format": self.styles["bad"]}
@@ -83,7 +88,7 @@ class WorkbookWriter:
 
     def read_me(self, title: str, sections: Sections, checks: int, *notes: CellContent) -> None:
         """Write the outcome of so many checks, notes that concern every reader, and the sections."""
-        sheet = self.sheet("Read-me", (title,), (WIDTH,))
+        sheet = self.sheet("Read-me", (title,))
         area = f"Checks!$C$2:$C${checks + 1}"
         passing = f"All {checks} checks pass."
         written = f'=IF(COUNTIF({area}, "ok") = {checks}, "{passing}", "A check fails: see the sheet Checks.")'
@@ -136,9 +141,16 @@ def write_calculation(
 ) -> None:
     """Write a line for each computed quantity: its identity, its live formula, its ends, and how it is computed."""
     for step in cells.formulas:
-        line = line_of(step)
+        assert step.formula is not None
+        line = line_of(step.name, step.formula)
         live = CellFormula(cells.formula(step), float(step.value), line.style)
         sheet.row(*identity(step), live, *ends(step), line.unit, line.words, line.cited)
+
+
+def text_sections(kind: str, **values: object) -> dict[str, Iterable[CellContent]]:
+    """The sections of `workbook.yaml` for a sheet of text, with their values."""
+    found: Mapping[str, Sequence[str]] = texts("workbook")["texts"][kind]
+    return {heading: [line.format(**values) for line in lines] for heading, lines in found.items()}
 
 
 def write_sections(sheet: SheetWriter, sections: Sections) -> dict[str, tuple[int, int]]:

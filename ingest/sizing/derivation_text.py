@@ -1,15 +1,15 @@
-"""How a requirement came about, as lines: formula, numbers, the rows of each column, down to catalog values."""
+"""How a quantity came about, as indented lines: formula, numbers, the rows of each column, down to catalog values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import is_column
 from ingest.engine.expression import prose
 from ingest.engine.messages import fact_of
 from ingest.engine.registry import INPUTS, Step, unit_of
+from ingest.engine.result import Sources
 from ingest.units import display, exact
 
 #: Rows of a column that a requirement lists; `--explain` lists all.
@@ -26,7 +26,7 @@ class DerivationWriter:
         deep: rows of a column whose derivation is written in full.
     """
 
-    catalog: Catalog
+    catalog: Sources
     most: int = SHORT
     deep: int = 1
 
@@ -39,30 +39,29 @@ class DerivationWriter:
             yield from self._column(step, indent, seen)
             return
         again = "  (see above)" if step in seen and step.formula else ""
-        yield f"{indent}{step.name} = {shown(step)}{again}"
+        yield f"{indent}{self.name(step.name)} = {self.text(self.value(step))}{again}"
         if again:
             return
         seen.add(step)
         inner = indent + "  "
         if step.formula is None:
-            yield f"{inner}{self._origin(step)}"
-            yield from (f"{inner}{line}" for line in self._evidence(step))
+            yield from (f"{inner}{line}" for line in self.origin(step))
             return
-        yield f"{inner}= {prose(step.formula.tree())}"
+        yield f"{inner}= {self.text(prose(step.formula.tree(), self.name))}"
         if not any(is_column(part) for part in step.inputs):
             values = {part.name: exact(part.value) for part in step.inputs}
-            yield f"{inner}= {prose(step.formula.tree(), lambda name: values[name])}"
+            yield f"{inner}= {self.text(prose(step.formula.tree(), lambda name: values[name]))}"
         if step.formula.source != "definition":
-            yield f"{inner}formula: {self._cited(step.formula.source, step.formula.where)}"
+            yield f"{inner}formula: {self.cited(step.formula.source, step.formula.where)}"
         for part in step.inputs:
             yield from self._lines(part, inner, seen)
 
     def _column(self, step: Step, indent: str, seen: set[Step]) -> Iterator[str]:
         """The entries of a column, the largest first; those beyond the limits in brief."""
-        yield f"{indent}{step.name}: {len(step.inputs):,} entr{'y' if len(step.inputs) == 1 else 'ies'}"
+        yield f"{indent}{self.name(step.name)}: {len(step.inputs):,} entr{'y' if len(step.inputs) == 1 else 'ies'}"
         ordered = sorted(step.inputs, key=lambda part: -float(part.value))
         for part in ordered[: self.most]:
-            yield f"{indent}  {part.owner or 'row'}: {shown(part)}"
+            yield f"{indent}  {part.owner or 'row'}: {self.text(shown(part))}"
         if len(ordered) > self.most:
             yield f"{indent}  and {len(ordered) - self.most:,} smaller ones"
         for part in ordered[: self.deep]:
@@ -70,28 +69,61 @@ class DerivationWriter:
                 yield f"{indent}  of {part.owner or 'row'}:"
                 yield from self._lines(part, indent + "    ", seen)
 
-    def _origin(self, step: Step) -> str:
+    def name(self, quantity: str) -> str:
+        """A quantity, as the lines call it."""
+        return quantity
+
+    def text(self, numbers: str) -> str:
+        """Numbers, as the lines write them."""
+        return numbers
+
+    def value(self, step: Step) -> str:
+        """The value of a quantity."""
+        return shown(step)
+
+    def origin(self, step: Step) -> Iterator[str]:
+        """Where a given value is from, in one line, and what it was made from, where that is more than one figure."""
         item = step.source
         if item is None:
-            declared = INPUTS[step.name]
-            return f"by definition: {declared.meaning}"
+            yield f"by definition: {INPUTS[step.name].meaning}"
+            return
         words = {"user": "given by the site file", "default": "assumed", "catalog": item.grade or "by definition"}
         why = fact_of(item.note) or (item.where if item.origin == "user" else "")
         note = f": {why}" if why else ""
-        source = f"; {self._cited(item.source, item.where)}" if item.source else ""
-        return words.get(item.origin, f"by {item.origin}") + note + source
-
-    def _evidence(self, step: Step) -> Iterator[str]:
-        """What a value was made from, where that is more than one figure."""
-        item = step.source
-        parts = item.parts if item is not None and len(item.parts) > 1 else ()
+        source = f"; {self.cited(item.source, item.where)}" if item.source else ""
+        yield words.get(item.origin, f"by {item.origin}") + note + source
+        parts = item.parts if len(item.parts) > 1 else ()
         for part in parts[: self.most]:
-            yield f"- {part.what}: {exact(part.value)}, {part.grade}; {self._cited(part.source, part.where)}"
+            yield f"- {part.what}: {exact(part.value)}, {part.grade}; {self.cited(part.source, part.where)}"
         if len(parts) > self.most:
             yield f"- and {len(parts) - self.most:,} more"
 
-    def _cited(self, source: str, where: str) -> str:
+    def cited(self, source: str, where: str) -> str:
+        """A source with its title, and the place in it."""
         return f"[{source}] {self.catalog.source(source).title}" + (f", {where}" if where else "")
+
+
+class ExplanationWriter(DerivationWriter):
+    """Writes the derivations of one job: each value with its whole note, its source, and the runs behind it."""
+
+    def origin(self, step: Step) -> Iterator[str]:
+        """Where a given value is from: its note, its source, and every figure behind it, in lines of their own."""
+        item = step.source
+        if item is None:
+            declared = INPUTS[step.name]
+            yield f"by definition: {declared.meaning}"
+            if declared.source:
+                yield self.cited(declared.source, "")
+            return
+        words = {"user": "given by the user", "default": "assumed", "catalog": item.grade or "catalog"}
+        yield words.get(item.origin, item.origin) + (f": {item.note}" if item.note else "")
+        if item.source:
+            yield self.cited(item.source, item.where)
+        for part in item.parts:
+            yield f"- {part.what}: {exact(part.value)} {unit_of(step.name)}, {part.grade}"
+            if part.runs:
+                yield f"  median of {len(part.runs)} runs: {'; '.join(exact(run) for run in part.runs)}"
+            yield f"  {self.cited(part.source, part.where)}"
 
 
 def shown(step: Step) -> str:

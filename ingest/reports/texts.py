@@ -1,0 +1,18 @@
+"""Texts of documents and workbooks that do not depend on the numbers, and the layout of their tables: data beside the code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+@cache
+def texts(medium: str) -> Mapping[str, Any]:
+    """Read `document.yaml` or `workbook.yaml`."""
+    import yaml
+
+    text = (files("ingest.reports") / medium / f"{medium}.yaml").read_text(encoding="utf-8")
+    read: dict[str, Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text).get_data()
+    return read

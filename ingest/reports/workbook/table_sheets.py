@@ -1,0 +1,101 @@
+"""The sheets of a plan's workbook that show its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ingest.engine.registry import Step, unit_of
+from ingest.reports.labels import label
+from ingest.reports.workbook.plan_cells import PlanCells
+from ingest.reports.workbook.sheet import CellFormula, style_of, width_of, width_of_words
+from ingest.reports.workbook.workbook_writer import WorkbookWriter
+from ingest.site.plan import NEEDED, TABLES, Plan
+
+if TYPE_CHECKING:
+    from ingest.engine.derivation_graph import QuantityRow
+
+#: sheet -> table of the plan
+TABLE_SHEETS = {
+    "Workloads": "jobs",
+    "Clusters": "clusters",
+    "Data sets": "datasets",
+    "Capacity by year": "capacity",
+    "Checkpoints": "checkpoints",
+    "Metadata": "metadata",
+    "Placement": "placement",
+}
+#: Columns of text of a sheet, where it does not show all that the rows have.
+WORDS: Mapping[str, Sequence[str]] = {
+    "Workloads": ("cluster", "model", "data", "basis", "gpu"),
+    "Checkpoints": ("model", "mode"),
+    "Metadata": ("model",),
+    "Placement": ("model", "data"),
+}
+
+
+class TableSheet(NamedTuple):
+    """A sheet that shows a table of the plan.
+
+    Attributes:
+        name: of the sheet.
+        quantities: of its columns of numbers.
+        rows: those of the plan.
+        steps: of each row, by column; None where the row lacks the quantity.
+    """
+
+    name: str
+    quantities: Sequence[str]
+    rows: Sequence[QuantityRow]
+    steps: Sequence[Sequence[Step | None]]
+
+    @property
+    def words(self) -> list[str]:
+        """The columns of text: those in which any row has one."""
+        filled = dict.fromkeys(word for row in self.rows for word, text in row.words.items() if str(text))
+        return [word for word in filled if word in WORDS.get(self.name, filled)]
+
+    def column(self, quantity: str) -> int:
+        """The column of a quantity, counted from zero."""
+        return 1 + len(self.words) + self.quantities.index(quantity)
+
+    def entries(self, quantity: str) -> list[Step | None]:
+        """The steps of one column."""
+        place = self.quantities.index(quantity)
+        return [steps[place] for steps in self.steps]
+
+
+def table_sheets(plan: Plan) -> dict[str, TableSheet]:
+    """The sheets of the tables that have rows, by name."""
+    found = {}
+    for name, table in TABLE_SHEETS.items():
+        whose, quantities = TABLES[table]
+        needed = NEEDED.get(table)
+        rows = [row for row in plan.rows[whose] if needed is None or row.step(needed) is not None]
+        if rows:
+            found[name] = TableSheet(name, quantities, rows, [[row.step(one) for one in quantities] for row in rows])
+    return found
+
+
+def write_table(table: TableSheet, cells: PlanCells, book: WorkbookWriter) -> None:
+    """Write the sheet of a table."""
+    words, quantities = table.words, table.quantities
+    heads = [quantity_head(quantity) for quantity in quantities]
+    numbers = [[float(step.value) for step in column if step is not None] for column in zip(*table.steps, strict=True)]
+    texts = [width_of_words(label(word), (str(row.words.get(word, "")) for row in table.rows)) for word in words]
+    widths = [width_of_words("Name", (row.name for row in table.rows)), *texts, *map(width_of, heads, numbers)]
+    styles = [style_of(quantity, unit_of(quantity)) for quantity in quantities]
+    sheet = book.sheet(table.name, ["Name", *map(label, words), *heads], widths)
+    for row, steps in zip(table.rows, table.steps, strict=True):
+        live = (
+            None if step is None else CellFormula(f"={cells.place(step)}", float(step.value), style)
+            for step, style in zip(steps, styles, strict=True)
+        )
+        sheet.row(row.name, *(str(row.words.get(word, "")) for word in words), *live)
+    sheet.close()
+
+
+def quantity_head(quantity: str) -> str:
+    """The heading of a column of numbers."""
+    unit = unit_of(quantity)
+    return label(quantity) if unit == "1" else f"{label(quantity)} ({unit})"
