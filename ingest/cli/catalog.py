@@ -6,7 +6,8 @@ import click
 
 from ingest.cli.options import catalog_option, hand_over, output_options
 from ingest.errors import IngestError
-from ingest.reports.pages.sizing import entry_page, list_page
+from ingest.reports.page import as_text, terminal_width
+from ingest.reports.pages.sizing import check_page, entry_page, list_page
 from ingest.sizing import catalog_commands
 
 
@@ -56,7 +57,7 @@ def check(folder: str | None, catalogs: tuple[str, ...]) -> None:
     if report.problems:
         count = len(report.problems)
         raise IngestError(f"catalog check: {count} problem{'s' if count > 1 else ''} in {report.files} files")
-    click.echo(f"{report.files} files, no problem")
+    click.echo(as_text(check_page(report), terminal_width()))
 
 
 @command.command("path")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -161,10 +162,17 @@ def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> Catal
 
 @dataclass(frozen=True)
 class CatalogCheck:
-    """The result of `check`: the number of files, and one line per problem."""
+    """The result of `check`.
+
+    Attributes:
+        files: how many were checked.
+        problems: one line each.
+        grades: how many values of each kind of entry have each grade.
+    """
 
     files: int
     problems: tuple[str, ...]
+    grades: Mapping[str, Counter[str]]
 
 
 def check(folder: str | Path | None = None, *, catalogs: Folders = ()) -> CatalogCheck:
@@ -179,6 +187,7 @@ def check(folder: str | Path | None = None, *, catalogs: Folders = ()) -> Catalo
     catalog = Catalog((*catalogs, folder) if folder else catalogs)
     folders = [Path(folder)] if folder else catalog.folders
     problems: dict[str, None] = {}
+    grades: dict[str, Counter[str]] = {}
     files = 0
     for place in folders:
         rates_only = [path for path in place.glob("models/*.csv") if not path.with_suffix(".yaml").is_file()]
@@ -186,9 +195,12 @@ def check(folder: str | Path | None = None, *, catalogs: Folders = ()) -> Catalo
             files += 1 + (path.suffix == ".yaml" and path.with_suffix(".csv").is_file())
             try:
                 _check_file(catalog, place, path)
+                if (kind := path.parent.name) in KINDS and path.suffix == ".yaml":
+                    entry = CatalogEntry(catalog.get(KINDS[kind], str(path)), catalog)
+                    grades.setdefault(kind, Counter()).update(value.grade for value in entry.results.values())
             except IngestError as error:
                 problems[str(error)] = None
-    return CatalogCheck(files, tuple(problems))
+    return CatalogCheck(files, tuple(problems), grades)
 
 
 def _check_file(catalog: Catalog, folder: Path, path: Path) -> None:

@@ -17,6 +17,8 @@ from ingest.units import exact
 FEW_NODES = 2
 #: Beyond this many times the largest run that is published, linear scaling is a guess worth a warning.
 FAR_SIZE = 4
+#: Another stack or another machine differs by a third at the median: the range of a single run.
+LONE = 4 / 3
 #: Protocols whose fastest exceeds the slowest more than this are named in a warning.
 DISAGREE = 1.5
 
@@ -194,10 +196,13 @@ def _published(
     several = len(found) > 1
     ends = [value, *(rate.value for rate in found), *(rate.published for rate in found)]
     ends += [] if several else _spread(model, found[0])
+    lone = basis == "measured" and min(ends) == max(ends)
+    ends += [value / LONE, value * LONE] if lone else []
     if any(rate.is_extrapolated for rate in found):
         loss = scaling_loss(catalog, gpus or 1, measured_on=max(rate.size for rate in found))
         ends.append(float(solve("samples_per_second_per_gpu", {RATE: value, "scaling_efficiency": loss})))
     note = f"median of {len(found)} protocols" if several else f"protocol {parts[0].what}"
+    note += f"; range ×{LONE:.2f} either way: a single run" if lone else ""
     given = Input(
         value,
         low=min(ends),

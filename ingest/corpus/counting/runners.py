@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import closing
 from functools import lru_cache, partial
-from importlib import import_module
 from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
@@ -103,8 +102,10 @@ class ClusterRunner(Runner):
 
     def __init__(self, task: CountingTask, shards: Shards, address: str) -> None:
         try:
-            distributed: Any = import_module("distributed")
-            self.client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+            import distributed
+
+            connect: Any = distributed.Client
+            self.client = connect(address, timeout=CONNECT_SECONDS, set_as_default=False)
         except ImportError:
             raise IngestError("--scheduler: needs the package distributed; pip install 'ingest-sizing[cluster]'") from None
         except (OSError, ValueError, TimeoutError) as error:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest.catalog.records import Model, Storage
+from ingest.catalog.records import GRADES, Model, Storage
 from ingest.engine.registry import is_quantity, unit_of
 from ingest.reports.labels import is_share, plain
 from ingest.reports.page import (
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ingest.engine.result import Answer
     from ingest.engine.value import Quantity
     from ingest.sizing.bandwidth import Estimate, Scenarios
-    from ingest.sizing.catalog_commands import CatalogEntry, CatalogListing
+    from ingest.sizing.catalog_commands import CatalogCheck, CatalogEntry, CatalogListing
     from ingest.sizing.explain import Explanation
     from ingest.sizing.published_results import Validation
     from ingest.sizing.sweep import Sweep
@@ -229,6 +230,17 @@ def list_page(found: CatalogListing) -> Page:
     # Of one kind, the title says which.
     columns, *rows = table if found.kind == "entries" else [row[1:] for row in table]
     return Page(f"{len(rows)} {found.kind}", (Section("", columns, tuple(rows)),), tuple(table))
+
+
+def check_page(report: CatalogCheck) -> Page:
+    """The page of `ingest catalog check`: how many values have which grade."""
+    rows = tuple(
+        (kind, f"{counts.total():,}", *(f"{counts[grade] / counts.total():.1%}".replace("%", " %") for grade in GRADES))
+        for kind, counts in [*report.grades.items(), ("all", sum(report.grades.values(), Counter()))]
+        if counts
+    )
+    sections = [Section("", ("kind", "values", *GRADES), rows)] if rows else []
+    return page_of(f"{report.files} files, no problem", sections)
 
 
 def entry_page(found: CatalogEntry) -> Page:
