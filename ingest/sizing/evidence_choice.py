@@ -17,7 +17,7 @@ from ingest.sizing import evidence_ladder
 from ingest.sizing.efficiency import efficiency
 from ingest.sizing.evidence_ladder import FAMILIES, RATE, EvidenceLevel, family_of
 from ingest.sizing.job import Job, by_user, known_quantities, machine_of
-from ingest.sizing.published_rates import emulated, is_emulation, measured
+from ingest.sizing.published_rates import DISAGREE, emulated, is_emulation, measured
 from ingest.sizing.transfer import transferred
 
 #: Quantities that, set by the user, fix the rate without evidence from the catalogs.
@@ -179,6 +179,18 @@ def _from_catalogs(
     return found
 
 
+def _widened(own: EvidenceLevel, real: EvidenceLevel) -> EvidenceLevel:
+    """A measured level of one protocol, up to what other protocols suggest on other GPUs."""
+    rate, scaled = own.given[RATE], real.given[RATE].value
+    if scaled <= DISAGREE * (rate.high or rate.value):
+        return own
+    warning = (
+        f"only {', '.join(own.protocols)} was measured on this GPU ({rate.value:,.4g} samples/s); training runs on other GPUs, "
+        f"scaled to this one, suggest {scaled:,.4g}. The range covers both: faster code needs more"
+    )
+    return own._replace(given={RATE: rate._replace(high=scaled)}, warnings=(*own.warnings, warning))
+
+
 def _below(top: EvidenceLevel | None, level: EvidenceLevel | None) -> EvidenceLevel | None:
     """A transferred level whose range ends at the dense peak."""
     if level is None or top is None or level.basis != "transferred":
@@ -193,9 +205,12 @@ def _is_recalled(level: EvidenceLevel | None, name: str) -> bool:
 
 
 def _with_training_runs(found: list[EvidenceLevel]) -> list[EvidenceLevel]:
-    """Compare an emulation with training runs scaled from other GPUs: these widen its range, or answer in its place."""
+    """Compare with training runs scaled from other GPUs: these widen the range of a lone protocol or of an emulation, or
+    answer in place of the emulation."""
     levels = {level.basis: level for level in found}
-    asleep, real = levels.get("emulated"), levels.get("transferred")
+    asleep, real, own = (levels.get(basis) for basis in ("emulated", "transferred", "measured"))
+    if real is not None and own is not None and len(own.protocols) == 1:
+        return [_widened(own, real) if level is own else level for level in found]
     if asleep is None or real is None:
         return found
     rate, scaled = asleep.given[RATE], real.given[RATE]
