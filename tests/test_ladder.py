@@ -136,8 +136,9 @@ def test_the_smallest_runs_count_where_all_are_large_and_that_is_said(toy):
 def test_the_scaling_loss_goes_into_the_lower_end_only(toy):
     catalog = toy(("small", 100, 8, 1, "paper"))
     one, many = (rung(catalog, "small", "measured", nodes=nodes).given[RATE] for nodes in (1, 128))
-    assert (one.low, one.value, one.high) == (100, 100, 100)
-    assert (many.low, many.value, many.high) == (pytest.approx(38), 100, 100)
+    # A single run may be a third off; strong scaling on 1,024 GPUs keeps 38 %.
+    assert (one.low, one.value, one.high) == pytest.approx((75, 100, 400 / 3))
+    assert (many.low, many.value, many.high) == pytest.approx((38, 100, 400 / 3))
 
 
 def test_protocols_that_disagree_are_named_with_advice(toy):

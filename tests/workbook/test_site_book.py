@@ -59,7 +59,7 @@ class Case:
 @pytest.fixture(scope="module", params=SITES)
 def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Case:
     folder = tmp_path_factory.mktemp(request.param)
-    site = EXAMPLES / f"{request.param}.yaml"
+    site = at_any_size(request.param)
     plan = ingest.plan(site, samples=0)
     path = folder / "site.xlsx"
     path.write_bytes(plan_workbook(plan))
@@ -67,6 +67,13 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     found = recalculated({"fresh": (path, {}), "moved": (path, by_name)}, folder)
     other = ingest.plan(site, samples=0, set=by_key)
     return Case(request.param, plan, other, path, by_name, values(path), found["fresh"], found["moved"])
+
+
+def at_any_size(name: str) -> dict[str, Any]:
+    """An example whose rates do not depend on the size of its jobs, so that other nodes need no new look-up."""
+    site = yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8"))
+    jobs = {job: {**keys, "scaling": "linear"} if "model" in keys else keys for job, keys in site["jobs"].items()}
+    return {**site, "jobs": jobs}
 
 
 def keyed(path: Path) -> list[dict[str, Any]]:
@@ -279,7 +286,8 @@ def wrong(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Values]:
             "nodes": (path["one"], {named["one"]["jobs.job-0.nodes"]: 1.5}),
             "sound": (path["many"], {}),
             "two": (path["many"], {named["many"]["jobs.job-31.share"]: 1.5, named["many"]["jobs.job-32.nodes"]: 1.5}),
-            "floor": (path["llm"], {floor: 40e6}),
+            "floor": (path["llm"], {floor: 45e6}),
+            "size": (path["llm"], {named["llm"]["jobs.pretraining.nodes"]: 1024}),
         },
         folder,
     )
@@ -318,6 +326,12 @@ def test_a_line_that_is_no_longer_small_turns_a_check_red(wrong):
     assert plan_again(wrong["floor"]["Checks"]) == {"R-READ-03"}
 
 
+def test_another_size_of_a_job_whose_rate_was_looked_up_for_its_size_turns_a_check_red(wrong):
+    checks = wrong["size"]["Checks"]
+    said = {str(checks[f"A{at[1:]}"]) for at, shown in checks.items() if shown == "plan again"}
+    assert "pretraining: rate per GPU, published for so many GPUs" in said
+
+
 def test_what_is_invisible_is_marked_in_every_cell():
     site = yaml.safe_load((EXAMPLES / "hpc-128-nodes.yaml").read_text(encoding="utf-8"))
     turned = "net\u202egnp\u2066.exe \u0645\u0631\u062d\u0628\u0627"
@@ -344,7 +358,7 @@ def test_a_site_makes_the_same_workbook_however_python_hashes(tmp_path):
 def test_a_second_engine_agrees(name, tmp_path):
     """The package `formulas`: as delivered and with the twenty changes, every requirement."""
     engine = pytest.importorskip("formulas")
-    site = EXAMPLES / f"{name}.yaml"
+    site = at_any_size(name)
     path = tmp_path / "site.xlsx"
     path.write_bytes(plan_workbook(ingest.plan(site, samples=0)))
     by_key, by_name = other_inputs(path)
