@@ -134,3 +134,13 @@ def test_files_hold_what_the_frame_holds(run, tmp_path, suffix):
 def test_other_suffixes_choose_their_format(run, tmp_path, suffix, start):
     assert run("sweep", "nodes=1,2", "--model", "cosmoflow", "--gpu", "h100", "-o", f"sweep.{suffix}").code == 0
     assert (tmp_path / f"sweep.{suffix}").read_text(encoding="utf-8").startswith(start)
+
+
+@pytest.mark.parametrize("model", ["dlrm-dcnv2", "resnet50"])
+def test_a_sweep_over_nodes_takes_the_rate_at_each_size(model):
+    name = "ingest_bandwidth_per_job"
+    few = ingest.sweep(model=model, gpu="h100", axes={"nodes": [1, 8, 16, 32]}).to_frame()[name].tolist()
+    many = ingest.sweep(model=model, gpu="h100", axes={"nodes": "1..1000"}).to_frame().set_index("nodes")[name]
+    asked = [ingest.bw(model=model, gpu="h100", nodes=nodes).results[name].value for nodes in (1, 8, 16, 32)]
+    assert few == pytest.approx(asked)
+    assert [many[nodes] for nodes in (1, 8, 16, 32)] == pytest.approx(asked, rel=1e-3)

@@ -131,7 +131,7 @@ def choose(
     """
     everything = {**known, **by_user(job.settings)}
     flops = everything.get("flops_per_sample")
-    found = _from_catalogs(job, catalog, model, gpu, precision, everything)
+    found = _levels(job, catalog, model, gpu, precision, everything)
     if not has_rates:
         found = [level for level in found if RATE not in level.given]
     own = _own(job, flops)
@@ -145,26 +145,32 @@ def choose(
     return [*wanted, *(level for level in found if level not in wanted)]
 
 
-def _from_catalogs(
+def _levels(
     job: Job, catalog: Catalog, model: Model | None, gpu: Gpu | None, precision: str, known: Mapping[str, Input]
 ) -> list[EvidenceLevel]:
-    """The levels that exist, the best one first."""
+    """The levels that exist, the best one first; a site asks for the same ones many times."""
     if gpu is None:
         return []
+    sized = "gpus_per_node" in known and job.scaling == "published"
+    size = float(solve("gpus", {name: item.value for name, item in known.items()})) if sized else None
     flops = known.get("flops_per_sample")
+    key = ("levels", model and model.path, gpu.path, precision, job.protocol, job.basis, size, flops)
+    if key not in catalog.memory:
+        catalog.memory[key] = _from_catalogs(job, catalog, model, gpu, precision, flops, size)
+    found: list[EvidenceLevel] = catalog.memory[key]
+    return found
+
+
+def _from_catalogs(
+    job: Job, catalog: Catalog, model: Model | None, gpu: Gpu, precision: str, flops: Input | None, size: float | None
+) -> list[EvidenceLevel]:
     levels: list[EvidenceLevel | None] = []
     if model is not None:
         protocol = catalog.get(Protocol, job.protocol).id if job.protocol else None
-        sized = "gpus_per_node" in known and job.scaling == "published"
-        size = float(solve("gpus", {name: item.value for name, item in known.items()})) if sized else None
-        # A site asks for the same transfer in every year.
-        key = ("transferred", model.path, gpu.path, precision, protocol, size)
-        if key not in catalog.memory:
-            catalog.memory[key] = transferred(catalog, model, gpu, precision, protocol, size)
         levels = [
             measured(catalog, model, gpu, precision, protocol, size),
             emulated(catalog, model, gpu, precision, protocol, size),
-            catalog.memory[key],
+            transferred(catalog, model, gpu, precision, protocol, size),
             efficiency(catalog, model, gpu, precision, flops, protocol),
         ]
         if _is_recalled(levels[2], RATE) and _is_recalled(levels[3], "model_flops_utilization"):

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     Array = numpy.ndarray[Any, Any]
 
 
+#: Sizes of a job at which a sweep looks a rate up.
+MOST_SIZES = 500
 #: Levels that rest on published rates, which depend on the size of the job.
 OF_RATES = ("measured", "emulated", "transferred")
 
@@ -182,13 +184,18 @@ def _at(job: Job, first: Mapping[str, float]) -> Job:
 
 
 def _rates(job: Job, basis: str, gpus: Any, catalog: Catalog) -> Array:
-    """The rate at every size: what was published depends on it."""
+    """The rate at every size, since what was published depends on it; interpolated where there are very many sizes."""
     import numpy
 
-    sizes, places = numpy.unique(numpy.asarray(gpus), return_inverse=True)
+    sizes = numpy.unique(numpy.asarray(gpus))
+    several = len(sizes) > MOST_SIZES
+    asked = numpy.unique(numpy.geomspace(sizes[0], sizes[-1], MOST_SIZES).round()) if several else sizes
     one = replace(job, gpus_per_node=1.0, basis=basis)
-    rates = [rate_basis_of(replace(one, nodes=float(size)), catalog).known[RATE].value for size in sizes]
-    return numpy.asarray(rates)[places].reshape(numpy.shape(gpus))
+    rates = numpy.asarray([rate_basis_of(replace(one, nodes=float(size)), catalog).known[RATE].value for size in asked])
+    if not several:
+        return numpy.asarray(rates[numpy.searchsorted(asked, gpus)])
+    # Between two sizes the rate is a power of the size.
+    return numpy.asarray(numpy.exp(numpy.interp(numpy.log(gpus), numpy.log(asked), numpy.log(rates))))
 
 
 def _scaling(catalog: Catalog, gpus: Any, kind: str) -> Array:
