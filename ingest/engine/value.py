@@ -38,10 +38,14 @@ class Input(NamedTuple):
     note: str = ""
     parts: tuple[Evidence, ...] = ()
 
+    def by_default(self, why: str, *supply: str | Option) -> Input:
+        """The value, as one that holds until the user sets it; `supply` names the ways."""
+        return self._replace(origin="default", note=Message(why, supply=supply))
+
 
 def assumed(value: float, why: str, *supply: str | Option, source: str = "", where: str = "") -> Input:
-    """A value that holds until the user sets it; `supply` names the ways."""
-    return Input(value, None, None, "default", source, where, "assumed", Message(why, supply=supply))
+    """A value that nobody has published, and that holds until the user sets it; `supply` names the ways."""
+    return Input(value, source=source, where=where, grade="assumed").by_default(why, *supply)
 
 
 class Quantity(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from ingest.errors import MissingQuantity, UsageError
 from ingest.sizing.evidence_choice import OUTCOMES, RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, family_of, from_catalog
 from ingest.sizing.job import CLIENTS, Job, Written, job_of, names_of, number_of, parse_axis
-from ingest.sizing.published_rates import measured
+from ingest.sizing.published_rates import published
 from ingest.sizing.rules import Finding, Valued, applying, finding, unused
 from ingest.sizing.transfer import transferred
 from ingest.units import display
@@ -300,7 +301,8 @@ def _of_precision(basis: RateBasis, results: Results, catalog: Catalog) -> Itera
     for precision in dict.fromkeys(family_of(rate.precision)[0] for rate in catalog.rates(model)):
         if precision in family_of(basis.precision):
             continue
-        other = {"measured": measured, "transferred": transferred}[level](catalog, model, gpu, precision, None, gpus)
+        find = transferred if level == "transferred" else partial(published, "measured")
+        other = find(catalog, model, gpu, precision, None, gpus)
         if other is not None:
             known: dict[str, Valued | float | None] = {**results, "rate_at_precision": other.given[RATE].value}
             yield finding("W06", known, precision=precision, basis=other.basis)
@@ -372,16 +374,9 @@ class Scenarios:
         """One row per scenario and result."""
         import pandas
 
-        keys = ["model", "gpu", "nodes"]
-        frames = {
-            (
-                one.inputs.get("model", {}).get("value"),
-                one.inputs.get("gpu", {}).get("value"),
-                one.nodes,
-            ): one.to_frame()
-            for one in self.scenarios
-        }
-        return pandas.concat(frames, names=keys)
+        named = ((*(one.inputs.get(key, {}).get("value") for key in ("model", "gpu")), one.nodes) for one in self.scenarios)
+        frames = [one.to_frame() for one in self.scenarios]
+        return pandas.concat(frames, keys=list(named), names=["model", "gpu", "nodes"])
 
 
 def bw(

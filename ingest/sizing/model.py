@@ -9,7 +9,6 @@ from typing import Any
 from ingest.architecture import Architecture, describe
 from ingest.catalog.records import Model
 from ingest.catalog.store import Catalog
-from ingest.engine.messages import Message
 from ingest.engine.registry import check_value
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
@@ -78,8 +77,7 @@ def _tokens(written: Written | None, settings: Mapping[str, float]) -> Input:
     if written is None:
         if "sequence_length" in settings:
             return Input(settings["sequence_length"], origin="user")
-        note = Message(f"sequences of {USUAL_SEQUENCE:,} tokens", supply=("sequence_length",))
-        return Input(USUAL_SEQUENCE, origin="default", note=note)
+        return Input(USUAL_SEQUENCE).by_default(f"sequences of {USUAL_SEQUENCE:,} tokens", "sequence_length")
     tokens = parse(written, "token", "--sequence-length")
     return Input(check_value("sequence_length", tokens, "--sequence-length"), origin="user")
 

@@ -10,6 +10,8 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from ingest.catalog.store import Catalog
 from ingest.engine.registry import check_value, solve, unit_of
 from ingest.engine.result import envelope
@@ -22,12 +24,9 @@ from ingest.sizing.evidence_ladder import RATE
 from ingest.sizing.job import MAX_POINTS, Job, Settings, job_of, names_of, parse_axis, settings_of
 
 if TYPE_CHECKING:
-    import numpy
     import pandas
 
-    Array = numpy.ndarray[Any, Any]
-
-
+Array = numpy.ndarray[Any, Any]
 #: Levels that rest on published rates, which depend on the size of the job.
 OF_RATES = ("measured", "emulated", "transferred")
 
@@ -42,8 +41,6 @@ class ScenarioGrid:
 
     def columns(self) -> dict[str, Array]:
         """Axes and results as flat columns, one row per scenario."""
-        import numpy
-
         shape = numpy.broadcast_shapes(*(axis.shape for axis in self.axes.values()))
         named = {**self.axes, **self.results}
         return {name: numpy.broadcast_to(array, shape).ravel() for name, array in named.items()}
@@ -121,23 +118,20 @@ class Sweep:
             write_whole(path, self.to_frame().to_csv(index=False))
 
 
-def _split(axis: str) -> tuple[str, str]:
-    name, equals, values = axis.partition("=")
-    if not equals:
-        raise UsageError(f"sweep: found '{axis}', expected NAME=from..to*k or NAME=a,b,c")
-    return name.strip(), values
-
-
-def _distinct(axes: Sequence[tuple[str, str]]) -> dict[str, str]:
-    for name, _ in axes:
-        if sum(name == other for other, _ in axes) > 1:
+def _axes(written: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for axis in written:
+        name, equals, values = axis.partition("=")
+        if not equals:
+            raise UsageError(f"sweep: found '{axis}', expected NAME=from..to*k or NAME=a,b,c")
+        name = name.strip()
+        if name in found:
             raise UsageError(f"sweep: {name} is given more than once, expected one range")
-    return dict(axes)
+        found[name] = values
+    return found
 
 
 def _axis(name: str, values: Any) -> Array:
-    import numpy
-
     unit = unit_of(name)
     numbers = parse_axis(values, unit, name) if isinstance(values, str) else values
     array = numpy.atleast_1d(numpy.asarray(numbers, dtype=numpy.float64))
@@ -147,8 +141,6 @@ def _axis(name: str, values: Any) -> Array:
 
 
 def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid:
-    import numpy
-
     first = {name: float(values[0]) for name, values in axes.items()}
     base = estimate(_at(job, first), catalog)
     shaped = dict(zip(axes, numpy.ix_(*axes.values()), strict=True))
@@ -168,8 +160,6 @@ def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid
 
 
 def _finite(name: str, values: Array) -> Array:
-    import numpy
-
     if not numpy.isfinite(values).all():
         raise UsageError(f"{name} exceeds the range of floating-point numbers, expected smaller inputs")
     return values
@@ -183,8 +173,6 @@ def _at(job: Job, first: Mapping[str, float]) -> Job:
 
 def _rates(job: Job, basis: str, gpus: Any, catalog: Catalog) -> Array:
     """The rate at every size: what was published depends on it."""
-    import numpy
-
     sizes, places = numpy.unique(numpy.asarray(gpus), return_inverse=True)
     one = replace(job, gpus_per_node=1.0, basis=basis)
     rates = [rate_basis_of(replace(one, nodes=float(size)), catalog).known[RATE].value for size in sizes]
@@ -192,8 +180,6 @@ def _rates(job: Job, basis: str, gpus: Any, catalog: Catalog) -> Array:
 
 
 def _scaling(catalog: Catalog, gpus: Any, kind: str) -> Array:
-    import numpy
-
     sizes = numpy.asarray(gpus)
     factors = [
         1.0 if size <= evidence_ladder.BASE_GPUS else evidence_ladder.scaling_factor(catalog, size, kind).value
@@ -229,7 +215,7 @@ def sweep(
         UsageError: no axis, an unknown quantity, or an invalid range.
         IngestError: there is no evidence for a model on a GPU.
     """
-    written: dict[str, Any] = {**(axes if isinstance(axes, Mapping) else _distinct([_split(axis) for axis in axes]))}
+    written: dict[str, Any] = {**(axes if isinstance(axes, Mapping) else _axes(axes))}
     taken = {*settings_of(set), *(["nodes"] if nodes is not None else [])}
     for name in written.keys() & taken:
         raise UsageError(f"sweep: {name} is given as a range and as a value, expected one of them")

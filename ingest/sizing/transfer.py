@@ -11,8 +11,8 @@ from ingest.catalog.records import Gpu, Model
 from ingest.catalog.store import Catalog, shipped_folder
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input
-from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, family_of, geometric_mean, peak_of
-from ingest.sizing.published_rates import ProtocolRate, extrapolation, is_emulation, protocol_rates, typical
+from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, geometric_mean, peak_of
+from ingest.sizing.published_rates import ProtocolRate, extrapolation, is_emulation, measured_models, protocol_rates, typical
 from ingest.units import display, exact
 
 #: Eight A100 PCIe without NVLink against SXM, DLRM: the slowest of the measured systems.
@@ -263,9 +263,6 @@ def _tier_warning(tier: Tier, model: Model, gpu: Gpu, transfers: Sequence[Transf
 
 def rate_cells(catalog: Catalog) -> Iterator[tuple[str, str, str, str, float]]:
     """The rows of `seen_rates`: protocol, precision, model, GPU, and the rate of training runs on one to a few nodes."""
-    for model in catalog.all(Model):
-        rows = [rate for rate in catalog.rates(model) if rate.grade != "assumed"]
-        for precision in dict.fromkeys(family_of(rate.precision)[0] for rate in rows):
-            for rate in protocol_rates(model, rows, precision):
-                if not is_emulation(catalog, model, rate.protocol):
-                    yield rate.protocol, precision, model.id, rate.gpu, rate.value
+    for model, precision, rates in measured_models(catalog):
+        for rate in rates:
+            yield rate.protocol, precision, model.id, rate.gpu, rate.value
