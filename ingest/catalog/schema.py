@@ -7,9 +7,10 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from ingest.catalog.records import GRADES, PRECISIONS, Encoding, Entry, Rate, Record, Shape, Source, Value
+from ingest.catalog.records import GRADES, PRECISIONS, Encoding, Entry, Rate, Record, Shape, Value
 from ingest.catalog.yaml_reader import line_of, read_text
 from ingest.engine.messages import Message, Option
+from ingest.engine.value import Source
 from ingest.errors import CatalogError, UsageError, brief, expected_one_of, nearest
 from ingest.units import parse
 

@@ -8,6 +8,17 @@ from ingest.engine.messages import Message, Option
 from ingest.units import display
 
 
+class Source(NamedTuple):
+    """A source of values."""
+
+    id: str
+    title: str
+    kind: str = ""
+    url: str = ""
+    version: str = ""
+    note: str = ""
+
+
 class Evidence(NamedTuple):
     """One piece of evidence behind a value; `runs` are the single figures where it is their median."""
 

@@ -21,7 +21,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError
 from ingest.sizing.evidence_choice import OUTCOMES, RateBasis, rate_basis_of
-from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, family_of, from_catalog
+from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, family_of, from_fields
 from ingest.sizing.job import CLIENTS, Job, Written, job_of, names_of, number_of, parse_axis
 from ingest.sizing.published_rates import published
 from ingest.sizing.rules import Finding, Valued, applying, finding, unused
@@ -206,8 +206,7 @@ def _results(known: Quantities, catalog: Catalog) -> tuple[dict[str, Quantity], 
 
 def _client(name: str, catalog: Catalog) -> dict[str, Input]:
     """The read bandwidth of one of `CLIENTS`; empty where it is unknown."""
-    client = catalog.get(Storage, CLIENTS[name]).client_read_bandwidth
-    return {} if client is None else {"client_bandwidth_per_node": from_catalog(client)}
+    return from_fields({"client_bandwidth_per_node": catalog.get(Storage, CLIENTS[name]).client_read_bandwidth})
 
 
 def _option_hint(error: MissingQuantity) -> str:
@@ -329,7 +328,6 @@ def _without_effect(basis: RateBasis) -> Iterator[Finding | None]:
 
 
 def _unused_options(basis: RateBasis, used: Collection[str]) -> Iterator[Option]:
-    """Options that are quantities, and settings, on which no result depends."""
     job = basis.job
     options = {name: option for option, name in job.QUANTITIES.items() if getattr(job, option) is not None}
     of_text = {"tokens_per_sample"} if job.bytes_per_token is not None else set()

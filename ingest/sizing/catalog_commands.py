@@ -77,10 +77,8 @@ class CatalogEntry:
     @property
     def results(self) -> dict[str, Value]:
         """The values by name."""
-        found: dict[str, Value] = {}
-        for name in self.entry.shapes:
-            found.update(_flat(name, getattr(self.entry, name)))
-        return found
+        fields = ((name, getattr(self.entry, name)) for name in self.entry.shapes)
+        return {inner: value for field in fields for inner, value in _flat(*field).items()}
 
     @property
     def words(self) -> dict[str, str]:

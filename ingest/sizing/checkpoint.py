@@ -26,7 +26,7 @@ from ingest.sizing.checkpoint_files import (
 )
 from ingest.sizing.checkpoint_schedule import interval_table, plan_interval, tier_table
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
-from ingest.sizing.job import Written, by_user, counts_of, machine_of, quantities_of, settings_of
+from ingest.sizing.job import Written, by_user, counts_of, gpus_in_node, machine_of, quantities_of, settings_of
 from ingest.sizing.optimizer_states import ModelSize, kept_by, optimizer_of, size_of, width_of, zero_stage_of
 from ingest.sizing.rules import applying, finding, unused
 from ingest.units import parse
@@ -52,8 +52,7 @@ def of_machine(gpu: str | None, failures: str | None, catalog: Catalog) -> dict[
     given = from_fields({"device_to_host_bandwidth": card.host_link_bandwidth})
     if named is None:
         given = {name: item.by_default(f"the host link of {card.name}", "gpu") for name, item in given.items()}
-    if node is not None:
-        given["gpus_per_node"] = from_catalog(node.gpus_per_node)
+    given |= gpus_in_node(None, node)
     if failures is not None:
         given |= _failure_rate(catalog.get(Failures, failures))
     return given
@@ -280,11 +279,7 @@ _DEFAULTS = {"optimizer": "adamw", "precision": "bf16", "mode": "sync", "readers
 def _rank_layout(
     given: dict[str, Input], sized: ModelSize, expert_parallel: int | str, zero_stage: int | str
 ) -> RankLayout | None:
-    """The parallel groups; None if the number of GPUs is unknown.
-
-    Raises:
-        UsageError: group sizes that do not divide the GPUs or the model.
-    """
+    """The parallel groups; None if the number of GPUs is unknown."""
     stage, expert = zero_stage_of(zero_stage), parse(expert_parallel, "1", "--expert-parallel")
     if expert < 1 or expert % 1:
         raise option_error("expert_parallel", f": found {expert_parallel}, expected a whole number above 0")
@@ -350,7 +345,6 @@ def _unsaved_bytes(known: Quantities, layout: str, ranks: RankLayout | None) -> 
 
 
 def _writers(known: Quantities, layout: str, ranks: RankLayout, sized: ModelSize) -> None:
-    """Set the ranks that write weights and optimizer states."""
     form = LAYOUTS[layout]
     if form.files_per_rank and "gpus" in known.given:
         known.choose("ranks_writing_weights", "gpus")
@@ -365,7 +359,6 @@ def _writers(known: Quantities, layout: str, ranks: RankLayout, sized: ModelSize
 
 
 def _files(known: Quantities, layout: str, ranks: RankLayout, sized: ModelSize) -> list[CheckpointFiles]:
-    """Lay out the files and set their number."""
     form = LAYOUTS[layout]
     parts = (known.value(f"checkpoint_{part}_bytes") for part in ("weights", "optimizer", "extra"))
     files = form.files(ranks, CheckpointContent(*parts), int(known.value("safetensors_shards")), sized.architecture)

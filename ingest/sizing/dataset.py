@@ -453,7 +453,6 @@ def dataset(
 
 
 def _results(made: Footprint) -> tuple[dict[str, Quantity], dict[str, str]]:
-    """Every result that can be computed; for the others the missing input."""
     found, missing = made.known.results((*OPTIONAL, *RESULTS), ranged=True)
     left_out = {*OPTIONAL, *(TEXT_ALONE if made.holds == "samples" else ())}
     return found, {name: NOT_KNOWN.get(name, why) for name, why in missing.items() if name not in left_out}

@@ -305,11 +305,7 @@ def _of_model(job: Job, model: Model) -> dict[str, Input]:
 
 
 def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
-    """Bytes of one sample that is read as text.
-
-    Raises:
-        UsageError: another option sets them too, or the tokens of a sample are unknown.
-    """
+    """Bytes of one sample that is read as text."""
     ratio = job.bytes_per_token
     if ratio is None:
         return {}

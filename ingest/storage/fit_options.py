@@ -18,7 +18,7 @@ from ingest.site.plan import Plan
 from ingest.site.plan_file import SITE_SUFFIXES, lines_of, plan_data, plan_of_site
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.evidence_ladder import from_fields
-from ingest.sizing.job import Job, machine_of
+from ingest.sizing.job import Job, by_user, gpus_in_node, machine_of
 from ingest.storage.need import Need, from_estimate, from_requirements
 
 READS, NODES = "cluster_read_bandwidth", "cluster_nodes"
@@ -103,9 +103,6 @@ def need_of(
         UsageError: a value out of range, or two sources of one need.
         IngestError: a plan that cannot be read, or a missing fact.
     """
-    settings = {
-        name: Input(check_value(name, value, f"--set {name}"), origin="user") for name, value in question.settings.items()
-    }
     if plan is not None and question.model is not None:
         raise UsageError("--model: the plan sets the reads already; expected one of the two")
     if plan is not None:
@@ -115,7 +112,7 @@ def need_of(
         need = replace(need, given={**_of_node(question, catalog), **need.given})
     else:
         need = Need("the given rates", _machine(question, catalog))
-    return need.merged({**settings, **plain})
+    return need.merged({**by_user(question.settings), **plain})
 
 
 def _of_site(plan: str | Path | Plan, question: Job, catalog: Catalog, priority: str) -> Need:
@@ -147,11 +144,8 @@ def _machine(question: Job, catalog: Catalog) -> dict[str, Input]:
         if count is not None:
             given[name] = Input(check_value(name, count, Option(name).on_command_line), origin="user")
     gpu, node = machine_of(question.gpu, question.node, catalog)
-    named = {
-        "host_link_bandwidth_per_gpu": gpu.host_link_bandwidth if gpu is not None else None,
-        "gpus_per_node": node.gpus_per_node if node is not None else None,
-    }
-    return {**_of_node(question, catalog), **from_fields(named), **given}
+    link = from_fields({"host_link_bandwidth_per_gpu": gpu.host_link_bandwidth if gpu is not None else None})
+    return {**_of_node(question, catalog), **link, **gpus_in_node(None, node), **given}
 
 
 def _of_node(question: Job, catalog: Catalog) -> dict[str, Input]:
