@@ -229,12 +229,11 @@ def warnings_for(basis: RateBasis, results: Results, used: Collection[str], cata
     """
     found = [
         *_of_results(basis, results),
-        *_of_samples(basis),
+        *_of_options(basis),
         *_of_dataset(basis, results),
         *_of_guidance(basis, results, catalog),
         *_of_precision(basis, results, catalog),
         *_of_clients(results, catalog),
-        *_without_effect(basis),
     ]
     return [one.message() for one in applying(found)] + [unused(option) for option in _unused_options(basis, used)]
 
@@ -255,11 +254,19 @@ def _of_results(basis: RateBasis, results: Results) -> Iterator[Finding | None]:
         yield finding("W09", results.get, words, node=node)
 
 
-def _of_samples(basis: RateBasis) -> Iterator[Finding | None]:
-    if (basis.job.encoding or "").endswith("decoded") and basis.job.sample_bytes is None:
+def _of_options(basis: RateBasis) -> Iterator[Finding | None]:
+    """Options that mean something else than they seem to, or that have no effect."""
+    job = basis.job
+    if (job.encoding or "").endswith("decoded") and job.sample_bytes is None:
         yield finding("W03", words={"sample": "decoded"})
-    if basis.job.bytes_per_token is not None and PARTIAL in basis.job.bytes_per_token.note:
+    if job.bytes_per_token is not None and PARTIAL in job.bytes_per_token.note:
         yield finding("W04", words={"text": "part"}, part=PARTIAL)
+    if job.protocol and basis.levels[0].given.keys() != {RATE}:
+        yield finding("W10", words={"protocol": "not measured"})
+    if job.protocol and job.samples_per_second is not None:
+        yield finding("W11", words={"protocol": "rate given"})
+    if job.encoding and job.sample_bytes is not None:
+        yield finding("W12", words={"encoding": "bytes given"})
 
 
 def _of_dataset(basis: RateBasis, results: Results) -> Iterator[Finding | None]:
@@ -315,16 +322,6 @@ def _of_clients(results: Results, catalog: Catalog) -> Iterator[Finding | None]:
     reach = [display(client.value, client.unit, binary=False) for client in clients if client is not None]
     other = f"and so is nconnect ({reach[1]})" if many.value > 1 else f"nconnect ({reach[1]}) suffices"
     yield finding("W08", results.get, one=reach[0], other=other)
-
-
-def _without_effect(basis: RateBasis) -> Iterator[Finding | None]:
-    job = basis.job
-    if job.protocol and basis.levels[0].given.keys() != {RATE}:
-        yield finding("W10", words={"protocol": "not measured"})
-    if job.protocol and job.samples_per_second is not None:
-        yield finding("W11", words={"protocol": "rate given"})
-    if job.encoding and job.sample_bytes is not None:
-        yield finding("W12", words={"encoding": "bytes given"})
 
 
 def _unused_options(basis: RateBasis, used: Collection[str]) -> Iterator[Option]:

@@ -14,7 +14,7 @@ from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.registry import check_value, solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Quantity
+from ingest.engine.value import Input
 from ingest.errors import CatalogError, IngestError, MissingQuantity, UsageError, expected_one_of, one_of
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
 from ingest.sizing.job import Written, by_user, counts_of, quantities_of, settings_of
@@ -436,7 +436,9 @@ def dataset(
     check_size(given, contents, known)
     complete(given, contents, form)
     made = footprint(given, form, contents, sizes)
-    results, unknown = _results(made)
+    results, missing = made.known.results((*OPTIONAL, *RESULTS), ranged=True)
+    left_out = {*OPTIONAL, *(TEXT_ALONE if contents == "samples" else ())}
+    unknown = {name: NOT_KNOWN.get(name, why) for name, why in missing.items() if name not in left_out}
     words = {"corpus": corpus, "pipeline": made_by, "format": form.id, "holds": contents, "sizes": sizes}
     stated = {"corpus": corpus, "pipeline": pipeline, "format": format, "holds": holds, "sizes": sizes != "varied" or None}
     return Answer(
@@ -450,9 +452,3 @@ def dataset(
         (),
         catalog,
     )
-
-
-def _results(made: Footprint) -> tuple[dict[str, Quantity], dict[str, str]]:
-    found, missing = made.known.results((*OPTIONAL, *RESULTS), ranged=True)
-    left_out = {*OPTIONAL, *(TEXT_ALONE if made.holds == "samples" else ())}
-    return found, {name: NOT_KNOWN.get(name, why) for name, why in missing.items() if name not in left_out}

@@ -111,16 +111,14 @@ def memory(
         IngestError: an input is missing; names what to supply.
     """
     catalog, settings = Catalog(catalogs), settings_of(set)
-    options = quantities_of(
-        QUANTITIES,
-        {
-            "gpus": gpus,
-            "tensor_parallel": tensor_parallel,
-            "pipeline_parallel": pipeline_parallel,
-            "utilization": utilization,
-            "residual": residual,
-        },
-    )
+    numbers = {
+        "gpus": gpus,
+        "tensor_parallel": tensor_parallel,
+        "pipeline_parallel": pipeline_parallel,
+        "utilization": utilization,
+        "residual": residual,
+    }
+    options = quantities_of(QUANTITIES, numbers)
     shards = int(options.get("tensor_parallel", 1) * options.get("pipeline_parallel", 1))
     if options.get("gpus", 0) % shards:
         raise UsageError(f"--gpus: found {options['gpus']:g}, expected a multiple of tensor × pipeline = {shards}")

@@ -64,7 +64,7 @@ def model(
     made = describe(source, catalog)
     known = Quantities(_given(made, tokens, width, settings))
     results, unknown = known.results(RESULTS)
-    title = f"{_title(made, catalog)}: {_structure(made)}"
+    title = f"{catalog.get(Model, made.id).name if made.id in catalog.ids(Model.kind) else made.id}: {_structure(made)}"
     chosen = {
         "model": {"value": str(source), "from": "user"},
         "precision": {"value": precision, "from": "default" if precision == "bf16" else "user"},
@@ -93,10 +93,6 @@ def _given(made: Architecture, tokens: Input, width: float, settings: Mapping[st
         for name in ("bytes_per_parameter", "bytes_per_cached_element")
     }
     return {**counted, **widths, "sequence_length": tokens, **by_user(settings)}
-
-
-def _title(made: Architecture, catalog: Catalog) -> str:
-    return catalog.get(Model, made.id).name if made.id in catalog.ids(Model.kind) else made.id
 
 
 def _structure(made: Architecture) -> str:

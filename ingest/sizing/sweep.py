@@ -152,17 +152,14 @@ def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid
     results = {}
     for name in RESULTS:
         try:
-            results[name] = _finite(name, numpy.asarray(solve(name, known)))
+            results[name] = numpy.asarray(solve(name, known))
         except MissingQuantity as error:
             if name == RESULTS[0]:
                 raise IngestError(str(error)) from None
+            continue
+        if not numpy.isfinite(results[name]).all():
+            raise UsageError(f"{name} exceeds the range of floating-point numbers, expected smaller inputs")
     return ScenarioGrid(base, shaped, {name: array for name, array in results.items() if name not in shaped})
-
-
-def _finite(name: str, values: Array) -> Array:
-    if not numpy.isfinite(values).all():
-        raise UsageError(f"{name} exceeds the range of floating-point numbers, expected smaller inputs")
-    return values
 
 
 def _at(job: Job, first: Mapping[str, float]) -> Job:

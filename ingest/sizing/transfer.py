@@ -123,7 +123,9 @@ def transferred(
     if not found:
         return None
     related = [transfer for transfer in found if transfer.source.vendor == gpu.vendor]
-    seen = [transfer for transfer in related if _is_seen(catalog, model, gpu, transfer.rate.protocol)]
+    # Under a protocol under which another model has been measured on the GPU.
+    cells = seen_rates(catalog)
+    seen = [one for one in related if any(name != model.id for name, _ in cells.get((one.rate.protocol, gpu.id), {}))]
     used = seen or related or found
     means = protocol_means(used)
     value = typical(catalog, means)
@@ -165,11 +167,6 @@ def transferred(
 
 def _are_recalled(transfers: Sequence[Transfer]) -> bool:
     return all(row.grade == "assumed" for transfer in transfers for row in transfer.rate.rows)
-
-
-def _is_seen(catalog: Catalog, model: Model, gpu: Gpu, protocol: str) -> bool:
-    """Whether another model has been measured on the GPU under the protocol."""
-    return any(name != model.id for name, _ in seen_rates(catalog).get((protocol, gpu.id), {}))
 
 
 def _transfers(
